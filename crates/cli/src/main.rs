@@ -1,0 +1,2 @@
+//! The `simtlab` command.
+fn main() {}

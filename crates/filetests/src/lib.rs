@@ -1,0 +1,1 @@
+//! The file-test runner: every case is a text file a person can read.

@@ -1,0 +1,1 @@
+//! Control-flow analyses and passes on the kernel IR.

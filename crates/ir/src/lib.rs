@@ -1,0 +1,1 @@
+//! The kernel IR: types, operations, text form, verifier.

@@ -1,0 +1,1 @@
+//! Launch files, buffers, runs, statistics and reports: the laboratory behind the command line.

@@ -1,0 +1,1 @@
+//! Runs the kernel IR: grids, CTAs, warps, barriers; the exact engine.
