@@ -1,1 +1,14 @@
 //! Masks, lane arithmetic, guest memory, traps, lane slots and observers: what every SIMT machine shares.
+//!
+//! A machine is an encoding, an architectural state, and a mapping of its instructions to four questions, each of
+//! which has one home here or in `converge`: which lanes are on ([`mask`]), which path runs next (`converge`), what an
+//! instruction does to the lanes that are on ([`arith`], [`memory`]), and what that cost ([`slots`], [`observe`]).
+
+pub mod machine;
+pub mod mask;
+pub mod observe;
+pub mod slots;
+pub mod trap;
+
+pub use mask::{CtaMask, LaneMask, WarpMask};
+pub use observe::{GroupId, Pc};

@@ -6,7 +6,9 @@
 //! that needs one refers to (ascending lanes, lowest lane as leader, last writer wins).
 
 use std::fmt;
-use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Not, Sub, SubAssign};
+use std::ops::{
+    BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Not, Sub, SubAssign,
+};
 
 /// A set of lanes out of `64 * N`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -117,7 +119,11 @@ impl<const N: usize> LaneMask<N> {
     #[must_use]
     #[inline]
     pub fn lowest(&self) -> Option<usize> {
-        self.0.iter().enumerate().find(|&(_, &w)| w != 0).map(|(i, w)| 64 * i + w.trailing_zeros() as usize)
+        self.0
+            .iter()
+            .enumerate()
+            .find(|&(_, &w)| w != 0)
+            .map(|(i, w)| 64 * i + w.trailing_zeros() as usize)
     }
 
     /// The highest lane.

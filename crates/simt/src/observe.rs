@@ -1,0 +1,273 @@
+//! Hooks: what a run tells to whoever watches it.
+//!
+//! An [`Observer`] is a type parameter of the engine with a constant set of wanted [`Events`]; an engine asks that
+//! constant before it even builds an event, so an observer that wants nothing ([`Blind`]) costs nothing.
+//! Events carry enough for tracers, race detectors (happens-before) and per-line statistics, and nothing that is particular to
+//! one machine.
+
+use crate::mask::LaneMask;
+use crate::slots::{Domain, IssueLanes};
+
+/// Where in a program: what it counts (instruction index, byte address) is the machine's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pc(pub u64);
+
+/// Which issue group of which CTA. Lane `i` of the group is thread `first_thread + i` of the CTA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId {
+    /// Linear index of the CTA in the grid.
+    pub cta: u64,
+    /// Index of the issue group in the CTA (the warp, where the group is a warp).
+    pub group: u32,
+    /// Linear index in the CTA of the thread in lane 0.
+    pub first_thread: u32,
+}
+
+/// Kinds of events, as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events(u16);
+
+impl Events {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// [`Observer::issue`].
+    pub const ISSUE: Self = Self(1);
+    /// [`Observer::branch`].
+    pub const BRANCH: Self = Self(2);
+    /// [`Observer::access`].
+    pub const ACCESS: Self = Self(4);
+    /// [`Observer::sync`].
+    pub const SYNC: Self = Self(8);
+    /// [`Observer::cta`].
+    pub const CTA: Self = Self(16);
+    /// Everything.
+    pub const ALL: Self = Self(31);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in the set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// One issue.
+#[derive(Clone, Copy, Debug)]
+pub struct Issue<'a, const N: usize> {
+    /// Who.
+    pub group: GroupId,
+    /// Where.
+    pub pc: Pc,
+    /// As what it is counted.
+    pub domain: Domain,
+    /// The lane sets; for a uniform issue the sets of the group on whose behalf it runs.
+    pub lanes: &'a IssueLanes<N>,
+    /// How many paths the group's mechanism holds at this moment, this one included.
+    pub depth: u32,
+}
+
+/// A branch issue: distinct next places with their lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch<'a, const N: usize> {
+    /// Who.
+    pub group: GroupId,
+    /// The branch.
+    pub pc: Pc,
+    /// Next places; more than one means that the branch diverged.
+    pub targets: &'a [(Pc, LaneMask<N>)],
+}
+
+/// What an access does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes as one.
+    Atomic,
+}
+
+/// Address spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// Generic: the address says which.
+    Generic,
+    /// Global memory.
+    Global,
+    /// Constant memory.
+    Const,
+    /// Memory of a CTA.
+    Shared,
+    /// Memory of a thread.
+    Local,
+    /// Kernel parameters.
+    Param,
+}
+
+/// Memory order of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Order {
+    /// Plain: races with a conflicting access that is not ordered.
+    #[default]
+    Weak,
+    /// Volatile: like relaxed at system scope, never merged.
+    Volatile,
+    /// Relaxed.
+    Relaxed,
+    /// Acquire.
+    Acquire,
+    /// Release.
+    Release,
+    /// Acquire and release.
+    AcqRel,
+    /// Sequentially consistent (fences).
+    SeqCst,
+}
+
+/// Among whom an order holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Scope {
+    /// The CTA.
+    Cta,
+    /// The cluster.
+    Cluster,
+    /// The device.
+    #[default]
+    Gpu,
+    /// The system.
+    Sys,
+}
+
+/// A memory access of one issue.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// Who.
+    pub group: GroupId,
+    /// Where.
+    pub pc: Pc,
+    /// What.
+    pub kind: AccessKind,
+    /// The space accessed: never [`Space::Generic`], which is resolved first.
+    pub space: Space,
+    /// Memory order.
+    pub order: Order,
+    /// Scope of the order.
+    pub scope: Scope,
+    /// Bytes for each lane.
+    pub size: u32,
+    /// Lane and address, lanes increasing. Addresses are offsets in shared, local and parameter space, guest addresses else.
+    pub lanes: &'a [(u16, u64)],
+}
+
+/// What lanes do at a synchronisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SyncKind {
+    /// Arrived at a CTA barrier and waits (or has arrived without waiting).
+    BarrierArrive,
+    /// A CTA barrier completed for these lanes.
+    BarrierRelease,
+    /// A warp-wide collective (vote, shuffle, match, reduce, warp sync) completed for these lanes.
+    Collective,
+    /// A memory fence.
+    Fence(Order, Scope),
+}
+
+/// A synchronisation event.
+#[derive(Clone, Copy, Debug)]
+pub struct Sync<'a, const N: usize> {
+    /// Who.
+    pub group: GroupId,
+    /// Where.
+    pub pc: Pc,
+    /// What.
+    pub kind: SyncKind,
+    /// Which barrier, for barriers.
+    pub barrier: u32,
+    /// The lanes of this group that take part.
+    pub lanes: &'a LaneMask<N>,
+}
+
+/// Life of a CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CtaEvent {
+    /// Became resident.
+    Begin,
+    /// All its threads ended.
+    End,
+}
+
+/// Receives events. Every method has an empty default; an implementation says in [`Observer::EVENTS`] which it wants.
+pub trait Observer<const N: usize> {
+    /// The events that this observer wants; others are not built.
+    const EVENTS: Events;
+
+    /// An issue, before its effects.
+    fn issue(&mut self, _issue: &Issue<'_, N>) {}
+    /// A branch, after its targets are known.
+    fn branch(&mut self, _branch: &Branch<'_, N>) {}
+    /// A memory access, after its checks and before its effects.
+    fn access(&mut self, _access: &Access<'_>) {}
+    /// A synchronisation.
+    fn sync(&mut self, _sync: &Sync<'_, N>) {}
+    /// A CTA begins or ends.
+    fn cta(&mut self, _cta: u64, _event: CtaEvent) {}
+}
+
+/// The observer that wants nothing and costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blind;
+
+impl<const N: usize> Observer<N> for Blind {
+    const EVENTS: Events = Events::NONE;
+}
+
+/// Two observers at once.
+impl<const N: usize, A: Observer<N>, B: Observer<N>> Observer<N> for (A, B) {
+    const EVENTS: Events = A::EVENTS.and(B::EVENTS);
+    fn issue(&mut self, e: &Issue<'_, N>) {
+        self.0.issue(e);
+        self.1.issue(e);
+    }
+    fn branch(&mut self, e: &Branch<'_, N>) {
+        self.0.branch(e);
+        self.1.branch(e);
+    }
+    fn access(&mut self, e: &Access<'_>) {
+        self.0.access(e);
+        self.1.access(e);
+    }
+    fn sync(&mut self, e: &Sync<'_, N>) {
+        self.0.sync(e);
+        self.1.sync(e);
+    }
+    fn cta(&mut self, cta: u64, e: CtaEvent) {
+        self.0.cta(cta, e);
+        self.1.cta(cta, e);
+    }
+}
+
+/// An observer behind a reference is the same observer.
+impl<const N: usize, O: Observer<N>> Observer<N> for &mut O {
+    const EVENTS: Events = O::EVENTS;
+    fn issue(&mut self, e: &Issue<'_, N>) {
+        (**self).issue(e);
+    }
+    fn branch(&mut self, e: &Branch<'_, N>) {
+        (**self).branch(e);
+    }
+    fn access(&mut self, e: &Access<'_>) {
+        (**self).access(e);
+    }
+    fn sync(&mut self, e: &Sync<'_, N>) {
+        (**self).sync(e);
+    }
+    fn cta(&mut self, cta: u64, e: CtaEvent) {
+        (**self).cta(cta, e);
+    }
+}

@@ -1,0 +1,223 @@
+//! Lane-slot accounting: where the lanes of every issue went.
+//!
+//! An issue has a [`Domain`]: uniform (width 1, a scalar instruction) or vector (width W, the issue group).
+//! Every lane of a vector issue's width falls into exactly one [`SlotCause`], the first that applies in the order of that
+//! enum. So the identity
+//!
+//! ```text
+//! sum of widths = never launched + exited + waiting + diverged + predicated off + on
+//! ```
+//!
+//! holds in every run, for every machine and mechanism; [`LaneSlots::identity_holds`] checks it.
+//! Unit: lane slots (one lane of one issue).
+
+use crate::mask::LaneMask;
+
+/// What an issue is counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// A scalar instruction: width 1, counted apart.
+    Uniform,
+    /// A lane-wise instruction: the width of its issue group.
+    Vector,
+}
+
+/// Why a lane slot of a vector issue did or did not do work. In order of precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SlotCause {
+    /// The block, or the valid mask, has no thread for this lane.
+    NeverLaunched,
+    /// The lane's thread has ended.
+    Exited,
+    /// The lane waits at a barrier or a collective.
+    Waiting,
+    /// The lane is on another path.
+    Diverged,
+    /// The lane is in the issuing group, but a guard, predicate or mask turns it off.
+    PredicatedOff,
+    /// The lane executes the instruction.
+    On,
+}
+
+impl SlotCause {
+    /// All causes, in order of precedence.
+    pub const ALL: [Self; 6] = [
+        Self::NeverLaunched,
+        Self::Exited,
+        Self::Waiting,
+        Self::Diverged,
+        Self::PredicatedOff,
+        Self::On,
+    ];
+
+    /// The name used in statistics: `never_launched`, `exited`, `waiting`, `diverged`, `predicated_off`, `on`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NeverLaunched => "never_launched",
+            Self::Exited => "exited",
+            Self::Waiting => "waiting",
+            Self::Diverged => "diverged",
+            Self::PredicatedOff => "predicated_off",
+            Self::On => "on",
+        }
+    }
+}
+
+/// The lane sets of one vector issue, from which each lane's cause follows.
+///
+/// The sets may overlap; precedence decides. A lane of the width that is in no set is diverged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueLanes<const N: usize = 1> {
+    /// Lanes of the issue group: `0..width`.
+    pub width: u32,
+    /// Lanes that have a thread.
+    pub launched: LaneMask<N>,
+    /// Lanes whose thread has ended.
+    pub exited: LaneMask<N>,
+    /// Lanes that wait at a synchronisation.
+    pub waiting: LaneMask<N>,
+    /// Lanes of the group that issues: its active mask. Empty in an idle issue.
+    pub active: LaneMask<N>,
+    /// Active lanes that a mask of the machine (EXEC, a mask bank) leaves on. Machines without one give `active`.
+    pub unmasked: LaneMask<N>,
+    /// Active lanes that execute: unmasked, and the guard holds.
+    pub on: LaneMask<N>,
+}
+
+impl<const N: usize> IssueLanes<N> {
+    /// The lanes of each cause, in the order of [`SlotCause::ALL`]; disjoint, and together `0..width`.
+    #[must_use]
+    pub fn by_cause(&self) -> [LaneMask<N>; 6] {
+        let mut rest = LaneMask::first(self.width as usize);
+        let mut take = |set: LaneMask<N>| {
+            let lanes = rest & set;
+            rest -= lanes;
+            lanes
+        };
+        let never = take(!self.launched);
+        let exited = take(self.exited);
+        let waiting = take(self.waiting);
+        let diverged = take(!self.active);
+        let off = take(!self.on);
+        [never, exited, waiting, diverged, off, rest]
+    }
+}
+
+/// Totals over a run. All counts are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneSlots {
+    /// Vector issues, idle ones included.
+    pub vector_issues: u64,
+    /// Vector issues with an empty active mask: a conservative branch of a mechanism fetched for nobody.
+    pub idle_issues: u64,
+    /// Uniform issues, each of width 1.
+    pub uniform_issues: u64,
+    /// Sum of the widths of all vector issues.
+    pub width: u64,
+    /// Slots by cause, in the order of [`SlotCause::ALL`].
+    pub by_cause: [u64; 6],
+    /// Of the predicated-off slots: those turned off by the machine's mask rather than by a guard. In the logical view
+    /// of masked control flow these are diverged.
+    pub masked_off: u64,
+}
+
+impl LaneSlots {
+    /// Counts one vector issue.
+    #[inline]
+    pub fn vector<const N: usize>(&mut self, lanes: &IssueLanes<N>) {
+        self.vector_issues += 1;
+        self.idle_issues += u64::from(lanes.active.is_empty());
+        self.width += u64::from(lanes.width);
+        let by_cause = lanes.by_cause();
+        for (sum, mask) in self.by_cause.iter_mut().zip(&by_cause) {
+            *sum += u64::from(mask.count());
+        }
+        if lanes.unmasked != lanes.active {
+            let off = by_cause[SlotCause::PredicatedOff as usize];
+            self.masked_off += u64::from((off - lanes.unmasked).count());
+        }
+    }
+
+    /// Counts one uniform issue.
+    #[inline]
+    pub fn uniform(&mut self) {
+        self.uniform_issues += 1;
+    }
+
+    /// Slots of one cause.
+    #[must_use]
+    pub fn of(&self, cause: SlotCause) -> u64 {
+        self.by_cause[cause as usize]
+    }
+
+    /// Whether every slot has exactly one cause.
+    #[must_use]
+    pub fn identity_holds(&self) -> bool {
+        self.by_cause.iter().sum::<u64>() == self.width
+    }
+
+    /// Vector issues and uniform issues together: instructions issued.
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        self.vector_issues + self.uniform_issues
+    }
+
+    /// Lanes in issuing groups, guarded off or not, over vector issues (`thread_inst_executed`).
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        self.of(SlotCause::On) + self.of(SlotCause::PredicatedOff)
+    }
+
+    /// Share of slots whose lane was in the issuing group: warp execution efficiency, SIMD efficiency. 0 without issues.
+    #[must_use]
+    pub fn execution_efficiency(&self) -> f64 {
+        ratio(self.active(), self.width)
+    }
+
+    /// Share of slots whose lane executed: warp non-predicated execution efficiency. 0 without issues.
+    #[must_use]
+    pub fn nonpred_efficiency(&self) -> f64 {
+        ratio(self.of(SlotCause::On), self.width)
+    }
+
+    /// Adds another run's totals.
+    pub fn add(&mut self, other: &Self) {
+        self.vector_issues += other.vector_issues;
+        self.idle_issues += other.idle_issues;
+        self.uniform_issues += other.uniform_issues;
+        self.width += other.width;
+        self.masked_off += other.masked_off;
+        for (a, b) in self.by_cause.iter_mut().zip(&other.by_cause) {
+            *a += b;
+        }
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_lane_has_the_first_cause_that_applies() {
+        let lanes = IssueLanes::<1> {
+            width: 8,
+            launched: LaneMask::from_bits(0b0111_1111),
+            exited: LaneMask::from_bits(0b1100_0000), // lane 7 was never launched: that comes first
+            waiting: LaneMask::from_bits(0b0010_0000),
+            active: LaneMask::from_bits(0b0000_1111),
+            unmasked: LaneMask::from_bits(0b0000_0111),
+            on: LaneMask::from_bits(0b0000_0011),
+        };
+        let bits = lanes.by_cause().map(|m| m.bits());
+        assert_eq!(bits, [0x80, 0x40, 0x20, 0x10, 0x0c, 0x03]);
+        let mut slots = LaneSlots::default();
+        slots.vector(&lanes);
+        assert!(slots.identity_holds());
+        assert_eq!((slots.active(), slots.masked_off, slots.idle_issues), (4, 1, 0));
+    }
+}
