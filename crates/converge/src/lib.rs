@@ -1,1 +1,19 @@
 //! Run-time convergence mechanisms: which path of a diverged group runs next, and where paths meet again.
+//!
+//! A [`Mechanism`] watches one issue group (a warp, or a whole CTA). It is told what happened as typed [`Event`]s, knows a static
+//! [`Plan`] of the program (rejoin points, priorities), and answers with the *set* of paths that may run next; a separate,
+//! seeded [`Policy`] picks one. It never looks at what instructions compute, and whoever executes never looks into
+//! a mechanism: everything that verdicts, traces and a hand-over to another mechanism need is exported as
+//! [`Path`]s and [`Charges`].
+//!
+//! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its events.
+
+pub mod event;
+pub mod mechanism;
+pub mod plan;
+pub mod policy;
+
+pub use event::{Event, SyncOp};
+pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Start};
+pub use plan::{Plan, Rejoin};
+pub use policy::Policy;

@@ -1,0 +1,109 @@
+//! What is known of the program's control flow before it runs, by place.
+//!
+//! A [`Plan`] is made once for a program from the flow graphs of its functions and shared by all groups. Places are
+//! instruction indices: block `b` of a function covers `first..end`, and blocks are laid out one after another.
+
+use simt::Pc;
+use thiserror::Error;
+
+/// Where the paths of a branch meet again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rejoin {
+    /// At the first instruction of the branch's immediate post-dominator.
+    At(Pc),
+    /// Only where the function returns or the lanes exit.
+    FunctionEnd,
+    /// Nowhere: no path from the branch reaches an exit (an infinite loop), so it has no post-dominator.
+    Never,
+}
+
+/// What is known of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockPlan {
+    /// Its first instruction.
+    pub first: Pc,
+    /// One past its last instruction.
+    pub end: Pc,
+    /// Index of its function.
+    pub function: u32,
+    /// Where lanes that part at its end meet again.
+    pub rejoin: Rejoin,
+    /// Scheduling priority of thread-frontier mechanisms: lower runs first. Distinct within a function.
+    pub priority: u32,
+    /// Successor blocks, as indices into [`Plan::blocks`], fall-through first.
+    pub successors: Vec<u32>,
+}
+
+/// The static plan of a program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    blocks: Vec<BlockPlan>,
+}
+
+/// Why a plan cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// Blocks overlap, are empty, or are not in order of their places.
+    #[error("block {block} does not follow the block before it")]
+    Layout {
+        /// Index of the block.
+        block: usize,
+    },
+    /// A successor or rejoin point that is no block's first instruction.
+    #[error("block {block} names a place where no block begins")]
+    Target {
+        /// Index of the block.
+        block: usize,
+    },
+}
+
+impl Plan {
+    /// A plan of these blocks, in order of their places.
+    ///
+    /// # Errors
+    /// If they are not laid out one after another, or point outside.
+    pub fn new(blocks: Vec<BlockPlan>) -> Result<Self, PlanError> {
+        for (i, b) in blocks.iter().enumerate() {
+            let after = if i == 0 { b.first } else { blocks[i - 1].end };
+            if b.first < after || b.end < b.first {
+                return Err(PlanError::Layout { block: i });
+            }
+            let bad_rejoin = matches!(b.rejoin, Rejoin::At(pc) if !known_place(&blocks, pc));
+            if bad_rejoin || b.successors.iter().any(|&s| s as usize >= blocks.len()) {
+                return Err(PlanError::Target { block: i });
+            }
+        }
+        Ok(Self { blocks })
+    }
+
+    /// All blocks in order of their places.
+    #[must_use]
+    pub fn blocks(&self) -> &[BlockPlan] {
+        &self.blocks
+    }
+
+    /// The index of the block that holds a place.
+    #[must_use]
+    pub fn block_of(&self, pc: Pc) -> Option<usize> {
+        let after = self.blocks.partition_point(|b| b.first <= pc);
+        // Empty blocks share their first place with the block that follows: the last of them holds it.
+        let index = after.checked_sub(1)?;
+        (pc < self.blocks[index].end).then_some(index)
+    }
+
+    /// Where lanes that part at `at` meet again.
+    #[must_use]
+    pub fn rejoin(&self, at: Pc) -> Rejoin {
+        self.block_of(at).map_or(Rejoin::Never, |b| self.blocks[b].rejoin)
+    }
+
+    /// The priority of a place: lower runs first. Places in no block come last.
+    #[must_use]
+    pub fn priority(&self, at: Pc) -> u32 {
+        self.block_of(at).map_or(u32::MAX, |b| self.blocks[b].priority)
+    }
+}
+
+fn known_place(blocks: &[BlockPlan], pc: Pc) -> bool {
+    blocks.binary_search_by_key(&pc, |b| b.first).is_ok()
+}
