@@ -1,1 +1,29 @@
-fn main() {}
+//! Chores of the project, run as `cargo xtask CHORE`. None of them is needed to build, test or use it.
+//!
+//! A chore that generates committed files has `--check`, which writes nothing and fails where a file is not current.
+
+mod kernels;
+mod python;
+mod tree;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the project.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Compile the bundled CUDA C++ kernels to PTX again, and compute their expected results again.
+    Kernels(kernels::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().chore {
+        Chore::Kernels(options) => kernels::run(&options),
+    }
+}
