@@ -1,0 +1,484 @@
+//! Modifiers: what refines an operation.
+//!
+//! Each kind of modifier is an enum whose words are its spellings in the text form; an instruction has at most
+//! one of each kind. The table of operations says which kinds an operation takes.
+
+use word_kinds::kinds;
+
+pub use simt::observe::{Order, Scope, Space};
+
+/// One list gives the enums and their words.
+mod word_kinds {
+    macro_rules! kinds {
+        ($( $(#[$doc:meta])* $kind:ident $field:ident { $($(#[$vdoc:meta])* $variant:ident $word:literal),+ $(,)? } )+) => {
+            $( $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub enum $kind { $($(#[$vdoc])* $variant),+ }
+
+            impl $kind {
+                /// All of this kind.
+                pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+                /// Its word in the text form.
+                #[must_use]
+                pub const fn word(self) -> &'static str {
+                    match self { $(Self::$variant => $word),+ }
+                }
+
+                /// The one with this word.
+                #[must_use]
+                pub fn from_word(word: &str) -> Option<Self> {
+                    match word { $($word => Some(Self::$variant),)+ _ => None }
+                }
+            } )+
+        };
+    }
+    pub(super) use kinds;
+}
+
+kinds! {
+    /// Rounding of a floating-point result, or (the `i` forms) to an integral value.
+    Rounding rounding {
+        /// To nearest, ties to even.
+        Rn "rn",
+        /// Toward zero.
+        Rz "rz",
+        /// Toward minus infinity.
+        Rm "rm",
+        /// Toward plus infinity.
+        Rp "rp",
+        /// To nearest, ties away from zero.
+        Rna "rna",
+        /// To an integral value: nearest, ties to even.
+        Rni "rni",
+        /// To an integral value: toward zero.
+        Rzi "rzi",
+        /// To an integral value: toward minus infinity.
+        Rmi "rmi",
+        /// To an integral value: toward plus infinity.
+        Rpi "rpi",
+    }
+    /// How exact a floating-point function is.
+    Precision precision {
+        /// Our published approximation.
+        Approx "approx",
+        /// Full-range approximation (division).
+        Full "full",
+    }
+    /// Comparisons. The `u` forms are true if an operand is NaN; on integers lo, ls, hi, hs are unsigned.
+    Cmp cmp {
+        /// Equal.
+        Eq "eq",
+        /// Not equal.
+        Ne "ne",
+        /// Less.
+        Lt "lt",
+        /// Less or equal.
+        Le "le",
+        /// Greater.
+        Gt "gt",
+        /// Greater or equal.
+        Ge "ge",
+        /// Unsigned less.
+        Lo "lo",
+        /// Unsigned less or equal.
+        Ls "ls",
+        /// Unsigned greater.
+        Hi "hi",
+        /// Unsigned greater or equal.
+        Hs "hs",
+        /// Equal or unordered.
+        Equ "equ",
+        /// Not equal or unordered.
+        Neu "neu",
+        /// Less or unordered.
+        Ltu "ltu",
+        /// Less, equal or unordered.
+        Leu "leu",
+        /// Greater or unordered.
+        Gtu "gtu",
+        /// Greater, equal or unordered.
+        Geu "geu",
+        /// Neither is NaN.
+        Num "num",
+        /// One is NaN.
+        Nan "isnan",
+    }
+    /// How a comparison is combined with a predicate.
+    BoolOp bool_op {
+        /// And.
+        And "and",
+        /// Or.
+        Or "or",
+        /// Exclusive or.
+        Xor "xor",
+    }
+    /// Read-modify-write operations.
+    AtomOp atom {
+        /// Add.
+        Add "add",
+        /// Minimum.
+        Min "min",
+        /// Maximum.
+        Max "max",
+        /// Bitwise and.
+        And "and",
+        /// Bitwise or.
+        Or "or",
+        /// Bitwise exclusive or.
+        Xor "xor",
+        /// Exchange.
+        Exch "exch",
+        /// Compare and swap.
+        Cas "cas",
+        /// Wrapping increment: `old >= b ? 0 : old + 1`.
+        Inc "inc",
+        /// Wrapping decrement: `old == 0 || old > b ? b : old - 1`.
+        Dec "dec",
+    }
+    /// Where a shuffle reads from.
+    Shuffle shuffle {
+        /// Lane minus the operand.
+        Up "up",
+        /// Lane plus the operand.
+        Down "down",
+        /// Lane exclusive-or the operand.
+        Bfly "bfly",
+        /// The operand.
+        Idx "idx",
+    }
+    /// What a vote asks.
+    Vote vote {
+        /// Does the predicate hold in all lanes?
+        All "all",
+        /// In any?
+        Any "any",
+        /// Is it the same in all?
+        Uni "uni",
+        /// In which lanes?
+        Ballot "ballot",
+    }
+    /// How a CTA barrier is used.
+    Barrier barrier {
+        /// Arrive and wait.
+        Sync "sync",
+        /// Arrive only.
+        Arrive "arrive",
+        /// Arrive, wait, and count the threads whose predicate holds.
+        RedPopc "popc",
+        /// Arrive, wait, and ask whether all predicates hold.
+        RedAnd "and",
+        /// Arrive, wait, and ask whether any predicate holds.
+        RedOr "or",
+    }
+    /// Byte-selection modes of `prmt`.
+    PrmtMode prmt {
+        /// Forward 4 extract.
+        F4e "f4e",
+        /// Backward 4 extract.
+        B4e "b4e",
+        /// Replicate 8.
+        Rc8 "rc8",
+        /// Edge clamp left.
+        Ecl "ecl",
+        /// Edge clamp right.
+        Ecr "ecr",
+        /// Replicate 16.
+        Rc16 "rc16",
+    }
+    /// Floating-point properties of `testp`.
+    TestP testp {
+        /// Neither infinite nor NaN.
+        Finite "finite",
+        /// Infinite.
+        Infinite "infinite",
+        /// Not NaN.
+        Number "number",
+        /// NaN.
+        NotANumber "notanumber",
+        /// Normal.
+        Normal "normal",
+        /// Subnormal.
+        Subnormal "subnormal",
+    }
+    /// Flags of which an instruction may have several.
+    Flag flags {
+        /// Flush subnormal inputs and results to zero of the same sign.
+        Ftz "ftz",
+        /// Saturate: integers to their range, floats to [0, 1].
+        Sat "sat",
+        /// NaN operands give NaN (minimum and maximum).
+        Nan "nan",
+        /// Negative results become zero.
+        Relu "relu",
+        /// The result's sign is the exclusive-or of the operands' signs, their magnitudes are compared.
+        XorSignAbs "xorsign",
+        /// Out-of-range values become the largest finite one.
+        SatFinite "satfinite",
+        /// Shift amounts wrap instead of clamping.
+        Wrap "wrap",
+        /// `bfind` gives the shift that brings the bit to the top.
+        ShiftAmt "shiftamt",
+        /// The collective has no member mask: it takes the lanes that are active together.
+        NoMask "nomask",
+        /// `match` and `redux`: only if all agree.
+        All "all_equal",
+        /// The barrier counts every thread of the lanes that execute it, in whichever warp they are.
+        Aligned "aligned",
+        /// Halfword selection of `dp2a`: the upper half.
+        Upper "upper",
+    }
+}
+
+/// A set of [`Flag`]s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Self = Self(0);
+
+    /// The set of these flags.
+    #[must_use]
+    pub const fn of(flags: &[Flag]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < flags.len() {
+            bits |= 1 << flags[i] as u16;
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether a flag is set.
+    #[must_use]
+    pub const fn has(self, flag: Flag) -> bool {
+        self.0 >> flag as u16 & 1 != 0
+    }
+
+    /// The set with one more flag.
+    #[must_use]
+    pub const fn with(self, flag: Flag) -> Self {
+        Self(self.0 | 1 << flag as u16)
+    }
+
+    /// Whether all flags of `self` are in `other`.
+    #[must_use]
+    pub const fn is_subset(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// The flags in order.
+    pub fn iter(self) -> impl Iterator<Item = Flag> {
+        Flag::ALL.iter().copied().filter(move |&f| self.has(f))
+    }
+}
+
+/// The modifiers of one instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each field is the kind of its type")]
+pub struct Mods {
+    pub rounding: Option<Rounding>,
+    pub precision: Option<Precision>,
+    pub cmp: Option<Cmp>,
+    pub bool_op: Option<BoolOp>,
+    pub space: Option<Space>,
+    pub order: Option<Order>,
+    pub scope: Option<Scope>,
+    pub atom: Option<AtomOp>,
+    pub shuffle: Option<Shuffle>,
+    pub vote: Option<Vote>,
+    pub barrier: Option<Barrier>,
+    pub prmt: Option<PrmtMode>,
+    pub testp: Option<TestP>,
+    pub flags: Flags,
+}
+
+/// Kinds of modifiers, as a set; flags are apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(pub(crate) u16);
+
+/// One kind of modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each variant is the kind of its name")]
+pub enum Kind {
+    Rounding,
+    Precision,
+    Cmp,
+    BoolOp,
+    Space,
+    Order,
+    Scope,
+    AtomOp,
+    Shuffle,
+    Vote,
+    Barrier,
+    Prmt,
+    TestP,
+}
+
+impl Kind {
+    /// All kinds, in the order in which the text form writes them.
+    pub const ALL: [Self; 13] = [
+        Self::Cmp,
+        Self::BoolOp,
+        Self::Shuffle,
+        Self::Vote,
+        Self::Barrier,
+        Self::Prmt,
+        Self::TestP,
+        Self::AtomOp,
+        Self::Precision,
+        Self::Rounding,
+        Self::Order,
+        Self::Scope,
+        Self::Space,
+    ];
+}
+
+impl Kinds {
+    /// No kind.
+    pub const NONE: Self = Self(0);
+
+    /// The set of these kinds.
+    #[must_use]
+    pub const fn of(kinds: &[Kind]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < kinds.len() {
+            bits |= 1 << kinds[i] as u16;
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether a kind is in the set.
+    #[must_use]
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 >> kind as u16 & 1 != 0
+    }
+}
+
+/// The word of a space.
+#[must_use]
+pub const fn space_word(space: Space) -> &'static str {
+    match space {
+        Space::Generic => "generic",
+        Space::Global => "global",
+        Space::Const => "const",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Param => "param",
+    }
+}
+
+/// The word of a memory order.
+#[must_use]
+pub const fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::Weak => "weak",
+        Order::Volatile => "volatile",
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcqRel => "acq_rel",
+        Order::SeqCst => "sc",
+    }
+}
+
+/// The word of a scope.
+#[must_use]
+pub const fn scope_word(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Cta => "cta",
+        Scope::Cluster => "cluster",
+        Scope::Gpu => "gpu",
+        Scope::Sys => "sys",
+    }
+}
+
+impl Mods {
+    /// The word of the modifier of one kind, if the instruction has it.
+    #[must_use]
+    pub fn word(&self, kind: Kind) -> Option<&'static str> {
+        match kind {
+            Kind::Rounding => self.rounding.map(Rounding::word),
+            Kind::Precision => self.precision.map(Precision::word),
+            Kind::Cmp => self.cmp.map(Cmp::word),
+            Kind::BoolOp => self.bool_op.map(BoolOp::word),
+            Kind::Space => self.space.map(space_word),
+            Kind::Order => self.order.map(order_word),
+            Kind::Scope => self.scope.map(scope_word),
+            Kind::AtomOp => self.atom.map(AtomOp::word),
+            Kind::Shuffle => self.shuffle.map(Shuffle::word),
+            Kind::Vote => self.vote.map(Vote::word),
+            Kind::Barrier => self.barrier.map(Barrier::word),
+            Kind::Prmt => self.prmt.map(PrmtMode::word),
+            Kind::TestP => self.testp.map(TestP::word),
+        }
+    }
+
+    /// Sets the modifier of one kind by its word. `false` if the kind has no such word.
+    pub fn set_word(&mut self, kind: Kind, word: &str) -> bool {
+        fn put<T>(field: &mut Option<T>, value: Option<T>) -> bool {
+            let known = value.is_some();
+            if known {
+                *field = value;
+            }
+            known
+        }
+        let by_word = |words: &[&'static str]| words.iter().position(|&w| w == word);
+        match kind {
+            Kind::Rounding => put(&mut self.rounding, Rounding::from_word(word)),
+            Kind::Precision => put(&mut self.precision, Precision::from_word(word)),
+            Kind::Cmp => put(&mut self.cmp, Cmp::from_word(word)),
+            Kind::BoolOp => put(&mut self.bool_op, BoolOp::from_word(word)),
+            Kind::AtomOp => put(&mut self.atom, AtomOp::from_word(word)),
+            Kind::Shuffle => put(&mut self.shuffle, Shuffle::from_word(word)),
+            Kind::Vote => put(&mut self.vote, Vote::from_word(word)),
+            Kind::Barrier => put(&mut self.barrier, Barrier::from_word(word)),
+            Kind::Prmt => put(&mut self.prmt, PrmtMode::from_word(word)),
+            Kind::TestP => put(&mut self.testp, TestP::from_word(word)),
+            Kind::Space => {
+                put(&mut self.space, by_word(&SPACES.map(space_word)).map(|i| SPACES[i]))
+            }
+            Kind::Order => {
+                put(&mut self.order, by_word(&ORDERS.map(order_word)).map(|i| ORDERS[i]))
+            }
+            Kind::Scope => {
+                put(&mut self.scope, by_word(&SCOPES.map(scope_word)).map(|i| SCOPES[i]))
+            }
+        }
+    }
+}
+
+const SPACES: [Space; 6] =
+    [Space::Generic, Space::Global, Space::Const, Space::Shared, Space::Local, Space::Param];
+const ORDERS: [Order; 7] = [
+    Order::Weak,
+    Order::Volatile,
+    Order::Relaxed,
+    Order::Acquire,
+    Order::Release,
+    Order::AcqRel,
+    Order::SeqCst,
+];
+const SCOPES: [Scope; 4] = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_sets_what_it_spells() {
+        let mut mods = Mods::default();
+        for (kind, word) in [
+            (Kind::Rounding, "rzi"),
+            (Kind::Space, "shared"),
+            (Kind::Order, "acq_rel"),
+            (Kind::Cmp, "isnan"),
+        ] {
+            assert!(mods.set_word(kind, word));
+            assert_eq!(mods.word(kind), Some(word));
+        }
+        assert!(!mods.set_word(Kind::Scope, "shared"));
+    }
+}

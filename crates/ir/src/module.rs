@@ -1,0 +1,570 @@
+//! Modules, functions, blocks, instructions.
+//!
+//! Values are registers, not SSA names: each is written any number of times, and a front end gives one register to each web
+//! where it can. Blocks stand in layout order, which is the order of places (`Pc`) when the module is linked; a
+//! block that falls through falls into the next one.
+
+use crate::mods::Mods;
+use crate::op::Op;
+use crate::sreg::Sreg;
+use crate::ty::{RegTy, Ty};
+use isa::Span;
+use simt::observe::Space;
+use smallvec::SmallVec;
+
+macro_rules! index {
+    ($($(#[$doc:meta])* $name:ident)+) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+        impl $name {
+            /// As an index into its table.
+            #[must_use]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+ };
+}
+
+index! {
+    /// A per-lane register of a function.
+    LaneReg
+    /// A warp register of a function: a mask or a warp-uniform scalar.
+    WarpReg
+    /// A block of a function.
+    BlockId
+    /// A function of a module.
+    FuncId
+    /// A variable of a module.
+    VarId
+    /// An entry of a module's table of source places.
+    LocId
+}
+
+/// A register of either file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reg {
+    /// One value a lane.
+    Lane(LaneReg),
+    /// One value for the group.
+    Warp(WarpReg),
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Symbol {
+    /// A variable of the module: its address in its space.
+    Var(VarId),
+    /// A local variable of the function, by index: its address in local space.
+    Local(u32),
+    /// A kernel parameter, by index: its offset in parameter space.
+    Param(u32),
+    /// A function: its address for indirect calls.
+    Func(FuncId),
+}
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// A register.
+    Reg(Reg),
+    /// Bits, zero-extended.
+    Imm(u128),
+    /// Address of a symbol plus a byte offset.
+    Symbol(Symbol, i64),
+    /// A special register.
+    Sreg(Sreg),
+    /// A function to call.
+    Func(FuncId),
+    /// A block.
+    Block(BlockId),
+}
+
+impl Operand {
+    /// A per-lane register.
+    #[must_use]
+    pub const fn lane(reg: LaneReg) -> Self {
+        Self::Reg(Reg::Lane(reg))
+    }
+
+    /// A warp register.
+    #[must_use]
+    pub const fn warp(reg: WarpReg) -> Self {
+        Self::Reg(Reg::Warp(reg))
+    }
+}
+
+/// A guard: the instruction is off in lanes where the predicate does not hold (or holds, if negated).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// A predicate register.
+    pub pred: LaneReg,
+    /// `@!p`.
+    pub negated: bool,
+}
+
+/// Why an instruction is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The program said so.
+    #[default]
+    Source,
+    /// A front end needed it to express the program.
+    Lowering,
+    /// Mask handling that replaces a branch.
+    Mask,
+    /// A predicate or mask was spilled or filled.
+    Spill,
+    /// Structurising: a branch or flag that the program did not have.
+    Structure,
+    /// A copy of another block's instruction.
+    Copy,
+    /// A synchronisation operation that a pass placed.
+    Sync,
+}
+
+impl Origin {
+    /// All origins with their words in the text form.
+    pub const ALL: [(Self, &'static str); 7] = [
+        (Self::Source, "source"),
+        (Self::Lowering, "lowering"),
+        (Self::Mask, "mask"),
+        (Self::Spill, "spill"),
+        (Self::Structure, "structure"),
+        (Self::Copy, "copy"),
+        (Self::Sync, "sync"),
+    ];
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inst {
+    /// In which lanes it is on.
+    pub guard: Option<Guard>,
+    /// What it does.
+    pub op: Op,
+    /// The type it works on, if it takes one.
+    pub ty: Option<Ty>,
+    /// Its second (source) type, if it takes one.
+    pub ty2: Option<Ty>,
+    /// Modifiers.
+    pub mods: Mods,
+    /// Byte offset added to its address operand.
+    pub offset: i64,
+    /// Results; `None` discards.
+    pub results: SmallVec<[Option<Reg>; 2]>,
+    /// Operands.
+    pub operands: SmallVec<[Operand; 4]>,
+    /// Why it is there.
+    pub origin: Origin,
+    /// Where it came from.
+    pub loc: LocId,
+}
+
+impl Inst {
+    /// An unguarded instruction without type, modifiers or operands.
+    #[must_use]
+    pub fn new(op: Op) -> Self {
+        Self {
+            guard: None,
+            op,
+            ty: None,
+            ty2: None,
+            mods: Mods::default(),
+            offset: 0,
+            results: SmallVec::new(),
+            operands: SmallVec::new(),
+            origin: Origin::Source,
+            loc: LocId(0),
+        }
+    }
+
+    /// With a type.
+    #[must_use]
+    pub fn ty(mut self, ty: Ty) -> Self {
+        self.ty = Some(ty);
+        self
+    }
+
+    /// With one more result.
+    #[must_use]
+    pub fn result(mut self, reg: Reg) -> Self {
+        self.results.push(Some(reg));
+        self
+    }
+
+    /// With one more operand.
+    #[must_use]
+    pub fn operand(mut self, operand: Operand) -> Self {
+        self.operands.push(operand);
+        self
+    }
+
+    /// With an origin.
+    #[must_use]
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+}
+
+/// How a branch on a mask decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskTest {
+    /// Some lane is on.
+    Any,
+    /// No lane is on.
+    None,
+}
+
+/// What ends a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TermKind {
+    /// Falls into the next block. Issues nothing.
+    Fall,
+    /// Jumps.
+    Br(BlockId),
+    /// Lanes where the guard holds jump, the others fall into the next block.
+    CondBr(Guard, BlockId),
+    /// Each lane jumps to the target that its index picks; an index beyond the table is a fault.
+    Switch(Operand, Vec<BlockId>),
+    /// The whole group jumps if the test holds of the mask, else falls into the next block. Uniform.
+    MaskBr(MaskTest, MaskRef, BlockId),
+    /// Returns from the function; from a kernel, ends the thread. With a guard, the other lanes fall into the next block.
+    Ret(Option<Guard>),
+    /// Ends the thread. With a guard, the other lanes fall into the next block.
+    Exit(Option<Guard>),
+}
+
+/// The mask that a [`TermKind::MaskBr`] tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskRef {
+    /// EXEC.
+    Exec,
+    /// A mask register.
+    Reg(WarpReg),
+    /// The lanes that are on and whose predicate holds.
+    Pred(LaneReg),
+}
+
+/// The end of a block with its origin and place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// What it does.
+    pub kind: TermKind,
+    /// Why it is there.
+    pub origin: Origin,
+    /// Where it came from.
+    pub loc: LocId,
+}
+
+impl Term {
+    /// A source-level end without a place.
+    #[must_use]
+    pub fn new(kind: TermKind) -> Self {
+        Self { kind, origin: Origin::Source, loc: LocId(0) }
+    }
+
+    /// Whether it falls into the next block, for some lanes at least.
+    #[must_use]
+    pub fn falls(&self) -> bool {
+        matches!(
+            self.kind,
+            TermKind::Fall
+                | TermKind::CondBr(..)
+                | TermKind::MaskBr(..)
+                | TermKind::Ret(Some(_))
+                | TermKind::Exit(Some(_))
+        )
+    }
+
+    /// Whether it takes an issue: all but a plain fall-through do.
+    #[must_use]
+    pub fn issues(&self) -> bool {
+        self.kind != TermKind::Fall
+    }
+
+    /// Blocks it jumps to, without the fall-through, in order.
+    #[must_use]
+    pub fn targets(&self) -> &[BlockId] {
+        match &self.kind {
+            TermKind::Br(b) | TermKind::CondBr(_, b) | TermKind::MaskBr(_, _, b) => {
+                std::slice::from_ref(b)
+            }
+            TermKind::Switch(_, targets) => targets,
+            TermKind::Fall | TermKind::Ret(_) | TermKind::Exit(_) => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn targets_mut(&mut self) -> &mut [BlockId] {
+        match &mut self.kind {
+            TermKind::Br(b) | TermKind::CondBr(_, b) | TermKind::MaskBr(_, _, b) => {
+                std::slice::from_mut(b)
+            }
+            TermKind::Switch(_, targets) => targets,
+            TermKind::Fall | TermKind::Ret(_) | TermKind::Exit(_) => &mut [],
+        }
+    }
+}
+
+/// Instructions with one entry and one end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Its label.
+    pub name: String,
+    /// Its instructions.
+    pub insts: Vec<Inst>,
+    /// Its end.
+    pub term: Term,
+}
+
+/// A register's declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegInfo {
+    /// Its name, without a sigil.
+    pub name: String,
+    /// What it holds.
+    pub ty: RegTy,
+}
+
+/// A kernel parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// The type it was declared with; aggregates are `b8`.
+    pub ty: Ty,
+    /// Bytes from the start of the parameter block.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Whether it was declared as a pointer, and into which space.
+    pub pointer: Option<Space>,
+}
+
+/// A variable of one thread, in a function's frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalVar {
+    /// Its name.
+    pub name: String,
+    /// Bytes from the start of the frame.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// Launch bounds that a kernel declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// Most threads in each dimension.
+    pub max: Option<[u32; 3]>,
+    /// Exactly these threads.
+    pub required: Option<[u32; 3]>,
+}
+
+/// What a function is to its callers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signature {
+    /// Launched from outside; parameters are in parameter space.
+    Kernel {
+        /// Parameters in order.
+        params: Vec<Param>,
+        /// Launch bounds.
+        bounds: LaunchBounds,
+    },
+    /// Called; parameters and results are registers.
+    Device {
+        /// Registers that receive the arguments.
+        params: Vec<LaneReg>,
+        /// Registers whose values are returned.
+        results: Vec<LaneReg>,
+    },
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// How it is called.
+    pub signature: Signature,
+    /// Per-lane registers.
+    pub regs: Vec<RegInfo>,
+    /// Warp registers.
+    pub warp_regs: Vec<RegInfo>,
+    /// Variables of a thread.
+    pub locals: Vec<LocalVar>,
+    /// Spill slots for predicates that the group needs.
+    pub spill_slots: u32,
+    /// Blocks in layout order; the first is the entry.
+    pub blocks: Vec<Block>,
+    /// Where it was declared.
+    pub loc: LocId,
+}
+
+impl Function {
+    /// An empty function.
+    #[must_use]
+    pub fn new(name: impl Into<String>, signature: Signature) -> Self {
+        Self {
+            name: name.into(),
+            signature,
+            regs: Vec::new(),
+            warp_regs: Vec::new(),
+            locals: Vec::new(),
+            spill_slots: 0,
+            blocks: Vec::new(),
+            loc: LocId(0),
+        }
+    }
+
+    /// Whether it is a kernel.
+    #[must_use]
+    pub fn is_kernel(&self) -> bool {
+        matches!(self.signature, Signature::Kernel { .. })
+    }
+
+    /// A new per-lane register.
+    pub fn new_reg(&mut self, name: impl Into<String>, ty: RegTy) -> LaneReg {
+        self.regs.push(RegInfo { name: name.into(), ty });
+        LaneReg(self.regs.len() as u32 - 1)
+    }
+
+    /// A new warp register.
+    pub fn new_warp_reg(&mut self, name: impl Into<String>, ty: RegTy) -> WarpReg {
+        self.warp_regs.push(RegInfo { name: name.into(), ty });
+        WarpReg(self.warp_regs.len() as u32 - 1)
+    }
+
+    /// The blocks that control can go to from a block: the fall-through first, then targets in order, each once.
+    #[must_use]
+    pub fn successors(&self, block: BlockId) -> SmallVec<[BlockId; 2]> {
+        let mut out = SmallVec::new();
+        let Some(b) = self.blocks.get(block.index()) else { return out };
+        let fall = b.term.falls().then_some(BlockId(block.0 + 1));
+        for target in fall.into_iter().chain(b.term.targets().iter().copied()) {
+            if !out.contains(&target) {
+                out.push(target);
+            }
+        }
+        out
+    }
+
+    /// Bytes of a thread's frame.
+    #[must_use]
+    pub fn frame_size(&self) -> u32 {
+        self.locals.iter().map(|l| l.offset.saturating_add(l.size)).max().unwrap_or(0)
+    }
+}
+
+/// Bytes of an initialiser that hold the address of a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reloc {
+    /// Byte offset of the address in the variable.
+    pub offset: u32,
+    /// Bytes of the address: 4 or 8.
+    pub size: u32,
+    /// What it is the address of.
+    pub symbol: Symbol,
+    /// Added to the address.
+    pub addend: i64,
+    /// Whether it is the generic address.
+    pub generic: bool,
+}
+
+/// A variable of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// Its space: global, constant or shared.
+    pub space: Space,
+    /// Bytes; 0 for the dynamically sized shared array.
+    pub size: u64,
+    /// Alignment in bytes: a power of two.
+    pub align: u32,
+    /// First bytes of its content; the rest is zero. Empty for shared variables.
+    pub init: Vec<u8>,
+    /// Addresses in its content.
+    pub relocs: Vec<Reloc>,
+    /// Whether it stands for dynamic shared memory.
+    pub dynamic: bool,
+}
+
+/// A line of the program that the module's text was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLine {
+    /// Index into [`Module::files`].
+    pub file: u32,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown.
+    pub column: u32,
+}
+
+/// A place in the module's text, and the source line behind it if the text names one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Loc {
+    /// In the module's text.
+    pub span: Span,
+    /// In the program that the text was compiled from.
+    pub line: Option<SourceLine>,
+}
+
+/// A module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Module {
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Variables.
+    pub vars: Vec<Var>,
+    /// Places; entry 0 is "nowhere".
+    pub locs: Vec<Loc>,
+    /// Names of the source files that places refer to.
+    pub files: Vec<String>,
+}
+
+impl Default for Module {
+    fn default() -> Self {
+        Self {
+            functions: Vec::new(),
+            vars: Vec::new(),
+            locs: vec![Loc::default()],
+            files: Vec::new(),
+        }
+    }
+}
+
+impl Module {
+    /// An empty module.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A function by name.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<FuncId> {
+        self.functions.iter().position(|f| f.name == name).map(|i| FuncId(i as u32))
+    }
+
+    /// A place by id; unknown ids are nowhere.
+    #[must_use]
+    pub fn loc(&self, id: LocId) -> &Loc {
+        self.locs.get(id.index()).unwrap_or(&self.locs[0])
+    }
+
+    /// Enters a place, reusing the last one if it is the same.
+    pub fn add_loc(&mut self, loc: Loc) -> LocId {
+        if self.locs.last() != Some(&loc) {
+            self.locs.push(loc);
+        }
+        LocId(self.locs.len() as u32 - 1)
+    }
+}

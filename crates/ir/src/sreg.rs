@@ -1,0 +1,110 @@
+//! Special registers: what a thread can ask about where it runs.
+
+macro_rules! sregs {
+    ($( $(#[$doc:meta])* $variant:ident $word:literal )+) => {
+        /// A special register. Names are PTX's without the percent sign.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Sreg { $($(#[$doc])* $variant),+ }
+
+        impl Sreg {
+            /// All special registers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The one of a name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+sregs! {
+    /// Thread index in the CTA, x.
+    TidX "tid.x"
+    /// Thread index in the CTA, y.
+    TidY "tid.y"
+    /// Thread index in the CTA, z.
+    TidZ "tid.z"
+    /// CTA size, x.
+    NtidX "ntid.x"
+    /// CTA size, y.
+    NtidY "ntid.y"
+    /// CTA size, z.
+    NtidZ "ntid.z"
+    /// CTA index in the grid, x.
+    CtaidX "ctaid.x"
+    /// CTA index in the grid, y.
+    CtaidY "ctaid.y"
+    /// CTA index in the grid, z.
+    CtaidZ "ctaid.z"
+    /// Grid size, x.
+    NctaidX "nctaid.x"
+    /// Grid size, y.
+    NctaidY "nctaid.y"
+    /// Grid size, z.
+    NctaidZ "nctaid.z"
+    /// Lane in the architectural warp.
+    LaneId "laneid"
+    /// Architectural warp in the CTA.
+    WarpId "warpid"
+    /// Architectural warps of the CTA.
+    NWarpId "nwarpid"
+    /// Multiprocessor: the resident slot of the CTA.
+    SmId "smid"
+    /// Multiprocessors: resident slots.
+    NSmId "nsmid"
+    /// Launch number.
+    GridId "gridid"
+    /// The lane's own bit.
+    LaneMaskEq "lanemask_eq"
+    /// Bits of lanes up to and with its own.
+    LaneMaskLe "lanemask_le"
+    /// Bits of lanes below its own.
+    LaneMaskLt "lanemask_lt"
+    /// Bits of lanes from its own on.
+    LaneMaskGe "lanemask_ge"
+    /// Bits of lanes above its own.
+    LaneMaskGt "lanemask_gt"
+    /// Issues of the launch so far, low 32 bits. Depends on the schedule.
+    Clock "clock"
+    /// Issues of the launch so far, high 32 bits. Depends on the schedule.
+    ClockHi "clock_hi"
+    /// Issues of the launch so far. Depends on the schedule.
+    Clock64 "clock64"
+    /// Nanoseconds: one an issue. Depends on the schedule.
+    GlobalTimer "globaltimer"
+    /// Nanoseconds, low half. Depends on the schedule.
+    GlobalTimerLo "globaltimer_lo"
+    /// Nanoseconds, high half. Depends on the schedule.
+    GlobalTimerHi "globaltimer_hi"
+    /// Bytes of dynamic shared memory.
+    DynamicSmemSize "dynamic_smem_size"
+    /// Bytes of shared memory of the CTA.
+    TotalSmemSize "total_smem_size"
+    /// Bytes of static shared memory of the CTA, and the offset where dynamic shared memory begins.
+    DynamicSmemBase "dynamic_smem_base"
+}
+
+impl Sreg {
+    /// Whether its value depends on the schedule rather than on the launch alone.
+    #[must_use]
+    pub const fn observes_schedule(self) -> bool {
+        matches!(
+            self,
+            Self::Clock
+                | Self::ClockHi
+                | Self::Clock64
+                | Self::GlobalTimer
+                | Self::GlobalTimerLo
+                | Self::GlobalTimerHi
+                | Self::SmId
+        )
+    }
+}
