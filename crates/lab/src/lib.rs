@@ -1,1 +1,17 @@
 //! Launch files, buffers, runs, statistics and reports: the laboratory behind the command line.
+//!
+//! What a user writes (argument specifications, `.npy` files, launch files) becomes typed data here, with
+//! errors that name the place, the reason and a way out; what a run gives back becomes reports here. Nothing in this
+//! crate prints: the command line and the file tests decide where text goes.
+
+pub mod argspec;
+pub mod array;
+pub mod elem;
+pub mod limits;
+pub mod npy;
+pub mod suggest;
+
+pub use argspec::{ArgSpec, ArgValue, BufferSpec};
+pub use array::Array;
+pub use elem::{ElemType, Scalar};
+pub use limits::Limits;
