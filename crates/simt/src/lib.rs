@@ -6,6 +6,7 @@
 
 pub mod machine;
 pub mod mask;
+pub mod memory;
 pub mod observe;
 pub mod slots;
 pub mod trap;

@@ -8,6 +8,8 @@
 use crate::mask::LaneMask;
 use crate::slots::{Domain, IssueLanes};
 
+pub use crate::memory::{AccessKind, Space};
+
 /// Where in a program: what it counts (instruction index, byte address) is the machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pc(pub u64);
@@ -80,34 +82,6 @@ pub struct Branch<'a, const N: usize> {
     pub pc: Pc,
     /// Next places; more than one means that the branch diverged.
     pub targets: &'a [(Pc, LaneMask<N>)],
-}
-
-/// What an access does to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessKind {
-    /// Reads.
-    Load,
-    /// Writes.
-    Store,
-    /// Reads and writes as one.
-    Atomic,
-}
-
-/// Address spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Space {
-    /// Generic: the address says which.
-    Generic,
-    /// Global memory.
-    Global,
-    /// Constant memory.
-    Const,
-    /// Memory of a CTA.
-    Shared,
-    /// Memory of a thread.
-    Local,
-    /// Kernel parameters.
-    Param,
 }
 
 /// Memory order of an access.

@@ -1,0 +1,161 @@
+//! Snapshots of a whole map.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use super::map::{Counters, owned_bytes};
+use super::region::Storage;
+use super::snapshot::{Pages, Tracked};
+use super::{MapError, MemoryMap, Permission, Region, RegionId};
+
+/// The state of a map at one time: cheap to keep and to copy, shares every page that was not written in between with
+/// the snapshots before and after it. Two snapshots are equal if their maps were, byte for byte and in everything
+/// that decides how the maps go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    regions: Arc<[Saved]>,
+    counters: Counters,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Saved {
+    id: RegionId,
+    name: Arc<str>,
+    base: u64,
+    len: u64,
+    permission: Permission,
+    contents: Contents,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Contents {
+    Owned(Arc<Pages>),
+    /// With the identity of the host range.
+    Host(Arc<Pages>, usize),
+    Freed(u64),
+}
+
+impl Contents {
+    fn pages(&self) -> Option<&Arc<Pages>> {
+        match self {
+            Self::Owned(pages) | Self::Host(pages, _) => Some(pages),
+            Self::Freed(_) => None,
+        }
+    }
+}
+
+impl Snapshot {
+    /// How many pages of [`PAGE_BYTES`](super::PAGE_BYTES) it refers to. Pages that are all zero are none.
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        self.regions.iter().filter_map(|r| r.contents.pages()).map(|pages| pages.stored()).sum()
+    }
+
+    /// How many of these pages are the very same host memory in `other`.
+    #[must_use]
+    pub fn pages_shared_with(&self, other: &Self) -> usize {
+        let of = |id| other.regions.iter().find(|r| r.id == id).and_then(|r| r.contents.pages());
+        let pairs = self.regions.iter().filter_map(|r| Some((r.contents.pages()?, of(r.id)?)));
+        pairs.map(|(mine, theirs)| mine.shared_with(theirs)).sum()
+    }
+}
+
+impl MemoryMap {
+    /// The map's state now. Copies only the pages written since the last snapshot or restore (host ranges are compared
+    /// whole, as their owner may have written them).
+    pub fn snapshot(&mut self) -> Snapshot {
+        let save = |r: &mut Region| Saved {
+            id: r.id,
+            name: Arc::clone(&r.name),
+            base: r.base,
+            len: r.len,
+            permission: r.permission,
+            contents: match &mut r.storage {
+                Storage::Owned(tracked) => Contents::Owned(tracked.snapshot()),
+                Storage::Host(cells) => {
+                    let cells = cells.get_mut().unwrap_or_else(PoisonError::into_inner);
+                    Contents::Host(cells.snapshot(), cells.range.identity())
+                }
+                Storage::Freed(when) => Contents::Freed(*when),
+            },
+        };
+        Snapshot { regions: self.regions.iter_mut().map(save).collect(), counters: self.counters }
+    }
+
+    /// Goes back (or forward) to a snapshot's state: allocations made since are gone, freed ones are back. The limit
+    /// stays as it is, even where the snapshot's regions go beyond it.
+    ///
+    /// A host range gets its bytes back, except that a snapshot cannot bring back a range that is not registered any
+    /// more. A range that a [clone](Self::try_clone) has made its own counts as registered.
+    ///
+    /// # Errors
+    /// If such a host range is gone, or the host has no memory for what was freed; then nothing is changed.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MapError> {
+        // First all that can fail, then all that changes something.
+        let index: BTreeMap<RegionId, usize> =
+            self.regions.iter().enumerate().map(|(i, r)| (r.id, i)).collect();
+        let plan: Vec<Plan> = snapshot
+            .regions
+            .iter()
+            .map(|saved| self.plan(saved, index.get(&saved.id).copied()))
+            .collect::<Result<_, _>>()?;
+        let mut old = std::mem::take(&mut self.regions);
+        for (saved, plan) in snapshot.regions.iter().zip(plan) {
+            let mut storage = match plan {
+                Plan::Use(storage) => storage,
+                Plan::Keep(index) => std::mem::replace(&mut old[index].storage, Storage::Freed(0)),
+            };
+            match (&mut storage, saved.contents.pages()) {
+                (Storage::Owned(tracked), Some(pages)) => tracked.restore(pages),
+                (Storage::Host(cells), Some(pages)) => {
+                    cells.get_mut().unwrap_or_else(PoisonError::into_inner).restore(pages);
+                }
+                _ => {}
+            }
+            let &Saved { id, ref name, base, len, permission, .. } = saved;
+            let reach = if matches!(storage, Storage::Freed(_)) { 0 } else { len };
+            self.regions.push(Region {
+                base,
+                reach,
+                permission,
+                storage,
+                len,
+                id,
+                name: Arc::clone(name),
+            });
+        }
+        self.counters = snapshot.counters;
+        self.counters.mapped = owned_bytes(&self.regions);
+        Ok(())
+    }
+
+    /// Where the bytes of a saved region will be, given the map's region of the same identity.
+    fn plan(&self, saved: &Saved, index: Option<usize>) -> Result<Plan, MapError> {
+        let candidate = index.filter(|&i| self.regions[i].len == saved.len);
+        match (&saved.contents, candidate.map(|i| (i, &self.regions[i].storage))) {
+            (Contents::Freed(when), _) => Ok(Plan::Use(Storage::Freed(*when))),
+            (_, Some((index, Storage::Owned(_)))) => Ok(Plan::Keep(index)),
+            (Contents::Host(_, identity), Some((index, Storage::Host(cells))))
+                if cells.lock().unwrap_or_else(PoisonError::into_inner).range.identity()
+                    == *identity =>
+            {
+                Ok(Plan::Keep(index))
+            }
+            (Contents::Host(..), _) => {
+                Err(MapError::HostRangeGone { name: Arc::clone(&saved.name) })
+            }
+            (Contents::Owned(_), _) => match Tracked::zeroed(saved.len) {
+                Ok(tracked) => Ok(Plan::Use(Storage::Owned(tracked))),
+                Err(error) => Err(MapError::Host { name: Arc::clone(&saved.name), error }),
+            },
+        }
+    }
+}
+
+/// Where the bytes of a region will be after a restore.
+enum Plan {
+    /// In new storage.
+    Use(Storage),
+    /// In that of the map's region of this index.
+    Keep(usize),
+}
