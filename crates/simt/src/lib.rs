@@ -4,6 +4,7 @@
 //! which has one home here or in `converge`: which lanes are on ([`mask`]), which path runs next (`converge`), what an
 //! instruction does to the lanes that are on ([`arith`], [`memory`]), and what that cost ([`slots`], [`observe`]).
 
+pub mod arith;
 pub mod machine;
 pub mod mask;
 pub mod memory;

@@ -1,0 +1,224 @@
+//! Arithmetic, conversions, comparisons of every format against `rustc_apfloat`.
+
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
+use rustc_apfloat::{Float, Round, Status, StatusAnd};
+use simt::arith::soft;
+use simt::arith::{
+    BF16, E4M3, E5M2, F16, F32, F64, Flags, Format, FpEnv, NanRule, Rounding, float,
+};
+
+use crate::sample::{Random, special};
+
+/// A format that the oracle has too.
+trait Judged: Format {
+    type Oracle: Float;
+}
+impl Judged for F16 {
+    type Oracle = Half;
+}
+impl Judged for BF16 {
+    type Oracle = BFloat;
+}
+impl Judged for F32 {
+    type Oracle = Single;
+}
+impl Judged for F64 {
+    type Oracle = Double;
+}
+impl Judged for E4M3 {
+    type Oracle = Float8E4M3FN;
+}
+impl Judged for E5M2 {
+    type Oracle = Float8E5M2;
+}
+
+fn oracle<F: Judged>(bits: u64) -> F::Oracle {
+    F::Oracle::from_bits(u128::from(bits & F::MASK))
+}
+
+fn round_of(rounding: Rounding) -> Round {
+    match rounding {
+        Rounding::NearestEven => Round::NearestTiesToEven,
+        Rounding::TowardZero => Round::TowardZero,
+        Rounding::TowardNegative => Round::TowardNegative,
+        Rounding::TowardPositive => Round::TowardPositive,
+        Rounding::NearestAway => Round::NearestTiesToAway,
+    }
+}
+
+fn flags_of(status: Status) -> Flags {
+    [
+        (Status::INVALID_OP, Flags::NV),
+        (Status::DIV_BY_ZERO, Flags::DZ),
+        (Status::OVERFLOW, Flags::OF),
+        (Status::UNDERFLOW, Flags::UF),
+        (Status::INEXACT, Flags::NX),
+    ]
+    .into_iter()
+    .fold(Flags::NONE, |all, (s, f)| all | f.when(status.intersects(s)))
+}
+
+const NAN_RULES: [NanRule; 3] = [NanRule::Ptx, NanRule::RiscV, NanRule::Propagate];
+
+fn expected_nan<F: Format>(operands: &[u64], rule: NanRule) -> u64 {
+    match rule {
+        NanRule::Ptx => F::PTX_NAN,
+        NanRule::RiscV => F::RISCV_NAN,
+        NanRule::Propagate => operands
+            .iter()
+            .find(|&&x| F::is_nan(x))
+            .map_or(F::RISCV_NAN, |&x| x & F::MASK | F::QUIET),
+    }
+}
+
+/// Checks an operation of `N` operands of one format in one environment: flags and value of the exact implementation,
+/// and the value of the flag-free one.
+fn check<F: Judged, const N: usize>(
+    what: &str,
+    operands: [u64; N],
+    env: FpEnv,
+    exact: impl Fn([u64; N], FpEnv) -> (u64, Flags),
+    fast: impl Fn([u64; N], FpEnv) -> u64,
+    judge: impl Fn([F::Oracle; N], Round) -> StatusAnd<F::Oracle>,
+) {
+    let flushed = operands.map(|x| soft::flush::<F>(x, env.ftz));
+    let wanted = judge(flushed.map(oracle::<F>), round_of(env.rounding));
+    let (value, flags) = exact(operands, env);
+    let context = || format!("{what}.{} {operands:x?} {env:?}", F::NAME);
+    let mut wanted_flags = flags_of(wanted.status);
+    let signalling = operands.iter().any(|&x| F::is_signalling(x));
+    let wanted_value = if wanted.value.is_nan() {
+        // The oracle leaves the flag of signalling operands to its caller in some operations.
+        wanted_flags |= Flags::NV.when(signalling);
+        expected_nan::<F>(&operands, env.nan)
+    } else {
+        let bits = wanted.value.to_bits() as u64;
+        if env.ftz && F::is_subnormal(bits) {
+            wanted_flags = Flags::UF | Flags::NX;
+        }
+        soft::flush::<F>(bits, env.ftz)
+    };
+    assert_eq!(value, wanted_value, "{} got {value:x} wanted {wanted_value:x}", context());
+    // The oracle sees underflow by the delivered result, so it misses numbers that only the coarser spacing of
+    // subnormals carries up to the smallest normal one. `underflow_is_after_rounding` covers those.
+    if value & F::MAGNITUDE == F::MIN_NORMAL && flags.contains(Flags::NX) {
+        wanted_flags |= Flags::UF.when(flags.contains(Flags::UF));
+    }
+    // Nor does it report overflow where the rounding delivers the largest finite number: `overflow_is_by_exponent`.
+    if value & F::MAGNITUDE == F::MAX_FINITE && flags.contains(Flags::NX) {
+        wanted_flags |= Flags::OF.when(flags.contains(Flags::OF));
+    }
+    assert_eq!(flags, wanted_flags, "{} value {value:x}", context());
+    assert_eq!(fast(operands, env), value, "fast {}", context());
+}
+
+fn environments(random: &mut Random) -> FpEnv {
+    FpEnv {
+        rounding: Rounding::ALL[random.below(5) as usize],
+        ftz: random.below(4) == 0,
+        nan: NAN_RULES[random.below(3) as usize],
+    }
+}
+
+fn check_all<F: Judged>(a: u64, b: u64, c: u64, env: FpEnv) {
+    check::<F, 2>(
+        "add",
+        [a, b],
+        env,
+        |[a, b], env| soft::add::<F>(a, b, env),
+        |[a, b], env| float::add::<F>(a, b, env),
+        |[a, b], r| a.add_r(b, r),
+    );
+    check::<F, 2>(
+        "sub",
+        [a, b],
+        env,
+        |[a, b], env| soft::sub::<F>(a, b, env),
+        |[a, b], env| float::sub::<F>(a, b, env),
+        |[a, b], r| a.sub_r(b, r),
+    );
+    check::<F, 2>(
+        "mul",
+        [a, b],
+        env,
+        |[a, b], env| soft::mul::<F>(a, b, env),
+        |[a, b], env| float::mul::<F>(a, b, env),
+        |[a, b], r| a.mul_r(b, r),
+    );
+    check::<F, 2>(
+        "div",
+        [a, b],
+        env,
+        |[a, b], env| soft::div::<F>(a, b, env),
+        |[a, b], env| float::div::<F>(a, b, env),
+        |[a, b], r| a.div_r(b, r),
+    );
+    check_fma::<F>(a, b, c, env);
+}
+
+fn check_fma<F: Judged>(a: u64, b: u64, c: u64, env: FpEnv) {
+    check::<F, 3>(
+        "fma",
+        [a, b, c],
+        env,
+        |[a, b, c], env| soft::fma::<F>(a, b, c, env),
+        |[a, b, c], env| float::fma::<F>(a, b, c, env),
+        |[a, b, c], r| {
+            let mut wanted = a.mul_add_r(b, c, r);
+            let zero_times_infinity =
+                a.is_zero() && b.is_infinite() || a.is_infinite() && b.is_zero();
+            if zero_times_infinity {
+                wanted.status |= Status::INVALID_OP;
+            }
+            wanted
+        },
+    );
+}
+
+fn arithmetic<F: Judged>(seed: u64, random_cases: u64) {
+    let special = special::<F>();
+    let mut random = Random::new(seed);
+    for &a in &special {
+        for &b in &special {
+            for rounding in Rounding::ALL {
+                let env = environments(&mut random).with_rounding(rounding);
+                let c = special[random.below(special.len() as u64) as usize];
+                check_all::<F>(a, b, c, env);
+            }
+            for &c in &special {
+                check_fma::<F>(a, b, c, environments(&mut random));
+            }
+        }
+    }
+    for _ in 0..random_cases {
+        let [a, b, c] = random.triple::<F>();
+        let env = environments(&mut random);
+        check_all::<F>(a, b, c, env);
+        check_all::<F>(a, b, c, env.with_rounding(Rounding::NearestEven));
+    }
+}
+
+#[test]
+fn arithmetic_f16() {
+    arithmetic::<F16>(1, 40_000);
+}
+
+#[test]
+fn arithmetic_bf16() {
+    arithmetic::<BF16>(2, 40_000);
+}
+
+#[test]
+fn arithmetic_f32() {
+    arithmetic::<F32>(3, 60_000);
+}
+
+#[test]
+fn arithmetic_f64() {
+    arithmetic::<F64>(4, 60_000);
+}
+
+#[test]
+fn arithmetic_e5m2() {
+    arithmetic::<E5M2>(5, 20_000);
+}
