@@ -3,8 +3,14 @@
 //! Everything that reads text or encodes instructions stands on this crate: the PTX front end, the IR's
 //! text form and the assemblers of the machines. It knows nothing of execution.
 
+pub mod decode;
 pub mod diag;
+pub mod encode;
 pub mod span;
+pub mod table;
 
+pub use decode::{DecodeError, Instruction};
 pub use diag::{Diagnostic, Diagnostics, Label, Severity};
+pub use encode::EncodeError;
 pub use span::{FileId, LineCol, SourceFile, SourceMap, Span};
+pub use table::{Field, FieldError, Form, FormId, Table};
