@@ -145,9 +145,9 @@ struct Entry {
 }
 
 /// A node looks at this many bits at most.
-const MOST_BITS: u32 = 8;
+const MOST_BITS: u32 = 5;
 /// Leaves of up to this many forms are not split further.
-const LEAF: usize = 3;
+const LEAF: usize = 4;
 /// Beyond this many nodes, leaves stay as they are.
 const MOST_NODES: usize = 1 << 16;
 
@@ -235,7 +235,7 @@ fn best_split(forms: &[Form], order: &[u16]) -> Option<(u32, u32)> {
                 continue;
             }
             let cost = split_cost(forms, order, shift, bits);
-            // Half a form more is worth a table half the size.
+            // A wider look doubles the table with each bit: it must save half a form for it.
             if best
                 .is_none_or(|(least, _, b)| cost + 0.5 * f64::from(bits.saturating_sub(b)) < least)
             {

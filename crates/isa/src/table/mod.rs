@@ -3,7 +3,7 @@
 //! A table is data. It is read at start-up from a text file that the machine embeds (see [`tsv`]), or built from
 //! [`FormSpec`]s when the machine's own catalogue has another shape; both go through the same validation
 //! ([`Table::new`]). Reading at start-up, rather than generating Rust from the text, keeps one readable file as the only
-//! source, leaves no generated code that could be out of date, and costs about a millisecond for a thousand forms.
+//! source, leaves no generated code that could be out of date, and costs a few milliseconds for a thousand forms.
 //!
 //! What always holds for a [`Table`]:
 //! - Form names are unique. Widths are multiples of 8, from 8 to 64 bits.
