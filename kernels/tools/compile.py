@@ -6,7 +6,8 @@ writes DIR/NAME.ptx for each NAME.cu. No GPU and no CUDA toolkit is needed, only
 requirements.txt. The same source gives the same bytes on every machine: NVRTC is told a plain file name, and the
 folder that it puts in front of that name in `.file` directives is taken off again.
 
-Options are the same for all kernels, and a source can add its own in a line `// nvrtc: OPTION...`:
+Options are the same for all kernels, and a source can add or replace some in a line `// nvrtc: OPTION...`. The
+runtime's headers (cuda_fp16.h and the like) are found. By default:
 
 --gpu-architecture=compute_80  PTX for compute capability 8.0
 -lineinfo                      `.loc` directives, so that statistics and faults can name lines of the source
@@ -25,14 +26,22 @@ from pathlib import Path
 OPTIONS = ["--gpu-architecture=compute_80", "-lineinfo", "--fmad=false", "--std=c++17"]
 
 
+def package(name):
+    """The folder of one of NVIDIA's packages."""
+    try:
+        spec = importlib.util.find_spec(f"nvidia.{name}")
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        sys.exit("compile.py: NVRTC is not installed; run: pip install -r kernels/tools/requirements.txt")
+    return Path(list(spec.submodule_search_locations)[0])
+
+
 class Nvrtc:
     """The few functions of libnvrtc that compiling takes."""
 
     def __init__(self):
-        spec = importlib.util.find_spec("nvidia.cuda_nvrtc")
-        if spec is None or not spec.submodule_search_locations:
-            sys.exit("compile.py: NVRTC is not installed; run: pip install -r kernels/tools/requirements.txt")
-        found = [p for d in spec.submodule_search_locations for p in Path(d, "lib").glob("libnvrtc.so.*")]
+        found = list((package("cuda_nvrtc") / "lib").glob("libnvrtc.so.*"))
         if not found:
             sys.exit("compile.py: the NVRTC package holds no libnvrtc.so (it is used on Linux only)")
         self.lib = ctypes.CDLL(str(sorted(found)[0]))
@@ -68,21 +77,25 @@ class Nvrtc:
 
 
 def options_of(source):
-    extra = [o for line in re.findall(r"^// nvrtc:(.*)$", source, re.MULTILINE) for o in line.split()]
-    return OPTIONS + extra
+    """The common options, with those that the source names put in their place or after them."""
+    options = {o.split("=")[0]: o for o in OPTIONS}
+    for line in re.findall(r"^// nvrtc:(.*)$", source, re.MULTILINE):
+        options |= {o.split("=")[0]: o for o in line.split()}
+    return list(options.values())
 
 
-def without_folder(ptx, name):
+def without_folders(ptx, name, folders):
     """`ptx` with `.file` directives that name files alone."""
-    folder = os.path.join(os.getcwd(), "")
-    ptx = re.sub(
-        r'^(\s*\.file\s+\d+\s+")([^"]*)(")',
-        lambda m: m[1] + m[2].removeprefix(folder) + m[3],
-        ptx,
-        flags=re.MULTILINE,
-    )
+
+    def shorten(match):
+        path = match[2]
+        for folder in folders:
+            path = path.removeprefix(os.path.join(folder, ""))
+        return match[1] + path + match[3]
+
+    ptx = re.sub(r'^(\s*\.file\s+\d+\s+")([^"]*)(")', shorten, ptx, flags=re.MULTILINE)
     # Any other mention of a folder would make the output depend on the machine.
-    if folder in ptx or re.search(r'^\s*\.file\s+\d+\s+"/', ptx, re.MULTILINE):
+    if any(str(folder) in ptx for folder in folders) or re.search(r'^\s*\.file\s+\d+\s+"/', ptx, re.MULTILINE):
         raise RuntimeError(f"{name}: the compiler's output names a folder of this machine")
     return ptx
 
@@ -94,12 +107,15 @@ def main():
     arguments = parser.parse_args()
 
     nvrtc = Nvrtc()
+    headers = package("cuda_runtime") / "include"
+    # The folder of the headers first: the working folder may be above it.
+    folders = [str(headers), os.getcwd()]
     arguments.out.mkdir(parents=True, exist_ok=True)
     for path in arguments.files:
         source = path.read_text()
         try:
-            ptx, log = nvrtc.compile(path.name, source, options_of(source))
-            ptx = without_folder(ptx, path.name)
+            ptx, log = nvrtc.compile(path.name, source, [f"-I{headers}", *options_of(source)])
+            ptx = without_folders(ptx, path.name, folders)
         except RuntimeError as error:
             sys.exit(f"compile.py: {error}")
         if log.strip():

@@ -6,6 +6,8 @@ mod kernels;
 mod python;
 mod tree;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// Chores of the project.
@@ -22,8 +24,16 @@ enum Chore {
     Kernels(kernels::Options),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().chore {
+#[allow(clippy::print_stderr, reason = "a command's error message")]
+fn main() -> ExitCode {
+    let result = match Cli::parse().chore {
         Chore::Kernels(options) => kernels::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
