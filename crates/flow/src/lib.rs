@@ -1,1 +1,22 @@
 //! Control-flow analyses and passes on the kernel IR.
+//!
+//! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and [`PostDominators`], [`Loops`],
+//! [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers), [`ControlDependence`], and [`Structure`] (the region
+//! tree of a structured graph). All are iterative and near-linear in time and memory.
+
+mod control;
+mod dom;
+mod forest;
+mod frontier;
+mod graph;
+mod loops;
+mod order;
+mod structure;
+
+pub use control::ControlDependence;
+pub use dom::{Dominators, PostDominator, PostDominators};
+pub use frontier::{FrontierRule, Frontiers};
+pub use graph::{Cfg, CfgBuilder, GraphError, MAX_SIZE, Node};
+pub use loops::{LoopId, Loops};
+pub use order::{BlockOrder, OrderError};
+pub use structure::{Region, RegionId, Structure, Unstructured};
