@@ -1,0 +1,805 @@
+//! The syntax tree of a PTX file.
+//!
+//! It says what is written, not what it means: opcodes and modifiers are names with places, operands have one
+//! generic form for all opcodes, and nothing is resolved. Bodies are flat lists of statements with
+//! [`Statement::Open`] and [`Statement::Close`] for scopes, so no depth of nesting costs stack.
+//!
+//! Always holds (the parser makes it so, even of broken text): scopes in a body are balanced; the lists of an
+//! initialiser are balanced; expressions are at most [`MAX_DEPTH`] deep; operands nest at most [`MAX_DEPTH`]
+//! deep; the tree's size is proportional to the text's.
+
+use isa::{FileId, Span};
+
+use crate::names::{Names, Symbol, kw};
+use crate::pool::{Id, Pool, Run};
+
+/// How deep expressions and operands may nest.
+pub const MAX_DEPTH: u16 = 200;
+
+/// A whole file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Module {
+    /// The file that the spans are in.
+    pub file: FileId,
+    /// All names.
+    pub names: Names,
+    /// The items of the file, in order.
+    pub items: Vec<Item>,
+    /// Nodes that the items refer to.
+    pub functions: Pool<Function>,
+    /// Variables, registers and parameters.
+    pub declarations: Pool<Declaration>,
+    /// The names that declarations declare.
+    pub declarators: Pool<Declarator>,
+    /// Parts of initialisers, and values in `.section` blocks.
+    pub inits: Pool<Init>,
+    /// Function directives such as `.maxntid`, and directives not known.
+    pub directives: Pool<Directive>,
+    /// Bodies of all functions, one behind the other.
+    pub statements: Pool<Statement>,
+    /// All instructions.
+    pub instructions: Pool<Instruction>,
+    /// Modifiers of all instructions.
+    pub modifiers: Pool<Name>,
+    /// Operands and parts of operands.
+    pub operands: Pool<Operand>,
+    /// Operators of expressions.
+    pub expressions: Pool<Expression>,
+    /// `.loc` directives.
+    pub locs: Pool<Loc>,
+    /// Lists of names (branch targets, call targets).
+    pub name_lists: Pool<Name>,
+    /// Contents of `.section` blocks.
+    pub section_lines: Pool<SectionLine>,
+    /// Whether something was left out because it could not be read.
+    pub incomplete: bool,
+}
+
+impl Module {
+    /// A file without anything in it.
+    #[must_use]
+    pub fn new(file: FileId) -> Self {
+        Self {
+            file,
+            names: Names::new(),
+            items: Vec::new(),
+            functions: Pool::default(),
+            declarations: Pool::default(),
+            declarators: Pool::default(),
+            inits: Pool::default(),
+            directives: Pool::default(),
+            statements: Pool::default(),
+            instructions: Pool::default(),
+            modifiers: Pool::default(),
+            operands: Pool::default(),
+            expressions: Pool::default(),
+            locs: Pool::default(),
+            name_lists: Pool::default(),
+            section_lines: Pool::default(),
+            incomplete: false,
+        }
+    }
+
+    /// The text of a name.
+    #[must_use]
+    pub fn name(&self, symbol: Symbol) -> &str {
+        self.names.get(symbol)
+    }
+
+    /// The functions in order, prototypes included.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter()
+    }
+
+    /// The statements of a function; empty for a prototype.
+    #[must_use]
+    pub fn body(&self, function: &Function) -> &[Statement] {
+        function.body.map_or(&[], |run| &self.statements[run])
+    }
+}
+
+/// A name at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name; of a dotted word without its dot.
+    pub symbol: Symbol,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a file consists of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// `.version 8.5`
+    Version {
+        /// Before the dot.
+        major: u32,
+        /// Behind the dot.
+        minor: u32,
+        /// The directive.
+        span: Span,
+    },
+    /// `.target sm_80, debug`
+    Target {
+        /// The words.
+        words: Run<Name>,
+        /// The directive.
+        span: Span,
+    },
+    /// `.address_size 64`
+    AddressSize {
+        /// Bits.
+        bits: u64,
+        /// The directive.
+        span: Span,
+    },
+    /// `.file`, also met in bodies.
+    File(File),
+    /// A module variable.
+    Variable(Id<Declaration>),
+    /// A kernel or function, or its prototype.
+    Function(Id<Function>),
+    /// `.alias a, b;`
+    Alias {
+        /// The new name.
+        alias: Name,
+        /// What it stands for.
+        aliasee: Name,
+        /// The directive.
+        span: Span,
+    },
+    /// `.section .debug_str { ... }`
+    Section(Section),
+    /// `.pragma` and directives that the parser does not know.
+    Directive(Id<Directive>),
+}
+
+/// `.file 1 "a.cu", 123, 456`: a source file for `.loc`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    /// The number that `.loc` uses.
+    pub index: u64,
+    /// The path as written, without quotes; escapes are kept.
+    pub path: Symbol,
+    /// Time stamp and size, when given.
+    pub stamp: Option<(u64, u64)>,
+    /// The directive.
+    pub span: Span,
+}
+
+/// `.section NAME { lines }`: debug data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// The name, with its dot when it has one.
+    pub name: Symbol,
+    /// The contents.
+    pub lines: Run<SectionLine>,
+    /// The whole block.
+    pub span: Span,
+}
+
+/// One line of a `.section` block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SectionLine {
+    /// `label:`
+    Label(Name),
+    /// `.b8 1, 2, 3`
+    Data {
+        /// The type's name.
+        ty: Name,
+        /// The values.
+        values: Run<Init>,
+    },
+}
+
+/// `.entry` or `.func`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// A kernel.
+    Entry,
+    /// A device function.
+    Func,
+}
+
+/// How a name relates to other modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linkage {
+    /// Defined elsewhere.
+    Extern,
+    /// Seen by other modules.
+    Visible,
+    /// Seen by others, gives way to a `.visible` one.
+    Weak,
+    /// Seen by others, merged with definitions of the same name.
+    Common,
+}
+
+/// Returns, name and parameters: of a function or of a `.callprototype`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// Return parameters, one declarator each.
+    pub returns: Run<Declaration>,
+    /// The name; `_` in a prototype.
+    pub name: Name,
+    /// Parameters, one declarator each.
+    pub params: Run<Declaration>,
+}
+
+/// A kernel or device function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Kernel or device function.
+    pub kind: FunctionKind,
+    /// `.visible` and the like.
+    pub linkage: Option<Linkage>,
+    /// `.attribute(...)`.
+    pub attributes: Run<Directive>,
+    /// Returns, name, parameters.
+    pub signature: Signature,
+    /// `.maxntid` and the like, between the parameters and the body.
+    pub directives: Run<Directive>,
+    /// The body without its outer braces; `None` for a prototype.
+    pub body: Option<Run<Statement>>,
+    /// From the first word to the parameters.
+    pub head: Span,
+    /// From the first word to the closing brace or semicolon.
+    pub span: Span,
+}
+
+/// A directive in its general form: a name and operands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Directive {
+    /// The name without its dot.
+    pub name: Name,
+    /// What follows, up to the next directive, `{` or `;`.
+    pub args: Run<Operand>,
+}
+
+/// State spaces of declarations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// `.reg`
+    Reg,
+    /// `.sreg`
+    Sreg,
+    /// `.const`
+    Const,
+    /// `.global`
+    Global,
+    /// `.local`
+    Local,
+    /// `.param`
+    Param,
+    /// `.shared`
+    Shared,
+    /// `.tex` (deprecated)
+    Tex,
+}
+
+impl Space {
+    /// The space of a dotted word's name.
+    #[must_use]
+    pub fn from_symbol(symbol: Symbol) -> Option<Self> {
+        Some(match symbol {
+            kw::REG => Self::Reg,
+            kw::SREG => Self::Sreg,
+            kw::CONST => Self::Const,
+            kw::GLOBAL => Self::Global,
+            kw::LOCAL => Self::Local,
+            kw::PARAM => Self::Param,
+            kw::SHARED => Self::Shared,
+            kw::TEX => Self::Tex,
+            _ => return None,
+        })
+    }
+
+    /// The name without its dot.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Reg => "reg",
+            Self::Sreg => "sreg",
+            Self::Const => "const",
+            Self::Global => "global",
+            Self::Local => "local",
+            Self::Param => "param",
+            Self::Shared => "shared",
+            Self::Tex => "tex",
+        }
+    }
+}
+
+/// `.ptr .global .align 4` of a kernel parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PtrQualifier {
+    /// The space that it points to; generic when absent.
+    pub space: Option<Name>,
+    /// The alignment of what it points to.
+    pub align: Option<u64>,
+}
+
+/// Variables, registers or a parameter: one directive, any number of declarators.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declaration {
+    /// `.extern` and the like.
+    pub linkage: Option<Linkage>,
+    /// The state space.
+    pub space: Space,
+    /// The bank of `.const[2]`.
+    pub bank: Option<u64>,
+    /// `.align`, as written.
+    pub align: Option<(u64, Span)>,
+    /// `.attribute(...)`.
+    pub attributes: Run<Directive>,
+    /// `.v2`, `.v4`, `.v8`: the number of elements.
+    pub vector: Option<u8>,
+    /// The type's name; `None` when it is missing.
+    pub ty: Option<Name>,
+    /// `.ptr`.
+    pub ptr: Option<PtrQualifier>,
+    /// The names declared.
+    pub declarators: Run<Declarator>,
+    /// The directive.
+    pub span: Span,
+}
+
+/// One declared name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declarator {
+    /// The name.
+    pub name: Name,
+    /// `N` of `%r<N>`: declares `%r0` to `%rN-1`. Never expanded.
+    pub count: Option<u64>,
+    /// Array dimensions; [`OperandKind::Absent`] for `[]`.
+    pub dims: Run<Operand>,
+    /// The initialiser; empty when there is none.
+    pub init: Run<Init>,
+}
+
+/// A part of an initialiser; lists are flat with `Open` and `Close`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Init {
+    /// What it is.
+    pub kind: InitKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a part of an initialiser is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InitKind {
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+    /// `addr_mode_0 =`, before its value.
+    Field(Symbol),
+    /// A number, a symbol's address, an expression.
+    Value(OperandKind),
+}
+
+/// What a body consists of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// `{`
+    Open(Span),
+    /// `}`
+    Close(Span),
+    /// `name:`
+    Label(Name),
+    /// An instruction.
+    Instruction(Id<Instruction>),
+    /// Registers or variables.
+    Declaration(Id<Declaration>),
+    /// `.loc`; the instructions that follow refer to it, too.
+    Loc(Id<Loc>),
+    /// `.file`, seldom found here.
+    File(Box<File>),
+    /// `.section`, seldom found here.
+    Section(Box<Section>),
+    /// `label: .branchtargets a, b;` or `label: .calltargets f, g;`
+    Targets(Box<Targets>),
+    /// `label: .callprototype ...;`
+    Prototype(Box<Prototype>),
+    /// `.pragma` and directives that the parser does not know.
+    Directive(Id<Directive>),
+}
+
+/// A named list of labels or functions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Targets {
+    /// The list's name.
+    pub label: Name,
+    /// Whether these are functions (`.calltargets`).
+    pub calls: bool,
+    /// The labels or functions; one with a count (`L<5>`) stands for `L0` to `L4`.
+    pub targets: Run<Declarator>,
+    /// The directive.
+    pub span: Span,
+}
+
+/// A named function type for indirect calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prototype {
+    /// The prototype's name.
+    pub label: Name,
+    /// Returns and parameters.
+    pub signature: Signature,
+    /// `.noreturn` and the like.
+    pub directives: Run<Directive>,
+    /// The directive.
+    pub span: Span,
+}
+
+/// `.loc`: the place in the source language of what follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loc {
+    /// Number of a `.file`.
+    pub file: u32,
+    /// Line from 1; 0 when unknown.
+    pub line: u32,
+    /// Column from 1; 0 when unknown.
+    pub column: u32,
+    /// Where the function that holds this was inlined.
+    pub inlined: Option<InlinedAt>,
+    /// The directive.
+    pub span: Span,
+}
+
+/// The `function_name` and `inlined_at` parts of `.loc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InlinedAt {
+    /// A label in `.debug_str` for the inlined function's name.
+    pub function: Name,
+    /// An offset from it.
+    pub offset: u64,
+    /// Number of a `.file`.
+    pub file: u32,
+    /// Line of the call.
+    pub line: u32,
+    /// Column of the call.
+    pub column: u32,
+}
+
+/// `@p` or `@!p`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Whether `!` is there.
+    pub negated: bool,
+    /// The predicate.
+    pub register: Name,
+}
+
+/// An instruction: an opcode, modifiers and operands of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// The guard.
+    pub guard: Option<Guard>,
+    /// The first word.
+    pub opcode: Name,
+    /// The dotted words behind it, in source order, without dots.
+    pub modifiers: Run<Name>,
+    /// The operands in order.
+    pub operands: Run<Operand>,
+    /// The `.loc` in force.
+    pub loc: Option<Id<Loc>>,
+    /// From guard to semicolon.
+    pub span: Span,
+}
+
+/// An operand, or a part of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    /// What it is.
+    pub kind: OperandKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An integer literal's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integer {
+    /// The value, in two's complement when signed.
+    pub bits: u64,
+    /// Whether it is unsigned: it has a `U`, or does not fit 64 bits with a sign.
+    pub unsigned: bool,
+}
+
+/// The forms of operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OperandKind {
+    /// Nothing where something could be: the dimension of `a[]`.
+    Absent,
+    /// `_`
+    Sink,
+    /// A register, special register, variable, label or function.
+    Name(Symbol),
+    /// `%tid.x`, `%v.b0`: a name and a member without its dot.
+    Member(Symbol, Symbol),
+    /// `!p`
+    Not(Symbol),
+    /// `-r`
+    Neg(Symbol),
+    /// `p|q`; either may be `_`.
+    Pair(Symbol, Symbol),
+    /// An integer.
+    Integer(Integer),
+    /// `0f3F800000`: the bits of an f32.
+    F32(u32),
+    /// `0d3FF0000000000000` or a decimal number: the bits of an f64.
+    F64(u64),
+    /// `"text"`, without quotes, escapes kept.
+    Text(Symbol),
+    /// `name+4` outside brackets.
+    Sum(Symbol, i64),
+    /// `name[3]`: an element of an array or vector.
+    Element(Symbol, Id<Operand>),
+    /// `[name]`, `[name+4]`.
+    Address(Symbol, i64),
+    /// `[...]` with anything else in it: `[16]`, `[tex, {x, y}]`.
+    Bracket(Run<Operand>),
+    /// `[...].unified`: an operand and the word behind it.
+    Suffixed(Id<Operand>, Symbol),
+    /// `{a, b}`
+    Vector(Run<Operand>),
+    /// `(a, b)` of a call.
+    List(Run<Operand>),
+    /// A constant expression with operators.
+    Expression(Id<Expression>),
+}
+
+/// An operator and what it is applied to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    /// The operator.
+    pub op: Operator,
+    /// One to three operands.
+    pub args: Run<Operand>,
+    /// Longest path to a leaf.
+    pub depth: u16,
+}
+
+/// Operators of constant expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `-a`
+    Neg,
+    /// `!a`
+    Not,
+    /// `~a`
+    Complement,
+    /// `(.s64) a`
+    CastS64,
+    /// `(.u64) a`
+    CastU64,
+    /// `f(a)`: `generic(sym)`, or a mask `0xff00(sym)`; the first argument is `f`.
+    Apply,
+    /// `a * b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// `a % b`
+    Rem,
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a << b`
+    Shl,
+    /// `a >> b`
+    Shr,
+    /// `a < b`
+    Lt,
+    /// `a > b`
+    Gt,
+    /// `a <= b`
+    Le,
+    /// `a >= b`
+    Ge,
+    /// `a == b`
+    Eq,
+    /// `a != b`
+    Ne,
+    /// `a & b`
+    And,
+    /// `a ^ b`
+    Xor,
+    /// `a | b`
+    Or,
+    /// `a && b`
+    AndAnd,
+    /// `a || b`
+    OrOr,
+    /// `a ? b : c`
+    Choose,
+}
+
+impl Operator {
+    /// How it is written; empty for `Apply` and `Choose`, which are no single word.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Neg | Self::Sub => "-",
+            Self::Add => "+",
+            Self::Not => "!",
+            Self::Complement => "~",
+            Self::CastS64 => "(.s64)",
+            Self::CastU64 => "(.u64)",
+            Self::Mul => "*",
+            Self::Div => "/",
+            Self::Rem => "%",
+            Self::Shl => "<<",
+            Self::Shr => ">>",
+            Self::Lt => "<",
+            Self::Gt => ">",
+            Self::Le => "<=",
+            Self::Ge => ">=",
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::And => "&",
+            Self::Xor => "^",
+            Self::Or => "|",
+            Self::AndAnd => "&&",
+            Self::OrOr => "||",
+            Self::Apply | Self::Choose => "",
+        }
+    }
+}
+
+impl OperandKind {
+    /// A signed integer.
+    #[must_use]
+    pub fn signed(value: i64) -> Self {
+        Self::Integer(Integer { bits: value as u64, unsigned: false })
+    }
+}
+
+/// Types of declarations and instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are PTX's own, without the dot")]
+pub enum Type {
+    Pred,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    F32,
+    F32x2,
+    F64,
+    Bf16,
+    Bf16x2,
+    Tf32,
+    E4m3,
+    E5m2,
+    E4m3x2,
+    E5m2x2,
+    U16x2,
+    S16x2,
+    Texref,
+    Samplerref,
+    Surfref,
+}
+
+impl Type {
+    /// The type of a dotted word's name.
+    #[must_use]
+    pub fn from_symbol(symbol: Symbol) -> Option<Self> {
+        Some(match symbol {
+            kw::PRED => Self::Pred,
+            kw::B8 => Self::B8,
+            kw::B16 => Self::B16,
+            kw::B32 => Self::B32,
+            kw::B64 => Self::B64,
+            kw::B128 => Self::B128,
+            kw::U8 => Self::U8,
+            kw::U16 => Self::U16,
+            kw::U32 => Self::U32,
+            kw::U64 => Self::U64,
+            kw::S8 => Self::S8,
+            kw::S16 => Self::S16,
+            kw::S32 => Self::S32,
+            kw::S64 => Self::S64,
+            kw::F16 => Self::F16,
+            kw::F16X2 => Self::F16x2,
+            kw::F32 => Self::F32,
+            kw::F32X2 => Self::F32x2,
+            kw::F64 => Self::F64,
+            kw::BF16 => Self::Bf16,
+            kw::BF16X2 => Self::Bf16x2,
+            kw::TF32 => Self::Tf32,
+            kw::E4M3 => Self::E4m3,
+            kw::E5M2 => Self::E5m2,
+            kw::E4M3X2 => Self::E4m3x2,
+            kw::E5M2X2 => Self::E5m2x2,
+            kw::U16X2 => Self::U16x2,
+            kw::S16X2 => Self::S16x2,
+            kw::TEXREF => Self::Texref,
+            kw::SAMPLERREF => Self::Samplerref,
+            kw::SURFREF => Self::Surfref,
+            _ => return None,
+        })
+    }
+
+    /// The name without its dot.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pred => "pred",
+            Self::B8 => "b8",
+            Self::B16 => "b16",
+            Self::B32 => "b32",
+            Self::B64 => "b64",
+            Self::B128 => "b128",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::S8 => "s8",
+            Self::S16 => "s16",
+            Self::S32 => "s32",
+            Self::S64 => "s64",
+            Self::F16 => "f16",
+            Self::F16x2 => "f16x2",
+            Self::F32 => "f32",
+            Self::F32x2 => "f32x2",
+            Self::F64 => "f64",
+            Self::Bf16 => "bf16",
+            Self::Bf16x2 => "bf16x2",
+            Self::Tf32 => "tf32",
+            Self::E4m3 => "e4m3",
+            Self::E5m2 => "e5m2",
+            Self::E4m3x2 => "e4m3x2",
+            Self::E5m2x2 => "e5m2x2",
+            Self::U16x2 => "u16x2",
+            Self::S16x2 => "s16x2",
+            Self::Texref => "texref",
+            Self::Samplerref => "samplerref",
+            Self::Surfref => "surfref",
+        }
+    }
+
+    /// Size in bits; 1 for predicates, 64 for the opaque reference types.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Pred => 1,
+            Self::B8 | Self::U8 | Self::S8 | Self::E4m3 | Self::E5m2 => 8,
+            Self::B16
+            | Self::U16
+            | Self::S16
+            | Self::F16
+            | Self::Bf16
+            | Self::E4m3x2
+            | Self::E5m2x2 => 16,
+            Self::B32
+            | Self::U32
+            | Self::S32
+            | Self::F32
+            | Self::F16x2
+            | Self::Bf16x2
+            | Self::Tf32
+            | Self::U16x2
+            | Self::S16x2 => 32,
+            Self::B64
+            | Self::U64
+            | Self::S64
+            | Self::F64
+            | Self::F32x2
+            | Self::Texref
+            | Self::Samplerref
+            | Self::Surfref => 64,
+            Self::B128 => 128,
+        }
+    }
+}
