@@ -11,21 +11,31 @@ from pathlib import Path
 import numpy as np
 
 
-def fma32(a, b, c):
-    """a * b + c of float32 arrays with finite values, rounded once to nearest even.
+def rounded_to_odd(a, b, c):
+    """a * b + c in float64, of arrays whose products are exact there, rounded to odd where it is not exact.
 
-    The product is exact in float64. The sum is rounded to odd there (its error is known exactly, by Knuth's
-    two-sum), which makes the second rounding, to float32, the only one that counts: 53 >= 24 + 2 bits.
+    The sum's error is known exactly, by Knuth's two-sum. A second rounding, to a type with at most 51 bits, then gives
+    what a single one would.
     """
-    p = np.asarray(a, np.float32).astype(np.float64) * np.asarray(b, np.float32).astype(np.float64)
-    c = np.asarray(c, np.float32).astype(np.float64)
-    p, c = np.broadcast_arrays(p, c)
+    p = np.asarray(a, np.float64) * np.asarray(b, np.float64)
+    p, c = np.broadcast_arrays(p, np.asarray(c, np.float64))
     s = np.atleast_1d(p + c)
     t = s - p
     error = (p - (s - t)) + (c - t)
     even = (s.view(np.int64) & 1) == 0
     odd = np.nextafter(s, np.copysign(np.inf, error))
-    return np.where((error != 0) & even, odd, s).astype(np.float32).reshape(p.shape)
+    return np.where((error != 0) & even, odd, s).reshape(p.shape)
+
+
+def fma32(a, b, c):
+    """a * b + c of float32 arrays with finite values, rounded once to nearest even."""
+    return rounded_to_odd(*(np.asarray(v, np.float32) for v in (a, b, c))).astype(np.float32)
+
+
+def fma16(a, b, c):
+    """a * b + c of float16 arrays with finite values, rounded once to nearest even; infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        return rounded_to_odd(*(np.asarray(v, np.float16) for v in (a, b, c))).astype(np.float16)
 
 
 def random_bits(seed, count):
