@@ -10,7 +10,7 @@ use simt::arith::{
 use crate::sample::{Random, special};
 
 /// A format that the oracle has too.
-trait Judged: Format {
+pub(crate) trait Judged: Format {
     type Oracle: Float;
 }
 impl Judged for F16 {
@@ -32,11 +32,11 @@ impl Judged for E5M2 {
     type Oracle = Float8E5M2;
 }
 
-fn oracle<F: Judged>(bits: u64) -> F::Oracle {
+pub(crate) fn oracle<F: Judged>(bits: u64) -> F::Oracle {
     F::Oracle::from_bits(u128::from(bits & F::MASK))
 }
 
-fn round_of(rounding: Rounding) -> Round {
+pub(crate) fn round_of(rounding: Rounding) -> Round {
     match rounding {
         Rounding::NearestEven => Round::NearestTiesToEven,
         Rounding::TowardZero => Round::TowardZero,
@@ -46,7 +46,7 @@ fn round_of(rounding: Rounding) -> Round {
     }
 }
 
-fn flags_of(status: Status) -> Flags {
+pub(crate) fn flags_of(status: Status) -> Flags {
     [
         (Status::INVALID_OP, Flags::NV),
         (Status::DIV_BY_ZERO, Flags::DZ),
@@ -60,7 +60,7 @@ fn flags_of(status: Status) -> Flags {
 
 const NAN_RULES: [NanRule; 3] = [NanRule::Ptx, NanRule::RiscV, NanRule::Propagate];
 
-fn expected_nan<F: Format>(operands: &[u64], rule: NanRule) -> u64 {
+pub(crate) fn expected_nan<F: Format>(operands: &[u64], rule: NanRule) -> u64 {
     match rule {
         NanRule::Ptx => F::PTX_NAN,
         NanRule::RiscV => F::RISCV_NAN,
@@ -221,4 +221,80 @@ fn arithmetic_f64() {
 #[test]
 fn arithmetic_e5m2() {
     arithmetic::<E5M2>(5, 20_000);
+}
+
+/// The mode that rounds `-x` to minus what `rounding` rounds `x` to.
+pub(crate) fn mirrored(rounding: Rounding) -> Rounding {
+    match rounding {
+        Rounding::TowardNegative => Rounding::TowardPositive,
+        Rounding::TowardPositive => Rounding::TowardNegative,
+        other => other,
+    }
+}
+
+/// Every pair of operands in every rounding. The oracle forgets to mirror the rounding of a negative result between
+/// the largest number and the next step of a format without infinities, so it is asked for positive results only.
+#[test]
+fn arithmetic_e4m3() {
+    type Oracle = <E4M3 as Judged>::Oracle;
+    let positive =
+        |judge: &dyn Fn(Oracle, Oracle, Round) -> Oracle, flip_b: bool, a, b, rounding| {
+            let (a, b) = (oracle::<E4M3>(a), oracle::<E4M3>(b));
+            let first = judge(a, b, round_of(rounding));
+            if first.is_negative() {
+                -judge(-a, if flip_b { -b } else { b }, round_of(mirrored(rounding)))
+            } else {
+                first
+            }
+        };
+    for a in 0..256 {
+        for b in 0..256 {
+            for rounding in Rounding::ALL {
+                let env = FpEnv::RISCV.with_rounding(rounding);
+                let sum = positive(&|a, b, r| a.add_r(b, r).value, true, a, b, rounding);
+                let product = positive(&|a, b, r| a.mul_r(b, r).value, false, a, b, rounding);
+                let quotient = positive(&|a, b, r| a.div_r(b, r).value, false, a, b, rounding);
+                let ours = [soft::add::<E4M3>, soft::mul::<E4M3>, soft::div::<E4M3>];
+                for (operation, wanted) in ours.into_iter().zip([sum, product, quotient]) {
+                    let value = operation(a, b, env).0;
+                    if wanted.is_nan() {
+                        assert!(E4M3::is_nan(value), "{a:x} {b:x} {rounding:?}");
+                    } else {
+                        assert_eq!(value, wanted.to_bits() as u64, "{a:x} {b:x} {rounding:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Underflow where the result is delivered as the smallest normal number: raised exactly if rounding to 24 digits
+/// with an unbounded exponent stays below it.
+#[test]
+fn underflow_is_after_rounding() {
+    let times = |a: f32, b: f32| {
+        let scale = 2f32.powi(-63);
+        let [a, b] = [a * scale, b * scale].map(float::f32_bits);
+        soft::mul::<F32>(a, b, FpEnv::RISCV)
+    };
+    // 1 - 2^-24 has 24 digits, so it stays tiny, though the coarser spacing of subnormals carries it up.
+    assert_eq!(times(1.0 - f32::EPSILON / 2.0, 1.0), (F32::MIN_NORMAL, Flags::UF | Flags::NX));
+    // 1 - 2e6 * 2^-47 lies above 1 - 2^-25, so 24 digits carry it to 1 already: not tiny.
+    let (up, down) = (1.0 + 1000.0 * f32::EPSILON, 1.0 - 1000.0 * f32::EPSILON);
+    assert_eq!(times(up, down), (F32::MIN_NORMAL, Flags::NX));
+}
+
+/// Overflow where the rounding delivers the largest finite number: raised exactly from 2^128 on.
+#[test]
+fn overflow_is_by_exponent() {
+    let env = FpEnv::RISCV.with_rounding(Rounding::TowardZero);
+    let max = F32::MAX_FINITE;
+    let half_unit = float::f32_bits(2f32.powi(103));
+    assert_eq!(soft::add::<F32>(max, half_unit, env), (max, Flags::NX));
+    let unit = float::f32_bits(2f32.powi(104));
+    assert_eq!(soft::add::<F32>(max, unit, env), (max, Flags::OF | Flags::NX));
+    assert_eq!(
+        soft::add::<F32>(max, half_unit, FpEnv::RISCV),
+        (F32::INFINITY, Flags::OF | Flags::NX)
+    );
 }
