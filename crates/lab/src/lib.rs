@@ -6,10 +6,14 @@
 
 pub mod argspec;
 pub mod array;
+pub mod compare;
 pub mod elem;
+pub mod launch;
 pub mod limits;
 pub mod npy;
+pub mod stats;
 pub mod suggest;
+mod toml_reader;
 
 pub use argspec::{ArgSpec, ArgValue, BufferSpec};
 pub use array::Array;

@@ -1,0 +1,290 @@
+//! Comparing a buffer with what it should hold.
+//!
+//! Without tolerances elements are equal if their bits are: `-0` is not `0`, and NaNs are compared by their payload. With a
+//! tolerance a float passes if any of these holds: the bits are equal; both are NaN; the distance is at most
+//! `atol + rtol * |expected|`; at most `ulp` values of the type lie between the two. Integers are compared exactly or
+//! by `atol`.
+
+use std::fmt::Write as _;
+
+use crate::array::Array;
+use crate::elem::{ElemKind, ElemType, format_bits};
+
+/// How far a value may be off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tolerance {
+    /// Absolute.
+    pub atol: f64,
+    /// Relative to the expected value.
+    pub rtol: f64,
+    /// In units in the last place: how many steps from one value of the type to the next.
+    pub ulp: u64,
+}
+
+impl Tolerance {
+    /// Equal bits only.
+    pub const EXACT: Self = Self { atol: 0.0, rtol: 0.0, ulp: 0 };
+
+    /// Whether `got` passes for `want`, both bit patterns of `ty`.
+    #[must_use]
+    pub fn allows(&self, ty: ElemType, got: u64, want: u64) -> bool {
+        if got == want {
+            return true;
+        }
+        if *self == Self::EXACT {
+            return false;
+        }
+        match (ty.to_f64(got), ty.to_f64(want)) {
+            (Some(g), Some(w)) if g.is_nan() || w.is_nan() => g.is_nan() && w.is_nan(),
+            (Some(g), Some(w)) => {
+                let close = g.is_finite()
+                    && w.is_finite()
+                    && (g - w).abs() <= self.atol + self.rtol * w.abs();
+                close
+                    || (self.ulp > 0 && ulp_distance(ty, got, want).is_some_and(|d| d <= self.ulp))
+            }
+            _ => {
+                let distance = ty.to_int(got).unwrap_or(0) - ty.to_int(want).unwrap_or(0);
+                distance.unsigned_abs() as f64 <= self.atol
+            }
+        }
+    }
+}
+
+/// Steps from one float to the other along all values of the type (`-0` and `0` are one step apart); none for NaNs and for
+/// integers.
+#[must_use]
+pub fn ulp_distance(ty: ElemType, a: u64, b: u64) -> Option<u64> {
+    if ty.kind() != ElemKind::Float || ty.is_nan(a) || ty.is_nan(b) {
+        return None;
+    }
+    // Sign and magnitude turned into one increasing order.
+    let order = |bits: u64| {
+        let magnitude = i128::from(bits & (ty.mask() >> 1));
+        if bits >> (ty.bits() - 1) == 0 { magnitude } else { -1 - magnitude }
+    };
+    u64::try_from((order(a) - order(b)).unsigned_abs()).ok()
+}
+
+/// One element that is not as expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Flat index in the buffer.
+    pub index: usize,
+    /// What is there.
+    pub got: u64,
+    /// What should be.
+    pub want: u64,
+}
+
+/// How a buffer compares with what it should hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Element type.
+    pub ty: ElemType,
+    /// Elements compared.
+    pub compared: usize,
+    /// How many differ by more than the tolerance.
+    pub mismatches: usize,
+    /// The first of them.
+    pub first: Vec<Mismatch>,
+    /// Largest distance of finite elements, differing or not, and its index.
+    pub max_abs: Option<(f64, usize)>,
+    /// Largest distance in units in the last place, and its index.
+    pub max_ulp: Option<(u64, usize)>,
+}
+
+impl Comparison {
+    /// Differing elements that are kept.
+    pub const KEPT: usize = 4;
+
+    /// Whether all elements pass.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.mismatches == 0
+    }
+}
+
+/// Compares `got[start..]` with all of `want`, element by element. The types have the same size, and `got` is long enough;
+/// elements beyond either's end are not compared.
+#[must_use]
+pub fn compare(got: &Array, start: usize, want: &Array, tolerance: Tolerance) -> Comparison {
+    let ty = got.ty();
+    let mut result = Comparison {
+        ty,
+        compared: 0,
+        mismatches: 0,
+        first: Vec::new(),
+        max_abs: None,
+        max_ulp: None,
+    };
+    for (offset, (g, w)) in got.iter().skip(start).zip(want.iter()).enumerate() {
+        let index = start + offset;
+        result.compared += 1;
+        if g == w {
+            continue;
+        }
+        result.note_distance(index, g, w);
+        if !tolerance.allows(ty, g, w) {
+            result.mismatches += 1;
+            if result.first.len() < Comparison::KEPT {
+                result.first.push(Mismatch { index, got: g, want: w });
+            }
+        }
+    }
+    result
+}
+
+impl Comparison {
+    fn note_distance(&mut self, index: usize, got: u64, want: u64) {
+        let distance = match (self.ty.to_f64(got), self.ty.to_f64(want)) {
+            (Some(g), Some(w)) => (g - w).abs(),
+            _ => {
+                let (g, w) = (self.ty.to_int(got), self.ty.to_int(want));
+                (g.unwrap_or(0) - w.unwrap_or(0)).unsigned_abs() as f64
+            }
+        };
+        if distance.is_finite() && self.max_abs.is_none_or(|(largest, _)| distance > largest) {
+            self.max_abs = Some((distance, index));
+        }
+        if let Some(steps) = ulp_distance(self.ty, got, want)
+            && self.max_ulp.is_none_or(|(largest, _)| steps > largest)
+        {
+            self.max_ulp = Some((steps, index));
+        }
+    }
+
+    /// What differs, for people: counts, the first places with both values, the largest distances.
+    #[must_use]
+    pub fn describe(&self, name: &str, buffer: &Array) -> String {
+        let mut text = format!("{name}: {} of {} elements differ", self.mismatches, self.compared);
+        for m in &self.first {
+            let place = buffer.subscript(m.index);
+            let (got, want) = (format_bits(self.ty, m.got), format_bits(self.ty, m.want));
+            let _ = write!(text, "\n  {name}{place}: expected {want}, got {got}");
+        }
+        if self.mismatches > self.first.len() {
+            let _ = write!(text, "\n  and {} more", self.mismatches - self.first.len());
+        }
+        if let Some((distance, index)) = self.max_abs {
+            let _ = write!(
+                text,
+                "\n  largest difference {distance:e} at {name}{}",
+                buffer.subscript(index)
+            );
+        }
+        if let Some((steps, index)) = self.max_ulp {
+            let _ = write!(
+                text,
+                "\n  largest distance {steps} ulp at {name}{}",
+                buffer.subscript(index)
+            );
+        }
+        text
+    }
+}
+
+/// Compares two collections without order. Gives a description of the difference, or nothing if there is none.
+#[must_use]
+pub fn compare_multisets(name: &str, ty: ElemType, got: &[u64], want: &[u64]) -> Option<String> {
+    let (mut got, mut want) = (got.to_vec(), want.to_vec());
+    got.sort_unstable();
+    want.sort_unstable();
+    if got == want {
+        return None;
+    }
+    let (mut surplus, mut missing) = (Vec::new(), Vec::new());
+    let (mut g, mut w) = (got.iter().peekable(), want.iter().peekable());
+    loop {
+        match (g.peek(), w.peek()) {
+            (Some(a), Some(b)) if a == b => {
+                g.next();
+                w.next();
+            }
+            (Some(a), Some(b)) if a > b => missing.extend(w.next()),
+            (Some(_), _) => surplus.extend(g.next()),
+            (None, Some(_)) => missing.extend(w.next()),
+            (None, None) => break,
+        }
+    }
+    let list = |values: &[&u64]| {
+        let shown: Vec<String> = values.iter().take(4).map(|b| format_bits(ty, **b)).collect();
+        let more = values.len().saturating_sub(4);
+        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{tail}", shown.join(", "))
+    };
+    let mut text = format!("{name}: as a multiset it is not what was expected");
+    if !missing.is_empty() {
+        let _ = write!(text, "\n  missing: {}", list(&missing));
+    }
+    if !surplus.is_empty() {
+        let _ = write!(text, "\n  too many: {}", list(&surplus));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f32s(values: &[f32]) -> Array {
+        let bits: Vec<u64> = values.iter().map(|v| u64::from(v.to_bits())).collect();
+        Array::from_bits(ElemType::F32, &bits)
+    }
+
+    #[test]
+    fn exact_means_bits() {
+        let got = f32s(&[0.0, 1.0, f32::NAN]);
+        assert!(compare(&got, 0, &f32s(&[0.0, 1.0, f32::NAN]), Tolerance::EXACT).passes());
+        let other = compare(&got, 0, &f32s(&[-0.0, 1.0, f32::NAN]), Tolerance::EXACT);
+        assert_eq!(other.mismatches, 1);
+        assert_eq!(other.max_ulp, Some((1, 0)));
+    }
+
+    #[test]
+    fn tolerances_each_let_pass() {
+        let allows = |got: f32, want: f32, tolerance: Tolerance| {
+            tolerance.allows(ElemType::F32, got.to_bits().into(), want.to_bits().into())
+        };
+        let atol = Tolerance { atol: 0.5, ..Tolerance::EXACT };
+        assert!(allows(1.5, 1.0, atol) && !allows(1.6, 1.0, atol));
+        let rtol = Tolerance { rtol: 0.1, ..Tolerance::EXACT };
+        assert!(allows(109.0, 100.0, rtol) && !allows(111.0, 100.0, rtol));
+        let ulp = Tolerance { ulp: 2, ..Tolerance::EXACT };
+        let next = |x: f32, n: u32| f32::from_bits(x.to_bits() + n);
+        assert!(allows(next(1.0, 2), 1.0, ulp) && !allows(next(1.0, 3), 1.0, ulp));
+        assert!(allows(f32::NAN, -f32::NAN, ulp) && !allows(f32::NAN, 1.0, ulp));
+        assert!(
+            !allows(f32::INFINITY, f32::MAX, atol) && allows(f32::INFINITY, f32::INFINITY, atol)
+        );
+        assert!(allows(-0.0, 0.0, ulp));
+        let integers = Tolerance { atol: 1.0, ..Tolerance::EXACT };
+        assert!(integers.allows(ElemType::S8, 0xff, 0) && !integers.allows(ElemType::S8, 0xfe, 0));
+    }
+
+    #[test]
+    fn the_report_names_first_places_and_largest_distances() {
+        let got = f32s(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]).with_shape(vec![2, 3]).expect("six");
+        let want = f32s(&[0.0, 1.5, 2.0, 8.0, 4.0, 5.25]);
+        let text = compare(&got, 0, &want, Tolerance::EXACT).describe("y", &got);
+        assert_eq!(
+            text,
+            "y: 3 of 6 elements differ\n  y[0,1]: expected 1.5, got 1\n  y[1,0]: expected 8, got 3\n  \
+             y[1,2]: expected 5.25, got 5\n  largest difference 5e0 at y[1,0]\n  \
+             largest distance 12582912 ulp at y[1,0]"
+        );
+    }
+
+    #[test]
+    fn multisets_ignore_order_only() {
+        assert_eq!(compare_multisets("q", ElemType::U32, &[3, 1, 2], &[1, 2, 3]), None);
+        let text =
+            compare_multisets("q", ElemType::U32, &[3, 1, 1], &[1, 2, 3]).expect("not equal");
+        assert_eq!(
+            text,
+            "q: as a multiset it is not what was expected\n  missing: 2\n  too many: 1"
+        );
+        let text = compare_multisets("q", ElemType::U32, &[1], &[1, 2]).expect("not equal");
+        assert!(text.ends_with("missing: 2"));
+    }
+}

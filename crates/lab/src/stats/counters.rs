@@ -1,0 +1,152 @@
+//! The observer that counts.
+
+use simt::observe::{
+    Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
+};
+use simt::slots::{Domain, LaneSlots};
+
+/// Counts of one launch, beside its lane slots. All are exact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Branches issued.
+    pub branches: u64,
+    /// Branches whose lanes went to more than one place.
+    pub divergent_branches: u64,
+    /// Distinct next places, summed over all branches.
+    pub branch_targets: u64,
+    /// Most paths that one group had at once.
+    pub max_depth: u64,
+    /// Paths that the group had, summed over all issues.
+    pub depth_sum: u64,
+    /// Issues that the sum is over.
+    pub depth_issues: u64,
+    /// Load instructions issued with a lane on.
+    pub loads: u64,
+    /// Store instructions issued with a lane on.
+    pub stores: u64,
+    /// Atomic instructions issued with a lane on.
+    pub atomics: u64,
+    /// Arrivals of groups at CTA barriers.
+    pub barrier_arrivals: u64,
+    /// Warp-wide collectives completed.
+    pub collectives: u64,
+    /// Memory fences issued.
+    pub fences: u64,
+    /// CTAs completed.
+    pub ctas: u64,
+    /// Basic blocks begun by a group.
+    pub block_issues: u64,
+    /// Vector issues by the number of lanes in the issuing group: index 0 counts idle ones.
+    pub active_lanes: Vec<u64>,
+    /// Slots by instruction, for machines whose program counter is small and dense.
+    pub by_pc: PcSlots,
+}
+
+/// Lane slots by program counter, for counters below a fixed bound, and which of them begin basic blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PcSlots {
+    slots: Vec<LaneSlots>,
+    leaders: Vec<bool>,
+}
+
+impl PcSlots {
+    /// Room for as many program counters as `leaders` has; each says whether it begins a basic block.
+    #[must_use]
+    pub fn new(leaders: Vec<bool>) -> Self {
+        Self { slots: vec![LaneSlots::default(); leaders.len()], leaders }
+    }
+
+    /// Slots of all program counters in order.
+    #[must_use]
+    pub fn slots(&self) -> &[LaneSlots] {
+        &self.slots
+    }
+}
+
+impl Counters {
+    /// Nothing counted yet, with room to count by instruction.
+    #[must_use]
+    pub fn with_pcs(by_pc: PcSlots) -> Self {
+        Self { by_pc, ..Self::default() }
+    }
+
+    /// Adds another launch's counts; those by instruction are dropped, since programs may differ.
+    pub fn add(&mut self, other: &Self) {
+        self.branches += other.branches;
+        self.divergent_branches += other.divergent_branches;
+        self.branch_targets += other.branch_targets;
+        self.max_depth = self.max_depth.max(other.max_depth);
+        self.depth_sum += other.depth_sum;
+        self.depth_issues += other.depth_issues;
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.atomics += other.atomics;
+        self.barrier_arrivals += other.barrier_arrivals;
+        self.collectives += other.collectives;
+        self.fences += other.fences;
+        self.ctas += other.ctas;
+        self.block_issues += other.block_issues;
+        if self.active_lanes.len() < other.active_lanes.len() {
+            self.active_lanes.resize(other.active_lanes.len(), 0);
+        }
+        for (sum, count) in self.active_lanes.iter_mut().zip(&other.active_lanes) {
+            *sum += count;
+        }
+        self.by_pc = PcSlots::default();
+    }
+}
+
+impl<const N: usize> Observer<N> for Counters {
+    const EVENTS: Events = Events::ALL;
+
+    fn issue(&mut self, issue: &Issue<'_, N>) {
+        self.max_depth = self.max_depth.max(u64::from(issue.depth));
+        self.depth_sum += u64::from(issue.depth);
+        self.depth_issues += 1;
+        let pc = usize::try_from(issue.pc.0).unwrap_or(usize::MAX);
+        self.block_issues += u64::from(self.by_pc.leaders.get(pc).is_some_and(|&leads| leads));
+        let slots = self.by_pc.slots.get_mut(pc);
+        if issue.domain == Domain::Uniform {
+            if let Some(slots) = slots {
+                slots.uniform();
+            }
+            return;
+        }
+        if let Some(slots) = slots {
+            slots.vector(issue.lanes);
+        }
+        let active = issue.lanes.active.count() as usize;
+        if self.active_lanes.len() <= active {
+            let width = (issue.lanes.width as usize).max(active);
+            self.active_lanes.resize(width + 1, 0);
+        }
+        self.active_lanes[active] += 1;
+    }
+
+    fn branch(&mut self, branch: &Branch<'_, N>) {
+        self.branches += 1;
+        self.divergent_branches += u64::from(branch.targets.len() > 1);
+        self.branch_targets += branch.targets.len() as u64;
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        match access.kind {
+            AccessKind::Load => self.loads += 1,
+            AccessKind::Store => self.stores += 1,
+            AccessKind::Atomic => self.atomics += 1,
+        }
+    }
+
+    fn sync(&mut self, sync: &Sync<'_, N>) {
+        match sync.kind {
+            SyncKind::BarrierArrive => self.barrier_arrivals += 1,
+            SyncKind::BarrierRelease => {}
+            SyncKind::Collective => self.collectives += 1,
+            SyncKind::Fence(..) => self.fences += 1,
+        }
+    }
+
+    fn cta(&mut self, _cta: u64, event: CtaEvent) {
+        self.ctas += u64::from(event == CtaEvent::End);
+    }
+}

@@ -1,0 +1,69 @@
+//! The JSON report. Its form is versioned and documented in `docs/stats-json.md`, with a JSON Schema beside it.
+//!
+//! Within a version keys are only ever added. Counts are integers, averages and percentages are numbers.
+
+use serde_json::{Map, Value, json};
+use simt::slots::{LaneSlots, SlotCause};
+
+use super::{LaunchStats, METRICS, RunStats, Unit};
+
+/// What `schema` says in every report.
+pub const JSON_SCHEMA_NAME: &str = "simtlab-stats";
+
+/// The version of the form.
+pub const JSON_VERSION: u64 = 1;
+
+/// The report as JSON.
+#[must_use]
+pub fn to_json(run: &RunStats) -> Value {
+    let launches: Vec<Value> = run.launches.iter().map(launch).collect();
+    json!({
+        "schema": JSON_SCHEMA_NAME,
+        "version": JSON_VERSION,
+        "simtlab": env!("CARGO_PKG_VERSION"),
+        "machine": run.machine,
+        "module": run.module,
+        "mechanism": run.mechanism,
+        "warp_size": run.warp_size,
+        "seed": run.seed,
+        "launches": launches,
+        "total": { "metrics": metrics(&run.total()) },
+    })
+}
+
+fn launch(launch: &LaunchStats) -> Value {
+    let lines: Vec<Value> = launch
+        .lines
+        .iter()
+        .map(|l| json!({ "file": l.file, "line": l.line, "issues": l.slots.issues(), "lane_slots": slots(&l.slots) }))
+        .collect();
+    json!({
+        "kernel": launch.kernel,
+        "grid": launch.grid,
+        "block": launch.block,
+        "shared": launch.shared,
+        "outcome": launch.outcome,
+        "metrics": metrics(launch),
+        "active_lanes": launch.counters.active_lanes,
+        "lines": lines,
+    })
+}
+
+fn metrics(launch: &LaunchStats) -> Value {
+    let values = METRICS.iter().map(|metric| {
+        let value = (metric.value)(launch);
+        let value = match metric.unit {
+            // Exact: counts come from integers; beyond 2^53 the nearest f64 is given.
+            Unit::Count => json!(value as u64),
+            Unit::Mean | Unit::Percent => json!(value),
+        };
+        (metric.name.to_owned(), value)
+    });
+    Value::Object(values.collect::<Map<_, _>>())
+}
+
+fn slots(slots: &LaneSlots) -> Value {
+    let causes =
+        SlotCause::ALL.iter().map(|&cause| (cause.name().to_owned(), json!(slots.of(cause))));
+    Value::Object(causes.collect::<Map<_, _>>())
+}

@@ -1,0 +1,91 @@
+//! What a run cost: counters, the metrics derived from them, and reports.
+//!
+//! [`Counters`] observes a run; [`LaunchStats`] holds the counts of one launch with what identifies it; [`METRICS`] is the one
+//! list of metrics, from which the text report, the JSON report, `statistic` expectations and `docs/statistics.md` all
+//! take their names and definitions. Metric names are those of NVIDIA's profilers where they have one.
+
+mod counters;
+mod json;
+mod metrics;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use counters::{Counters, PcSlots};
+pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
+pub use metrics::{METRICS, Metric, Unit, metric};
+pub use text::to_text;
+
+use simt::slots::LaneSlots;
+
+/// The statistics of one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaunchStats {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks in x, y, z.
+    pub grid: [u64; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u64; 3],
+    /// Dynamic shared memory in bytes.
+    pub shared: u64,
+    /// How the launch ended: `done`, or the short name of its fault or hang.
+    pub outcome: String,
+    /// Lane slots.
+    pub slots: LaneSlots,
+    /// Everything else that was counted.
+    pub counters: Counters,
+    /// Lane slots by source line, in the order of lines; empty where the program has no line table.
+    pub lines: Vec<LineSlots>,
+}
+
+/// Lane slots of one source line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineSlots {
+    /// The source file's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Its slots.
+    pub slots: LaneSlots,
+}
+
+/// The statistics of a run: one launch after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStats {
+    /// The machine's name.
+    pub machine: String,
+    /// The program, as the user named it.
+    pub module: String,
+    /// Convergence mechanism.
+    pub mechanism: String,
+    /// Lanes of an issue group.
+    pub warp_size: u64,
+    /// The seed.
+    pub seed: u64,
+    /// The launches, in order.
+    pub launches: Vec<LaunchStats>,
+}
+
+impl RunStats {
+    /// All launches together: counts add up, maxima are maxima.
+    #[must_use]
+    pub fn total(&self) -> LaunchStats {
+        let mut total = LaunchStats::default();
+        for launch in &self.launches {
+            total.slots.add(&launch.slots);
+            total.counters.add(&launch.counters);
+        }
+        total
+    }
+
+    /// Value of a metric, of one launch or of all together; none if there is no such metric or launch.
+    #[must_use]
+    pub fn value(&self, name: &str, launch: Option<usize>) -> Option<f64> {
+        let metric = metric(name)?;
+        match launch {
+            Some(index) => self.launches.get(index).map(|l| (metric.value)(l)),
+            None => Some((metric.value)(&self.total())),
+        }
+    }
+}

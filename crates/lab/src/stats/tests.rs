@@ -1,0 +1,150 @@
+use simt::LaneMask;
+use simt::observe::{Branch, GroupId, Issue, Observer, Pc};
+use simt::slots::{Domain, IssueLanes};
+
+use super::*;
+
+fn mask(bits: u64) -> LaneMask<1> {
+    LaneMask::from_bits(bits)
+}
+
+/// A warp of four: three issues, one of them a divergent branch, one with a lane guarded off.
+fn sample() -> LaunchStats {
+    let mut launch = LaunchStats {
+        kernel: "k".into(),
+        grid: [2, 3, 1],
+        block: [4, 1, 1],
+        outcome: "done".into(),
+        counters: Counters::with_pcs(PcSlots::new(vec![true, false, true])),
+        ..LaunchStats::default()
+    };
+    let issue = |launch: &mut LaunchStats, pc, active, on, depth| {
+        let lanes = IssueLanes::<1> {
+            width: 4,
+            launched: mask(0b1111),
+            exited: mask(0),
+            waiting: mask(0),
+            active: mask(active),
+            unmasked: mask(active),
+            on: mask(on),
+        };
+        launch.slots.vector(&lanes);
+        let issue = Issue {
+            group: GroupId::default(),
+            pc: Pc(pc),
+            domain: Domain::Vector,
+            lanes: &lanes,
+            depth,
+        };
+        launch.counters.issue(&issue);
+    };
+    issue(&mut launch, 0, 0b1111, 0b1111, 1);
+    issue(&mut launch, 1, 0b1111, 0b0111, 1);
+    let targets = [(Pc(2), mask(0b0011)), (Pc(0), mask(0b1100))];
+    launch.counters.branch(&Branch { group: GroupId::default(), pc: Pc(1), targets: &targets });
+    issue(&mut launch, 2, 0b0011, 0b0011, 2);
+    launch
+}
+
+fn run() -> RunStats {
+    RunStats {
+        machine: "ptx".into(),
+        module: "k.ptx".into(),
+        mechanism: "ipdom".into(),
+        warp_size: 4,
+        seed: 0,
+        launches: vec![sample()],
+    }
+}
+
+#[test]
+fn metrics_follow_their_definitions() {
+    let run = run();
+    let value = |name: &str| run.value(name, None).expect("a metric");
+    assert_eq!(value("inst_executed"), 3.0);
+    assert_eq!(value("thread_inst_executed"), 10.0);
+    assert_eq!(value("thread_inst_pred_on"), 9.0);
+    assert_eq!(value("warp_execution_efficiency"), 100.0 * (10.0 / 12.0));
+    assert_eq!(value("branch_efficiency"), 0.0);
+    assert_eq!(value("block_issues"), 2.0);
+    assert_eq!(value("max_depth"), 2.0);
+    assert_eq!(value("slots_diverged"), 2.0);
+    assert_eq!(value("slots_predicated_off"), 1.0);
+    assert_eq!(run.launches[0].counters.active_lanes, [0, 0, 1, 0, 2]);
+    assert_eq!(run.value("lane_slots", Some(1)), None);
+    assert_eq!(run.value("nonsense", None), None);
+}
+
+#[test]
+fn metric_names_are_unique() {
+    for (i, metric) in METRICS.iter().enumerate() {
+        assert!(METRICS[..i].iter().all(|m| m.name != metric.name), "{}", metric.name);
+    }
+}
+
+#[test]
+fn the_text_report_fits_a_terminal() {
+    let text = to_text(&run());
+    assert_eq!(
+        text,
+        "\
+k.ptx on ptx, ipdom, warp size 4
+  k, grid 2 x 3, block 4
+
+  inst_executed                                        3
+  thread_inst_executed                                10  3.33 an issue
+  thread_inst_pred_on                                  9  3.00 an issue
+  warp_execution_efficiency                      83.33 %
+  warp_nonpred_execution_efficiency              75.00 %
+  branch_efficiency                               0.00 %  of 1
+  divergent_branches                                   1
+  block_issues                                         2
+  max_depth                                            2
+
+  where the lanes went                                  12 lane slots
+  on              █████████████████████████▌           75.00 %                 9
+  predicated off  ██▉                                   8.33 %                 1
+  diverged        █████▋                               16.67 %                 2
+  waiting at sync                                       0.00 %                 0
+  exited                                                0.00 %                 0
+  never launched                                        0.00 %                 0
+"
+    );
+    let mut many = run();
+    many.launches = vec![sample(); 12];
+    many.launches[0].kernel = "k".repeat(100);
+    let text = to_text(&many);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.lines().count() <= 30, "{text}");
+}
+
+#[test]
+fn the_json_report_is_what_its_schema_says() {
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/schemas/stats.schema.json"))
+            .expect("JSON");
+    jsonschema::meta::validate(&schema).expect("a valid schema");
+    let validator = jsonschema::validator_for(&schema).expect("a usable schema");
+    let mut run = run();
+    run.launches[0].lines =
+        vec![LineSlots { file: "k.cu".into(), line: 7, slots: run.launches[0].slots }];
+    let report = to_json(&run);
+    let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    // Each metric is described, and nothing else is.
+    let described = &schema["$defs"]["metrics"]["properties"];
+    let described: Vec<&String> = described.as_object().expect("properties").keys().collect();
+    assert_eq!(described, METRICS.iter().map(|m| m.name).collect::<Vec<_>>());
+    let mut broken = report;
+    broken["total"]["metrics"]["branches"] = serde_json::json!("many");
+    assert!(!validator.is_valid(&broken));
+}
+
+#[test]
+fn the_documentation_lists_every_metric() {
+    let text = include_str!("../../../../docs/statistics.md");
+    for metric in METRICS {
+        let row = format!("| `{}` | {} | {} |", metric.name, metric.unit.name(), metric.definition);
+        assert!(text.contains(&row), "docs/statistics.md lacks: {row}");
+    }
+}

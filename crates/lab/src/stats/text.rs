@@ -1,0 +1,161 @@
+//! The text report: metrics, and a bar for each place where lanes went.
+//!
+//! At most 80 columns and about 25 lines, no colour, the same on every terminal. Several launches are a line each, followed
+//! by the bars of all together.
+
+use std::fmt::Write as _;
+
+use simt::slots::SlotCause;
+
+use super::{LaunchStats, RunStats};
+
+/// Columns of a bar.
+const BAR: usize = 34;
+
+/// Launches listed one by one; the rest is summed up in a line.
+const LISTED: usize = 8;
+
+/// The causes as people read them, in the order of the report.
+const CAUSES: [(SlotCause, &str); 6] = [
+    (SlotCause::On, "on"),
+    (SlotCause::PredicatedOff, "predicated off"),
+    (SlotCause::Diverged, "diverged"),
+    (SlotCause::Waiting, "waiting at sync"),
+    (SlotCause::Exited, "exited"),
+    (SlotCause::NeverLaunched, "never launched"),
+];
+
+/// The report as text, ending in a newline.
+#[must_use]
+pub fn to_text(run: &RunStats) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} on {}, {}, warp size {}",
+        run.module, run.machine, run.mechanism, run.warp_size
+    );
+    let total = run.total();
+    if let [only] = run.launches.as_slice() {
+        let _ = writeln!(out, "  {}", heading(only));
+    } else {
+        launches(&mut out, &run.launches);
+    }
+    let _ = writeln!(out);
+    summary(&mut out, &total);
+    let _ = writeln!(out);
+    bars(&mut out, &total);
+    out
+}
+
+/// `kernel, grid 12 x 32, block 32 x 8`.
+fn heading(launch: &LaunchStats) -> String {
+    let mut text = format!(
+        "{}, grid {}, block {}",
+        launch.kernel,
+        extents(launch.grid),
+        extents(launch.block)
+    );
+    if launch.shared > 0 {
+        let _ = write!(text, ", {} bytes of shared memory", grouped(launch.shared));
+    }
+    if launch.outcome != "done" && !launch.outcome.is_empty() {
+        let _ = write!(text, ": {}", launch.outcome);
+    }
+    text
+}
+
+/// Extents without trailing ones.
+fn extents(extents: [u64; 3]) -> String {
+    let used = extents.iter().rposition(|&e| e != 1).map_or(1, |last| last + 1);
+    extents[..used].iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+fn launches(out: &mut String, launches: &[LaunchStats]) {
+    for (index, launch) in launches.iter().take(LISTED).enumerate() {
+        let efficiency = 100.0 * launch.slots.execution_efficiency();
+        let heading = shorten(&heading(launch), 46);
+        let issued = grouped(launch.slots.issues());
+        let _ = writeln!(out, "  {index:>2}  {heading:<46}{issued:>16}{efficiency:>8.2} %");
+    }
+    if launches.len() > LISTED {
+        let _ = writeln!(out, "      and {} more launches", launches.len() - LISTED);
+    }
+}
+
+/// At most `width` characters.
+fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 3).chain("...".chars()).collect()
+}
+
+fn summary(out: &mut String, total: &LaunchStats) {
+    let (slots, counters) = (&total.slots, &total.counters);
+    let issues = slots.vector_issues.max(1) as f64;
+    let mut row = |name: &str, value: String, note: String| {
+        let line = format!("  {name:<35}{value:>19}  {note}");
+        let _ = writeln!(out, "{}", line.trim_end());
+    };
+    let uniform = match slots.uniform_issues {
+        0 => String::new(),
+        n => format!("{} uniform", grouped(n)),
+    };
+    row("inst_executed", grouped(slots.issues()), uniform);
+    let active = slots.active();
+    row("thread_inst_executed", grouped(active), format!("{:.2} an issue", active as f64 / issues));
+    let on = slots.of(SlotCause::On);
+    row("thread_inst_pred_on", grouped(on), format!("{:.2} an issue", on as f64 / issues));
+    row("warp_execution_efficiency", percent(slots.execution_efficiency()), String::new());
+    row("warp_nonpred_execution_efficiency", percent(slots.nonpred_efficiency()), String::new());
+    let branches = counters.branches;
+    let uniform_branches = (branches - counters.divergent_branches) as f64;
+    let efficiency = if branches == 0 { 1.0 } else { uniform_branches / branches as f64 };
+    row("branch_efficiency", percent(efficiency), format!("of {}", grouped(branches)));
+    row("divergent_branches", grouped(counters.divergent_branches), String::new());
+    if counters.block_issues > 0 {
+        row("block_issues", grouped(counters.block_issues), String::new());
+    }
+    if slots.idle_issues > 0 {
+        row("idle_issues", grouped(slots.idle_issues), String::new());
+    }
+    row("max_depth", grouped(counters.max_depth), String::new());
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+fn bars(out: &mut String, total: &LaunchStats) {
+    let whole = total.slots.width;
+    let _ = writeln!(out, "  where the lanes went {:>35} lane slots", grouped(whole));
+    for (cause, name) in CAUSES {
+        let count = total.slots.of(cause);
+        let share = if whole == 0 { 0.0 } else { count as f64 / whole as f64 };
+        let bar = bar(share, count > 0);
+        let pad = " ".repeat(BAR - bar.chars().count());
+        let _ =
+            writeln!(out, "  {name:<16}{bar}{pad}{:>8.2} %{:>18}", 100.0 * share, grouped(count));
+    }
+}
+
+/// A bar of eighths of a column; anything at all is at least one eighth.
+fn bar(share: f64, any: bool) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share * (BAR * 8) as f64).round() as usize;
+    let eighths = eighths.clamp(usize::from(any), BAR * 8);
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
