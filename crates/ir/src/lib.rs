@@ -7,7 +7,9 @@
 pub mod mods;
 pub mod module;
 pub mod op;
+pub mod slots;
 pub mod sreg;
+pub mod text;
 pub mod ty;
 
 pub use mods::Mods;

@@ -333,9 +333,34 @@ impl Kind {
         Self::Scope,
         Self::Space,
     ];
+
+    /// Its words in the text form.
+    #[must_use]
+    pub fn words(self) -> Vec<&'static str> {
+        match self {
+            Self::Rounding => Rounding::ALL.iter().map(|m| m.word()).collect(),
+            Self::Precision => Precision::ALL.iter().map(|m| m.word()).collect(),
+            Self::Cmp => Cmp::ALL.iter().map(|m| m.word()).collect(),
+            Self::BoolOp => BoolOp::ALL.iter().map(|m| m.word()).collect(),
+            Self::AtomOp => AtomOp::ALL.iter().map(|m| m.word()).collect(),
+            Self::Shuffle => Shuffle::ALL.iter().map(|m| m.word()).collect(),
+            Self::Vote => Vote::ALL.iter().map(|m| m.word()).collect(),
+            Self::Barrier => Barrier::ALL.iter().map(|m| m.word()).collect(),
+            Self::Prmt => PrmtMode::ALL.iter().map(|m| m.word()).collect(),
+            Self::TestP => TestP::ALL.iter().map(|m| m.word()).collect(),
+            Self::Space => SPACES.map(space_word).to_vec(),
+            Self::Order => ORDERS.map(order_word).to_vec(),
+            Self::Scope => SCOPES.map(scope_word).to_vec(),
+        }
+    }
 }
 
 impl Kinds {
+    /// The kinds of the set, in the order in which the text form writes them.
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(move |&k| self.has(k))
+    }
+
     /// No kind.
     pub const NONE: Self = Self(0);
 

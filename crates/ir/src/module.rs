@@ -9,6 +9,7 @@ use crate::op::Op;
 use crate::sreg::Sreg;
 use crate::ty::{RegTy, Ty};
 use isa::Span;
+use rustc_hash::FxHashMap;
 use simt::observe::Space;
 use smallvec::SmallVec;
 
@@ -566,5 +567,37 @@ impl Module {
             self.locs.push(loc);
         }
         LocId(self.locs.len() as u32 - 1)
+    }
+
+    /// Whether the two are equal apart from places in their texts. Source lines count unless `lines` is false.
+    #[must_use]
+    pub fn same(&self, other: &Self, lines: bool) -> bool {
+        self.without_spans(lines) == other.without_spans(lines)
+    }
+
+    /// A copy whose places have no spans, and source lines only if `lines` says so.
+    #[must_use]
+    pub fn without_spans(&self, lines: bool) -> Self {
+        let mut out = Self { locs: vec![Loc::default()], ..self.clone() };
+        let mut known: FxHashMap<SourceLine, LocId> = FxHashMap::default();
+        let mut locs = Vec::new();
+        let mut intern = |id: LocId| match self.loc(id).line.clone().filter(|_| lines) {
+            None => LocId(0),
+            Some(line) => *known.entry(line.clone()).or_insert_with(|| {
+                locs.push(Loc { span: Span::default(), line: Some(line) });
+                LocId(locs.len() as u32)
+            }),
+        };
+        for function in &mut out.functions {
+            function.loc = intern(function.loc);
+            for block in &mut function.blocks {
+                for inst in &mut block.insts {
+                    inst.loc = intern(inst.loc);
+                }
+                block.term.loc = intern(block.term.loc);
+            }
+        }
+        out.locs.append(&mut locs);
+        out
     }
 }

@@ -1,0 +1,599 @@
+//! The printer of the text form.
+//!
+//! It prints any module, verified or not. Names need not be unique in a module, so that passes may name registers and
+//! blocks as they like: the printer tells equal names apart by a number behind them.
+
+use super::lex::{is_plain, is_word};
+use super::literal::{quote, write as write_literal};
+use super::parse::argument_ty;
+use crate::mods::{Flag, space_word};
+use crate::module::{
+    BlockId, FuncId, Function, Guard, Inst, LaneReg, LocId, MaskRef, MaskTest, Module, Operand,
+    Origin, Param, Reg, RegInfo, Signature, Symbol, Term, TermKind, Var, VarId,
+};
+use crate::op::{Class, Slot};
+use crate::ty::{RegTy, Ty};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What the printer shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// The source line of each instruction, as `!loc(file, line, column)`.
+    pub locs: bool,
+    /// Why an instruction is there, where it is not from the source, as `!mask`.
+    pub origins: bool,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { locs: false, origins: true }
+    }
+}
+
+/// The text of a module, without source lines.
+#[must_use]
+pub fn print(module: &Module) -> String {
+    print_with(module, PrintOptions::default())
+}
+
+/// The text of a module.
+#[must_use]
+pub fn print_with(module: &Module, options: PrintOptions) -> String {
+    let mut printer = Printer { module, options, out: String::new() };
+    let names = Arc::new(ModuleNames::new(module));
+    printer.items(&names);
+    printer.out
+}
+
+/// The text of one instruction.
+#[must_use]
+pub fn print_inst(module: &Module, names: &FunctionNames, inst: &Inst) -> String {
+    let mut printer = Printer { module, options: PrintOptions::default(), out: String::new() };
+    printer.inst(names, inst);
+    printer.out
+}
+
+/// The text of the end of a block.
+#[must_use]
+pub fn print_term(module: &Module, names: &FunctionNames, term: &Term) -> String {
+    let mut printer = Printer { module, options: PrintOptions::default(), out: String::new() };
+    printer.term(names, term);
+    printer.out
+}
+
+/// Tells equal names apart.
+#[derive(Default)]
+struct Unique {
+    taken: FxHashSet<String>,
+    tries: FxHashMap<String, u32>,
+}
+
+impl Unique {
+    fn name(&mut self, name: &str, fallback: impl FnOnce() -> String) -> String {
+        let base = if name.is_empty() { fallback() } else { name.to_owned() };
+        if self.taken.insert(base.clone()) {
+            return base;
+        }
+        let tries = self.tries.entry(base.clone()).or_default();
+        loop {
+            *tries += 1;
+            let candidate = format!("{base}.{tries}");
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}
+
+/// Names of a module's symbols as they are printed.
+struct ModuleNames {
+    vars: Vec<String>,
+    functions: Vec<String>,
+}
+
+impl ModuleNames {
+    fn new(module: &Module) -> Self {
+        let mut unique = Unique::default();
+        let vars = module.vars.iter().enumerate();
+        let functions = module.functions.iter().enumerate();
+        Self {
+            vars: vars.map(|(i, v)| unique.name(&v.name, || format!("v{i}"))).collect(),
+            functions: functions.map(|(i, f)| unique.name(&f.name, || format!("f{i}"))).collect(),
+        }
+    }
+
+    fn symbol(&self, symbol: Symbol) -> Option<&str> {
+        let name = match symbol {
+            Symbol::Var(id) => self.vars.get(id.index()),
+            Symbol::Func(id) => self.functions.get(id.index()),
+            Symbol::Local(_) | Symbol::Param(_) => None,
+        };
+        name.map(String::as_str)
+    }
+}
+
+/// The names of a function's registers, blocks and symbols as they are printed.
+pub struct FunctionNames {
+    regs: Vec<String>,
+    warp_regs: Vec<String>,
+    blocks: Vec<String>,
+    params: Vec<String>,
+    locals: Vec<String>,
+    module: Arc<ModuleNames>,
+    /// Names that mean a symbol of the function.
+    own: FxHashSet<String>,
+}
+
+impl FunctionNames {
+    /// The names of one function of a module; if there is no such function, of an empty one.
+    #[must_use]
+    pub fn new(module: &Module, function: FuncId) -> Self {
+        let names = Arc::new(ModuleNames::new(module));
+        match module.functions.get(function.index()) {
+            Some(function) => Self::of(&names, function),
+            None => {
+                let signature = Signature::Device { params: Vec::new(), results: Vec::new() };
+                Self::of(&names, &Function::new("", signature))
+            }
+        }
+    }
+
+    fn of(module: &Arc<ModuleNames>, function: &Function) -> Self {
+        let mut regs = Unique::default();
+        let mut reg_names = |infos: &[RegInfo], letter: char| -> Vec<String> {
+            let infos = infos.iter().enumerate();
+            infos.map(|(i, r)| regs.name(&r.name, || format!("{letter}{i}"))).collect()
+        };
+        let (lane, warp) = (reg_names(&function.regs, 'r'), reg_names(&function.warp_regs, 'w'));
+        let mut blocks = Unique::default();
+        let block_names = function.blocks.iter().enumerate();
+        let blocks = block_names.map(|(i, b)| blocks.name(&b.name, || format!("bb{i}"))).collect();
+        let params: &[Param] = match &function.signature {
+            Signature::Kernel { params, .. } => params,
+            Signature::Device { .. } => &[],
+        };
+        let mut own = Unique::default();
+        let params = params.iter().enumerate();
+        let params = params.map(|(i, p)| own.name(&p.name, || format!("p{i}"))).collect();
+        let locals = function.locals.iter().enumerate();
+        let locals = locals.map(|(i, l)| own.name(&l.name, || format!("l{i}"))).collect();
+        Self {
+            regs: lane,
+            warp_regs: warp,
+            blocks,
+            params,
+            locals,
+            module: Arc::clone(module),
+            own: own.taken,
+        }
+    }
+
+    /// A register with its sigil.
+    #[must_use]
+    pub fn reg(&self, reg: Reg) -> String {
+        let name = match reg {
+            Reg::Lane(r) => self.regs.get(r.index()),
+            Reg::Warp(r) => self.warp_regs.get(r.index()),
+        };
+        match name {
+            Some(name) => sigil("%", name),
+            None => format!("%{}", unknown(&format!("{reg:?}"))),
+        }
+    }
+
+    /// A block's label.
+    #[must_use]
+    pub fn block(&self, block: BlockId) -> String {
+        match self.blocks.get(block.index()) {
+            Some(name) => label(name),
+            None => unknown(&format!("{block:?}")),
+        }
+    }
+
+    /// A symbol with its sigil.
+    #[must_use]
+    pub fn symbol(&self, symbol: Symbol) -> String {
+        let own = match symbol {
+            Symbol::Param(i) => self.params.get(i as usize),
+            Symbol::Local(i) => self.locals.get(i as usize),
+            Symbol::Var(_) | Symbol::Func(_) => None,
+        };
+        if let Some(name) = own {
+            return sigil("@", name);
+        }
+        match self.module.symbol(symbol) {
+            Some(name) if self.own.contains(name) => sigil("@@", name),
+            Some(name) => sigil("@", name),
+            None => format!("@{}", unknown(&format!("{symbol:?}"))),
+        }
+    }
+}
+
+/// What stands for an index out of range; no name that is defined.
+fn unknown(what: &str) -> String {
+    let mut out = String::new();
+    quote(&mut out, &format!("?{what}"));
+    out
+}
+
+fn sigil(sigil: &str, name: &str) -> String {
+    let mut out = sigil.to_owned();
+    if is_plain(name) {
+        out.push_str(name);
+    } else {
+        quote(&mut out, name);
+    }
+    out
+}
+
+/// A name without a sigil.
+fn label(name: &str) -> String {
+    if is_word(name) {
+        return name.to_owned();
+    }
+    let mut out = String::new();
+    quote(&mut out, name);
+    out
+}
+
+struct Printer<'m> {
+    module: &'m Module,
+    options: PrintOptions,
+    out: String,
+}
+
+/// `write!` to a `String`, which cannot fail.
+macro_rules! put {
+    ($self:ident, $($arg:tt)*) => { let _ = write!($self.out, $($arg)*); };
+}
+
+impl Printer<'_> {
+    fn items(&mut self, names: &Arc<ModuleNames>) {
+        let mut gap = "";
+        for file in &self.module.files {
+            put!(self, "source ");
+            quote(&mut self.out, file);
+            self.out.push('\n');
+            gap = "\n";
+        }
+        if !self.module.vars.is_empty() {
+            self.out.push_str(gap);
+            gap = "\n";
+        }
+        for (i, var) in self.module.vars.iter().enumerate() {
+            self.var(names, VarId(i as u32), var);
+        }
+        for (i, function) in self.module.functions.iter().enumerate() {
+            self.out.push_str(gap);
+            gap = "\n";
+            let names = FunctionNames::of(names, function);
+            self.function(&names, FuncId(i as u32), function);
+        }
+    }
+
+    fn var(&mut self, names: &ModuleNames, id: VarId, var: &Var) {
+        put!(self, "{} {}", space_word(var.space), sigil("@", &names.vars[id.index()]));
+        if var.dynamic {
+            put!(self, " dynamic");
+        }
+        if !var.dynamic || var.size != 0 {
+            put!(self, " size {}", var.size);
+        }
+        put!(self, " align {}", var.align);
+        if !var.init.is_empty() {
+            self.initialiser(&var.init);
+        }
+        self.out.push('\n');
+        for reloc in &var.relocs {
+            let ty = if reloc.size == 4 { "u32" } else { "u64" };
+            let generic = if reloc.generic { "generic " } else { "" };
+            let name = names.symbol(reloc.symbol).map(|n| sigil("@", n));
+            let name =
+                name.unwrap_or_else(|| format!("@{}", unknown(&format!("{:?}", reloc.symbol))));
+            put!(self, "  reloc {}: {ty} {generic}{name}{}\n", reloc.offset, offset(reloc.addend));
+        }
+    }
+
+    fn initialiser(&mut self, bytes: &[u8]) {
+        const LINE: usize = 32;
+        let lines = bytes.len() > LINE;
+        put!(self, " = [");
+        for (i, chunk) in bytes.chunks(LINE).enumerate() {
+            self.out.push_str(match (lines, i) {
+                (false, _) => "",
+                (true, 0) => "\n  ",
+                (true, _) => ",\n  ",
+            });
+            put!(self, "hex \"");
+            for byte in chunk {
+                put!(self, "{byte:02x}");
+            }
+            self.out.push('"');
+        }
+        self.out.push_str(if lines { "\n]" } else { "]" });
+    }
+
+    fn function(&mut self, names: &FunctionNames, id: FuncId, function: &Function) {
+        let name = names.module.symbol(Symbol::Func(id)).unwrap_or_default();
+        let declared = match &function.signature {
+            Signature::Kernel { params, bounds } => {
+                put!(self, "kernel {}(", sigil("@", name));
+                self.params(names, params);
+                for (word, dims) in [("maxntid", bounds.max), ("reqntid", bounds.required)] {
+                    if let Some([x, y, z]) = dims {
+                        put!(self, " {word}({x}, {y}, {z})");
+                    }
+                }
+                0
+            }
+            Signature::Device { params, results } => {
+                put!(self, "func {}(", sigil("@", name));
+                let declared = self.head_regs(names, function, params, 0);
+                if results.is_empty() {
+                    declared
+                } else {
+                    put!(self, " -> (");
+                    self.head_regs(names, function, results, declared)
+                }
+            }
+        };
+        self.attributes(Origin::Source, function.loc);
+        self.out.push_str(" {\n");
+        self.declarations(names, function, declared);
+        for (i, block) in function.blocks.iter().enumerate() {
+            put!(self, "{}:\n", names.block(BlockId(i as u32)));
+            for inst in &block.insts {
+                self.out.push_str("  ");
+                self.inst(names, inst);
+                self.attributes(inst.origin, inst.loc);
+                self.out.push('\n');
+            }
+            self.block_end(names, &block.term);
+        }
+        self.out.push_str("}\n");
+    }
+
+    /// A plain fall-through of the program needs no word.
+    fn block_end(&mut self, names: &FunctionNames, term: &Term) {
+        let line = self.options.locs && self.module.loc(term.loc).line.is_some();
+        let origin = self.options.origins && term.origin != Origin::Source;
+        if term.kind == TermKind::Fall && !line && !origin {
+            return;
+        }
+        self.out.push_str("  ");
+        self.term(names, term);
+        self.attributes(term.origin, term.loc);
+        self.out.push('\n');
+    }
+
+    fn params(&mut self, names: &FunctionNames, params: &[Param]) {
+        let mut end = 0u32;
+        for (i, param) in params.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            put!(self, "{separator}{}: {}", label(&names.params[i]), param.ty);
+            if let Some(space) = param.pointer {
+                put!(self, " {}", space_word(space));
+            }
+            if param.size != param.ty.bytes() {
+                put!(self, " size {}", param.size);
+            }
+            if param.align != param.ty.bytes() {
+                put!(self, " align {}", param.align);
+            }
+            if end.checked_next_multiple_of(param.align.max(1)) != Some(param.offset) {
+                put!(self, " offset {}", param.offset);
+            }
+            end = param.offset.saturating_add(param.size);
+        }
+        self.out.push(')');
+    }
+
+    /// Registers in a function's head: declared there as long as they are the next ones, else only named. Gives how many
+    /// are declared.
+    fn head_regs(
+        &mut self,
+        names: &FunctionNames,
+        function: &Function,
+        regs: &[LaneReg],
+        mut declared: usize,
+    ) -> usize {
+        for (i, reg) in regs.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            put!(self, "{separator}{}", names.reg(Reg::Lane(*reg)));
+            if reg.index() == declared
+                && let Some(info) = function.regs.get(declared)
+            {
+                put!(self, ": {}", info.ty);
+                declared += 1;
+            }
+        }
+        self.out.push(')');
+        declared
+    }
+
+    fn declarations(&mut self, names: &FunctionNames, function: &Function, declared: usize) {
+        let lane = function.regs.get(declared..).unwrap_or_default();
+        self.registers("reg", &names.regs[declared..], lane);
+        self.registers("warp", &names.warp_regs, &function.warp_regs);
+        let mut end = 0u32;
+        for (local, name) in function.locals.iter().zip(&names.locals) {
+            put!(self, "  local {} size {} align {}", sigil("@", name), local.size, local.align);
+            if end.checked_next_multiple_of(local.align.max(1)) != Some(local.offset) {
+                put!(self, " offset {}", local.offset);
+            }
+            self.out.push('\n');
+            end = local.offset.saturating_add(local.size);
+        }
+        if function.spill_slots > 0 {
+            put!(self, "  spills {}\n", function.spill_slots);
+        }
+    }
+
+    /// Lines of registers of one type, each of a bearable length.
+    fn registers(&mut self, word: &str, names: &[String], infos: &[RegInfo]) {
+        const WIDTH: usize = 100;
+        let mut line: Option<(RegTy, usize)> = None;
+        for (name, info) in names.iter().zip(infos) {
+            let name = sigil("%", name);
+            let length = name.len() + 2;
+            match line {
+                Some((ty, used)) if ty == info.ty && used + length <= WIDTH => {
+                    put!(self, ", {name}");
+                    line = Some((ty, used + length));
+                }
+                _ => {
+                    if let Some((ty, _)) = line {
+                        put!(self, ": {ty}\n");
+                    }
+                    put!(self, "  {word} {name}");
+                    line = Some((info.ty, length));
+                }
+            }
+        }
+        if let Some((ty, _)) = line {
+            put!(self, ": {ty}\n");
+        }
+    }
+
+    fn guard(&mut self, names: &FunctionNames, guard: Option<Guard>) {
+        if let Some(Guard { pred, negated }) = guard {
+            let not = if negated { "!" } else { "" };
+            put!(self, "@{not}{} ", names.reg(Reg::Lane(pred)));
+        }
+    }
+
+    fn inst(&mut self, names: &FunctionNames, inst: &Inst) {
+        self.guard(names, inst.guard);
+        for (i, result) in inst.results.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            let name = result.map_or("_".to_owned(), |r| names.reg(r));
+            put!(self, "{separator}{name}");
+        }
+        if !inst.results.is_empty() {
+            put!(self, " = ");
+        }
+        self.operation(inst);
+        let call = inst.op.info().class == Class::Call;
+        for index in 0..inst.operands.len() {
+            self.out.push_str(match (call, index) {
+                (_, 0) => " ",
+                (true, 1) => "(",
+                _ => ", ",
+            });
+            self.operand(names, inst, index);
+        }
+        match (call, inst.operands.len()) {
+            (true, 0 | 1) => self.out.push_str("()"),
+            (true, _) => self.out.push(')'),
+            _ => {}
+        }
+    }
+
+    fn operation(&mut self, inst: &Inst) {
+        self.out.push_str(inst.op.name());
+        let kinds = crate::mods::Kind::ALL.into_iter().filter_map(|k| inst.mods.word(k));
+        let flags = inst.mods.flags.iter().map(Flag::word);
+        let types = inst.ty.iter().chain(&inst.ty2).map(|t| t.name());
+        for word in kinds.chain(flags).chain(types) {
+            put!(self, ".{word}");
+        }
+    }
+
+    fn operand(&mut self, names: &FunctionNames, inst: &Inst, index: usize) {
+        let slot = inst.operand_slot(index);
+        let operand = inst.operands[index];
+        if slot == Some(Slot::Addr) {
+            self.out.push('[');
+            self.value(names, operand, Some(Ty::B64));
+            if inst.offset != 0 {
+                if matches!(operand, Operand::Symbol(_, 0)) {
+                    put!(self, " + 0");
+                }
+                put!(self, "{}", offset(inst.offset));
+            }
+            self.out.push(']');
+            return;
+        }
+        let ty = match slot {
+            Some(Slot::Any) => argument_ty(self.module, inst, index),
+            Some(slot) => inst.slot_ty(slot),
+            None => None,
+        };
+        self.value(names, operand, ty);
+    }
+
+    fn value(&mut self, names: &FunctionNames, operand: Operand, ty: Option<Ty>) {
+        match operand {
+            Operand::Reg(reg) => self.out.push_str(&names.reg(reg)),
+            Operand::Imm(bits) => write_literal(&mut self.out, bits, ty),
+            Operand::Symbol(symbol, off) => {
+                put!(self, "{}{}", names.symbol(symbol), offset(off));
+            }
+            Operand::Sreg(sreg) => self.out.push_str(sreg.name()),
+            Operand::Func(id) => self.out.push_str(&names.symbol(Symbol::Func(id))),
+            Operand::Block(id) => self.out.push_str(&names.block(id)),
+        }
+    }
+
+    fn term(&mut self, names: &FunctionNames, term: &Term) {
+        match &term.kind {
+            TermKind::Fall => self.out.push_str("fall"),
+            TermKind::Br(target) => {
+                put!(self, "br {}", names.block(*target));
+            }
+            TermKind::CondBr(guard, target) => {
+                self.guard(names, Some(*guard));
+                put!(self, "br {}", names.block(*target));
+            }
+            TermKind::Switch(index, targets) => {
+                put!(self, "switch ");
+                self.value(names, *index, Some(Ty::B32));
+                let targets: Vec<_> = targets.iter().map(|t| names.block(*t)).collect();
+                put!(self, ", [{}]", targets.join(", "));
+            }
+            TermKind::MaskBr(test, mask, target) => {
+                let test = match test {
+                    MaskTest::Any => "any",
+                    MaskTest::None => "none",
+                };
+                let mask = match *mask {
+                    MaskRef::Exec => "exec".to_owned(),
+                    MaskRef::Reg(reg) => names.reg(Reg::Warp(reg)),
+                    MaskRef::Pred(reg) => names.reg(Reg::Lane(reg)),
+                };
+                put!(self, "maskbr.{test} {mask}, {}", names.block(*target));
+            }
+            TermKind::Ret(guard) => {
+                self.guard(names, *guard);
+                self.out.push_str("ret");
+            }
+            TermKind::Exit(guard) => {
+                self.guard(names, *guard);
+                self.out.push_str("exit");
+            }
+        }
+    }
+
+    fn attributes(&mut self, origin: Origin, loc: LocId) {
+        if self.options.origins && origin != Origin::Source {
+            let word = Origin::ALL.iter().find(|o| o.0 == origin).map_or("source", |o| o.1);
+            put!(self, " !{word}");
+        }
+        if self.options.locs
+            && let Some(line) = &self.module.loc(loc).line
+        {
+            put!(self, " !loc({}, {}, {})", line.file, line.line, line.column);
+        }
+    }
+}
+
+/// ` + 4`, ` - 4`, or nothing for 0.
+fn offset(offset: i64) -> String {
+    match offset {
+        0 => String::new(),
+        1.. => format!(" + {offset}"),
+        _ => format!(" - {}", offset.unsigned_abs()),
+    }
+}
