@@ -213,7 +213,7 @@ fn million() {
 fn petgraph_for_comparison() {
     use petgraph::graph::{DiGraph, NodeIndex};
     for (name, shape) in SHAPES {
-        for n in [10_000, 20_000] {
+        for n in [5_000, 10_000] {
             let cfg = shape(n);
             let g: DiGraph<(), ()> =
                 DiGraph::from_edges(cfg.edges().map(|(a, b)| (a.get(), b.get())));
