@@ -8,11 +8,20 @@
 //!
 //! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its events.
 
+pub mod catalogue;
+pub mod convergence_barriers;
 pub mod event;
+pub mod ipdom;
+mod lanes;
 pub mod mechanism;
+pub mod min_pc;
 pub mod plan;
+pub mod planner;
 pub mod policy;
+pub mod serial;
+pub mod uniform;
 
+pub use catalogue::{CATALOGUE, Entry, UnknownMechanism};
 pub use event::{Event, SyncOp};
 pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Start};
 pub use plan::{Plan, Rejoin};

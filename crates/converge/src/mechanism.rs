@@ -82,15 +82,15 @@ impl Order {
 /// Settings of a mechanism; each mechanism's file says which it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// Which side of a divergent branch runs first.
-    pub order: Order,
+    /// Which side of a divergent branch runs first; `None` is what the mechanism's source does.
+    pub order: Option<Order>,
     /// Issues after which a fair mechanism lets another path run; 0 means never (strict order).
     pub slice: u64,
 }
 
 impl Default for Knobs {
     fn default() -> Self {
-        Self { order: Order::default(), slice: 1 << 12 }
+        Self { order: None, slice: 1 << 12 }
     }
 }
 
@@ -141,6 +141,12 @@ pub enum Refusal {
         /// What was found.
         what: &'static str,
     },
+    /// The path named is not one of the mechanism's: a fault of the executor.
+    #[error("the mechanism has no path {path}")]
+    UnknownPath {
+        /// The path.
+        path: u32,
+    },
     /// A barrier register that the mechanism does not have.
     #[error("convergence barrier {barrier} does not exist: there are {count}")]
     NoSuchBarrier {
@@ -177,6 +183,13 @@ pub enum Refusal {
 pub trait Mechanism<const N: usize>: Send {
     /// The paths that may run now, the preferred one first. `out` is cleared first.
     fn runnable(&self, out: &mut Vec<Path<N>>);
+
+    /// The first of [`Mechanism::runnable`], without a list of the others.
+    fn preferred(&self) -> Option<Path<N>> {
+        let mut all = Vec::new();
+        self.runnable(&mut all);
+        all.first().copied()
+    }
 
     /// Tells what the instruction just issued on `path` did.
     ///

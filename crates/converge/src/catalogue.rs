@@ -1,0 +1,204 @@
+//! The mechanisms by name.
+//!
+//! A row says where a mechanism comes from, what it keeps, and what it cannot do; user interfaces print rows and never
+//! name mechanisms of their own. A new mechanism is a file and a row.
+
+use crate::mechanism::{Knobs, Mechanism, Refusal, Start};
+use crate::{convergence_barriers, ipdom, min_pc, serial, uniform};
+use thiserror::Error;
+
+/// A mechanism in the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Other names it goes by.
+    pub aliases: &'static [&'static str],
+    /// In one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What it keeps for a group of W lanes.
+    pub state: &'static str,
+    /// What it cannot do.
+    pub limits: &'static str,
+    /// Settings it reads, by their names in [`Knobs`].
+    pub knobs: &'static [&'static str],
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Serial,
+    Ipdom,
+    MinPc,
+    ConvergenceBarriers,
+    Uniform,
+}
+
+/// All mechanisms.
+pub const CATALOGUE: &[Entry] = &[
+    Entry {
+        name: serial::NAME,
+        aliases: &["lanes"],
+        summary: "each lane runs alone, in turn: the reference for results",
+        source: "the meaning of a kernel: every thread executes its own program",
+        state: "a place for each lane",
+        limits: "never rejoins; with slice 0 (strict order) a lane that spins on a higher one never ends",
+        knobs: &["slice"],
+        kind: Kind::Serial,
+    },
+    Entry {
+        name: ipdom::NAME,
+        aliases: &["stack-ipdom", "cfg"],
+        summary: "a stack that rejoins lanes at the immediate post-dominator of the branch",
+        source: "Fung et al., MICRO 2007; the rules of GPGPU-Sim",
+        state: "a stack of (place, rejoin place, mask), at most 2 W entries a function level",
+        limits: "lanes that wait for a lane parked at a rejoin point, or on the other side, hang",
+        knobs: &["order"],
+        kind: Kind::Ipdom,
+    },
+    Entry {
+        name: min_pc::NAME,
+        aliases: &["minpc"],
+        summary: "the path at the lowest place runs; paths at one place are one",
+        source: "Collange 2011, \"Stack-less SIMT reconvergence at low cost\"; Simty",
+        state: "a sorted list of at most W (place, mask)",
+        limits: "lanes that spin at a low place starve the others; rejoins depend on code layout",
+        knobs: &[],
+        kind: Kind::MinPc,
+    },
+    Entry {
+        name: convergence_barriers::NAME,
+        aliases: &["its", "volta", "hanoi"],
+        summary: "paths meet where the program waits on a convergence barrier",
+        source: "NVIDIA Volta and later: Hanoi (2024); US patent 10067768",
+        state: "a stack of (place, mask), 16 barrier masks and their order, waiting masks",
+        limits: "rejoins only where barriers are placed; a spin lock needs a late wait and a yield",
+        knobs: &["order"],
+        kind: Kind::ConvergenceBarriers,
+    },
+    Entry {
+        name: uniform::NAME,
+        aliases: &["lockstep"],
+        summary: "all lanes together, always: what compile-time passes make code for",
+        source: "machines with one program counter: EXEC masks, vector masks, predication",
+        state: "one place, one mask",
+        limits: "faults if lanes part",
+        knobs: &[],
+        kind: Kind::Uniform,
+    },
+];
+
+/// A name that no mechanism has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no mechanism `{name}`{}; known: {}", hint(.nearest), known())]
+pub struct UnknownMechanism {
+    /// The name given, cut short if it is very long.
+    pub name: String,
+    /// The name most like it, if one is.
+    pub nearest: Option<&'static str>,
+}
+
+fn hint(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |n| format!(": did you mean `{n}`?"))
+}
+
+fn known() -> String {
+    CATALOGUE.iter().map(|e| e.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Entry {
+    /// The mechanism of a name or alias.
+    ///
+    /// # Errors
+    /// [`UnknownMechanism`], with the nearest name.
+    pub fn find(name: &str) -> Result<&'static Self, UnknownMechanism> {
+        let has = |e: &&Entry| e.name == name || e.aliases.contains(&name);
+        CATALOGUE.iter().find(has).ok_or_else(|| UnknownMechanism {
+            name: name.chars().take(64).collect(),
+            nearest: nearest(name),
+        })
+    }
+
+    /// A mechanism for one group.
+    ///
+    /// # Errors
+    /// If it cannot start there (several paths under `uniform`).
+    pub fn build<const N: usize>(
+        &self,
+        start: &Start<N>,
+        knobs: Knobs,
+    ) -> Result<Box<dyn Mechanism<N>>, Refusal> {
+        Ok(match self.kind {
+            Kind::Serial => Box::new(serial::Serial::new(start, knobs)),
+            Kind::Ipdom => Box::new(ipdom::Ipdom::new(start, knobs)),
+            Kind::MinPc => Box::new(min_pc::MinPc::new(start)),
+            Kind::ConvergenceBarriers => {
+                Box::new(convergence_barriers::ConvergenceBarriers::new(start, knobs))
+            }
+            Kind::Uniform => Box::new(uniform::Uniform::new(start)?),
+        })
+    }
+}
+
+/// The known name or alias with the fewest edits, if they are at most a third of its length.
+fn nearest(name: &str) -> Option<&'static str> {
+    let given: Vec<char> = name.chars().take(65).collect();
+    let names =
+        CATALOGUE.iter().flat_map(|e| std::iter::once(e.name).chain(e.aliases.iter().copied()));
+    let scored = names.map(|known| (edits(&given, known), known));
+    let (distance, best) = scored.min_by_key(|s| s.0)?;
+    (distance * 3 <= best.len().max(3)).then_some(best)
+}
+
+/// Levenshtein distance.
+fn edits(given: &[char], known: &str) -> usize {
+    let mut row: Vec<usize> = (0..=given.len()).collect();
+    for (i, k) in known.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, g) in given.iter().enumerate() {
+            let replace = diagonal + usize::from(k != *g);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[given.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simt::{Pc, WarpMask};
+
+    #[test]
+    fn names_are_distinct_and_build() {
+        let mut names: Vec<&str> = CATALOGUE
+            .iter()
+            .flat_map(|e| std::iter::once(e.name).chain(e.aliases.iter().copied()))
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        for name in names {
+            let start = Start::at(Pc(7), WarpMask::first(3), 4);
+            let m = Entry::find(name).unwrap().build(&start, Knobs::default()).unwrap();
+            assert_eq!(m.preferred().unwrap().pc, Pc(7), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest() {
+        let text = |name| Entry::find(name).unwrap_err().to_string();
+        assert_eq!(
+            text("ipdon"),
+            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, ipdom, min-pc, convergence-barriers, uniform"
+        );
+        assert_eq!(Entry::find("minpcs").unwrap_err().nearest, Some("minpc"));
+        assert_eq!(Entry::find("quicksort").unwrap_err().nearest, None);
+        assert_eq!(Entry::find("").unwrap_err().nearest, None);
+        assert_eq!(Entry::find(&"x".repeat(1 << 20)).unwrap_err().name.len(), 64);
+    }
+}
