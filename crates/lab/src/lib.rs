@@ -11,6 +11,7 @@ pub mod elem;
 pub mod launch;
 pub mod limits;
 pub mod npy;
+pub mod render;
 pub mod stats;
 pub mod suggest;
 mod toml_reader;

@@ -434,7 +434,11 @@ impl Reader<'_> {
     fn expected_values(&mut self, table: &Table<'_>) -> Option<ExpectedContents> {
         let entry = table.get("values")?;
         let DeValue::Array(array) = entry.value else {
-            self.wrong(entry.span, "`values` is an array", "write values = [1, 2, 3]");
+            self.wrong(
+                entry.span,
+                "`values` takes an array of the elements",
+                "write values = [1, 2, 3]",
+            );
             return None;
         };
         let values: Vec<_> = array

@@ -34,32 +34,27 @@ pub struct Counters {
     pub fences: u64,
     /// CTAs completed.
     pub ctas: u64,
-    /// Basic blocks begun by a group.
-    pub block_issues: u64,
     /// Vector issues by the number of lanes in the issuing group: index 0 counts idle ones.
     pub active_lanes: Vec<u64>,
     /// Slots by instruction, for machines whose program counter is small and dense.
     pub by_pc: PcSlots,
 }
 
-/// Lane slots by program counter, for counters below a fixed bound, and which of them begin basic blocks.
+/// Lane slots by program counter, for counters below a fixed bound.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PcSlots {
-    slots: Vec<LaneSlots>,
-    leaders: Vec<bool>,
-}
+pub struct PcSlots(Vec<LaneSlots>);
 
 impl PcSlots {
-    /// Room for as many program counters as `leaders` has; each says whether it begins a basic block.
+    /// Room for program counters below `bound`; issues at others are not counted here.
     #[must_use]
-    pub fn new(leaders: Vec<bool>) -> Self {
-        Self { slots: vec![LaneSlots::default(); leaders.len()], leaders }
+    pub fn new(bound: usize) -> Self {
+        Self(vec![LaneSlots::default(); bound])
     }
 
     /// Slots of all program counters in order.
     #[must_use]
     pub fn slots(&self) -> &[LaneSlots] {
-        &self.slots
+        &self.0
     }
 }
 
@@ -85,7 +80,6 @@ impl Counters {
         self.collectives += other.collectives;
         self.fences += other.fences;
         self.ctas += other.ctas;
-        self.block_issues += other.block_issues;
         if self.active_lanes.len() < other.active_lanes.len() {
             self.active_lanes.resize(other.active_lanes.len(), 0);
         }
@@ -104,8 +98,7 @@ impl<const N: usize> Observer<N> for Counters {
         self.depth_sum += u64::from(issue.depth);
         self.depth_issues += 1;
         let pc = usize::try_from(issue.pc.0).unwrap_or(usize::MAX);
-        self.block_issues += u64::from(self.by_pc.leaders.get(pc).is_some_and(|&leads| leads));
-        let slots = self.by_pc.slots.get_mut(pc);
+        let slots = self.by_pc.0.get_mut(pc);
         if issue.domain == Domain::Uniform {
             if let Some(slots) = slots {
                 slots.uniform();

@@ -97,7 +97,7 @@ metrics! {
     "idle_issues" Count "Vector issues with no lane in the issuing group."
         |l| l.slots.idle_issues as f64;
     "block_issues" Count "Basic blocks begun by a group; 0 on machines without basic blocks."
-        |l| l.counters.block_issues as f64;
+        |l| l.block_issues as f64;
     "thread_inst_executed" Count "Lanes in the issuing groups, summed over vector issues."
         |l| l.slots.active() as f64;
     "thread_inst_pred_on" Count "As thread_inst_executed, without lanes that a guard or mask turned off."
@@ -118,8 +118,8 @@ metrics! {
         branch_efficiency;
     "branch_targets" Count "Distinct next places, summed over branch issues."
         |l| l.counters.branch_targets as f64;
-    "max_depth" Count "Most paths that one group held at once."
-        |l| l.counters.max_depth as f64;
+    "max_depth" Count "Most paths or stack entries of one group at once, whichever the mechanism keeps."
+        |l| l.counters.max_depth.max(u64::from(l.charges.max_depth)) as f64;
     "mean_depth" Mean "Paths that the group held, averaged over issues."
         |l| ratio(l.counters.depth_sum, l.counters.depth_issues);
     "lane_slots" Count "Sum of the widths of all vector issues: the whole that the six causes divide."
@@ -152,4 +152,18 @@ metrics! {
         |l| l.counters.fences as f64;
     "ctas" Count "Blocks completed."
         |l| l.counters.ctas as f64;
+    "threads" Count "Threads launched."
+        |l| l.threads as f64;
+    "splits" Count "Branches, calls and returns that made more than one path of one."
+        |l| l.charges.splits as f64;
+    "merges" Count "Times that two paths became one."
+        |l| l.charges.merges as f64;
+    "pushes" Count "Entries that the mechanism put on a stack, list or table."
+        |l| l.charges.pushes as f64;
+    "pops" Count "Entries that the mechanism took off."
+        |l| l.charges.pops as f64;
+    "visits" Count "Entries that the mechanism looked at in a search."
+        |l| l.charges.visits as f64;
+    "switches" Count "Times that the mechanism went to another path without a split or merge."
+        |l| l.charges.switches as f64;
 }

@@ -16,6 +16,7 @@ pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
 pub use metrics::{METRICS, Metric, Unit, metric};
 pub use text::to_text;
 
+use converge::Charges;
 use simt::slots::LaneSlots;
 
 /// The statistics of one launch.
@@ -35,6 +36,12 @@ pub struct LaunchStats {
     pub slots: LaneSlots,
     /// Everything else that was counted.
     pub counters: Counters,
+    /// Basic blocks begun by groups; 0 on machines without basic blocks.
+    pub block_issues: u64,
+    /// Threads launched.
+    pub threads: u64,
+    /// What the convergence mechanisms did.
+    pub charges: Charges,
     /// Lane slots by source line, in the order of lines; empty where the program has no line table.
     pub lines: Vec<LineSlots>,
 }
@@ -75,6 +82,9 @@ impl RunStats {
         for launch in &self.launches {
             total.slots.add(&launch.slots);
             total.counters.add(&launch.counters);
+            total.charges.add(&launch.charges);
+            total.block_issues += launch.block_issues;
+            total.threads += launch.threads;
         }
         total
     }

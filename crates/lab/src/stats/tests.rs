@@ -15,7 +15,8 @@ fn sample() -> LaunchStats {
         grid: [2, 3, 1],
         block: [4, 1, 1],
         outcome: "done".into(),
-        counters: Counters::with_pcs(PcSlots::new(vec![true, false, true])),
+        counters: Counters::with_pcs(PcSlots::new(3)),
+        block_issues: 2,
         ..LaunchStats::default()
     };
     let issue = |launch: &mut LaunchStats, pc, active, on, depth| {
@@ -71,6 +72,7 @@ fn metrics_follow_their_definitions() {
     assert_eq!(value("slots_diverged"), 2.0);
     assert_eq!(value("slots_predicated_off"), 1.0);
     assert_eq!(run.launches[0].counters.active_lanes, [0, 0, 1, 0, 2]);
+    assert_eq!(run.launches[0].counters.by_pc.slots()[2].width, 4);
     assert_eq!(run.value("lane_slots", Some(1)), None);
     assert_eq!(run.value("nonsense", None), None);
 }

@@ -113,13 +113,17 @@ fn summary(out: &mut String, total: &LaunchStats) {
     let efficiency = if branches == 0 { 1.0 } else { uniform_branches / branches as f64 };
     row("branch_efficiency", percent(efficiency), format!("of {}", grouped(branches)));
     row("divergent_branches", grouped(counters.divergent_branches), String::new());
-    if counters.block_issues > 0 {
-        row("block_issues", grouped(counters.block_issues), String::new());
+    if total.block_issues > 0 {
+        row("block_issues", grouped(total.block_issues), String::new());
     }
     if slots.idle_issues > 0 {
         row("idle_issues", grouped(slots.idle_issues), String::new());
     }
-    row("max_depth", grouped(counters.max_depth), String::new());
+    row(
+        "max_depth",
+        grouped(counters.max_depth.max(u64::from(total.charges.max_depth))),
+        String::new(),
+    );
 }
 
 fn percent(share: f64) -> String {

@@ -1,0 +1,243 @@
+//! Findings as text, the way rustc shows them: the place, a caret, the reason, a way out.
+//!
+//! The layout is that of the `annotate-snippets` crate. Plain text is the same on every host, which tests with exact texts rely
+//! on; colour only adds escape sequences. Control characters of the input never reach a terminal.
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use isa::{Diagnostic, Diagnostics, Label, Severity, SourceFile, SourceMap};
+
+/// Whether escape sequences for colour are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// Text only.
+    #[default]
+    Plain,
+    /// For a terminal.
+    Colour,
+}
+
+/// More source text than this is not shown for one finding.
+const MAX_WINDOW: usize = 16 << 10;
+
+/// Lines longer than this are not shown.
+const MAX_LINE: usize = 4 << 10;
+
+/// Columns after which source lines are cut.
+const WIDTH: usize = 100;
+
+/// One finding, ending in a newline.
+#[must_use]
+pub fn render(finding: &Diagnostic, sources: &SourceMap, paint: Paint) -> String {
+    let renderer = match paint {
+        Paint::Plain => Renderer::plain(),
+        Paint::Colour => Renderer::styled(),
+    };
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let message = clean(&finding.message);
+    let title = level.primary_title(message.as_str()).id(finding.code);
+    let mut group = Group::with_title(title);
+    for element in places(finding, sources) {
+        group = group.element(element);
+    }
+    for note in &finding.notes {
+        group = group.element(Level::NOTE.message(clean(note)));
+    }
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(clean(help)));
+    }
+    let mut text = renderer.term_width(WIDTH).render(&[group]);
+    text.push('\n');
+    text
+}
+
+/// All findings, a blank line between them, and how many were left out.
+#[must_use]
+pub fn render_all(findings: &Diagnostics, sources: &SourceMap, paint: Paint) -> String {
+    let mut text =
+        findings.iter().map(|d| render(d, sources, paint)).collect::<Vec<_>>().join("\n");
+    if findings.dropped() > 0 {
+        text.push_str(&format!("\nand {} more findings\n", findings.dropped()));
+    }
+    text
+}
+
+/// `text` without control characters other than line ends.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+/// A file's labels, and the part of its text that they need.
+struct Window<'a> {
+    file: &'a SourceFile,
+    labels: Vec<(&'a Label, AnnotationKind)>,
+    start: usize,
+    end: usize,
+}
+
+/// Snippets of all files that the finding points into, that of the primary label first.
+fn places<'a>(finding: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Element<'a>> {
+    let primary = finding.primary.iter().map(|l| (l, AnnotationKind::Primary));
+    let secondary = finding.secondary.iter().map(|l| (l, AnnotationKind::Context));
+    let mut windows: Vec<(u32, Window<'a>)> = Vec::new();
+    let mut elements = Vec::new();
+    for (label, kind) in primary.chain(secondary) {
+        let Some(file) = sources.get(label.span.file) else { continue };
+        let (start, end) = lines_around(file.text(), label);
+        let id = label.span.file.0;
+        let Some((_, window)) = windows.iter_mut().find(|(file, _)| *file == id) else {
+            windows.push((id, Window { file, labels: vec![(label, kind)], start, end }));
+            continue;
+        };
+        let (from, to) = (window.start.min(start), window.end.max(end));
+        if to - from <= MAX_WINDOW {
+            (window.start, window.end) = (from, to);
+            window.labels.push((label, kind));
+        } else {
+            // Too far away to show in one piece: name the place.
+            let at = file.line_col(label.span.start);
+            let text = format!("{} ({}:{}:{})", label.text, file.name(), at.line, at.column);
+            elements.push(Element::from(Level::NOTE.message(clean(&text))));
+        }
+    }
+    let snippets = windows.into_iter().map(|(_, window)| window.into_element());
+    snippets.chain(elements).collect()
+}
+
+/// Byte range of the whole lines that a label touches.
+fn lines_around(text: &str, label: &Label) -> (usize, usize) {
+    let range = clamped(text, label);
+    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    (start, end)
+}
+
+/// The label's range, cut to the text and to whole characters.
+fn clamped(text: &str, label: &Label) -> std::ops::Range<usize> {
+    let floor = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let range = label.span.range();
+    let start = floor(range.start);
+    start..floor(range.end).max(start)
+}
+
+impl<'a> Window<'a> {
+    fn into_element(self) -> Element<'a> {
+        let name = clean(self.file.name());
+        let text = &self.file.text()[self.start..self.end];
+        let shown = text.len() <= MAX_WINDOW && text.lines().all(|line| line.len() <= MAX_LINE);
+        if !shown {
+            let first = self.labels.first().map_or(0, |(label, _)| label.span.start);
+            let at = self.file.line_col(first);
+            let origin = Origin::path(name).line(at.line as usize).char_column(at.column as usize);
+            return Element::from(origin);
+        }
+        let line = self.file.line_col(self.start as u32).line as usize;
+        // The renderer shows C0 controls as symbols but lets C1 through; the stand-in has the same length in UTF-8, so that
+        // labels stay in place.
+        let text = text.replace(|c: char| ('\u{80}'..'\u{a0}').contains(&c), "\u{bf}");
+        let mut snippet = Snippet::source(text).path(name).line_start(line);
+        for (label, kind) in &self.labels {
+            let range = clamped(self.file.text(), label);
+            let span = range.start - self.start..range.end - self.start;
+            let annotation = kind.span(span);
+            snippet = snippet.annotation(if label.text.is_empty() {
+                annotation
+            } else {
+                annotation.label(clean(&label.text))
+            });
+        }
+        Element::from(snippet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isa::{FileId, Span};
+    use proptest::prelude::*;
+
+    fn one(text: &str, finding: Diagnostic) -> String {
+        let mut sources = SourceMap::new();
+        sources.add("k.ptx", text);
+        render(&finding, &sources, Paint::Plain)
+    }
+
+    fn span(start: u32, end: u32) -> Span {
+        Span::new(FileId(0), start, end)
+    }
+
+    #[test]
+    fn place_reason_and_a_way_out() {
+        let text = "one\n  add.s33 %r1, %r2;\nthree\n";
+        let finding = Diagnostic::error("ptx::type", "`.s33` is not a type")
+            .at(span(10, 13), "unknown type")
+            .also(span(0, 3), "because of this")
+            .note("types of `add` are listed in the table")
+            .help("did you mean `.s32`?");
+        assert_eq!(
+            one(text, finding),
+            "\
+error[ptx::type]: `.s33` is not a type
+ --> k.ptx:2:7
+  |
+1 | one
+  | --- because of this
+2 |   add.s33 %r1, %r2;
+  |       ^^^ unknown type
+  |
+  = note: types of `add` are listed in the table
+  = help: did you mean `.s32`?
+"
+        );
+    }
+
+    #[test]
+    fn without_a_place() {
+        let finding = Diagnostic::warning("cli::x", "nothing was run").help("name a kernel");
+        assert_eq!(
+            one("", finding),
+            "warning[cli::x]: nothing was run\n |\n = help: name a kernel\n"
+        );
+        assert_eq!(one("", Diagnostic::error("cli::x", "no")), "error[cli::x]: no\n");
+    }
+
+    #[test]
+    fn far_places_and_long_lines_stay_short() {
+        let text = format!("a\n{}b\n", "x\n".repeat(20_000));
+        let finding = Diagnostic::error("t::t", "twice")
+            .at(span(40_002, 40_003), "again")
+            .also(span(0, 1), "first");
+        let shown = one(&text, finding);
+        assert!(shown.contains("k.ptx:20002:1") && shown.contains("first (k.ptx:1:1)"), "{shown}");
+        let long = "y".repeat(1 << 20);
+        let shown = one(&long, Diagnostic::error("t::t", "long").at(span(77, 78), ""));
+        assert!(shown.len() < 200 && shown.contains("k.ptx:1:78"), "{shown}");
+    }
+
+    #[test]
+    fn no_control_character_gets_through() {
+        let text = "a\u{1b}[31mb\u{7}\r\u{9b}c\u{202e}d\n";
+        let finding = Diagnostic::error("t::t", "bad \u{1b}[0m text")
+            .at(span(0, 1), "he\u{1b}re")
+            .help("\u{7}");
+        let shown = one(text, finding);
+        assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_span_panics(text in ".{0,40}\n?.{0,40}", a in 0_u32..200, b in 0_u32..200) {
+            let finding = Diagnostic::error("t::t", "m").at(span(a.min(b), a.max(b)), "l").also(span(b, a), "");
+            let _ = one(&text, finding);
+        }
+    }
+}
