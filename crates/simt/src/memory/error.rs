@@ -138,24 +138,45 @@ pub struct AccessError {
 /// The outcome of an access to the map; the error is boxed to keep the good path short.
 pub type AccessResult<T> = Result<T, Box<AccessError>>;
 
-impl AccessError {
-    /// The error for a refused access to a block of `block_len` bytes behind a window. `symbols` may name its parts;
-    /// the closest is named in the text, else the whole block is.
+/// A block as error texts name it: which space it is behind, and the variables in it.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockInfo<'a> {
+    /// The space whose window shows it.
+    pub space: Space,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Its named parts, in any order; without any the block itself is named.
+    pub symbols: &'a [Symbol],
+}
+
+impl BlockInfo<'_> {
+    /// The error for an access of `size` bytes at `offset` that a [`Block`](super::Block) refused.
     #[must_use]
-    pub fn in_block(
-        (violation, access): (Violation, AccessKind),
-        space: Space,
-        (offset, size, align): (u64, u64, u64),
-        block_len: u64,
-        symbols: &[Symbol],
-    ) -> Box<Self> {
-        let candidates =
-            symbols.iter().map(|s| Nearest::new(&s.name, s.offset, s.len, false, offset));
-        let nearest = candidates.min_by_key(Nearest::distance);
-        let whole =
-            || Nearest::new(&Arc::from(format!("{space} memory")), 0, block_len, false, offset);
+    #[cold]
+    pub fn error(
+        &self,
+        violation: Violation,
+        access: AccessKind,
+        offset: u64,
+        size: u64,
+        align: u64,
+    ) -> Box<AccessError> {
+        let named = |s: &Symbol| Nearest::new(&s.name, s.offset, s.len, false, offset);
+        let whole = || {
+            let name = format!("{} memory", self.space).into();
+            Nearest::new(&name, 0, self.len, false, offset)
+        };
+        let nearest = self.symbols.iter().map(named).min_by_key(Nearest::distance);
         let nearest = Some(nearest.unwrap_or_else(whole));
-        Box::new(Self { violation, access, space, addr: offset, size, align, nearest })
+        Box::new(AccessError {
+            violation,
+            access,
+            space: self.space,
+            addr: offset,
+            size,
+            align,
+            nearest,
+        })
     }
 }
 
@@ -318,17 +339,17 @@ pub enum MapError {
         /// What is already there.
         with: String,
     },
-    /// A free of an address at which no allocation starts.
-    #[error("cannot free {addr}: no allocation starts there{}", .inside.as_ref().map_or_else(String::new, |name| format!("; it is inside \"{name}\"")))]
+    /// An address at which no allocation starts.
+    #[error("no allocation starts at {addr}{}", .inside.as_ref().map_or_else(String::new, |name| format!(": it is inside \"{name}\"")))]
     NotAllocated {
         /// The address.
         addr: Addr,
         /// The allocation around the address, if there is one.
         inside: Option<Arc<str>>,
     },
-    /// A second free of the same allocation.
-    #[error("cannot free {addr}: \"{name}\" has been freed already")]
-    DoubleFree {
+    /// An allocation that has been freed already.
+    #[error("\"{name}\" at {addr} has been freed already")]
+    AlreadyFreed {
         /// The address.
         addr: Addr,
         /// The allocation's name.

@@ -112,7 +112,7 @@ impl Request {
 /// The guest memory of one context: global and constant memory, see the [module](super) for the map's layout.
 ///
 /// Always holds: regions are sorted by address and do not overlap; those that are live and owned have `mapped` bytes
-/// together, at most `limit`.
+/// together, at most `limit` unless a clone or a restore went beyond it.
 pub struct MemoryMap {
     pub(super) regions: Vec<Region>,
     /// The region of the last access: a hint, checked at each use.
@@ -353,7 +353,7 @@ impl MemoryMap {
         match self.regions.binary_search_by_key(&addr.0, |r| r.base) {
             Ok(index) if self.regions[index].is_live() => Ok(index),
             Ok(index) => {
-                Err(MapError::DoubleFree { addr, name: Arc::clone(&self.regions[index].name) })
+                Err(MapError::AlreadyFreed { addr, name: Arc::clone(&self.regions[index].name) })
             }
             Err(_) => {
                 let inside = self.region_at(addr).map(|r| Arc::clone(&r.name));
@@ -403,7 +403,8 @@ impl MemoryMap {
     /// The lowest aligned address in `range` with room for `len` bytes, and red zones on both sides.
     fn gap(&self, range: Range<u64>, len: u64, align: u64) -> Option<u64> {
         let mut base = range.start.checked_next_multiple_of(align)?;
-        let mut index = self.regions.partition_point(|r| r.base + r.len + RED_ZONE <= base);
+        let mut index =
+            self.regions.partition_point(|r| r.end().0.saturating_add(RED_ZONE) <= base);
         loop {
             let end = base.checked_add(len)?.checked_add(red_zone(len))?;
             if end > range.end {
@@ -442,7 +443,8 @@ impl MemoryMap {
         Addr(base)
     }
 
-    /// A deep copy that reports a lack of memory. A host range becomes a copy of its bytes, owned by the new map.
+    /// A deep copy that reports a lack of memory. A host range becomes a copy of its bytes, owned by the new map,
+    /// even where that goes beyond the limit.
     ///
     /// # Errors
     /// If the host has not that much memory.

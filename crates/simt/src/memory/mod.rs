@@ -49,7 +49,8 @@ pub use address::{
 };
 pub use block::{Block, Width};
 pub use error::{
-    AccessError, AccessKind, AccessResult, MapError, Nearest, Position, Symbol, Violation,
+    AccessError, AccessKind, AccessResult, BlockInfo, MapError, Nearest, Position, Symbol,
+    Violation,
 };
 pub use host::HostRange;
 pub use map::{ALLOCATION_ALIGN, DEFAULT_LIMIT, Heap, MemoryMap, RED_ZONE, Request};
