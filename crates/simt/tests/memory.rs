@@ -7,7 +7,7 @@ use std::sync::Arc;
 use simt::memory::{
     ALLOCATION_ALIGN, AccessError, AccessKind, Addr, Backing, Block, BlockInfo, CONST_HEAP,
     GLOBAL_HEAP, HostRange, MapError, MemoryMap, PAGE_BYTES, Permission, Position, RED_ZONE,
-    Request, SHARED_WINDOW, Space, Symbol, Violation, Width,
+    Region, Request, SHARED_WINDOW, Space, Symbol, Violation, Width,
 };
 
 const KIB: u64 = 1024;
