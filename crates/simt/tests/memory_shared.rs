@@ -1,20 +1,26 @@
 //! Guest memory shared by host threads.
 
+use std::sync::Barrier;
 use std::thread;
 
 use simt::memory::{Addr, MemoryMap, Width};
 
-const ROUNDS: u64 = 20_000;
+const ROUNDS: u64 = if cfg!(miri) { 50 } else { 200_000 };
 const THREADS: u64 = 3;
+const FLAGS: u64 = if cfg!(miri) { 5 } else { 500 };
 
 /// Runs `work(thread, view)` on each of the threads.
 fn on_threads(map: &mut MemoryMap, work: impl Fn(u64, &simt::memory::SharedMemory<'_>) + Sync) {
     let view = map.share();
-    let work = &work;
+    let start = Barrier::new(THREADS as usize);
+    let (work, start) = (&work, &start);
     thread::scope(|scope| {
         for id in 0..THREADS {
             let view = view.clone();
-            scope.spawn(move || work(id, &view));
+            scope.spawn(move || {
+                start.wait();
+                work(id, &view);
+            });
         }
     });
 }
@@ -50,7 +56,7 @@ fn stores_to_neighbouring_bytes_do_not_disturb_each_other() {
     on_threads(&mut map, |id, view| {
         let mine = Addr(a.0 + id);
         let bulk = Addr(a.0 + 8 + 5 * id);
-        for round in 0..ROUNDS {
+        for round in 0..5 * ROUNDS {
             view.store(mine, Width::B1, round).unwrap();
             assert_eq!(view.load(mine, Width::B1), Ok(round & 0xff));
             let bytes = [round as u8, id as u8, 3, 4, 5];
@@ -61,7 +67,7 @@ fn stores_to_neighbouring_bytes_do_not_disturb_each_other() {
         }
     });
     for id in 0..THREADS {
-        assert_eq!(map.load(Addr(a.0 + id), Width::B1), Ok((ROUNDS - 1) & 0xff));
+        assert_eq!(map.load(Addr(a.0 + id), Width::B1), Ok((5 * ROUNDS - 1) & 0xff));
         assert_eq!(map.load(Addr(a.0 + 9 + 5 * id), Width::B1), Ok(id));
     }
 }
@@ -93,7 +99,7 @@ fn fences_order_a_message_and_its_flag() {
     thread::scope(|scope| {
         let reader = view.clone();
         scope.spawn(move || {
-            for round in 1..=500 {
+            for round in 1..=FLAGS {
                 while reader.load(flag, Width::B4).unwrap() != round {
                     thread::yield_now();
                 }
@@ -103,7 +109,7 @@ fn fences_order_a_message_and_its_flag() {
                 reader.store(flag, Width::B4, 0).unwrap();
             }
         });
-        for round in 1..=500 {
+        for round in 1..=FLAGS {
             while view.load(flag, Width::B4).unwrap() != 0 {
                 thread::yield_now();
             }
