@@ -9,6 +9,7 @@
 //! | [`int`] | integers of 8 to 64 bits: arithmetic, shifts, bit fields, permutes |
 //! | [`float`] | floating point without flags, fast where the host is exact |
 //! | [`soft`] | floating point with flags, exact, in integers: the reference |
+//! | [`approx`] | the approximate functions of PTX |
 //! | [`lanes`] | applying any of these to the lanes of a mask |
 //!
 //! ```
@@ -24,6 +25,7 @@
 //! assert_eq!(int::mul_hi::<i32>(0xffff_ffff, 2), 0xffff_ffff);
 //! ```
 
+pub mod approx;
 mod compare;
 mod env;
 mod fast;

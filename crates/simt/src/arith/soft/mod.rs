@@ -1,7 +1,7 @@
 //! Exact floating point in integer arithmetic, generic over [`Format`].
 //!
 //! Every operation computes the exact result (or as many digits of it as rounding can see, the rest folded into the
-//! lowest bit), then rounds once with [`round`]. All take the full [`FpEnv`] and return the value with its
+//! lowest bit), then rounds once. All take the full [`FpEnv`] and return the value with its
 //! [`Flags`]. This is the reference of the crate; [`super::float`] takes the host's own arithmetic where the
 //! result is known to be the same.
 //!
