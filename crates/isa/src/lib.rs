@@ -3,11 +3,16 @@
 //! Everything that reads text or encodes instructions stands on this crate: the PTX front end, the IR's
 //! text form and the assemblers of the machines. It knows nothing of execution.
 
+pub mod asm;
 pub mod decode;
 pub mod diag;
+pub mod disasm;
+pub mod docs;
 pub mod encode;
 pub mod span;
+pub mod suggest;
 pub mod table;
+pub mod testing;
 
 pub use decode::{DecodeError, Instruction};
 pub use diag::{Diagnostic, Diagnostics, Label, Severity};

@@ -47,6 +47,7 @@ pub struct Names {
     by_text: BTreeMap<String, usize>,
     /// Value to index of the first name for it: the one that is printed.
     by_value: BTreeMap<i64, usize>,
+    longest: usize,
     /// Whether no symbol may have one of these names: registers.
     pub reserved: bool,
 }
@@ -58,7 +59,7 @@ impl Names {
     /// Names with their values; the first name of a value is the one that is printed.
     ///
     /// # Errors
-    /// The name that was given twice (upper and lower case count as the same).
+    /// The name that was given twice (upper and lower case count as the same) or is empty.
     pub fn new(
         names: impl IntoIterator<Item = (String, i64)>,
         reserved: bool,
@@ -69,6 +70,10 @@ impl Names {
             if out.by_text.insert(text.to_ascii_lowercase(), index).is_some() {
                 return Err(text);
             }
+            if text.is_empty() {
+                return Err(text);
+            }
+            out.longest = out.longest.max(text.len());
             out.by_value.entry(value).or_insert(index);
             out.names.push((text, value));
         }
@@ -109,7 +114,7 @@ impl Names {
             }
             next = value + (last - first) + 1;
         }
-        Self::new(names, reserved).map_err(|name| format!("`{name}` is there twice"))
+        Self::new(names, reserved).map_err(|name| format!("`{name}` is empty or there twice"))
     }
 
     /// The value of a name. With `fold`, upper and lower case are the same.
@@ -117,6 +122,18 @@ impl Names {
     pub fn value(&self, name: &str, fold: bool) -> Option<i64> {
         let (text, value) = self.names.get(*self.by_text.get(&name.to_ascii_lowercase())?)?;
         (fold || text == name).then_some(*value)
+    }
+
+    /// The longest name that `text` starts with, and its value. A name that ends in a letter or digit must end there.
+    #[must_use]
+    pub fn prefix(&self, text: &str, fold: bool) -> Option<(usize, i64)> {
+        let wordy = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+        (1..=self.longest.min(text.len())).rev().find_map(|length| {
+            let (name, rest) = text.split_at_checked(length)?;
+            let ends = !(name.ends_with(wordy) && rest.starts_with(wordy));
+            let value = if ends { self.value(name, fold) } else { None };
+            value.map(|value| (length, value))
+        })
     }
 
     /// The name that is printed for a value.

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 pub use self::field::{Field, FieldError, Piece};
 pub use self::kind::{Kind, KindDef, KindId, Names};
+pub(crate) use self::template::for_each_field;
 pub use self::template::{Part, Template, TemplateError};
 
 use crate::decode::Tree;
