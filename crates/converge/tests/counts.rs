@@ -1,0 +1,251 @@
+//! Block issues of unstructured kernels against closed forms.
+//!
+//! The graphs are those of the microbenchmarks of the thread-frontier papers (short circuits, exceptions that never
+//! happen, split merges), with 512 threads, for groups of 512 lanes (as those papers counted) and of 32. A place is a block, so that
+//! an issue is a block's visit by a group.
+
+use converge::planner::{FunctionFlow, Priorities, plan};
+use converge::{Entry, Event, Knobs, Order, Path, Start};
+use flow::Cfg;
+use simt::{CtaMask, Pc};
+
+const THREADS: usize = 512;
+
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    tid: usize,
+    i: usize,
+    j: usize,
+}
+
+/// Blocks in layout order: name, and where to go on true and on false; the same twice for a jump, nothing at the end.
+struct Kernel {
+    name: &'static str,
+    blocks: &'static [(&'static str, &'static str, &'static str)],
+    /// Whether the lane's condition holds in a block.
+    condition: fn(&str, &mut Lane) -> bool,
+}
+
+fn bits(block: &str, lane: &mut Lane) -> bool {
+    let order = ["A0", "A1", "A2", "B3", "B4", "B5", "C6", "C7", "C8"];
+    order.iter().position(|&b| b == block).is_some_and(|bit| lane.tid >> bit & 1 != 0)
+}
+
+fn counted(lane: &mut Lane) -> bool {
+    lane.j += 1;
+    lane.j <= 100
+}
+
+const SHORT_CIRCUIT: Kernel = Kernel {
+    name: "short_circuit",
+    blocks: &[
+        ("A0", "A1", "B3"),
+        ("A1", "C6", "A2"),
+        ("A2", "C6", "B3"),
+        ("B3", "C6", "B4"),
+        ("B4", "B5", "F"),
+        ("B5", "C6", "F"),
+        ("C6", "T", "C7"),
+        ("C7", "C8", "F"),
+        ("C8", "T", "F"),
+        ("T", "X", "X"),
+        ("F", "X", "X"),
+        ("X", "", ""),
+    ],
+    condition: bits,
+};
+
+const EXCEPTION_LOOP: Kernel = Kernel {
+    name: "exception_loop",
+    blocks: &[
+        ("E", "H", "H"),
+        ("H", "B", "P"),
+        ("B", "C", "I"),
+        ("I", "H", "H"),
+        ("P", "H2", "H2"),
+        ("H2", "B2", "R"),
+        ("B2", "H2", "H2"),
+        ("R", "X", "X"),
+        ("C", "X", "X"),
+        ("X", "", ""),
+    ],
+    condition: |block, lane| match block {
+        "H" => {
+            lane.i += 1;
+            lane.i <= lane.tid
+        }
+        "H2" => counted(lane),
+        _ => false,
+    },
+};
+
+const EXCEPTION_COND: Kernel = Kernel {
+    name: "exception_cond",
+    blocks: &[
+        ("E", "A", "P"),
+        ("A", "C", "A2"),
+        ("A2", "P", "P"),
+        ("P", "H2", "H2"),
+        ("H2", "B2", "R"),
+        ("B2", "H2", "H2"),
+        ("R", "X", "X"),
+        ("C", "X", "X"),
+        ("X", "", ""),
+    ],
+    condition: |block, lane| match block {
+        "E" => lane.tid % 2 == 1,
+        "H2" => counted(lane),
+        _ => false,
+    },
+};
+
+const EXCEPTION_CALL: Kernel = Kernel {
+    name: "exception_call",
+    blocks: &[
+        ("E", "F1", "F2"),
+        ("F1", "C", "F1b"),
+        ("F1b", "P", "P"),
+        ("F2", "C", "F2b"),
+        ("F2b", "P", "P"),
+        ("P", "H2", "H2"),
+        ("H2", "B2", "R"),
+        ("B2", "H2", "H2"),
+        ("R", "X", "X"),
+        ("C", "X", "X"),
+        ("X", "", ""),
+    ],
+    condition: |block, lane| match block {
+        "E" => lane.tid == 0,
+        "H2" => counted(lane),
+        _ => false,
+    },
+};
+
+const SPLIT_MERGE: Kernel = Kernel {
+    name: "split_merge",
+    blocks: &[
+        ("A", "S0", "T"),
+        ("S0", "F", "F"),
+        ("T", "S1", "Z"),
+        ("S1", "F", "F"),
+        ("F", "H", "H"),
+        ("H", "B", "D"),
+        ("B", "H", "H"),
+        ("D", "R0", "R1"),
+        ("R0", "M", "M"),
+        ("R1", "M", "M"),
+        ("Z", "M", "M"),
+        ("M", "X", "X"),
+        ("X", "", ""),
+    ],
+    condition: |block, lane| match block {
+        "A" => lane.tid % 2 == 1,
+        "T" => lane.tid != 0,
+        "H" => counted(lane),
+        "D" => lane.tid % 2 == 1,
+        _ => false,
+    },
+};
+
+impl Kernel {
+    fn index(&self, name: &str) -> u32 {
+        u32::try_from(self.blocks.iter().position(|b| b.0 == name).unwrap()).unwrap()
+    }
+
+    fn cfg(&self) -> Cfg {
+        let successors = |&(_, t, f): &(&str, &str, &str)| {
+            let mut list: Vec<u32> =
+                [t, f].iter().filter(|n| !n.is_empty()).map(|n| self.index(n)).collect();
+            list.dedup();
+            list
+        };
+        Cfg::new(0, &self.blocks.iter().map(successors).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// Block issues of all groups of `width` lanes.
+    fn issues(&self, mechanism: &str, width: usize, knobs: Knobs) -> u64 {
+        let cfg = self.cfg();
+        let places: Vec<_> = (0..self.blocks.len() as u64).map(|i| i..i + 1).collect();
+        let plan =
+            plan(&[FunctionFlow { cfg: &cfg, places: &places }], Priorities::Layout).unwrap();
+        let mut issues = 0;
+        for first in (0..THREADS).step_by(width) {
+            let mut lanes: Vec<Lane> =
+                (0..width).map(|l| Lane { tid: first + l, ..Lane::default() }).collect();
+            let start = Start::at(Pc(0), CtaMask::first(width), u32::try_from(width).unwrap());
+            let mut m = Entry::find(mechanism).unwrap().build(&start, knobs).unwrap();
+            while let Some(path) = m.preferred() {
+                issues += 1;
+                let targets = self.targets(&path, &mut lanes);
+                let event = if targets.is_empty() {
+                    Event::Exit { at: path.pc, lanes: path.lanes, next: path.pc }
+                } else {
+                    Event::Branch { at: path.pc, targets: &targets }
+                };
+                m.event(&plan, path.id, &event).unwrap();
+            }
+        }
+        issues
+    }
+
+    fn targets(&self, path: &Path<16>, lanes: &mut [Lane]) -> Vec<(Pc, CtaMask)> {
+        let (name, on_true, on_false) = self.blocks[path.pc.0 as usize];
+        let mut targets: Vec<(Pc, CtaMask)> = Vec::new();
+        for lane in path.lanes {
+            let to = if (self.condition)(name, &mut lanes[lane]) { on_true } else { on_false };
+            if to.is_empty() {
+                continue;
+            }
+            let pc = Pc(u64::from(self.index(to)));
+            match targets.binary_search_by_key(&pc, |t| t.0) {
+                Ok(i) => targets[i].1.insert(lane),
+                Err(i) => targets.insert(i, (pc, CtaMask::lane(lane))),
+            }
+        }
+        targets
+    }
+}
+
+#[test]
+fn block_issues() {
+    // (kernel, group width, serial, ipdom, min-pc)
+    let expected: [(&Kernel, usize, u64, u64, u64); 10] = [
+        (&SHORT_CIRCUIT, 512, 3166, 56, 12),
+        (&SHORT_CIRCUIT, 32, 3166, 428, 166),
+        (&EXCEPTION_CALL, 512, 105_984, 412, 209),
+        (&EXCEPTION_CALL, 32, 105_984, 3517, 3314),
+        (&EXCEPTION_LOOP, 512, 497_920, 105_472, 1739),
+        (&EXCEPTION_LOOP, 32, 497_920, 116_992, 16_304),
+        (&EXCEPTION_COND, 512, 104_960 + 2 * 256, 410, 207),
+        (&EXCEPTION_COND, 32, 104_960 + 2 * 256, 6560, 3312),
+        (&SPLIT_MERGE, 512, 106_548, 415, 212),
+        (&SPLIT_MERGE, 32, 106_548, 6625, 3377),
+    ];
+    for (kernel, width, serial, ipdom, min_pc) in expected {
+        let issues = |m| kernel.issues(m, width, Knobs::default());
+        let found = (kernel.name, width, issues("serial"), issues("ipdom"), issues("min-pc"));
+        assert_eq!(found, (kernel.name, width, serial, ipdom, min_pc));
+    }
+}
+
+#[test]
+fn the_order_of_sides_does_not_change_the_counts() {
+    for kernel in [&SHORT_CIRCUIT, &EXCEPTION_CALL, &EXCEPTION_COND, &SPLIT_MERGE] {
+        for (_, order) in Order::ALL {
+            let knobs = Knobs { order: Some(order), ..Knobs::default() };
+            let default = kernel.issues("ipdom", 32, Knobs::default());
+            assert_eq!(kernel.issues("ipdom", 32, knobs), default, "{} {order:?}", kernel.name);
+        }
+    }
+}
+
+#[test]
+fn closed_forms_of_the_exception_loop() {
+    // One lane leaves the first loop in each round, and the edge that is never taken keeps the loop's branch from
+    // rejoining before the end: all but the first to leave run the 203 blocks of the tail alone.
+    let n = THREADS as u64;
+    let head = 1 + n + 2 * (n - 1);
+    let count = |m| EXCEPTION_LOOP.issues(m, THREADS, Knobs::default());
+    assert_eq!(count("ipdom"), head + n * 203 + 1);
+    assert_eq!(count("min-pc"), head + 203 + 1);
+}
