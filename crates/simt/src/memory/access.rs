@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::hints::Hints;
 use super::region::{Storage, get_le, put_le, update_le, with_host};
 use super::{
     AccessError, AccessKind, AccessResult, Addr, MemoryMap, NULL_GUARD, Nearest, Permission,
@@ -212,7 +213,7 @@ impl MemoryMap {
         Ok(())
     }
 
-    /// Checks an access, trying the region of the last one first.
+    /// Checks an access, trying the regions of the last ones first.
     #[inline]
     fn target(
         &self,
@@ -221,27 +222,25 @@ impl MemoryMap {
         size: u64,
         align: u64,
     ) -> AccessResult<Target> {
-        let hint = self.last.load(Relaxed);
-        let target = self.target_near(hint, access, addr, size, align)?;
-        if target.0 != hint {
-            self.last.store(target.0, Relaxed);
-        }
-        Ok(target)
+        self.target_near(&self.hints, access, addr, size, align)
     }
 
-    /// Checks an access of at least one byte, trying the region `hint` first.
+    /// Checks an access of at least one byte, trying what the hints say first.
     #[inline]
     pub(super) fn target_near(
         &self,
-        hint: usize,
+        hints: &Hints,
         access: AccessKind,
         addr: Addr,
         size: u64,
         align: u64,
     ) -> AccessResult<Target> {
+        let hint = hints.near(addr);
+        let guess = hint.load(Relaxed);
         if addr.is_aligned(align)
-            && let Some(index) = self.locate(hint, addr, size)
+            && let Some(index) = self.locate(guess, addr, size)
         {
+            Hints::correct(hint, guess, index);
             let region = &self.regions[index];
             if !access.writes() || region.permission == Permission::ReadWrite {
                 return Ok((index, addr.0 - region.base));

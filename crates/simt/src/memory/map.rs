@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
+use super::hints::Hints;
 use super::region::{HostCells, Storage};
 use super::snapshot::Tracked;
 use super::{
@@ -115,8 +114,8 @@ impl Request {
 /// together, at most `limit` unless a clone or a restore went beyond it.
 pub struct MemoryMap {
     pub(super) regions: Vec<Region>,
-    /// The region of the last access: a hint, checked at each use.
-    pub(super) last: AtomicUsize,
+    /// The regions of the last accesses.
+    pub(super) hints: Hints,
     /// Held for 16-byte accesses through a shared view, which no single atomic covers.
     pub(super) wide: Mutex<()>,
     pub(super) counters: Counters,
@@ -177,13 +176,7 @@ impl MemoryMap {
             quarantined: 0,
             mapped: 0,
         };
-        Self {
-            regions: Vec::new(),
-            last: AtomicUsize::new(0),
-            wide: Mutex::new(()),
-            counters,
-            limit,
-        }
+        Self { regions: Vec::new(), hints: Hints::default(), wide: Mutex::new(()), counters, limit }
     }
 
     /// The most bytes the map may own.
@@ -453,8 +446,8 @@ impl MemoryMap {
             self.regions.iter().map(Region::try_clone).collect::<Result<_, _>>()?;
         let mut counters = self.counters;
         counters.mapped = owned_bytes(&regions);
-        let last = AtomicUsize::new(self.last.load(Relaxed));
-        Ok(Self { regions, last, wide: Mutex::new(()), counters, limit: self.limit })
+        let hints = Hints::default();
+        Ok(Self { regions, hints, wide: Mutex::new(()), counters, limit: self.limit })
     }
 }
 

@@ -34,6 +34,7 @@ mod access;
 mod address;
 mod block;
 mod error;
+mod hints;
 mod host;
 mod map;
 mod region;

@@ -5,10 +5,10 @@
 //! is single-copy atomic, as GPUs have it, and 16-byte accesses are so among themselves. Order between accesses comes
 //! from [`SharedMemory::fence`].
 
-use std::cell::Cell;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{MutexGuard, PoisonError};
 
+use super::hints::Hints;
 use super::region::{Storage, get_le, put_le, update_le, with_host};
 use super::{AccessKind, AccessResult, Addr, MemoryMap, Width};
 
@@ -18,14 +18,14 @@ use super::{AccessKind, AccessResult, Addr, MemoryMap, Width};
 #[derive(Clone, Debug)]
 pub struct SharedMemory<'a> {
     map: &'a MemoryMap,
-    /// The region of this view's last access.
-    last: Cell<usize>,
+    /// The regions of this view's last accesses.
+    hints: Hints,
 }
 
 impl MemoryMap {
     /// Opens the map for several host threads.
     pub fn share(&mut self) -> SharedMemory<'_> {
-        SharedMemory { map: self, last: Cell::new(0) }
+        SharedMemory { map: self, hints: Hints::default() }
     }
 }
 
@@ -220,8 +220,6 @@ impl SharedMemory<'_> {
         size: u64,
         align: u64,
     ) -> AccessResult<(usize, u64)> {
-        let target = self.map.target_near(self.last.get(), access, addr, size, align)?;
-        self.last.set(target.0);
-        Ok(target)
+        self.map.target_near(&self.hints, access, addr, size, align)
     }
 }
