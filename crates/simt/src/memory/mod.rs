@@ -2,8 +2,8 @@
 //!
 //! A [`MemoryMap`] holds what a context's kernels share: global and constant memory, as named [`Region`]s at
 //! deterministic addresses. What belongs to a CTA or a thread (shared memory, local memory, parameters) is a [`Block`]
-//! of whoever executes it, reached through a window of generic addresses ([`resolve`], [`generic`]). The address map's
-//! layout stands at [`Space`]'s module, repeated here:
+//! of whoever executes it, reached through a window of generic addresses ([`resolve`], [`generic`]). The layout
+//! (bounds are the constants [`SHARED_WINDOW`] and so on):
 //!
 //! | from               | to (exclusive)      | what                                                       |
 //! |--------------------|---------------------|------------------------------------------------------------|
