@@ -6,6 +6,7 @@ pub mod names;
 mod parse;
 pub mod pool;
 pub mod print;
+mod spanless;
 
 pub use ast::Module;
 pub use names::{Names, Symbol};

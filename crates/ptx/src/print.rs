@@ -141,7 +141,7 @@ impl<W: Write> Printer<'_, W> {
                     self.out.write_char('.')?;
                     self.put(ty.symbol)?;
                     self.out.write_char(' ')?;
-                    self.commas(&module.inits[*values], |p, init| p.init(init))?;
+                    self.commas(&module.inits[*values], Self::init)?;
                     self.out.write_char('\n')?;
                 }
             }
@@ -212,13 +212,13 @@ impl<W: Write> Printer<'_, W> {
         let returns = &module.declarations[signature.returns];
         if !returns.is_empty() {
             self.out.write_str(" (")?;
-            self.commas(returns, |p, d| p.declaration(d))?;
+            self.commas(returns, Self::declaration)?;
             self.out.write_char(')')?;
         }
         self.out.write_char(' ')?;
         self.put(signature.name.symbol)?;
         self.out.write_char('(')?;
-        self.commas(&module.declarations[signature.params], |p, d| p.declaration(d))?;
+        self.commas(&module.declarations[signature.params], Self::declaration)?;
         self.out.write_char(')')
     }
 
@@ -250,7 +250,7 @@ impl<W: Write> Printer<'_, W> {
             }
         }
         self.out.write_char(' ')?;
-        self.commas(&module.declarators[d.declarators], |p, d| p.declarator(d))
+        self.commas(&module.declarators[d.declarators], Self::declarator)
     }
 
     fn declarator(&mut self, d: &Declarator) -> fmt::Result {
@@ -364,7 +364,7 @@ impl<W: Write> Printer<'_, W> {
         let module = self.module;
         self.put(targets.label.symbol)?;
         self.out.write_str(if targets.calls { ": .calltargets " } else { ": .branchtargets " })?;
-        self.commas(&module.declarators[targets.targets], |p, d| p.declarator(d))?;
+        self.commas(&module.declarators[targets.targets], Self::declarator)?;
         self.out.write_str(";\n")
     }
 

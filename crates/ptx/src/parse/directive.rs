@@ -19,7 +19,11 @@ impl Parser<'_> {
                 TokenKind::End => return,
                 TokenKind::Semi => self.bump(),
                 TokenKind::Dotted => {
+                    let before = self.token;
                     if self.item().is_err() {
+                        if self.token == before {
+                            self.bump();
+                        }
                         self.skip_item();
                     }
                 }
@@ -31,7 +35,7 @@ impl Parser<'_> {
                     self.bump();
                 }
                 _ => {
-                    self.fail("a directive such as `.visible .entry`");
+                    self.misplaced("a directive such as `.visible .entry`");
                     self.bump();
                     self.skip_item();
                 }
@@ -289,7 +293,7 @@ impl Parser<'_> {
     /// A value in a section; unlike others it may be a section's name, which keeps its dot.
     fn section_value(&mut self) -> Parsed<Operand> {
         let second = self.slice().as_bytes().get(1);
-        if self.kind() != TokenKind::Dotted || second.is_some_and(|b| b.is_ascii_digit()) {
+        if self.kind() != TokenKind::Dotted || second.is_some_and(u8::is_ascii_digit) {
             return self.operand(false);
         }
         let span = self.span();

@@ -44,7 +44,11 @@ impl Parser<'_> {
                     break;
                 }
                 _ => {
+                    let before = self.token;
                     if self.statement(&mut loc).is_err() {
+                        if self.token == before {
+                            self.bump();
+                        }
                         self.skip_statement();
                     }
                 }
@@ -95,7 +99,7 @@ impl Parser<'_> {
                 self.instruction(start, guard, opcode, *loc)
             }
             TokenKind::Dotted => self.body_directive(loc),
-            _ => Err(self.fail("an instruction, a directive or `}`")),
+            _ => Err(self.misplaced("an instruction, a directive or `}`")),
         }
     }
 

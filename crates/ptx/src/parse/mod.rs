@@ -182,6 +182,14 @@ impl<'a> Parser<'a> {
         self.report(diagnostic)
     }
 
+    /// The same where nothing is missing: the token itself has no place here.
+    #[cold]
+    fn misplaced(&mut self, what: &str) -> Failed {
+        let message = format!("expected {what}, found {}", self.found());
+        let at = self.span();
+        self.report(Diagnostic::error("ptx::syntax", message).at(at, "not expected here"))
+    }
+
     #[cold]
     fn report(&mut self, diagnostic: Diagnostic) -> Failed {
         self.diagnostics.push(diagnostic);
@@ -238,12 +246,9 @@ impl<'a> Parser<'a> {
         if self.begins_statement() {
             return;
         }
-        let line = self.line_end();
-        while self.kind() != TokenKind::End
-            && self.token.start < line
-            && !self.semicolon_before(line)
-        {
-            if self.kind() == TokenKind::CloseBrace {
+        let (stop, semicolon) = self.rest_of_line();
+        while self.token.start < stop && self.kind() != TokenKind::End {
+            if self.kind() == TokenKind::CloseBrace && !semicolon {
                 if braces == 0 {
                     return;
                 }
@@ -255,23 +260,18 @@ impl<'a> Parser<'a> {
             match self.kind() {
                 TokenKind::Semi => return self.bump(),
                 TokenKind::End => return,
-                _ if self.token.start >= line && self.begins_statement() => return,
+                _ if self.begins_statement() => return,
                 _ => self.bump(),
             }
         }
     }
 
-    /// Where the line of the token ends.
-    fn line_end(&self) -> u32 {
+    /// Where the next `;` stands or the line ends, whichever comes first, and whether it was the `;`. (One in a
+    /// comment counts; that only shortens what is skipped.)
+    fn rest_of_line(&self) -> (u32, bool) {
         let rest = self.text.get(self.token.start as usize..).unwrap_or("");
-        self.token.start + rest.find('\n').unwrap_or(rest.len()) as u32
-    }
-
-    /// Whether a `;` stands in the rest of the line. (One in a comment counts; that only shortens what is skipped.)
-    fn semicolon_before(&self, line: u32) -> bool {
-        self.text
-            .get(self.token.start as usize..line as usize)
-            .is_some_and(|rest| rest.contains(';'))
+        let length = rest.find([';', '\n']).unwrap_or(rest.len());
+        (self.token.start + length as u32, rest[length..].starts_with(';'))
     }
 
     /// Skips to a directive that begins a line outside of braces, or behind a semicolon.

@@ -69,18 +69,7 @@ impl Parser<'_> {
                 self.braces = self.braces.saturating_sub(1);
                 Ok(Operand { kind: OperandKind::Vector(run), span: self.since(start) })
             }
-            TokenKind::OpenParen if !self.at_cast() => {
-                self.bump();
-                let run = self.nested(|p| p.list(call))?;
-                let span = self.since(start);
-                if let [only] = &self.module.operands[run]
-                    && (!call || binary_operator(self.kind()).is_some())
-                {
-                    let only = Operand { kind: only.kind, span };
-                    return self.behind(only, 0);
-                }
-                Ok(Operand { kind: OperandKind::List(run), span })
-            }
+            TokenKind::OpenParen if !self.at_cast() => self.list(call),
             _ => self.expression(0),
         }
     }
@@ -93,21 +82,33 @@ impl Parser<'_> {
         Ok(result)
     }
 
-    /// The arguments of a call, behind `(`.
-    fn list(&mut self, call: bool) -> Parsed<Run<Operand>> {
-        if call && self.eat(TokenKind::CloseParen) {
-            return Ok(Run::empty());
+    /// `(a, b)`: the arguments of a call; but one operand that is not a call's is only in parentheses.
+    fn list(&mut self, call: bool) -> Parsed<Operand> {
+        let start = self.token.start;
+        let first = self.scratch.len();
+        self.bump();
+        if !(call && self.eat(TokenKind::CloseParen)) {
+            self.nested(|p| p.separated(TokenKind::CloseParen))?;
         }
-        self.operands_until(TokenKind::CloseParen)
+        let span = self.since(start);
+        if self.scratch.len() == first + 1
+            && (!call || binary_operator(self.kind()).is_some())
+            && let Some(only) = self.scratch.pop()
+        {
+            return self.behind(Operand { kind: only.kind, span }, 0);
+        }
+        Ok(Operand { kind: OperandKind::List(self.pool_from(first)), span })
     }
 
     /// One or more operands with commas, and the closing token.
     pub(super) fn operands_until(&mut self, close: TokenKind) -> Parsed<Run<Operand>> {
-        self.operands_from(self.scratch.len(), close)
+        let start = self.scratch.len();
+        self.separated(close)?;
+        Ok(self.pool_from(start))
     }
 
-    /// The same, with those that `scratch` holds since `start` in front.
-    fn operands_from(&mut self, start: usize, close: TokenKind) -> Parsed<Run<Operand>> {
+    /// The same, left in `scratch`.
+    fn separated(&mut self, close: TokenKind) -> Parsed<()> {
         loop {
             let operand = self.operand(false)?;
             self.scratch.push(operand);
@@ -115,7 +116,7 @@ impl Parser<'_> {
                 continue;
             }
             if self.eat(close) {
-                return Ok(self.pool_from(start));
+                return Ok(());
             }
             let what = match close {
                 TokenKind::CloseBrace => "`,` or `}`",
@@ -150,7 +151,8 @@ impl Parser<'_> {
             if !self.eat(TokenKind::Comma) {
                 return Err(self.fail("`,` or `]`"));
             }
-            OperandKind::Bracket(self.operands_from(first, TokenKind::CloseBracket)?)
+            self.separated(TokenKind::CloseBracket)?;
+            OperandKind::Bracket(self.pool_from(first))
         };
         let operand = Operand { kind, span: self.since(start) };
         if self.kind() == TokenKind::Dotted && self.token.start == self.prev_end {
@@ -315,7 +317,7 @@ impl Parser<'_> {
                 u64::from_str_radix(digits, 16).ok().map(OperandKind::F64)
             }
             TokenKind::Float | TokenKind::Dotted => {
-                let number = slice.as_bytes().get(1).is_some_and(|b| b.is_ascii_digit())
+                let number = slice.as_bytes().get(1).is_some_and(u8::is_ascii_digit)
                     || self.kind() == TokenKind::Float;
                 let value = slice.parse::<f64>().ok().filter(|_| number);
                 value.map(|v| OperandKind::F64(v.to_bits()))
