@@ -11,6 +11,7 @@ pub mod slots;
 pub mod sreg;
 pub mod text;
 pub mod ty;
+pub mod verify;
 
 pub use mods::Mods;
 pub use module::{
@@ -20,3 +21,4 @@ pub use module::{
 pub use op::{Op, OpInfo};
 pub use sreg::Sreg;
 pub use ty::{RegTy, Ty};
+pub use verify::{VerifiedModule, VerifyErrors, verify};

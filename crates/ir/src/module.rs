@@ -181,6 +181,12 @@ impl Inst {
         }
     }
 
+    /// Whether a result is a warp register. A computation then executes once for its group.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.results.iter().any(|r| matches!(r, Some(Reg::Warp(_))))
+    }
+
     /// With a type.
     #[must_use]
     pub fn ty(mut self, ty: Ty) -> Self {
@@ -429,6 +435,15 @@ impl Function {
     #[must_use]
     pub fn is_kernel(&self) -> bool {
         matches!(self.signature, Signature::Kernel { .. })
+    }
+
+    /// The parameters of a kernel; none of a device function.
+    #[must_use]
+    pub fn params(&self) -> &[Param] {
+        match &self.signature {
+            Signature::Kernel { params, .. } => params,
+            Signature::Device { .. } => &[],
+        }
     }
 
     /// A new per-lane register.

@@ -244,7 +244,7 @@ impl Parser<'_> {
                     suggest(error(token.span, "ir::unknown-name", message), closest(word, names))
                 })
             }
-            (Some(slot), "true" | "false") if inst.slot_ty(slot) == Some(Ty::Pred) => {
+            (_, "true" | "false") if self.operand_ty(inst, slot) == Some(Ty::Pred) => {
                 self.next();
                 Ok(Operand::Imm(u128::from(word == "true")))
             }
