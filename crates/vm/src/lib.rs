@@ -1,1 +1,36 @@
 //! Runs the kernel IR: grids, CTAs, warps, barriers; the exact engine.
+//!
+//! [`Program::link`] turns a verified module into code; [`Launch`] says how to run a kernel of it; [`Engine`] is the
+//! [`Machine`](simt::machine::Machine) that executes one issue at a time. The exact engine defines results, faults,
+//! statistics and the order in which things happen; whatever is faster has to agree with it.
+
+mod access;
+mod atomic;
+mod barrier;
+mod cause;
+mod code;
+mod collective;
+mod compute;
+mod control;
+mod engine;
+mod heap;
+mod launch;
+mod masks;
+mod printf;
+mod program;
+mod sreg;
+mod state;
+mod stats;
+mod system;
+mod watch;
+
+pub use cause::Cause;
+pub use code::Code;
+pub use engine::{BACK_EDGES, Engine};
+pub use launch::{
+    Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
+    WARP_SIZE, defaults, load_variables,
+};
+pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, Program};
+pub use state::State;
+pub use stats::Stats;

@@ -1,0 +1,353 @@
+//! Loads, stores, atomics, fences, local allocation.
+//!
+//! All lanes' addresses are checked before any byte is read or written, so a fault leaves the state before the
+//! instruction. Stores and atomics of one instruction take effect in increasing lane order.
+
+use crate::atomic;
+use crate::cause::Cause;
+use crate::code::{AtomicOp, Code, Exec, MemOp};
+use crate::compute::space_of;
+use crate::control::{fail, reserve_local, value};
+use crate::engine::{Executed, Failure, Now, Outcome};
+use crate::state::{Cta, State};
+use ir::mods::Space;
+use simt::LaneMask;
+use simt::memory::{
+    AccessError, AccessKind, Addr, BlockInfo, CONST_HEAP, LOCAL_WINDOW, PARAM_WINDOW,
+    SHARED_WINDOW, Violation, Width,
+};
+use simt::observe::{self, Access, Events, Observer, SyncKind};
+
+pub(crate) fn execute<const N: usize, O: Observer<N>>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    code: &Code,
+    observer: &mut O,
+) -> Executed<N> {
+    match &code.exec {
+        Exec::Load(op) => {
+            let places = check(state, now, op, AccessKind::Load, op.rows.len())?;
+            observe(state, now, op, AccessKind::Load, observer);
+            load(state, now, op, &places);
+            state.scratch.lanes = places;
+        }
+        Exec::Store(op) => {
+            let places = check(state, now, op, AccessKind::Store, op.values.len())?;
+            observe(state, now, op, AccessKind::Store, observer);
+            store(state, now, op, &places);
+            state.scratch.lanes = places;
+        }
+        Exec::Atomic(op) => {
+            let words = if op.mem.size == 16 { 2 } else { op.elements as usize };
+            let places = check(state, now, &op.mem, AccessKind::Atomic, words)?;
+            observe(state, now, &op.mem, AccessKind::Atomic, observer);
+            read_modify_write(state, now, op, &places);
+            state.scratch.lanes = places;
+        }
+        Exec::Fence(order, scope) => {
+            if O::EVENTS.has(Events::SYNC)
+                && let Some(cta) = state.resident[now.slot].as_deref()
+            {
+                let kind = SyncKind::Fence(*order, *scope);
+                let group = cta.group_id(now.group);
+                observer.sync(&observe::Sync {
+                    group,
+                    pc: now.pc,
+                    kind,
+                    barrier: 0,
+                    lanes: &now.on,
+                });
+            }
+        }
+        Exec::Alloca { dst, size, align } => alloca(state, now, *dst, *size, *align)?,
+        _ => {}
+    }
+    Ok(Outcome::Advance)
+}
+
+/// Places of the lanes that are on: lane and address, with the space in the address's window for shared, local and
+/// parameter memory. After this, no access of the instruction can fail.
+fn check<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &MemOp,
+    kind: AccessKind,
+    words: usize,
+) -> Result<Vec<(u16, u64)>, Failure<N>> {
+    state.stats.memory_instructions += u64::from(now.on.any());
+    let mut places = std::mem::take(&mut state.scratch.lanes);
+    places.clear();
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(places) };
+    let elements = if op.size == 16 { words as u64 / 2 } else { words as u64 };
+    let bytes = u64::from(op.size) * elements;
+    let mut bad = LaneMask::EMPTY;
+    let mut first = None;
+    for lane in now.on {
+        let thread = cta.groups[now.group].thread(lane);
+        let address =
+            value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
+        let generic = generic_address(op.space, address);
+        match check_one(state, cta, thread, (op.space, address, generic), kind, bytes) {
+            Ok(()) => places.push((lane as u16, generic)),
+            Err(error) => {
+                bad.insert(lane);
+                first.get_or_insert(error);
+            }
+        }
+    }
+    match first {
+        None => Ok(places),
+        Some(error) => {
+            state.scratch.lanes = places;
+            Err(fail(error, bad))
+        }
+    }
+}
+
+/// An address of a space as a generic one; a window offset beyond the window becomes an address that no space has.
+fn generic_address(space: Space, address: u64) -> u64 {
+    let window = match space {
+        Space::Shared => SHARED_WINDOW,
+        Space::Local => LOCAL_WINDOW,
+        Space::Param => PARAM_WINDOW,
+        Space::Generic | Space::Global | Space::Const => return address,
+    };
+    // Offsets wrap at 32 bits, as addresses of a window do.
+    window.start + u64::from(address as u32)
+}
+
+fn check_one<const N: usize>(
+    state: &State<N>,
+    cta: &Cta<N>,
+    thread: usize,
+    (space, address, generic): (Space, u64, u64),
+    kind: AccessKind,
+    bytes: u64,
+) -> Result<(), Box<AccessError>> {
+    let (block, window, symbols) = match space_of(generic) {
+        Space::Shared => (&cta.shared, Space::Shared, &state.info.shared_names[..]),
+        Space::Local => (&cta.local[thread], Space::Local, &[][..]),
+        Space::Param => (&state.params, Space::Param, &[][..]),
+        found => {
+            let wrong = matches!(space, Space::Const)
+                && found != Space::Const
+                && CONST_HEAP.contains(&address);
+            debug_assert!(!wrong);
+            return state.memory.check(kind, Addr(generic), bytes, bytes);
+        }
+    };
+    let offset = generic & 0xffff_ffff;
+    // A space named by the instruction must be the one that the address lies in.
+    let misplaced = !matches!(space, Space::Generic) && space != space_of(generic);
+    let violation = if misplaced {
+        Err(Violation::WrongSpace)
+    } else if kind != AccessKind::Load && window == Space::Param {
+        Err(Violation::ReadOnly)
+    } else {
+        block.check(offset, bytes, bytes)
+    };
+    violation.map_err(|violation| {
+        let info = BlockInfo { space: window, len: block.len(), symbols };
+        info.error(violation, kind, offset, bytes, bytes)
+    })
+}
+
+fn observe<const N: usize, O: Observer<N>>(
+    state: &State<N>,
+    now: &Now<N>,
+    op: &MemOp,
+    kind: AccessKind,
+    observer: &mut O,
+) {
+    if !O::EVENTS.has(Events::ACCESS) {
+        return;
+    }
+    let Some(cta) = state.resident[now.slot].as_deref() else { return };
+    // Lanes of a generic access may be in different spaces: one event for each space.
+    let places = now.on.iter().filter_map(|lane| {
+        let thread = cta.groups[now.group].thread(lane);
+        let address =
+            value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
+        Some((lane as u16, generic_address(op.space, address)))
+    });
+    let mut places: Vec<(u16, u64)> = places.collect();
+    let words = if kind == AccessKind::Store { op.values.len() } else { op.rows.len().max(1) };
+    let elements = if op.size == 16 { words.div_ceil(2) } else { words };
+    let size = op.size * if kind == AccessKind::Atomic { 1 } else { elements as u32 };
+    while let Some(&(_, generic)) = places.first() {
+        let space = space_of(generic);
+        let mask =
+            if matches!(space, Space::Global | Space::Const) { u64::MAX } else { 0xffff_ffff };
+        let here: Vec<(u16, u64)> =
+            places.iter().filter(|p| space_of(p.1) == space).map(|p| (p.0, p.1 & mask)).collect();
+        places.retain(|p| space_of(p.1) != space);
+        observer.access(&Access {
+            group: cta.group_id(now.group),
+            pc: now.pc,
+            kind,
+            space,
+            order: op.order,
+            scope: op.scope,
+            size,
+            lanes: &here,
+        });
+    }
+}
+
+/// One word at a checked place.
+fn read<const N: usize>(
+    state: &State<N>,
+    slot: usize,
+    thread: usize,
+    at: u64,
+    width: Width,
+) -> u64 {
+    let Some(cta) = state.resident[slot].as_deref() else { return 0 };
+    let offset = at & 0xffff_ffff;
+    let found = match space_of(at) {
+        Space::Shared => cta.shared.load(offset, width).ok(),
+        Space::Local => cta.local[thread].load(offset, width).ok(),
+        Space::Param => state.params.load(offset, width).ok(),
+        _ => state.memory.load(Addr(at), width).ok(),
+    };
+    debug_assert!(found.is_some(), "places are checked before they are read");
+    found.unwrap_or(0)
+}
+
+fn write<const N: usize>(
+    state: &mut State<N>,
+    slot: usize,
+    thread: usize,
+    (at, width, bits): (u64, Width, u64),
+) {
+    if state.watch.armed() && read(state, slot, thread, at, width) != bits & width.mask() {
+        state.watch.progress();
+    }
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return };
+    let offset = at & 0xffff_ffff;
+    let done = match space_of(at) {
+        Space::Shared => cta.shared.store(offset, width, bits).is_ok(),
+        Space::Local => cta.local[thread].store(offset, width, bits).is_ok(),
+        _ => state.memory.store(Addr(at), width, bits).is_ok(),
+    };
+    debug_assert!(done, "places are checked before they are written");
+}
+
+fn load<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &MemOp, places: &[(u16, u64)]) {
+    let mut values = std::mem::take(&mut state.scratch.values);
+    values.clear();
+    let Some(first) = first_thread(state, now) else { return };
+    let step = op.width.bytes();
+    for &(lane, at) in places {
+        for i in 0..op.rows.len() as u64 {
+            values.push(read(state, now.slot, first + usize::from(lane), at + i * step, op.width));
+        }
+    }
+    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
+    let mut next = values.iter();
+    for &(lane, _) in places {
+        for &row in &op.rows {
+            let value = next.next().copied().unwrap_or(0);
+            let value = match op.extend {
+                Some((ty, bits)) => sign_extend(value, ty.bits(), bits),
+                None => value,
+            };
+            cta.set_row(row, first + usize::from(lane), value);
+        }
+    }
+    state.scratch.values = values;
+}
+
+/// A value of `from` bits, sign-extended to `to` bits.
+fn sign_extend(value: u64, from: u32, to: u32) -> u64 {
+    let shift = 64 - from;
+    ((value << shift) as i64 >> shift) as u64 & u64::MAX >> (64 - to.clamp(1, 64))
+}
+
+fn first_thread<const N: usize>(state: &State<N>, now: &Now<N>) -> Option<usize> {
+    state.resident[now.slot].as_deref().map(|cta| cta.groups[now.group].first_thread as usize)
+}
+
+fn store<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &MemOp, places: &[(u16, u64)]) {
+    let Some(first) = first_thread(state, now) else { return };
+    let step = op.width.bytes();
+    for &(lane, at) in places {
+        let thread = first + usize::from(lane);
+        for (i, &src) in op.values.iter().enumerate() {
+            let Some(cta) = state.resident[now.slot].as_deref() else { return };
+            let bits = value(cta, now.group, &state.info.vars, src, thread);
+            write(state, now.slot, thread, (at + i as u64 * step, op.width, bits));
+        }
+    }
+}
+
+fn read_modify_write<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &AtomicOp,
+    places: &[(u16, u64)],
+) {
+    let Some(first) = first_thread(state, now) else { return };
+    let step = op.mem.width.bytes();
+    for &(lane, at) in places {
+        let thread = first + usize::from(lane);
+        let Some(cta) = state.resident[now.slot].as_deref() else { return };
+        let operands =
+            op.mem.values.iter().map(|&s| value(cta, now.group, &state.info.vars, s, thread));
+        let operands: smallvec::SmallVec<[u64; 8]> = operands.collect();
+        let mut old = smallvec::SmallVec::<[u64; 8]>::new();
+        if op.mem.size == 16 {
+            let was = [0, 8].map(|o| read(state, now.slot, thread, at + o, op.mem.width));
+            for (i, new) in atomic::apply_wide(op.op, was, &operands).into_iter().enumerate() {
+                write(state, now.slot, thread, (at + 8 * i as u64, op.mem.width, new));
+            }
+            old.extend(was);
+        } else {
+            // One element has one or two operands; several have one each.
+            for i in 0..u64::from(op.elements) {
+                let place = at + i * step;
+                let was = read(state, now.slot, thread, place, op.mem.width);
+                let own = if op.elements == 1 {
+                    &operands[..]
+                } else {
+                    &operands[i as usize..=i as usize]
+                };
+                let new = atomic::apply(op.op, op.ty, was, own);
+                write(state, now.slot, thread, (place, op.mem.width, new));
+                old.push(was);
+            }
+        }
+        let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
+        for (&row, value) in op.mem.rows.iter().zip(old) {
+            cta.set_row(row, thread, value);
+        }
+    }
+}
+
+fn alloca<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    dst: u32,
+    size: crate::code::Src,
+    align: u32,
+) -> Result<(), Failure<N>> {
+    let info = std::sync::Arc::clone(&state.info);
+    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(()) };
+    let align = u64::from(align.max(1)).next_power_of_two();
+    for lane in now.on {
+        let thread = cta.groups[now.group].thread(lane);
+        let bytes = value(cta, now.group, &info.vars, size, thread);
+        let start = u64::from(cta.frames.local[thread].1).next_multiple_of(align);
+        let end = start.checked_add(bytes).map(|e| e.next_multiple_of(16));
+        let end = end.filter(|&e| e <= info.stack_limit).and_then(|e| u32::try_from(e).ok());
+        let Some(end) = end else {
+            let depth = cta.frames.stack[thread].len() as u32;
+            let cause = Cause::StackOverflow { depth, limit: info.stack_limit };
+            return Err(fail(cause, LaneMask::lane(lane)));
+        };
+        reserve_local(cta, thread, end).map_err(|cause| fail(cause, LaneMask::lane(lane)))?;
+        cta.frames.local[thread].1 = end;
+        cta.set_row(dst, thread, start);
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Why a launch stops.
+
+use converge::Refusal;
+use simt::memory::AccessError;
+use simt::trap::Cause as IsCause;
+use thiserror::Error;
+
+/// Why an instruction faults. [`IsCause::code`] gives the stable short name.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Cause {
+    /// A memory access that is not allowed.
+    #[error(transparent)]
+    Access(#[from] Box<AccessError>),
+    /// The convergence mechanism cannot take what the program does.
+    #[error(transparent)]
+    Mechanism(#[from] Refusal),
+    /// Calls nest too deeply.
+    #[error("guest stack overflow: {depth} nested calls need more than {limit} bytes a thread")]
+    StackOverflow {
+        /// Calls on the lane's stack.
+        depth: u32,
+        /// Bytes of registers and local variables that a thread may have.
+        limit: u64,
+    },
+    /// An indirect call to an address at which no function begins, or one of another signature.
+    #[error("indirect call to {address:#x}, {what}")]
+    CallTarget {
+        /// The address called.
+        address: u64,
+        /// What is there.
+        what: &'static str,
+    },
+    /// A switch index beyond its table.
+    #[error("branch index {index} is beyond the table of {len} targets")]
+    SwitchIndex {
+        /// The index.
+        index: u64,
+        /// Targets in the table.
+        len: usize,
+    },
+    /// A collective executed by a lane that its member mask leaves out.
+    #[error("lane {lane} executes a collective whose member mask {members:#010x} leaves it out")]
+    NotMember {
+        /// Lane in the architectural warp.
+        lane: u32,
+        /// The member mask.
+        members: u32,
+    },
+    /// A barrier number that does not exist.
+    #[error("barrier {id} does not exist: a CTA has 16, numbered from 0")]
+    BarrierId {
+        /// The number.
+        id: u64,
+    },
+    /// A thread count that a barrier cannot have.
+    #[error(
+        "a barrier of {count} threads: the count must be a positive multiple of the warp size, {warp}, and at most {threads}"
+    )]
+    BarrierCount {
+        /// The count.
+        count: u64,
+        /// The architectural warp size.
+        warp: u32,
+        /// Threads of the CTA, in whole warps.
+        threads: u32,
+    },
+    /// `free` of an address that `malloc` did not give, or that was freed before.
+    #[error("free of {address:#x}: {why}")]
+    BadFree {
+        /// The address.
+        address: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// `trap`.
+    #[error("the kernel executed a trap")]
+    Trap,
+    /// `brkpt` without a debugger.
+    #[error("the kernel stopped at a breakpoint, and no debugger is attached")]
+    Breakpoint,
+    /// A failed assertion.
+    #[error("{file}:{line}: {function}: assertion `{message}` failed")]
+    Assert {
+        /// The asserted expression.
+        message: String,
+        /// Source file.
+        file: String,
+        /// Source line.
+        line: u32,
+        /// Function.
+        function: String,
+    },
+    /// The host has no memory for the guest's state.
+    #[error("no host memory: {0}")]
+    HostMemory(String),
+}
+
+impl IsCause for Cause {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Access(error) => error.violation.code(),
+            Self::Mechanism(Refusal::Parted { .. }) => "lanes-part",
+            Self::Mechanism(_) => "mechanism",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::CallTarget { .. } => "call-target",
+            Self::SwitchIndex { .. } => "branch-index",
+            Self::NotMember { .. } => "not-a-member",
+            Self::BarrierId { .. } => "barrier-id",
+            Self::BarrierCount { .. } => "barrier-count",
+            Self::BadFree { .. } => "bad-free",
+            Self::Trap => "trap",
+            Self::Breakpoint => "breakpoint",
+            Self::Assert { .. } => "assertion",
+            Self::HostMemory(_) => "host-memory",
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Linked code: what the engine executes.
+//!
+//! A [`Code`] is one instruction with everything resolved that can be resolved before a launch: registers to rows of the
+//! register file, blocks and functions to places, lane operations to function pointers. It holds no mask, no path
+//! and no state.
+
+use crate::compute::LaneFn;
+use ir::mods::{AtomOp, Barrier, Order, Scope, Shuffle, Space, Vote};
+use ir::module::MaskTest;
+use ir::{LocId, Mods, Op, Origin, Sreg, Ty};
+use simt::Pc;
+use simt::arith::FpEnv;
+use simt::memory::Width;
+use smallvec::SmallVec;
+
+/// Where an operand comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Src {
+    /// A row of the lane's frame.
+    Row(u32),
+    /// The same bits in all lanes.
+    Const(u64),
+    /// A scalar of the group.
+    Scalar(u32),
+    /// The launch's address of a variable, plus an offset.
+    Var(u32, i64),
+}
+
+/// A guard: a predicate row, and whether it must be false.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GuardRow {
+    pub(crate) row: u32,
+    pub(crate) negated: bool,
+}
+
+/// Operands and settings of a per-lane computation.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneOp {
+    pub(crate) run: LaneFn,
+    /// Rows of the results, 128-bit ones as low, high. A discarded result is a scratch row.
+    pub(crate) dst: SmallVec<[u32; 2]>,
+    pub(crate) src: SmallVec<[Src; 4]>,
+    pub(crate) env: FpEnv,
+    pub(crate) mods: Mods,
+    /// A constant of the operation: what it is, its function says (the width of a part, a window's base, a mask).
+    pub(crate) extra: u64,
+    /// Whether the result goes to scalars of the group: executed once, for the group.
+    pub(crate) uniform: bool,
+}
+
+/// A memory operation.
+#[derive(Clone, Debug)]
+pub(crate) struct MemOp {
+    pub(crate) space: Space,
+    pub(crate) addr: Src,
+    pub(crate) offset: i64,
+    /// Bytes of one element.
+    pub(crate) size: u32,
+    /// How an element is accessed: 16-byte ones as two words.
+    pub(crate) width: Width,
+    /// Sign-extend loaded elements to the register's width.
+    pub(crate) extend: Option<(Ty, u32)>,
+    /// Rows of loaded elements, or sources of stored ones (two words each if 16 bytes).
+    pub(crate) rows: SmallVec<[u32; 4]>,
+    pub(crate) values: SmallVec<[Src; 4]>,
+    pub(crate) order: Order,
+    pub(crate) scope: Scope,
+}
+
+/// A read-modify-write operation: `mem.values` are its operands, one or two for each element.
+#[derive(Clone, Debug)]
+pub(crate) struct AtomicOp {
+    pub(crate) mem: MemOp,
+    pub(crate) op: AtomOp,
+    pub(crate) ty: Ty,
+    /// Elements updated, each by itself.
+    pub(crate) elements: u32,
+}
+
+/// A mask operation of the group.
+#[derive(Clone, Debug)]
+pub(crate) enum MaskOp {
+    Read(u32),
+    Write(MaskSrc),
+    AndSave { save: u32, pred: Src },
+    AndNot(Src),
+    Xor(MaskSrc),
+    Or(MaskSrc),
+    Of { dst: u32, pred: Src },
+    PredOf { dst: u32, mask: MaskSrc },
+    Logic { op: Op, dst: u32, a: MaskSrc, b: MaskSrc },
+    Spill { slot: u32, pred: Src },
+    Fill { slot: u32, dst: u32 },
+}
+
+/// A mask operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MaskSrc {
+    Reg(u32),
+    /// The low lanes by bits.
+    Const(u64),
+}
+
+/// A warp collective.
+#[derive(Clone, Debug)]
+pub(crate) struct CollectiveOp {
+    pub(crate) kind: CollectiveKind,
+    /// Member mask; `None` means the lanes that execute it together.
+    pub(crate) members: Option<Src>,
+    pub(crate) dst: SmallVec<[u32; 2]>,
+    pub(crate) src: SmallVec<[Src; 4]>,
+}
+
+/// Which collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CollectiveKind {
+    Shuffle(Shuffle),
+    Vote(Vote),
+    Match { all: bool, bits: u32 },
+    Redux { op: AtomOp, ty: Ty, nan: bool },
+    Elect,
+    ActiveMask,
+    Sync,
+}
+
+impl CollectiveKind {
+    /// Whether lanes that have exited are not waited for. The PTX ISA says so of all but `bar.warp.sync`, which
+    /// waits for *all* threads that its mask names.
+    pub(crate) fn skips_exited(self) -> bool {
+        self != Self::Sync
+    }
+}
+
+/// A call: argument `i` is copied from its source to the row of the callee's frame, 128-bit values as two.
+#[derive(Clone, Debug)]
+pub(crate) struct CallOp {
+    pub(crate) target: CallTarget,
+    pub(crate) args: SmallVec<[Src; 4]>,
+    pub(crate) results: SmallVec<[u32; 2]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallTarget {
+    Func(u32),
+    Address(Src),
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub(crate) enum Exec {
+    Lanes(LaneOp),
+    Sreg { reg: Sreg, dst: u32, bits: u32 },
+    Load(MemOp),
+    Store(MemOp),
+    Atomic(AtomicOp),
+    Fence(Order, Scope),
+    Alloca { dst: u32, size: Src, align: u32 },
+    Collective(CollectiveOp),
+    Bar { kind: Barrier, dst: Option<u32>, id: Src, count: Option<Src>, pred: Option<GuardRow> },
+    Mask(MaskOp),
+    Split(Src),
+    Join,
+    BarrierSet { barrier: u16, rejoin: Pc },
+    BarrierWait(u16),
+    BarrierBreak(u16),
+    Yield,
+    Call(CallOp),
+    Br(Pc),
+    CondBr(Pc),
+    Switch { index: Src, targets: Vec<Pc> },
+    MaskBr { test: MaskTest, mask: MaskBrSrc, target: Pc },
+    Ret,
+    Exit,
+    Nop,
+    Printf { dst: Option<u32>, format: Src, args: Src },
+    AssertFail { message: Src, file: Src, line: Src, function: Src },
+    Malloc { dst: u32, size: Src },
+    Free(Src),
+    Trap,
+    Breakpoint,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MaskBrSrc {
+    Exec,
+    Reg(u32),
+    Pred(u32),
+}
+
+/// One linked instruction.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub(crate) exec: Exec,
+    pub(crate) guard: Option<GuardRow>,
+    pub(crate) op: Option<Op>,
+    pub(crate) block_head: bool,
+    pub(crate) function: u32,
+    pub(crate) origin: Origin,
+    pub(crate) loc: LocId,
+}
+
+impl Code {
+    /// Why it is there.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Where it came from, as an entry of the module's table of places.
+    #[must_use]
+    pub fn loc(&self) -> LocId {
+        self.loc
+    }
+
+    /// The operation; `None` for the end of a block.
+    #[must_use]
+    pub fn op(&self) -> Option<Op> {
+        self.op
+    }
+
+    /// Index of the function it belongs to.
+    #[must_use]
+    pub fn function(&self) -> usize {
+        self.function as usize
+    }
+
+    /// Whether its result depends on which lanes a mechanism runs together, or on when: `activemask`, `elect`
+    /// without named members, a clock.
+    #[must_use]
+    pub fn observes_convergence(&self) -> bool {
+        match &self.exec {
+            Exec::Collective(c) => c.members.is_none(),
+            Exec::Sreg { reg, .. } => reg.observes_schedule(),
+            _ => false,
+        }
+    }
+}
+
+impl Code {
+    /// Whether lanes of the architectural warp wait for each other here.
+    pub(crate) fn is_collective(&self) -> bool {
+        matches!(&self.exec, Exec::Collective(_))
+    }
+}
+
+impl Code {
+    /// Whether it decides where lanes go: its guard, if any, is a condition rather than a mask.
+    pub(crate) fn is_control(&self) -> bool {
+        matches!(
+            self.exec,
+            Exec::Br(_)
+                | Exec::CondBr(_)
+                | Exec::Switch { .. }
+                | Exec::MaskBr { .. }
+                | Exec::Call(_)
+                | Exec::Ret
+                | Exec::Exit
+        )
+    }
+
+    /// Whether it counts as a branch issue: it may send lanes to more than one place.
+    pub(crate) fn is_branch(&self) -> bool {
+        match &self.exec {
+            Exec::CondBr(_) | Exec::Switch { .. } | Exec::MaskBr { .. } => true,
+            Exec::Call(call) => matches!(call.target, CallTarget::Address(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether it executes once for its group.
+    pub(crate) fn is_uniform(&self) -> bool {
+        match &self.exec {
+            Exec::Lanes(op) => op.uniform,
+            Exec::MaskBr { .. } => true,
+            Exec::Mask(op) => !matches!(op, MaskOp::PredOf { .. } | MaskOp::Fill { .. }),
+            Exec::Join
+            | Exec::BarrierSet { .. }
+            | Exec::BarrierWait(_)
+            | Exec::BarrierBreak(_)
+            | Exec::Yield => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Moves, packing, and addresses.
+
+use super::{Columns, LaneFn, lane};
+use crate::code::LaneOp;
+use ir::mods::Space;
+use ir::{Inst, Op, Ty};
+use simt::memory::{Addr, CONST_HEAP, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+
+pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
+    Some(match inst.op {
+        Op::Mov if ty == Ty::B128 => move_wide,
+        Op::Selp if ty == Ty::B128 => select_wide,
+        Op::Mov => lane!(|_e, a| a),
+        Op::Pack => pack,
+        Op::Unpack => unpack,
+        Op::CvtaTo => match window(inst.mods.space?) {
+            Some(_) => lane!(|e, a| a.wrapping_add(e.extra)),
+            None => lane!(|_e, a| a),
+        },
+        Op::CvtaFrom => match window(inst.mods.space?) {
+            Some(_) => lane!(|e, a| a.wrapping_sub(e.extra)),
+            None => lane!(|_e, a| a),
+        },
+        Op::IsSpace => match inst.mods.space? {
+            Space::Global => lane!(|_e, a| u64::from(space_of(a) == Space::Global)),
+            Space::Const => lane!(|_e, a| u64::from(space_of(a) == Space::Const)),
+            Space::Shared => lane!(|_e, a| u64::from(space_of(a) == Space::Shared)),
+            Space::Local => lane!(|_e, a| u64::from(space_of(a) == Space::Local)),
+            Space::Param => lane!(|_e, a| u64::from(space_of(a) == Space::Param)),
+            Space::Generic => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// First generic address of a space that is a window; `None` where generic and specific addresses are the same.
+pub(crate) fn window(space: Space) -> Option<u64> {
+    match space {
+        Space::Shared => Some(SHARED_WINDOW.start),
+        Space::Local => Some(LOCAL_WINDOW.start),
+        Space::Param => Some(PARAM_WINDOW.start),
+        Space::Global | Space::Const | Space::Generic => None,
+    }
+}
+
+/// The space that a generic address lies in.
+pub(crate) fn space_of(address: u64) -> Space {
+    match simt::memory::resolve(Addr(address)).0 {
+        _ if CONST_HEAP.contains(&address) => Space::Const,
+        Space::Shared => Space::Shared,
+        Space::Local => Space::Local,
+        Space::Param => Space::Param,
+        _ => Space::Global,
+    }
+}
+
+fn move_wide(columns: &mut Columns<'_>, op: &LaneOp) {
+    columns.map2([op.dst[0], op.dst[1]], [op.src[0], op.src[1]], |[low, high]| (low, high));
+}
+
+fn select_wide(columns: &mut Columns<'_>, op: &LaneOp) {
+    let src = [op.src[0], op.src[1], op.src[2], op.src[3], op.src[4]];
+    columns.map2(
+        [op.dst[0], op.dst[1]],
+        src,
+        |[a, ah, b, bh, p]| {
+            if p != 0 { (a, ah) } else { (b, bh) }
+        },
+    );
+}
+
+/// Joins `src.len()` parts of equal width into one or two words. `op.extra` is the width of a part in bits.
+fn pack(columns: &mut Columns<'_>, op: &LaneOp) {
+    let bits = op.extra as u32;
+    for lane in columns.on {
+        let mut whole = 0u128;
+        for (i, &src) in op.src.iter().enumerate() {
+            whole |= u128::from(columns.get(src, lane)) << (bits * i as u32);
+        }
+        for (i, &row) in op.dst.iter().enumerate() {
+            let at = columns.at(row, lane);
+            columns.file[at] = (whole >> (64 * i)) as u64;
+        }
+    }
+}
+
+/// Splits one or two words into parts of `op.extra` bits.
+fn unpack(columns: &mut Columns<'_>, op: &LaneOp) {
+    let bits = op.extra as u32;
+    let mask = u64::MAX >> (64 - bits);
+    for lane in columns.on {
+        let mut whole = u128::from(columns.get(op.src[0], lane));
+        if let Some(&high) = op.src.get(1) {
+            whole |= u128::from(columns.get(high, lane)) << 64;
+        }
+        for (i, &row) in op.dst.iter().enumerate() {
+            let at = columns.at(row, lane);
+            columns.file[at] = (whole >> (bits * i as u32)) as u64 & mask;
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! What a launch needs, and the checks before its first issue.
+
+use crate::program::Program;
+use crate::state::{LaunchInfo, State};
+use converge::{Knobs, Mechanism, Policy, Start};
+use ir::FuncId;
+use ir::mods::Space;
+use ir::module::Signature;
+use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Request};
+use thiserror::Error;
+
+/// Makes the mechanism of one issue group: `converge`'s catalogue has them by name.
+pub type MakeMechanism<const N: usize> = fn(&Start<N>, &Knobs) -> Box<dyn Mechanism<N>>;
+
+/// Most CTAs in one dimension of a grid: x, y, z (CUDA's limits).
+pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
+/// Most threads in one dimension of a CTA: x, y, z (CUDA's limits).
+pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Most threads of a CTA.
+pub const MAX_THREADS: u32 = 1024;
+/// Most bytes of shared memory of a CTA, static and dynamic together.
+pub const MAX_SHARED: u64 = 1 << 20;
+/// Threads of an architectural warp of PTX.
+pub const WARP_SIZE: u32 = 32;
+
+/// How to run a kernel.
+#[derive(Clone, Debug)]
+pub struct Launch<const N: usize> {
+    /// The kernel.
+    pub kernel: FuncId,
+    /// CTAs in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y, z.
+    pub block: [u32; 3],
+    /// The parameter block, laid out as the kernel's parameters say.
+    pub params: Vec<u8>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u64,
+    /// Lanes of an issue group: 1 to `64 * N`. The architectural warp stays [`WARP_SIZE`].
+    pub width: u32,
+    /// The convergence mechanism.
+    pub mechanism: MakeMechanism<N>,
+    /// Its settings.
+    pub knobs: Knobs,
+    /// Which runnable path runs.
+    pub policy: Policy,
+    /// Global memory, the module's variables included (see [`load_variables`]).
+    pub memory: MemoryMap,
+    /// Addresses of the module's variables, from [`load_variables`].
+    pub variables: Variables,
+    /// CTAs resident at once.
+    pub resident: u32,
+    /// Issues after which a CTA is taken to hang.
+    pub limit: u64,
+    /// Bytes of registers and local variables that a thread may have.
+    pub stack_limit: u64,
+    /// Bytes that `malloc` may give out.
+    pub heap_limit: u64,
+}
+
+/// Defaults of [`Launch`] that are part of the canonical schedule or of what users rely on.
+pub mod defaults {
+    /// CTAs resident at once.
+    pub const RESIDENT: u32 = 16;
+    /// Issues of one CTA.
+    pub const LIMIT: u64 = 1_000_000_000;
+    /// Bytes of registers and local variables of a thread.
+    pub const STACK: u64 = 256 << 10;
+    /// Bytes that `malloc` gives out (CUDA's default).
+    pub const HEAP: u64 = 8 << 20;
+}
+
+impl<const N: usize> Launch<N> {
+    /// A launch of one CTA of one thread with default settings.
+    #[must_use]
+    pub fn new(kernel: FuncId, mechanism: MakeMechanism<N>) -> Self {
+        Self {
+            kernel,
+            grid: [1; 3],
+            block: [1; 3],
+            params: Vec::new(),
+            dynamic_shared: 0,
+            width: WARP_SIZE,
+            mechanism,
+            knobs: Knobs::default(),
+            policy: Policy::default(),
+            memory: MemoryMap::new(),
+            variables: Variables::default(),
+            resident: defaults::RESIDENT,
+            limit: defaults::LIMIT,
+            stack_limit: defaults::STACK,
+            heap_limit: defaults::HEAP,
+        }
+    }
+}
+
+/// Addresses of a module's variables in one context; shared ones are placed at launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variables(pub(crate) Vec<u64>);
+
+impl Variables {
+    /// The address of a variable, by its index in the module.
+    #[must_use]
+    pub fn address(&self, index: usize) -> Option<Addr> {
+        self.0.get(index).copied().map(Addr)
+    }
+}
+
+/// Why a launch cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LaunchError {
+    /// The function is no kernel.
+    #[error("`{0}` is not a kernel")]
+    NotAKernel(String),
+    /// A dimension of the grid or block.
+    #[error("{what} size {given} in {dimension} is not between 1 and {most}")]
+    Dimension {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// `x`, `y` or `z`.
+        dimension: char,
+        /// What was asked for.
+        given: u32,
+        /// The most allowed.
+        most: u32,
+    },
+    /// Too many threads.
+    #[error("a block of {0} threads: at most {MAX_THREADS} are possible")]
+    Threads(u64),
+    /// A bound that the kernel declares.
+    #[error("a block of {given:?} threads: the kernel is declared for {what} {bound:?}")]
+    Bounds {
+        /// What was asked for.
+        given: [u32; 3],
+        /// `exactly` or `at most`.
+        what: &'static str,
+        /// The declared bound.
+        bound: [u32; 3],
+    },
+    /// Too much shared memory.
+    #[error("{given} bytes of shared memory: at most {MAX_SHARED} are possible")]
+    Shared {
+        /// Static and dynamic bytes together.
+        given: u64,
+    },
+    /// A parameter block of the wrong size.
+    #[error("{given} bytes of parameters: the kernel takes {expected}")]
+    Params {
+        /// Bytes given.
+        given: usize,
+        /// Bytes that the kernel takes.
+        expected: u32,
+    },
+    /// A width that the mask cannot hold.
+    #[error("issue groups of {given} lanes: 1 to {most} are possible")]
+    Width {
+        /// Lanes asked for.
+        given: u32,
+        /// Most lanes.
+        most: u32,
+    },
+    /// No resident CTA.
+    #[error("at least one CTA must be resident")]
+    Resident,
+    /// A collective that is not defined for the group's width.
+    #[error(
+        "`{op}` needs whole warps of {WARP_SIZE} lanes to wait for each other, which groups of {width} lanes cannot do"
+    )]
+    Collective {
+        /// The operation.
+        op: &'static str,
+        /// The width.
+        width: u32,
+        /// Its place in the module's text.
+        loc: ir::LocId,
+    },
+    /// Module variables that were not loaded.
+    #[error("the module's variables are not loaded")]
+    Variables,
+    /// Memory.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// Host memory.
+    #[error("no host memory for the launch: {0}")]
+    Host(#[from] OutOfHostMemory),
+}
+
+/// Allocates a module's global and constant variables and writes their initial content.
+///
+/// # Errors
+/// If there is no room for them.
+pub fn load_variables(program: &Program, memory: &mut MemoryMap) -> Result<Variables, MapError> {
+    let module = program.module();
+    let mut addresses = Vec::with_capacity(module.vars.len());
+    for var in &module.vars {
+        let align = u64::from(var.align).max(16);
+        let address = match var.space {
+            Space::Shared => 0,
+            Space::Const => {
+                memory.allocate_with(Request::constant(&var.name, var.size).align(align))?.0
+            }
+            _ => memory.allocate_with(Request::global(&var.name, var.size).align(align))?.0,
+        };
+        addresses.push(address);
+    }
+    for (var, &address) in module.vars.iter().zip(&addresses) {
+        let mut bytes = var.init.clone();
+        for reloc in &var.relocs {
+            let value = symbol_address(reloc, &addresses).to_le_bytes();
+            let end = reloc.offset as usize + reloc.size as usize;
+            if bytes.len() < end {
+                bytes.resize(end, 0);
+            }
+            bytes[reloc.offset as usize..end].copy_from_slice(&value[..reloc.size.min(8) as usize]);
+        }
+        bytes.truncate(usize::try_from(var.size).unwrap_or(usize::MAX));
+        if var.space != Space::Shared && !bytes.is_empty() {
+            // The allocation has just been made with this size, so the write is inside it.
+            let written = memory.host_write(Addr(address), &bytes);
+            debug_assert!(written.is_ok());
+        }
+    }
+    Ok(Variables(addresses))
+}
+
+fn symbol_address(reloc: &ir::module::Reloc, addresses: &[u64]) -> u64 {
+    let base = match reloc.symbol {
+        ir::Symbol::Var(v) => addresses.get(v.index()).copied().unwrap_or(0),
+        ir::Symbol::Func(f) => crate::program::FUNCTION_BASE + 16 * u64::from(f.0),
+        ir::Symbol::Local(_) | ir::Symbol::Param(_) => 0,
+    };
+    base.wrapping_add_signed(reloc.addend)
+}
+
+/// The state before the first issue.
+pub(crate) fn begin<const N: usize>(
+    program: &Program,
+    launch: Launch<N>,
+) -> Result<State<N>, LaunchError> {
+    check_sizes(&launch)?;
+    check_kernel(program, &launch)?;
+    let (vars, shared_bytes, dynamic_base, shared_names) = place_shared(program, &launch)?;
+    if shared_bytes > MAX_SHARED {
+        return Err(LaunchError::Shared { given: shared_bytes });
+    }
+    check_collectives(program, &launch)?;
+    let threads = launch.block.iter().product();
+    let info = LaunchInfo {
+        kernel: launch.kernel.0,
+        grid: launch.grid,
+        block: launch.block,
+        threads,
+        width: launch.width,
+        total: launch.grid.iter().map(|&g| u64::from(g)).product(),
+        shared_bytes,
+        dynamic_shared: launch.dynamic_shared,
+        dynamic_base,
+        shared_names,
+        vars,
+        mechanism: launch.mechanism,
+        knobs: launch.knobs,
+        limit: launch.limit,
+        stack_limit: launch.stack_limit,
+        heap_limit: launch.heap_limit,
+    };
+    State::new(program, info, launch.memory, &launch.params, launch.policy, launch.resident)
+}
+
+fn check_sizes<const N: usize>(launch: &Launch<N>) -> Result<(), LaunchError> {
+    for (what, given, most) in [("grid", launch.grid, MAX_GRID), ("block", launch.block, MAX_BLOCK)]
+    {
+        for i in 0..3 {
+            if given[i] == 0 || given[i] > most[i] {
+                let dimension = ['x', 'y', 'z'][i];
+                return Err(LaunchError::Dimension {
+                    what,
+                    dimension,
+                    given: given[i],
+                    most: most[i],
+                });
+            }
+        }
+    }
+    let threads = launch.block.iter().map(|&b| u64::from(b)).product();
+    if threads > u64::from(MAX_THREADS) {
+        return Err(LaunchError::Threads(threads));
+    }
+    let most = (64 * N) as u32;
+    if launch.width == 0 || launch.width > most {
+        return Err(LaunchError::Width { given: launch.width, most });
+    }
+    if launch.resident == 0 {
+        return Err(LaunchError::Resident);
+    }
+    Ok(())
+}
+
+fn check_kernel<const N: usize>(program: &Program, launch: &Launch<N>) -> Result<(), LaunchError> {
+    let function = program.module().functions.get(launch.kernel.index());
+    let Some(function) = function else {
+        return Err(LaunchError::NotAKernel(format!("function {}", launch.kernel.0)));
+    };
+    let Signature::Kernel { params, bounds } = &function.signature else {
+        return Err(LaunchError::NotAKernel(function.name.clone()));
+    };
+    let expected = params.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    if launch.params.len() != expected as usize {
+        return Err(LaunchError::Params { given: launch.params.len(), expected });
+    }
+    let given = launch.block;
+    let threads = given.iter().product::<u32>();
+    if let Some(bound) = bounds.required
+        && bound != given
+    {
+        return Err(LaunchError::Bounds { given, what: "exactly", bound });
+    }
+    if let Some(bound) = bounds.max
+        && threads > bound.iter().copied().fold(1, u32::saturating_mul)
+    {
+        return Err(LaunchError::Bounds { given, what: "at most", bound });
+    }
+    if launch.variables.0.len() != program.module().vars.len() {
+        return Err(LaunchError::Variables);
+    }
+    Ok(())
+}
+
+/// Addresses of all variables for this launch, the bytes of shared memory, where its dynamic part begins, and the
+/// names of its parts.
+type SharedLayout = (Vec<u64>, u64, u64, Vec<simt::memory::Symbol>);
+
+/// Places the shared variables that the kernel or a function it may call names; dynamic ones after all others.
+fn place_shared<const N: usize>(
+    program: &Program,
+    launch: &Launch<N>,
+) -> Result<SharedLayout, LaunchError> {
+    let module = program.module();
+    let mut addresses = launch.variables.0.clone();
+    let mut used: Vec<u32> = program
+        .reachable(launch.kernel.0)
+        .flat_map(|f| program.functions[f as usize].shared.clone())
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    let too_large = |given| LaunchError::Shared { given };
+    let mut names = Vec::new();
+    let mut next = 0u64;
+    for &index in used.iter().filter(|&&i| !module.vars[i as usize].dynamic) {
+        let var = &module.vars[index as usize];
+        next = next.next_multiple_of(u64::from(var.align.max(1)));
+        addresses[index as usize] = next;
+        names.push(simt::memory::Symbol {
+            name: var.name.as_str().into(),
+            offset: next,
+            len: var.size,
+        });
+        next = next
+            .checked_add(var.size)
+            .filter(|&n| n <= MAX_SHARED)
+            .ok_or_else(|| too_large(var.size))?;
+    }
+    let dynamic = used.iter().filter(|&&i| module.vars[i as usize].dynamic);
+    let align =
+        dynamic.clone().map(|&i| u64::from(module.vars[i as usize].align)).max().unwrap_or(16);
+    let base = next.next_multiple_of(align.max(16));
+    for &index in dynamic {
+        let var = &module.vars[index as usize];
+        addresses[index as usize] = base;
+        let len = launch.dynamic_shared;
+        names.push(simt::memory::Symbol { name: var.name.as_str().into(), offset: base, len });
+    }
+    let total =
+        if launch.dynamic_shared == 0 { next } else { base.saturating_add(launch.dynamic_shared) };
+    Ok((addresses, total, base, names))
+}
+
+/// Lanes of one architectural warp must be able to reach a collective by themselves: a group that holds part of a
+/// warp and part of another cannot promise that.
+fn check_collectives<const N: usize>(
+    program: &Program,
+    launch: &Launch<N>,
+) -> Result<(), LaunchError> {
+    let width = launch.width;
+    if WARP_SIZE.is_multiple_of(width) || width.is_multiple_of(WARP_SIZE) {
+        return Ok(());
+    }
+    for function in program.reachable(launch.kernel.0) {
+        for code in program.code_of(function) {
+            if code.is_collective() {
+                let op = code.op.map_or("a collective", ir::Op::name);
+                return Err(LaunchError::Collective { op, width, loc: code.loc });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Special registers.
+
+use crate::engine::Now;
+use crate::launch::WARP_SIZE;
+use crate::state::{State, unrank};
+use ir::Sreg;
+
+/// Writes a special register's value to a row of all lanes that are on.
+pub(crate) fn execute<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    reg: Sreg,
+    dst: u32,
+    bits: u32,
+) {
+    let mask = u64::MAX >> (64 - bits.clamp(1, 64));
+    for lane in now.on {
+        let Some(cta) = state.resident[now.slot].as_deref() else { return };
+        let thread = cta.groups[now.group].thread(lane);
+        let value = read(state, now.slot, thread, reg) & mask;
+        if let Some(cta) = state.resident[now.slot].as_deref_mut() {
+            cta.set_row(dst, thread, value);
+        }
+    }
+}
+
+/// A special register of a thread.
+fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg) -> u64 {
+    let info = &state.info;
+    let id = state.resident[slot].as_deref().map_or([0; 3], |cta| cta.id);
+    let tid = unrank(thread as u64, info.block);
+    let lane = thread as u32 % WARP_SIZE;
+    let own = 1u32 << lane;
+    match reg {
+        Sreg::TidX => tid[0].into(),
+        Sreg::TidY => tid[1].into(),
+        Sreg::TidZ => tid[2].into(),
+        Sreg::NtidX => info.block[0].into(),
+        Sreg::NtidY => info.block[1].into(),
+        Sreg::NtidZ => info.block[2].into(),
+        Sreg::CtaidX => id[0].into(),
+        Sreg::CtaidY => id[1].into(),
+        Sreg::CtaidZ => id[2].into(),
+        Sreg::NctaidX => info.grid[0].into(),
+        Sreg::NctaidY => info.grid[1].into(),
+        Sreg::NctaidZ => info.grid[2].into(),
+        Sreg::LaneId => lane.into(),
+        Sreg::WarpId => u64::from(thread as u32 / WARP_SIZE),
+        Sreg::NWarpId => info.threads.div_ceil(WARP_SIZE).into(),
+        Sreg::SmId => slot as u64,
+        Sreg::NSmId => state.resident.len() as u64,
+        Sreg::GridId => 0,
+        Sreg::LaneMaskEq => own.into(),
+        Sreg::LaneMaskLt => (own - 1).into(),
+        Sreg::LaneMaskLe => (own - 1 | own).into(),
+        Sreg::LaneMaskGe => (!(own - 1)).into(),
+        Sreg::LaneMaskGt => (!(own - 1 | own)).into(),
+        Sreg::Clock | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GlobalTimerLo => state.clock,
+        Sreg::ClockHi | Sreg::GlobalTimerHi => state.clock >> 32,
+        Sreg::DynamicSmemSize => info.dynamic_shared,
+        Sreg::TotalSmemSize => info.shared_bytes,
+        Sreg::DynamicSmemBase => info.dynamic_base,
+    }
+}

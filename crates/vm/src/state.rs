@@ -1,0 +1,345 @@
+//! Everything that changes while a launch runs.
+//!
+//! A [`State`] holds no code, observer or thread. Cloning it in mid-kernel gives a launch that runs on to the same end.
+//!
+//! Registers are columns: row `r` of thread `t` is `file[r * threads + t]`, so an issue group may gather threads
+//! of any warps, and a lane operation walks adjacent words. Frames stack rows; frame base and return stack are per lane.
+
+use crate::barrier::CtaBarrier;
+use crate::collective::Rendezvous;
+use crate::heap::Heap;
+use crate::launch::{LaunchError, MakeMechanism};
+use crate::program::{FuncInfo, Program};
+use crate::stats::Stats;
+use crate::watch::Watch;
+use converge::{Knobs, Mechanism, Path, Policy, Start};
+use simt::memory::{Block, MemoryMap, OutOfHostMemory, Symbol};
+use simt::{GroupId, LaneMask, Pc};
+use std::sync::Arc;
+
+/// What stays the same during a launch.
+#[derive(Debug)]
+pub(crate) struct LaunchInfo<const N: usize> {
+    pub(crate) kernel: u32,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// Threads of a CTA.
+    pub(crate) threads: u32,
+    /// Lanes of an issue group.
+    pub(crate) width: u32,
+    /// CTAs of the grid.
+    pub(crate) total: u64,
+    pub(crate) shared_bytes: u64,
+    pub(crate) dynamic_shared: u64,
+    pub(crate) dynamic_base: u64,
+    pub(crate) shared_names: Vec<Symbol>,
+    /// Addresses of variables.
+    pub(crate) vars: Vec<u64>,
+    pub(crate) mechanism: MakeMechanism<N>,
+    pub(crate) knobs: Knobs,
+    pub(crate) limit: u64,
+    pub(crate) stack_limit: u64,
+    pub(crate) heap_limit: u64,
+}
+
+/// The state of a launch.
+#[derive(Clone)]
+pub struct State<const N: usize> {
+    pub(crate) info: Arc<LaunchInfo<N>>,
+    pub(crate) memory: MemoryMap,
+    pub(crate) params: Block,
+    /// Resident CTAs.
+    pub(crate) resident: Vec<Option<Box<Cta<N>>>>,
+    pub(crate) next_cta: u64,
+    pub(crate) turn: Turn,
+    pub(crate) policy: Policy,
+    pub(crate) stats: Stats,
+    pub(crate) heap: Heap,
+    pub(crate) output: Vec<u8>,
+    pub(crate) watch: Watch<N>,
+    /// Issues so far: the launch's clock.
+    pub(crate) clock: u64,
+    /// Not state: room that an issue reuses.
+    pub(crate) scratch: Scratch<N>,
+}
+
+/// Whose turn it is in the canonical schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// Index of the resident CTA.
+    pub(crate) slot: usize,
+    /// Index of the group in it.
+    pub(crate) group: usize,
+    /// Loop back-edges that the group has taken in this turn.
+    pub(crate) back_edges: u32,
+    /// Whether any group of the CTA has issued since its first group's turn.
+    pub(crate) issued: bool,
+}
+
+/// Buffers that keep their capacity between issues.
+#[derive(Default)]
+pub(crate) struct Scratch<const N: usize> {
+    pub(crate) paths: Vec<Path<N>>,
+    pub(crate) values: Vec<u64>,
+    pub(crate) lanes: Vec<(u16, u64)>,
+}
+
+impl<const N: usize> Clone for Scratch<N> {
+    fn clone(&self) -> Self {
+        Self { paths: Vec::new(), values: Vec::new(), lanes: Vec::new() }
+    }
+}
+
+/// A resident CTA.
+#[derive(Clone)]
+pub(crate) struct Cta<const N: usize> {
+    /// Linear index in the grid.
+    pub(crate) index: u64,
+    pub(crate) id: [u32; 3],
+    /// The register file, row by row.
+    pub(crate) file: Vec<u64>,
+    pub(crate) frames: Frames,
+    pub(crate) shared: Block,
+    /// Local memory of each thread.
+    pub(crate) local: Vec<Block>,
+    pub(crate) groups: Vec<Group<N>>,
+    pub(crate) barriers: Vec<CtaBarrier>,
+    pub(crate) rendezvous: Vec<Rendezvous>,
+    /// What each thread waits for.
+    pub(crate) parked: Vec<Option<Parked>>,
+    /// Threads that have exited.
+    pub(crate) exited: Vec<bool>,
+    /// Threads that have not exited.
+    pub(crate) live: u32,
+    pub(crate) issues: u64,
+}
+
+/// Where a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parked {
+    pub(crate) pc: Pc,
+    pub(crate) wait: Waiting,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    Barrier(u8),
+    Collective { members: u32 },
+}
+
+/// Call frames of all threads of a CTA.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Frames {
+    /// First row of each thread's current frame.
+    pub(crate) base: Vec<u32>,
+    /// First byte of local memory of each thread's current frame, and one past its last.
+    pub(crate) local: Vec<(u32, u32)>,
+    pub(crate) stack: Vec<Vec<Frame>>,
+    /// Whether any thread has ever called: until then all bases are 0.
+    pub(crate) called: bool,
+}
+
+/// A suspended caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) return_to: Pc,
+    pub(crate) base: u32,
+    pub(crate) local: (u32, u32),
+}
+
+/// An issue group: the lanes that one mechanism sees.
+#[derive(Clone)]
+pub(crate) struct Group<const N: usize> {
+    pub(crate) mechanism: Box<dyn Mechanism<N>>,
+    pub(crate) first_thread: u32,
+    pub(crate) launched: LaneMask<N>,
+    pub(crate) exited: LaneMask<N>,
+    pub(crate) waiting: LaneMask<N>,
+    /// The EXEC mask.
+    pub(crate) exec: LaneMask<N>,
+    pub(crate) masks: Vec<LaneMask<N>>,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) spills: Vec<LaneMask<N>>,
+}
+
+impl<const N: usize> State<N> {
+    pub(crate) fn new(
+        program: &Program,
+        info: LaunchInfo<N>,
+        memory: MemoryMap,
+        params: &[u8],
+        policy: Policy,
+        resident: u32,
+    ) -> Result<Self, LaunchError> {
+        let slots = u64::from(resident).min(info.total) as usize;
+        let info = Arc::new(info);
+        let mut state = Self {
+            memory,
+            params: Block::from_bytes(params)?,
+            resident: Vec::with_capacity(slots),
+            next_cta: 0,
+            turn: Turn::default(),
+            policy,
+            stats: Stats::default(),
+            heap: Heap::new(info.heap_limit),
+            output: Vec::new(),
+            watch: Watch::default(),
+            clock: 0,
+            scratch: Scratch::default(),
+            info,
+        };
+        for _ in 0..slots {
+            let cta = state.next_resident(program)?;
+            state.resident.push(cta);
+        }
+        Ok(state)
+    }
+
+    /// The next CTA of the grid, if there is one.
+    pub(crate) fn next_resident(
+        &mut self,
+        program: &Program,
+    ) -> Result<Option<Box<Cta<N>>>, OutOfHostMemory> {
+        if self.next_cta == self.info.total {
+            return Ok(None);
+        }
+        let cta = Cta::new(program, &self.info, self.next_cta)?;
+        self.next_cta += 1;
+        self.stats.threads += u64::from(self.info.threads);
+        Ok(Some(Box::new(cta)))
+    }
+
+    /// Guest memory.
+    #[must_use]
+    pub fn memory(&self) -> &MemoryMap {
+        &self.memory
+    }
+
+    /// Takes the guest memory out, when the launch has ended.
+    #[must_use]
+    pub fn into_memory(self) -> MemoryMap {
+        self.memory
+    }
+
+    /// Counters so far. Mechanisms' charges are added when their CTA ends.
+    #[must_use]
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// What the kernel has printed so far.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    /// CTAs that have ended, and all of the grid.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        (self.stats.ctas, self.info.total)
+    }
+
+    /// The paths of every group of a resident CTA, by CTA, group and path.
+    #[must_use]
+    pub fn paths(&self) -> Vec<(GroupId, Path<N>)> {
+        let mut out = Vec::new();
+        let mut paths = Vec::new();
+        for cta in self.resident.iter().flatten() {
+            for (g, group) in cta.groups.iter().enumerate() {
+                group.mechanism.paths(&mut paths);
+                out.extend(paths.iter().map(|&p| (cta.group_id(g), p)));
+            }
+        }
+        out
+    }
+}
+
+impl<const N: usize> Cta<N> {
+    fn new(program: &Program, info: &LaunchInfo<N>, index: u64) -> Result<Self, OutOfHostMemory> {
+        let threads = info.threads as usize;
+        let kernel = &program.functions[info.kernel as usize];
+        let id = unrank(index, info.grid);
+        let local = (0..threads).map(|_| Block::zeroed(u64::from(kernel.local_bytes)));
+        let groups = (0..info.threads).step_by(info.width as usize);
+        let mut cta = Self {
+            index,
+            id,
+            file: vec![0; kernel.rows as usize * threads],
+            frames: Frames {
+                base: vec![0; threads],
+                local: vec![(0, kernel.local_bytes); threads],
+                stack: vec![Vec::new(); threads],
+                called: false,
+            },
+            shared: Block::zeroed(info.shared_bytes)?,
+            local: local.collect::<Result<_, _>>()?,
+            groups: groups.map(|first| Group::new(program, info, kernel, first)).collect(),
+            barriers: vec![CtaBarrier::default(); crate::barrier::COUNT],
+            rendezvous: Vec::new(),
+            parked: vec![None; threads],
+            exited: vec![false; threads],
+            live: info.threads,
+            issues: 0,
+        };
+        for &(row, offset) in &kernel.local_rows {
+            cta.file[row as usize * threads..][..threads].fill(offset as u64);
+        }
+        Ok(cta)
+    }
+
+    pub(crate) fn group_id(&self, group: usize) -> GroupId {
+        let first_thread = self.groups[group].first_thread;
+        GroupId { cta: self.index, group: group as u32, first_thread }
+    }
+
+    /// Index in the file of a row of a thread's frame.
+    #[inline]
+    pub(crate) fn at(&self, row: u32, thread: usize) -> usize {
+        (self.frames.base[thread] + row) as usize * self.parked.len() + thread
+    }
+
+    /// A thread's value of a row.
+    #[inline]
+    pub(crate) fn row(&self, row: u32, thread: usize) -> u64 {
+        self.file[self.at(row, thread)]
+    }
+
+    /// Sets a thread's value of a row.
+    #[inline]
+    pub(crate) fn set_row(&mut self, row: u32, thread: usize, value: u64) {
+        let at = self.at(row, thread);
+        self.file[at] = value;
+    }
+}
+
+impl<const N: usize> Group<N> {
+    fn new(program: &Program, info: &LaunchInfo<N>, kernel: &FuncInfo, first: u32) -> Self {
+        let lanes = (info.threads - first).min(info.width);
+        let launched = LaneMask::first(lanes as usize);
+        let start = Start::at(kernel.entry, launched, info.width);
+        Self {
+            mechanism: (info.mechanism)(&start, &info.knobs),
+            first_thread: first,
+            launched,
+            exited: LaneMask::EMPTY,
+            waiting: LaneMask::EMPTY,
+            exec: LaneMask::first(info.width as usize),
+            masks: vec![LaneMask::EMPTY; program.masks as usize],
+            scalars: vec![0; program.scalars as usize],
+            spills: vec![LaneMask::EMPTY; program.spills as usize],
+        }
+    }
+
+    /// The thread in a lane.
+    #[inline]
+    pub(crate) fn thread(&self, lane: usize) -> usize {
+        self.first_thread as usize + lane
+    }
+}
+
+/// The coordinates of the `index`-th element of a box, x fastest.
+pub(crate) fn unrank(index: u64, size: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
+    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+}

@@ -1,0 +1,127 @@
+//! What a kernel asks of the system: output, allocation, assertions, traps.
+
+use crate::cause::Cause;
+use crate::code::{Code, Exec, Src};
+use crate::compute::space_of;
+use crate::control::{fail, value};
+use crate::engine::{Executed, Failure, Now, Outcome};
+use crate::printf;
+use crate::state::State;
+use ir::mods::Space;
+use simt::LaneMask;
+use simt::memory::{Addr, Width};
+
+/// Bytes of output that a launch keeps; more is dropped, as a full buffer on a device drops it.
+pub(crate) const OUTPUT_LIMIT: usize = 16 << 20;
+/// Longest string that is read from guest memory.
+const STRING_LIMIT: usize = 4096;
+
+pub(crate) fn execute<const N: usize>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    code: &Code,
+) -> Executed<N> {
+    match &code.exec {
+        Exec::Trap if now.on.any() => return Err(fail(Cause::Trap, now.on)),
+        Exec::Breakpoint if now.on.any() => return Err(fail(Cause::Breakpoint, now.on)),
+        Exec::Malloc { dst, size } => {
+            for lane in now.on {
+                let size = operand(state, now, *size, lane);
+                let address = state.heap.allocate(&mut state.memory, size);
+                result(state, now, *dst, lane, address);
+            }
+        }
+        Exec::Free(address) => {
+            for lane in now.on {
+                let address = operand(state, now, *address, lane);
+                let freed = state.heap.free(&mut state.memory, address);
+                freed.map_err(|cause| fail(cause, LaneMask::lane(lane)))?;
+            }
+        }
+        Exec::Printf { dst, format, args } => {
+            for lane in now.on {
+                let (format, args) =
+                    (operand(state, now, *format, lane), operand(state, now, *args, lane));
+                let text =
+                    string(state, now, lane, format).map_err(|e| fail(e, LaneMask::lane(lane)))?;
+                let mut out = Vec::new();
+                let printed = printf::format(&text, args, &mut out, &mut |at, width| {
+                    byte_words(state, now, lane, at, width)
+                });
+                let count = printed.map_err(|e| fail(e, LaneMask::lane(lane)))?;
+                let room = OUTPUT_LIMIT.saturating_sub(state.output.len());
+                state.output.extend(&out[..out.len().min(room)]);
+                if let Some(dst) = dst {
+                    result(state, now, *dst, lane, u64::from(count));
+                }
+            }
+        }
+        Exec::AssertFail { message, file, line, function } => {
+            let Some(lane) = now.on.lowest() else { return Ok(Outcome::Advance) };
+            let text = |src: &Src| -> Result<String, Failure<N>> {
+                let at = operand(state, now, *src, lane);
+                let bytes =
+                    string(state, now, lane, at).map_err(|e| fail(e, LaneMask::lane(lane)))?;
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            };
+            let (message, file, function) = (text(message)?, text(file)?, text(function)?);
+            let line = operand(state, now, *line, lane) as u32;
+            return Err(fail(Cause::Assert { message, file, line, function }, now.on));
+        }
+        Exec::Sreg { reg, dst, bits } => crate::sreg::execute(state, now, *reg, *dst, *bits),
+        _ => {}
+    }
+    Ok(Outcome::Advance)
+}
+
+fn operand<const N: usize>(state: &State<N>, now: &Now<N>, src: Src, lane: usize) -> u64 {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return 0 };
+    value(cta, now.group, &state.info.vars, src, cta.groups[now.group].thread(lane))
+}
+
+fn result<const N: usize>(state: &mut State<N>, now: &Now<N>, row: u32, lane: usize, value: u64) {
+    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
+    let thread = cta.groups[now.group].thread(lane);
+    cta.set_row(row, thread, value);
+}
+
+/// A value at a generic address, as the thread in a lane sees it.
+fn byte_words<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    lane: usize,
+    at: u64,
+    width: Width,
+) -> Result<u64, Cause> {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(0) };
+    let (block, space) = match space_of(at) {
+        Space::Shared => (&cta.shared, Space::Shared),
+        Space::Local => (&cta.local[cta.groups[now.group].thread(lane)], Space::Local),
+        Space::Param => (&state.params, Space::Param),
+        _ => return Ok(state.memory.load(Addr(at), width)?),
+    };
+    let offset = at & 0xffff_ffff;
+    block.load(offset, width).map_err(|violation| {
+        let info = simt::memory::BlockInfo { space, len: block.len(), symbols: &[] };
+        let (kind, bytes) = (simt::memory::AccessKind::Load, width.bytes());
+        info.error(violation, kind, offset, bytes, bytes).into()
+    })
+}
+
+/// The bytes of a C string at a generic address, without its end; at most [`STRING_LIMIT`].
+fn string<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    lane: usize,
+    at: u64,
+) -> Result<Vec<u8>, Cause> {
+    let mut out = Vec::new();
+    while out.len() < STRING_LIMIT {
+        let byte = byte_words(state, now, lane, at.wrapping_add(out.len() as u64), Width::B1)?;
+        if byte == 0 {
+            break;
+        }
+        out.push(byte as u8);
+    }
+    Ok(out)
+}

@@ -1,0 +1,192 @@
+//! Hangs: how they are found, and what is said about them.
+//!
+//! A *deadlock* is found at once: a whole round over a CTA's groups without an issue. A *repetition* is found by
+//! comparing states: after [`QUIET_ROUNDS`] rounds of the schedule in which no CTA ended, nobody was released and
+//! (from then on) no store changed memory, the state is kept, and compared with later ones (Brent's algorithm). Equal states have
+//! equal futures, so the launch never ends; programs that read a clock are excluded, for their future may differ.
+
+use crate::cause::Cause;
+use crate::launch::WARP_SIZE;
+use crate::program::Program;
+use crate::state::{Cta, State, Waiting};
+use converge::Path;
+use simt::LaneMask;
+use simt::machine::{Hang, HangKind, Step, Wait, Waiter};
+
+/// Rounds of the schedule without progress before states are compared.
+pub(crate) const QUIET_ROUNDS: u64 = 256;
+
+/// Looks for a repeating state.
+#[derive(Clone, Default)]
+pub(crate) struct Watch<const N: usize> {
+    quiet: u64,
+    reference: Option<Box<Reference<N>>>,
+}
+
+/// A state seen before, and for how many rounds it is kept.
+#[derive(Clone)]
+struct Reference<const N: usize> {
+    ctas: Vec<Option<Box<Cta<N>>>>,
+    policy: u64,
+    age: u64,
+    span: u64,
+}
+
+impl<const N: usize> Watch<N> {
+    /// Something happened that cannot be undone by running on: equal states are no longer expected.
+    pub(crate) fn progress(&mut self) {
+        self.quiet = 0;
+        self.reference = None;
+    }
+
+    /// Whether stores should say if they change memory.
+    pub(crate) fn armed(&self) -> bool {
+        self.quiet >= QUIET_ROUNDS
+    }
+}
+
+/// The end of a round over all resident CTAs.
+pub(crate) fn round<const N: usize>(
+    program: &Program,
+    state: &mut State<N>,
+) -> Option<Step<Cause, N>> {
+    state.watch.quiet += 1;
+    if !state.watch.armed() || program.reads_clock {
+        return None;
+    }
+    let policy = state.policy.image();
+    let mut span = 1;
+    if let Some(reference) = &mut state.watch.reference {
+        if reference.policy == policy && same(&reference.ctas, &state.resident) {
+            return Some(Step::Hang(Box::new(report(state, HangKind::Repeats))));
+        }
+        reference.age += 1;
+        if reference.age < reference.span {
+            return None;
+        }
+        span = reference.span * 2;
+    }
+    let ctas = state.resident.clone();
+    state.watch.reference = Some(Box::new(Reference { ctas, policy, age: 0, span }));
+    None
+}
+
+/// Whether two sets of resident CTAs are in equal states. Shared and local memory need no comparison: no store has changed
+/// memory since the reference was taken.
+fn same<const N: usize>(a: &[Option<Box<Cta<N>>>], b: &[Option<Box<Cta<N>>>]) -> bool {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => same_cta(a, b, &mut left, &mut right),
+            _ => false,
+        })
+}
+
+fn same_cta<const N: usize>(
+    a: &Cta<N>,
+    b: &Cta<N>,
+    left: &mut Vec<u64>,
+    right: &mut Vec<u64>,
+) -> bool {
+    let flat = a.index == b.index
+        && a.live == b.live
+        && a.exited == b.exited
+        && a.parked == b.parked
+        && a.rendezvous == b.rendezvous
+        && a.barriers == b.barriers
+        && a.frames == b.frames
+        && a.file == b.file;
+    flat && a.groups.iter().zip(&b.groups).all(|(a, b)| {
+        left.clear();
+        right.clear();
+        a.mechanism.image(left);
+        b.mechanism.image(right);
+        left == right
+            && a.exec == b.exec
+            && a.masks == b.masks
+            && a.scalars == b.scalars
+            && a.spills == b.spills
+    })
+}
+
+/// No group of the CTA can run.
+pub(crate) fn deadlock<const N: usize>(state: &State<N>, slot: usize) -> Hang<N> {
+    let mut hang = Hang { kind: HangKind::Deadlock, waiters: Vec::new(), more: 0 };
+    if let Some(cta) = state.resident[slot].as_deref() {
+        waiters(cta, &mut hang);
+    }
+    hang
+}
+
+/// A CTA has taken more issues than the limit.
+pub(crate) fn limit<const N: usize>(state: &State<N>) -> Hang<N> {
+    report(state, HangKind::Limit)
+}
+
+fn report<const N: usize>(state: &State<N>, kind: HangKind) -> Hang<N> {
+    let mut hang = Hang { kind, waiters: Vec::new(), more: 0 };
+    for cta in state.resident.iter().flatten() {
+        waiters(cta, &mut hang);
+    }
+    hang
+}
+
+/// Adds all paths of a CTA that have not ended.
+fn waiters<const N: usize>(cta: &Cta<N>, hang: &mut Hang<N>) {
+    let (mut paths, mut runnable) = (Vec::new(), Vec::new());
+    for (g, group) in cta.groups.iter().enumerate() {
+        group.mechanism.paths(&mut paths);
+        group.mechanism.runnable(&mut runnable);
+        for path in &paths {
+            for (lanes, wait) in waits(cta, g, path, &runnable) {
+                if hang.waiters.len() == Hang::<N>::MAX_WAITERS {
+                    hang.more += 1;
+                    continue;
+                }
+                hang.waiters.push(Waiter { group: cta.group_id(g), pc: path.pc, lanes, wait });
+            }
+        }
+    }
+}
+
+/// The lanes of a path by what they wait for.
+fn waits<const N: usize>(
+    cta: &Cta<N>,
+    group: usize,
+    path: &Path<N>,
+    runnable: &[Path<N>],
+) -> Vec<(LaneMask<N>, Wait<N>)> {
+    let g = &cta.groups[group];
+    let mut out: Vec<(LaneMask<N>, Wait<N>)> = Vec::new();
+    for lane in path.lanes {
+        let thread = g.thread(lane);
+        let wait = match cta.parked.get(thread).copied().flatten().map(|p| p.wait) {
+            Some(Waiting::Barrier(id)) => {
+                let (arrived, expected) =
+                    crate::barrier::census(cta, &cta.barriers[usize::from(id)]);
+                Wait::Barrier { id: id.into(), arrived, expected }
+            }
+            Some(Waiting::Collective { members }) => {
+                let (missing, exited) = crate::collective::missing(cta, thread, members);
+                // Lanes of the architectural warp as lanes of the group, as far as they are in it.
+                let warp = thread / WARP_SIZE as usize * WARP_SIZE as usize;
+                let place = |bits: u32| {
+                    LaneMask::<1>::from_bits(u64::from(bits))
+                        .iter()
+                        .filter_map(|bit| (warp + bit).checked_sub(g.first_thread as usize))
+                        .filter(|&lane| lane < LaneMask::<N>::CAPACITY)
+                        .collect()
+                };
+                Wait::Collective { missing: place(missing), exited: place(exited) }
+            }
+            None if runnable.iter().any(|r| r.lanes.contains(lane)) => Wait::Running,
+            None => Wait::Turn,
+        };
+        match out.iter_mut().find(|w| w.1 == wait) {
+            Some(found) => found.0.insert(lane),
+            None => out.push((LaneMask::lane(lane), wait)),
+        }
+    }
+    out
+}
