@@ -164,11 +164,11 @@ fn observe<const N: usize, O: Observer<N>>(
     }
     let Some(cta) = state.resident[now.slot].as_deref() else { return };
     // Lanes of a generic access may be in different spaces: one event for each space.
-    let places = now.on.iter().filter_map(|lane| {
+    let places = now.on.iter().map(|lane| {
         let thread = cta.groups[now.group].thread(lane);
         let address =
             value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
-        Some((lane as u16, generic_address(op.space, address)))
+        (lane as u16, generic_address(op.space, address))
     });
     let mut places: Vec<(u16, u64)> = places.collect();
     let words = if kind == AccessKind::Store { op.values.len() } else { op.rows.len().max(1) };

@@ -15,9 +15,9 @@ use crate::cause::Cause;
 use crate::code::{Code, Exec, GuardRow, MaskBrSrc};
 use crate::compute::{Bases, CHUNK, Columns};
 use crate::launch::{self, Launch, LaunchError};
-use crate::program::{LinkError, Program};
+use crate::program::{LoadError, Program};
 use crate::state::{Cta, State, Turn};
-use converge::{Event, Path, SyncOp};
+use converge::{Event, Path, Policy, SyncOp};
 use ir::module::MaskTest;
 use simt::machine::{Machine, Step};
 use simt::observe::{Branch, CtaEvent, Events, Issue, Observer};
@@ -76,18 +76,17 @@ pub(crate) struct Now<const N: usize> {
 impl<const N: usize> Machine<N> for Engine<N> {
     const NAME: &'static str = "ir";
     type Program = Program;
-    type LoadError = Vec<LinkError>;
+    type LoadError = LoadError;
     type Launch = Launch<N>;
     type LaunchError = LaunchError;
     type State = State<N>;
     type Cause = Cause;
 
-    /// Links the module whose text form the image holds. Text with errors gives no link errors but an empty list; front ends
-    /// that report them parse first and call [`Program::link`].
-    fn load(&self, image: &[u8]) -> Result<Program, Vec<LinkError>> {
-        let text = std::str::from_utf8(image).map_err(|_| Vec::new())?;
-        let module = parse(text).map_err(|_| Vec::new())?;
-        Program::link(module)
+    /// Reads the IR's text form.
+    fn load(&self, image: &[u8]) -> Result<Program, LoadError> {
+        let text = std::str::from_utf8(image).map_err(|_| LoadError::NotText)?;
+        let module = ir::text::parse(isa::FileId::default(), text).map_err(LoadError::Text)?;
+        Program::link(module).map_err(LoadError::Link)
     }
 
     fn launch(&self, program: &Program, launch: Launch<N>) -> Result<State<N>, LaunchError> {
@@ -108,10 +107,6 @@ impl<const N: usize> Machine<N> for Engine<N> {
     }
 }
 
-fn parse(_text: &str) -> Result<ir::Module, ()> {
-    Err(())
-}
-
 fn step<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -129,10 +124,15 @@ fn step<const N: usize, O: Observer<N>>(
         if O::EVENTS.has(Events::CTA) && cta.issues == 0 && group == 0 && !state.turn.issued {
             observer.cta(cta.index, CtaEvent::Begin);
         }
-        cta.groups[group].mechanism.runnable(&mut state.scratch.paths);
-        if !state.scratch.paths.is_empty() {
-            let pick = state.policy.pick(&state.scratch.paths);
-            let path = state.scratch.paths[pick];
+        let mechanism = &cta.groups[group].mechanism;
+        let path = if state.policy == Policy::First {
+            mechanism.preferred()
+        } else {
+            mechanism.runnable(&mut state.scratch.paths);
+            let any = !state.scratch.paths.is_empty();
+            any.then(|| state.scratch.paths[state.policy.pick(&state.scratch.paths)])
+        };
+        if let Some(path) = path {
             return issue(program, state, path, observer);
         }
         if let Some(end) = end_turn(program, state, observer) {
@@ -239,7 +239,7 @@ fn issue<const N: usize, O: Observer<N>>(
         {
             observer.branch(&Branch { group: id, pc: path.pc, targets });
         }
-        commit(program, state, &now, code, outcome)
+        commit(program, state, &now, code, &outcome)
     });
     if let Err(failure) = commit {
         let (cause, lanes) = *failure;
@@ -290,7 +290,7 @@ fn commit<const N: usize>(
     state: &mut State<N>,
     now: &Now<N>,
     code: &Code,
-    outcome: Outcome<N>,
+    outcome: &Outcome<N>,
 ) -> Result<(), Failure<N>> {
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(()) };
     let group = &mut cta.groups[now.group];
@@ -299,7 +299,7 @@ fn commit<const N: usize>(
         let back = targets.iter().any(|t| t.0 <= at);
         state.turn.back_edges += u32::from(back);
     };
-    let event = match &outcome {
+    let event = match outcome {
         Outcome::Advance => Event::Advance { next },
         Outcome::Branch(targets) => {
             jump(targets);
@@ -319,13 +319,13 @@ fn commit<const N: usize>(
     };
     let told = group.mechanism.event(&program.plan, now.path.id, &event);
     told.map_err(|refusal| Box::new((refusal.into(), now.path.lanes)))?;
-    match &outcome {
+    match outcome {
         Outcome::Exit(lanes) => group.exited |= *lanes,
         Outcome::Park(lanes) => group.waiting |= *lanes,
         _ => {}
     }
     if code.is_branch()
-        && let Outcome::Branch(targets) | Outcome::Call { targets, .. } = &outcome
+        && let Outcome::Branch(targets) | Outcome::Call { targets, .. } = outcome
     {
         state.stats.branches += 1;
         if targets.len() > 1 {

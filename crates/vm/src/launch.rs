@@ -2,15 +2,23 @@
 
 use crate::program::Program;
 use crate::state::{LaunchInfo, State};
-use converge::{Knobs, Mechanism, Policy, Start};
+use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Start};
 use ir::FuncId;
 use ir::mods::Space;
 use ir::module::Signature;
 use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Request};
+use std::sync::Arc;
 use thiserror::Error;
 
-/// Makes the mechanism of one issue group: `converge`'s catalogue has them by name.
-pub type MakeMechanism<const N: usize> = fn(&Start<N>, &Knobs) -> Box<dyn Mechanism<N>>;
+/// Makes the mechanism of one issue group.
+pub type MakeMechanism<const N: usize> =
+    Arc<dyn Fn(&Start<N>, &Knobs) -> Result<Box<dyn Mechanism<N>>, Refusal> + Send + Sync>;
+
+/// A mechanism of the catalogue, for [`Launch::mechanism`].
+#[must_use]
+pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N> {
+    Arc::new(move |start, knobs| entry.build(start, *knobs))
+}
 
 /// Most CTAs in one dimension of a grid: x, y, z (CUDA's limits).
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
@@ -24,7 +32,7 @@ pub const MAX_SHARED: u64 = 1 << 20;
 pub const WARP_SIZE: u32 = 32;
 
 /// How to run a kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Launch<const N: usize> {
     /// The kernel.
     pub kernel: FuncId,
@@ -174,6 +182,9 @@ pub enum LaunchError {
         /// Its place in the module's text.
         loc: ir::LocId,
     },
+    /// The mechanism cannot start.
+    #[error(transparent)]
+    Mechanism(#[from] Refusal),
     /// Module variables that were not loaded.
     #[error("the module's variables are not loaded")]
     Variables,

@@ -29,8 +29,8 @@ pub use code::Code;
 pub use engine::{BACK_EDGES, Engine};
 pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
-    WARP_SIZE, defaults, load_variables,
+    WARP_SIZE, catalogued, defaults, load_variables,
 };
-pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, Program};
+pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, LoadError, Program};
 pub use state::State;
 pub use stats::Stats;

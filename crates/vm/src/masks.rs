@@ -29,7 +29,7 @@ pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &M
             let group = &mut cta.groups[now.group];
             group.masks[*save as usize] = group.exec;
             // Lanes without a thread on this path keep their bit: they are not this path's to turn off.
-            group.exec = keep | group.exec - now.path.lanes;
+            group.exec = keep | (group.exec - now.path.lanes);
         }
         MaskOp::AndNot(pred) => {
             let drop = holds(cta, pred);

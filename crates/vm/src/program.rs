@@ -9,8 +9,9 @@ use crate::code::{
     MaskBrSrc, MaskOp, MaskSrc, MemOp, Src,
 };
 use crate::compute::{self, Rows};
-use converge::plan::{BlockPlan, Plan, PlanError, Rejoin};
-use flow::{CfgBuilder, GraphError, PostDominator, PostDominators};
+use converge::plan::{Plan, PlanError};
+use converge::planner::{self, FunctionFlow, Priorities};
+use flow::{Cfg, CfgBuilder, GraphError};
 use ir::mods::{Flag, Order, Scope, Space};
 use ir::module::{MaskRef, Signature, TermKind};
 use ir::{
@@ -56,6 +57,20 @@ pub struct LinkError {
     pub loc: LocId,
     /// What is wrong.
     pub kind: LinkErrorKind,
+}
+
+/// Why the text form of a module cannot be loaded.
+#[derive(Clone, Debug, Error)]
+pub enum LoadError {
+    /// It is not UTF-8.
+    #[error("not a text: a byte is not UTF-8")]
+    NotText,
+    /// The text has errors.
+    #[error("the text has {} errors", .0.error_count())]
+    Text(isa::Diagnostics),
+    /// The module cannot be linked.
+    #[error("{} instructions cannot be linked", .0.len())]
+    Link(Vec<LinkError>),
 }
 
 /// What the engine knows of a function.
@@ -144,7 +159,7 @@ struct Linker<'m> {
     errors: Vec<LinkError>,
     code: Vec<Code>,
     functions: Vec<FuncInfo>,
-    blocks: Vec<BlockPlan>,
+    flows: Vec<(Cfg, Vec<std::ops::Range<u64>>)>,
     scalars: u32,
     masks: u32,
     spills: u32,
@@ -155,7 +170,6 @@ struct Linker<'m> {
 /// What is known of the function being linked.
 struct Frame<'m> {
     function: &'m Function,
-    index: u32,
     /// First row of each register.
     rows: Vec<u32>,
     next_row: u32,
@@ -179,7 +193,7 @@ impl<'m> Linker<'m> {
             errors: Vec::new(),
             code: Vec::new(),
             functions: Vec::new(),
-            blocks: Vec::new(),
+            flows: Vec::new(),
             scalars: 0,
             masks: 0,
             spills: 0,
@@ -203,7 +217,9 @@ impl<'m> Linker<'m> {
             info.shared.sort_unstable();
             info.shared.dedup();
         }
-        let plan = match Plan::new(std::mem::take(&mut self.blocks)) {
+        let flows: Vec<_> =
+            self.flows.iter().map(|(cfg, places)| FunctionFlow { cfg, places }).collect();
+        let plan = match planner::plan(&flows, Priorities::Layout) {
             Ok(plan) => plan,
             Err(error) => {
                 self.error("", LocId(0), error.into());
@@ -237,9 +253,8 @@ impl<'m> Linker<'m> {
 
     /// Links a function; whether it calls indirectly.
     fn function(&mut self, index: u32, function: &'m Function) -> bool {
-        let mut frame = self.frame(index, function);
+        let mut frame = self.frame(function);
         let entry = Pc(self.code.len() as u64);
-        let first_block = self.blocks.len();
         for (i, block) in function.blocks.iter().enumerate() {
             let mut head = true;
             for inst in &block.insts {
@@ -273,7 +288,7 @@ impl<'m> Linker<'m> {
                     || frame.block_pcs.get(i + 1).is_none_or(|p| p.0 == self.code.len() as u64)
             );
         }
-        if let Err(kind) = self.plan(&frame, first_block) {
+        if let Err(kind) = self.flow(&frame) {
             self.error(&function.name, function.loc, kind);
         }
         let (params, results, kernel) = match &function.signature {
@@ -314,7 +329,7 @@ impl<'m> Linker<'m> {
     }
 
     /// Rows, warp registers and places of a function.
-    fn frame(&mut self, index: u32, function: &'m Function) -> Frame<'m> {
+    fn frame(&mut self, function: &'m Function) -> Frame<'m> {
         let mut next_row = 0;
         let rows = function.regs.iter().map(|r| {
             let row = next_row;
@@ -338,7 +353,6 @@ impl<'m> Linker<'m> {
         }
         Frame {
             function,
-            index,
             rows,
             scratch: next_row,
             next_row: next_row + 2,
@@ -352,8 +366,8 @@ impl<'m> Linker<'m> {
         }
     }
 
-    /// The static plan of a function's blocks.
-    fn plan(&mut self, frame: &Frame<'_>, first_block: usize) -> Linked<()> {
+    /// The flow graph of a function with the places of its blocks.
+    fn flow(&mut self, frame: &Frame<'_>) -> Linked<()> {
         let function = frame.function;
         let mut builder = CfgBuilder::new();
         for (i, block) in function.blocks.iter().enumerate() {
@@ -366,26 +380,9 @@ impl<'m> Linker<'m> {
                 _ => builder.block(successors)?,
             };
         }
-        let cfg = builder.build(0)?;
-        let post = PostDominators::new(&cfg);
-        let end = self.functions_end(frame);
-        for node in cfg.nodes() {
-            let i = node.index();
-            let rejoin = match post.immediate(node) {
-                PostDominator::Block(b) => Rejoin::At(frame.block_pcs[b.index()]),
-                PostDominator::Exit => Rejoin::FunctionEnd,
-                PostDominator::None => Rejoin::Never,
-            };
-            let successors = cfg.successors(node).iter();
-            self.blocks.push(BlockPlan {
-                first: frame.block_pcs[i],
-                end: frame.block_pcs.get(i + 1).copied().unwrap_or(end),
-                function: frame.index,
-                rejoin,
-                priority: i as u32,
-                successors: successors.map(|s| (first_block + s.index()) as u32).collect(),
-            });
-        }
+        let ends = frame.block_pcs.iter().skip(1).copied().chain([self.functions_end(frame)]);
+        let places = frame.block_pcs.iter().zip(ends).map(|(first, end)| first.0..end.0).collect();
+        self.flows.push((builder.build(0)?, places));
         Ok(())
     }
 
@@ -567,10 +564,6 @@ impl Frame<'_> {
     fn operand(&mut self, inst: &Inst, index: usize) -> Linked<Src> {
         let operand = inst.operands.get(index).ok_or_else(|| operand_error(inst, index))?;
         self.src(operand).ok_or_else(|| operand_error(inst, index))
-    }
-
-    fn optional(&mut self, inst: &Inst, index: usize) -> Linked<Option<Src>> {
-        if index < inst.operands.len() { self.operand(inst, index).map(Some) } else { Ok(None) }
     }
 
     fn immediate(&self, inst: &Inst, index: usize) -> Linked<u32> {

@@ -12,13 +12,12 @@ use crate::launch::{LaunchError, MakeMechanism};
 use crate::program::{FuncInfo, Program};
 use crate::stats::Stats;
 use crate::watch::Watch;
-use converge::{Knobs, Mechanism, Path, Policy, Start};
-use simt::memory::{Block, MemoryMap, OutOfHostMemory, Symbol};
+use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
+use simt::memory::{Block, MemoryMap, Symbol};
 use simt::{GroupId, LaneMask, Pc};
 use std::sync::Arc;
 
 /// What stays the same during a launch.
-#[derive(Debug)]
 pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) kernel: u32,
     pub(crate) grid: [u32; 3],
@@ -200,7 +199,7 @@ impl<const N: usize> State<N> {
     pub(crate) fn next_resident(
         &mut self,
         program: &Program,
-    ) -> Result<Option<Box<Cta<N>>>, OutOfHostMemory> {
+    ) -> Result<Option<Box<Cta<N>>>, LaunchError> {
         if self.next_cta == self.info.total {
             return Ok(None);
         }
@@ -256,7 +255,7 @@ impl<const N: usize> State<N> {
 }
 
 impl<const N: usize> Cta<N> {
-    fn new(program: &Program, info: &LaunchInfo<N>, index: u64) -> Result<Self, OutOfHostMemory> {
+    fn new(program: &Program, info: &LaunchInfo<N>, index: u64) -> Result<Self, LaunchError> {
         let threads = info.threads as usize;
         let kernel = &program.functions[info.kernel as usize];
         let id = unrank(index, info.grid);
@@ -274,7 +273,9 @@ impl<const N: usize> Cta<N> {
             },
             shared: Block::zeroed(info.shared_bytes)?,
             local: local.collect::<Result<_, _>>()?,
-            groups: groups.map(|first| Group::new(program, info, kernel, first)).collect(),
+            groups: groups
+                .map(|first| Group::new(program, info, kernel, first))
+                .collect::<Result<_, _>>()?,
             barriers: vec![CtaBarrier::default(); crate::barrier::COUNT],
             rendezvous: Vec::new(),
             parked: vec![None; threads],
@@ -314,12 +315,17 @@ impl<const N: usize> Cta<N> {
 }
 
 impl<const N: usize> Group<N> {
-    fn new(program: &Program, info: &LaunchInfo<N>, kernel: &FuncInfo, first: u32) -> Self {
+    fn new(
+        program: &Program,
+        info: &LaunchInfo<N>,
+        kernel: &FuncInfo,
+        first: u32,
+    ) -> Result<Self, Refusal> {
         let lanes = (info.threads - first).min(info.width);
         let launched = LaneMask::first(lanes as usize);
         let start = Start::at(kernel.entry, launched, info.width);
-        Self {
-            mechanism: (info.mechanism)(&start, &info.knobs),
+        Ok(Self {
+            mechanism: (info.mechanism)(&start, &info.knobs)?,
             first_thread: first,
             launched,
             exited: LaneMask::EMPTY,
@@ -328,7 +334,7 @@ impl<const N: usize> Group<N> {
             masks: vec![LaneMask::EMPTY; program.masks as usize],
             scalars: vec![0; program.scalars as usize],
             spills: vec![LaneMask::EMPTY; program.spills as usize],
-        }
+        })
     }
 
     /// The thread in a lane.
