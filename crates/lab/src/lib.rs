@@ -6,12 +6,16 @@
 
 pub mod argspec;
 pub mod array;
+pub mod bind;
 pub mod compare;
 pub mod elem;
 pub mod launch;
 pub mod limits;
+pub mod machine;
 pub mod npy;
 pub mod render;
+pub mod run;
+pub mod show;
 pub mod stats;
 pub mod suggest;
 mod toml_reader;

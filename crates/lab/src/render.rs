@@ -165,10 +165,10 @@ mod tests {
     use isa::{FileId, Span};
     use proptest::prelude::*;
 
-    fn one(text: &str, finding: Diagnostic) -> String {
+    fn one(text: &str, finding: &Diagnostic) -> String {
         let mut sources = SourceMap::new();
         sources.add("k.ptx", text);
-        render(&finding, &sources, Paint::Plain)
+        render(finding, &sources, Paint::Plain)
     }
 
     fn span(start: u32, end: u32) -> Span {
@@ -184,7 +184,7 @@ mod tests {
             .note("types of `add` are listed in the table")
             .help("did you mean `.s32`?");
         assert_eq!(
-            one(text, finding),
+            one(text, &finding),
             "\
 error[ptx::type]: `.s33` is not a type
  --> k.ptx:2:7
@@ -204,10 +204,10 @@ error[ptx::type]: `.s33` is not a type
     fn without_a_place() {
         let finding = Diagnostic::warning("cli::x", "nothing was run").help("name a kernel");
         assert_eq!(
-            one("", finding),
+            one("", &finding),
             "warning[cli::x]: nothing was run\n |\n = help: name a kernel\n"
         );
-        assert_eq!(one("", Diagnostic::error("cli::x", "no")), "error[cli::x]: no\n");
+        assert_eq!(one("", &Diagnostic::error("cli::x", "no")), "error[cli::x]: no\n");
     }
 
     #[test]
@@ -216,10 +216,10 @@ error[ptx::type]: `.s33` is not a type
         let finding = Diagnostic::error("t::t", "twice")
             .at(span(40_002, 40_003), "again")
             .also(span(0, 1), "first");
-        let shown = one(&text, finding);
+        let shown = one(&text, &finding);
         assert!(shown.contains("k.ptx:20002:1") && shown.contains("first (k.ptx:1:1)"), "{shown}");
         let long = "y".repeat(1 << 20);
-        let shown = one(&long, Diagnostic::error("t::t", "long").at(span(77, 78), ""));
+        let shown = one(&long, &Diagnostic::error("t::t", "long").at(span(77, 78), ""));
         assert!(shown.len() < 200 && shown.contains("k.ptx:1:78"), "{shown}");
     }
 
@@ -229,7 +229,7 @@ error[ptx::type]: `.s33` is not a type
         let finding = Diagnostic::error("t::t", "bad \u{1b}[0m text")
             .at(span(0, 1), "he\u{1b}re")
             .help("\u{7}");
-        let shown = one(text, finding);
+        let shown = one(text, &finding);
         assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
     }
 
@@ -237,7 +237,7 @@ error[ptx::type]: `.s33` is not a type
         #[test]
         fn no_span_panics(text in ".{0,40}\n?.{0,40}", a in 0_u32..200, b in 0_u32..200) {
             let finding = Diagnostic::error("t::t", "m").at(span(a.min(b), a.max(b)), "l").also(span(b, a), "");
-            let _ = one(&text, finding);
+            let _ = one(&text, &finding);
         }
     }
 }

@@ -1,0 +1,142 @@
+//! `check`, `list` and `cfg`: programs without running them.
+
+use std::path::Path;
+
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use lab::machine::{Image, Isa, Program};
+use lab::run::{MAX_PROGRAM_BYTES, read_input};
+use lab::show;
+
+use super::{choose_isa, refuse};
+use crate::args::{Cfg, Check, GraphFormat, IsaChoice, List};
+use crate::line::Line;
+use crate::out::{Exit, Out};
+
+/// Where the words of a command stand.
+struct Places {
+    files: Vec<Span>,
+    isa: Option<Span>,
+}
+
+/// Writes out a command that takes files and `--isa`.
+fn write_line(command: &str, files: &[&Path], isa: &IsaChoice, sources: &mut SourceMap) -> Places {
+    let mut line = Line::new(command);
+    let files = files.iter().map(|f| line.path(f)).collect();
+    let isa = isa.isa.as_ref().map(|name| line.option("isa", name));
+    line.enter(sources);
+    Places { files, isa }
+}
+
+fn isa_of(
+    choice: &IsaChoice,
+    places: &Places,
+    path: &Path,
+    index: usize,
+) -> Result<&'static dyn Isa, Diagnostic> {
+    let named = choice.isa.as_deref().zip(places.isa);
+    choose_isa(named, path, places.files[index])
+}
+
+/// Reads a program and loads it; findings that are no errors come along.
+fn load(
+    isa: &'static dyn Isa,
+    path: &Path,
+    span: Span,
+    sources: &mut SourceMap,
+) -> (Option<Box<dyn Program>>, Diagnostics) {
+    let mut found = Diagnostics::new();
+    let bytes = match read_input(path, MAX_PROGRAM_BYTES, Some(span)) {
+        Ok(bytes) => bytes,
+        Err(finding) => {
+            found.push(finding);
+            return (None, found);
+        }
+    };
+    let file = sources.add(path.display().to_string(), std::str::from_utf8(&bytes).unwrap_or(""));
+    let program = isa.load(Image { bytes: &bytes, file }, &mut found);
+    if found.has_errors() { (None, found) } else { (program, found) }
+}
+
+/// All that is wrong with each file; a line for those that are not.
+pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
+    let mut sources = SourceMap::new();
+    let files: Vec<&Path> = args.files.iter().map(AsRef::as_ref).collect();
+    let places = write_line("check", &files, &args.isa, &mut sources);
+    let mut exit = Exit::Ok;
+    for (index, path) in files.into_iter().enumerate() {
+        let isa = match isa_of(&args.isa, &places, path, index) {
+            Ok(isa) => isa,
+            Err(finding) => {
+                exit = refuse(&finding, &sources, out);
+                continue;
+            }
+        };
+        let (program, found) = load(isa, path, places.files[index], &mut sources);
+        out.findings(&found, &sources);
+        let name = path.display();
+        match program {
+            Some(program) => {
+                let kernels = program.kernels().len();
+                let plural = if kernels == 1 { "" } else { "s" };
+                out.text(&format!("{name}: ok, {kernels} kernel{plural}\n"));
+            }
+            None => {
+                let plural = if found.error_count() == 1 { "" } else { "s" };
+                out.text(&format!("{name}: {} error{plural}\n", found.error_count()));
+                exit = Exit::Usage;
+            }
+        }
+    }
+    exit
+}
+
+/// A program's kernels.
+pub(crate) fn list(args: &List, out: &mut Out) -> Exit {
+    let mut sources = SourceMap::new();
+    let places = write_line("list", &[&args.file], &args.isa, &mut sources);
+    let isa = match isa_of(&args.isa, &places, &args.file, 0) {
+        Ok(isa) => isa,
+        Err(finding) => return refuse(&finding, &sources, out),
+    };
+    let (program, found) = load(isa, &args.file, places.files[0], &mut sources);
+    out.findings(&found, &sources);
+    let Some(program) = program else { return Exit::Usage };
+    out.text(&show::kernel_list(&program.kernels()));
+    Exit::Ok
+}
+
+/// A kernel's control-flow graph.
+pub(crate) fn cfg(args: &Cfg, out: &mut Out) -> Exit {
+    let mut sources = SourceMap::new();
+    let mut line = Line::new("cfg");
+    let files = vec![line.path(&args.file)];
+    let isa_span = args.isa.isa.as_ref().map(|name| line.option("isa", name));
+    let kernel_span = args.kernel.as_ref().map(|name| line.option("kernel", name));
+    line.enter(&mut sources);
+    let places = Places { files, isa: isa_span };
+    let isa = match isa_of(&args.isa, &places, &args.file, 0) {
+        Ok(isa) => isa,
+        Err(finding) => return refuse(&finding, &sources, out),
+    };
+    let (program, found) = load(isa, &args.file, places.files[0], &mut sources);
+    out.findings(&found, &sources);
+    let Some(program) = program else { return Exit::Usage };
+    let wanted = args.kernel.as_deref();
+    let name = match lab::run::choose_kernel(&program.kernels(), wanted) {
+        Ok(kernel) => kernel.name.clone(),
+        Err(finding) => {
+            let span = kernel_span.unwrap_or(places.files[0]);
+            return refuse(&finding.at(span, ""), &sources, out);
+        }
+    };
+    let Some(flow) = program.control_flow(&name) else {
+        let finding =
+            Diagnostic::error("cli::cfg", format!("{} has no control-flow graphs", isa.name()));
+        return refuse(&finding, &sources, out);
+    };
+    out.text(&match args.format {
+        GraphFormat::Text => show::flow_text(&flow),
+        GraphFormat::Dot => show::flow_dot(&flow),
+    });
+    Exit::Ok
+}

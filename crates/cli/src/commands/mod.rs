@@ -1,0 +1,82 @@
+//! One file a command.
+
+mod assemble;
+mod conform;
+mod inspect;
+mod run;
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use isa::{Diagnostic, SourceMap, Span};
+use lab::machine::{self, Isa};
+
+use crate::args::{Args, Command};
+use crate::out::{Exit, Out};
+
+/// Runs a command.
+pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
+    match command {
+        Command::Run(run) => run::run(&run, out),
+        Command::Check(check) => inspect::check(&check, out),
+        Command::List(list) => inspect::list(&list, out),
+        Command::Cfg(cfg) => inspect::cfg(&cfg, out),
+        Command::Asm(asm) => assemble::asm(&asm, out),
+        Command::Disasm(disasm) => assemble::disasm(&disasm, out),
+        Command::Conform(conform) => conform::conform(&conform, out),
+        Command::Machines => machines(out),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "simtlab", &mut script);
+            out.bytes(&script);
+            Exit::Ok
+        }
+    }
+}
+
+/// Shows one finding and ends with a usage error.
+fn refuse(finding: &Diagnostic, sources: &SourceMap, out: &mut Out) -> Exit {
+    out.finding(finding, sources);
+    Exit::Usage
+}
+
+/// The machine that `--isa` names, or the file's extension.
+fn choose_isa(
+    named: Option<(&str, Span)>,
+    path: &Path,
+    path_span: Span,
+) -> Result<&'static dyn Isa, Diagnostic> {
+    if let Some((name, span)) = named {
+        return machine::find(name).map_err(|finding| finding.at(span, "unknown machine"));
+    }
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    machine::by_extension(extension).ok_or_else(|| {
+        let known: Vec<String> = machine::all()
+            .iter()
+            .flat_map(|m| m.extensions().iter().map(move |e| format!(".{e} ({})", m.name())))
+            .collect();
+        Diagnostic::error("cli::isa", "the file's name does not tell the machine it is for")
+            .at(path_span, "unknown extension")
+            .help(format!("add --isa NAME; known extensions are {}", known.join(", ")))
+    })
+}
+
+/// Machines, what they support, and their mechanisms.
+fn machines(out: &mut Out) -> Exit {
+    for machine in machine::all() {
+        let commands: Vec<&str> = machine.commands().iter().map(|c| c.name()).collect();
+        out.text(&format!(
+            "{}: {}\n  commands: {}\n",
+            machine.name(),
+            machine.about(),
+            commands.join(", ")
+        ));
+        let mechanisms = machine.mechanisms();
+        let width = mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0);
+        for (index, mechanism) in mechanisms.iter().enumerate() {
+            let default = if index == 0 { " (default)" } else { "" };
+            out.text(&format!("  {:<width$}  {}{default}\n", mechanism.name, mechanism.about));
+        }
+    }
+    Exit::Ok
+}

@@ -1,0 +1,71 @@
+//! Progress on a terminal, and interruption.
+//!
+//! A bar appears on standard error if that is a terminal and the run takes longer than half a second; it is gone when the run
+//! ends. In a pipe there is nothing of it. The first Ctrl-C stops the run in an orderly way, the second one at once.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::machine::{Progress, Watch};
+
+/// How long a run stays without a bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Set by the first Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Watches a run.
+pub(crate) struct Bar {
+    started: Instant,
+    terminal: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Bar {
+    /// Watches from now on, and takes Ctrl-C.
+    pub(crate) fn new() -> Self {
+        // Without a handler Ctrl-C ends the process, which is orderly enough.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        });
+        Self { started: Instant::now(), terminal: std::io::stderr().is_terminal(), bar: None }
+    }
+
+    fn show(&mut self, progress: Progress) {
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(
+                Some(progress.blocks),
+                ProgressDrawTarget::stderr_with_hz(8),
+            );
+            let template = "{bar:24} {human_pos}/{human_len} blocks  {per_sec}  {eta} left  {msg}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar
+        });
+        bar.set_length(progress.blocks);
+        bar.set_position(progress.blocks_done);
+        bar.set_message(format!("{} issued", indicatif::HumanCount(progress.issues)));
+    }
+}
+
+impl Watch for Bar {
+    fn go_on(&mut self, progress: Progress) -> bool {
+        if self.terminal && (self.bar.is_some() || self.started.elapsed() > PATIENCE) {
+            self.show(progress);
+        }
+        !INTERRUPTED.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

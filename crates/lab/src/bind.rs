@@ -1,0 +1,334 @@
+//! From arguments to a parameter block.
+//!
+//! If one of the arguments' names is a parameter of the kernel, all have to be, each once, in any order. Otherwise arguments
+//! are taken in order and names only label buffers: parameters of compiled PTX are called `kernel_param_0`, which nobody
+//! wants to write.
+
+use isa::{Diagnostic, Diagnostics, Span};
+
+use crate::argspec::{ArgSpec, ArgValue, BufferRef, BufferSpec};
+use crate::elem::{ElemKind, Scalar, shortened};
+use crate::machine::{KernelInfo, ParamInfo, ParamKind};
+use crate::suggest::nearest;
+
+/// Gives the addresses of buffers.
+pub trait Buffers {
+    /// The address of a buffer made for this argument; `name` is the argument's, or else the parameter's.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn make(&mut self, name: &str, spec: &BufferSpec) -> Result<u64, Diagnostic>;
+
+    /// The address of a buffer that has a name.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn address(&mut self, reference: &BufferRef, span: Span) -> Result<u64, Diagnostic>;
+}
+
+/// Most bytes of a parameter block.
+const MAX_PARAM_BYTES: u64 = 1 << 16;
+
+/// Builds the parameter block of `kernel` from `args`, which stand at `span`.
+///
+/// # Errors
+/// All that does not fit: too few or too many arguments, unknown names, wrong types and sizes.
+pub fn bind(
+    kernel: &KernelInfo,
+    args: &[ArgSpec],
+    span: Option<Span>,
+    buffers: &mut dyn Buffers,
+) -> Result<Vec<u8>, Diagnostics> {
+    let mut found = Diagnostics::new();
+    let size = kernel.params.iter().map(|p| p.offset.saturating_add(p.size)).max().unwrap_or(0);
+    let order = if args.iter().any(|a| is_parameter(kernel, a)) {
+        by_name(kernel, args, span, &mut found)
+    } else {
+        in_order(kernel, args, span, &mut found)
+    };
+    if size > MAX_PARAM_BYTES {
+        let message = format!("{} takes {size} bytes of parameters", kernel.name);
+        found.push(
+            Diagnostic::error("arg::size", message).help("at most 65536 bytes can be passed"),
+        );
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    let mut block = vec![0; size as usize];
+    for (param, arg) in order {
+        match bytes_of(param, arg, buffers) {
+            Ok(bytes) => {
+                let start = param.offset as usize;
+                if let Some(to) = block.get_mut(start..start + bytes.len()) {
+                    to.copy_from_slice(&bytes);
+                }
+            }
+            Err(finding) => found.push(finding),
+        }
+    }
+    if found.has_errors() { Err(found) } else { Ok(block) }
+}
+
+fn is_parameter(kernel: &KernelInfo, arg: &ArgSpec) -> bool {
+    arg.name.as_ref().is_some_and(|name| kernel.params.iter().any(|p| p.name == *name))
+}
+
+/// `k takes n (.u32) and x (.u64)`.
+fn signature(kernel: &KernelInfo) -> String {
+    const SHOWN: usize = 12;
+    let mut params: Vec<String> =
+        kernel.params.iter().take(SHOWN).map(|p| format!("{} {}", p.spelling, p.name)).collect();
+    if kernel.params.len() > SHOWN {
+        params.push(format!("and {} more", kernel.params.len() - SHOWN));
+    }
+    format!("{}({})", kernel.name, params.join(", "))
+}
+
+fn at(finding: Diagnostic, span: Option<Span>, text: &str) -> Diagnostic {
+    match span {
+        Some(span) => finding.at(span, text),
+        None => finding,
+    }
+}
+
+fn in_order<'k, 'a>(
+    kernel: &'k KernelInfo,
+    args: &'a [ArgSpec],
+    span: Option<Span>,
+    found: &mut Diagnostics,
+) -> Vec<(&'k ParamInfo, &'a ArgSpec)> {
+    let (wanted, given) = (kernel.params.len(), args.len());
+    if wanted != given {
+        let plural = if wanted == 1 { "" } else { "s" };
+        let message = format!("{} takes {wanted} argument{plural}, {given} given", kernel.name);
+        let finding = Diagnostic::error("arg::count", message).note(signature(kernel));
+        // Point at the first one too many, or at the list.
+        let place = args.get(wanted).map(|a| a.span).or(span);
+        let label = if given > wanted { "not taken" } else { "too few" };
+        let help = if given > wanted {
+            "leave the last ones away"
+        } else {
+            "add the others, in this order"
+        };
+        found.push(at(finding, place, label).help(help));
+    }
+    kernel.params.iter().zip(args).collect()
+}
+
+fn by_name<'k, 'a>(
+    kernel: &'k KernelInfo,
+    args: &'a [ArgSpec],
+    span: Option<Span>,
+    found: &mut Diagnostics,
+) -> Vec<(&'k ParamInfo, &'a ArgSpec)> {
+    let mut order: Vec<(&ParamInfo, &ArgSpec)> = Vec::new();
+    for arg in args {
+        let name = arg.name.as_deref().unwrap_or("");
+        let Some(param) = kernel.params.iter().find(|p| p.name == name) else {
+            let message = match name {
+                "" => "this argument has no name, but others have".to_owned(),
+                _ => format!("{} has no parameter `{}`", kernel.name, shortened(name)),
+            };
+            let help = match nearest(name, kernel.params.iter().map(|p| p.name.as_str())) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "name all arguments after parameters, or none".to_owned(),
+            };
+            let finding = Diagnostic::error("arg::name", message).at(arg.span, "");
+            found.push(finding.note(signature(kernel)).help(help));
+            continue;
+        };
+        if let Some((_, first)) = order.iter().find(|(p, _)| p.name == param.name) {
+            let finding = Diagnostic::error("arg::name", format!("`{name}` is given twice"));
+            found.push(finding.at(arg.span, "second time").also(first.span, "first time"));
+            continue;
+        }
+        order.push((param, arg));
+    }
+    let missing: Vec<&str> = kernel
+        .params
+        .iter()
+        .filter(|p| !order.iter().any(|(q, _)| q.name == p.name))
+        .map(|p| p.name.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let message = format!("no argument is given for {}", missing.join(", "));
+        let finding = Diagnostic::error("arg::count", message).note(signature(kernel));
+        found.push(at(finding, span, "too few").help("add them"));
+    }
+    order
+}
+
+fn bytes_of(
+    param: &ParamInfo,
+    arg: &ArgSpec,
+    buffers: &mut dyn Buffers,
+) -> Result<Vec<u8>, Diagnostic> {
+    let address = match &arg.value {
+        ArgValue::Scalar(scalar) => return scalar_bytes(param, arg, *scalar),
+        ArgValue::Bytes(bytes) => return raw_bytes(param, arg, bytes),
+        ArgValue::Buffer(spec) => {
+            addressable(param, arg)?;
+            buffers.make(arg.name.as_deref().unwrap_or(&param.name), spec)?
+        }
+        ArgValue::Reference(reference) => {
+            addressable(param, arg)?;
+            buffers.address(reference, arg.span)?.wrapping_add(reference.offset)
+        }
+    };
+    Ok(address.to_le_bytes()[..param.size.min(8) as usize].to_vec())
+}
+
+fn mismatch(param: &ParamInfo, arg: &ArgSpec, message: String) -> Diagnostic {
+    Diagnostic::error("arg::type", message)
+        .at(arg.span, format!("for parameter {} {}", param.spelling, param.name))
+}
+
+fn addressable(param: &ParamInfo, arg: &ArgSpec) -> Result<(), Diagnostic> {
+    if param.size == 8 && matches!(param.kind, ParamKind::Integer | ParamKind::Bits) {
+        return Ok(());
+    }
+    let message = format!(
+        "a buffer's address has 8 bytes, which {} {} cannot hold",
+        param.spelling, param.name
+    );
+    Err(mismatch(param, arg, message).help("pass a value: type:value"))
+}
+
+fn scalar_bytes(param: &ParamInfo, arg: &ArgSpec, scalar: Scalar) -> Result<Vec<u8>, Diagnostic> {
+    let size = scalar.ty.bytes() as u64;
+    if size != param.size {
+        let message = format!("{} has {size} bytes, the parameter {}", scalar.ty, param.size);
+        let bits = param.size.saturating_mul(8);
+        let letter = if scalar.ty.kind() == ElemKind::Float { 'f' } else { 'u' };
+        let help = match param.size {
+            1 | 2 | 4 | 8 => format!("write {letter}{bits}:..."),
+            _ => format!("write bytes[...] with {} bytes", param.size),
+        };
+        return Err(mismatch(param, arg, message).help(help));
+    }
+    let float = scalar.ty.kind() == ElemKind::Float;
+    let fits = match param.kind {
+        ParamKind::Float => float || scalar.ty.kind() == ElemKind::Bits,
+        ParamKind::Integer => !float,
+        ParamKind::Bits | ParamKind::Aggregate => true,
+    };
+    if !fits {
+        let message = format!("{} is passed where the kernel takes {}", scalar.ty, param.spelling);
+        let (kind, bits) = (if float { 's' } else { 'f' }, scalar.ty.bits());
+        let help =
+            format!("write {kind}{bits}:..., or b{bits}:0x... for these bits whatever they mean");
+        return Err(mismatch(param, arg, message).help(help));
+    }
+    Ok(scalar.to_le_bytes())
+}
+
+fn raw_bytes(param: &ParamInfo, arg: &ArgSpec, bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
+    if bytes.len() as u64 == param.size {
+        return Ok(bytes.to_vec());
+    }
+    let message = format!("{} bytes are passed, the parameter has {}", bytes.len(), param.size);
+    Err(mismatch(param, arg, message).help(format!("write bytes[...] with {} bytes", param.size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argspec::parse_argument;
+    use isa::FileId;
+
+    struct Fixed;
+
+    impl Buffers for Fixed {
+        fn make(&mut self, name: &str, _spec: &BufferSpec) -> Result<u64, Diagnostic> {
+            Ok(0x1000 + name.len() as u64)
+        }
+        fn address(&mut self, reference: &BufferRef, span: Span) -> Result<u64, Diagnostic> {
+            match reference.name.as_str() {
+                "known" => Ok(0x2000),
+                _ => Err(Diagnostic::error("t::t", "unknown").at(span, "")),
+            }
+        }
+    }
+
+    fn kernel() -> KernelInfo {
+        let param = |name: &str, spelling: &str, offset, size, kind| ParamInfo {
+            name: name.into(),
+            spelling: spelling.into(),
+            offset,
+            size,
+            kind,
+        };
+        KernelInfo {
+            name: "k".into(),
+            params: vec![
+                param("n", ".u32", 0, 4, ParamKind::Integer),
+                param("x", ".u64", 8, 8, ParamKind::Integer),
+                param("a", ".f32", 16, 4, ParamKind::Float),
+            ],
+            ..KernelInfo::default()
+        }
+    }
+
+    fn run(args: &[&str]) -> Result<Vec<u8>, Vec<String>> {
+        let span = |text: &str| Span::new(FileId(0), 0, text.len() as u32);
+        let specs: Vec<ArgSpec> =
+            args.iter().map(|t| parse_argument(t, span(t)).expect("an argument")).collect();
+        bind(&kernel(), &specs, None, &mut Fixed).map_err(|found| {
+            let line =
+                |d: &Diagnostic| format!("{} | {}", d.message, d.help.as_deref().unwrap_or(""));
+            found.iter().map(line).collect()
+        })
+    }
+
+    #[test]
+    fn in_order_and_by_name_give_the_same_block() {
+        let mut block = vec![0; 20];
+        block[0] = 7;
+        block[9] = 0x20;
+        block[8] = 4;
+        block[16..].copy_from_slice(&1.5_f32.to_le_bytes());
+        assert_eq!(run(&["u32:7", "&known+4", "f32:1.5"]), Ok(block.clone()));
+        assert_eq!(run(&["a=f32:1.5", "n=s32:7", "x=&known+4"]), Ok(block.clone()));
+        // None of these names is a parameter's, so they are labels.
+        assert_eq!(run(&["count=u32:7", "out=&known+4", "scale=b32:0x3fc00000"]), Ok(block));
+        let made = run(&["u32:7", "abc=f32[4]", "f32:1.5"]).expect("a buffer");
+        assert_eq!(made[8..10], [3, 0x10]);
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        let failure = |args: &[&str]| run(args).expect_err("must not bind").join("\n");
+        assert_eq!(
+            failure(&["u32:7"]),
+            "k takes 3 arguments, 1 given | add the others, in this order"
+        );
+        assert_eq!(
+            failure(&["u32:7", "&known", "f32:1", "u8:1"]),
+            "k takes 3 arguments, 4 given | leave the last ones away"
+        );
+        assert_eq!(
+            failure(&["u64:7", "&known", "f32:1"]),
+            "u64 has 8 bytes, the parameter 4 | write u32:..."
+        );
+        assert_eq!(
+            failure(&["f32:7", "&known", "u32:1"]),
+            "f32 is passed where the kernel takes .u32 | write s32:..., or b32:0x... for these bits whatever they mean\nu32 is passed where the kernel takes .f32 | write f32:..., or b32:0x... for these bits whatever they mean"
+        );
+        assert_eq!(
+            failure(&["&known", "u64:0", "f32:1"]),
+            "a buffer's address has 8 bytes, which .u32 n cannot hold | pass a value: type:value"
+        );
+        assert_eq!(
+            failure(&["n=u32:7", "y=&known", "a=f32:1"]),
+            "k has no parameter `y` | did you mean x?\nno argument is given for x | add them"
+                .replace("did you mean x?", "name all arguments after parameters, or none")
+        );
+        assert_eq!(failure(&["n=u32:7", "n=u32:8", "x=u64:0", "a=f32:1"]), "`n` is given twice | ");
+        assert_eq!(
+            failure(&["bytes[00]", "u64:0", "f32:1"]),
+            "1 bytes are passed, the parameter has 4 | write bytes[...] with 4 bytes"
+        );
+        assert_eq!(failure(&["u32:7", "&other", "f32:1"]), "unknown | ");
+    }
+}

@@ -1,0 +1,451 @@
+//! What the laboratory asks of a machine, and the list of machines.
+//!
+//! The command line, launch files and file tests know machines only through [`Isa`]: an instruction set that loads programs
+//! and, as far as it can, assembles, disassembles and proves its conformance. A machine that does not support a command
+//! says so; nothing else in the laboratory depends on which machines there are. To add one, implement [`Isa`] and enter it in
+//! [`all`].
+
+use std::fmt;
+
+use isa::{Diagnostic, Diagnostics, FileId, Span};
+
+use crate::launch::MachineOption;
+use crate::stats::LaunchStats;
+use crate::suggest::nearest;
+
+/// What a user can ask of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Run a program.
+    Run,
+    /// Check a program without running it.
+    Check,
+    /// List a program's kernels.
+    List,
+    /// Show a kernel's control-flow graph.
+    Cfg,
+    /// Turn assembly text into a binary.
+    Asm,
+    /// Turn a binary into assembly text.
+    Disasm,
+    /// Run the machine's own conformance suite.
+    Conform,
+}
+
+impl Command {
+    /// The command's name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Check => "check",
+            Self::List => "list",
+            Self::Cfg => "cfg",
+            Self::Asm => "asm",
+            Self::Disasm => "disasm",
+            Self::Conform => "conform",
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A program's file: its bytes, and its place in the source map if it is text.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'a> {
+    /// All bytes.
+    pub bytes: &'a [u8],
+    /// Where spans point.
+    pub file: FileId,
+}
+
+impl<'a> Image<'a> {
+    /// The text, for machines that read text.
+    ///
+    /// # Errors
+    /// If the bytes are not UTF-8.
+    pub fn text(&self) -> Result<&'a str, Diagnostic> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            let byte = self.bytes.get(at).copied().unwrap_or(0);
+            Diagnostic::error(
+                "input::not-text",
+                format!("the file is not text: byte {byte:#04x} at offset {at}"),
+            )
+            .help("this machine reads UTF-8 text; is this a binary?")
+        })
+    }
+}
+
+/// A name and what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name that users write.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+}
+
+/// An instruction set as the laboratory sees it.
+pub trait Isa: Sync {
+    /// The name used by `--isa` and by `machine` in launch files.
+    fn name(&self) -> &'static str;
+
+    /// One line about it.
+    fn about(&self) -> &'static str;
+
+    /// File name extensions of its programs, without the dot.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// What it supports.
+    fn commands(&self) -> &'static [Command];
+
+    /// Convergence mechanisms, the default one first.
+    fn mechanisms(&self) -> Vec<Named>;
+
+    /// Warp size when nothing else is said.
+    fn default_warp_size(&self) -> u64 {
+        32
+    }
+
+    /// Reads a program. Findings are collected; without errors there is a program.
+    fn load(&self, image: Image<'_>, found: &mut Diagnostics) -> Option<Box<dyn Program>>;
+
+    /// Assembles text to a binary.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or that the machine has no assembler.
+    fn assemble(&self, _image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
+        Err(unsupported(self.name(), Command::Asm))
+    }
+
+    /// Disassembles a binary to text.
+    ///
+    /// # Errors
+    /// What is wrong with the binary, or that the machine has no disassembler.
+    fn disassemble(&self, _image: Image<'_>) -> Result<String, Diagnostics> {
+        Err(unsupported(self.name(), Command::Disasm))
+    }
+
+    /// Runs the machine's conformance suite.
+    ///
+    /// # Errors
+    /// If the machine has none.
+    fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
+        Err(unsupported(self.name(), Command::Conform))
+    }
+}
+
+/// One case of a conformance suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConformCase {
+    /// What is tested.
+    pub name: String,
+    /// What went wrong, if anything did.
+    pub failure: Option<String>,
+}
+
+/// The error for a command that a machine does not support.
+#[must_use]
+pub fn unsupported(machine: &str, command: Command) -> Diagnostics {
+    let with: Vec<&str> =
+        all().iter().filter(|m| m.commands().contains(&command)).map(|m| m.name()).collect();
+    let mut found = Diagnostics::new();
+    let finding =
+        Diagnostic::error("isa::command", format!("{machine} does not support `{command}`"));
+    found.push(match with.as_slice() {
+        [] => finding.help("no machine does yet"),
+        names => finding.help(format!("these do: {}", names.join(", "))),
+    });
+    found
+}
+
+/// A loaded program.
+pub trait Program: Send + Sync {
+    /// Its kernels, in the order of the text.
+    fn kernels(&self) -> Vec<KernelInfo>;
+
+    /// A kernel's control-flow graph; none if the kernel is unknown or the machine has no such graph.
+    fn control_flow(&self, kernel: &str) -> Option<ControlFlow>;
+
+    /// A context in which the program can be launched: its memory, with the program's own variables in it.
+    ///
+    /// # Errors
+    /// If the host has no memory for them.
+    fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic>;
+}
+
+/// What a kernel takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, in order.
+    pub params: Vec<ParamInfo>,
+    /// Bytes of shared memory that it declares.
+    pub shared: u64,
+    /// Bytes of local memory for each thread, without calls.
+    pub local: u64,
+    /// Where it is declared.
+    pub span: Option<Span>,
+}
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Its name.
+    pub name: String,
+    /// Its type as the program spells it.
+    pub spelling: String,
+    /// Bytes from the start of the parameter block.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// What may be passed.
+    pub kind: ParamKind,
+}
+
+/// What a parameter holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A number that is not a float; may be an address if it has 8 bytes.
+    Integer,
+    /// A float.
+    Float,
+    /// Bits without a declared meaning.
+    Bits,
+    /// A structure or an array by value.
+    Aggregate,
+}
+
+/// A control-flow graph for people: blocks in layout order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlFlow {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Its blocks.
+    pub blocks: Vec<FlowBlock>,
+}
+
+/// One block of a [`ControlFlow`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowBlock {
+    /// The block's name.
+    pub name: String,
+    /// Its instructions as text, the terminator last.
+    pub instructions: Vec<String>,
+    /// Indices of blocks that may follow, with what leads there.
+    pub successors: Vec<(usize, String)>,
+    /// Index of the immediate post-dominator: where all ways on from here meet first.
+    pub post_dominator: PostDominator,
+    /// Line of its first instruction, if known.
+    pub line: Option<u32>,
+}
+
+/// Where the ways on from a block meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PostDominator {
+    /// At this block.
+    Block(usize),
+    /// Only at the end of the kernel.
+    #[default]
+    Exit,
+    /// Nowhere: no way leads to the end.
+    None,
+}
+
+/// Memory and launches of one program.
+pub trait Context {
+    /// Makes a buffer of these bytes in memory that all launches share. Gives its address.
+    ///
+    /// # Errors
+    /// Why there is no room, as a sentence.
+    fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String>;
+
+    /// Reads back `length` bytes.
+    ///
+    /// # Errors
+    /// Why they cannot be read, as a sentence.
+    fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String>;
+
+    /// Runs a kernel to its end, or until `watch` says to stop.
+    ///
+    /// # Errors
+    /// What about the request cannot be had.
+    fn launch(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem>;
+}
+
+/// One launch, ready to run.
+#[derive(Clone, Debug)]
+pub struct LaunchRequest<'a> {
+    /// The kernel.
+    pub kernel: &'a str,
+    /// Blocks in x, y, z.
+    pub grid: [u64; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u64; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u64,
+    /// The parameter block.
+    pub params: &'a [u8],
+    /// Convergence mechanism, one of the machine's.
+    pub mechanism: &'a str,
+    /// Lanes of an issue group.
+    pub warp_size: u64,
+    /// Seed for scheduling choices that are left open.
+    pub seed: u64,
+    /// Most issues; the machine's default if none.
+    pub limit: Option<u64>,
+    /// Whether statistics beyond the lane slots are wanted.
+    pub detailed: bool,
+    /// The machine's own options.
+    pub options: &'a [MachineOption],
+}
+
+/// What about a request cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchProblem {
+    /// What it is about.
+    pub about: Subject,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// A way out.
+    pub help: Option<String>,
+    /// A place in the program, if one explains it.
+    pub span: Option<Span>,
+}
+
+/// Parts of a launch request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The launch as a whole.
+    Launch,
+    /// The kernel's name.
+    Kernel,
+    /// The grid's extents.
+    Grid,
+    /// The block's extents.
+    Block,
+    /// Dynamic shared memory.
+    Shared,
+    /// Arguments.
+    Args,
+    /// The mechanism.
+    Mechanism,
+    /// The warp size.
+    WarpSize,
+    /// An option, by its index.
+    Option(usize),
+}
+
+/// What came of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchResult {
+    /// How it ended.
+    pub end: End,
+    /// What it cost.
+    pub stats: LaunchStats,
+    /// What the kernel printed.
+    pub output: Vec<u8>,
+}
+
+/// How a launch ended.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// All threads ended.
+    Done,
+    /// A fault.
+    Fault(Stop),
+    /// No end was in sight.
+    Hang(Stop),
+    /// The watcher stopped it.
+    Interrupted,
+}
+
+/// A fault or a hang.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Short name: a trap's, or `deadlock`, `repeats`, `limit`.
+    pub code: &'static str,
+    /// What is told to the user.
+    pub report: Diagnostic,
+    /// The program's line.
+    pub line: Option<u64>,
+}
+
+impl End {
+    /// `done`, `interrupted`, or the short name of the fault or hang.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Fault(stop) | Self::Hang(stop) => stop.code,
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// How far a launch has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Blocks completed.
+    pub blocks_done: u64,
+    /// Blocks in all.
+    pub blocks: u64,
+    /// Instructions issued.
+    pub issues: u64,
+}
+
+/// Is asked now and then whether a launch should go on.
+pub trait Watch {
+    /// Takes note of the progress; `false` stops the launch.
+    fn go_on(&mut self, progress: Progress) -> bool;
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn go_on(&mut self, _progress: Progress) -> bool {
+        true
+    }
+}
+
+/// All machines, in the order in which messages list them.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Isa] {
+    &[]
+}
+
+/// The machine of this name.
+///
+/// # Errors
+/// If there is none; the finding names the nearest, and has no place yet.
+pub fn find(name: &str) -> Result<&'static dyn Isa, Diagnostic> {
+    let names = || all().iter().map(|m| m.name());
+    all().iter().copied().find(|m| m.name() == name).ok_or_else(|| {
+        let finding = Diagnostic::error(
+            "isa::unknown",
+            format!("there is no machine `{}`", crate::elem::shortened(name)),
+        );
+        finding.help(match nearest(name, names()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("machines are {}", names().collect::<Vec<_>>().join(", ")),
+        })
+    })
+}
+
+/// The machine whose programs have this file name extension.
+#[must_use]
+pub fn by_extension(extension: &str) -> Option<&'static dyn Isa> {
+    all().iter().copied().find(|m| m.extensions().contains(&extension))
+}

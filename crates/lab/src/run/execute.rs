@@ -1,0 +1,277 @@
+//! Running a job.
+
+use isa::{Diagnostic, Diagnostics, Span};
+
+use super::prepare::{one, over_total};
+use super::{FinalBuffer, Job, Report, Result};
+use crate::argspec::{BufferRef, BufferSpec, BuildContext};
+use crate::array::Array;
+use crate::bind::{Buffers, bind};
+use crate::elem::shortened;
+use crate::launch::LaunchEntry;
+use crate::machine::{
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
+};
+use crate::stats::RunStats;
+use crate::suggest::nearest;
+
+/// A buffer in a context.
+struct Placed {
+    name: String,
+    address: u64,
+    ty: crate::elem::ElemType,
+    shape: Vec<u64>,
+    bytes: usize,
+}
+
+/// Makes buffers in a context, from declared ones and for arguments.
+struct Placing<'a> {
+    context: &'a mut dyn Context,
+    build: BuildContext<'a>,
+    placed: Vec<Placed>,
+    total: u64,
+}
+
+impl Placing<'_> {
+    fn place(
+        &mut self,
+        name: &str,
+        array: &Array,
+        span: Span,
+    ) -> std::result::Result<u64, Diagnostic> {
+        self.total = self.total.saturating_add(array.data().len() as u64);
+        if self.total > self.build.limits.total_bytes {
+            return Err(over_total(self.build.limits.total_bytes, span));
+        }
+        let address = self.context.allocate(name, array.data()).map_err(|reason| {
+            Diagnostic::error(
+                "run::memory",
+                format!("no room for buffer `{}`: {reason}", shortened(name)),
+            )
+            .at(span, "this one")
+            .help("use smaller extents")
+        })?;
+        self.placed.push(Placed {
+            name: name.to_owned(),
+            address,
+            ty: array.ty(),
+            shape: array.shape().to_vec(),
+            bytes: array.data().len(),
+        });
+        Ok(address)
+    }
+}
+
+impl Buffers for Placing<'_> {
+    fn make(&mut self, name: &str, spec: &BufferSpec) -> std::result::Result<u64, Diagnostic> {
+        if self.placed.iter().any(|p| p.name == name) {
+            let message = format!("there are two buffers `{}`", shortened(name));
+            return Err(Diagnostic::error("arg::name", message)
+                .at(spec.span, "the second one")
+                .help("give them different names, or refer to the first one with &"));
+        }
+        let array = spec.build(name, self.build)?;
+        self.place(name, &array, spec.span)
+    }
+
+    fn address(
+        &mut self,
+        reference: &BufferRef,
+        span: Span,
+    ) -> std::result::Result<u64, Diagnostic> {
+        if let Some(placed) = self.placed.iter().find(|p| p.name == reference.name) {
+            return Ok(placed.address);
+        }
+        let message = format!("there is no buffer `{}`", shortened(&reference.name));
+        let near = nearest(&reference.name, self.placed.iter().map(|p| p.name.as_str()));
+        Err(Diagnostic::error("arg::reference", message).at(span, "").help(match near {
+            Some(near) => format!("did you mean &{near}?"),
+            None => "a buffer can be referred to after it has been made".to_owned(),
+        }))
+    }
+}
+
+/// Stops a launch after a number of issues, or when the user says so.
+struct Budget<'w> {
+    issues: u64,
+    watch: &'w mut dyn Watch,
+}
+
+impl Watch for Budget<'_> {
+    fn go_on(&mut self, progress: Progress) -> bool {
+        self.watch.go_on(progress) && progress.issues < self.issues
+    }
+}
+
+/// What the launches came to, before anything is judged.
+struct Outcome {
+    results: Vec<LaunchResult>,
+    buffers: Vec<FinalBuffer>,
+}
+
+impl Job {
+    /// Runs all launches and judges the expectations. `detailed` asks for statistics beyond the lane slots.
+    ///
+    /// # Errors
+    /// If the launches cannot begin: arguments that do not fit, sizes that the machine does not take, no memory. Faults and
+    /// hangs of kernels are part of the report.
+    pub fn run(&self, detailed: bool, watch: &mut dyn Watch) -> Result<Report> {
+        let detailed = detailed || self.wants_statistics();
+        let Outcome { mut results, buffers } =
+            self.launch_all(&self.mechanism.value, detailed, watch)?;
+        let last = results.len().saturating_sub(1);
+        let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
+        if !expected_end
+            && let Some(LaunchResult { end: End::Hang(stop), stats, .. }) = results.last_mut()
+        {
+            let issues = stats.slots.issues();
+            if let Some(note) = self.who_finishes(last, issues, watch) {
+                stop.report.notes.push(note);
+            }
+        }
+        let stats = RunStats {
+            machine: self.machine.name().to_owned(),
+            module: self.module_name.clone(),
+            mechanism: self.mechanism.value.clone(),
+            warp_size: self.warp_size.value,
+            seed: self.seed,
+            launches: results.iter().map(|r| r.stats.clone()).collect(),
+        };
+        let output = results.iter().flat_map(|r| r.output.iter().copied()).collect();
+        let ends: Vec<End> = results.into_iter().map(|r| r.end).collect();
+        let moot = match ends.last() {
+            Some(End::Interrupted) => true,
+            Some(End::Fault(_) | End::Hang(_)) => !expected_end,
+            _ => false,
+        };
+        let checks = match moot {
+            true => Vec::new(),
+            false => self.checks.iter().map(|c| c.judge(&ends, &buffers, &stats)).collect(),
+        };
+        let skipped_checks = self.skipped_checks;
+        Ok(Report { stats, ends, buffers, output, checks, skipped_checks, expected_end })
+    }
+
+    /// Runs the launches up to the first that does not end by itself.
+    fn launch_all(
+        &self,
+        mechanism: &str,
+        detailed: bool,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome> {
+        let mut context = self.program.context().map_err(one)?;
+        let build =
+            BuildContext { directory: &self.directory, run_seed: self.seed, limits: self.limits };
+        let mut placing =
+            Placing { context: context.as_mut(), build, placed: Vec::new(), total: 0 };
+        let mut found = Diagnostics::new();
+        for (buffer, array) in &self.buffers {
+            if let Err(finding) = placing.place(&buffer.name.value, array, buffer.spec.span) {
+                found.push(finding);
+            }
+        }
+        let mut blocks = Vec::with_capacity(self.launches.len());
+        for (kernel, launch) in &self.launches {
+            match bind(kernel, &launch.args, Some(launch.args_span), &mut placing) {
+                Ok(block) => blocks.push(block),
+                Err(more) => found.append(more),
+            }
+        }
+        if found.has_errors() {
+            return Err(found);
+        }
+        let placed = placing.placed;
+        let mut results = Vec::new();
+        for ((kernel, launch), params) in self.launches.iter().zip(&blocks) {
+            let request = self.request(&kernel.name, launch, params, mechanism, detailed);
+            let result = context
+                .launch(&request, watch)
+                .map_err(|problem| one(self.locate(problem, launch)))?;
+            let ended = matches!(result.end, End::Done);
+            results.push(result);
+            if !ended {
+                break;
+            }
+        }
+        Ok(Outcome { results, buffers: read_back(context.as_ref(), placed)? })
+    }
+
+    fn request<'a>(
+        &'a self,
+        kernel: &'a str,
+        launch: &'a LaunchEntry,
+        params: &'a [u8],
+        mechanism: &'a str,
+        detailed: bool,
+    ) -> LaunchRequest<'a> {
+        LaunchRequest {
+            kernel,
+            grid: launch.grid.as_ref().map_or([1; 3], |g| g.value),
+            block: launch.block.as_ref().map_or([1; 3], |b| b.value),
+            shared: launch.shared.as_ref().map_or(0, |s| s.value),
+            params,
+            mechanism,
+            warp_size: self.warp_size.value,
+            seed: self.seed,
+            limit: self.limit,
+            detailed,
+            options: if launch.options.is_empty() { &self.options } else { &launch.options },
+        }
+    }
+
+    /// Gives a launch's problem its place in what the user wrote.
+    fn locate(&self, problem: LaunchProblem, launch: &LaunchEntry) -> Diagnostic {
+        let options = if launch.options.is_empty() { &self.options } else { &launch.options };
+        let span = match problem.about {
+            Subject::Launch => None,
+            Subject::Kernel => launch.kernel.as_ref().map(|k| k.span),
+            Subject::Grid => launch.grid.as_ref().map(|g| g.span),
+            Subject::Block => launch.block.as_ref().map(|b| b.span),
+            Subject::Shared => launch.shared.as_ref().map(|s| s.span),
+            Subject::Args => Some(launch.args_span),
+            Subject::Mechanism => Some(self.mechanism.span),
+            Subject::WarpSize => Some(self.warp_size.span),
+            Subject::Option(index) => options.get(index).map(|o| o.key.span),
+        };
+        let mut finding =
+            Diagnostic::error("run::launch", problem.message).at(self.place(span, launch), "");
+        if let Some(span) = problem.span {
+            finding = finding.also(span, "because of this");
+        }
+        finding.help = problem.help;
+        finding
+    }
+
+    fn wants_statistics(&self) -> bool {
+        self.checks.iter().any(super::Check::is_statistic)
+    }
+
+    /// After a hang in launch `index`: which other mechanism takes the job past that launch.
+    fn who_finishes(&self, index: usize, issues: u64, watch: &mut dyn Watch) -> Option<String> {
+        // The other may take longer, but not without end.
+        let issues = issues.saturating_mul(16).clamp(1 << 20, 1 << 24);
+        let others = self.machine.mechanisms();
+        let finishing = others.iter().filter(|m| m.name != self.mechanism.value).find(|other| {
+            let mut budget = Budget { issues, watch: &mut *watch };
+            let outcome = self.launch_all(other.name, false, &mut budget);
+            outcome.is_ok_and(|o| o.results.get(index).is_some_and(|r| matches!(r.end, End::Done)))
+        })?;
+        Some(format!("under the mechanism `{}` it finishes", finishing.name))
+    }
+}
+
+fn read_back(context: &dyn Context, placed: Vec<Placed>) -> Result<Vec<FinalBuffer>> {
+    let mut buffers = Vec::with_capacity(placed.len());
+    for p in placed {
+        let data = context.read(p.address, p.bytes);
+        let array = data.map_err(|reason| {
+            let message = format!("cannot read back buffer `{}`: {reason}", shortened(&p.name));
+            one(Diagnostic::error("run::memory", message))
+        })?;
+        // The bytes are as many as were placed under this type and shape.
+        if let Ok(contents) = Array::new(p.ty, p.shape, array) {
+            buffers.push(FinalBuffer { name: p.name, contents });
+        }
+    }
+    Ok(buffers)
+}

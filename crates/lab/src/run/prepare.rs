@@ -1,0 +1,335 @@
+//! Everything before the first instruction.
+
+use std::path::{Path, PathBuf};
+
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+
+use super::checks::{self, Check};
+use super::load::{MAX_PROGRAM_BYTES, read_input};
+use super::{Job, Result, Settings};
+use crate::argspec::BuildContext;
+use crate::array::Array;
+use crate::elem::shortened;
+use crate::launch::{
+    Expectation, LaunchEntry, LaunchFile, Located, MAX_FILE_BYTES, MachineOption, NamedBuffer,
+    RunDefaults,
+};
+use crate::limits::human_bytes;
+use crate::machine::{self, Image, Isa, KernelInfo, Program};
+use crate::suggest::nearest;
+
+/// What a job is made of, wherever it comes from.
+pub struct JobParts {
+    /// The machine.
+    pub machine: &'static dyn Isa,
+    /// The program's file.
+    pub module: PathBuf,
+    /// Where it is named.
+    pub module_span: Span,
+    /// Where relative paths of buffers and expectations start.
+    pub directory: PathBuf,
+    /// Settings of the launch file.
+    pub run: RunDefaults,
+    /// The machine's options.
+    pub options: Vec<MachineOption>,
+    /// Buffers that have names.
+    pub buffers: Vec<NamedBuffer>,
+    /// Launches.
+    pub launches: Vec<LaunchEntry>,
+    /// Expectations.
+    pub expectations: Vec<Expectation>,
+}
+
+impl JobParts {
+    /// The parts that a launch file names. `named` is where the file itself is named.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a launch file.
+    pub fn from_launch_file(
+        path: &Path,
+        named: Option<Span>,
+        sources: &mut SourceMap,
+    ) -> Result<Self> {
+        let bytes = read_input(path, MAX_FILE_BYTES, named).map_err(one)?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let at = e.utf8_error().valid_up_to();
+            let message = format!("{} is not text: byte at offset {at}", path.display());
+            one(Diagnostic::error("input::not-text", message).help("a launch file is TOML"))
+        })?;
+        let file = sources.add(path.display().to_string(), text.as_str());
+        let read = LaunchFile::parse(&text, file)?;
+        Self::from_parsed(read, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// The parts that a launch file names, whose paths start at `directory`.
+    ///
+    /// # Errors
+    /// If there is no such machine.
+    pub fn from_parsed(read: LaunchFile, directory: &Path) -> Result<Self> {
+        let machine = machine::find(&read.machine.value)
+            .map_err(|finding| one(finding.at(read.machine.span, "unknown machine")))?;
+        Ok(Self {
+            machine,
+            module: directory.join(&read.module.value),
+            module_span: read.module.span,
+            directory: directory.to_owned(),
+            run: read.run,
+            options: read.options,
+            buffers: read.buffers,
+            launches: read.launches,
+            expectations: read.expectations,
+        })
+    }
+}
+
+/// A single finding.
+pub(super) fn one(finding: Diagnostic) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(finding);
+    found
+}
+
+impl Job {
+    /// Reads and checks all that a run needs.
+    ///
+    /// # Errors
+    /// Everything found wrong, as far as it can be told independently.
+    pub fn prepare(parts: JobParts, settings: &Settings, sources: &mut SourceMap) -> Result<Self> {
+        let image =
+            read_input(&parts.module, MAX_PROGRAM_BYTES, Some(parts.module_span)).map_err(one)?;
+        let module_name = parts.module.display().to_string();
+        let program = load_program(parts.machine, &module_name, &image, sources)?;
+        Self::prepare_loaded(parts, program, settings)
+    }
+
+    /// As [`Job::prepare`], with a program that is loaded already.
+    ///
+    /// # Errors
+    /// As [`Job::prepare`].
+    pub fn prepare_loaded(
+        parts: JobParts,
+        program: Box<dyn Program>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let mut found = Diagnostics::new();
+        let machine = parts.machine;
+        let nowhere = parts.module_span;
+        let mechanism = mechanism(machine, settings, &parts.run, nowhere);
+        let mechanism = mechanism.unwrap_or_else(|finding| {
+            found.push(finding);
+            Located { value: String::new(), span: nowhere }
+        });
+        let warp_size = settings.warp_size.clone().or(parts.run.warp_size.clone());
+        let warp_size =
+            warp_size.unwrap_or(Located { value: machine.default_warp_size(), span: nowhere });
+        let seed = settings.seed.or(parts.run.seed.as_ref().map(|s| s.value)).unwrap_or(0);
+        let limit = settings.limit.or(parts.run.limit.as_ref().map(|s| s.value));
+        let buffers = build_buffers(&parts, settings, seed, &mut found);
+        let launches = find_kernels(program.as_ref(), &parts, &mut found);
+        let (checks, skipped_checks) = prepare_checks(
+            &parts,
+            &buffers,
+            &mechanism.value,
+            warp_size.value,
+            settings,
+            &mut found,
+        );
+        if found.has_errors() {
+            return Err(found);
+        }
+        Ok(Self {
+            machine,
+            program,
+            module_name: parts.module.display().to_string(),
+            mechanism,
+            warp_size,
+            seed,
+            limit,
+            limits: settings.limits,
+            directory: parts.directory,
+            options: parts.options,
+            buffers,
+            launches,
+            checks,
+            skipped_checks,
+        })
+    }
+}
+
+/// Loads a program, whose text enters the source map if it is text.
+///
+/// # Errors
+/// What the machine finds wrong with it.
+pub(crate) fn load_program(
+    machine: &'static dyn Isa,
+    name: &str,
+    image: &[u8],
+    sources: &mut SourceMap,
+) -> Result<Box<dyn Program>> {
+    let file = sources.add(name, std::str::from_utf8(image).unwrap_or(""));
+    let mut found = Diagnostics::new();
+    match machine.load(Image { bytes: image, file }, &mut found) {
+        Some(program) if !found.has_errors() => Ok(program),
+        _ => Err(found),
+    }
+}
+
+fn mechanism(
+    machine: &'static dyn Isa,
+    settings: &Settings,
+    run: &RunDefaults,
+    nowhere: Span,
+) -> std::result::Result<Located<String>, Diagnostic> {
+    let known = machine.mechanisms();
+    let given = settings.mechanism.clone().or(run.mechanism.clone());
+    let default = known.first().map_or("", |m| m.name);
+    let chosen = given.unwrap_or(Located { value: default.to_owned(), span: nowhere });
+    known_mechanism(machine, &chosen).map(|()| chosen)
+}
+
+fn known_mechanism(
+    machine: &'static dyn Isa,
+    name: &Located<String>,
+) -> std::result::Result<(), Diagnostic> {
+    let known = machine.mechanisms();
+    if known.is_empty() || known.iter().any(|m| m.name == name.value) {
+        return Ok(());
+    }
+    let names = || known.iter().map(|m| m.name);
+    let message = format!("{} has no mechanism `{}`", machine.name(), shortened(&name.value));
+    let finding = Diagnostic::error("run::mechanism", message).at(name.span, "unknown mechanism");
+    Err(finding.help(match nearest(&name.value, names()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("mechanisms are {}", names().collect::<Vec<_>>().join(", ")),
+    }))
+}
+
+fn build_buffers(
+    parts: &JobParts,
+    settings: &Settings,
+    run_seed: u64,
+    found: &mut Diagnostics,
+) -> Vec<(NamedBuffer, Array)> {
+    let context = BuildContext { directory: &parts.directory, run_seed, limits: settings.limits };
+    let mut total: u64 = 0;
+    let mut buffers = Vec::with_capacity(parts.buffers.len());
+    for buffer in &parts.buffers {
+        match buffer.spec.build(&buffer.name.value, context) {
+            Ok(array) => {
+                total = total.saturating_add(array.data().len() as u64);
+                if total > settings.limits.total_bytes {
+                    found.push(over_total(settings.limits.total_bytes, buffer.spec.span));
+                    break;
+                }
+                buffers.push((buffer.clone(), array));
+            }
+            Err(finding) => found.push(finding),
+        }
+    }
+    buffers
+}
+
+/// The finding for buffers that are too large together.
+pub(super) fn over_total(cap: u64, span: Span) -> Diagnostic {
+    let message = format!("the buffers together have more than {}", human_bytes(u128::from(cap)));
+    Diagnostic::error("arg::too-large", message)
+        .at(span, "this one does not fit")
+        .help("use smaller extents")
+}
+
+fn find_kernels(
+    program: &dyn Program,
+    parts: &JobParts,
+    found: &mut Diagnostics,
+) -> Vec<(KernelInfo, LaunchEntry)> {
+    let kernels = program.kernels();
+    let mut launches = Vec::with_capacity(parts.launches.len());
+    for launch in &parts.launches {
+        match find_kernel(&kernels, launch) {
+            Ok(kernel) => launches.push((kernel.clone(), launch.clone())),
+            Err(finding) => found.push(finding),
+        }
+    }
+    launches
+}
+
+fn find_kernel<'k>(
+    kernels: &'k [KernelInfo],
+    launch: &LaunchEntry,
+) -> std::result::Result<&'k KernelInfo, Diagnostic> {
+    let name = launch.kernel.as_ref();
+    choose_kernel(kernels, name.map(|n| n.value.as_str())).map_err(|finding| match name {
+        Some(name) => finding.at(name.span, "not in the program"),
+        None => finding.at(launch.span, ""),
+    })
+}
+
+/// The kernel of this name, or the only one.
+///
+/// # Errors
+/// If there is none, or no name where there is more than one. The finding has no place yet.
+pub fn choose_kernel<'k>(
+    kernels: &'k [KernelInfo],
+    name: Option<&str>,
+) -> std::result::Result<&'k KernelInfo, Diagnostic> {
+    const SHOWN: usize = 8;
+    let list = || {
+        let mut names: Vec<&str> = kernels.iter().take(SHOWN).map(|k| k.name.as_str()).collect();
+        if kernels.len() > SHOWN {
+            names.push("...");
+        }
+        names.join(", ")
+    };
+    let error = |message: String| Diagnostic::error("run::kernel", message);
+    match (name, kernels) {
+        (_, []) => Err(error("the program has no kernel".to_owned())
+            .help("a kernel is a function that can be launched: `.entry` in PTX")),
+        (Some(name), _) => kernels.iter().find(|k| k.name == name).ok_or_else(|| {
+            let names = kernels.iter().map(|k| k.name.as_str());
+            let finding = error(format!("the program has no kernel `{}`", shortened(name)));
+            finding.help(match nearest(name, names) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("it has {}", list()),
+            })
+        }),
+        (None, [only]) => Ok(only),
+        (None, _) => Err(error(format!("the program has {} kernels", kernels.len()))
+            .help(format!("name one of {}", list()))),
+    }
+}
+
+fn prepare_checks(
+    parts: &JobParts,
+    buffers: &[(NamedBuffer, Array)],
+    mechanism: &str,
+    warp_size: u64,
+    settings: &Settings,
+    found: &mut Diagnostics,
+) -> (Vec<Check>, usize) {
+    let mut checks = Vec::new();
+    let mut skipped = 0;
+    for expectation in &parts.expectations {
+        for name in &expectation.mechanisms {
+            if let Err(finding) = known_mechanism(parts.machine, name) {
+                found.push(finding);
+            }
+        }
+        let applies = (expectation.mechanisms.is_empty()
+            || expectation.mechanisms.iter().any(|m| m.value == mechanism))
+            && (expectation.warp_sizes.is_empty() || expectation.warp_sizes.contains(&warp_size));
+        if !applies {
+            skipped += 1;
+            continue;
+        }
+        let context = checks::Context {
+            directory: &parts.directory,
+            buffers,
+            cap: settings.limits.buffer_bytes,
+        };
+        match checks::prepare(expectation, &context) {
+            Ok(check) => checks.push(check),
+            Err(finding) => found.push(finding),
+        }
+    }
+    (checks, skipped)
+}

@@ -1,0 +1,67 @@
+//! The list of a program's kernels.
+
+use std::fmt::Write as _;
+
+use crate::machine::KernelInfo;
+
+/// Kernels with their parameters and sizes, for people; ends in a newline unless there are none.
+#[must_use]
+pub fn kernel_list(kernels: &[KernelInfo]) -> String {
+    let mut out = String::new();
+    for kernel in kernels {
+        let _ = writeln!(out, "{}", kernel.name);
+        let bytes =
+            kernel.params.iter().map(|p| p.offset.saturating_add(p.size)).max().unwrap_or(0);
+        let _ = writeln!(
+            out,
+            "  {} parameters ({bytes} bytes), {} bytes of shared memory, {} bytes of local memory a thread",
+            kernel.params.len(),
+            kernel.shared,
+            kernel.local
+        );
+        let width = kernel.params.iter().map(|p| p.spelling.len()).max().unwrap_or(0);
+        for param in &kernel.params {
+            let _ = writeln!(
+                out,
+                "    {:>5}  {:<width$}  {}",
+                format!("+{}", param.offset),
+                param.spelling,
+                param.name
+            );
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{ParamInfo, ParamKind};
+
+    #[test]
+    fn kernels_with_parameters_and_sizes() {
+        let param = |name: &str, spelling: &str, offset, size| ParamInfo {
+            name: name.into(),
+            spelling: spelling.into(),
+            offset,
+            size,
+            kind: ParamKind::Integer,
+        };
+        let kernel = KernelInfo {
+            name: "saxpy".into(),
+            params: vec![param("n", ".u32", 0, 4), param("s", ".b8[12]", 8, 12)],
+            shared: 256,
+            local: 0,
+            span: None,
+        };
+        assert_eq!(
+            kernel_list(&[kernel]),
+            "\
+saxpy
+  2 parameters (20 bytes), 256 bytes of shared memory, 0 bytes of local memory a thread
+       +0  .u32     n
+       +8  .b8[12]  s
+"
+        );
+    }
+}

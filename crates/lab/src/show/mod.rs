@@ -1,0 +1,9 @@
+//! Programs and runs as text: lists of kernels, control-flow graphs, what came of a run.
+
+mod flow;
+mod kernels;
+mod report;
+
+pub use flow::{flow_dot, flow_text};
+pub use kernels::kernel_list;
+pub use report::{buffer_line, check_lines, unmet, verdict_line};

@@ -1,0 +1,68 @@
+//! What came of a run, for people.
+
+use std::fmt::Write as _;
+
+use isa::Diagnostic;
+
+use crate::elem::format_bits;
+use crate::run::{CheckOutcome, FinalBuffer, Report, Verdict};
+
+/// Elements of a buffer shown in its line.
+const SHOWN: usize = 6;
+
+/// A buffer's type, shape and first elements.
+#[must_use]
+pub fn buffer_line(buffer: &FinalBuffer) -> String {
+    let array = &buffer.contents;
+    let shown: Vec<String> =
+        array.iter().take(SHOWN).map(|bits| format_bits(array.ty(), bits)).collect();
+    let more = if array.len() > SHOWN { ", ..." } else { "" };
+    format!("{} = {} [{}{more}]", buffer.name, array.describe(), shown.join(", "))
+}
+
+/// A line for each expectation that is met, and one for those that do not apply.
+#[must_use]
+pub fn check_lines(report: &Report) -> String {
+    let mut out = String::new();
+    for check in report.checks.iter().filter(|c| c.passed) {
+        let _ = writeln!(out, "ok: {}", check.text);
+    }
+    if report.skipped_checks > 0 {
+        let n = report.skipped_checks;
+        let (noun, verb) = if n == 1 { ("expectation", "is") } else { ("expectations", "are") };
+        let _ = writeln!(out, "{n} {noun} {verb} about other mechanisms or warp sizes");
+    }
+    out
+}
+
+/// An expectation that is not met, as a finding at its place in the launch file.
+#[must_use]
+pub fn unmet(check: &CheckOutcome) -> Diagnostic {
+    let mut lines = check.text.lines();
+    let message = lines.next().unwrap_or("an expectation is not met");
+    let mut finding = Diagnostic::error("expect::unmet", message).at(check.span, "expected here");
+    let rest: Vec<&str> = lines.map(str::trim_start).collect();
+    if !rest.is_empty() {
+        finding = finding.note(rest.join("\n"));
+    }
+    finding
+}
+
+/// The last line of a run that did not go as expected; nothing for one that did.
+#[must_use]
+pub fn verdict_line(report: &Report) -> Option<String> {
+    match report.verdict() {
+        Verdict::Met => None,
+        Verdict::Unmet => {
+            let all = report.checks.len();
+            let failed = report.checks.iter().filter(|c| !c.passed).count();
+            Some(format!("{failed} of {all} expectations are not met"))
+        }
+        Verdict::Stopped => {
+            let last = report.ends.len();
+            let end = report.ends.last().map_or("", |e| e.name());
+            Some(format!("launch {} stopped: {end}", last.saturating_sub(1)))
+        }
+        Verdict::Interrupted => Some("interrupted".to_owned()),
+    }
+}
