@@ -2,16 +2,19 @@
 //!
 //! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and [`PostDominators`], [`Loops`],
 //! [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers), [`ControlDependence`], and [`Structure`] (the region
-//! tree of a structured graph). All are iterative and near-linear in time and memory.
+//! tree of a structured graph). All are iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR
+//! function, [`view`] shows it.
 
 mod control;
 mod dom;
 mod forest;
 mod frontier;
 mod graph;
+pub mod kernel;
 mod loops;
 mod order;
 mod structure;
+pub mod view;
 
 pub use control::ControlDependence;
 pub use dom::{Dominators, PostDominator, PostDominators};

@@ -1,0 +1,102 @@
+//! Flow graphs of IR functions.
+//!
+//! Block `i` of the graph is block `i` of the function; successors are the fall-through first, then jump targets in order, each
+//! once. A block that ends in a guarded `ret` or `exit` is an exit and goes on as well. Calls are not edges: a call comes back.
+
+use crate::graph::{Cfg, CfgBuilder, GraphError, Node};
+use ir::{BlockId, Function};
+use std::ops::Range;
+
+/// The flow graph of a function.
+///
+/// # Errors
+/// [`GraphError`] if the function has no blocks, jumps to a block that does not exist, or falls out of its last block; verified IR
+/// does none of these.
+pub fn graph_of(function: &Function) -> Result<Cfg, GraphError> {
+    let mut builder = CfgBuilder::new();
+    for i in 0..function.blocks.len() {
+        let id = BlockId(Node::at(i).get());
+        let successors = function.successors(id);
+        let exits =
+            matches!(function.blocks[i].term.kind, ir::TermKind::Ret(_) | ir::TermKind::Exit(_));
+        let list = successors.iter().map(|s| s.0);
+        if exits {
+            builder.exiting_block(list)?
+        } else {
+            builder.block(list)?
+        };
+    }
+    builder.build(0)
+}
+
+/// How many places each block takes: its instructions, and its end if that is issued.
+pub fn block_lengths(function: &Function) -> impl Iterator<Item = u64> + '_ {
+    function.blocks.iter().map(|b| b.insts.len() as u64 + u64::from(b.term.issues()))
+}
+
+/// The places of each block of a function whose first instruction is at `base`.
+#[must_use]
+pub fn block_places(function: &Function, base: u64) -> Vec<Range<u64>> {
+    let mut at = base;
+    let next = |n: u64| {
+        let first = at;
+        at += n;
+        first..at
+    };
+    block_lengths(function).map(next).collect()
+}
+
+/// The graph's node of a block.
+#[must_use]
+pub fn node_of(block: BlockId) -> Node {
+    Node::new(block.0)
+}
+
+/// The block of a graph's node.
+#[must_use]
+pub fn block_of(node: Node) -> BlockId {
+    BlockId(node.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isa::FileId;
+
+    #[test]
+    fn edges_exits_and_places() {
+        let text = "
+            kernel @k() {
+              reg %p: pred
+            entry:
+              nop
+              @%p exit
+            a:
+              @%p br c
+            b:
+              nop
+              fall
+            c:
+              ret
+            }";
+        let module = ir::text::parse(FileId(0), text).unwrap();
+        let f = &module.functions[0];
+        let g = graph_of(f).unwrap();
+        let edges: Vec<(u32, u32)> = g.edges().map(|(a, b)| (a.get(), b.get())).collect();
+        assert_eq!(edges, [(0, 1), (1, 2), (1, 3), (2, 3)]);
+        assert_eq!(g.exits().map(Node::get).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(block_places(f, 10), [10..12, 12..13, 13..14, 14..15]);
+    }
+
+    #[test]
+    fn falling_out_of_the_end_is_an_error() {
+        let mut f = Function::new(
+            "f",
+            ir::module::Signature::Device { params: Vec::new(), results: Vec::new() },
+        );
+        assert_eq!(graph_of(&f).unwrap_err(), GraphError::Empty);
+        let term = ir::Term::new(ir::TermKind::Fall);
+        f.blocks.push(ir::Block { name: "b".into(), insts: Vec::new(), term });
+        assert!(matches!(graph_of(&f), Err(GraphError::Target { target: 1, .. })));
+    }
+}
