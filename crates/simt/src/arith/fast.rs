@@ -6,7 +6,8 @@
 
 use super::env::{FpEnv, Rounding};
 use super::format::{Format, Native};
-use super::soft::{flush, nan_of};
+use super::int::Int;
+use super::soft::{IntConversion, flush, nan_of};
 
 /// Whether the host computes operations of this format in this environment.
 #[inline]
@@ -14,21 +15,52 @@ pub(super) fn applies<F: Format>(env: FpEnv) -> bool {
     !matches!(F::NATIVE, Native::No) && matches!(env.rounding, Rounding::NearestEven)
 }
 
-/// Applies the host's operation to operands already flushed, then the NaN and flushing rules to the result.
+/// Applies the host's operation of one operand, flushed before and after, and the NaN rule.
 #[inline]
-pub(super) fn apply<F: Format, const N: usize>(
-    operands: [u64; N],
+pub(super) fn unary<F: Format>(
+    a: u64,
     env: FpEnv,
-    single: impl Fn([f32; N]) -> f32,
-    double: impl Fn([f64; N]) -> f64,
+    single: impl Fn(f32) -> f32,
+    double: impl Fn(f64) -> f64,
 ) -> u64 {
-    let flushed = operands.map(|x| flush::<F>(x, env.ftz));
+    let x = flush::<F>(a, env.ftz);
     let raw = if matches!(F::NATIVE, Native::Single) {
-        u64::from(single(flushed.map(|x| f32::from_bits(x as u32))).to_bits())
+        single(f32::from_bits(x as u32)).to_bits().into()
     } else {
-        double(flushed.map(f64::from_bits)).to_bits()
+        double(f64::from_bits(x)).to_bits()
     };
-    if F::is_nan(raw) { nan_of::<F>(&operands, env) } else { flush::<F>(raw, env.ftz) }
+    if F::is_nan(raw) { nan_of::<F>(&[a], env) } else { flush::<F>(raw, env.ftz) }
+}
+
+/// [`unary`] with two operands.
+#[inline]
+pub(super) fn binary<F: Format>(
+    a: u64,
+    b: u64,
+    env: FpEnv,
+    single: impl Fn(f32, f32) -> f32,
+    double: impl Fn(f64, f64) -> f64,
+) -> u64 {
+    let (x, y) = (flush::<F>(a, env.ftz), flush::<F>(b, env.ftz));
+    let raw = if matches!(F::NATIVE, Native::Single) {
+        single(f32::from_bits(x as u32), f32::from_bits(y as u32)).to_bits().into()
+    } else {
+        double(f64::from_bits(x), f64::from_bits(y)).to_bits()
+    };
+    if F::is_nan(raw) { nan_of::<F>(&[a, b], env) } else { flush::<F>(raw, env.ftz) }
+}
+
+/// `a * b + c`, rounded once.
+#[inline]
+pub(super) fn fma<F: Format>(a: u64, b: u64, c: u64, env: FpEnv) -> u64 {
+    let (x, y, z) = (flush::<F>(a, env.ftz), flush::<F>(b, env.ftz), flush::<F>(c, env.ftz));
+    let raw = if matches!(F::NATIVE, Native::Single) {
+        let single = |x: u64| f32::from_bits(x as u32);
+        fma_single(single(x), single(y), single(z)).to_bits().into()
+    } else {
+        f64::from_bits(x).mul_add(f64::from_bits(y), f64::from_bits(z)).to_bits()
+    };
+    if F::is_nan(raw) { nan_of::<F>(&[a, b, c], env) } else { flush::<F>(raw, env.ftz) }
 }
 
 /// `a * b + c` of binary32, rounded once, in binary64 operations.
@@ -38,20 +70,70 @@ pub(super) fn apply<F: Format, const N: usize>(
 /// gives the correctly rounded result, since 53 >= 24 + 2 (Boldo and Melquiond, 2008). Nothing overflows or
 /// underflows on the way: the exponents of binary32 products and sums fit binary64 with room.
 #[inline]
-pub(super) fn fma_single([a, b, c]: [f32; 3]) -> f32 {
+fn fma_single(a: f32, b: f32, c: f32) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);
     let sum = product + c;
     let virtual_c = sum - product;
     let error = (product - (sum - virtual_c)) + (c - virtual_c);
     let bits = sum.to_bits();
+    // Where the sum is not finite, the error is a NaN or meaningless. No branch: which way it goes is random.
+    let inexact = (error != 0.0) & (sum.abs() < f64::INFINITY);
     let even = bits & 1 == 0;
-    // Not finite: the error is a NaN or meaningless.
-    if even && error != 0.0 && sum.is_finite() {
-        let away = (error > 0.0) == (sum > 0.0);
-        let odd = if away { bits + 1 } else { bits - 1 };
-        f64::from_bits(odd) as f32
-    } else {
-        sum as f32
+    let away = (error > 0.0) == (sum > 0.0);
+    let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    f64::from_bits(if inexact & even { odd } else { bits }) as f32
+}
+
+/// Between binary32 and binary64; nothing for NaNs, other formats and other roundings.
+#[inline]
+pub(super) fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> Option<u64> {
+    if S::is_nan(a) {
+        return None;
     }
+    match (S::NATIVE, D::NATIVE) {
+        (Native::Single, Native::Double) => {
+            let x = f32::from_bits(flush::<S>(a, env.ftz) as u32);
+            Some(f64::from(x).to_bits())
+        }
+        (Native::Double, Native::Single) if applies::<D>(env) => {
+            let x = f64::from_bits(a) as f32;
+            Some(flush::<D>(x.to_bits().into(), env.ftz))
+        }
+        _ => None,
+    }
+}
+
+/// The nearest number to an integer; the conversions of Rust round to nearest even. For formats and environments
+/// where the host [`applies`].
+#[inline]
+pub(super) fn from_int<T: Int, F: Format>(a: u64) -> u64 {
+    let value = T::extend(a);
+    match (F::NATIVE, T::SIGNED) {
+        (Native::Single, true) => (value as i64 as f32).to_bits().into(),
+        (Native::Single, false) => (value as f32).to_bits().into(),
+        (_, true) => (value as i64 as f64).to_bits(),
+        (_, false) => (value as f64).to_bits(),
+    }
+}
+
+/// Truncation with clamping, which the conversions of Rust do; nothing for NaNs, other rules, other roundings and
+/// other formats.
+#[inline]
+pub(super) fn to_int<F: Format, T: Int>(a: u64, rule: IntConversion, env: FpEnv) -> Option<u64> {
+    let clamps = !matches!(rule, IntConversion::Indefinite);
+    if F::is_nan(a) || !clamps || !matches!(env.rounding, Rounding::TowardZero) {
+        return None;
+    }
+    let x = match F::NATIVE {
+        Native::Single => f64::from(f32::from_bits(a as u32)),
+        Native::Double => f64::from_bits(a),
+        Native::No => return None,
+    };
+    Some(if T::SIGNED {
+        let (least, greatest) = (T::extend(T::MIN_BITS) as i64, T::MAX_BITS as i64);
+        T::truncate((x as i64).clamp(least, greatest) as u64)
+    } else {
+        (x as u64).min(T::MAX_BITS)
+    })
 }

@@ -17,7 +17,7 @@ pub use super::soft::{IntConversion, MinMax, flush};
 #[inline]
 pub fn add<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
     if fast::applies::<F>(env) {
-        fast::apply::<F, 2>([a, b], env, |[a, b]| a + b, |[a, b]| a + b)
+        fast::binary::<F>(a, b, env, |a, b| a + b, |a, b| a + b)
     } else {
         soft::add::<F>(a, b, env).0
     }
@@ -28,7 +28,7 @@ pub fn add<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
 #[inline]
 pub fn sub<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
     if fast::applies::<F>(env) {
-        fast::apply::<F, 2>([a, b], env, |[a, b]| a - b, |[a, b]| a - b)
+        fast::binary::<F>(a, b, env, |a, b| a - b, |a, b| a - b)
     } else {
         soft::sub::<F>(a, b, env).0
     }
@@ -39,7 +39,7 @@ pub fn sub<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
 #[inline]
 pub fn mul<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
     if fast::applies::<F>(env) {
-        fast::apply::<F, 2>([a, b], env, |[a, b]| a * b, |[a, b]| a * b)
+        fast::binary::<F>(a, b, env, |a, b| a * b, |a, b| a * b)
     } else {
         soft::mul::<F>(a, b, env).0
     }
@@ -50,7 +50,7 @@ pub fn mul<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
 #[inline]
 pub fn fma<F: Format>(a: u64, b: u64, c: u64, env: FpEnv) -> u64 {
     if fast::applies::<F>(env) {
-        fast::apply::<F, 3>([a, b, c], env, fast::fma_single, |[a, b, c]| a.mul_add(b, c))
+        fast::fma::<F>(a, b, c, env)
     } else {
         soft::fma::<F>(a, b, c, env).0
     }
@@ -61,7 +61,7 @@ pub fn fma<F: Format>(a: u64, b: u64, c: u64, env: FpEnv) -> u64 {
 #[inline]
 pub fn div<F: Format>(a: u64, b: u64, env: FpEnv) -> u64 {
     if fast::applies::<F>(env) {
-        fast::apply::<F, 2>([a, b], env, |[a, b]| a / b, |[a, b]| a / b)
+        fast::binary::<F>(a, b, env, |a, b| a / b, |a, b| a / b)
     } else {
         soft::div::<F>(a, b, env).0
     }
@@ -79,7 +79,7 @@ pub fn rcp<F: Format>(a: u64, env: FpEnv) -> u64 {
 #[inline]
 pub fn sqrt<F: Format>(a: u64, env: FpEnv) -> u64 {
     if fast::applies::<F>(env) {
-        fast::apply::<F, 1>([a], env, |[a]| a.sqrt(), |[a]| a.sqrt())
+        fast::unary::<F>(a, env, f32::sqrt, f64::sqrt)
     } else {
         soft::sqrt::<F>(a, env).0
     }
@@ -124,7 +124,7 @@ pub fn holds<F: Format>(op: Cmp, a: u64, b: u64, env: FpEnv) -> bool {
 #[must_use]
 #[inline]
 pub fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> u64 {
-    soft::convert::<S, D>(a, env).0
+    fast::convert::<S, D>(a, env).unwrap_or_else(|| soft::convert::<S, D>(a, env).0)
 }
 
 /// Converts from format `S` to format `D`; a number beyond the largest finite one, or an infinity, becomes the
@@ -141,14 +141,18 @@ pub fn convert_satfinite<S: Format, D: Format>(a: u64, env: FpEnv) -> u64 {
 #[must_use]
 #[inline]
 pub fn from_int<T: Int, F: Format>(a: u64, env: FpEnv) -> u64 {
-    soft::from_int::<T, F>(a, env).0
+    if fast::applies::<F>(env) {
+        fast::from_int::<T, F>(a)
+    } else {
+        soft::from_int::<T, F>(a, env).0
+    }
 }
 
 /// Converts to an integer of type `T`.
 #[must_use]
 #[inline]
 pub fn to_int<F: Format, T: Int>(a: u64, rule: IntConversion, env: FpEnv) -> u64 {
-    soft::to_int::<F, T>(a, rule, env).0
+    fast::to_int::<F, T>(a, rule, env).unwrap_or_else(|| soft::to_int::<F, T>(a, rule, env).0)
 }
 
 /// `a` with its sign cleared; a NaN keeps its payload.

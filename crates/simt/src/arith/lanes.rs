@@ -12,8 +12,12 @@ use smallvec::SmallVec;
 
 use crate::mask::LaneMask;
 
-/// Lanes handled at a time: one word of a mask.
-const CHUNK: usize = 64;
+/// Lanes handled at a time where all are on: few enough that a block of every operand stays in host registers or the
+/// first-level cache.
+const BLOCK: usize = 16;
+
+/// A block with all lanes on.
+const ALL: u64 = (1 << BLOCK) - 1;
 
 /// What becomes of the destination of a lane that is off.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -102,9 +106,17 @@ pub fn fill<T: Copy + Default, const N: usize>(
     destination: &mut [T],
     mut f: impl FnMut(usize) -> T,
 ) {
-    for (index, chunk) in destination.chunks_mut(CHUNK).enumerate() {
-        let base = index * CHUNK;
-        run_chunk(mask.window(base), inactive, chunk, |i| f(base + i));
+    let mut base = 0;
+    for lanes in destination.chunks_mut(BLOCK) {
+        let on = mask.window(base) & ALL;
+        for (i, place) in lanes.iter_mut().enumerate() {
+            if on >> i & 1 != 0 {
+                *place = f(base + i);
+            } else if inactive == Inactive::Zero {
+                *place = T::default();
+            }
+        }
+        base += lanes.len();
     }
 }
 
@@ -113,26 +125,16 @@ pub fn fill<T: Copy + Default, const N: usize>(
 /// # Panics
 /// If a source column is shorter than the destination.
 #[inline]
-pub fn map<T: Copy + Default, S: Copy, const K: usize, const N: usize>(
+pub fn map<T: Copy + Default, S: Copy + Default, const K: usize, const N: usize>(
     mask: &LaneMask<N>,
     inactive: Inactive,
     destination: &mut [T],
     sources: [Source<'_, S>; K],
-    mut f: impl FnMut([S; K]) -> T,
+    f: impl FnMut([S; K]) -> T,
 ) {
-    for (index, chunk) in destination.chunks_mut(CHUNK).enumerate() {
-        let base = index * CHUNK;
-        let uniform = sources.map(|source| match source {
-            Source::Uniform(value) => Some([value; CHUNK]),
-            Source::Column(_) => None,
-        });
-        let columns: [&[S]; K] = std::array::from_fn(|k| match (&sources[k], &uniform[k]) {
-            (Source::Column(column), _) => &column[base..base + chunk.len()],
-            (_, Some(values)) => &values[..chunk.len()],
-            (Source::Uniform(_), None) => &[],
-        });
-        apply_chunk(mask.window(base), inactive, chunk, columns, &mut f);
-    }
+    let lanes = destination.len();
+    let mut access = Slices { destination, sources };
+    run(mask, inactive, lanes, &mut access, f);
 }
 
 /// Sets each lane that is on, in the column of `file` that begins at `destination`, to `f` of its sources. Columns
@@ -148,37 +150,13 @@ pub fn map_columns<T: Copy + Default, const K: usize, const N: usize>(
     file: &mut [T],
     destination: usize,
     sources: [Operand<T>; K],
-    mut f: impl FnMut([T; K]) -> T,
+    f: impl FnMut([T; K]) -> T,
 ) {
     let overlaps = |source: &Operand<T>| matches!(source, Operand::Column(at) if *at != destination && at.abs_diff(destination) < lanes);
     if sources.iter().any(overlaps) {
         return map_overlapping(mask, inactive, lanes, file, destination, sources, f);
     }
-    let mut base = 0;
-    while base < lanes {
-        let length = CHUNK.min(lanes - base);
-        let start = destination + base;
-        let (before, rest) = file.split_at_mut(start);
-        let (chunk, after) = rest.split_at_mut(length);
-        // Only sources that cannot be borrowed beside the destination are copied.
-        let copies: [Option<[T; CHUNK]>; K] = sources.map(|source| match source {
-            Operand::Uniform(value) => Some([value; CHUNK]),
-            Operand::Column(at) if at == destination => {
-                let mut copy = [T::default(); CHUNK];
-                copy[..length].copy_from_slice(chunk);
-                Some(copy)
-            }
-            Operand::Column(_) => None,
-        });
-        let columns: [&[T]; K] = std::array::from_fn(|k| match (sources[k], &copies[k]) {
-            (_, Some(copy)) => &copy[..length],
-            (Operand::Column(at), None) if at < destination => &before[at + base..][..length],
-            (Operand::Column(at), None) => &after[at + base - start - length..][..length],
-            (Operand::Uniform(_), None) => &[],
-        });
-        apply_chunk(mask.window(base), inactive, chunk, columns, &mut f);
-        base += length;
-    }
+    run(mask, inactive, lanes, &mut Columns { file, destination, sources }, f);
 }
 
 /// [`map_columns`] where a source overlaps the destination in part: every result before the first write.
@@ -192,7 +170,7 @@ fn map_overlapping<T: Copy + Default, const K: usize, const N: usize>(
     sources: [Operand<T>; K],
     mut f: impl FnMut([T; K]) -> T,
 ) {
-    let mut results: SmallVec<[T; CHUNK]> = SmallVec::from_slice(&file[destination..][..lanes]);
+    let mut results: SmallVec<[T; 64]> = SmallVec::from_slice(&file[destination..][..lanes]);
     fill(mask, inactive, &mut results, |lane| {
         f(sources.map(|source| match source {
             Operand::Column(at) => file[at + lane],
@@ -232,7 +210,7 @@ pub fn map_windows<T: Copy + Default, const K: usize, const N: usize>(
             }
         }
         Order::Simultaneous => {
-            let results: SmallVec<[Option<T>; CHUNK]> =
+            let results: SmallVec<[Option<T>; 64]> =
                 (0..lanes).map(|lane| result(file, lane)).collect();
             for (lane, value) in results.into_iter().enumerate() {
                 if let Some(value) = value {
@@ -243,45 +221,128 @@ pub fn map_windows<T: Copy + Default, const K: usize, const N: usize>(
     }
 }
 
-/// One chunk of up to 64 lanes from columns of the same length.
-#[inline]
-fn apply_chunk<T: Copy + Default, S: Copy, const K: usize>(
-    on: u64,
-    inactive: Inactive,
-    destination: &mut [T],
-    columns: [&[S]; K],
-    f: &mut impl FnMut([S; K]) -> T,
-) {
-    let length = destination.len();
-    let columns = columns.map(|column| &column[..length]);
-    run_chunk(on, inactive, destination, |i| f(columns.map(|column| column[i])));
+/// Where a combinator reads and writes. A block is read whole before any of it is written.
+trait Access<T, S, const K: usize> {
+    fn read(&self, lane: usize, operands: &mut [S; K]);
+    fn read_block(&self, first: usize, operands: &mut [[S; BLOCK]; K]);
+    fn write(&mut self, lane: usize, value: T);
+    fn write_block(&mut self, first: usize, values: &[T; BLOCK]);
 }
 
-/// One chunk of up to 64 lanes: a straight loop if all are on, else the ones that are.
+/// The access of [`map`].
+struct Slices<'d, 's, T, S, const K: usize> {
+    destination: &'d mut [T],
+    sources: [Source<'s, S>; K],
+}
+
+impl<T: Copy, S: Copy, const K: usize> Access<T, S, K> for Slices<'_, '_, T, S, K> {
+    #[inline]
+    fn read(&self, lane: usize, operands: &mut [S; K]) {
+        for (operand, source) in operands.iter_mut().zip(&self.sources) {
+            *operand = match source {
+                Source::Column(column) => column[lane],
+                Source::Uniform(value) => *value,
+            };
+        }
+    }
+
+    #[inline]
+    fn read_block(&self, first: usize, operands: &mut [[S; BLOCK]; K]) {
+        for (operand, source) in operands.iter_mut().zip(&self.sources) {
+            match source {
+                Source::Column(column) => operand.copy_from_slice(&column[first..][..BLOCK]),
+                Source::Uniform(value) => operand.fill(*value),
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, lane: usize, value: T) {
+        self.destination[lane] = value;
+    }
+
+    #[inline]
+    fn write_block(&mut self, first: usize, values: &[T; BLOCK]) {
+        self.destination[first..][..BLOCK].copy_from_slice(values);
+    }
+}
+
+/// The access of [`map_columns`].
+struct Columns<'f, T, const K: usize> {
+    file: &'f mut [T],
+    destination: usize,
+    sources: [Operand<T>; K],
+}
+
+impl<T: Copy, const K: usize> Access<T, T, K> for Columns<'_, T, K> {
+    #[inline]
+    fn read(&self, lane: usize, operands: &mut [T; K]) {
+        for (operand, source) in operands.iter_mut().zip(&self.sources) {
+            *operand = match source {
+                Operand::Column(at) => self.file[at + lane],
+                Operand::Uniform(value) => *value,
+            };
+        }
+    }
+
+    #[inline]
+    fn read_block(&self, first: usize, operands: &mut [[T; BLOCK]; K]) {
+        for (operand, source) in operands.iter_mut().zip(&self.sources) {
+            match source {
+                Operand::Column(at) => operand.copy_from_slice(&self.file[at + first..][..BLOCK]),
+                Operand::Uniform(value) => operand.fill(*value),
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, lane: usize, value: T) {
+        self.file[self.destination + lane] = value;
+    }
+
+    #[inline]
+    fn write_block(&mut self, first: usize, values: &[T; BLOCK]) {
+        self.file[self.destination + first..][..BLOCK].copy_from_slice(values);
+    }
+}
+
+/// Blocks with all lanes on as straight loops, other lanes one by one. Plain loops rather than array combinators, which
+/// compilers keep out of line.
 #[inline]
-fn run_chunk<T: Copy + Default>(
-    on: u64,
+fn run<T: Copy + Default, S: Copy + Default, const K: usize, const N: usize>(
+    mask: &LaneMask<N>,
     inactive: Inactive,
-    destination: &mut [T],
-    mut f: impl FnMut(usize) -> T,
+    lanes: usize,
+    access: &mut impl Access<T, S, K>,
+    mut f: impl FnMut([S; K]) -> T,
 ) {
-    let all = u64::MAX >> (CHUNK - destination.len());
-    if on & all == all {
-        for (i, place) in destination.iter_mut().enumerate() {
-            *place = f(i);
+    let mut operands = [S::default(); K];
+    let mut base = 0;
+    while base < lanes {
+        let count = BLOCK.min(lanes - base);
+        let on = mask.window(base) & ALL;
+        if on == ALL && count == BLOCK {
+            let mut columns = [[S::default(); BLOCK]; K];
+            access.read_block(base, &mut columns);
+            let mut results = [T::default(); BLOCK];
+            for i in 0..BLOCK {
+                for k in 0..K {
+                    operands[k] = columns[k][i];
+                }
+                results[i] = f(operands);
+            }
+            access.write_block(base, &results);
+        } else {
+            for i in 0..count {
+                let lane = base + i;
+                if on >> i & 1 != 0 {
+                    access.read(lane, &mut operands);
+                    access.write(lane, f(operands));
+                } else if inactive == Inactive::Zero {
+                    access.write(lane, T::default());
+                }
+            }
         }
-        return;
-    }
-    if inactive == Inactive::Zero {
-        for (i, place) in destination.iter_mut().enumerate() {
-            *place = if on >> i & 1 != 0 { f(i) } else { T::default() };
-        }
-        return;
-    }
-    let mut rest = on & all;
-    while rest != 0 {
-        let i = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        destination[i] = f(i);
+        base += count;
     }
 }

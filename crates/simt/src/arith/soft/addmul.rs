@@ -20,6 +20,7 @@ impl Term {
 
 /// `a + b`.
 #[must_use]
+#[inline(never)]
 pub fn add<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
     let ((sa, ca), (sb, cb)) = (decode::<F>(a, env.ftz), decode::<F>(b, env.ftz));
     match (ca, cb) {
@@ -40,6 +41,7 @@ pub fn add<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
 
 /// `a - b`.
 #[must_use]
+#[inline(never)]
 pub fn sub<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
     // A NaN keeps its sign, so that the rule that propagates it sees the operand itself.
     let negated = if F::is_nan(b) { b } else { b ^ F::SIGN };
@@ -48,6 +50,7 @@ pub fn sub<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
 
 /// `a * b`.
 #[must_use]
+#[inline(never)]
 pub fn mul<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
     let ((sa, ca), (sb, cb)) = (decode::<F>(a, env.ftz), decode::<F>(b, env.ftz));
     let sign = sa != sb;
@@ -70,6 +73,7 @@ pub fn mul<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
 ///
 /// Infinity times zero is invalid even when `c` is a quiet NaN (RISC-V requires the flag; IEEE 754 leaves it open).
 #[must_use]
+#[inline(never)]
 pub fn fma<F: Format>(a: u64, b: u64, c: u64, env: FpEnv) -> (u64, Flags) {
     let ((sa, ca), (sb, cb)) = (decode::<F>(a, env.ftz), decode::<F>(b, env.ftz));
     let (sc, cc) = decode::<F>(c, env.ftz);

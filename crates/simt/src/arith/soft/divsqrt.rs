@@ -6,6 +6,7 @@ use crate::arith::format::Format;
 
 /// `a / b`.
 #[must_use]
+#[inline(never)]
 pub fn div<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
     let ((sa, ca), (sb, cb)) = (decode::<F>(a, env.ftz), decode::<F>(b, env.ftz));
     let sign = sa != sb;
@@ -30,6 +31,7 @@ pub fn div<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
 
 /// The square root of `a`; that of minus zero is minus zero.
 #[must_use]
+#[inline(never)]
 pub fn sqrt<F: Format>(a: u64, env: FpEnv) -> (u64, Flags) {
     match decode::<F>(a, env.ftz) {
         (_, Class::Nan) => nan::<F>(&[a], env),
