@@ -4,6 +4,7 @@
 //! text form and the assemblers of the machines. It knows nothing of execution.
 
 pub mod asm;
+pub mod conform;
 pub mod decode;
 pub mod diag;
 pub mod disasm;

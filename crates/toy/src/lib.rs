@@ -1,1 +1,53 @@
-//! A machine in fifty lines: the smallest instruction set behind the Machine trait.
+//! A machine in fifty lines: the smallest instruction set behind the [`Machine`](simt::machine::Machine) trait.
+//!
+//! It shows how little a machine is when the house does the rest. Its table (`toy.tsv`) yields decoder, encoder,
+//! assembler, disassembler and reference page; the module `exec` maps its 19 instructions to lane arithmetic, guest
+//! memory and lane slots; everything else here is how it is loaded and launched.
+//!
+//! The machine: a group of up to 64 lanes runs one instruction at a time under one program counter. Each lane has
+//! eight 64-bit registers and three predicates; the group has eight uniform registers. There is no divergence:
+//! control flow is uniform, and paths of lanes are predicates. Code and data are apart: code starts at address 0 of
+//! its own space and is not guest memory; `.data` lies at `0x1_0000` of guest memory.
+
+mod conform;
+mod exec;
+mod machine;
+
+use std::sync::LazyLock;
+
+use isa::asm::{Dialect, Image, PlainOperands, Syntax};
+use isa::disasm::Disassembled;
+use isa::{Diagnostics, FileId, Table};
+
+pub use conform::{TABLE as CONFORM_TABLE, conform};
+pub use machine::{Launch, LaunchError, LoadError, Program, State, Toy, Trap};
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    Table::parse(include_str!("toy.tsv")).unwrap_or_else(|errors| panic!("{errors}"))
+});
+
+/// The instruction table.
+#[must_use]
+pub fn table() -> &'static Table {
+    &TABLE
+}
+
+/// The assembly language: nothing beside the table.
+#[must_use]
+pub fn dialect() -> Dialect<'static> {
+    Dialect { table: table(), operands: &PlainOperands, syntax: &Syntax::DEFAULT }
+}
+
+/// Assembles a text whose findings refer to `file`.
+///
+/// # Errors
+/// Everything that is wrong with the text.
+pub fn assemble(file: FileId, text: &str) -> Result<Image, Diagnostics> {
+    isa::asm::assemble(dialect(), file, text)
+}
+
+/// Disassembles code that lies at an address.
+#[must_use]
+pub fn disassemble(code: &[u8], address: u64) -> Vec<Disassembled> {
+    isa::disasm::disassemble(dialect(), code, address)
+}

@@ -87,6 +87,21 @@ impl Image {
         segment.bytes.get(offset..).filter(|b| !b.is_empty())
     }
 
+    /// All bytes from address 0 on, zero where there are none; `None` if that would be more than `limit` bytes.
+    #[must_use]
+    pub fn flat(&self, limit: usize) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        for segment in &self.segments {
+            let start = usize::try_from(segment.address).ok().filter(|&start| start <= limit)?;
+            if segment.bytes.len() > limit - start {
+                return None;
+            }
+            out.resize(start, 0);
+            out.extend(&segment.bytes);
+        }
+        Some(out)
+    }
+
     /// The statement that made the byte at an address.
     #[must_use]
     pub fn line_at(&self, address: u64) -> Option<&Line> {
