@@ -12,6 +12,10 @@ pub enum Native {
     Single,
     /// It is binary64.
     Double,
+    /// Its operations can be done in binary64 and rounded once more: with `p` digits, `2p + 2 <= 53` makes the double
+    /// rounding of sums, products, quotients and square roots harmless (Figueroa, 1995), and its numbers are all
+    /// binary32 numbers.
+    ViaDouble,
 }
 
 /// A binary floating-point format of at most 64 bits.
@@ -137,11 +141,11 @@ macro_rules! format {
 
 format!(
     /// IEEE 754 binary16.
-    F16, "f16", 5, 10
+    F16, "f16", 5, 10, NATIVE = Native::ViaDouble
 );
 format!(
     /// bfloat16: the upper half of a binary32.
-    BF16, "bf16", 8, 7
+    BF16, "bf16", 8, 7, NATIVE = Native::ViaDouble
 );
 format!(
     /// TensorFloat-32: the range of binary32 with 10 fraction bits, in a 32-bit container whose low 13 bits are unused.

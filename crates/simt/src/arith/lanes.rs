@@ -7,6 +7,28 @@
 //! What always holds: the function is called for lanes that are on, once each, in ascending order, and for no
 //! other; so a lane that is off reads nothing and raises nothing. Its destination keeps its value ([`Inactive::Merge`]) or
 //! becomes the default value ([`Inactive::Zero`]). Mask bits beyond the lanes given are ignored.
+//!
+//! The function may keep state: that is how a machine collects sticky flags, of lanes that are on only.
+//!
+//! ```
+//! use simt::WarpMask;
+//! use simt::arith::lanes::{Inactive, Source, map};
+//! use simt::arith::{F32, Flags, FpEnv, float::f32_bits, soft};
+//!
+//! let a = [1.0, 1.0, 1.0].map(f32_bits);
+//! let b = [2.0, 0.0, 3.0].map(f32_bits);
+//! let mut quotients = [0; 3];
+//! let mut sticky = Flags::NONE;
+//! // Lane 1, which would divide by zero, is off.
+//! let on = WarpMask::from_bits(0b101);
+//! map(&on, Inactive::Merge, &mut quotients, [Source::Column(&a), Source::Column(&b)], |[a, b]| {
+//!     let (value, flags) = soft::div::<F32>(a, b, FpEnv::RISCV);
+//!     sticky |= flags;
+//!     value
+//! });
+//! assert_eq!(quotients, [f32_bits(0.5), 0, f32_bits(1.0 / 3.0)]);
+//! assert_eq!(sticky, Flags::NX);
+//! ```
 
 use smallvec::SmallVec;
 
@@ -76,14 +98,9 @@ impl Window {
     #[must_use]
     #[inline]
     pub fn index(&self, lane: usize) -> usize {
-        let step = self.step.unsigned_abs() % self.modulus;
-        let offset = (lane % self.modulus) * step % self.modulus;
-        let first = self.first % self.modulus;
-        if self.step < 0 {
-            (first + self.modulus - offset) % self.modulus
-        } else {
-            (first + offset) % self.modulus
-        }
+        let modulus = self.modulus as i128;
+        let element = self.first as i128 + lane as i128 * self.step as i128;
+        element.rem_euclid(modulus) as usize
     }
 }
 

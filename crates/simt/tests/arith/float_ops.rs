@@ -218,9 +218,27 @@ fn arithmetic_f64() {
     arithmetic::<F64>(4, 60_000);
 }
 
+/// Every pair of operands in every rounding.
 #[test]
 fn arithmetic_e5m2() {
-    arithmetic::<E5M2>(5, 20_000);
+    let mut random = Random::new(5);
+    for a in 0..256 {
+        for b in 0..256 {
+            for rounding in Rounding::ALL {
+                let env = environments(&mut random).with_rounding(rounding);
+                check_all::<E5M2>(a, b, random.next(), env);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "millions of operands: about a minute in release builds"]
+fn campaign() {
+    arithmetic::<F16>(51, 4_000_000);
+    arithmetic::<BF16>(52, 4_000_000);
+    arithmetic::<F32>(53, 4_000_000);
+    arithmetic::<F64>(54, 4_000_000);
 }
 
 /// The mode that rounds `-x` to minus what `rounding` rounds `x` to.
