@@ -9,6 +9,7 @@ pub mod module;
 pub mod op;
 pub mod slots;
 pub mod sreg;
+pub mod testing;
 pub mod text;
 pub mod ty;
 pub mod verify;

@@ -8,7 +8,7 @@ use crate::mods::Mods;
 use crate::op::Op;
 use crate::sreg::Sreg;
 use crate::ty::{RegTy, Ty};
-use isa::Span;
+use isa::{FileId, Span};
 use rustc_hash::FxHashMap;
 use simt::observe::Space;
 use smallvec::SmallVec;
@@ -524,6 +524,9 @@ pub struct SourceLine {
     pub column: u32,
 }
 
+/// Entry 0 of a table of places.
+static NOWHERE: Loc = Loc { span: Span::new(FileId(0), 0, 0), line: None };
+
 /// A place in the module's text, and the source line behind it if the text names one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Loc {
@@ -573,7 +576,7 @@ impl Module {
     /// A place by id; unknown ids are nowhere.
     #[must_use]
     pub fn loc(&self, id: LocId) -> &Loc {
-        self.locs.get(id.index()).unwrap_or(&self.locs[0])
+        self.locs.get(id.index()).or(self.locs.first()).unwrap_or(&NOWHERE)
     }
 
     /// Enters a place, reusing the last one if it is the same.

@@ -55,7 +55,7 @@ mod rules;
 
 pub use error::{Place, Rule, VerifyError, VerifyErrors, Violation};
 
-use crate::module::{BlockId, FuncId, Function, LocId, Module, Reg};
+use crate::module::{BlockId, FuncId, Function, Inst, LocId, Module, Reg};
 use crate::ty::RegTy;
 use std::ops::Deref;
 
@@ -92,6 +92,22 @@ pub fn verify(module: &Module) -> Result<(), VerifyErrors> {
             checker.end(&At { function, place, loc: block.term.loc }, block_id, &block.term);
         }
     }
+    if checker.errors.is_empty() { Ok(()) } else { Err(checker.errors) }
+}
+
+/// Checks one instruction as one of the function's, whether or not it stands in it. Nothing else is checked.
+///
+/// # Errors
+/// Its violations.
+pub(crate) fn inst_violations(
+    module: &Module,
+    function: FuncId,
+    inst: &Inst,
+) -> Result<(), VerifyErrors> {
+    let mut checker = Checker { module, errors: VerifyErrors::default() };
+    let place = Place::Function(function);
+    let at = At { function: &module.functions[function.index()], place, loc: inst.loc };
+    checker.inst(&at, inst);
     if checker.errors.is_empty() { Ok(()) } else { Err(checker.errors) }
 }
 

@@ -194,6 +194,7 @@ impl Parser<'_> {
             }
             Tok::Reg => Operand::Reg(self.reg(body)?),
             Tok::Sym | Tok::ModuleSym => self.symbol_operand(slot, body)?,
+            Tok::Str if slot == Some(Slot::Block) => Operand::Block(self.label(body)?),
             Tok::Word => self.word_operand(inst, slot, body)?,
             Tok::Number | Tok::Punct(b'-') => {
                 let negative = self.eat(b'-');
@@ -212,6 +213,13 @@ impl Parser<'_> {
             return inst.slot_ty(slot);
         }
         argument_ty(&self.module, inst, inst.operands.len())
+    }
+
+    /// Whether the operand is a predicate, or the last one of a barrier's reduction if it is the last.
+    fn may_be_pred(&self, inst: &Inst, slot: Option<Slot>) -> bool {
+        let reduces = inst.mods.barrier.is_some_and(crate::mods::Barrier::reduces);
+        let last_of_bar = inst.op == Op::Bar && reduces && !inst.operands.is_empty();
+        last_of_bar || self.operand_ty(inst, slot) == Some(Ty::Pred)
     }
 
     fn symbol_operand(&mut self, slot: Option<Slot>, body: &Body<'_>) -> Parse<Operand> {
@@ -244,7 +252,7 @@ impl Parser<'_> {
                     suggest(error(token.span, "ir::unknown-name", message), closest(word, names))
                 })
             }
-            (_, "true" | "false") if self.operand_ty(inst, slot) == Some(Ty::Pred) => {
+            (_, "true" | "false") if self.may_be_pred(inst, slot) => {
                 self.next();
                 Ok(Operand::Imm(u128::from(word == "true")))
             }
