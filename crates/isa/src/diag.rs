@@ -157,6 +157,12 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
+    /// Puts those that were kept in the order of the places they are about; those without a place come first.
+    pub fn sort_by_place(&mut self) {
+        self.list
+            .sort_by_key(|d| d.primary.as_ref().map(|label| (label.span.file, label.span.start)));
+    }
+
     /// Takes over all of `other`.
     pub fn append(&mut self, other: Self) {
         self.dropped += other.dropped;

@@ -24,6 +24,56 @@ fn token_soup_never_panics() {
     assert!(accepted > 50 && rejected > 1000, "{accepted} {rejected}");
 }
 
+/// A longer run of the three above; a minute in a release build.
+#[test]
+#[ignore = "long campaign"]
+fn campaign() {
+    testing::round_trip(dialect(), 20_000, 11).unwrap();
+    testing::random_bytes(dialect(), 200_000, 12).unwrap();
+    let (accepted, rejected) = testing::token_soup(dialect(), 1_000_000, 13);
+    assert_eq!(accepted + rejected, 1_000_000);
+}
+
+#[test]
+fn conformance_tables_tell_facts_from_mistakes() {
+    let facts = "\
+# Words by GNU as.
+both\t33 05 a5 00\tadd a0, a0, a0
+both\t3305a500\tadd a0,a0 ,  a0
+both\te310b5fe\tbne a0, a1, .-32\t0x100
+both\te310b5fe\tbne a0, a1, 0xe0\t0x100
+dis\te310b5fe\tbne a0, a1, 0xffffffffffffffe0
+asm\t3305a500\tADD x10, x10, x10
+not-code\t0000
+not-text\tadd a0\tasm::syntax
+";
+    let report = isa::conform::check(dialect(), facts, |_| None);
+    let mut reasons = report.failures.iter().map(|f| (f.line, f.reason.as_str()));
+    assert_eq!(reasons.next(), Some((2, "`33 05 a5 00` is not bytes in hexadecimal")));
+    assert_eq!(reasons.next(), None);
+    assert_eq!(report.passed, 7);
+    let wrong = "both\t3305a500\tadd a0, a0, a1\ndis\t3305a500\tadd a0, a0, a1\ndis\t3305\tx\n\
+        dis\t3305a50000\tx\nnot-code\t3305a500\nnot-text\tnop\tasm::syntax\nnot-text\tx y\tasm::syntax\n\
+        asm\t13000000\tnop\tzz\nboth\t13\nown\tx";
+    let own = |columns: &[&str]| (columns[0] == "own").then_some(Ok(()));
+    let report = isa::conform::check(dialect(), wrong, own);
+    assert_eq!(
+        report.to_string(),
+        "\
+1 passed, 9 failed
+line 1: `add a0, a0, a1` assembles to 3305b500, not 3305a500
+line 2: 3305a500 disassembles to `add a0, a0, a0`, not `add a0, a0, a1`
+line 3: 3305: an instruction of 32 bits is cut off after 16
+line 4: 3305a50000 starts with `add a0, a0, a0`
+line 5: 3305a500 is `add a0, a0, a0`
+line 6: `nop` assembles, but should fail with asm::syntax
+line 7: `x y` fails with asm::unknown-mnemonic, not asm::syntax
+line 8: `zz` is no number
+line 9: `both` is no kind of fact, or has too few columns"
+    );
+    assert!(!report.ok());
+}
+
 #[test]
 fn printed_aliases_and_optional_parts() {
     let text = |word: u64| {

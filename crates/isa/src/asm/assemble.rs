@@ -1,5 +1,7 @@
 //! The two passes.
 
+use std::sync::Arc;
+
 use super::cursor::{Cursor, Fail};
 use super::expr::{EvalError, Expr, SymbolError, Value};
 use super::image::{Image, Line, MachineDirective, SymbolEntry};
@@ -15,8 +17,7 @@ use crate::table::FormId;
 /// Assembles a text. Spans of findings refer to `file`.
 ///
 /// # Errors
-/// Everything that is wrong with the text, in the order of the text (first what is wrong in itself, then
-/// what is wrong with values known only at the end).
+/// Everything that is wrong with the text, and warnings, in the order of the text.
 pub fn assemble(dialect: Dialect<'_>, file: FileId, text: &str) -> Result<Image, Diagnostics> {
     let mut assembler = Assembler::new(dialect, file);
     assembler.first_pass(text);
@@ -261,20 +262,21 @@ impl<'a> Assembler<'a> {
                 Vec::new()
             }
         };
-        if self.diagnostics.has_errors() {
-            return Err(self.diagnostics);
-        }
-        let symbol = |(name, value, global): (&std::sync::Arc<str>, Value, bool)| SymbolEntry {
-            name: name.to_string(),
-            value: value.number as u64,
-            address: value.address,
-            global,
-        };
         for (name, span) in self.symbols.undefined_globals() {
             let message = format!("`{name}` is marked as global, but not defined");
             let warning = Diagnostic::warning("asm::undefined-global", message);
             self.diagnostics.push(warning.at(span, "marked here"));
         }
+        self.diagnostics.sort_by_place();
+        if self.diagnostics.has_errors() {
+            return Err(self.diagnostics);
+        }
+        let symbol = |(name, value, global): (&Arc<str>, Value, bool)| SymbolEntry {
+            name: name.to_string(),
+            value: value.number as u64,
+            address: value.address,
+            global,
+        };
         let symbols = self.symbols.values().map(symbol).collect();
         self.lines.sort_by_key(|line| line.address);
         let (lines, directives, warnings) = (self.lines, self.directives, self.diagnostics);

@@ -173,6 +173,15 @@ impl<'a> Cursor<'a> {
     /// Takes `token` if it comes next. A token that ends like a word must end there; letters compare by the dialect's
     /// rule on case.
     pub fn eat(&mut self, token: &str) -> bool {
+        let wordy = |c: char| is_word(c) && c != '.';
+        let rest = self.rest();
+        let ends_inside = token.ends_with(wordy)
+            && rest.get(token.len()..).is_some_and(|after| after.starts_with(wordy));
+        !ends_inside && self.eat_prefix(token)
+    }
+
+    /// Takes `token` if it comes next, whatever follows it.
+    pub fn eat_prefix(&mut self, token: &str) -> bool {
         let rest = self.rest();
         let Some(start) = rest.get(..token.len()) else { return false };
         let same = if self.dialect.syntax.fold_case {
@@ -180,12 +189,8 @@ impl<'a> Cursor<'a> {
         } else {
             start == token
         };
-        let wordy = |c: char| is_word(c) && c != '.';
-        let ends_inside = token.ends_with(wordy) && rest[token.len()..].starts_with(wordy);
-        if same && !ends_inside {
-            self.at += token.len();
-        }
-        same && !ends_inside
+        self.at += if same { token.len() } else { 0 };
+        same
     }
 
     /// Takes `token`.

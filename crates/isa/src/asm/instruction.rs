@@ -308,10 +308,12 @@ struct Matcher<'m, 'a> {
 
 impl<'a> Matcher<'_, 'a> {
     fn parts(&mut self, parts: &'a [Part]) -> Result<(), Fail> {
-        for part in parts {
+        for (i, part) in parts.iter().enumerate() {
             match part {
                 Part::Literal(text) => {
-                    literal_tokens(text).try_for_each(|token| self.cursor.expect(token))?;
+                    // `x{n}` is a word of both: the operand may start right behind the letter.
+                    let open = !text.ends_with(char::is_whitespace) && i + 1 < parts.len();
+                    self.literal(text, open)?;
                 }
                 Part::Operand { fields, kind } => {
                     let kind = self.cursor.dialect().table.kind(*kind);
@@ -329,6 +331,18 @@ impl<'a> Matcher<'_, 'a> {
                         crate::table::for_each_field(inner, &mut |i| self.fields[i] = None);
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The tokens of a literal; with `open`, something may directly follow the last one.
+    fn literal(&mut self, text: &str, open: bool) -> Result<(), Fail> {
+        let mut tokens = literal_tokens(text).peekable();
+        while let Some(token) = tokens.next() {
+            let last = tokens.peek().is_none();
+            if !(open && last && self.cursor.eat_prefix(token)) {
+                self.cursor.expect(token)?;
             }
         }
         Ok(())

@@ -233,7 +233,7 @@ fn template(
         Some((KindId(index as u16), matches!(kinds[index].kind, Kind::Custom)))
     };
     match template::parse(text, &Scope { field: &field, kind: &kind }) {
-        Ok(parsed) => check_names(form, &parsed.parts, kinds, report).then_some(parsed),
+        Ok(parsed) => check_names(form, &parsed.parts, None, kinds, report).then_some(parsed),
         Err(error) => {
             report(Problem::Template { text: text.to_owned(), error });
             None
@@ -241,10 +241,12 @@ fn template(
     }
 }
 
-/// Every legal value of an operand of names has a name.
+/// Every legal value of an operand of names has a name. The default of `only`, the one field of an optional part, needs
+/// none: the part is not printed then.
 fn check_names(
     form: &FormSpec,
     parts: &[Part],
+    only: Option<usize>,
     kinds: &[KindDef],
     report: &mut dyn FnMut(Problem),
 ) -> bool {
@@ -252,14 +254,20 @@ fn check_names(
     for part in parts {
         match part {
             Part::Literal(_) => {}
-            Part::Optional(inner) => good &= check_names(form, inner, kinds, report),
+            Part::Optional(inner) => {
+                let mut fields = Vec::new();
+                template::for_each_field(inner, &mut |i| fields.push(i));
+                let only = if let [only] = fields[..] { Some(only) } else { None };
+                good &= check_names(form, inner, only, kinds, report);
+            }
             Part::Operand { fields, kind } => {
                 let def = &kinds[usize::from(kind.0)];
                 let (Kind::Names(names), [index]) = (&def.kind, fields.as_slice()) else {
                     continue;
                 };
                 let field = &form.fields[*index];
-                if let Some(value) = unnamed(field, names) {
+                let unprinted = only.filter(|i| i == index).map(|_| field.default_value());
+                if let Some(value) = unnamed(field, names, unprinted) {
                     let (kind, field) = (def.name.clone(), field.name.clone());
                     report(Problem::Unnamed { kind, field, value });
                     good = false;
@@ -270,10 +278,10 @@ fn check_names(
     good
 }
 
-/// The first legal value without a name.
-fn unnamed(field: &Field, names: &Names) -> Option<i64> {
-    let missing =
-        |v: &i64| names.name(*v).is_none() && field.is_legal(*v) && field.insert(0, *v).is_ok();
+/// The first legal value without a name, other than the one that is never printed.
+fn unnamed(field: &Field, names: &Names, unprinted: Option<i64>) -> Option<i64> {
+    let possible = |v: i64| field.is_legal(v) && field.insert(0, v).is_ok();
+    let missing = |&v: &i64| Some(v) != unprinted && names.name(v).is_none() && possible(v);
     let (low, high) = field.range();
     // A field with more values than this cannot have a name for each; the first one beyond tells.
     let last = high.min(low.saturating_add(MOST_NAMED_VALUES));
