@@ -6,7 +6,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 /// A SIMT virtual machine and divergence laboratory: runs GPU kernels with exact results and shows where lanes are lost.
 #[derive(Debug, Parser)]
-#[command(name = "simtlab", version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "simtlab", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Args {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Color::Auto, global = true, hide_possible_values = true, value_name = "WHEN")]

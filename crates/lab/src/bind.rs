@@ -1,8 +1,8 @@
 //! From arguments to a parameter block.
 //!
-//! If one of the arguments' names is a parameter of the kernel, all have to be, each once, in any order. Otherwise arguments
-//! are taken in order and names only label buffers: parameters of compiled PTX are called `kernel_param_0`, which nobody
-//! wants to write.
+//! If one of the arguments' names is a parameter of the kernel, all names have to be, each once, in any order, and arguments
+//! without a name fill the other parameters in order. Otherwise all are taken in order and names only label buffers:
+//! parameters of compiled PTX are called `kernel_param_0`, which nobody wants to write.
 
 use isa::{Diagnostic, Diagnostics, Span};
 
@@ -124,12 +124,9 @@ fn by_name<'k, 'a>(
 ) -> Vec<(&'k ParamInfo, &'a ArgSpec)> {
     let mut order: Vec<(&ParamInfo, &ArgSpec)> = Vec::new();
     for arg in args {
-        let name = arg.name.as_deref().unwrap_or("");
+        let Some(name) = arg.name.as_deref() else { continue };
         let Some(param) = kernel.params.iter().find(|p| p.name == name) else {
-            let message = match name {
-                "" => "this argument has no name, but others have".to_owned(),
-                _ => format!("{} has no parameter `{}`", kernel.name, shortened(name)),
-            };
+            let message = format!("{} has no parameter `{}`", kernel.name, shortened(name));
             let help = match nearest(name, kernel.params.iter().map(|p| p.name.as_str())) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "name all arguments after parameters, or none".to_owned(),
@@ -145,14 +142,18 @@ fn by_name<'k, 'a>(
         }
         order.push((param, arg));
     }
-    let missing: Vec<&str> = kernel
-        .params
-        .iter()
-        .filter(|p| !order.iter().any(|(q, _)| q.name == p.name))
-        .map(|p| p.name.as_str())
-        .collect();
-    if !missing.is_empty() {
-        let message = format!("no argument is given for {}", missing.join(", "));
+    let free: Vec<&ParamInfo> =
+        kernel.params.iter().filter(|p| !order.iter().any(|(q, _)| q.name == p.name)).collect();
+    let unnamed: Vec<&ArgSpec> = args.iter().filter(|a| a.name.is_none()).collect();
+    if let Some(first) = unnamed.get(free.len()) {
+        let message = format!("{} takes no more arguments", kernel.name);
+        let finding = Diagnostic::error("arg::count", message).at(first.span, "not taken");
+        found.push(finding.note(signature(kernel)).help("leave it away"));
+    }
+    order.extend(free.iter().copied().zip(unnamed.iter().copied()));
+    if let Some(missing) = free.get(unnamed.len()..).filter(|m| !m.is_empty()) {
+        let names: Vec<&str> = missing.iter().map(|p| p.name.as_str()).collect();
+        let message = format!("no argument is given for {}", names.join(", "));
         let finding = Diagnostic::error("arg::count", message).note(signature(kernel));
         found.push(at(finding, span, "too few").help("add them"));
     }
@@ -290,6 +291,7 @@ mod tests {
         block[16..].copy_from_slice(&1.5_f32.to_le_bytes());
         assert_eq!(run(&["u32:7", "&known+4", "f32:1.5"]), Ok(block.clone()));
         assert_eq!(run(&["a=f32:1.5", "n=s32:7", "x=&known+4"]), Ok(block.clone()));
+        assert_eq!(run(&["x=&known+4", "s32:7", "f32:1.5"]), Ok(block.clone()));
         // None of these names is a parameter's, so they are labels.
         assert_eq!(run(&["count=u32:7", "out=&known+4", "scale=b32:0x3fc00000"]), Ok(block));
         let made = run(&["u32:7", "abc=f32[4]", "f32:1.5"]).expect("a buffer");

@@ -169,7 +169,8 @@ impl Comparison {
         if let Some((distance, index)) = self.max_abs {
             let _ = write!(
                 text,
-                "\n  largest difference {distance:e} at {name}{}",
+                "\n  largest difference {} at {name}{}",
+                format_bits(ElemType::F64, distance.to_bits()),
                 buffer.subscript(index)
             );
         }
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(
             text,
             "y: 3 of 6 elements differ\n  y[0,1]: expected 1.5, got 1\n  y[1,0]: expected 8, got 3\n  \
-             y[1,2]: expected 5.25, got 5\n  largest difference 5e0 at y[1,0]\n  \
+             y[1,2]: expected 5.25, got 5\n  largest difference 5 at y[1,0]\n  \
              largest distance 12582912 ulp at y[1,0]"
         );
     }

@@ -12,6 +12,7 @@ pub mod elem;
 pub mod launch;
 pub mod limits;
 pub mod machine;
+pub mod machines;
 pub mod npy;
 pub mod render;
 pub mod run;

@@ -1,0 +1,49 @@
+//! The kernel IR in its text form, run by the exact engine.
+
+use isa::Diagnostics;
+
+use super::vm;
+use crate::machine::{Command, Image, Isa, Named, Program};
+
+/// The machine `ir`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IrText;
+
+impl Isa for IrText {
+    fn name(&self) -> &'static str {
+        "ir"
+    }
+
+    fn about(&self) -> &'static str {
+        "the project's own kernel IR, as text"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["ir"]
+    }
+
+    fn commands(&self) -> &'static [Command] {
+        &[Command::Run, Command::Check, Command::List, Command::Cfg]
+    }
+
+    fn mechanisms(&self) -> Vec<Named> {
+        vm::mechanisms()
+    }
+
+    fn load(&self, image: Image<'_>, found: &mut Diagnostics) -> Option<Box<dyn Program>> {
+        let text = match image.text() {
+            Ok(text) => text,
+            Err(finding) => {
+                found.push(finding);
+                return None;
+            }
+        };
+        match ::ir::text::parse(image.file, text) {
+            Ok(module) => vm::link(module, text, found),
+            Err(errors) => {
+                found.append(errors);
+                None
+            }
+        }
+    }
+}

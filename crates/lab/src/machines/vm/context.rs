@@ -1,0 +1,233 @@
+//! Memory and launches.
+
+use std::collections::BTreeMap;
+
+use isa::Diagnostic;
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap};
+use simt::observe::{Blind, Observer};
+use simt::slots::LaneSlots;
+use vm::{Engine, Launch, LaunchError, State, Variables};
+
+use super::{VmProgram, options, report};
+use crate::machine::{
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
+};
+use crate::stats::{Counters, LaunchStats, LineSlots, PcSlots};
+
+/// Issues between two looks at the watch.
+const SLICE: u64 = 1 << 16;
+
+/// Global memory that all launches of a run share.
+pub(super) struct VmContext<'p> {
+    program: &'p VmProgram,
+    memory: MemoryMap,
+    variables: Variables,
+}
+
+impl<'p> VmContext<'p> {
+    pub(super) fn new(program: &'p VmProgram) -> Result<Self, Diagnostic> {
+        let mut memory = MemoryMap::new();
+        let variables = vm::load_variables(&program.program, &mut memory).map_err(|error| {
+            Diagnostic::error(
+                "run::memory",
+                format!("no room for the program's variables: {error}"),
+            )
+        })?;
+        Ok(Self { program, memory, variables })
+    }
+
+    fn run<const N: usize>(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let launch = self.prepare::<N>(request)?;
+        let engine = Engine::<N>;
+        let started = engine.launch(&self.program.program, launch);
+        let state = started.map_err(|error| self.problem(&error))?;
+        let (end, counters, state) = if request.detailed {
+            let pcs = PcSlots::new(self.program.program.code().len());
+            self.drive(state, Counters::with_pcs(pcs), request, watch)
+        } else {
+            self.drive(state, Blind, request, watch)
+        };
+        let stats = self.stats(request, &end, &state, counters);
+        let output = state.output().to_vec();
+        self.memory = state.into_memory();
+        Ok(LaunchResult { end, stats, output })
+    }
+
+    fn prepare<const N: usize>(
+        &mut self,
+        request: &LaunchRequest<'_>,
+    ) -> Result<Launch<N>, LaunchProblem> {
+        let problem =
+            |about, message: String| LaunchProblem { about, message, help: None, span: None };
+        let entry = converge::Entry::find(request.mechanism)
+            .map_err(|error| problem(Subject::Mechanism, error.to_string()))?;
+        let kernel = self.program.module().function(request.kernel).ok_or_else(|| {
+            problem(Subject::Kernel, format!("there is no kernel `{}`", request.kernel))
+        })?;
+        let mut launch = Launch::new(kernel, vm::catalogued(entry));
+        for (name, about, from, to) in [
+            ("grid", Subject::Grid, request.grid, &mut launch.grid),
+            ("block", Subject::Block, request.block, &mut launch.block),
+        ] {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = u32::try_from(from).map_err(|_| {
+                    problem(about, format!("a {name} extent of {from} is too large"))
+                })?;
+            }
+        }
+        launch.params = request.params.to_vec();
+        launch.dynamic_shared = request.shared;
+        launch.width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
+        options::apply(&mut launch, request.options, request.seed)?;
+        if let Some(limit) = request.limit {
+            launch.limit = limit;
+        }
+        launch.memory =
+            self.memory.try_clone().map_err(|error| problem(Subject::Launch, error.to_string()))?;
+        launch.variables = self.variables.clone();
+        Ok(launch)
+    }
+
+    /// Which part of the request the engine refuses.
+    fn problem(&self, error: &LaunchError) -> LaunchProblem {
+        let (about, help) = match error {
+            LaunchError::Dimension { what: "grid", .. } => (Subject::Grid, None),
+            LaunchError::Dimension { .. }
+            | LaunchError::Threads(_)
+            | LaunchError::Bounds { .. } => (Subject::Block, None),
+            LaunchError::Shared { .. } => (Subject::Shared, None),
+            LaunchError::Width { .. } => (Subject::WarpSize, None),
+            LaunchError::Collective { .. } => {
+                (Subject::WarpSize, Some("use a warp size that divides 32, or a multiple of 32"))
+            }
+            LaunchError::NotAKernel(_) => (Subject::Kernel, None),
+            LaunchError::Params { .. } => (Subject::Args, None),
+            _ => (Subject::Launch, None),
+        };
+        let span = match error {
+            LaunchError::Collective { loc, .. } => self.program.span(*loc),
+            _ => None,
+        };
+        LaunchProblem { about, message: error.to_string(), help: help.map(str::to_owned), span }
+    }
+
+    /// Steps to the end, or until the watch says to stop.
+    fn drive<const N: usize, O: Observer<N> + Collect>(
+        &self,
+        mut state: State<N>,
+        mut observer: O,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> (End, Counters, State<N>) {
+        let engine = Engine::<N>;
+        let end = loop {
+            let step = engine.run(&self.program.program, &mut state, &mut observer, SLICE);
+            match step {
+                Step::Issued => {}
+                Step::Done => break End::Done,
+                Step::Fault(fault) => {
+                    break End::Fault(report::fault(self.program, &fault, request));
+                }
+                Step::Hang(hang) => break End::Hang(report::hang(self.program, &hang, request)),
+            }
+            let (blocks_done, blocks) = state.progress();
+            let issues = state.stats().slots.issues();
+            if !watch.go_on(Progress { blocks_done, blocks, issues }) {
+                break End::Interrupted;
+            }
+        };
+        (end, observer.collect(), state)
+    }
+
+    fn stats<const N: usize>(
+        &self,
+        request: &LaunchRequest<'_>,
+        end: &End,
+        state: &State<N>,
+        counters: Counters,
+    ) -> LaunchStats {
+        let counted = state.stats();
+        LaunchStats {
+            kernel: request.kernel.to_owned(),
+            grid: request.grid,
+            block: request.block,
+            shared: request.shared,
+            outcome: end.name().to_owned(),
+            slots: counted.slots,
+            lines: self.lines(&counters),
+            counters,
+            block_issues: counted.block_issues,
+            threads: counted.threads,
+            charges: counted.charges,
+        }
+    }
+
+    /// Slots by line: of the program's source where it has a line table, else of the program's text.
+    fn lines(&self, counters: &Counters) -> Vec<LineSlots> {
+        let mut by_line: BTreeMap<(String, u32), LaneSlots> = BTreeMap::new();
+        for (code, slots) in self.program.program.code().iter().zip(counters.by_pc.slots()) {
+            if slots.issues() == 0 {
+                continue;
+            }
+            let loc = code.loc();
+            let place = self.program.source_line(loc).or_else(|| {
+                let span = self.program.span(loc)?;
+                Some((String::new(), self.program.line(span)))
+            });
+            if let Some(place) = place {
+                by_line.entry(place).or_default().add(slots);
+            }
+        }
+        by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
+    }
+}
+
+/// Observers that end up as counters.
+trait Collect {
+    fn collect(self) -> Counters;
+}
+
+impl Collect for Counters {
+    fn collect(self) -> Counters {
+        self
+    }
+}
+
+impl Collect for Blind {
+    fn collect(self) -> Counters {
+        Counters::default()
+    }
+}
+
+impl Context for VmContext<'_> {
+    fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
+        let address = self.memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
+        self.memory.host_write(address, data).map_err(|e| e.to_string())?;
+        Ok(address.0)
+    }
+
+    fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
+        let mut data = Vec::new();
+        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
+        data.resize(length, 0);
+        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
+        Ok(data)
+    }
+
+    fn launch(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
+        if request.warp_size <= 64 {
+            self.run::<1>(request, watch)
+        } else {
+            self.run::<16>(request, watch)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Programs of the kernel IR on the exact engine, for every machine that lowers to it.
+
+mod context;
+mod flow;
+mod options;
+mod report;
+
+use ir::module::Signature;
+use ir::{Function, LocId, Module, Ty};
+use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use simt::Pc;
+
+use crate::machine::{Context, ControlFlow, KernelInfo, Named, ParamInfo, ParamKind, Program};
+
+/// The mechanism that runs when nothing else is said.
+const DEFAULT_MECHANISM: &str = "ipdom";
+
+/// All run-time mechanisms, the default one first.
+pub(super) fn mechanisms() -> Vec<Named> {
+    let named = |e: &converge::Entry| Named { name: e.name, about: e.summary };
+    let mut all: Vec<Named> = converge::CATALOGUE.iter().map(named).collect();
+    all.sort_by_key(|m| m.name != DEFAULT_MECHANISM);
+    all
+}
+
+/// A linked program with its text.
+pub(super) struct VmProgram {
+    program: vm::Program,
+    /// The text that places point into.
+    text: SourceFile,
+}
+
+/// Verifies and links a module whose places point into `text`. What is wrong is added to `found`.
+pub(super) fn link(
+    module: Module,
+    text: &str,
+    found: &mut Diagnostics,
+) -> Option<Box<dyn Program>> {
+    if let Err(errors) = ir::verify(&module) {
+        errors.iter().for_each(|e| found.push(e.diagnostic(&module)));
+        return None;
+    }
+    let places = module.locs.clone();
+    match vm::Program::link(module) {
+        Ok(program) => Some(Box::new(VmProgram { program, text: SourceFile::new("", text) })),
+        Err(errors) => {
+            for error in errors {
+                let span = places.get(error.loc.index()).map(|l| l.span);
+                let finding = Diagnostic::error("vm::unsupported", error.kind.to_string());
+                let finding = finding.note(format!("in function `{}`", error.function));
+                found.push(match span {
+                    Some(span) if error.loc != LocId(0) => finding.at(span, "not supported"),
+                    _ => finding,
+                });
+            }
+            None
+        }
+    }
+}
+
+impl VmProgram {
+    fn module(&self) -> &Module {
+        self.program.module()
+    }
+
+    /// Where a place is declared in the text; none for "nowhere".
+    fn span(&self, loc: LocId) -> Option<Span> {
+        (loc != LocId(0)).then(|| self.module().loc(loc).span)
+    }
+
+    /// Line of the text.
+    fn line(&self, span: Span) -> u32 {
+        self.text.line_col(span.start).line
+    }
+
+    /// The place of an instruction.
+    fn loc_of(&self, pc: Pc) -> LocId {
+        self.program.at(pc).map_or(LocId(0), vm::Code::loc)
+    }
+
+    /// The source line behind a place, as `file:line`, if the program has a line table.
+    fn source_line(&self, loc: LocId) -> Option<(String, u32)> {
+        let line = self.module().loc(loc).line.as_ref()?;
+        let file = self.module().files.get(line.file as usize)?;
+        Some((file.clone(), line.line))
+    }
+
+    fn kernel_info(&self, function: &Function) -> KernelInfo {
+        let shared = self.shared_bytes(function);
+        KernelInfo {
+            name: function.name.clone(),
+            params: function.params().iter().map(param_info).collect(),
+            shared,
+            local: u64::from(function.frame_size()),
+            span: self.span(function.loc),
+        }
+    }
+
+    /// Bytes of the shared variables that the function names itself.
+    fn shared_bytes(&self, function: &Function) -> u64 {
+        let vars = &self.module().vars;
+        let mut used: Vec<usize> = function
+            .blocks
+            .iter()
+            .flat_map(|b| &b.insts)
+            .flat_map(|i| &i.operands)
+            .filter_map(|o| match o {
+                ir::Operand::Symbol(ir::Symbol::Var(v), _) => Some(v.index()),
+                _ => None,
+            })
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        let shared = used.into_iter().filter_map(|v| vars.get(v));
+        shared.filter(|v| v.space == ir::mods::Space::Shared).map(|v| v.size).sum()
+    }
+}
+
+fn param_info(param: &ir::module::Param) -> ParamInfo {
+    let scalar = param.size == param.ty.bytes();
+    let kind = match param.ty {
+        _ if !scalar => ParamKind::Aggregate,
+        ty if ty.is_float() => ParamKind::Float,
+        Ty::B8 | Ty::B16 | Ty::B32 | Ty::B64 | Ty::B128 => ParamKind::Bits,
+        _ => ParamKind::Integer,
+    };
+    let spelling = match scalar {
+        true => format!(".{}", param.ty.name()),
+        false => format!(".{}[{}]", param.ty.name(), param.size / param.ty.bytes().max(1)),
+    };
+    ParamInfo {
+        name: param.name.clone(),
+        spelling,
+        offset: u64::from(param.offset),
+        size: u64::from(param.size),
+        kind,
+    }
+}
+
+impl Program for VmProgram {
+    fn kernels(&self) -> Vec<KernelInfo> {
+        let kernels = self.module().functions.iter();
+        kernels
+            .filter(|f| matches!(f.signature, Signature::Kernel { .. }))
+            .map(|f| self.kernel_info(f))
+            .collect()
+    }
+
+    fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {
+        flow::control_flow(self, kernel)
+    }
+
+    fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
+        context::VmContext::new(self).map(|c| Box::new(c) as Box<dyn Context>)
+    }
+}

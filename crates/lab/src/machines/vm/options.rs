@@ -1,0 +1,96 @@
+//! The `options` of launch files that the exact engine reads.
+//!
+//! | option | |
+//! |---|---|
+//! | `order` | which side of a divergent branch runs first: `taken`, `fallthrough`, `minority`, `majority` |
+//! | `slice` | issues after which a fair mechanism lets another path run; 0 means never |
+//! | `policy` | which of several runnable paths runs: `first`, `round-robin`, `random` (seeded) |
+//! | `resident` | blocks resident at once |
+//! | `stack` | bytes of registers and local variables that a thread may have |
+//! | `heap` | bytes that `malloc` gives out |
+
+use converge::{Order, Policy};
+use vm::Launch;
+
+use crate::elem::shortened;
+use crate::launch::{MachineOption, OptionValue};
+use crate::machine::{LaunchProblem, Subject};
+use crate::suggest::nearest;
+
+const NAMES: [&str; 6] = ["order", "slice", "policy", "resident", "stack", "heap"];
+
+/// Writes the options into the launch.
+pub(super) fn apply<const N: usize>(
+    launch: &mut Launch<N>,
+    options: &[MachineOption],
+    seed: u64,
+) -> Result<(), LaunchProblem> {
+    for (index, option) in options.iter().enumerate() {
+        set(launch, option, seed).map_err(|(message, help)| LaunchProblem {
+            about: Subject::Option(index),
+            message,
+            help: Some(help),
+            span: None,
+        })?;
+    }
+    Ok(())
+}
+
+/// A message and a way out.
+type Refused = (String, String);
+
+fn set<const N: usize>(
+    launch: &mut Launch<N>,
+    option: &MachineOption,
+    seed: u64,
+) -> Result<(), Refused> {
+    let name = option.key.value.as_str();
+    match name {
+        "order" => launch.knobs.order = Some(one_of(option, &Order::ALL)?),
+        "slice" => launch.knobs.slice = whole(option, 0)?,
+        "policy" => {
+            let policies = [
+                ("first", Policy::First),
+                ("round-robin", Policy::RoundRobin { turn: 0 }),
+                ("random", Policy::Random { state: seed }),
+            ];
+            launch.policy = one_of(option, &policies)?;
+        }
+        "resident" => {
+            launch.resident = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX);
+        }
+        "stack" => launch.stack_limit = whole(option, 1)?,
+        "heap" => launch.heap_limit = whole(option, 0)?,
+        _ => {
+            let help = match nearest(name, NAMES) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("options are {}", NAMES.join(", ")),
+            };
+            return Err((format!("there is no option `{}`", shortened(name)), help));
+        }
+    }
+    Ok(())
+}
+
+fn whole(option: &MachineOption, least: u64) -> Result<u64, Refused> {
+    let value = match option.value.value {
+        OptionValue::Integer(value) => u64::try_from(value).ok().filter(|&v| v >= least),
+        _ => None,
+    };
+    value.ok_or_else(|| {
+        let message = format!("`{}` takes a whole number", option.key.value);
+        (message, format!("write a number from {least} up"))
+    })
+}
+
+fn one_of<T: Copy>(option: &MachineOption, known: &[(&'static str, T)]) -> Result<T, Refused> {
+    let value = match &option.value.value {
+        OptionValue::String(text) => known.iter().find(|(name, _)| name == text),
+        _ => None,
+    };
+    value.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let message = format!("`{}` has no such value", option.key.value);
+        (message, format!("write one of {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,96 @@
+//! Faults and hangs of the exact engine, told to people.
+
+use isa::Diagnostic;
+use simt::machine::{Hang, HangKind, Waiter};
+use simt::observe::GroupId;
+use simt::trap::{Cause as _, Fault};
+
+use super::VmProgram;
+use crate::machine::{LaunchRequest, Stop};
+
+/// Waiting paths listed one by one.
+const SHOWN: usize = 6;
+
+/// `block (1,0,0), warp 2`.
+fn group(id: GroupId, request: &LaunchRequest<'_>) -> String {
+    let [x, y, _] = request.grid;
+    let (x, y) = (x.max(1), y.max(1));
+    let (bx, by, bz) = (id.cta % x, id.cta / x % y, id.cta / x / y);
+    format!("block ({bx},{by},{bz}), warp {}", id.group)
+}
+
+/// A fault.
+pub(super) fn fault<const N: usize>(
+    program: &VmProgram,
+    fault: &Fault<vm::Cause, N>,
+    request: &LaunchRequest<'_>,
+) -> Stop {
+    let code = fault.cause.code();
+    let loc = program.loc_of(fault.pc);
+    let span = program.span(loc);
+    let mut report = Diagnostic::error(code, fault.cause.to_string());
+    if let Some(span) = span {
+        report = report.at(span, format!("lanes {} fault here", fault.lanes));
+    }
+    report = report.note(format!(
+        "in kernel `{}` under {}: {}, lanes {}",
+        request.kernel,
+        request.mechanism,
+        group(fault.group, request),
+        fault.lanes
+    ));
+    if let Some((file, line)) = program.source_line(loc) {
+        report = report.note(format!("compiled from {file}:{line}"));
+    }
+    Stop { code, report, line: span.map(|s| u64::from(program.line(s))) }
+}
+
+/// A hang: who waits where for whom.
+pub(super) fn hang<const N: usize>(
+    program: &VmProgram,
+    hang: &Hang<N>,
+    request: &LaunchRequest<'_>,
+) -> Stop {
+    let (code, message) = match hang.kind {
+        HangKind::Deadlock => ("deadlock", "the kernel hangs: no lane can go on"),
+        HangKind::Repeats => ("repeats", "the kernel hangs: its complete state repeats"),
+        HangKind::Limit => {
+            ("limit", "the kernel has reached the limit of instructions: it may hang")
+        }
+    };
+    let mut report = Diagnostic::error(code, message);
+    let first = hang.waiters.first().map(|w| program.loc_of(w.pc));
+    let span = first.and_then(|loc| program.span(loc));
+    if let (Some(span), Some(waiter)) = (span, hang.waiters.first()) {
+        report = report.at(span, waiter.wait.to_string());
+    }
+    report = report.note(format!("in kernel `{}` under {}", request.kernel, request.mechanism));
+    for waiter in hang.waiters.iter().take(SHOWN) {
+        report = report.note(describe(program, waiter, request));
+    }
+    let more = hang.waiters.len().saturating_sub(SHOWN) + hang.more;
+    if more > 0 {
+        report = report.note(format!("and {more} more"));
+    }
+    if hang.kind == HangKind::Limit {
+        report = report.help("raise it with --limit if the kernel needs that long");
+    }
+    Stop { code, report, line: span.map(|s| u64::from(program.line(s))) }
+}
+
+fn describe<const N: usize>(
+    program: &VmProgram,
+    waiter: &Waiter<N>,
+    request: &LaunchRequest<'_>,
+) -> String {
+    let loc = program.loc_of(waiter.pc);
+    let line = program.span(loc).map_or(String::new(), |s| format!(" at line {}", program.line(s)));
+    let source =
+        program.source_line(loc).map_or(String::new(), |(file, line)| format!(" ({file}:{line})"));
+    format!(
+        "{}, lanes {}{line}{source}: {}",
+        group(waiter.group, request),
+        waiter.lanes,
+        waiter.wait
+    )
+}
