@@ -20,20 +20,23 @@ use crate::span::FileId;
 /// What checking a table came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Facts that were reproduced.
-    pub passed: usize,
-    /// Facts that were not, in the order of the table.
-    pub failures: Vec<Failure>,
+    /// The facts, in the order of the table.
+    pub cases: Vec<Case>,
 }
 
-/// A fact that was not reproduced.
+/// A fact, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Case {
     /// Line of the table, from 1.
     pub line: u32,
-    /// What was different.
-    pub reason: String,
+    /// The fact as it stands in the table, shortened.
+    pub fact: String,
+    /// What is different, if the fact was not reproduced.
+    pub failure: Option<String>,
 }
+
+/// A fact is shown with this many characters at most.
+const SHOWN: usize = 80;
 
 /// Checks every fact of a table. `own` checks the machine's own kinds of facts from their columns (the kind is the first);
 /// it gives `None` for a kind that it does not know.
@@ -52,10 +55,9 @@ pub fn check(
         let result = common(dialect, &columns).or_else(|| own(&columns));
         let unknown =
             || Err(format!("`{}` is no kind of fact, or has too few columns", columns[0]));
-        match result.unwrap_or_else(unknown) {
-            Ok(()) => report.passed += 1,
-            Err(reason) => report.failures.push(Failure { line: number, reason }),
-        }
+        let failure = result.unwrap_or_else(unknown).err();
+        let fact = columns.join(" ").chars().take(SHOWN).collect();
+        report.cases.push(Case { line: number, fact, failure });
     }
     report
 }
@@ -164,19 +166,30 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Report {
+    /// How many facts were reproduced.
+    #[must_use]
+    pub fn passed(&self) -> usize {
+        self.cases.iter().filter(|case| case.failure.is_none()).count()
+    }
+
+    /// Line and reason of each fact that was not.
+    pub fn failures(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.cases.iter().filter_map(|case| Some((case.line, case.failure.as_deref()?)))
+    }
+
     /// Whether every fact was reproduced and there was at least one.
     #[must_use]
     pub fn ok(&self) -> bool {
-        self.failures.is_empty() && self.passed > 0
+        self.failures().next().is_none() && !self.cases.is_empty()
     }
 }
 
-/// Shows `12 passed` and then each failure with its line.
+/// Shows `12 of 13 passed` and then each failure with its line.
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failures.len())?;
-        for failure in &self.failures {
-            write!(f, "\nline {}: {}", failure.line, failure.reason)?;
+        write!(f, "{} of {} passed", self.passed(), self.cases.len())?;
+        for (line, reason) in self.failures() {
+            write!(f, "\nline {line}: {reason}")?;
         }
         Ok(())
     }

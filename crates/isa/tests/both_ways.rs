@@ -48,10 +48,11 @@ not-code\t0000
 not-text\tadd a0\tasm::syntax
 ";
     let report = isa::conform::check(dialect(), facts, |_| None);
-    let mut reasons = report.failures.iter().map(|f| (f.line, f.reason.as_str()));
+    let mut reasons = report.failures();
     assert_eq!(reasons.next(), Some((2, "`33 05 a5 00` is not bytes in hexadecimal")));
     assert_eq!(reasons.next(), None);
-    assert_eq!(report.passed, 7);
+    assert_eq!(report.passed(), 7);
+    assert_eq!(report.cases[1].fact, "both 3305a500 add a0,a0 ,  a0");
     let wrong = "both\t3305a500\tadd a0, a0, a1\ndis\t3305a500\tadd a0, a0, a1\ndis\t3305\tx\n\
         dis\t3305a50000\tx\nnot-code\t3305a500\nnot-text\tnop\tasm::syntax\nnot-text\tx y\tasm::syntax\n\
         asm\t13000000\tnop\tzz\nboth\t13\nown\tx";
@@ -60,7 +61,7 @@ not-text\tadd a0\tasm::syntax
     assert_eq!(
         report.to_string(),
         "\
-1 passed, 9 failed
+1 of 10 passed
 line 1: `add a0, a0, a1` assembles to 3305b500, not 3305a500
 line 2: 3305a500 disassembles to `add a0, a0, a0`, not `add a0, a0, a1`
 line 3: 3305: an instruction of 32 bits is cut off after 16

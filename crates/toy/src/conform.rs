@@ -13,7 +13,7 @@ use simt::observe::Blind;
 use simt::slots::SlotCause;
 use simt::trap::Cause as _;
 
-use crate::machine::{IMAGE_LIMIT, Launch, State, Toy};
+use crate::machine::{Launch, State, Toy};
 
 /// The conformance table that comes with the machine.
 pub const TABLE: &str = include_str!("conform.tsv");
@@ -42,8 +42,8 @@ fn run(program: &str, threads: &str, width: &str) -> Result<(Image, State, Strin
         let first = errors.iter().next().map_or("", |d| d.message.as_str());
         format!("does not assemble: {first}")
     })?;
-    let flat = image.flat(IMAGE_LIMIT).ok_or("the image is too long")?;
-    let loaded = Toy.load(&flat).map_err(|e| e.to_string())?;
+    let binary = crate::binary(&image).map_err(|e| e.to_string())?;
+    let loaded = Toy.load(&binary).map_err(|e| e.to_string())?;
     let (threads, width) = (number(threads)?, number(width)?);
     let launch = Launch { threads, width, arguments: Vec::new(), memory: MemoryMap::new() };
     let mut state = Toy.launch(&loaded, launch).map_err(|e| e.to_string())?;

@@ -20,6 +20,7 @@ use isa::disasm::Disassembled;
 use isa::{Diagnostics, FileId, Table};
 
 pub use conform::{TABLE as CONFORM_TABLE, conform};
+use machine::{DATA, IMAGE_LIMIT};
 pub use machine::{Launch, LaunchError, LoadError, Program, State, Toy, Trap};
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -44,6 +45,42 @@ pub fn dialect() -> Dialect<'static> {
 /// Everything that is wrong with the text.
 pub fn assemble(file: FileId, text: &str) -> Result<Image, Diagnostics> {
     isa::asm::assemble(dialect(), file, text)
+}
+
+/// The binary of an assembled program, as [`Toy`] loads it: code from address 0, data from `0x1_0000` on, zeros between.
+///
+/// # Errors
+/// If it is too long, or code reaches into data.
+pub fn binary(image: &Image) -> Result<Vec<u8>, LoadError> {
+    let end = |s: &isa::asm::Segment| s.address.saturating_add(s.bytes.len() as u64);
+    let code = image.segments.iter().filter(|s| s.address < DATA).map(end).max();
+    if let Some(end) = code.filter(|&end| end > DATA) {
+        return Err(LoadError::CodeInData(end));
+    }
+    let length = image.segments.iter().map(end).max().unwrap_or(0);
+    image.flat(IMAGE_LIMIT).ok_or(LoadError::TooLong(length))
+}
+
+/// A source text of a binary that assembles to the same binary.
+#[must_use]
+pub fn source(binary: &[u8]) -> String {
+    let (code, data) = binary.split_at(binary.len().min(DATA as usize));
+    // Zeros between code and data are not code, but up to three may end the last instruction.
+    let used = if data.is_empty() { code.len() } else { (trimmed(code) + 3).min(code.len()) };
+    let mut out = isa::disasm::source(dialect(), &disassemble(&code[..used], 0));
+    if !data.is_empty() {
+        out.push_str(".data\n");
+    }
+    for bytes in data.chunks(16) {
+        let list: Vec<String> = bytes.iter().map(|b| format!("{b:#04x}")).collect();
+        out.push_str(&format!("    .byte {}\n", list.join(", ")));
+    }
+    out
+}
+
+/// The length without zeros at the end.
+pub(crate) fn trimmed(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1)
 }
 
 /// Disassembles code that lies at an address.

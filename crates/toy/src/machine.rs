@@ -43,7 +43,10 @@ impl Program {
 pub enum LoadError {
     /// Too long.
     #[error("an image of {0} bytes; the longest is {IMAGE_LIMIT}")]
-    TooLong(usize),
+    TooLong(u64),
+    /// A part of the program that starts as code reaches this address.
+    #[error("code goes up to {0:#x}; data starts at {DATA:#x}")]
+    CodeInData(u64),
     /// No code.
     #[error("the image has no code")]
     Empty,
@@ -163,10 +166,10 @@ impl Machine for Toy {
     /// Reads a flat image: code from address 0 up to `0x1_0000`, data from there on.
     fn load(&self, image: &[u8]) -> Result<Program, LoadError> {
         if image.len() > IMAGE_LIMIT {
-            return Err(LoadError::TooLong(image.len()));
+            return Err(LoadError::TooLong(image.len() as u64));
         }
         let (code, data) = image.split_at(image.len().min(DATA as usize));
-        let code = &code[..code.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1)];
+        let code = &code[..crate::trimmed(code)];
         if code.is_empty() {
             return Err(LoadError::Empty);
         }
