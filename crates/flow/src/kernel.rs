@@ -4,7 +4,7 @@
 //! once. A block that ends in a guarded `ret` or `exit` is an exit and goes on as well. Calls are not edges: a call comes back.
 
 use crate::graph::{Cfg, CfgBuilder, GraphError, Node};
-use ir::{BlockId, Function};
+use ir::{BlockId, Function, TermKind};
 use std::ops::Range;
 
 /// The flow graph of a function.
@@ -13,14 +13,28 @@ use std::ops::Range;
 /// [`GraphError`] if the function has no blocks, jumps to a block that does not exist, or falls out of its last block; verified IR
 /// does none of these.
 pub fn graph_of(function: &Function) -> Result<Cfg, GraphError> {
+    build(function, |_| true)
+}
+
+/// As [`graph_of`], where lanes that end under a guard just vanish: a guarded `exit`, and a kernel's guarded `ret`, only go on.
+pub(crate) fn graph_for_masks(function: &Function) -> Result<Cfg, GraphError> {
+    let kernel = function.is_kernel();
+    build(function, |end| match end {
+        TermKind::Ret(guard) => guard.is_none() || !kernel,
+        TermKind::Exit(guard) => guard.is_none(),
+        _ => false,
+    })
+}
+
+fn build(function: &Function, exits: impl Fn(&TermKind) -> bool) -> Result<Cfg, GraphError> {
     let mut builder = CfgBuilder::new();
     for i in 0..function.blocks.len() {
         let id = BlockId(Node::at(i).get());
         let successors = function.successors(id);
-        let exits =
-            matches!(function.blocks[i].term.kind, ir::TermKind::Ret(_) | ir::TermKind::Exit(_));
+        let end = &function.blocks[i].term.kind;
+        let leaves = matches!(end, TermKind::Ret(_) | TermKind::Exit(_)) && exits(end);
         let list = successors.iter().map(|s| s.0);
-        if exits {
+        if leaves {
             builder.exiting_block(list)?
         } else {
             builder.block(list)?
@@ -95,7 +109,7 @@ mod tests {
             ir::module::Signature::Device { params: Vec::new(), results: Vec::new() },
         );
         assert_eq!(graph_of(&f).unwrap_err(), GraphError::Empty);
-        let term = ir::Term::new(ir::TermKind::Fall);
+        let term = ir::Term::new(TermKind::Fall);
         f.blocks.push(ir::Block { name: "b".into(), insts: Vec::new(), term });
         assert!(matches!(graph_of(&f), Err(GraphError::Target { target: 1, .. })));
     }

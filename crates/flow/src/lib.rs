@@ -3,7 +3,7 @@
 //! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and [`PostDominators`], [`Loops`],
 //! [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers), [`ControlDependence`], and [`Structure`] (the region
 //! tree of a structured graph). All are iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR
-//! function, [`view`] shows it.
+//! function, [`view`] shows it, [`passes`] rewrite functions.
 
 mod control;
 mod dom;
@@ -13,6 +13,7 @@ mod graph;
 pub mod kernel;
 mod loops;
 mod order;
+pub mod passes;
 mod structure;
 pub mod view;
 

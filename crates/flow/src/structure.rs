@@ -97,6 +97,11 @@ impl Structure {
         self.root
     }
 
+    /// All regions, each after those inside it and, in a sequence, not always in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = RegionId> + use<> {
+        (0..self.regions.len()).map(|i| RegionId(Node::at(i)))
+    }
+
     /// What a region is.
     ///
     /// # Panics

@@ -232,7 +232,11 @@ fn ret<const N: usize>(
         let Some(frame) = cta.frames.stack[thread].pop() else { continue };
         cta.frames.base[thread] = frame.base;
         cta.frames.local[thread] = frame.local;
-        if let Exec::Call(call) = &program.code[frame.return_to.0 as usize - 1].exec {
+        // Lanes that EXEC turns off go along, but keep the values they have.
+        let on = now.unmasked.contains(lane);
+        if let Exec::Call(call) = &program.code[frame.return_to.0 as usize - 1].exec
+            && on
+        {
             for (&row, value) in call.results.iter().zip(values) {
                 cta.set_row(row, thread, value);
             }

@@ -1,0 +1,141 @@
+//! Building the blocks of a function anew, in order.
+
+use ir::module::MaskTest;
+use ir::{
+    Block, BlockId, Function, Inst, LocId, Op, Operand, Origin, Reg, RegTy, Term, TermKind, Ty,
+    WarpReg,
+};
+
+/// A place to jump to, placed before or after jumps to it are emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(u32);
+
+/// Emits blocks. Targets of the ends it is given are labels until [`Emitter::finish`].
+pub(super) struct Emitter {
+    function: Function,
+    /// The block being filled; `None` right after an end.
+    open: Option<Block>,
+    labels: Vec<Option<u32>>,
+    /// Where inserted operations are said to come from.
+    pub(super) loc: LocId,
+}
+
+impl Emitter {
+    /// For a function with the source's registers and no blocks.
+    pub(super) fn new(source: &Function) -> Self {
+        let function = Function { blocks: Vec::new(), ..source.clone() };
+        Self { function, open: None, labels: Vec::new(), loc: source.loc }
+    }
+
+    pub(super) fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(u32::try_from(self.labels.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// A block with this name starts here.
+    pub(super) fn start(&mut self, name: &str) {
+        if let Some(block) = self.open.as_mut().filter(|b| b.insts.is_empty()) {
+            name.clone_into(&mut block.name);
+            return;
+        }
+        self.close();
+        let term = Term::new(TermKind::Fall);
+        self.open = Some(Block { name: name.to_owned(), insts: Vec::new(), term });
+    }
+
+    fn close(&mut self) {
+        if let Some(block) = self.open.take() {
+            self.function.blocks.push(block);
+        }
+    }
+
+    /// The label names this place.
+    pub(super) fn place(&mut self, label: Label, name: &str) {
+        if self.open.as_ref().is_none_or(|b| !b.insts.is_empty()) {
+            self.start(name);
+        }
+        self.labels[label.0 as usize] = u32::try_from(self.function.blocks.len()).ok();
+    }
+
+    fn block(&mut self) -> &mut Block {
+        if self.open.is_none() {
+            self.start("on");
+        }
+        self.open.get_or_insert_with(|| Block {
+            name: String::new(),
+            insts: Vec::new(),
+            term: Term::new(TermKind::Fall),
+        })
+    }
+
+    /// Copies an instruction.
+    pub(super) fn copy(&mut self, inst: &Inst) {
+        self.block().insts.push(inst.clone());
+    }
+
+    /// Inserts a mask operation.
+    pub(super) fn mask(
+        &mut self,
+        op: Op,
+        ty: Option<Ty>,
+        result: Option<Reg>,
+        operands: &[Operand],
+    ) {
+        let mut inst = Inst::new(op).origin(Origin::Mask);
+        inst.ty = ty;
+        inst.loc = self.loc;
+        inst.results.extend(result.map(Some));
+        inst.operands.extend_from_slice(operands);
+        self.block().insts.push(inst);
+    }
+
+    /// Ends the block with an end of the source.
+    pub(super) fn end(&mut self, term: Term) {
+        self.block().term = term;
+        self.close();
+    }
+
+    fn end_with(&mut self, kind: TermKind) {
+        let loc = self.loc;
+        self.end(Term { kind, origin: Origin::Mask, loc });
+    }
+
+    /// Jumps if the test holds of a mask; EXEC if none is named.
+    pub(super) fn branch_if(&mut self, test: MaskTest, mask: Option<WarpReg>, to: Label) {
+        let mask = mask.map_or(ir::module::MaskRef::Exec, ir::module::MaskRef::Reg);
+        self.end_with(TermKind::MaskBr(test, mask, BlockId(to.0)));
+    }
+
+    pub(super) fn jump(&mut self, to: Label) {
+        self.end_with(TermKind::Br(BlockId(to.0)));
+    }
+
+    /// Ends the lanes that are on; the others fall into what follows.
+    pub(super) fn exit_lanes_on(&mut self, origin: &Term) {
+        let pred = self.function.new_reg("on", RegTy::Pred);
+        self.mask(Op::Mov, Some(Ty::Pred), Some(Reg::Lane(pred)), &[Operand::Imm(1)]);
+        let guard = ir::Guard { pred, negated: false };
+        self.end(Term { kind: TermKind::Exit(Some(guard)), ..origin.clone() });
+    }
+
+    /// Returns from the function, or ends the kernel.
+    pub(super) fn ret(&mut self) {
+        self.end_with(TermKind::Ret(None));
+    }
+
+    pub(super) fn mask_reg(&mut self, name: &str) -> WarpReg {
+        self.function.new_warp_reg(name, RegTy::Mask)
+    }
+
+    /// The function, with labels made block numbers.
+    pub(super) fn finish(mut self) -> Function {
+        self.close();
+        for block in &mut self.function.blocks {
+            for target in block.term.targets_mut() {
+                let placed = self.labels.get(target.index()).copied().flatten();
+                *target = BlockId(placed.unwrap_or(u32::MAX));
+            }
+        }
+        self.function
+    }
+}
