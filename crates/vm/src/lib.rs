@@ -15,6 +15,7 @@ mod control;
 mod engine;
 mod heap;
 mod launch;
+mod link;
 mod masks;
 mod printf;
 mod program;

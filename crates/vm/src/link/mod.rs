@@ -1,0 +1,318 @@
+//! Linking: from an IR module to code that the engine executes.
+//!
+//! Functions are laid out one after another, blocks in layout order; a place ([`Pc`]) is an index into that code. An end of
+//! block that only falls through takes no place. Rows of a function's frame: its registers in order (128-bit ones take two),
+//! one row for each address of a local variable that is used, two scratch rows for discarded results.
+
+mod frame;
+mod operations;
+
+use self::frame::Frame;
+use crate::code::{CallOp, CallTarget, Code, Exec, GuardRow, LaneOp};
+use crate::compute::{self, Rows};
+use crate::program::{FuncInfo, LinkError, LinkErrorKind, Program};
+use converge::plan::Plan;
+use converge::planner::{self, FunctionFlow, Priorities};
+use flow::{Cfg, CfgBuilder};
+use ir::mods::Space;
+use ir::module::{Signature, TermKind};
+use ir::{BlockId, Function, Inst, LocId, Module, Op, Operand, Origin, Reg, RegTy, Symbol};
+use rustc_hash::FxHashMap;
+use simt::Pc;
+use smallvec::SmallVec;
+
+/// Links one module.
+pub(crate) struct Linker<'m> {
+    module: &'m Module,
+    errors: Vec<LinkError>,
+    code: Vec<Code>,
+    functions: Vec<FuncInfo>,
+    flows: Vec<(Cfg, Vec<std::ops::Range<u64>>)>,
+    scalars: u32,
+    masks: u32,
+    spills: u32,
+    /// Functions whose address is taken.
+    addressed: Vec<u32>,
+}
+
+type Linked<T> = Result<T, LinkErrorKind>;
+
+impl<'m> Linker<'m> {
+    pub(crate) fn new(module: &'m Module) -> Self {
+        Self {
+            module,
+            errors: Vec::new(),
+            code: Vec::new(),
+            functions: Vec::new(),
+            flows: Vec::new(),
+            scalars: 0,
+            masks: 0,
+            spills: 0,
+            addressed: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<Program, Vec<LinkError>> {
+        let mut indirect = Vec::new();
+        for (i, function) in self.module.functions.iter().enumerate() {
+            indirect.push(self.function(i as u32, function));
+        }
+        self.addressed.sort_unstable();
+        self.addressed.dedup();
+        for (info, indirect) in self.functions.iter_mut().zip(indirect) {
+            if indirect {
+                info.callees.extend(&self.addressed);
+            }
+            info.callees.sort_unstable();
+            info.callees.dedup();
+            info.shared.sort_unstable();
+            info.shared.dedup();
+        }
+        let flows: Vec<_> =
+            self.flows.iter().map(|(cfg, places)| FunctionFlow { cfg, places }).collect();
+        let plan = match planner::plan(&flows, Priorities::Layout) {
+            Ok(plan) => plan,
+            Err(error) => {
+                self.error("", LocId(0), error.into());
+                Plan::default()
+            }
+        };
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        let reads_clock = self
+            .code
+            .iter()
+            .any(|c| matches!(&c.exec, Exec::Sreg { reg, .. } if reg.observes_schedule()));
+        Ok(Program {
+            module: Module::new(),
+            code: self.code,
+            functions: self.functions,
+            plan,
+            scalars: self.scalars,
+            masks: self.masks,
+            spills: self.spills,
+            reads_clock,
+        })
+    }
+
+    fn error(&mut self, function: &str, loc: LocId, kind: LinkErrorKind) {
+        if self.errors.len() < 1000 {
+            self.errors.push(LinkError { function: function.to_owned(), loc, kind });
+        }
+    }
+
+    /// Links a function; whether it calls indirectly.
+    fn function(&mut self, index: u32, function: &'m Function) -> bool {
+        let mut frame = self.frame(function);
+        let entry = Pc(self.code.len() as u64);
+        for (i, block) in function.blocks.iter().enumerate() {
+            let mut head = true;
+            for inst in &block.insts {
+                match self.inst(&mut frame, inst) {
+                    Ok(exec) => {
+                        let guard = inst.guard.map(|g| frame.guard(g));
+                        self.push(
+                            exec,
+                            guard,
+                            Some(inst.op),
+                            &mut head,
+                            index,
+                            (inst.origin, inst.loc),
+                        );
+                    }
+                    Err(kind) => self.error(&function.name, inst.loc, kind),
+                }
+            }
+            if block.term.issues() {
+                match frame.term(&block.term) {
+                    Ok((exec, guard)) => {
+                        let term = &block.term;
+                        self.push(exec, guard, None, &mut head, index, (term.origin, term.loc));
+                    }
+                    Err(kind) => self.error(&function.name, block.term.loc, kind),
+                }
+            }
+            // Instructions with errors left holes: places are right only if there were none.
+            debug_assert!(
+                !self.errors.is_empty()
+                    || frame.block_pcs.get(i + 1).is_none_or(|p| p.0 == self.code.len() as u64)
+            );
+        }
+        if let Err(kind) = self.flow(&frame) {
+            self.error(&function.name, function.loc, kind);
+        }
+        let (params, results, kernel) = match &function.signature {
+            Signature::Kernel { .. } => (Rows::new(), Rows::new(), true),
+            Signature::Device { params, results } => {
+                (frame.all_rows(params), frame.all_rows(results), false)
+            }
+        };
+        let mut local_rows: Vec<(u32, i64)> =
+            frame.local_rows.iter().map(|(&o, &r)| (r, o)).collect();
+        local_rows.sort_unstable();
+        self.functions.push(FuncInfo {
+            entry,
+            end: Pc(self.code.len() as u64),
+            rows: frame.next_row,
+            local_bytes: function.frame_size().next_multiple_of(16),
+            local_rows,
+            params,
+            results,
+            kernel,
+            callees: frame.callees,
+            shared: frame.shared,
+        });
+        frame.indirect
+    }
+
+    fn push(
+        &mut self,
+        exec: Exec,
+        guard: Option<GuardRow>,
+        op: Option<Op>,
+        head: &mut bool,
+        function: u32,
+        (origin, loc): (Origin, LocId),
+    ) {
+        let block_head = std::mem::replace(head, false);
+        self.code.push(Code { exec, guard, op, block_head, function, origin, loc });
+    }
+
+    /// Rows, warp registers and places of a function.
+    fn frame(&mut self, function: &'m Function) -> Frame<'m> {
+        let mut next_row = 0;
+        let rows = function.regs.iter().map(|r| {
+            let row = next_row;
+            next_row += if r.ty == RegTy::B128 { 2 } else { 1 };
+            row
+        });
+        let rows = rows.collect();
+        let warp = function.warp_regs.iter().map(|r| {
+            let counter = if r.ty == RegTy::Mask { &mut self.masks } else { &mut self.scalars };
+            *counter += 1;
+            *counter - 1
+        });
+        let warp = warp.collect();
+        let spill_base = self.spills;
+        self.spills += function.spill_slots;
+        let mut pc = self.code.len() as u64;
+        let mut block_pcs = Vec::with_capacity(function.blocks.len());
+        for block in &function.blocks {
+            block_pcs.push(Pc(pc));
+            pc += block.insts.len() as u64 + u64::from(block.term.issues());
+        }
+        Frame {
+            function,
+            rows,
+            scratch: next_row,
+            next_row: next_row + 2,
+            local_rows: FxHashMap::default(),
+            warp,
+            spill_base,
+            block_pcs,
+            callees: Vec::new(),
+            shared: Vec::new(),
+            indirect: false,
+        }
+    }
+
+    /// The flow graph of a function with the places of its blocks.
+    fn flow(&mut self, frame: &Frame<'_>) -> Linked<()> {
+        let function = frame.function;
+        let mut builder = CfgBuilder::new();
+        for (i, block) in function.blocks.iter().enumerate() {
+            let successors = function.successors(BlockId(i as u32));
+            let successors = successors.iter().map(|b| b.0);
+            match block.term.kind {
+                TermKind::Ret(Some(_)) | TermKind::Exit(Some(_)) => {
+                    builder.exiting_block(successors)?
+                }
+                _ => builder.block(successors)?,
+            };
+        }
+        let ends = frame.block_pcs.iter().skip(1).copied().chain([self.functions_end(frame)]);
+        let places = frame.block_pcs.iter().zip(ends).map(|(first, end)| first.0..end.0).collect();
+        self.flows.push((builder.build(0)?, places));
+        Ok(())
+    }
+
+    fn functions_end(&self, frame: &Frame<'_>) -> Pc {
+        let last = frame.function.blocks.last();
+        let length = last.map_or(0, |b| b.insts.len() as u64 + u64::from(b.term.issues()));
+        Pc(frame.block_pcs.last().map_or(0, |p| p.0) + length)
+    }
+
+    fn inst(&mut self, frame: &mut Frame<'m>, inst: &Inst) -> Linked<Exec> {
+        use ir::op::Class;
+        for operand in &inst.operands {
+            match *operand {
+                Operand::Symbol(Symbol::Var(v), _)
+                    if self
+                        .module
+                        .vars
+                        .get(v.index())
+                        .is_some_and(|v| v.space == Space::Shared) =>
+                {
+                    frame.shared.push(v.0);
+                }
+                Operand::Symbol(Symbol::Func(f), _) => self.addressed.push(f.0),
+                _ => {}
+            }
+        }
+        match inst.op.info().class {
+            Class::Compute if inst.op == Op::Sreg => frame.sreg(inst),
+            Class::Compute if frame.is_mask_op(inst) => frame.mask_logic(inst),
+            Class::Compute => self.lanes(frame, inst),
+            Class::Memory => frame.memory(inst),
+            Class::Collective => frame.collective(inst),
+            Class::Barrier => frame.barrier(inst),
+            Class::Exec => frame.exec_mask(inst),
+            Class::Converge => frame.converge(inst),
+            Class::Call => self.call(frame, inst),
+            Class::System => frame.system(inst),
+        }
+    }
+
+    fn lanes(&mut self, frame: &mut Frame<'m>, inst: &Inst) -> Linked<Exec> {
+        let run = compute::resolve(inst).ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
+        let mut src = SmallVec::new();
+        for (i, operand) in inst.operands.iter().enumerate() {
+            frame.flatten(operand, inst.ty, &mut src).map_err(|()| operand_error(inst, i))?;
+        }
+        let uniform = matches!(inst.results.first(), Some(Some(Reg::Warp(_))));
+        let dst = frame.results(inst)?;
+        Ok(Exec::Lanes(LaneOp {
+            run,
+            dst,
+            src,
+            env: compute::environment(inst),
+            mods: inst.mods,
+            extra: compute::extra(inst, frame.result_ty(inst)),
+            uniform,
+        }))
+    }
+
+    fn call(&mut self, frame: &mut Frame<'m>, inst: &Inst) -> Linked<Exec> {
+        let target = match inst.operands.first() {
+            Some(Operand::Func(f)) if f.index() < self.module.functions.len() => {
+                frame.callees.push(f.0);
+                CallTarget::Func(f.0)
+            }
+            Some(other) if inst.op == Op::CallInd => {
+                frame.indirect = true;
+                CallTarget::Address(frame.src(other).ok_or_else(|| operand_error(inst, 0))?)
+            }
+            _ => return Err(operand_error(inst, 0)),
+        };
+        let mut args = SmallVec::new();
+        for (i, operand) in inst.operands.iter().enumerate().skip(1) {
+            frame.flatten(operand, None, &mut args).map_err(|()| operand_error(inst, i))?;
+        }
+        Ok(Exec::Call(CallOp { target, args, results: frame.results(inst)? }))
+    }
+}
+
+fn operand_error(inst: &Inst, index: usize) -> LinkErrorKind {
+    LinkErrorKind::Operand(inst.op.name(), index)
+}
