@@ -13,8 +13,8 @@ use crate::state::{Cta, State};
 use ir::mods::Space;
 use simt::LaneMask;
 use simt::memory::{
-    AccessError, AccessKind, Addr, BlockInfo, CONST_HEAP, LOCAL_WINDOW, PARAM_WINDOW,
-    SHARED_WINDOW, Violation, Width,
+    AccessError, AccessKind, Addr, BlockInfo, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Violation,
+    Width,
 };
 use simt::observe::{self, Access, Events, Observer, SyncKind};
 
@@ -87,7 +87,7 @@ fn check<const N: usize>(
         let address =
             value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
         let generic = generic_address(op.space, address);
-        match check_one(state, cta, thread, (op.space, address, generic), kind, bytes) {
+        match check_one(state, cta, thread, (op.space, generic), kind, bytes) {
             Ok(()) => places.push((lane as u16, generic)),
             Err(error) => {
                 bad.insert(lane);
@@ -120,36 +120,37 @@ fn check_one<const N: usize>(
     state: &State<N>,
     cta: &Cta<N>,
     thread: usize,
-    (space, address, generic): (Space, u64, u64),
+    (space, generic): (Space, u64),
     kind: AccessKind,
     bytes: u64,
 ) -> Result<(), Box<AccessError>> {
-    let (block, window, symbols) = match space_of(generic) {
-        Space::Shared => (&cta.shared, Space::Shared, &state.info.shared_names[..]),
-        Space::Local => (&cta.local[thread], Space::Local, &[][..]),
-        Space::Param => (&state.params, Space::Param, &[][..]),
-        found => {
-            let wrong = matches!(space, Space::Const)
-                && found != Space::Const
-                && CONST_HEAP.contains(&address);
-            debug_assert!(!wrong);
-            return state.memory.check(kind, Addr(generic), bytes, bytes);
-        }
+    let found = lies_in(space, generic);
+    let (block, symbols) = match found {
+        Space::Shared => (&cta.shared, &state.info.shared_names[..]),
+        Space::Local => (&cta.local[thread], &[][..]),
+        Space::Param => (&state.params, &[][..]),
+        _ => return state.memory.check(kind, Addr(generic), bytes, bytes),
     };
-    let offset = generic & 0xffff_ffff;
-    // A space named by the instruction must be the one that the address lies in.
-    let misplaced = !matches!(space, Space::Generic) && space != space_of(generic);
-    let violation = if misplaced {
-        Err(Violation::WrongSpace)
-    } else if kind != AccessKind::Load && window == Space::Param {
+    let offset = generic & WINDOW_MASK;
+    let allowed = if kind.writes() && found == Space::Param {
         Err(Violation::ReadOnly)
     } else {
         block.check(offset, bytes, bytes)
     };
-    violation.map_err(|violation| {
-        let info = BlockInfo { space: window, len: block.len(), symbols };
+    allowed.map_err(|violation| {
+        let info = BlockInfo { space: found, len: block.len(), symbols };
         info.error(violation, kind, offset, bytes, bytes)
     })
+}
+
+/// Offsets of a window are its addresses' low 32 bits.
+const WINDOW_MASK: u64 = 0xffff_ffff;
+
+/// The space that an access is to. One that names its space is to that space: an address of a window given to a global
+/// access is refused by the address map, and [`generic_address`] puts window offsets into their window.
+#[inline]
+fn lies_in(space: Space, generic: u64) -> Space {
+    if space == Space::Generic { space_of(generic) } else { space }
 }
 
 fn observe<const N: usize, O: Observer<N>>(
@@ -199,12 +200,12 @@ fn read<const N: usize>(
     state: &State<N>,
     slot: usize,
     thread: usize,
-    at: u64,
+    (space, at): (Space, u64),
     width: Width,
 ) -> u64 {
     let Some(cta) = state.resident[slot].as_deref() else { return 0 };
-    let offset = at & 0xffff_ffff;
-    let found = match space_of(at) {
+    let offset = at & WINDOW_MASK;
+    let found = match lies_in(space, at) {
         Space::Shared => cta.shared.load(offset, width).ok(),
         Space::Local => cta.local[thread].load(offset, width).ok(),
         Space::Param => state.params.load(offset, width).ok(),
@@ -218,14 +219,14 @@ fn write<const N: usize>(
     state: &mut State<N>,
     slot: usize,
     thread: usize,
-    (at, width, bits): (u64, Width, u64),
+    (space, at, width, bits): (Space, u64, Width, u64),
 ) {
-    if state.watch.armed() && read(state, slot, thread, at, width) != bits & width.mask() {
+    if state.watch.armed() && read(state, slot, thread, (space, at), width) != bits & width.mask() {
         state.watch.progress();
     }
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
-    let offset = at & 0xffff_ffff;
-    let done = match space_of(at) {
+    let offset = at & WINDOW_MASK;
+    let done = match lies_in(space, at) {
         Space::Shared => cta.shared.store(offset, width, bits).is_ok(),
         Space::Local => cta.local[thread].store(offset, width, bits).is_ok(),
         _ => state.memory.store(Addr(at), width, bits).is_ok(),
@@ -240,7 +241,13 @@ fn load<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &MemOp, places: 
     let step = op.width.bytes();
     for &(lane, at) in places {
         for i in 0..op.rows.len() as u64 {
-            values.push(read(state, now.slot, first + usize::from(lane), at + i * step, op.width));
+            values.push(read(
+                state,
+                now.slot,
+                first + usize::from(lane),
+                (op.space, at + i * step),
+                op.width,
+            ));
         }
     }
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
@@ -276,7 +283,7 @@ fn store<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &MemOp, places:
         for (i, &src) in op.values.iter().enumerate() {
             let Some(cta) = state.resident[now.slot].as_deref() else { return };
             let bits = value(cta, now.group, &state.info.vars, src, thread);
-            write(state, now.slot, thread, (at + i as u64 * step, op.width, bits));
+            write(state, now.slot, thread, (op.space, at + i as u64 * step, op.width, bits));
         }
     }
 }
@@ -297,23 +304,29 @@ fn read_modify_write<const N: usize>(
         let operands: smallvec::SmallVec<[u64; 8]> = operands.collect();
         let mut old = smallvec::SmallVec::<[u64; 8]>::new();
         if op.mem.size == 16 {
-            let was = [0, 8].map(|o| read(state, now.slot, thread, at + o, op.mem.width));
+            let was =
+                [0, 8].map(|o| read(state, now.slot, thread, (op.mem.space, at + o), op.mem.width));
             for (i, new) in atomic::apply_wide(op.op, was, &operands).into_iter().enumerate() {
-                write(state, now.slot, thread, (at + 8 * i as u64, op.mem.width, new));
+                write(
+                    state,
+                    now.slot,
+                    thread,
+                    (op.mem.space, at + 8 * i as u64, op.mem.width, new),
+                );
             }
             old.extend(was);
         } else {
             // One element has one or two operands; several have one each.
             for i in 0..u64::from(op.elements) {
                 let place = at + i * step;
-                let was = read(state, now.slot, thread, place, op.mem.width);
+                let was = read(state, now.slot, thread, (op.mem.space, place), op.mem.width);
                 let own = if op.elements == 1 {
                     &operands[..]
                 } else {
                     &operands[i as usize..=i as usize]
                 };
                 let new = atomic::apply(op.op, op.ty, was, own);
-                write(state, now.slot, thread, (place, op.mem.width, new));
+                write(state, now.slot, thread, (op.mem.space, place, op.mem.width, new));
                 old.push(was);
             }
         }
