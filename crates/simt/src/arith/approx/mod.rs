@@ -11,13 +11,13 @@
 //!
 //! | function | PTX bound | ours |
 //! |---|---|---|
-//! | [`rcp`] | 1 ulp (2^-23 on 1 to 2) | 0.5 ulp: correctly rounded |
-//! | [`sqrt`] | 1 ulp | 0.5 ulp: correctly rounded |
-//! | [`rsqrt`] | 2^-22.4 relative | 0.5 ulp |
-//! | [`ex2`] | 2^-22.5 relative | 0.51 ulp |
-//! | [`lg2`] | 2^-22.6 absolute for the mantissa | 0.51 ulp |
-//! | [`sin`], [`cos`] | 2^-20.9 absolute in the first quadrant | 0.51 ulp, at any magnitude |
-//! | [`tanh`] | 2^-11 relative | 0.51 ulp |
+//! | [`rcp`] | 2^-23 absolute on 1 to 2 | 0.5 ulp: correctly rounded |
+//! | [`sqrt`] | 2^-23 relative | 0.5 ulp: correctly rounded |
+//! | [`rsqrt`] | 2^-22.4 absolute on 1 to 4 | 0.5000 ulp |
+//! | [`ex2`] | 2^-22.5 for the fraction | 0.5011 ulp |
+//! | [`lg2`] | 2^-22.6 absolute for the mantissa | 0.5001 ulp |
+//! | [`sin`], [`cos`] | 2^-20.9 absolute in the first quadrant | 0.5009 ulp, at any magnitude |
+//! | [`tanh`] | 2^-11 relative | 0.5037 ulp |
 //! | [`div`] | 2 ulp, 0 for divisors above 2^126 | 0.5 ulp, 0 for divisors above 2^126 |
 //! | [`div_full`] | 2 ulp | 0.5 ulp: correctly rounded |
 //!
@@ -61,7 +61,7 @@ pub fn ex2<F: Format>(a: u64, env: FpEnv) -> u64 {
     unary::<F>(a, env, kernels::exp2)
 }
 
-/// `e^a`, within 1 ulp: the base-2 exponential of `a` times `log2(e)`. LinxISA.
+/// `e^a`, within 0.5011 ulp: the base-2 exponential of `a` times `log2(e)`. LinxISA.
 #[must_use]
 #[inline]
 pub fn exp<F: Format>(a: u64, env: FpEnv) -> u64 {
