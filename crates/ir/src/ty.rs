@@ -265,7 +265,8 @@ pub const FLOAT: TySet = F.or(HALF);
 /// Everything that memory and moves take.
 pub const ANY: TySet = FLOAT.or(INT).or(BITS).or(INT8).or(TySet::of(&[Ty::B8, Ty::B128]));
 /// Conversion formats.
-pub const CVT: TySet = ANY.or(TySet::of(&[Ty::Tf32, Ty::E4m3, Ty::E5m2, Ty::E4m3x2, Ty::E5m2x2]));
+pub const CVT: TySet =
+    FLOAT.or(INT).or(INT8).or(TySet::of(&[Ty::Tf32, Ty::E4m3, Ty::E5m2, Ty::E4m3x2, Ty::E5m2x2]));
 
 #[cfg(test)]
 mod tests {

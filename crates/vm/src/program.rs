@@ -15,6 +15,9 @@ pub const FUNCTION_BASE: u64 = 0x2_0000;
 /// Why an instruction cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkErrorKind {
+    /// The module breaks a rule of the IR.
+    #[error("{0}")]
+    Invalid(Box<ir::verify::VerifyError>),
     /// The engine has no function for this operation with these types and modifiers.
     #[error("`{0}` is not supported with these types and modifiers")]
     Unsupported(&'static str),
@@ -96,11 +99,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Links a verified module.
+    /// Verifies and links a module.
     ///
     /// # Errors
-    /// Everything that the engine has no execution for, all of it.
+    /// Violations of the IR's rules; if there are none, everything that the engine has no execution for, all of it.
     pub fn link(module: Module) -> Result<Self, Vec<LinkError>> {
+        ir::verify(&module).map_err(|errors| invalid(&module, &errors))?;
         Linker::new(&module).run().map(|mut program| {
             program.module = module;
             program
@@ -162,4 +166,17 @@ impl Program {
         let Some(info) = self.functions.get(function as usize) else { return &[] };
         &self.code[info.entry.0 as usize..info.end.0 as usize]
     }
+}
+
+/// Violations as errors of the linker.
+fn invalid(module: &Module, errors: &ir::VerifyErrors) -> Vec<LinkError> {
+    let error = |e: &ir::verify::VerifyError| {
+        let function = e.place.function().and_then(|f| module.functions.get(f.index()));
+        LinkError {
+            function: function.map(|f| f.name.clone()).unwrap_or_default(),
+            loc: e.loc,
+            kind: LinkErrorKind::Invalid(Box::new(e.clone())),
+        }
+    };
+    errors.iter().map(error).collect()
 }

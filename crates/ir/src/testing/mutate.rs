@@ -57,10 +57,10 @@ const TOKENS: [&str; 40] = [
 #[must_use]
 pub fn mutate_text(rng: &mut Rng, text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
-    for _ in 0..1 + rng.below(4) {
+    for _ in 0..1 + rng.below(3) {
         let at = rng.below(chars.len() + 1);
         let length = rng.below(12).min(chars.len() - at);
-        match rng.below(6) {
+        match rng.below(8) {
             0 => {
                 chars.drain(at..at + length);
             }
@@ -78,9 +78,15 @@ pub fn mutate_text(rng: &mut Rng, text: &str) -> String {
                 let c = char::from_u32(rng.below(0x250) as u32).unwrap_or('?');
                 chars.insert(at, c);
             }
-            _ => {
+            5 => {
                 if let Some(c) = chars.get_mut(at) {
                     *c = char::from(b' ' + rng.below(95) as u8);
+                }
+            }
+            _ => {
+                // Another digit is likely to be taken by the parser.
+                if let Some(c) = chars[at..].iter_mut().find(|c| c.is_ascii_digit()) {
+                    *c = char::from(b'0' + rng.below(10) as u8);
                 }
             }
         }

@@ -217,6 +217,17 @@ pub enum Place {
     End(FuncId, BlockId),
 }
 
+impl Place {
+    /// The function, if it is in one.
+    #[must_use]
+    pub fn function(self) -> Option<FuncId> {
+        match self {
+            Self::Module | Self::Var(_) => None,
+            Self::Function(f) | Self::Inst(f, ..) | Self::End(f, _) => Some(f),
+        }
+    }
+}
+
 /// A violation and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {

@@ -57,7 +57,13 @@ impl Checker<'_> {
 
     fn results(&mut self, at: &At<'_>, inst: &Inst) {
         for (index, result) in inst.results.iter().enumerate() {
-            let (Some(slot), Some(reg)) = (inst.result_slot(index), *result) else { continue };
+            let Some(slot) = inst.result_slot(index) else { continue };
+            let Some(reg) = *result else {
+                let mask = inst.slot_ty(slot) == Some(Ty::Mask);
+                let expected = "a mask register: a mask cannot be discarded";
+                self.check(at, !mask, || Violation::ResultKind { index, expected });
+                continue;
+            };
             if inst.results[..index].contains(result) {
                 self.report(at, Violation::ResultTwice { index });
             }

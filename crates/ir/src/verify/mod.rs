@@ -30,12 +30,15 @@
 //!   ones, EXEC-mask operations, calls, and convergence operations other than `cb_break`.
 //! - **V15** (`type`): an instruction has the types that its row takes, and none if it takes none.
 //! - **V16** (`modifier`): it has the modifiers that its row requires, none that the row does not take, and they fit its types
-//!   (rounding and the float flags need a float; comparisons and read-modify-write operations go by the kind of type).
+//!   (rounding and the float flags need a float; comparisons, approximations and read-modify-write operations exist for the types
+//!   for which the PTX ISA has them).
 //! - **V17** (`count`): it has as many results and operands as its row takes; vectors have 1, 2, 4 or 8 elements and at most 256
-//!   bits; parts add up to the whole; a collective has a member mask or says `nomask`; modifiers that go with an operand come with it.
+//!   bits; parts add up to the whole, also
+//!   of packed pairs; a collective has a member mask or says `nomask`; modifiers that go with an operand come with it.
 //! - **V18** (`operand`): each operand is of the kind and type that its slot asks for. Registers have exactly the type's width, but
 //!   stores and conversions may read wider ones.
-//! - **V19** (`result`): likewise each result; loads and conversions may write wider registers. No register is written twice.
+//! - **V19** (`result`): likewise each result; loads and conversions may write wider registers. No register is written twice,
+//!   and no mask is discarded.
 //! - **V20** (`immediate`): immediates fit what they are read as.
 //! - **V21** (`symbol`): symbols exist, and an address is used in the space it belongs to (global and constant addresses are
 //!   generic ones, too).

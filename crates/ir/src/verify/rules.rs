@@ -2,10 +2,10 @@
 
 use super::inst::holds;
 use super::{At, BARRIERS, Checker, Violation};
-use crate::mods::{AtomOp, Barrier, Cmp, Flag, Kind, Mods, Rounding, Vote};
+use crate::mods::{AtomOp, Barrier, Cmp, Flag, Kind, Mods, Precision, Rounding, Vote};
 use crate::module::{FuncId, Inst, Operand, Signature};
 use crate::op::{Class, Op};
-use crate::ty::{BITS, FLOAT, INT, RegTy, Ty};
+use crate::ty::{BITS, FLOAT, HALF, INT, INT32, RegTy, Ty};
 
 /// Types in which only floating-point values are stored, beside those that arithmetic works on.
 fn is_float(ty: Ty) -> bool {
@@ -154,11 +154,14 @@ fn kind_name(kind: Kind) -> &'static str {
 
 /// A modifier that the row's kind has but the operation cannot use.
 fn refused_word(inst: &Inst) -> Option<&'static str> {
-    let Mods { rounding, vote, atom, .. } = inst.mods;
+    let Mods { rounding, precision, vote, atom, .. } = inst.mods;
     let only_cvt = |r: &Rounding| {
         matches!(r, Rounding::Rna | Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
     };
     let rounding = rounding.filter(|r| inst.op != Op::Cvt && only_cvt(r)).map(Rounding::word);
+    // What is approximate is not rounded in one way or another.
+    let rounding =
+        rounding.or(inst.mods.rounding.filter(|_| precision.is_some()).map(Rounding::word));
     let vote = vote.filter(|&v| v == Vote::Ballot).map(Vote::word);
     let exchange = |a: &AtomOp| matches!(a, AtomOp::Exch | AtomOp::Cas | AtomOp::Inc | AtomOp::Dec);
     let reduces = matches!(inst.op, Op::Redux | Op::AtomVec);
@@ -174,7 +177,8 @@ fn ill_typed_word(inst: &Inst) -> Option<&'static str> {
     if let Some(rounding) = mods.rounding.filter(|_| !float) {
         return Some(rounding.word());
     }
-    if let Some(precision) = mods.precision.filter(|_| !float) {
+    let exact = |p: &Precision| !float || !approximates(inst.op, *p, ty);
+    if let Some(precision) = mods.precision.filter(exact) {
         return Some(precision.word());
     }
     let float_flags = [Flag::Ftz, Flag::Nan, Flag::Relu, Flag::XorSignAbs, Flag::SatFinite];
@@ -189,7 +193,7 @@ fn ill_typed_word(inst: &Inst) -> Option<&'static str> {
     if let Some(cmp) = mods.cmp.filter(|&c| !compares(c, ty)) {
         return Some(cmp.word());
     }
-    mods.atom.filter(|&a| !combines(a, ty)).map(AtomOp::word)
+    mods.atom.filter(|&a| !combines(inst.op, a, ty)).map(AtomOp::word)
 }
 
 /// Whether values of a type can be compared so.
@@ -205,13 +209,24 @@ fn compares(cmp: Cmp, ty: Ty) -> bool {
     }
 }
 
-/// Whether values of a type can be combined so.
-fn combines(atom: AtomOp, ty: Ty) -> bool {
+/// Whether values of a type can be combined so, as the PTX ISA has it for `atom` and `redux`.
+fn combines(op: Op, atom: AtomOp, ty: Ty) -> bool {
+    let integer = INT32.has(ty);
     match atom {
-        AtomOp::Add | AtomOp::Min | AtomOp::Max => INT.has(ty) || FLOAT.has(ty),
-        AtomOp::And | AtomOp::Or | AtomOp::Xor => !is_float(ty),
-        AtomOp::Exch | AtomOp::Cas => true,
-        AtomOp::Inc | AtomOp::Dec => matches!(ty, Ty::U32 | Ty::U64),
+        AtomOp::Add => integer || FLOAT.has(ty),
+        AtomOp::Min | AtomOp::Max => integer || HALF.has(ty) || op == Op::Redux && ty == Ty::F32,
+        AtomOp::And | AtomOp::Or | AtomOp::Xor => matches!(ty, Ty::B32 | Ty::B64),
+        AtomOp::Exch | AtomOp::Cas => BITS.has(ty) || ty == Ty::B128,
+        AtomOp::Inc | AtomOp::Dec => ty == Ty::U32,
+    }
+}
+
+/// Whether an approximation of this kind exists.
+fn approximates(op: Op, precision: Precision, ty: Ty) -> bool {
+    let single = ty == Ty::F32 || HALF.has(ty);
+    match precision {
+        Precision::Approx => single || matches!(op, Op::Rcp | Op::Rsqrt),
+        Precision::Full => single && op == Op::Div,
     }
 }
 
@@ -257,9 +272,16 @@ fn parts(inst: &Inst) -> Option<&'static str> {
             let fits = inst.mods.bool_op.is_some() == (operands == 3);
             says(fits, "a predicate operand and how it combines go together")
         }
-        Op::Cvt if operands == 2 => {
-            let pair = matches!(inst.ty, Some(Ty::F16x2 | Ty::Bf16x2 | Ty::E4m3x2 | Ty::E5m2x2));
-            says(pair, "two operands make a packed pair")
+        Op::Cvt => {
+            let pair = |ty| matches!(ty, Some(Ty::F16x2 | Ty::Bf16x2 | Ty::E4m3x2 | Ty::E5m2x2));
+            let fits = match operands {
+                2 => pair(inst.ty) && !pair(inst.ty2),
+                _ => pair(inst.ty) == pair(inst.ty2),
+            };
+            says(
+                fits,
+                "a packed pair is made of two values or of another pair, and makes another pair only",
+            )
         }
         Op::Bar => barrier_parts(inst.mods.barrier?, results, operands),
         _ => None,

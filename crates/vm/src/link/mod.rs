@@ -68,6 +68,10 @@ impl<'m> Linker<'m> {
             info.shared.sort_unstable();
             info.shared.dedup();
         }
+        // What could not be linked left holes, over which no plan can be made.
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
         let flows: Vec<_> =
             self.flows.iter().map(|(cfg, places)| FunctionFlow { cfg, places }).collect();
         let plan = match planner::plan(&flows, Priorities::Layout) {

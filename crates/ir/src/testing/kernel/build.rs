@@ -235,8 +235,8 @@ impl<'r> Builder<'r> {
             if self.rng.one_in(4) {
                 let guard = self.pred();
                 let block = self.f.blocks.last_mut();
-                // A guard goes on what was added, unless that is a call, which cannot have one.
-                if let Some(inst) = block.and_then(|b| b.insts.get_mut(before))
+                // The guard goes on the last instruction added: nothing reads what the others left out.
+                if let Some([.., inst]) = block.map(|b| &mut b.insts[before..])
                     && inst.op != Op::Call
                 {
                     inst.guard = Some(guard);

@@ -1,0 +1,147 @@
+//! Random programs: kernels against a scalar reference under every mechanism, and any verified module without a panic.
+
+use converge::{CATALOGUE, Entry, Knobs, Order, Policy};
+use ir::testing::{
+    KERNEL_WORDS, KernelShape, Rng, expected, mutate_module, random_kernel, random_module,
+};
+use ir::text::print;
+use ir::{FuncId, Module};
+use simt::machine::{Machine, Step};
+use simt::observe::Blind;
+use vm::{Engine, Launch, Program, catalogued, load_variables};
+
+/// How a random kernel is launched.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    width: u32,
+    block: u32,
+    order: Option<Order>,
+    policy: Policy,
+}
+
+/// The words of all threads, or how it ended otherwise.
+fn words<const N: usize>(
+    module: &Module,
+    entry: &'static Entry,
+    shape: Shape,
+) -> Result<Vec<u32>, Step<vm::Cause, N>> {
+    const GRID: u32 = 2;
+    let program = Program::link(module.clone()).expect("random kernels link");
+    let kernel = FuncId(module.functions.len() as u32 - 1);
+    let mut launch = Launch::<N>::new(kernel, catalogued(entry));
+    let bytes = 4 * KERNEL_WORDS * (GRID * shape.block) as usize;
+    let out = launch.memory.allocate("out", bytes as u64).unwrap();
+    launch.params = out.0.to_le_bytes().to_vec();
+    (launch.grid, launch.block) = ([GRID, 1, 1], [shape.block, 1, 1]);
+    (launch.width, launch.policy) = (shape.width, shape.policy);
+    launch.knobs = Knobs { order: shape.order, ..Knobs::default() };
+    let mut state = Engine::<N>.launch(&program, launch).expect("it launches");
+    let end = Engine::<N>.run(&program, &mut state, &mut Blind, 1 << 24);
+    if end != Step::Done {
+        return Err(end);
+    }
+    assert!(state.stats().slots.identity_holds());
+    let mut content = vec![0; bytes];
+    state.memory().read_bytes(out, &mut content).unwrap();
+    Ok(content.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect())
+}
+
+fn reference(module: &Module, block: u32) -> Vec<u32> {
+    let threads = (0..2).flat_map(|cta| (0..block).map(move |tid| (cta, tid)));
+    let words = threads.flat_map(|(cta, tid)| expected(module, cta, block, tid).unwrap());
+    words.collect()
+}
+
+#[test]
+fn random_kernels_store_what_the_reference_says_under_every_mechanism() {
+    let mut compared = 0;
+    for shape in KernelShape::ALL {
+        for seed in 0..40 {
+            let module = random_kernel(&mut Rng::new(seed), shape);
+            let block = [7, 32, 70][seed as usize % 3];
+            let words_expected = reference(&module, block);
+            for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
+                let width = [1, 4, 8, 32, 64][seed as usize % 5];
+                let policy = [Policy::First, Policy::Random { state: seed }][seed as usize / 5 % 2];
+                let order =
+                    [None, Some(Order::Taken), Some(Order::Minority)][seed as usize / 3 % 3];
+                let launch = Shape { width, block, order, policy };
+                let found = words::<1>(&module, entry, launch);
+                let found = found.unwrap_or_else(|end| {
+                    panic!(
+                        "{} {shape:?} {seed} {launch:?}: {end:?}\n{}",
+                        entry.name,
+                        print(&module)
+                    )
+                });
+                if found != words_expected {
+                    let at = found.iter().zip(&words_expected).position(|(a, b)| a != b);
+                    panic!(
+                        "{} {shape:?} {seed} {launch:?}: word {at:?}\n{}",
+                        entry.name,
+                        print(&module)
+                    );
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 120 * 4);
+}
+
+#[test]
+fn random_kernels_in_cta_wide_groups() {
+    let entry = Entry::find("ipdom").unwrap();
+    for seed in 0..20 {
+        let module = random_kernel(&mut Rng::new(seed), KernelShape::Graph);
+        let shape = Shape { width: 256, block: 100, order: None, policy: Policy::First };
+        let found = words::<16>(&module, entry, shape).unwrap_or_else(|e| panic!("{seed}: {e:?}"));
+        assert_eq!(found, reference(&module, 100), "{seed}\n{}", print(&module));
+    }
+}
+
+/// Runs every kernel of a module for a while, with parameters that point anywhere.
+fn exercise(rng: &mut Rng, module: &Module) -> (u32, u32) {
+    let Ok(program) = Program::link(module.clone()) else { return (0, 0) };
+    let mut ends = (0, 0);
+    for (i, function) in module.functions.iter().enumerate().filter(|(_, f)| f.is_kernel()) {
+        let entry = &CATALOGUE[rng.below(CATALOGUE.len())];
+        let mut launch = Launch::<1>::new(FuncId(i as u32), catalogued(entry));
+        launch.variables = load_variables(&program, &mut launch.memory).unwrap();
+        let size = function.params().iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+        launch.params = (0..size).map(|_| rng.bits() as u8).collect();
+        launch.block = [1 + rng.below(40) as u32, 1, 1];
+        launch.width = 1 + rng.below(64) as u32;
+        launch.limit = 2000;
+        let Ok(mut state) = Engine::<1>.launch(&program, launch) else { continue };
+        match Engine::<1>.run(&program, &mut state, &mut Blind, 4000) {
+            Step::Fault(_) => ends.0 += 1,
+            _ => ends.1 += 1,
+        }
+        assert!(state.stats().slots.identity_holds());
+    }
+    ends
+}
+
+#[test]
+fn any_verified_module_runs_or_is_refused() {
+    let (mut faults, mut others) = (0, 0);
+    for seed in 0..500 {
+        let mut rng = Rng::new(seed);
+        let module = random_module(&mut rng);
+        let ends = exercise(&mut rng, &module);
+        faults += ends.0;
+        others += ends.1;
+    }
+    assert!(faults > 20 && others > 20, "{faults} faults, {others} other ends");
+}
+
+#[test]
+fn any_module_at_all_is_linked_or_refused() {
+    for seed in 0..500 {
+        let mut rng = Rng::new(seed);
+        let mut module = random_module(&mut rng);
+        mutate_module(&mut rng, &mut module);
+        exercise(&mut rng, &module);
+    }
+}
