@@ -1,0 +1,237 @@
+//! From the syntax tree to the kernel IR.
+//!
+//! [`lower`] lowers a file, or what one kernel of it can reach; [`check`] reports all that is wrong or not supported in a
+//! file. Both find every error, not only the first, each at its place. What comes out is meant to pass the IR's verifier.
+//!
+//! Rules that hold throughout:
+//! - One PTX instruction becomes one IR instruction of [`ir::Origin::Source`]; what else it takes to express it (a
+//!   complemented predicate, packing of arguments) has [`ir::Origin::Lowering`].
+//! - Registers are made when first used, so a declaration `%r<N>` costs nothing.
+//! - `.param` variables of calls are registers: an aggregate travels in chunks of at most eight bytes (see `params`).
+//! - Names are resolved in the innermost scope that declares them; labels are known in their whole scope, ahead of
+//!   their place, too.
+
+mod address;
+mod call;
+mod constant;
+mod emit;
+mod function;
+mod instruction;
+mod memory;
+mod modifiers;
+mod moves;
+mod names;
+mod operand;
+mod params;
+mod symbols;
+mod variable;
+
+use std::rc::Rc;
+
+use ir::{FuncId, VarId};
+use isa::{Diagnostic, Diagnostics, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::ast::{Declaration, Declarator, Function, FunctionKind, Loc, Module};
+use crate::names::Symbol;
+use crate::pool::Id;
+use crate::spelling::{Form, Spelled};
+
+/// What of a file to lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Select<'a> {
+    /// Every function that has a body.
+    All,
+    /// One kernel and what it can reach. Errors elsewhere are not reported.
+    Kernel(&'a str),
+}
+
+/// An error that was reported.
+#[derive(Clone, Copy, Debug)]
+struct Failed;
+
+type Lowering<T> = Result<T, Failed>;
+
+/// Lowers a file, or one kernel of it.
+///
+/// The module is `None` if there was an error. The tree may be incomplete; what the parser reported is not repeated.
+#[must_use]
+pub fn lower(tree: &Module, select: Select<'_>) -> (Option<ir::Module>, Diagnostics) {
+    let mut lowerer = Lowerer::new(tree);
+    lowerer.header();
+    lowerer.collect();
+    lowerer.roots(select);
+    lowerer.run();
+    let Lowerer { out, diagnostics, .. } = lowerer;
+    let module = (!diagnostics.has_errors()).then_some(out);
+    (module, diagnostics)
+}
+
+/// Everything that is wrong or not supported in a file, with its places.
+#[must_use]
+pub fn check(tree: &Module) -> Diagnostics {
+    lower(tree, Select::All).1
+}
+
+/// What a name of the module stands for.
+#[derive(Clone, Copy, Debug)]
+enum Global {
+    Variable(Id<Declaration>, Id<Declarator>),
+    Function(Id<Function>),
+}
+
+/// The work on a module.
+struct Lowerer<'t> {
+    tree: &'t Module,
+    out: ir::Module,
+    diagnostics: Diagnostics,
+    globals: FxHashMap<Symbol, Global>,
+    /// Functions that have an id; in the order of ids.
+    queue: Vec<Id<Function>>,
+    function_ids: FxHashMap<Id<Function>, FuncId>,
+    /// Variables whose content is still to be read.
+    contents: Vec<(VarId, Id<Declaration>, Id<Declarator>)>,
+    /// Names of functions and variables of the output.
+    taken: FxHashSet<String>,
+    /// `None` for those that could not be made.
+    variable_ids: FxHashMap<Id<Declarator>, Option<VarId>>,
+    /// Modifiers of instructions seen before: opcode, then modifiers.
+    spellings: FxHashMap<SmallVec<[Symbol; 8]>, Option<Rc<Spelled>>>,
+    forms: FxHashMap<Symbol, Rc<[&'static Form]>>,
+    /// `.file` numbers, to indices of the output's files.
+    files: FxHashMap<u64, u32>,
+    paths: FxHashMap<Symbol, u32>,
+    /// Version and target of the file, to be compared with what forms need.
+    version: (u32, u32),
+    sm: u32,
+    /// Forms that were reported as too new for the file.
+    too_new: Vec<*const Form>,
+}
+
+impl<'t> Lowerer<'t> {
+    fn new(tree: &'t Module) -> Self {
+        Self {
+            tree,
+            out: ir::Module::new(),
+            diagnostics: Diagnostics::new(),
+            globals: FxHashMap::default(),
+            queue: Vec::new(),
+            function_ids: FxHashMap::default(),
+            contents: Vec::new(),
+            taken: FxHashSet::default(),
+            variable_ids: FxHashMap::default(),
+            spellings: FxHashMap::default(),
+            forms: FxHashMap::default(),
+            files: FxHashMap::default(),
+            paths: FxHashMap::default(),
+            version: (u32::MAX, 0),
+            sm: u32::MAX,
+            too_new: Vec::new(),
+        }
+    }
+
+    /// Reports an error.
+    fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.diagnostics.push(diagnostic);
+        Failed
+    }
+
+    /// Reports an error with a message and a place.
+    fn error<T>(
+        &mut self,
+        code: &'static str,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Lowering<T> {
+        Err(self.fail(Diagnostic::error(code, message).at(span, label)))
+    }
+
+    fn roots(&mut self, select: Select<'_>) {
+        let tree = self.tree;
+        match select {
+            Select::All => {
+                for id in self.all_functions() {
+                    if tree.functions[id].body.is_some() {
+                        self.function_id(id);
+                    }
+                }
+                self.all_variables();
+            }
+            Select::Kernel(name) => {
+                let found = tree.names.find(name).and_then(|s| self.globals.get(&s).copied());
+                match found {
+                    Some(Global::Function(id)) if self.is_kernel(id) => {
+                        self.function_id(id);
+                    }
+                    _ => self.no_kernel(name),
+                }
+            }
+        }
+    }
+
+    fn is_kernel(&self, id: Id<Function>) -> bool {
+        let function = &self.tree.functions[id];
+        function.kind == FunctionKind::Entry && function.body.is_some()
+    }
+
+    fn no_kernel(&mut self, name: &str) {
+        let tree = self.tree;
+        let kernels: Vec<_> = tree
+            .functions()
+            .filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
+            .map(|f| tree.name(f.signature.name.symbol))
+            .collect();
+        let message = format!("there is no kernel `{name}`");
+        let diagnostic = Diagnostic::error("ptx::no-kernel", message);
+        let diagnostic = match (kernels.as_slice(), isa::suggest::nearest(name, kernels.clone())) {
+            ([], _) => diagnostic.note("the file has no kernel"),
+            (_, Some(near)) => diagnostic.help(format!("did you mean `{near}`?")),
+            (some, None) => {
+                diagnostic.help(format!("the file has: {}", some[..some.len().min(20)].join(", ")))
+            }
+        };
+        self.fail(diagnostic);
+    }
+
+    /// Lowers functions and fills variables until none is left; each can ask for others.
+    fn run(&mut self) {
+        let mut next = 0;
+        loop {
+            while let Some((id, d, declarator)) = self.contents.pop() {
+                // What is wrong was reported.
+                let _ = self.initialise(id, d, declarator);
+            }
+            let Some(&id) = self.queue.get(next) else { return };
+            let function = function::lower(self, id);
+            if let (Some(slot), Some(function)) = (self.out.functions.get_mut(next), function) {
+                *slot = function;
+            }
+            next += 1;
+        }
+    }
+
+    /// The id of a function, which will be lowered.
+    fn function_id(&mut self, id: Id<Function>) -> FuncId {
+        if let Some(&known) = self.function_ids.get(&id) {
+            return known;
+        }
+        let func = FuncId(self.queue.len() as u32);
+        self.queue.push(id);
+        self.function_ids.insert(id, func);
+        let name = self.tree.name(self.tree.functions[id].signature.name.symbol);
+        let nothing = ir::module::Signature::Device { params: Vec::new(), results: Vec::new() };
+        self.out.functions.push(ir::Function::new(name, nothing));
+        func
+    }
+
+    /// The place of something in the output's table.
+    fn loc(&mut self, span: Span, loc: Option<Id<Loc>>) -> ir::LocId {
+        let line = loc.map(|id| &self.tree.locs[id]).filter(|l| l.line > 0).and_then(|l| {
+            let file = self.files.get(&u64::from(l.file)).copied()?;
+            Some(ir::module::SourceLine { file, line: l.line, column: l.column })
+        });
+        self.out.add_loc(ir::module::Loc { span, line })
+    }
+}

@@ -1,0 +1,273 @@
+//! Modifiers: finding the form, and the IR's modifiers for it.
+
+use std::rc::Rc;
+
+use ir::mods::{AtomOp, Barrier, Flag, Kind as IrKind, Order, Precision, Scope, Space as IrSpace};
+use ir::{Mods, Op};
+use isa::Diagnostic;
+use smallvec::SmallVec;
+
+use super::{Failed, Lowerer, Lowering};
+use crate::ast::{Instruction, Name, Type};
+use crate::spelling::{self, Form, Kind, Misspelling, Spelled, families, family};
+
+impl Lowerer<'_> {
+    /// The form of an instruction; what is wrong with its modifiers is reported, at each place that has it.
+    pub(super) fn spelled(&mut self, instruction: &Instruction) -> Lowering<Rc<Spelled>> {
+        let tree = self.tree;
+        let modifiers = &tree.modifiers[instruction.modifiers];
+        let mut key: SmallVec<[crate::Symbol; 8]> = SmallVec::new();
+        key.push(instruction.opcode.symbol);
+        key.extend(modifiers.iter().map(|m| m.symbol));
+        if let Some(Some(known)) = self.spellings.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let forms = self.forms(instruction.opcode);
+        if forms.is_empty() {
+            return Err(self.no_form(instruction));
+        }
+        let words: SmallVec<[(&str, Option<Type>); 8]> =
+            modifiers.iter().map(|m| (tree.name(m.symbol), Type::from_symbol(m.symbol))).collect();
+        match spelling::spell(&forms, &words) {
+            Ok(spelled) => {
+                self.gate(spelled.form, instruction);
+                let spelled = Rc::new(spelled);
+                self.spellings.insert(key, Some(Rc::clone(&spelled)));
+                Ok(spelled)
+            }
+            Err(wrong) => {
+                for misspelling in &wrong {
+                    self.misspelled(instruction, misspelling);
+                }
+                Err(Failed)
+            }
+        }
+    }
+
+    fn forms(&mut self, opcode: Name) -> Rc<[&'static Form]> {
+        let tree = self.tree;
+        let forms = self
+            .forms
+            .entry(opcode.symbol)
+            .or_insert_with(|| spelling::forms(tree.name(opcode.symbol)).into());
+        Rc::clone(forms)
+    }
+
+    /// Warns, once a form, if the file's version or target does not have it.
+    fn gate(&mut self, form: &'static Form, instruction: &Instruction) {
+        let old_version = form.ptx > self.version && self.version.0 != u32::MAX;
+        let old_target = form.sm > self.sm && self.sm != u32::MAX;
+        let at = std::ptr::from_ref(form);
+        if !(old_version || old_target) || self.too_new.contains(&at) {
+            return;
+        }
+        self.too_new.push(at);
+        let text = self.spelling_of(instruction);
+        let needs = if old_version {
+            format!("PTX {}.{}", form.ptx.0, form.ptx.1)
+        } else {
+            format!("sm_{}", form.sm)
+        };
+        self.diagnostics.push(
+            Diagnostic::warning("ptx::too-new", format!("`{text}` needs {needs} or later"))
+                .at(instruction.opcode.span, "newer than the file says it is")
+                .help("raise `.version` or `.target`"),
+        );
+    }
+
+    /// Opcode and modifiers as written.
+    pub(super) fn spelling_of(&self, instruction: &Instruction) -> String {
+        let mut text = self.tree.name(instruction.opcode.symbol).to_owned();
+        for modifier in &self.tree.modifiers[instruction.modifiers] {
+            text.push('.');
+            text.push_str(self.tree.name(modifier.symbol));
+        }
+        text
+    }
+
+    fn no_form(&mut self, instruction: &Instruction) -> Failed {
+        let tree = self.tree;
+        let name = tree.name(instruction.opcode.symbol);
+        let at = instruction.opcode.span;
+        if let Some(known) = family(name) {
+            let text = self.spelling_of(instruction);
+            let about = known.tier.about();
+            let diagnostic =
+                Diagnostic::error("ptx::unsupported", format!("`{text}` is not supported yet"))
+                    .at(at, format!("known PTX: {about}"));
+            return self.fail(diagnostic);
+        }
+        let diagnostic =
+            Diagnostic::error("ptx::unknown-opcode", format!("unknown opcode `{name}`"))
+                .at(at, "no PTX instruction");
+        let names = families().iter().map(|f| f.name);
+        self.fail(match isa::suggest::nearest(name, names) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic,
+        })
+    }
+
+    fn misspelled(&mut self, instruction: &Instruction, wrong: &Misspelling) {
+        let tree = self.tree;
+        let name = tree.name(instruction.opcode.symbol);
+        let modifiers = &tree.modifiers[instruction.modifiers];
+        let opcode = instruction.opcode;
+        let at = |index: &usize| modifiers.get(*index).copied().unwrap_or(opcode);
+        let diagnostic = match wrong {
+            Misspelling::Unknown { index, possible } => {
+                let modifier = at(index);
+                let word = tree.name(modifier.symbol);
+                let diagnostic =
+                    Diagnostic::error("ptx::modifier", format!("`{name}` takes no `.{word}` here"))
+                        .at(modifier.span, "not one of its modifiers, or not supported");
+                match isa::suggest::nearest(word, possible.iter().copied()) {
+                    Some(near) => diagnostic.help(format!("did you mean `.{near}`?")),
+                    None if possible.is_empty() => diagnostic,
+                    None => diagnostic.note(format!("it takes {}", listed(possible))),
+                }
+            }
+            Misspelling::Twice { index, what } => {
+                let message = format!("`{name}` has {what} twice");
+                Diagnostic::error("ptx::modifier", message).at(at(index).span, "the second")
+            }
+            Misspelling::Missing { what } => {
+                Diagnostic::error("ptx::modifier", format!("`{name}` needs {what}"))
+                    .at(opcode.span, "missing here")
+            }
+            Misspelling::Type { index, possible } => {
+                let modifier = at(index);
+                let word = tree.name(modifier.symbol);
+                let message = format!("`{name}` does not work on `.{word}` with these modifiers");
+                Diagnostic::error("ptx::instruction-type", message)
+                    .at(modifier.span, "not one of its types")
+                    .note(format!("its types are {}", listed(possible)))
+            }
+            Misspelling::TypeMissing { possible } => {
+                Diagnostic::error("ptx::instruction-type", format!("`{name}` needs a type"))
+                    .at(opcode.span, "missing here")
+                    .note(format!("its types are {}", listed(possible)))
+            }
+            Misspelling::TypeTwice { index } => {
+                let message = format!("`{name}` has too many types");
+                Diagnostic::error("ptx::instruction-type", message)
+                    .at(at(index).span, "one too many")
+            }
+        };
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+/// `.a, .b and .c`
+fn listed(words: &[&str]) -> String {
+    let words: Vec<_> = words.iter().map(|w| format!("`.{w}`")).collect();
+    words.join(", ")
+}
+
+/// The space of a word.
+pub(super) fn space(word: &str) -> Option<IrSpace> {
+    Some(match word {
+        "const" => IrSpace::Const,
+        "global" => IrSpace::Global,
+        "local" => IrSpace::Local,
+        "param" | "param::entry" | "param::func" => IrSpace::Param,
+        // There is one CTA to a cluster.
+        "shared" | "shared::cta" | "shared::cluster" => IrSpace::Shared,
+        _ => return None,
+    })
+}
+
+fn order(word: &str) -> Option<Order> {
+    Some(match word {
+        "weak" => Order::Weak,
+        "volatile" => Order::Volatile,
+        "relaxed" => Order::Relaxed,
+        "acquire" => Order::Acquire,
+        "release" => Order::Release,
+        "acq_rel" => Order::AcqRel,
+        "sc" => Order::SeqCst,
+        _ => return None,
+    })
+}
+
+fn scope(word: &str) -> Option<Scope> {
+    Some(match word {
+        "cta" => Scope::Cta,
+        "cluster" => Scope::Cluster,
+        "gpu" | "gl" => Scope::Gpu,
+        "sys" => Scope::Sys,
+        _ => return None,
+    })
+}
+
+/// The IR's modifiers for an operation.
+pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
+    let row = op.info();
+    let mut mods = Mods::default();
+    let rounding = s.word(Kind::Rounding).or(s.word(Kind::Integral));
+    for (kind, word) in [
+        (IrKind::Rounding, rounding),
+        (IrKind::Cmp, s.word(Kind::Cmp).map(|w| if w == "nan" { "isnan" } else { w })),
+        (IrKind::BoolOp, s.word(Kind::BoolOp)),
+        (IrKind::AtomOp, s.word(Kind::Atom)),
+        (IrKind::Shuffle, s.word(Kind::Shuffle)),
+        (IrKind::Vote, s.word(Kind::Vote)),
+        (IrKind::Prmt, s.word(Kind::Prmt)),
+        (IrKind::TestP, s.word(Kind::TestP)),
+    ] {
+        if let Some(word) = word.filter(|_| row.kinds.has(kind)) {
+            mods.set_word(kind, word);
+        }
+    }
+    mods.precision = match () {
+        () if s.has(Kind::Approx) => Some(Precision::Approx),
+        () if s.has(Kind::Full) => Some(Precision::Full),
+        () => None,
+    };
+    mods.space = s.word(Kind::Space).and_then(space);
+    mods.order =
+        [Kind::Order, Kind::AtomOrder, Kind::FenceOrder].iter().find_map(|k| order(s.word(*k)?));
+    mods.scope = [Kind::Scope, Kind::Level].iter().find_map(|k| scope(s.word(*k)?));
+    if s.has(Kind::Level) {
+        mods.order = Some(Order::SeqCst);
+    }
+    if op == Op::Bar {
+        mods.barrier = barrier(s);
+    }
+    mods.flags = s.form.flags;
+    for (kind, flag) in [
+        (Kind::Ftz, Flag::Ftz),
+        (Kind::Sat, Flag::Sat),
+        (Kind::SatFinite, Flag::SatFinite),
+        (Kind::Relu, Flag::Relu),
+        (Kind::Nan, Flag::Nan),
+        (Kind::XorSign, Flag::XorSignAbs),
+        (Kind::ShiftAmt, Flag::ShiftAmt),
+        (Kind::Aligned, Flag::Aligned),
+    ] {
+        if s.has(kind) && row.flags.has(flag) {
+            mods.flags = mods.flags.with(flag);
+        }
+    }
+    if s.word(Kind::ShiftMode) == Some("wrap") {
+        mods.flags = mods.flags.with(Flag::Wrap);
+    }
+    if op == Op::Dp2a && s.word(Kind::LoHi) == Some("hi") {
+        mods.flags = mods.flags.with(Flag::Upper);
+    }
+    mods
+}
+
+fn barrier(s: &Spelled) -> Option<Barrier> {
+    Some(match (s.word(Kind::Barrier)?, s.word(Kind::RedOp)) {
+        ("arrive", _) => Barrier::Arrive,
+        ("red", Some("popc")) => Barrier::RedPopc,
+        ("red", Some("and")) => Barrier::RedAnd,
+        ("red", _) => Barrier::RedOr,
+        _ => Barrier::Sync,
+    })
+}
+
+/// Whether an atomic operation takes two values.
+pub(super) fn is_cas(mods: &Mods) -> bool {
+    mods.atom == Some(AtomOp::Cas)
+}

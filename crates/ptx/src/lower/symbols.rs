@@ -1,0 +1,189 @@
+//! The module's own directives and names.
+
+use isa::{Diagnostic, Span};
+use rustc_hash::FxHashMap;
+
+use super::{Global, Lowerer};
+use crate::Symbol;
+use crate::ast::{Declarator, Function, Item, Linkage, Name, Statement};
+use crate::pool::Id;
+
+impl Lowerer<'_> {
+    /// `.version`, `.target`, `.address_size`, `.file`.
+    pub(super) fn header(&mut self) {
+        let tree = self.tree;
+        let mut has_version = false;
+        for item in &tree.items {
+            match item {
+                Item::Version { major, minor, .. } => {
+                    self.version = (*major, *minor);
+                    has_version = true;
+                }
+                Item::Target { words, .. } => {
+                    let numbers = tree.name_lists[*words].iter().filter_map(|w| {
+                        let digits = tree.name(w.symbol).strip_prefix("sm_")?;
+                        digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
+                    });
+                    self.sm = numbers.min().unwrap_or(self.sm);
+                }
+                Item::AddressSize { bits, span } => self.address_size(*bits, *span),
+                Item::File(file) => self.file(file.index, file.path),
+                _ => {}
+            }
+        }
+        for statement in tree.statements.iter() {
+            if let Statement::File(file) = statement {
+                self.file(file.index, file.path);
+            }
+        }
+        if !has_version && !tree.incomplete && !tree.items.is_empty() {
+            let missing = Diagnostic::warning("ptx::no-version", "the file has no `.version`")
+                .help("begin it with `.version 8.0`, `.target sm_80` and `.address_size 64`");
+            self.diagnostics.push(missing);
+        }
+    }
+
+    fn address_size(&mut self, bits: u64, span: Span) {
+        if bits == 64 {
+            return;
+        }
+        let what = if bits == 32 { "32-bit addresses are not supported" } else { "no such size" };
+        self.diagnostics.push(
+            Diagnostic::error("ptx::address-size", what)
+                .at(span, "addresses have 64 bits")
+                .help("write `.address_size 64` and keep addresses in 64-bit registers"),
+        );
+    }
+
+    fn file(&mut self, index: u64, path: Symbol) {
+        let (tree, files) = (self.tree, &mut self.out.files);
+        let at = *self.paths.entry(path).or_insert_with(|| {
+            files.push(tree.name(path).to_owned());
+            files.len() as u32 - 1
+        });
+        self.files.insert(index, at);
+    }
+
+    /// All names of the module.
+    pub(super) fn collect(&mut self) {
+        let tree = self.tree;
+        let mut places: FxHashMap<Symbol, Span> = FxHashMap::default();
+        for item in &tree.items {
+            match item {
+                Item::Function(id) => self.collect_function(*id, &mut places),
+                Item::Variable(id) => {
+                    let linkage = tree.declarations[*id].linkage;
+                    for declarator in tree.declarations[*id].declarators.ids() {
+                        let global = Global::Variable(*id, declarator);
+                        self.collect_variable(global, declarator, linkage, &mut places);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for item in &tree.items {
+            if let Item::Alias { alias, aliasee, .. } = item {
+                self.collect_alias(*alias, *aliasee);
+            }
+        }
+    }
+
+    fn collect_function(&mut self, id: Id<Function>, places: &mut FxHashMap<Symbol, Span>) {
+        let tree = self.tree;
+        let function = &tree.functions[id];
+        let Name { symbol, span } = function.signature.name;
+        match self.globals.get(&symbol).copied() {
+            Some(Global::Function(other)) => {
+                let other = &tree.functions[other];
+                if function.body.is_some() && other.body.is_some() {
+                    self.twice(symbol, span, places.get(&symbol).copied());
+                    return;
+                }
+                if function.body.is_none() {
+                    return;
+                }
+            }
+            Some(_) => return self.twice(symbol, span, places.get(&symbol).copied()),
+            None => {}
+        }
+        places.insert(symbol, span);
+        self.taken.insert(tree.name(symbol).to_owned());
+        self.globals.insert(symbol, Global::Function(id));
+    }
+
+    fn collect_variable(
+        &mut self,
+        global: Global,
+        declarator: Id<Declarator>,
+        linkage: Option<Linkage>,
+        places: &mut FxHashMap<Symbol, Span>,
+    ) {
+        let tree = self.tree;
+        let Name { symbol, span } = tree.declarators[declarator].name;
+        match self.globals.get(&symbol).copied() {
+            None => {}
+            Some(_) if linkage == Some(Linkage::Extern) => return,
+            Some(Global::Variable(other, _))
+                if tree.declarations[other].linkage == Some(Linkage::Extern) => {}
+            Some(_) => return self.twice(symbol, span, places.get(&symbol).copied()),
+        }
+        places.insert(symbol, span);
+        self.globals.insert(symbol, global);
+    }
+
+    fn collect_alias(&mut self, alias: Name, aliasee: Name) {
+        match self.globals.get(&aliasee.symbol).copied() {
+            Some(global @ Global::Function(_)) => {
+                self.globals.insert(alias.symbol, global);
+            }
+            _ => {
+                let name = self.tree.name(aliasee.symbol);
+                let message = format!("there is no function `{name}`");
+                self.diagnostics.push(
+                    Diagnostic::error("ptx::undefined", message).at(aliasee.span, "not declared"),
+                );
+            }
+        }
+    }
+
+    /// A name that is defined a second time.
+    pub(super) fn twice(&mut self, symbol: Symbol, span: Span, first: Option<Span>) {
+        let message = format!("`{}` is defined twice", self.tree.name(symbol));
+        let mut diagnostic =
+            Diagnostic::error("ptx::redefined", message).at(span, "the second definition");
+        if let Some(first) = first {
+            diagnostic = diagnostic.also(first, "the first");
+        }
+        self.diagnostics.push(diagnostic.help("rename one of the two"));
+    }
+
+    /// Functions in order of the file, each name once.
+    pub(super) fn all_functions(&self) -> Vec<Id<Function>> {
+        let tree = self.tree;
+        let functions = tree.items.iter().filter_map(|item| match item {
+            Item::Function(id) => Some(*id),
+            _ => None,
+        });
+        functions
+            .filter(|id| {
+                let symbol = tree.functions[*id].signature.name.symbol;
+                matches!(self.globals.get(&symbol), Some(Global::Function(known)) if known == id)
+            })
+            .collect()
+    }
+
+    /// Makes all variables that the file defines.
+    pub(super) fn all_variables(&mut self) {
+        let tree = self.tree;
+        for item in &tree.items {
+            let Item::Variable(id) = item else { continue };
+            if tree.declarations[*id].linkage == Some(Linkage::Extern) {
+                continue;
+            }
+            for declarator in tree.declarations[*id].declarators.ids() {
+                // What is wrong was reported.
+                let _ = self.variable(*id, declarator, None);
+            }
+        }
+    }
+}

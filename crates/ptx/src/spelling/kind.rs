@@ -1,0 +1,179 @@
+//! Kinds of modifiers and their words.
+//!
+//! A word can belong to several kinds (`.lo` is a half of a product, or a comparison); which one is meant follows from
+//! the kinds that the opcode takes. Types are apart: see [`crate::ast::Type`].
+
+macro_rules! kinds {
+    ($( $(#[$doc:meta])* $kind:ident $what:literal { $($word:literal)+ } )+) => {
+        /// A kind of modifier.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Kind { $($(#[$doc])* $kind),+ }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            /// Its words, without dots.
+            #[must_use]
+            pub fn words(self) -> &'static [&'static str] {
+                match self { $(Self::$kind => &[$($word),+]),+ }
+            }
+
+            /// What it is called in messages.
+            #[must_use]
+            pub fn what(self) -> &'static str {
+                match self { $(Self::$kind => $what),+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Rounding of a floating-point result.
+    Rounding "a rounding mode" { "rn" "rz" "rm" "rp" "rna" }
+    /// Rounding to an integral value.
+    Integral "a rounding mode" { "rni" "rzi" "rmi" "rpi" }
+    /// How exact a function is.
+    Approx "`.approx`" { "approx" }
+    /// Division over the full range.
+    Full "`.full`" { "full" }
+    /// Subnormals are flushed to zero.
+    Ftz "`.ftz`" { "ftz" }
+    /// The result saturates.
+    Sat "`.sat`" { "sat" }
+    /// The result saturates to the largest finite value.
+    SatFinite "`.satfinite`" { "satfinite" }
+    /// Negative results become 0.
+    Relu "`.relu`" { "relu" }
+    /// NaN operands give NaN.
+    Nan "`.NaN`" { "NaN" }
+    /// The sign is the exclusive or of the signs.
+    XorSign "`.xorsign`" { "xorsign" }
+    /// Magnitudes: of `.xorsign.abs`, and of `redux`.
+    Abs "`.abs`" { "abs" }
+    /// Which part of a product.
+    Half "`.lo`, `.hi` or `.wide`" { "lo" "hi" "wide" }
+    /// Half of a 24-bit product, or of `dp2a`'s operand.
+    LoHi "`.lo` or `.hi`" { "lo" "hi" }
+    /// The carry flag is written.
+    Carry "`.cc`" { "cc" }
+    /// A comparison.
+    Cmp "a comparison such as `.eq`" {
+        "eq" "ne" "lt" "le" "gt" "ge" "lo" "ls" "hi" "hs" "equ" "neu" "ltu" "leu" "gtu" "geu" "num" "nan"
+    }
+    /// How a comparison is combined with a predicate.
+    BoolOp "`.and`, `.or` or `.xor`" { "and" "or" "xor" }
+    /// A state space.
+    Space "a state space such as `.global`" {
+        "const" "global" "local" "param" "shared" "shared::cta" "shared::cluster" "param::entry" "param::func"
+    }
+    /// The number of elements.
+    Vector "`.v2`, `.v4` or `.v8`" { "v2" "v4" "v8" }
+    /// Memory order.
+    Order "a memory order" { "weak" "volatile" "relaxed" "acquire" "release" "mmio" }
+    /// Memory order of an atomic operation.
+    AtomOrder "a memory order" { "relaxed" "acquire" "release" "acq_rel" }
+    /// Memory order of a fence.
+    FenceOrder "a memory order" { "sc" "acq_rel" "acquire" "release" }
+    /// Scope.
+    Scope "a scope" { "cta" "cluster" "gpu" "sys" }
+    /// What `membar` orders for.
+    Level "`.cta`, `.gl` or `.sys`" { "cta" "gl" "sys" }
+    /// How a cache is used.
+    Cache "a cache operator" { "ca" "cg" "cs" "lu" "cv" "wb" "wt" }
+    /// Reads through the non-coherent cache.
+    NonCoherent "`.nc`" { "nc" }
+    /// What `atom`, `red` or `redux` does.
+    Atom "an operation such as `.add`" { "add" "min" "max" "and" "or" "xor" "exch" "cas" "inc" "dec" }
+    /// Subnormals are kept.
+    NoFtz "`.noftz`" { "noftz" }
+    /// `.sync`
+    Sync "`.sync`" { "sync" }
+    /// `.aligned`
+    Aligned "`.aligned`" { "aligned" }
+    /// Where a shuffle reads from.
+    Shuffle "`.up`, `.down`, `.bfly` or `.idx`" { "up" "down" "bfly" "idx" }
+    /// What a vote asks.
+    Vote "`.all`, `.any`, `.uni` or `.ballot`" { "all" "any" "uni" "ballot" }
+    /// What `match` asks.
+    Match "`.any` or `.all`" { "any" "all" }
+    /// What a barrier does.
+    Barrier "`.sync`, `.arrive` or `.red`" { "sync" "arrive" "red" }
+    /// What a barrier computes.
+    RedOp "`.popc`, `.and` or `.or`" { "popc" "and" "or" }
+    /// The barrier is one of the CTA.
+    Cta "`.cta`" { "cta" }
+    /// The barrier is one of the warp.
+    Warp "`.warp`" { "warp" }
+    /// Byte selection.
+    Prmt "a byte-selection mode" { "f4e" "b4e" "rc8" "ecl" "ecr" "rc16" }
+    /// A property of a float.
+    TestP "a property such as `.finite`" { "finite" "infinite" "number" "notanumber" "normal" "subnormal" }
+    /// Direction of a funnel shift.
+    Direction "`.l` or `.r`" { "l" "r" }
+    /// What shift amounts beyond the width do.
+    ShiftMode "`.wrap` or `.clamp`" { "wrap" "clamp" }
+    /// `bfind` gives a shift amount.
+    ShiftAmt "`.shiftamt`" { "shiftamt" }
+    /// `cvta` converts from generic.
+    To "`.to`" { "to" }
+    /// All threads of the warp go the same way.
+    Uni "`.uni`" { "uni" }
+    /// Which cache is meant.
+    CacheLevel "a cache level" { "L1" "L2" "L1D" }
+    /// `brx.idx`
+    Idx "`.idx`" { "idx" }
+    /// What `griddepcontrol` does.
+    Dependence "`.launch_dependents` or `.wait`" { "launch_dependents" "wait" }
+    /// What `setmaxnreg` does.
+    RegisterCount "`.inc` or `.dec`" { "inc" "dec" }
+    /// `cvt.pack`
+    Pack "`.pack`" { "pack" }
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u64);
+
+impl Kinds {
+    /// The set of these kinds.
+    #[must_use]
+    pub const fn of(kinds: &[Kind]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < kinds.len() {
+            bits |= 1 << kinds[i] as u64;
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether a kind is in the set.
+    #[must_use]
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 >> kind as u64 & 1 != 0
+    }
+
+    /// Its kinds in order.
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.iter().copied().filter(move |&k| self.has(k))
+    }
+}
+
+/// Whether a word is a hint about caches, which changes no result: `.L1::evict_last`, `.L2::128B`, `.L2::cache_hint`.
+#[must_use]
+pub fn is_cache_hint(word: &str) -> bool {
+    ["L1::", "L2::", "level::"].iter().any(|prefix| word.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_fit_a_set() {
+        assert!(Kind::ALL.len() <= 64);
+        let set = Kinds::of(&[Kind::Pack, Kind::Ftz]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Kind::Ftz, Kind::Pack]);
+    }
+}

@@ -1,0 +1,194 @@
+//! How PTX spells instructions: the table of forms, and the assignment of modifiers to kinds.
+//!
+//! A [`Form`] says which modifiers, types and operands an opcode takes, and what it becomes in the kernel IR. An opcode
+//! has one form for each group of types that takes the same modifiers. Modifiers are assigned by kind, wherever they
+//! stand; [`spell`] says what is wrong if no form takes them.
+
+mod families;
+mod kind;
+mod table;
+
+pub use families::{Family, Tier, families, family};
+pub use kind::{Kind, Kinds, is_cache_hint};
+pub use table::{Arg, FORMS, Form, Special, Target, Val, forms};
+
+use smallvec::SmallVec;
+
+use crate::ast::Type;
+
+/// An instruction's modifiers, by kind.
+#[derive(Clone, Debug)]
+pub struct Spelled {
+    /// The form.
+    pub form: &'static Form,
+    /// The types in order.
+    pub types: SmallVec<[Type; 3]>,
+    words: [Option<&'static str>; Kind::ALL.len()],
+}
+
+impl Spelled {
+    /// The word of a kind, if the instruction has it.
+    #[must_use]
+    pub fn word(&self, kind: Kind) -> Option<&'static str> {
+        self.words[kind as usize]
+    }
+
+    /// Whether the instruction has a word of the kind.
+    #[must_use]
+    pub fn has(&self, kind: Kind) -> bool {
+        self.word(kind).is_some()
+    }
+
+    /// The first type; `.b32` for forms without one.
+    #[must_use]
+    pub fn ty(&self) -> Type {
+        self.types.first().copied().unwrap_or(Type::B32)
+    }
+
+    /// The last type: the source's, where there are two.
+    #[must_use]
+    pub fn source_ty(&self) -> Type {
+        self.types.last().copied().unwrap_or(Type::B32)
+    }
+}
+
+/// What is wrong with an instruction's modifiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misspelling {
+    /// The modifier at this index belongs to none of the kinds that the opcode takes.
+    Unknown {
+        /// Index of the modifier.
+        index: usize,
+        /// What would be possible.
+        possible: Vec<&'static str>,
+    },
+    /// The modifier at this index is the second of its kind.
+    Twice {
+        /// Index of the modifier.
+        index: usize,
+        /// The kind's name.
+        what: &'static str,
+    },
+    /// A modifier of this kind is missing.
+    Missing {
+        /// The kind's name.
+        what: &'static str,
+    },
+    /// The type at this index is none that the opcode works on.
+    Type {
+        /// Index of the modifier.
+        index: usize,
+        /// What would be possible.
+        possible: Vec<&'static str>,
+    },
+    /// There are too few types.
+    TypeMissing {
+        /// What would be possible.
+        possible: Vec<&'static str>,
+    },
+    /// There are more types than the opcode takes.
+    TypeTwice {
+        /// Index of the modifier.
+        index: usize,
+    },
+}
+
+impl Misspelling {
+    /// How far from right: the form with the smallest is the one that was meant.
+    fn distance(&self) -> u32 {
+        match self {
+            Self::Missing { .. } => 1,
+            Self::Twice { .. } | Self::TypeTwice { .. } => 2,
+            Self::Unknown { .. } => 3,
+            Self::Type { .. } => 5,
+            Self::TypeMissing { .. } => 6,
+        }
+    }
+}
+
+/// A modifier as it is written: its word, and the type that the word names.
+pub type Word<'a> = (&'a str, Option<Type>);
+
+/// Finds the form of an opcode that takes these modifiers.
+///
+/// # Errors
+/// What is wrong for the form that fits best; never empty.
+pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
+    let mut best: Option<(u32, Vec<Misspelling>)> = None;
+    for &form in forms {
+        match assign(form, words) {
+            Ok(spelled) => return Ok(spelled),
+            Err(wrong) => {
+                let distance = wrong.iter().map(Misspelling::distance).sum();
+                if best.as_ref().is_none_or(|(least, _)| distance < *least) {
+                    best = Some((distance, wrong));
+                }
+            }
+        }
+    }
+    Err(best.map_or_else(|| vec![Misspelling::Missing { what: "a form" }], |(_, wrong)| wrong))
+}
+
+fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
+    let mut spelled = Spelled { form, types: SmallVec::new(), words: [None; Kind::ALL.len()] };
+    let mut wrong = Vec::new();
+    for (index, &(word, ty)) in words.iter().enumerate() {
+        if let Some(ty) = ty.filter(|_| form.types > 0) {
+            add_type(&mut spelled, &mut wrong, index, ty);
+            continue;
+        }
+        let mut twice = None;
+        let found = form.kinds().find_map(|kind| {
+            let known = kind.words().iter().find(|w| **w == word)?;
+            if spelled.has(kind) {
+                twice = Some(kind.what());
+                return None;
+            }
+            Some((kind, *known))
+        });
+        match (found, twice) {
+            (Some((kind, known)), _) => spelled.words[kind as usize] = Some(known),
+            (None, Some(what)) => wrong.push(Misspelling::Twice { index, what }),
+            (None, None) if form.hints && is_cache_hint(word) => {}
+            (None, None) => wrong.push(Misspelling::Unknown { index, possible: possible(form) }),
+        }
+    }
+    for kind in form.required.iter().filter(|&k| !spelled.has(k)) {
+        wrong.push(Misspelling::Missing { what: kind.what() });
+    }
+    if spelled.types.len() < form.types {
+        let set = form.type_set(spelled.types.len());
+        wrong.push(Misspelling::TypeMissing { possible: names(set) });
+    }
+    if wrong.is_empty() && (form.rule)(&spelled) { Ok(spelled) } else { Err(or_rule(form, wrong)) }
+}
+
+/// Modifiers that are right each by itself, but not together.
+fn or_rule(form: &Form, mut wrong: Vec<Misspelling>) -> Vec<Misspelling> {
+    if wrong.is_empty() {
+        wrong.push(Misspelling::Missing { what: form.rule_text });
+    }
+    wrong
+}
+
+fn add_type(spelled: &mut Spelled, wrong: &mut Vec<Misspelling>, index: usize, ty: Type) {
+    let form = spelled.form;
+    let at = spelled.types.len();
+    if at >= form.types {
+        wrong.push(Misspelling::TypeTwice { index });
+        return;
+    }
+    let set = form.type_set(at);
+    if !set.contains(&ty) {
+        wrong.push(Misspelling::Type { index, possible: names(set) });
+    }
+    spelled.types.push(ty);
+}
+
+fn names(types: &[Type]) -> Vec<&'static str> {
+    types.iter().map(|t| t.word()).collect()
+}
+
+fn possible(form: &Form) -> Vec<&'static str> {
+    form.kinds().flat_map(|k| k.words().iter().copied()).collect()
+}
