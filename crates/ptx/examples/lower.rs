@@ -22,6 +22,13 @@ fn main() -> std::io::Result<()> {
             println!("{place}: {:?}: {}", d.severity, d.message);
         }
         let Some(module) = module else { continue };
+        if let Err(errors) = ir::verify::verify(&module) {
+            for error in errors.iter().take(20) {
+                let d = error.diagnostic(&module);
+                let place = d.primary.as_ref().map_or(String::new(), |l| sources.describe(l.span));
+                println!("{place}: {} ({:?})", d.message, d.notes);
+            }
+        }
         let count: usize =
             module.functions.iter().flat_map(|f| &f.blocks).map(|b| b.insts.len() + 1).sum();
         println!("{argument}: {} functions, {count} instructions", module.functions.len());
