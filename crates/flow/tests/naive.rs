@@ -136,7 +136,7 @@ fn blocks_of(s: &Structure, id: RegionId, out: &mut Vec<Node>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn dominators(cfg in any_graph()) {

@@ -37,7 +37,7 @@ fn run(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Stats) {
     let mut bytes = vec![0; 4 * THREADS as usize];
     state.memory().read_bytes(out, &mut bytes).unwrap();
     let words = bytes.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-    (words, state.stats().clone())
+    (words, *state.stats())
 }
 
 /// Checks one program; gives what the pass did to the kernel.
