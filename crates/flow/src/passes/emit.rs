@@ -18,13 +18,15 @@ pub(super) struct Emitter {
     labels: Vec<Option<u32>>,
     /// Where inserted operations are said to come from.
     pub(super) loc: LocId,
+    origin: Origin,
 }
 
 impl Emitter {
     /// For a function with the source's registers and no blocks.
-    pub(super) fn new(source: &Function) -> Self {
+    /// Operations it inserts are marked with `origin`.
+    pub(super) fn new(source: &Function, origin: Origin) -> Self {
         let function = Function { blocks: Vec::new(), ..source.clone() };
-        Self { function, open: None, labels: Vec::new(), loc: source.loc }
+        Self { function, open: None, labels: Vec::new(), loc: source.loc, origin }
     }
 
     pub(super) fn label(&mut self) -> Label {
@@ -73,15 +75,15 @@ impl Emitter {
         self.block().insts.push(inst.clone());
     }
 
-    /// Inserts a mask operation.
-    pub(super) fn mask(
+    /// Inserts an operation.
+    pub(super) fn insert(
         &mut self,
         op: Op,
         ty: Option<Ty>,
         result: Option<Reg>,
         operands: &[Operand],
     ) {
-        let mut inst = Inst::new(op).origin(Origin::Mask);
+        let mut inst = Inst::new(op).origin(self.origin);
         inst.ty = ty;
         inst.loc = self.loc;
         inst.results.extend(result.map(Some));
@@ -97,7 +99,7 @@ impl Emitter {
 
     fn end_with(&mut self, kind: TermKind) {
         let loc = self.loc;
-        self.end(Term { kind, origin: Origin::Mask, loc });
+        self.end(Term { kind, origin: self.origin, loc });
     }
 
     /// Jumps if the test holds of a mask; EXEC if none is named.
@@ -106,16 +108,34 @@ impl Emitter {
         self.end_with(TermKind::MaskBr(test, mask, BlockId(to.0)));
     }
 
+    /// A label as the target of an end of the source.
+    pub(super) fn target(&self, label: Label) -> BlockId {
+        BlockId(label.0)
+    }
+
+    /// A label as an operand of an inserted operation.
+    pub(super) fn block_operand(&self, label: Label) -> Operand {
+        Operand::Block(BlockId(label.0))
+    }
+
+    /// Lanes for which the guard holds leave a convergence barrier.
+    pub(super) fn guarded_break(&mut self, guard: ir::Guard, register: u16) {
+        self.insert(Op::CbBreak, None, None, &[Operand::Imm(u128::from(register))]);
+        if let Some(inst) = self.block().insts.last_mut() {
+            inst.guard = Some(guard);
+        }
+    }
+
     pub(super) fn jump(&mut self, to: Label) {
         self.end_with(TermKind::Br(BlockId(to.0)));
     }
 
     /// Ends the lanes that are on; the others fall into what follows.
-    pub(super) fn exit_lanes_on(&mut self, origin: &Term) {
+    pub(super) fn exit_lanes_on(&mut self, source: &Term) {
         let pred = self.function.new_reg("on", RegTy::Pred);
-        self.mask(Op::Mov, Some(Ty::Pred), Some(Reg::Lane(pred)), &[Operand::Imm(1)]);
+        self.insert(Op::Mov, Some(Ty::Pred), Some(Reg::Lane(pred)), &[Operand::Imm(1)]);
         let guard = ir::Guard { pred, negated: false };
-        self.end(Term { kind: TermKind::Exit(Some(guard)), ..origin.clone() });
+        self.end(Term { kind: TermKind::Exit(Some(guard)), ..source.clone() });
     }
 
     /// Returns from the function, or ends the kernel.
@@ -130,10 +150,17 @@ impl Emitter {
     /// The function, with labels made block numbers.
     pub(super) fn finish(mut self) -> Function {
         self.close();
+        let placed = |label: BlockId| {
+            BlockId(self.labels.get(label.index()).copied().flatten().unwrap_or(u32::MAX))
+        };
         for block in &mut self.function.blocks {
             for target in block.term.targets_mut() {
-                let placed = self.labels.get(target.index()).copied().flatten();
-                *target = BlockId(placed.unwrap_or(u32::MAX));
+                *target = placed(*target);
+            }
+            for operand in block.insts.iter_mut().flat_map(|i| &mut i.operands) {
+                if let Operand::Block(label) = operand {
+                    *label = placed(*label);
+                }
             }
         }
         self.function

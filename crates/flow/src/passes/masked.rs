@@ -6,7 +6,7 @@ use crate::graph::Node;
 use crate::structure::{Region, RegionId, Structure};
 use ir::module::MaskTest;
 use ir::op::Class;
-use ir::{Function, Guard, Op, Operand, Reg, TermKind, WarpReg};
+use ir::{Function, Guard, Op, Operand, Origin, Reg, TermKind, WarpReg};
 
 /// What remains to be emitted, the next last.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ pub(super) fn structured(source: &Function, tree: &Structure, skip: Skip) -> Fun
         tree,
         weights: weights(source, tree),
         skip,
-        out: Emitter::new(source),
+        out: Emitter::new(source, Origin::Mask),
         saves: Vec::new(),
         work: vec![Work::Sequence(tree.root(), 0)],
         ended: false,
@@ -140,7 +140,7 @@ impl Masker<'_> {
             }
             Work::Else { save, side, here, join, depth } => {
                 self.out.place(here, "else");
-                self.out.mask(Op::ExecXor, None, None, &[Operand::warp(save)]);
+                self.out.insert(Op::ExecXor, None, None, &[Operand::warp(save)]);
                 self.side(side, join, depth);
             }
             Work::Join { save, here } => self.restore(save, here, "join"),
@@ -154,7 +154,7 @@ impl Masker<'_> {
 
     fn restore(&mut self, save: WarpReg, here: Label, name: &str) {
         self.out.place(here, name);
-        self.out.mask(Op::ExecOr, None, None, &[Operand::warp(save)]);
+        self.out.insert(Op::ExecOr, None, None, &[Operand::warp(save)]);
     }
 
     fn block(&mut self, node: Node, depth: usize) {
@@ -197,7 +197,7 @@ impl Masker<'_> {
         self.work.push(Work::Join { save, here: join });
         match (yes, no) {
             (Some(first), second) => {
-                self.out.mask(Op::ExecAndSave, None, result, &[pred]);
+                self.out.insert(Op::ExecAndSave, None, result, &[pred]);
                 let mut after = join;
                 if let Some(side) = second {
                     after = self.out.label();
@@ -206,8 +206,8 @@ impl Masker<'_> {
                 self.side(first, after, depth);
             }
             (None, Some(only)) => {
-                self.out.mask(Op::ExecRead, None, result, &[]);
-                self.out.mask(Op::ExecAndNot, None, None, &[pred]);
+                self.out.insert(Op::ExecRead, None, result, &[]);
+                self.out.insert(Op::ExecAndNot, None, None, &[pred]);
                 self.side(only, join, depth);
             }
             (None, None) => {}
@@ -230,7 +230,7 @@ impl Masker<'_> {
 
     fn enter_loop(&mut self, head: RegionId, body: Option<RegionId>, at: Node, depth: usize) {
         let save = self.save(depth);
-        self.out.mask(Op::ExecRead, None, Some(Reg::Warp(save)), &[]);
+        self.out.insert(Op::ExecRead, None, Some(Reg::Warp(save)), &[]);
         let (header, exit) = (self.out.label(), self.out.label());
         self.out.place(header, "loop");
         self.work.push(Work::Test(Test { at, head, body, header, exit, save, depth }));
@@ -248,9 +248,9 @@ impl Masker<'_> {
         let pred = Operand::lane(guard.pred);
         if yes_stays {
             let scratch = self.save(depth + 1);
-            self.out.mask(Op::ExecAndSave, None, Some(Reg::Warp(scratch)), &[pred]);
+            self.out.insert(Op::ExecAndSave, None, Some(Reg::Warp(scratch)), &[pred]);
         } else {
-            self.out.mask(Op::ExecAndNot, None, None, &[pred]);
+            self.out.insert(Op::ExecAndNot, None, None, &[pred]);
         }
         match body {
             None => {

@@ -3,10 +3,12 @@
 //! Each operation that a pass inserts is tagged with its [`Origin`](ir::Origin), so that what a pass costs can be told apart
 //! from what the program does. A pass that cannot take a function says why and where.
 
+pub mod barriers;
 mod emit;
 pub mod exec_mask;
 mod masked;
 mod pending;
+mod place;
 
 use crate::graph::GraphError;
 use crate::structure::Unstructured;

@@ -10,7 +10,7 @@ use crate::graph::{Cfg, Node};
 use crate::loops::{LoopId, Loops};
 use crate::order::BlockOrder;
 use ir::module::MaskTest;
-use ir::{BlockId, Function, Guard, Op, Operand, Reg, Term, TermKind, Ty, WarpReg};
+use ir::{BlockId, Function, Guard, Op, Operand, Origin, Reg, Term, TermKind, Ty, WarpReg};
 
 struct Pending<'a> {
     source: &'a Function,
@@ -34,7 +34,7 @@ pub(super) fn pending(source: &Function, cfg: &Cfg) -> Function {
     let order = BlockOrder::structured(cfg, &loops);
     let reachable: Vec<Node> =
         order.blocks().iter().copied().filter(|&n| cfg.is_reachable(n)).collect();
-    let mut out = Emitter::new(source);
+    let mut out = Emitter::new(source, Origin::Mask);
     let all = out.mask_reg("all");
     let (jump, stay) = (out.mask_reg("jump"), out.mask_reg("stay"));
     let mut this = Pending {
@@ -55,7 +55,7 @@ pub(super) fn pending(source: &Function, cfg: &Cfg) -> Function {
         this.loop_ends(&loops, node, next);
     }
     this.out.start("end");
-    this.out.mask(Op::ExecWrite, None, None, &[Operand::warp(all)]);
+    this.out.insert(Op::ExecWrite, None, None, &[Operand::warp(all)]);
     this.out.ret();
     this.out.finish()
 }
@@ -64,7 +64,7 @@ impl Pending<'_> {
     /// Masks for all blocks but those that only the block in front of them leads to, in every lane; nobody waits at first.
     fn enter(&mut self, order: &[Node]) {
         self.out.start("start");
-        self.out.mask(Op::ExecRead, None, Some(Reg::Warp(self.all)), &[]);
+        self.out.insert(Op::ExecRead, None, Some(Reg::Warp(self.all)), &[]);
         for (i, &node) in order.iter().enumerate() {
             let before = i.checked_sub(1).map(|i| order[i]);
             let preds = self.cfg.predecessors(node);
@@ -81,7 +81,7 @@ impl Pending<'_> {
             let mask = self.out.mask_reg(&name);
             self.waits[node.index()] = Some(mask);
             let first = if before.is_none() { Operand::warp(self.all) } else { Operand::Imm(0) };
-            self.out.mask(Op::Mov, Some(Ty::Mask), Some(Reg::Warp(mask)), &[first]);
+            self.out.insert(Op::Mov, Some(Ty::Mask), Some(Reg::Warp(mask)), &[first]);
         }
     }
 
@@ -95,8 +95,8 @@ impl Pending<'_> {
             let after = self.out.label();
             self.out.branch_if(MaskTest::None, Some(mask), after);
             self.after = Some(after);
-            self.out.mask(Op::ExecWrite, None, None, &[Operand::warp(mask)]);
-            self.out.mask(Op::Mov, Some(Ty::Mask), Some(Reg::Warp(mask)), &[Operand::Imm(0)]);
+            self.out.insert(Op::ExecWrite, None, None, &[Operand::warp(mask)]);
+            self.out.insert(Op::Mov, Some(Ty::Mask), Some(Reg::Warp(mask)), &[Operand::Imm(0)]);
         }
         block.insts.iter().for_each(|inst| self.out.copy(inst));
         self.end(node, &block.term);
@@ -143,17 +143,17 @@ impl Pending<'_> {
         let (holds, not) =
             if guard.negated { (self.stay, self.jump) } else { (self.jump, self.stay) };
         let mask = Some(Ty::Mask);
-        self.out.mask(Op::MaskOf, None, Some(Reg::Warp(holds)), &[Operand::lane(guard.pred)]);
-        self.out.mask(Op::ExecRead, None, Some(Reg::Warp(not)), &[]);
+        self.out.insert(Op::MaskOf, None, Some(Reg::Warp(holds)), &[Operand::lane(guard.pred)]);
+        self.out.insert(Op::ExecRead, None, Some(Reg::Warp(not)), &[]);
         let operands = [Operand::warp(not), Operand::warp(holds)];
-        self.out.mask(Op::AndNot, mask, Some(Reg::Warp(not)), &operands);
+        self.out.insert(Op::AndNot, mask, Some(Reg::Warp(not)), &operands);
     }
 
     /// All lanes that are on go to a block.
     fn go(&mut self, from: Node, to: Node) {
         debug_assert!(self.cfg.successors(from).contains(&to));
         if self.waits[to.index()].is_some() {
-            self.out.mask(Op::ExecRead, None, Some(Reg::Warp(self.stay)), &[]);
+            self.out.insert(Op::ExecRead, None, Some(Reg::Warp(self.stay)), &[]);
             self.add(to, self.stay);
         }
     }
@@ -162,7 +162,7 @@ impl Pending<'_> {
     fn add(&mut self, to: Node, lanes: WarpReg) {
         if let Some(mask) = self.waits[to.index()] {
             let operands = [Operand::warp(mask), Operand::warp(lanes)];
-            self.out.mask(Op::Or, Some(Ty::Mask), Some(Reg::Warp(mask)), &operands);
+            self.out.insert(Op::Or, Some(Ty::Mask), Some(Reg::Warp(mask)), &operands);
         }
     }
 

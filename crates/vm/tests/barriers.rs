@@ -1,0 +1,349 @@
+//! The pass that places convergence barriers: results stay those of serial execution under any schedule of the paths, lanes meet again
+//! where the stack would bring them together, and spin locks end.
+
+use converge::{Entry, Policy};
+use flow::passes::barriers::{Yields, place_barriers};
+use ir::{FuncId, Module, Origin, VerifiedModule};
+use proptest::prelude::*;
+use simt::machine::{Machine, Step};
+use simt::observe::Blind;
+use std::fmt::Write;
+use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
+
+const THREADS: u32 = 40;
+
+fn verified(text: &str) -> VerifiedModule {
+    let module = ir::text::parse(isa::FileId::default(), text)
+        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    VerifiedModule::new(module).unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+/// Runs kernel `k` on one word for each thread and one more; `None` if it hangs.
+fn run(module: &Module, mechanism: &str, width: u32, policy: Policy) -> Option<(Vec<u32>, Stats)> {
+    let program = Program::link(module.clone()).unwrap_or_else(|e| panic!("{e:#?}"));
+    let entry = Entry::find(mechanism).unwrap();
+    let mut launch = Launch::<1>::new(module.function("k").unwrap(), catalogued(entry));
+    let out = launch.memory.allocate("out", 4 * u64::from(THREADS) + 8).unwrap();
+    launch.variables = load_variables(&program, &mut launch.memory).unwrap();
+    launch.params = out.0.to_le_bytes().to_vec();
+    launch.block = [THREADS, 1, 1];
+    launch.width = width;
+    launch.policy = policy;
+    launch.limit = 300_000;
+    let engine = Engine::<1>;
+    let mut state = engine.launch(&program, launch).unwrap();
+    match engine.run(&program, &mut state, &mut Blind, u64::MAX) {
+        Step::Done => {}
+        Step::Hang(_) => return None,
+        other => panic!("{other:?}\n{}", ir::text::print(module)),
+    }
+    assert!(state.stats().slots.identity_holds());
+    let mut bytes = vec![0; 4 * THREADS as usize + 8];
+    state.memory().read_bytes(out, &mut bytes).unwrap();
+    let words = bytes.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
+    Some((words, *state.stats()))
+}
+
+fn ends(module: &Module, mechanism: &str, policy: Policy) -> (Vec<u32>, Stats) {
+    run(module, mechanism, 32, policy).unwrap_or_else(|| {
+        panic!("hangs under {mechanism}, {policy:?}\n{}", ir::text::print(module))
+    })
+}
+
+const HEAD: &str = "
+  reg %tid, %h, %n, %x: b32
+  reg %p, %q: pred
+  reg %at, %wide: b64
+start:
+  %at = ld.param.u64 [@out]
+  %tid = sreg.u32 tid.x
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %h = mul.u32 %tid, 0x9e3779b1
+  %n = mov.u32 0
+";
+
+/// A block's work: mixes the state, counts, stores; then `%p` is one bit in four of it, or true after 60 blocks.
+fn work(out: &mut String, index: usize) {
+    let _ = write!(
+        out,
+        "  %h = mad.u32 %h, 1664525, {}
+  %n = add.u32 %n, 1
+  st.global.u32 [%at], %h
+  %x = shr.b32 %h, 13
+  %x = and.b32 %x, 3
+  %q = setp.gt.u32 %n, 60
+  %p = setp.eq.or.u32 %x, {}, %q
+",
+        1_013_904_223 + index * 12_345,
+        index % 4
+    );
+}
+
+#[derive(Clone, Debug)]
+enum End {
+    Fall,
+    Br(usize),
+    If(bool, usize),
+    Switch(Vec<usize>),
+    Ret,
+    RetIf(bool),
+}
+
+fn random_ends() -> impl Strategy<Value = Vec<End>> {
+    let end = |n: usize| {
+        prop_oneof![
+            3 => Just(End::Fall),
+            2 => (0..n).prop_map(End::Br),
+            7 => (any::<bool>(), 0..n).prop_map(|(negated, to)| End::If(negated, to)),
+            1 => prop::collection::vec(0..n, 4..=4).prop_map(End::Switch),
+            1 => Just(End::Ret),
+            1 => any::<bool>().prop_map(End::RetIf),
+        ]
+    };
+    (1usize..12).prop_flat_map(move |n| prop::collection::vec(end(n), n))
+}
+
+fn random_kernel(ends: &[End], device: bool) -> String {
+    let mut body = String::new();
+    for (i, end) in ends.iter().enumerate() {
+        let _ = writeln!(body, "b{i}:");
+        work(&mut body, i);
+        let stop = if device { "ret" } else { "exit" };
+        let _ = writeln!(body, "  @%q {stop}\nb{i}.end:");
+        let not = |negated: &bool| if *negated { "!" } else { "" };
+        let _ = match end {
+            End::Fall => writeln!(body, "  nop"),
+            End::Br(to) => writeln!(body, "  br b{to}"),
+            End::If(negated, to) => writeln!(body, "  @{}%p br b{to}", not(negated)),
+            End::Switch(to) => {
+                let to: Vec<String> = to.iter().map(|t| format!("b{t}")).collect();
+                writeln!(body, "  switch %x, [{}]", to.join(", "))
+            }
+            End::Ret => writeln!(body, "  ret"),
+            End::RetIf(negated) => writeln!(body, "  @{}%p ret", not(negated)),
+        };
+    }
+    if !device {
+        return format!("kernel @k(out: u64 global) {{{HEAD}\n  br b0\n{body}last:\n  ret\n}}\n");
+    }
+    let head =
+        HEAD.replace("  %at = ld.param.u64 [@out]\n", "").replace("reg %at, %wide", "reg %wide");
+    format!(
+        "kernel @k(out: u64 global) {{
+  reg %a: b64
+  reg %r: b32
+  reg %p: pred
+entry:
+  %a = ld.param.u64 [@out]
+  %r = sreg.u32 tid.x
+  %p = setp.lt.u32 %r, 5
+  @%p br few
+all:
+  %r = call @f(%a)
+few:
+  %r = call @f(%a)
+  ret
+}}
+func @f(%at: b64) -> (%h) {{{head}\n  br b0\n{body}last:\n  ret\n}}\n"
+    )
+}
+
+fn check(text: &str, seed: u64) {
+    let module = verified(text);
+    let expected = ends(&module, "serial", Policy::First).0;
+    for yields in [Yields::Never, Yields::Always] {
+        let (placed, report) =
+            place_barriers(&module, module.function("k").unwrap(), yields).unwrap();
+        let inserted: u64 = report.iter().map(|r| r.inserted).sum();
+        let count =
+            |m: &Module| -> u64 { m.functions.iter().flat_map(flow::kernel::block_lengths).sum() };
+        // Block ends that issue nothing may have become jumps; everything else is as it was.
+        assert_eq!(count(&placed), count(&module) + inserted);
+        for policy in
+            [Policy::First, Policy::RoundRobin { turn: 0 }, Policy::Random { state: seed }]
+        {
+            assert_eq!(ends(&placed, "convergence-barriers", policy).0, expected, "{text}");
+        }
+        // Other mechanisms take the operations for nothing.
+        assert_eq!(ends(&placed, "ipdom", Policy::First).0, expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn any_kernel(ends in random_ends(), seed in any::<u64>()) {
+        check(&random_kernel(&ends, false), seed);
+    }
+
+    #[test]
+    fn any_called_function(ends in random_ends(), seed in any::<u64>()) {
+        check(&random_kernel(&ends, true), seed);
+    }
+}
+
+/// What the barriers cost beyond the stack is their own operations, which this shape allows to count by hand.
+#[test]
+fn lanes_meet_where_the_stack_brings_them_together() {
+    let text = format!(
+        "kernel @k(out: u64 global) {{{HEAD}
+  %x = and.b32 %tid, 7
+head:
+  %h = add.u32 %h, 3
+  %p = setp.eq.u32 %x, 0
+  @%p br out
+body:
+  %x = sub.u32 %x, 1
+  %q = setp.lt.u32 %x, 3
+  @%q br small
+large:
+  %h = add.u32 %h, 5
+  br tail
+small:
+  %h = add.u32 %h, 7
+tail:
+  %h = mul.u32 %h, 3
+  br head
+out:
+  st.global.u32 [%at], %h
+  ret
+}}\n"
+    );
+    let module = verified(&text);
+    let (placed, report) = place_barriers(&module, FuncId(0), Yields::Spinning).unwrap();
+    assert_eq!((report[0].barriers, report[0].without), (2, 0));
+    let serial = ends(&module, "serial", Policy::First);
+    let stack = ends(&module, "ipdom", Policy::First);
+    let barriers = ends(&placed, "convergence-barriers", Policy::First);
+    assert_eq!(barriers.0, serial.0);
+    // Two groups. Each of 7 rounds sets and waits, once for each side that is taken; one set and wait around the loop, waits
+    // once for each of 8 trip counts. All lanes take the same side in this kernel's first rounds and the last ones.
+    let issues = |s: &Stats| s.slots.issues();
+    let sync = issues(&barriers.1) - issues(&stack.1);
+    let upper = 2 * (1 + 8 + 7 * 3);
+    assert!(sync <= upper, "{sync} operations more than the stack, {upper} expected at most");
+    assert!(issues(&barriers.1) * 4 < issues(&serial.1));
+}
+
+/// Lanes of a warp take a lock one after another; it is released behind the loop that takes it, or inside.
+fn lock(behind: bool) -> String {
+    let critical = "
+  %x = ld.volatile.global.u32 [%sum]
+  %x = add.u32 %x, %tid
+  st.volatile.global.u32 [%sum], %x
+  %h = atom.exch.global.b32 [%lock], 0";
+    let body = if behind {
+        format!(
+            "try:
+  %h = atom.cas.global.b32 [%lock], 0, 1
+  %p = setp.ne.u32 %h, 0
+  @%p br try
+critical:{critical}
+done:
+  ret"
+        )
+    } else {
+        format!(
+            "  %n = mov.u32 0
+try:
+  %h = atom.cas.global.b32 [%lock], 0, 1
+  %p = setp.ne.u32 %h, 0
+  @%p br again
+critical:{critical}
+  %n = mov.u32 1
+again:
+  %p = setp.eq.u32 %n, 0
+  @%p br try
+done:
+  ret"
+        )
+    };
+    format!(
+        "kernel @k(out: u64 global) {{{HEAD}
+  %lock = ld.param.u64 [@out]
+  %sum = add.u64 %lock, 4
+{body}
+}}\n"
+    )
+    .replace("reg %at, %wide", "reg %at, %wide, %lock, %sum")
+}
+
+#[test]
+fn a_spin_lock_ends_with_yield_and_a_late_wait_only() {
+    let module = verified(&lock(true));
+    let sum: u32 = (0..THREADS).sum();
+    assert_eq!(ends(&module, "serial", Policy::First).0[1], sum);
+    for mechanism in ["ipdom", "min-pc"] {
+        assert!(run(&module, mechanism, 32, Policy::First).is_none(), "{mechanism}");
+    }
+    let place = |yields| place_barriers(&module, FuncId(0), yields).unwrap().0;
+    let (words, _) = ends(&place(Yields::Spinning), "convergence-barriers", Policy::First);
+    assert_eq!(words[1], sum);
+    assert!(run(&place(Yields::Never), "convergence-barriers", 32, Policy::First).is_none());
+}
+
+#[test]
+fn the_safe_form_of_the_lock_ends_everywhere() {
+    let module = verified(&lock(false));
+    let sum: u32 = (0..THREADS).sum();
+    let (placed, _) = place_barriers(&module, FuncId(0), Yields::Spinning).unwrap();
+    for (mechanism, module) in [
+        ("serial", &module),
+        ("ipdom", &module),
+        ("min-pc", &module),
+        ("convergence-barriers", &placed),
+    ] {
+        assert_eq!(ends(module, mechanism, Policy::First).0[1], sum, "{mechanism}");
+    }
+}
+
+#[test]
+fn operations_read_as_the_rule_says() {
+    let text = "
+kernel @k(out: u64 global) {
+  reg %p: pred
+  reg %a: b32
+entry:
+  %p = setp.lt.u32 %a, 7
+  @%p br head
+then:
+  %a = add.u32 %a, 1
+head:
+  %a = sub.u32 %a, 1
+  %p = setp.ne.u32 %a, 0
+  @%p br head
+done:
+  ret
+}
+";
+    let module = verified(text);
+    let (placed, _) = place_barriers(&module, FuncId(0), Yields::Always).unwrap();
+    let expected = "\
+kernel @k(out: u64 global) {
+  reg %p: pred
+  reg %a: b32
+entry:
+  %p = setp.lt.u32 %a, 7
+  cb_set 0, enter !sync
+  @%p br enter
+then:
+  %a = add.u32 %a, 1
+enter:
+  cb_wait 0 !sync
+  cb_set 1, done !sync
+head:
+  %a = sub.u32 %a, 1
+  %p = setp.ne.u32 %a, 0
+  yield !sync
+  @%p br head
+done:
+  cb_wait 1 !sync
+  ret
+}
+";
+    assert_eq!(ir::text::print(&placed), expected);
+    let tagged = placed.functions[0].blocks.iter().flat_map(|b| &b.insts);
+    assert_eq!(tagged.filter(|i| i.origin == Origin::Sync).count(), 5);
+}
