@@ -423,7 +423,7 @@ impl Watch for Unwatched {
 /// All machines, in the order in which messages list them.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Isa] {
-    &[&crate::machines::IrText]
+    &[&crate::machines::IrText, &crate::machines::ToyMachine]
 }
 
 /// The machine of this name.

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 use isa::asm::{Dialect, Image, PlainOperands, Syntax};
 use isa::disasm::Disassembled;
-use isa::{Diagnostics, FileId, Table};
+use isa::{Diagnostic, Diagnostics, FileId, Table};
 
 pub use conform::{TABLE as CONFORM_TABLE, conform};
 use machine::{DATA, IMAGE_LIMIT};
@@ -33,10 +33,38 @@ pub fn table() -> &'static Table {
     &TABLE
 }
 
-/// The assembly language: nothing beside the table.
+/// Nothing of its own but `.param NAME`, which names what `s0`, `s1`, ... start with.
+static SYNTAX: Syntax = Syntax { directives: &[".param"], ..Syntax::DEFAULT };
+
+/// The assembly language: nothing beside the table and `.param`.
 #[must_use]
 pub fn dialect() -> Dialect<'static> {
-    Dialect { table: table(), operands: &PlainOperands, syntax: &Syntax::DEFAULT }
+    Dialect { table: table(), operands: &PlainOperands, syntax: &SYNTAX }
+}
+
+/// The parameters that a program declares, one `.param NAME` each; they arrive in `s0`, `s1`, ... in this order.
+///
+/// # Errors
+/// What is no name, is there twice, or has no register left.
+pub fn parameters(image: &Image) -> Result<Vec<String>, Diagnostics> {
+    let mut names: Vec<String> = Vec::new();
+    let mut found = Diagnostics::new();
+    for directive in &image.directives {
+        let name = &directive.arguments;
+        let wordy = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let wrong = if name.is_empty() || !name.chars().all(wordy) {
+            "`.param` takes one name"
+        } else if names.contains(name) {
+            "this parameter is declared twice"
+        } else if names.len() == 8 {
+            "there are 8 uniform registers, so 8 parameters"
+        } else {
+            names.push(name.clone());
+            continue;
+        };
+        found.push(Diagnostic::error("toy::param", wrong).at(directive.span, ""));
+    }
+    if found.has_errors() { Err(found) } else { Ok(names) }
 }
 
 /// Assembles a text whose findings refer to `file`.

@@ -20,6 +20,8 @@ pub struct Toy;
 
 /// Where `.data` lies in guest memory; code is shorter than this.
 pub(crate) const DATA: u64 = 0x1_0000;
+/// The name of the program's data in guest memory.
+const DATA_NAME: &str = ".data";
 /// The longest image.
 pub(crate) const IMAGE_LIMIT: usize = 16 << 20;
 
@@ -32,6 +34,25 @@ pub struct Program {
 }
 
 impl Program {
+    /// Bytes of code: program counters lie below.
+    #[must_use]
+    pub fn code_bytes(&self) -> usize {
+        2 * self.code.len()
+    }
+
+    /// Maps the program's data into guest memory, unless it is there already (from an earlier launch).
+    fn map_data(&self, memory: &mut MemoryMap) -> Result<(), LaunchError> {
+        let length = self.data.len() as u64;
+        let there = memory.region_at(Addr(DATA)).is_some_and(|r| {
+            r.base() == Addr(DATA) && &**r.name() == DATA_NAME && r.len() == length
+        });
+        if there || self.data.is_empty() {
+            return Ok(());
+        }
+        memory.map_at(DATA_NAME, Addr(DATA), length, Permission::ReadWrite)?;
+        memory.write_bytes(Addr(DATA), &self.data).map_err(LaunchError::Data)
+    }
+
     pub(crate) fn at(&self, pc: u64) -> Option<Insn> {
         let index = usize::try_from(pc / 2).ok().filter(|_| pc.is_multiple_of(2))?;
         self.code.get(index).copied().flatten()
@@ -61,7 +82,7 @@ pub struct Launch {
     pub width: u32,
     /// What uniform registers `s0`, `s1`, ... of every group start with; the others start with 0.
     pub arguments: Vec<u64>,
-    /// Guest memory with its buffers; the program's data is added.
+    /// Guest memory with its buffers; the program's data is added unless it is there from an earlier launch.
     pub memory: MemoryMap,
 }
 
@@ -190,11 +211,7 @@ impl Machine for Toy {
         }
         let places = arguments.get_mut(..given.len()).ok_or(LaunchError::Arguments(given.len()))?;
         places.copy_from_slice(&given);
-        if !program.data.is_empty() {
-            let length = program.data.len() as u64;
-            memory.map_at(".data", Addr(DATA), length, Permission::ReadWrite)?;
-            memory.write_bytes(Addr(DATA), &program.data).map_err(LaunchError::Data)?;
-        }
+        program.map_data(&mut memory)?;
         let slots = LaneSlots::default();
         let mut state = State { memory, slots, width, group: None, threads, arguments };
         state.group = state.group_from(0);

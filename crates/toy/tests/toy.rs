@@ -241,6 +241,33 @@ fn a_fault_names_lanes_and_leaves_the_state_before_it() {
     assert_eq!(words(&state, out, 2), [0, 0]);
 }
 
+/// A second launch goes on with the data that the first one left.
+#[test]
+fn data_stays_from_launch_to_launch() {
+    let program = load(
+        "li r1, 256\nmul r1, r1, r1\nlw r2, 0(r1)\naddi r2, r2, 1\nsw r2, 0(r1)\nhalt\n.data\n.word 5",
+    );
+    let mut memory = MemoryMap::new();
+    for expected in 6..9 {
+        let launch = Launch { threads: 1, width: 1, arguments: vec![], memory };
+        let mut state = Toy.launch(&program, launch).unwrap();
+        finish(&program, &mut state);
+        memory = state.memory;
+        assert_eq!(memory.load(Addr(0x1_0000), Width::B4), Ok(expected));
+    }
+}
+
+#[test]
+fn parameters_are_declared() {
+    let names = |text: &str| toy::parameters(&toy::assemble(FileId(0), text).unwrap());
+    assert_eq!(names(".param a\n.param b_1 # comment\nhalt").unwrap(), ["a", "b_1"]);
+    for text in [".param", ".param a b", ".param a\n.param a", &".param \n".repeat(9)] {
+        assert!(names(text).is_err(), "{text}");
+    }
+    let nine: String = (0..9).map(|i| format!(".param a{i}\n")).collect();
+    assert_eq!(names(&nine).unwrap_err().error_count(), 1);
+}
+
 #[test]
 fn bad_launches_and_images_are_refused() {
     let program = load("halt");

@@ -64,8 +64,9 @@ impl Fail {
                     }
                     _ => list.concat(),
                 };
+                let ends = self.span.start == self.span.end;
                 Diagnostic::error("asm::syntax", format!("expected {list}"))
-                    .at(self.span, "not understood")
+                    .at(self.span, if ends { "the statement ends here" } else { "not understood" })
             }
             What::Other { code, message } => Diagnostic::error(code, message).at(self.span, ""),
         }

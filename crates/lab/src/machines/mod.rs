@@ -1,6 +1,8 @@
 //! The machines that the laboratory knows, each behind [`Isa`](crate::machine::Isa).
 
 pub mod ir;
+pub mod toy;
 mod vm;
 
 pub use ir::IrText;
+pub use toy::ToyMachine;
