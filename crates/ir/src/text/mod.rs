@@ -1,6 +1,6 @@
 //! The text form: what tests are written in, and what tools show.
 //!
-//! [`parse`] reads it and [`print`] writes it; `docs/ir.md` describes it. Two things always hold:
+//! [`parse`] reads it and [`print()`] writes it; `docs/ir.md` describes it. Two things always hold:
 //! - `parse(print(m))` is `m` again for every verified module, apart from places ([`crate::Module::same`] compares);
 //! - `print(parse(t))` is canonical: printing what was parsed from it gives the same text again.
 //!

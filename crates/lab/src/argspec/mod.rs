@@ -14,7 +14,7 @@
 //!           | "@" path                              of this type and shape
 //! ```
 //!
-//! A buffer without contents holds zeros. How `random` makes its numbers is written at [`random`](crate::argspec::random), so
+//! A buffer without contents holds zeros. How `random` makes its numbers is written at [`random`], so
 //! that any other program can make the same ones.
 //!
 //! Parsing reads text only; [`BufferSpec::build`] opens files and allocates, within [`Limits`](crate::Limits).
