@@ -10,10 +10,10 @@ pub use simt::observe::{Order, Scope, Space};
 /// One list gives the enums and their words.
 mod word_kinds {
     macro_rules! kinds {
-        ($( $(#[$doc:meta])* $kind:ident $field:ident { $($(#[$vdoc:meta])* $variant:ident $word:literal),+ $(,)? } )+) => {
+        ($( $(#[$doc:meta])* $kind:ident $field:ident { $(#[doc = $vdoc:literal] $variant:ident $word:literal),+ $(,)? } )+) => {
             $( $(#[$doc])*
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-            pub enum $kind { $($(#[$vdoc])* $variant),+ }
+            pub enum $kind { $(#[doc = $vdoc] $variant),+ }
 
             impl $kind {
                 /// All of this kind.
@@ -23,6 +23,12 @@ mod word_kinds {
                 #[must_use]
                 pub const fn word(self) -> &'static str {
                     match self { $(Self::$variant => $word),+ }
+                }
+
+                /// What it means.
+                #[must_use]
+                pub fn doc(self) -> &'static str {
+                    match self { $(Self::$variant => $vdoc.trim_start()),+ }
                 }
 
                 /// The one with this word.

@@ -1,10 +1,10 @@
 //! Special registers: what a thread can ask about where it runs.
 
 macro_rules! sregs {
-    ($( $(#[$doc:meta])* $variant:ident $word:literal )+) => {
+    ($( #[doc = $doc:literal] $variant:ident $word:literal )+) => {
         /// A special register. Names are PTX's without the percent sign.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Sreg { $($(#[$doc])* $variant),+ }
+        pub enum Sreg { $(#[doc = $doc] $variant),+ }
 
         impl Sreg {
             /// All special registers.
@@ -14,6 +14,12 @@ macro_rules! sregs {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
+            }
+
+            /// What it holds.
+            #[must_use]
+            pub fn doc(self) -> &'static str {
+                match self { $(Self::$variant => $doc.trim_start()),+ }
             }
 
             /// The one of a name.
