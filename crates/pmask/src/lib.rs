@@ -1,0 +1,41 @@
+//! A RISC-V core with banked predicate masks: RV64IMAFDC with Zicsr, Zifencei, Zba and Zbb, machine and user mode, the
+//! XPHMG_PMASK extension, and what makes its masks useful: the RSV lanes with predicated loads and stores, first-fault,
+//! ZMODE, compaction, and lane forms of tests.
+//!
+//! The extension's documents give no encodings, reset values or exceptions; this project publishes its own, with the
+//! alternatives as options ([`config`]). The page on PMASK in the book is the list.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`table`] | the instruction table: decoder, encoder, assembler, disassembler |
+//! | [`mod@asm`] | pseudo-instructions, `.level`, `.insn` listings |
+//! | [`config`] | the options of the machine |
+//! | [`machine`] | loading, reset, fetch, traps |
+//! | [`state`], [`csr`] | registers, masks, lanes |
+//! | [`host`] | console, exit, HTIF, semihosting |
+//! | [`conform`] | runs tables of test vectors |
+//! | [`run`] | a program from start to end |
+//!
+//! What always holds: decoding depends on the word and the options alone, so what an option lacks traps before any effect;
+//! x0 is 0; bits of a bank at and above MASKW are 0; VL is at most VLMAX and at most MASKW; a lane that is off reads
+//! nothing, touches no memory, raises nothing, and is no candidate for first-fault.
+
+pub mod asm;
+pub mod config;
+pub mod conform;
+pub mod csr;
+pub mod decode;
+mod exec;
+pub mod host;
+pub mod machine;
+pub mod op;
+pub mod program;
+pub mod run;
+pub mod state;
+pub mod table;
+pub mod trap;
+
+pub use config::{Config, Level};
+pub use machine::{Launch, Pmask};
+pub use program::Program;
+pub use state::State;

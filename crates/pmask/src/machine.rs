@@ -1,0 +1,354 @@
+//! The machine behind [`simt::machine::Machine`]: loading, reset, fetch, traps.
+
+use isa::FileId;
+use simt::LaneMask;
+use simt::machine::{Hang, HangKind, Machine, Step, Wait, Waiter};
+use simt::memory::{Addr, MapError, MemoryMap, Permission, Width};
+use simt::observe::{Events, Issue, Observer, Pc};
+use simt::slots::{Domain, IssueLanes, LaneSlots};
+use simt::trap::Fault;
+
+use crate::config::Config;
+use crate::csr::mstatus;
+use crate::decode::{Inst, length};
+use crate::exec::{Context, GROUP, rsv, scalar};
+use crate::host::{self, OUTPUT_LIMIT};
+use crate::op::Op;
+use crate::program::{LoadError, Program};
+use crate::state::{Mode, State};
+use crate::table::TEXT_BASE;
+use crate::trap::{StopCause, Trap, TrapCause};
+
+/// Main memory starts here.
+pub const RAM_BASE: u64 = TEXT_BASE;
+
+/// Bytes of main memory unless a launch says otherwise.
+pub const DEFAULT_RAM: u64 = 128 << 20;
+
+/// Bytes of guest memory at most, program segments outside main memory included.
+const MEMORY_LIMIT: u64 = 2 << 30;
+
+/// A RISC-V core with XPHMG_PMASK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pmask {
+    /// What it offers.
+    pub config: Config,
+}
+
+/// What a launch needs beside the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Bytes of main memory at [`RAM_BASE`]; a multiple of 16.
+    pub ram: u64,
+    /// What the program can read from its console.
+    pub input: Vec<u8>,
+    /// Its command line, for semihosting.
+    pub arguments: String,
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        Self { ram: DEFAULT_RAM, input: Vec::new(), arguments: String::new() }
+    }
+}
+
+/// Why a launch is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// Memory cannot be had.
+    #[error("no memory for the program: {0}")]
+    Memory(#[from] MapError),
+    /// Two parts of the program, or a part and the end of memory, do not fit together.
+    #[error("the segment of {size} bytes at {address:#x} does not fit into memory")]
+    Segment {
+        /// Its address.
+        address: u64,
+        /// Its length.
+        size: u64,
+    },
+}
+
+/// Memory with the program in it.
+fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
+    let mut memory = MemoryMap::with_limit(MEMORY_LIMIT);
+    let ram = ram & !15;
+    memory.map_at("RAM", Addr(RAM_BASE), ram, Permission::ReadWrite)?;
+    let ram_end = RAM_BASE.saturating_add(ram);
+    let mut outside = Vec::new();
+    for segment in &program.segments {
+        let (address, size) = (segment.address, segment.size);
+        let wrong = LaunchError::Segment { address, size };
+        let end = address.checked_add(size).and_then(|e| e.checked_next_multiple_of(16));
+        let end = end.ok_or(wrong)?;
+        if address < RAM_BASE || end > ram_end {
+            outside.push((address & !15, end));
+        }
+    }
+    // Neighbours may share their last 16 bytes: map what touches as one.
+    outside.sort_unstable();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in outside {
+        match ranges.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => ranges.push((start, end)),
+        }
+    }
+    for (start, end) in ranges {
+        memory.map_at("program", Addr(start), end - start, Permission::ReadWrite)?;
+    }
+    for segment in &program.segments {
+        let written = memory.host_write(Addr(segment.address), &segment.bytes);
+        let (address, size) = (segment.address, segment.size);
+        written.map_err(|_| LaunchError::Segment { address, size })?;
+    }
+    Ok(memory)
+}
+
+/// The word at the program counter: 16 bits of a compressed instruction, else 32.
+#[inline]
+fn fetch(state: &State) -> Result<u32, Trap> {
+    let pc = state.pc;
+    let fault = |addr| Trap::new(TrapCause::FetchFault, addr);
+    if pc & 3 == 0 {
+        if let Ok(word) = state.memory.load(Addr(pc), Width::B4) {
+            let word = word as u32;
+            return Ok(if length(word) == 2 { word & 0xffff } else { word });
+        }
+    }
+    let low = state.memory.load(Addr(pc), Width::B2).map_err(|_| fault(pc))? as u32;
+    if length(low) == 2 {
+        return Ok(low);
+    }
+    let rest = pc.wrapping_add(2);
+    let high = state.memory.load(Addr(rest), Width::B2).map_err(|_| fault(rest))?;
+    Ok(low | (high as u32) << 16)
+}
+
+/// Enters the trap handler.
+fn enter_handler(state: &mut State, trap: Trap) {
+    let csr = &mut state.csr;
+    csr.mepc = state.pc;
+    csr.mcause = trap.cause.number();
+    csr.mtval = trap.value;
+    let mut new = csr.mstatus & !(mstatus::MPP | mstatus::MPIE | mstatus::MIE);
+    if csr.mstatus & mstatus::MIE != 0 {
+        new |= mstatus::MPIE;
+    }
+    if state.mode == Mode::Machine {
+        new |= mstatus::MPP;
+    }
+    csr.mstatus = new;
+    state.mode = Mode::Machine;
+    state.pc = csr.mtvec & !3;
+    // The handler's own instructions are not to run lane by lane.
+    let rsv = &mut state.rsv;
+    rsv.saved_enabled = std::mem::take(&mut rsv.enabled);
+    rsv.saved_one_shot = std::mem::take(&mut rsv.one_shot);
+}
+
+/// Whether taking the trap would change nothing: the handler's first instruction traps, again and again.
+fn repeats(state: &State, trap: Trap) -> bool {
+    let csr = &state.csr;
+    let settled = mstatus::MPP | mstatus::MPIE | mstatus::MIE;
+    state.pc == csr.mtvec & !3
+        && csr.mepc == state.pc
+        && csr.mcause == trap.cause.number()
+        && csr.mtval == trap.value
+        && state.mode == Mode::Machine
+        && csr.mstatus & settled == mstatus::MPP
+        && !(state.rsv.enabled || state.rsv.saved_enabled || state.rsv.saved_one_shot)
+}
+
+fn hang(state: &State) -> Box<Hang> {
+    let lanes = LaneMask::first(1);
+    let waiter = Waiter { group: GROUP, pc: Pc(state.pc), lanes, wait: Wait::Running };
+    Box::new(Hang { kind: HangKind::Repeats, waiters: vec![waiter], more: 0 })
+}
+
+/// What may have gone wrong where no handler takes a trap.
+fn hint(state: &State, trap: Trap) -> String {
+    match trap.cause {
+        TrapCause::FetchFault if trap.value == 0 => {
+            "a jump to address 0, or a return from a program that should end itself".to_owned()
+        }
+        TrapCause::FetchFault => "the program counter has left the program".to_owned(),
+        TrapCause::Illegal => {
+            let word = trap.value as u32;
+            let table = crate::table::table();
+            let have = u32::from(length(word)) * 8;
+            match table.decode(trap.value, have).map(|i| table.form(i.form).name.clone()) {
+                Ok(name) => format!("`{name}` is not offered by this machine, or not in this mode"),
+                Err(_) => "this word is no instruction".to_owned(),
+            }
+        }
+        TrapCause::Breakpoint => "a breakpoint without a debugger".to_owned(),
+        TrapCause::UserCall | TrapCause::MachineCall => {
+            let number = state.x[17];
+            format!("there is no call {number} (a7); 93 exits, 64 writes, 63 reads")
+        }
+        TrapCause::LoadMisaligned | TrapCause::StoreMisaligned => {
+            "the address is not a multiple of the access's size".to_owned()
+        }
+        TrapCause::LoadFault | TrapCause::StoreFault => {
+            let access = state.memory.load(Addr(trap.value & !7), Width::B8);
+            access.err().map_or("outside memory".to_owned(), |error| error.to_string())
+        }
+    }
+}
+
+impl Pmask {
+    /// Runs one instruction whose word has been fetched.
+    #[inline]
+    fn execute<O: Observer<1>>(
+        state: &mut State,
+        inst: Inst,
+        observer: &mut O,
+    ) -> Result<(), Trap> {
+        let mut context = Context { observer, lane: 0 };
+        if rsv::affects(state, &inst) {
+            let lanes = rsv::lanes(state);
+            let all = LaneMask::<1>::first(lanes.count.into());
+            let on = LaneMask::from_bits(lanes.on);
+            let issue = IssueLanes {
+                width: lanes.count.into(),
+                launched: all,
+                exited: LaneMask::EMPTY,
+                waiting: LaneMask::EMPTY,
+                active: all,
+                unmasked: on,
+                on,
+            };
+            tell(state, Domain::Vector, &issue, context.observer);
+            state.slots.vector(&issue);
+            rsv::run(state, inst, lanes, &mut context)?;
+            state.pc = state.pc.wrapping_add(inst.len.into());
+            return Ok(());
+        }
+        if O::EVENTS.has(Events::ISSUE) {
+            let one = LaneMask::<1>::first(1);
+            let empty = LaneMask::EMPTY;
+            let issue = IssueLanes {
+                width: 1,
+                launched: one,
+                exited: empty,
+                waiting: empty,
+                active: one,
+                unmasked: one,
+                on: one,
+            };
+            tell(state, Domain::Uniform, &issue, context.observer);
+        }
+        state.slots.uniform();
+        scalar(state, inst, &mut context)
+    }
+
+    /// A trap: the host's business, the handler's, or the end.
+    #[cold]
+    fn trap(state: &mut State, inst: Option<Inst>, trap: Trap) -> Step<StopCause> {
+        let call = matches!(trap.cause, TrapCause::UserCall | TrapCause::MachineCall);
+        let unhandled = state.csr.mtvec == 0;
+        let semihosting = inst.is_some_and(|i| i.op == Op::Ebreak && i.len == 4)
+            && host::is_semihosting(state, state.pc);
+        if semihosting {
+            host::semihosting(state);
+            state.pc = state.pc.wrapping_add(4);
+            state.retired += 1;
+        } else if unhandled && call && host::environment_call(state) {
+            state.pc = state.pc.wrapping_add(4);
+            state.retired += 1;
+        } else if unhandled {
+            let cause = StopCause::Trap { trap, pc: state.pc, hint: hint(state, trap) };
+            return fault(state, cause);
+        } else if repeats(state, trap) {
+            return Step::Hang(hang(state));
+        } else {
+            enter_handler(state, trap);
+        }
+        after(state)
+    }
+}
+
+fn tell<O: Observer<1>>(
+    state: &State,
+    domain: Domain,
+    lanes: &IssueLanes<1>,
+    observer: &mut O,
+) {
+    if O::EVENTS.has(Events::ISSUE) {
+        observer.issue(&Issue { group: GROUP, pc: Pc(state.pc), domain, lanes, depth: 1 });
+    }
+}
+
+fn fault(state: &State, cause: StopCause) -> Step<StopCause> {
+    let access = matches!(&cause, StopCause::Trap { trap, .. } if trap.cause.is_access());
+    let lane = if access && state.rsv.enabled { state.rsv.fault_index as usize & 63 } else { 0 };
+    let lanes = LaneMask::lane(lane);
+    Step::Fault(Box::new(Fault { cause, group: GROUP, pc: Pc(state.pc), lanes }))
+}
+
+/// What is true after an instruction: too much printed, ended, or there is more to do.
+fn after(state: &State) -> Step<StopCause> {
+    if state.host.overflow {
+        return fault(state, StopCause::OutputLimit { limit: OUTPUT_LIMIT });
+    }
+    Step::Issued
+}
+
+impl Machine for Pmask {
+    const NAME: &'static str = "pmask";
+    type Program = Program;
+    type LoadError = LoadError;
+    type Launch = Launch;
+    type LaunchError = LaunchError;
+    type State = State;
+    type Cause = StopCause;
+
+    fn load(&self, image: &[u8]) -> Result<Program, LoadError> {
+        Program::load(image, FileId::default())
+    }
+
+    fn launch(&self, program: &Program, launch: Launch) -> Result<State, LaunchError> {
+        let mut state = State::new(self.config, memory(program, launch.ram)?);
+        state.pc = program.entry & !1;
+        // The stack grows down from the end of main memory.
+        state.set_x(2, RAM_BASE.saturating_add(launch.ram & !15));
+        state.host.tohost = program.symbol("tohost");
+        state.host.fromhost = program.symbol("fromhost");
+        state.host.input = launch.input;
+        state.host.arguments = launch.arguments;
+        Ok(state)
+    }
+
+    #[inline]
+    fn step<O: Observer<1>>(
+        &self,
+        _program: &Program,
+        state: &mut State,
+        observer: &mut O,
+    ) -> Step<StopCause> {
+        if state.host.exit.is_some() {
+            return Step::Done;
+        }
+        state.cycles += 1;
+        let word = match fetch(state) {
+            Ok(word) => word,
+            Err(trap) => return Self::trap(state, None, trap),
+        };
+        let inst = state.cache.decode(word, &state.config);
+        match Self::execute(state, inst, observer) {
+            Ok(()) => {
+                state.retired += 1;
+                if std::mem::take(&mut state.stuck) && state.host.exit.is_none() {
+                    return Step::Hang(hang(state));
+                }
+                if state.host.overflow { after(state) } else { Step::Issued }
+            }
+            Err(trap) => Self::trap(state, Some(inst), trap),
+        }
+    }
+
+    fn slots<'s>(&self, state: &'s State) -> &'s LaneSlots {
+        &state.slots
+    }
+}
+

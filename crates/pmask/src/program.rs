@@ -1,0 +1,189 @@
+//! Programs: ELF files, and assembly text.
+
+use std::collections::BTreeMap;
+
+use isa::asm::Image;
+use isa::{Diagnostics, FileId, Span};
+use object::elf;
+use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
+use object::{Endianness, Object as _, ObjectSymbol as _};
+
+use crate::asm::assemble;
+use crate::table::TEXT_BASE;
+
+/// Bytes that lie in memory before the first instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where.
+    pub address: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How many there are with the zeros behind them.
+    pub size: u64,
+}
+
+/// A loaded program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// What lies in memory, in the order of the file.
+    pub segments: Vec<Segment>,
+    /// Address of the first instruction.
+    pub entry: u64,
+    /// Symbols by name.
+    pub symbols: BTreeMap<String, u64>,
+    /// The image of the assembler, for programs that were text: it has the line of each instruction.
+    pub image: Option<Image>,
+}
+
+/// Why a file is no program.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LoadError {
+    /// The file is neither ELF nor text.
+    #[error("the file is neither an ELF file nor UTF-8 assembly text (byte {byte:#04x} at offset {offset})")]
+    NotText {
+        /// The first byte that is not text.
+        byte: u8,
+        /// Where.
+        offset: usize,
+    },
+    /// The ELF file is damaged.
+    #[error("the ELF file cannot be read: {0}")]
+    Damaged(String),
+    /// The ELF file is for something else.
+    #[error("the ELF file is {found}, this machine runs {wanted}")]
+    Wrong {
+        /// What it is.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// It has nothing to load.
+    #[error("the ELF file has no loadable segment; link it first")]
+    Empty,
+    /// The text has errors.
+    #[error("the text does not assemble: {}", first(.0))]
+    Text(Diagnostics),
+}
+
+fn first(found: &Diagnostics) -> &str {
+    found.iter().next().map_or("", |d| d.message.as_str())
+}
+
+impl Program {
+    /// Reads an ELF file, or UTF-8 assembly text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn load(bytes: &[u8], file: FileId) -> Result<Self, LoadError> {
+        if bytes.starts_with(b"\x7fELF") {
+            return Self::from_elf(bytes);
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::from_text(file, text).map_err(LoadError::Text),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                let byte = bytes.get(offset).copied().unwrap_or(0);
+                Err(LoadError::NotText { byte, offset })
+            }
+        }
+    }
+
+    /// Assembles a text. It starts at the symbol `_start`, else `main`, else at the first byte of `.text`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn from_text(file: FileId, text: &str) -> Result<Self, Diagnostics> {
+        let image = assemble(file, text)?;
+        let symbols: BTreeMap<String, u64> =
+            image.symbols.iter().map(|s| (s.name.clone(), s.value)).collect();
+        let first_text = image.segments.iter().find(|s| s.section == ".text");
+        let start = ["_start", "main"].iter().find_map(|name| symbols.get(*name).copied());
+        let entry = start.or(first_text.map(|s| s.address)).unwrap_or(TEXT_BASE);
+        let segments = image.segments.iter().map(|s| Segment {
+            address: s.address,
+            bytes: s.bytes.clone(),
+            size: s.bytes.len() as u64,
+        });
+        Ok(Self { segments: segments.collect(), entry, symbols, image: Some(image) })
+    }
+
+    /// Reads a linked ELF file for 64-bit RISC-V.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn from_elf(bytes: &[u8]) -> Result<Self, LoadError> {
+        let damaged = |error: object::Error| LoadError::Damaged(error.to_string());
+        let wrong = |found: String| LoadError::Wrong {
+            found,
+            wanted: "executables for 64-bit little-endian RISC-V",
+        };
+        if bytes.get(4) == Some(&elf::ELFCLASS32) {
+            return Err(wrong("a 32-bit one".to_owned()));
+        }
+        let file = ElfFile64::<Endianness>::parse(bytes).map_err(damaged)?;
+        let (header, endian) = (file.elf_header(), file.endian());
+        if endian == Endianness::Big {
+            return Err(wrong("big-endian".to_owned()));
+        }
+        let machine = header.e_machine(endian);
+        if machine != elf::EM_RISCV {
+            return Err(wrong(format!("for machine {machine}")));
+        }
+        if header.e_type(endian) != elf::ET_EXEC {
+            let kind = header.e_type(endian);
+            return Err(wrong(format!("of type {kind}, not linked to fixed addresses")));
+        }
+        let mut segments = Vec::new();
+        for program in file.elf_program_headers() {
+            if program.p_type(endian) != elf::PT_LOAD || program.p_memsz(endian) == 0 {
+                continue;
+            }
+            let data = program.data(endian, bytes).map_err(|()| {
+                LoadError::Damaged("a segment lies outside the file".to_owned())
+            })?;
+            let size = program.p_memsz(endian);
+            if (data.len() as u64) > size {
+                let text = "a segment has more bytes in the file than in memory";
+                return Err(LoadError::Damaged(text.to_owned()));
+            }
+            // Where the loader puts it: start-up code moves what runs elsewhere.
+            let address = program.p_paddr(endian);
+            segments.push(Segment { address, bytes: data.to_vec(), size });
+            let runs_at = program.p_vaddr(endian);
+            if runs_at != address {
+                segments.push(Segment { address: runs_at, bytes: Vec::new(), size });
+            }
+        }
+        if segments.is_empty() {
+            return Err(LoadError::Empty);
+        }
+        let named = file.symbols().filter_map(|s| Some((s.name().ok()?.to_owned(), s.address())));
+        let symbols = named.filter(|(name, _)| !name.is_empty()).collect();
+        Ok(Self { segments, entry: header.e_entry(endian), symbols, image: None })
+    }
+
+    /// The address of a symbol.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<u64> {
+        self.symbols.get(name).copied()
+    }
+
+    /// The statement that made the instruction at an address, for programs that were text.
+    #[must_use]
+    pub fn span_at(&self, address: u64) -> Option<Span> {
+        self.image.as_ref()?.line_at(address).map(|line| line.span)
+    }
+
+    /// The symbol at or before an address, and the distance from it: `main+0x10`.
+    #[must_use]
+    pub fn place(&self, address: u64) -> Option<String> {
+        let below = self.symbols.iter().filter(|(name, at)| **at <= address && !name.starts_with('$'));
+        let (name, at) = below.max_by_key(|(_, at)| **at)?;
+        // Farther away than any function is long, the name says nothing.
+        match address - at {
+            0 => Some(name.clone()),
+            distance if distance < 1 << 20 => Some(format!("{name}+{distance:#x}")),
+            _ => None,
+        }
+    }
+}
