@@ -190,9 +190,8 @@ impl Config {
             "off" | "false" => Some(false),
             _ => None,
         };
-        let number = |low: u8, high: u8| {
-            value.parse::<u8>().ok().filter(|n| (low..=high).contains(n))
-        };
+        let number =
+            |low: u8, high: u8| value.parse::<u8>().ok().filter(|n| (low..=high).contains(n));
         match name {
             "pmask" => self.pmask = switch()?,
             "banks" => self.banks = number(1, 4)?,
@@ -263,6 +262,8 @@ impl Config {
             "PCMPB" => self.pmask && self.pcmp_bank,
             "CEXP" => self.cexp,
             "RT" => self.rt,
+            // Forms that only the assembler knows.
+            "none" => false,
             _ => true,
         }
     }

@@ -194,7 +194,8 @@ pub fn read(state: &State, number: u16, write: bool) -> Result<u64, NoAccess> {
         0x304 => csr.mie,
         0x305 => csr.mtvec,
         0x306 => csr.mcounteren,
-        0x30a | 0x344 => 0,
+        // No trigger is of any type.
+        0x30a | 0x344 | 0x7a0..=0x7a3 => 0,
         0x320 => {
             u64::from(csr.cycle.stopped.is_some()) | u64::from(csr.instret.stopped.is_some()) << 2
         }
@@ -251,7 +252,7 @@ fn info(config: &Config) -> u64 {
         | u64::from(config.cexp) << 5
         | bit(config.pcmp_bank, 6)
         | u64::from(config.rt) << 7
-        | bit(true, 0) * u64::from(config.maskw) << 8
+        | if config.pmask { u64::from(config.maskw) << 8 } else { 0 }
         | u64::from(config.most_lanes()) << 16
 }
 
@@ -296,7 +297,7 @@ pub fn write(state: &mut State, number: u16, value: u64) -> Result<(), NoAccess>
         0x343 => csr.mtval = value,
         0xb00 => csr.cycle.write(value, cycles),
         0xb02 => csr.instret.write(value, retired),
-        0x301 | 0x30a | 0x344 | 0xb03..=0xb1f | 0x323..=0x33f => {}
+        0x301 | 0x30a | 0x344 | 0x7a0..=0x7a3 | 0xb03..=0xb1f | 0x323..=0x33f => {}
         0x7c0..=0x7f7 => write_cap(state, number, value),
         0x7f8..=0x7ff => write_rsv(state, number, value)?,
         _ => return Err(NoAccess),

@@ -78,11 +78,9 @@ pub fn decode(word: u32, config: &Config) -> Inst {
         return illegal;
     }
     let inst = match form.attribute("as") {
-        Some(target) => expand(target, form, word).map(|(id, full)| Inst {
-            len,
-            word,
-            ..fields(id, full)
-        }),
+        Some(target) => {
+            expand(target, form, word).map(|(id, full)| Inst { len, word, ..fields(id, full) })
+        }
         None => Some(fields(found.form, word)),
     };
     inst.filter(|inst| has_bank(inst, config)).unwrap_or(illegal)

@@ -109,11 +109,11 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
 fn fetch(state: &State) -> Result<u32, Trap> {
     let pc = state.pc;
     let fault = |addr| Trap::new(TrapCause::FetchFault, addr);
-    if pc & 3 == 0 {
-        if let Ok(word) = state.memory.load(Addr(pc), Width::B4) {
-            let word = word as u32;
-            return Ok(if length(word) == 2 { word & 0xffff } else { word });
-        }
+    if pc & 3 == 0
+        && let Ok(word) = state.memory.load(Addr(pc), Width::B4)
+    {
+        let word = word as u32;
+        return Ok(if length(word) == 2 { word & 0xffff } else { word });
     }
     let low = state.memory.load(Addr(pc), Width::B2).map_err(|_| fault(pc))? as u32;
     if length(low) == 2 {
@@ -268,12 +268,7 @@ impl Pmask {
     }
 }
 
-fn tell<O: Observer<1>>(
-    state: &State,
-    domain: Domain,
-    lanes: &IssueLanes<1>,
-    observer: &mut O,
-) {
+fn tell<O: Observer<1>>(state: &State, domain: Domain, lanes: &IssueLanes<1>, observer: &mut O) {
     if O::EVENTS.has(Events::ISSUE) {
         observer.issue(&Issue { group: GROUP, pc: Pc(state.pc), domain, lanes, depth: 1 });
     }
@@ -351,4 +346,3 @@ impl Machine for Pmask {
         &state.slots
     }
 }
-

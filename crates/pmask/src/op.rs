@@ -549,12 +549,7 @@ impl Op {
             Self::FLoad(Fmt::D) => Some((File::F, 0)),
             Self::Fp(op, fmt) => match (op, fmt) {
                 (
-                    FpOp::Eq
-                    | FpOp::Lt
-                    | FpOp::Le
-                    | FpOp::Class
-                    | FpOp::ToInt(_)
-                    | FpOp::MoveToInt,
+                    FpOp::Eq | FpOp::Lt | FpOp::Le | FpOp::Class | FpOp::ToInt(_) | FpOp::MoveToInt,
                     _,
                 ) => Some((File::X, 0)),
                 (_, Fmt::S) => Some((File::F, BOXED_ZERO)),

@@ -36,10 +36,12 @@ pub struct Program {
 }
 
 /// Why a file is no program.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file is neither ELF nor text.
-    #[error("the file is neither an ELF file nor UTF-8 assembly text (byte {byte:#04x} at offset {offset})")]
+    #[error(
+        "the file is neither an ELF file nor UTF-8 assembly text (byte {byte:#04x} at offset {offset})"
+    )]
     NotText {
         /// The first byte that is not text.
         byte: u8,
@@ -117,7 +119,7 @@ impl Program {
             found,
             wanted: "executables for 64-bit little-endian RISC-V",
         };
-        if bytes.get(4) == Some(&elf::ELFCLASS32) {
+        if bytes.get(4) == Some(&1) {
             return Err(wrong("a 32-bit one".to_owned()));
         }
         let file = ElfFile64::<Endianness>::parse(bytes).map_err(damaged)?;
@@ -138,9 +140,9 @@ impl Program {
             if program.p_type(endian) != elf::PT_LOAD || program.p_memsz(endian) == 0 {
                 continue;
             }
-            let data = program.data(endian, bytes).map_err(|()| {
-                LoadError::Damaged("a segment lies outside the file".to_owned())
-            })?;
+            let data = program
+                .data(endian, bytes)
+                .map_err(|()| LoadError::Damaged("a segment lies outside the file".to_owned()))?;
             let size = program.p_memsz(endian);
             if (data.len() as u64) > size {
                 let text = "a segment has more bytes in the file than in memory";
@@ -177,7 +179,8 @@ impl Program {
     /// The symbol at or before an address, and the distance from it: `main+0x10`.
     #[must_use]
     pub fn place(&self, address: u64) -> Option<String> {
-        let below = self.symbols.iter().filter(|(name, at)| **at <= address && !name.starts_with('$'));
+        let below =
+            self.symbols.iter().filter(|(name, at)| **at <= address && !name.starts_with('$'));
         let (name, at) = below.max_by_key(|(_, at)| **at)?;
         // Farther away than any function is long, the name says nothing.
         match address - at {

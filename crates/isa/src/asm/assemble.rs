@@ -175,7 +175,9 @@ impl<'a> Assembler<'a> {
             self.check_name(word, span)?;
             return self.assign(word, span, cursor);
         }
-        if word.starts_with('.') {
+        // A table may have forms whose mnemonic looks like a directive, such as `.insn`.
+        let mnemonic = || !self.dialect.table.spellings(&word.to_ascii_lowercase()).is_empty();
+        if word.starts_with('.') && !mnemonic() {
             return self.directive(word, span, cursor);
         }
         self.instruction(word, mark, cursor)
