@@ -156,7 +156,7 @@ impl Body<'_, '_> {
         if wrong {
             return Err(Failed);
         }
-        self.arguments_rules(&mut inst, s, i)?;
+        self.arguments_rules(&mut inst, i)?;
         self.emit(inst, Origin::Source);
         Ok(())
     }
@@ -271,7 +271,7 @@ impl Body<'_, '_> {
     }
 
     /// What the operands of particular operations must be, beyond their types.
-    fn arguments_rules(&mut self, inst: &mut Inst, s: &Spelled, i: &Instruction) -> Lowering<()> {
+    fn arguments_rules(&mut self, inst: &mut Inst, i: &Instruction) -> Lowering<()> {
         let tree = self.cx.tree;
         let span_of = |from_end: usize| {
             let all = &tree.operands[i.operands];
@@ -299,18 +299,6 @@ impl Body<'_, '_> {
                     let message = format!("a barrier of {threads} threads");
                     let label = "whole warps are needed: a multiple of 32";
                     return self.cx.error("ptx::barrier", message, i.span, label);
-                }
-            }
-            Op::Cvt if inst.operands.len() == 2 => {
-                let pairs = [Type::F16x2, Type::Bf16x2, Type::E4m3x2, Type::E5m2x2];
-                if !pairs.contains(&s.ty()) {
-                    let message = "only conversions to packed pairs take two operands";
-                    return self.cx.error(
-                        "ptx::operand-count",
-                        message,
-                        span_of(1),
-                        "one too many",
-                    );
                 }
             }
             Op::Alloca => {

@@ -1,6 +1,6 @@
 //! `ld`, `st`, `atom`, `red`, and accesses to parameters that are in registers.
 
-use ir::mods::{Order, Space as IrSpace};
+use ir::mods::{AtomOp, Order, Space as IrSpace};
 use ir::{Inst, LaneReg, Op, Origin, Reg};
 use smallvec::SmallVec;
 
@@ -230,6 +230,9 @@ impl<'t> Body<'_, 't> {
         if !reachable {
             let message = "atomic operations work on `.global` and `.shared`";
             return self.cx.error("ptx::space", message, place.span, "in another state space");
+        }
+        if matches!(inst.mods.atom, Some(AtomOp::Exch | AtomOp::Cas)) {
+            inst.ty = bits_type(s.ty().bits()).and_then(|t| ir::Ty::from_name(t.word()));
         }
         inst.results.extend(results.iter().map(|r| r.map(Reg::Lane)));
         if vector {

@@ -203,7 +203,7 @@ fn scope(word: &str) -> Option<Scope> {
 pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
     let row = op.info();
     let mut mods = Mods::default();
-    let rounding = s.word(Kind::Rounding).or(s.word(Kind::Integral));
+    let rounding = s.word(Kind::Rounding).or(s.word(Kind::Integral)).or(s.word(Kind::Away));
     for (kind, word) in [
         (IrKind::Rounding, rounding),
         (IrKind::Cmp, s.word(Kind::Cmp).map(|w| if w == "nan" { "isnan" } else { w })),

@@ -29,7 +29,8 @@ pub(super) fn fits(found: Type, wanted: Type, wider: bool) -> bool {
     }
     let (f, w) = (class(found), class(wanted));
     let same_size = found.bits() == wanted.bits();
-    if !same_size && !(wider && found.bits() > wanted.bits() && f != Class::Float) {
+    let wide_enough = wider && found.bits() > wanted.bits() && f != Class::Float;
+    if !(same_size || wide_enough) {
         return false;
     }
     match (f, w) {
@@ -274,21 +275,18 @@ impl Body<'_, '_> {
     pub(super) fn not_a_value(&mut self, operand: &Operand) -> super::Failed {
         let tree = self.cx.tree;
         let text = operand_text(tree, operand);
-        let name = match operand.kind {
-            OperandKind::Name(name)
-            | OperandKind::Member(name, _)
-            | OperandKind::Not(name)
-            | OperandKind::Neg(name)
-            | OperandKind::Sum(name, _)
-            | OperandKind::Element(name, _)
-            | OperandKind::Address(name, _) => name,
-            _ => {
-                let message = format!("`{text}` is not possible here");
-                let diagnostic = Diagnostic::error("ptx::operand", message);
-                return self
-                    .cx
-                    .fail(diagnostic.at(operand.span, "a register or constant is needed"));
-            }
+        let (OperandKind::Name(name)
+        | OperandKind::Member(name, _)
+        | OperandKind::Not(name)
+        | OperandKind::Neg(name)
+        | OperandKind::Sum(name, _)
+        | OperandKind::Element(name, _)
+        | OperandKind::Address(name, _)) = operand.kind
+        else {
+            let message = format!("`{text}` is not possible here");
+            let label = "a register or constant is needed";
+            let diagnostic = Diagnostic::error("ptx::operand", message).at(operand.span, label);
+            return self.cx.fail(diagnostic);
         };
         let diagnostic = match (self.scopes.find(tree, name), self.cx.globals.get(&name)) {
             (Some(Found::Register(..)), _) => {
@@ -310,6 +308,10 @@ impl Body<'_, '_> {
                 Diagnostic::error("ptx::operand", message)
                     .at(operand.span, "only `mov` and `cvt` read special registers")
                     .help("move it into a register first")
+            }
+            (None, None) if is_special(tree.name(name)) => {
+                let message = format!("the special register `{text}` is not supported");
+                Diagnostic::error("ptx::unsupported", message).at(operand.span, "not supported yet")
             }
             (None, None) => return self.undefined(name, operand.span),
         };
@@ -333,6 +335,15 @@ impl Body<'_, '_> {
             None => diagnostic,
         })
     }
+}
+
+/// Whether PTX has a special register of this name that cannot be read here.
+fn is_special(name: &str) -> bool {
+    let Some(name) = name.strip_prefix('%') else { return false };
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    matches!(stem, "envreg" | "pm" | "reserved_smem_offset_" | "current_graph_exec")
+        || name.starts_with("reserved_smem_offset_")
+        || (name.starts_with("pm") && name.ends_with("_64"))
 }
 
 /// What is said of a variable where a value is needed.

@@ -31,7 +31,7 @@ impl Lowerer<'_> {
                 _ => {}
             }
         }
-        for statement in tree.statements.iter() {
+        for statement in &tree.statements {
             if let Statement::File(file) = statement {
                 self.file(file.index, file.path);
             }

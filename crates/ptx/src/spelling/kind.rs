@@ -31,7 +31,9 @@ macro_rules! kinds {
 
 kinds! {
     /// Rounding of a floating-point result.
-    Rounding "a rounding mode" { "rn" "rz" "rm" "rp" "rna" }
+    Rounding "a rounding mode" { "rn" "rz" "rm" "rp" }
+    /// Rounding with ties away from zero.
+    Away "`.rna`" { "rna" }
     /// Rounding to an integral value.
     Integral "a rounding mode" { "rni" "rzi" "rmi" "rpi" }
     /// How exact a function is.

@@ -241,12 +241,10 @@ const MEMORY: &[Type] = &[
     Bf16x2,
 ];
 const SELECTABLE: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
-const COMPARED: &[Type] =
-    &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64, F16, F16x2, Bf16, Bf16x2];
-const SET_RESULT: &[Type] = &[U32, S32, F32, U16, S16, F16, F16x2, Bf16, Bf16x2];
-const CONVERTED: &[Type] = &[
-    U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64, Bf16, F16x2, Bf16x2, Tf32, E4m3x2, E5m2x2,
-];
+const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64, F16, Bf16];
+const INTEGERS: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64];
+const FLOATS: &[Type] = &[F16, Bf16, F32, F64];
+const F8X2: &[Type] = &[E4m3x2, E5m2x2];
 const ATOMIC: &[Type] =
     &[B16, B32, B64, B128, U32, U64, S32, S64, F32, F64, F16, F16x2, Bf16, Bf16x2];
 const NARROW: &[Type] = &[U16, S16, U8, S8];
@@ -258,6 +256,8 @@ const D_T: &[Arg] = &[D(T)];
 const DS1: &[Arg] = &[D(T), S(T)];
 const DS2: &[Arg] = &[D(T), S(T), S(T)];
 const DS3: &[Arg] = &[D(T), S(T), S(T), S(T)];
+const CVT1: &[Arg] = &[D(T), S(T2)];
+const CVT2: &[Arg] = &[D(T), S(T2), S(T2)];
 const MINMAX: &[Arg] = &[D(T), S(T), S(T), O(T)];
 
 const fn op(opcode: &'static str, op: Op, args: &'static [Arg]) -> Form {
@@ -317,6 +317,9 @@ fn comparable(s: &Spelled) -> bool {
     let cmp = s.word(Kind::Cmp).unwrap_or("eq");
     let signed = matches!(ty, S16 | S32 | S64);
     let unsigned = matches!(ty, U16 | U32 | U64);
+    if s.has(Kind::Ftz) && !matches!(ty, F32 | F16 | F16x2) {
+        return false;
+    }
     match cmp {
         "eq" | "ne" => true,
         "lt" | "le" | "gt" | "ge" => !matches!(ty, B16 | B32 | B64),
@@ -332,12 +335,17 @@ fn combinable(s: &Spelled) -> bool {
     let half = matches!(s.ty(), F16 | F16x2 | Bf16 | Bf16x2);
     match s.word(Kind::Atom).unwrap_or("") {
         "add" => int || float,
-        "min" | "max" => int || half || (s.has(Kind::Vector) && float),
+        "min" | "max" => int || half,
         "and" | "or" | "xor" => matches!(s.ty(), B32 | B64),
         "inc" | "dec" => s.ty() == U32,
         "exch" => matches!(s.ty(), B32 | B64 | B128 | U32 | U64 | S32 | S64 | F32 | F64),
         _ => matches!(s.ty(), B16 | B32 | B64 | B128 | U32 | U64 | S32 | S64),
     }
+}
+
+/// `red` gives nothing back, so it neither exchanges nor compares and swaps.
+fn reducible_in_memory(s: &Spelled) -> bool {
+    combinable(s) && !matches!(s.word(Kind::Atom), Some("exch" | "cas"))
 }
 
 fn vector_combinable(s: &Spelled) -> bool {
@@ -346,11 +354,14 @@ fn vector_combinable(s: &Spelled) -> bool {
         Some("v4") => 4 * s.ty().bits(),
         _ => 8 * s.ty().bits(),
     };
-    matches!(s.word(Kind::Atom), Some("add" | "min" | "max")) && bits <= 128
+    matches!(s.word(Kind::Atom), Some("add" | "min" | "max")) && combinable(s) && bits <= 128
 }
 
 /// `redux` adds and compares integers, combines bits, compares floats.
 fn reducible(s: &Spelled) -> bool {
+    if s.has(Kind::Nan) && s.ty() != F32 {
+        return false;
+    }
     match s.word(Kind::Atom).unwrap_or("") {
         "add" => matches!(s.ty(), U32 | S32),
         "min" | "max" => matches!(s.ty(), U32 | S32 | F32),
@@ -359,28 +370,41 @@ fn reducible(s: &Spelled) -> bool {
     }
 }
 
-/// Conversions that need a rounding mode have one, others have none of the wrong sort.
+/// Only f32 is flushed.
+fn flushable(s: &Spelled) -> bool {
+    !s.has(Kind::Ftz) || s.types.contains(&F32)
+}
+
+fn nearest(s: &Spelled) -> bool {
+    s.word(Kind::Rounding) == Some("rn")
+}
+
+fn nearest_or_zero(s: &Spelled) -> bool {
+    matches!(s.word(Kind::Rounding), Some("rn" | "rz"))
+}
+
+/// Conversions that lose precision say how they round; those to the same format may round to an integral value.
 fn convertible(s: &Spelled) -> bool {
     let (to, from) = (s.ty(), s.source_ty());
-    let float = |t: Type| !matches!(t, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64);
     let (rounding, integral) = (s.has(Kind::Rounding), s.has(Kind::Integral));
     let precision = |t: Type| match t {
-        E4m3x2 | E5m2x2 => 0,
-        F16 | Bf16 | F16x2 | Bf16x2 | Tf32 => 1,
+        F16 | Bf16 => 1,
         F32 => 2,
         _ => 3,
     };
-    match (float(to), float(from)) {
-        (false, false) => !rounding && !integral,
-        (false, true) => integral && !rounding,
-        (true, false) => rounding && !integral,
-        (true, true) if to == from => !(rounding && integral),
-        (true, true) if precision(to) > precision(from) => !integral,
-        (true, true) => rounding && !integral,
-    }
+    let right = if to == from {
+        !rounding
+    } else if precision(to) > precision(from) {
+        !integral && !rounding
+    } else {
+        rounding && !integral
+    };
+    right && flushable(s)
 }
 
-const CMP_TEXT: &str = "a comparison that goes with the type";
+const FTZ_TEXT: &str = "`.f32` as one of its types for `.ftz`";
+const CMP_TEXT: &str =
+    "a comparison that goes with the type (and `.ftz` only with `.f32` and `.f16`)";
 const ATOM_TEXT: &str = "an operation that goes with the type";
 
 /// All forms, those of one opcode side by side.
@@ -388,15 +412,74 @@ pub static FORMS: &[Form] = &[
     // Moves and conversions.
     special("mov", Special::Mov, &[Any, Any]).ty(MOVABLE),
     op("selp", Op::Selp, &[D(T), S(T), S(T), S(PNot)]).ty(SELECTABLE),
-    op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)])
-        .ty(SELECTABLE)
-        .ty(&[S32, F32])
-        .opt(&[Kind::Ftz]),
-    op("cvt", Op::Cvt, &[D(T), S(T2), O(T2)])
-        .ty(CONVERTED)
-        .ty(CONVERTED)
-        .opt(&[Kind::Rounding, Kind::Integral, Kind::Ftz, Kind::Sat, Kind::SatFinite, Kind::Relu])
+    op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_S32),
+    op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_F32).opt(&[Kind::Ftz]),
+    // Integers to integers, floats to integers, integers to floats, floats to floats, floats to packed formats.
+    op("cvt", Op::Cvt, CVT1).ty(INTEGERS).ty(INTEGERS).opt(&[Kind::Sat]),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(INTEGERS)
+        .ty(FLOATS)
+        .need(&[Kind::Integral])
+        .opt(&[Kind::Ftz, Kind::Sat])
+        .rule(flushable, FTZ_TEXT),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(FLOATS)
+        .ty(INTEGERS)
+        .need(&[Kind::Rounding])
+        .opt(&[Kind::Ftz, Kind::Sat])
+        .rule(flushable, FTZ_TEXT),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(FLOATS)
+        .ty(FLOATS)
+        .opt(&[Kind::Rounding, Kind::Integral, Kind::Ftz, Kind::Sat])
         .rule(convertible, "a rounding mode that goes with the types"),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(&[F16, Bf16])
+        .ty(ONLY_F32)
+        .need(&[Kind::Rounding])
+        .opt(&[Kind::Relu, Kind::SatFinite])
+        .since(7, 0, 80),
+    op("cvt", Op::Cvt, CVT2)
+        .ty(&[F16x2, Bf16x2])
+        .ty(ONLY_F32)
+        .need(&[Kind::Rounding])
+        .opt(&[Kind::Relu, Kind::SatFinite])
+        .rule(nearest_or_zero, "`.rn` or `.rz`")
+        .since(7, 0, 80),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(&[Tf32])
+        .ty(ONLY_F32)
+        .need(&[Kind::Away])
+        .opt(&[Kind::SatFinite])
+        .since(7, 0, 80),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(&[Tf32])
+        .ty(ONLY_F32)
+        .need(&[Kind::Rounding])
+        .opt(&[Kind::Relu, Kind::SatFinite])
+        .rule(nearest_or_zero, "`.rn` or `.rz`")
+        .since(7, 8, 90),
+    op("cvt", Op::Cvt, CVT2)
+        .ty(F8X2)
+        .ty(ONLY_F32)
+        .need(&[Kind::Rounding, Kind::SatFinite])
+        .opt(&[Kind::Relu])
+        .rule(nearest, "`.rn`")
+        .since(8, 1, 89),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(F8X2)
+        .ty(&[F16x2])
+        .need(&[Kind::Rounding, Kind::SatFinite])
+        .opt(&[Kind::Relu])
+        .rule(nearest, "`.rn`")
+        .since(8, 1, 89),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(&[F16x2])
+        .ty(F8X2)
+        .need(&[Kind::Rounding])
+        .opt(&[Kind::Relu])
+        .rule(nearest, "`.rn`")
+        .since(8, 1, 89),
     op("cvt", Op::CvtPack, &[D(Val::B32), S(T2), S(T2)])
         .ty(NARROW)
         .ty(ONLY_S32)
@@ -620,14 +703,62 @@ pub static FORMS: &[Form] = &[
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
-        .ty(SET_RESULT)
-        .ty(COMPARED)
+        .ty(&[U32, S32, F32])
+        .ty(&[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64])
         .need(&[Kind::Cmp])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
-        .ty(SET_RESULT)
-        .ty(COMPARED)
+        .ty(&[U32, S32, F32])
+        .ty(&[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64])
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(&[U16, S16, U32, S32, F16])
+        .ty(&[F16])
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(&[U16, S16, U32, S32, F16])
+        .ty(&[F16])
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(&[U16, S16, U32, S32, Bf16])
+        .ty(&[Bf16])
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(&[U16, S16, U32, S32, Bf16])
+        .ty(&[Bf16])
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(&[F16x2])
+        .ty(&[F16x2])
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(&[F16x2])
+        .ty(&[F16x2])
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(&[Bf16x2])
+        .ty(&[Bf16x2])
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(&[Bf16x2])
+        .ty(&[Bf16x2])
         .need(&[Kind::Cmp, Kind::BoolOp])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
@@ -662,7 +793,7 @@ pub static FORMS: &[Form] = &[
         .need(&[Kind::Atom])
         .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
         .hints()
-        .rule(combinable, ATOM_TEXT),
+        .rule(reducible_in_memory, ATOM_TEXT),
     special("red", Special::Red, &[A, V, O(Val::B64)])
         .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
         .need(&[Kind::Atom, Kind::Vector])
