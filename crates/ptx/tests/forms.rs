@@ -237,6 +237,7 @@ fn opcodes_of_plain_kernels_are_in_the_table() {
     // What no assembler takes, although one compiler writes it; and packed pairs of f32, which only newer devices have.
     let known = [
         "ex2.approx.f64",
+        "rcp.approx.f64",
         "lg2.approx.f64",
         "sin.approx.f64",
         "sqrt.approx.f64",

@@ -203,11 +203,12 @@ fn scope(word: &str) -> Option<Scope> {
 pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
     let row = op.info();
     let mut mods = Mods::default();
-    let rounding = s.word(Kind::Rounding).or(s.word(Kind::Integral)).or(s.word(Kind::Away));
+    let first = |kinds: &[Kind]| kinds.iter().find_map(|k| s.word(*k));
+    let rounding = first(&[Kind::Rounding, Kind::Integral, Kind::Away, Kind::Nearest]);
     for (kind, word) in [
         (IrKind::Rounding, rounding),
         (IrKind::Cmp, s.word(Kind::Cmp).map(|w| if w == "nan" { "isnan" } else { w })),
-        (IrKind::BoolOp, s.word(Kind::BoolOp)),
+        (IrKind::BoolOp, first(&[Kind::BoolOp, Kind::AndOr])),
         (IrKind::AtomOp, s.word(Kind::Atom)),
         (IrKind::Shuffle, s.word(Kind::Shuffle)),
         (IrKind::Vote, s.word(Kind::Vote)),
@@ -223,10 +224,9 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
         () if s.has(Kind::Full) => Some(Precision::Full),
         () => None,
     };
-    mods.space = s.word(Kind::Space).and_then(space);
-    mods.order =
-        [Kind::Order, Kind::AtomOrder, Kind::FenceOrder].iter().find_map(|k| order(s.word(*k)?));
-    mods.scope = [Kind::Scope, Kind::Level].iter().find_map(|k| scope(s.word(*k)?));
+    mods.space = first(&[Kind::Space, Kind::GlobalSpace]).and_then(space);
+    mods.order = first(&[Kind::Order, Kind::AtomOrder, Kind::FenceOrder]).and_then(order);
+    mods.scope = first(&[Kind::Scope, Kind::Level]).and_then(scope);
     if s.has(Kind::Level) {
         mods.order = Some(Order::SeqCst);
     }

@@ -73,7 +73,7 @@ kinds! {
     /// The number of elements.
     Vector "`.v2`, `.v4` or `.v8`" { "v2" "v4" "v8" }
     /// Memory order.
-    Order "a memory order" { "weak" "volatile" "relaxed" "acquire" "release" "mmio" }
+    Order "a memory order" { "weak" "volatile" "relaxed" "acquire" "release" }
     /// Memory order of an atomic operation.
     AtomOrder "a memory order" { "relaxed" "acquire" "release" "acq_rel" }
     /// Memory order of a fence.
@@ -82,8 +82,16 @@ kinds! {
     Scope "a scope" { "cta" "cluster" "gpu" "sys" }
     /// What `membar` orders for.
     Level "`.cta`, `.gl` or `.sys`" { "cta" "gl" "sys" }
-    /// How a cache is used.
-    Cache "a cache operator" { "ca" "cg" "cs" "lu" "cv" "wb" "wt" }
+    /// How a load uses caches.
+    Cache "a cache operator" { "ca" "cg" "cs" "lu" "cv" }
+    /// How a store uses caches.
+    StCache "a cache operator" { "wb" "cg" "cs" "wt" }
+    /// The only space that some operations work on.
+    GlobalSpace "`.global`" { "global" }
+    /// How the predicate of `lop3` is combined.
+    AndOr "`.and` or `.or`" { "and" "or" }
+    /// The only rounding of 16-bit formats.
+    Nearest "`.rn`" { "rn" }
     /// Reads through the non-coherent cache.
     NonCoherent "`.nc`" { "nc" }
     /// What `atom`, `red` or `redux` does.
@@ -123,7 +131,7 @@ kinds! {
     /// All threads of the warp go the same way.
     Uni "`.uni`" { "uni" }
     /// Which cache is meant.
-    CacheLevel "a cache level" { "L1" "L2" "L1D" }
+    CacheLevel "a cache level" { "L1" "L2" }
     /// `brx.idx`
     Idx "`.idx`" { "idx" }
     /// What `griddepcontrol` does.

@@ -234,14 +234,11 @@ const ONLY_F64: &[Type] = &[F64];
 const FLOAT: &[Type] = &[F32, F64];
 const HALF: &[Type] = &[F16, F16x2];
 const BHALF: &[Type] = &[Bf16, Bf16x2];
-const MOVABLE: &[Type] =
-    &[Pred, B16, B32, B64, B128, U16, U32, U64, S16, S32, S64, F32, F64, F16, F16x2, Bf16, Bf16x2];
-const MEMORY: &[Type] = &[
-    B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64, F16, F16x2, Bf16,
-    Bf16x2,
-];
+const MOVABLE: &[Type] = &[Pred, B16, B32, B64, B128, U16, U32, U64, S16, S32, S64, F32, F64];
+const MEMORY: &[Type] = &[B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 const SELECTABLE: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
-const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64, F16, Bf16];
+const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
+const HALF_SCALARS: &[Type] = &[F16, Bf16];
 const INTEGERS: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64];
 const FLOATS: &[Type] = &[F16, Bf16, F32, F64];
 const F8X2: &[Type] = &[E4m3x2, E5m2x2];
@@ -328,24 +325,27 @@ fn comparable(s: &Spelled) -> bool {
     }
 }
 
-/// Operations of `atom` and `red` that go with the type.
+/// Operations of `atom` and `red` that go with the type. Formats of 16 bits keep subnormals, and say so.
 fn combinable(s: &Spelled) -> bool {
-    let float = matches!(s.ty(), F32 | F64 | F16 | F16x2 | Bf16 | Bf16x2);
-    let int = matches!(s.ty(), U32 | U64 | S32 | S64);
     let half = matches!(s.ty(), F16 | F16x2 | Bf16 | Bf16x2);
-    match s.word(Kind::Atom).unwrap_or("") {
-        "add" => int || float,
-        "min" | "max" => int || half,
+    let float = half || matches!(s.ty(), F32 | F64);
+    let int = matches!(s.ty(), U32 | U64 | S32 | S64);
+    let right = match s.word(Kind::Atom).unwrap_or("") {
+        "add" => (int && s.ty() != S64) || float,
+        "min" | "max" => int || (half && s.has(Kind::Vector)),
         "and" | "or" | "xor" => matches!(s.ty(), B32 | B64),
         "inc" | "dec" => s.ty() == U32,
-        "exch" => matches!(s.ty(), B32 | B64 | B128 | U32 | U64 | S32 | S64 | F32 | F64),
-        _ => matches!(s.ty(), B16 | B32 | B64 | B128 | U32 | U64 | S32 | S64),
-    }
+        "exch" => matches!(s.ty(), B32 | B64 | B128),
+        _ => matches!(s.ty(), B16 | B32 | B64 | B128),
+    };
+    right && half == s.has(Kind::NoFtz)
 }
 
 /// `red` gives nothing back, so it neither exchanges nor compares and swaps.
 fn reducible_in_memory(s: &Spelled) -> bool {
-    combinable(s) && !matches!(s.word(Kind::Atom), Some("exch" | "cas"))
+    let gives = matches!(s.word(Kind::Atom), Some("exch" | "cas"));
+    let acquires = matches!(s.word(Kind::AtomOrder), Some("acquire" | "acq_rel"));
+    combinable(s) && !gives && !acquires
 }
 
 fn vector_combinable(s: &Spelled) -> bool {
@@ -355,6 +355,63 @@ fn vector_combinable(s: &Spelled) -> bool {
         _ => 8 * s.ty().bits(),
     };
     matches!(s.word(Kind::Atom), Some("add" | "min" | "max")) && combinable(s) && bits <= 128
+}
+
+fn vector_reducible(s: &Spelled) -> bool {
+    vector_combinable(s) && reducible_in_memory(s)
+}
+
+fn vector_of_128(s: &Spelled) -> bool {
+    vector_bits(s) <= 128
+}
+
+fn vector_bits(s: &Spelled) -> u32 {
+    let length = match s.word(Kind::Vector) {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        Some("v8") => 8,
+        _ => 1,
+    };
+    length * s.ty().bits()
+}
+
+/// Vectors beyond 128 bits have elements of 32 or 64 bits; ordered accesses have a scope, and only those.
+fn accessible(s: &Spelled) -> bool {
+    let ordered = matches!(s.word(Kind::Order), Some("relaxed" | "acquire" | "release"));
+    let most = if matches!(s.ty().bits(), 32 | 64) { 256 } else { 128 };
+    vector_bits(s) <= most && ordered == s.has(Kind::Scope)
+}
+
+fn loadable(s: &Spelled) -> bool {
+    let global = s.word(Kind::Space) == Some("global");
+    accessible(s) && s.word(Kind::Order) != Some("release") && (global || !s.has(Kind::NonCoherent))
+}
+
+fn storable(s: &Spelled) -> bool {
+    let read_only = matches!(s.word(Kind::Space), Some("const" | "param::entry"));
+    accessible(s) && s.word(Kind::Order) != Some("acquire") && !read_only
+}
+
+/// Saturation by `.sat` or by `.relu`.
+fn one_bound(s: &Spelled) -> bool {
+    !(s.has(Kind::Sat) && s.has(Kind::Relu))
+}
+
+/// Where the type that is converted to cannot hold every value.
+fn saturable(s: &Spelled) -> bool {
+    let (to, from) = (s.ty(), s.source_ty());
+    let signed = |t: Type| matches!(t, S8 | S16 | S32 | S64);
+    let holds = match (signed(to), signed(from)) {
+        (true, false) => to.bits() > from.bits(),
+        (false, true) => false,
+        _ => to.bits() >= from.bits(),
+    };
+    !(s.has(Kind::Sat) && holds)
+}
+
+fn bounded_rounding(s: &Spelled) -> bool {
+    let bounded = s.has(Kind::Relu) || s.has(Kind::SatFinite);
+    !bounded || nearest_or_zero(s)
 }
 
 /// `redux` adds and compares integers, combines bits, compares floats.
@@ -370,9 +427,10 @@ fn reducible(s: &Spelled) -> bool {
     }
 }
 
-/// Only f32 is flushed.
+/// Only f32 is flushed, and bf16 does not saturate.
 fn flushable(s: &Spelled) -> bool {
-    !s.has(Kind::Ftz) || s.types.contains(&F32)
+    let flushes = !s.has(Kind::Ftz) || s.types.contains(&F32);
+    flushes && !(s.has(Kind::Sat) && s.types.contains(&Bf16))
 }
 
 fn nearest(s: &Spelled) -> bool {
@@ -402,10 +460,12 @@ fn convertible(s: &Spelled) -> bool {
     right && flushable(s)
 }
 
-const FTZ_TEXT: &str = "`.f32` as one of its types for `.ftz`";
+const FTZ_TEXT: &str = "`.f32` as one of its types for `.ftz`, and no `.bf16` for `.sat`";
 const CMP_TEXT: &str =
     "a comparison that goes with the type (and `.ftz` only with `.f32` and `.f16`)";
-const ATOM_TEXT: &str = "an operation that goes with the type";
+const ATOM_TEXT: &str =
+    "an operation and modifiers that go with the type (`.noftz` for 16-bit formats)";
+const ACCESS_TEXT: &str = "modifiers that go together (a scope with `.relaxed`, `.acquire`, `.release`; `.global` with `.nc`)";
 
 /// All forms, those of one opcode side by side.
 pub static FORMS: &[Form] = &[
@@ -415,7 +475,11 @@ pub static FORMS: &[Form] = &[
     op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_S32),
     op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_F32).opt(&[Kind::Ftz]),
     // Integers to integers, floats to integers, integers to floats, floats to floats, floats to packed formats.
-    op("cvt", Op::Cvt, CVT1).ty(INTEGERS).ty(INTEGERS).opt(&[Kind::Sat]),
+    op("cvt", Op::Cvt, CVT1)
+        .ty(INTEGERS)
+        .ty(INTEGERS)
+        .opt(&[Kind::Sat])
+        .rule(saturable, "no `.sat`: the type holds every value"),
     op("cvt", Op::Cvt, CVT1)
         .ty(INTEGERS)
         .ty(FLOATS)
@@ -434,10 +498,11 @@ pub static FORMS: &[Form] = &[
         .opt(&[Kind::Rounding, Kind::Integral, Kind::Ftz, Kind::Sat])
         .rule(convertible, "a rounding mode that goes with the types"),
     op("cvt", Op::Cvt, CVT1)
-        .ty(&[F16, Bf16])
+        .ty(HALF_SCALARS)
         .ty(ONLY_F32)
         .need(&[Kind::Rounding])
         .opt(&[Kind::Relu, Kind::SatFinite])
+        .rule(bounded_rounding, "`.rn` or `.rz`")
         .since(7, 0, 80),
     op("cvt", Op::Cvt, CVT2)
         .ty(&[F16x2, Bf16x2])
@@ -582,7 +647,7 @@ pub static FORMS: &[Form] = &[
     op("lop3", Op::Lop3, &[D(T), S(T), S(T), S(T), S(Imm)]).ty(ONLY_B32).since(4, 3, 50),
     op("lop3", Op::Lop3, &[Dpp(T), S(T), S(T), S(T), S(Imm), S(PNot)])
         .ty(ONLY_B32)
-        .need(&[Kind::BoolOp])
+        .need(&[Kind::AndOr])
         .since(8, 2, 70),
     op("shl", Op::Shl, &[D(T), S(T), S(Val::B32)]).ty(BITS),
     op("shr", Op::Shr, &[D(T), S(T), S(Val::B32)])
@@ -604,16 +669,16 @@ pub static FORMS: &[Form] = &[
     // Floating point.
     op("add", Op::Add, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("add", Op::Add, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
-    op("add", Op::Add, DS2).ty(HALF).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
-    op("add", Op::Add, DS2).ty(BHALF).opt(&[Kind::Rounding]).since(7, 8, 90),
+    op("add", Op::Add, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
+    op("add", Op::Add, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
     op("sub", Op::Sub, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("sub", Op::Sub, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
-    op("sub", Op::Sub, DS2).ty(HALF).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
-    op("sub", Op::Sub, DS2).ty(BHALF).opt(&[Kind::Rounding]).since(7, 8, 90),
+    op("sub", Op::Sub, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
+    op("sub", Op::Sub, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
     op("mul", Op::Mul, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("mul", Op::Mul, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
-    op("mul", Op::Mul, DS2).ty(HALF).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
-    op("mul", Op::Mul, DS2).ty(BHALF).opt(&[Kind::Rounding]).since(7, 8, 90),
+    op("mul", Op::Mul, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
+    op("mul", Op::Mul, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
     op("fma", Op::Fma, DS3)
         .ty(ONLY_F32)
         .need(&[Kind::Rounding])
@@ -622,10 +687,11 @@ pub static FORMS: &[Form] = &[
     op("fma", Op::Fma, DS3).ty(ONLY_F64).need(&[Kind::Rounding]),
     op("fma", Op::Fma, DS3)
         .ty(HALF)
-        .need(&[Kind::Rounding])
+        .need(&[Kind::Nearest])
         .opt(&[Kind::Ftz, Kind::Sat, Kind::Relu])
+        .rule(one_bound, "`.sat` or `.relu`, not both")
         .since(4, 2, 53),
-    op("fma", Op::Fma, DS3).ty(BHALF).need(&[Kind::Rounding]).opt(&[Kind::Relu]).since(7, 0, 80),
+    op("fma", Op::Fma, DS3).ty(BHALF).need(&[Kind::Nearest]).opt(&[Kind::Relu]).since(7, 0, 80),
     op("mad", Op::Fma, DS3).ty(ONLY_F32).need(&[Kind::Rounding]).opt(&[Kind::Ftz, Kind::Sat]),
     op("mad", Op::Fma, DS3).ty(ONLY_F64).need(&[Kind::Rounding]),
     op("div", Op::Div, DS2).ty(ONLY_F32).need(&[Kind::Approx]).opt(&[Kind::Ftz]),
@@ -670,7 +736,8 @@ pub static FORMS: &[Form] = &[
         .opt(&[Kind::Nan, Kind::XorSign, Kind::Abs])
         .rule(xorsign, "`.xorsign.abs`, both words")
         .since(7, 0, 80),
-    op("rcp", Op::Rcp, DS1).ty(FLOAT).need(&[Kind::Approx]).opt(&[Kind::Ftz]),
+    op("rcp", Op::Rcp, DS1).ty(ONLY_F32).need(&[Kind::Approx]).opt(&[Kind::Ftz]),
+    op("rcp", Op::Rcp, DS1).ty(ONLY_F64).need(&[Kind::Approx, Kind::Ftz]),
     op("rcp", Op::Rcp, DS1).ty(ONLY_F32).need(&[Kind::Rounding]).opt(&[Kind::Ftz]).since(2, 0, 20),
     op("rcp", Op::Rcp, DS1).ty(ONLY_F64).need(&[Kind::Rounding]),
     op("sqrt", Op::Sqrt, DS1).ty(ONLY_F32).need(&[Kind::Approx]).opt(&[Kind::Ftz]),
@@ -702,6 +769,18 @@ pub static FORMS: &[Form] = &[
         .need(&[Kind::Cmp, Kind::BoolOp])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
+    op("setp", Op::Setp, &[D(P), S(T), S(T)])
+        .ty(HALF_SCALARS)
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("setp", Op::Setp, &[D(P), S(T), S(T), S(PNot)])
+        .ty(HALF_SCALARS)
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
         .ty(&[U32, S32, F32])
         .ty(&[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64])
@@ -766,15 +845,18 @@ pub static FORMS: &[Form] = &[
     special("ld", Special::Ld, &[V, A, O(Val::B64)])
         .ty(MEMORY)
         .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::Cache, Kind::NonCoherent, Kind::Vector])
-        .hints(),
+        .hints()
+        .rule(loadable, ACCESS_TEXT),
     special("ldu", Special::Ld, &[V, A])
         .ty(MEMORY)
-        .opt(&[Kind::Space, Kind::Vector])
+        .opt(&[Kind::GlobalSpace, Kind::Vector])
+        .rule(vector_of_128, "a vector of at most 128 bits")
         .since(2, 0, 20),
     special("st", Special::St, &[A, V, O(Val::B64)])
         .ty(MEMORY)
-        .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::Cache, Kind::Vector])
-        .hints(),
+        .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::StCache, Kind::Vector])
+        .hints()
+        .rule(storable, ACCESS_TEXT),
     special("atom", Special::Atom, &[Ds(T), A, S(T), O(T), O(Val::B64)])
         .ty(ATOMIC)
         .need(&[Kind::Atom])
@@ -784,7 +866,7 @@ pub static FORMS: &[Form] = &[
     special("atom", Special::Atom, &[V, A, V, O(Val::B64)])
         .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
         .need(&[Kind::Atom, Kind::Vector])
-        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
+        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::GlobalSpace, Kind::NoFtz])
         .hints()
         .rule(vector_combinable, ATOM_TEXT)
         .since(8, 1, 90),
@@ -797,9 +879,9 @@ pub static FORMS: &[Form] = &[
     special("red", Special::Red, &[A, V, O(Val::B64)])
         .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
         .need(&[Kind::Atom, Kind::Vector])
-        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
+        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::GlobalSpace, Kind::NoFtz])
         .hints()
-        .rule(vector_combinable, ATOM_TEXT)
+        .rule(vector_reducible, ATOM_TEXT)
         .since(8, 1, 90),
     op("fence", Op::Fence, &[]).need(&[Kind::FenceOrder, Kind::Scope]).since(6, 0, 70),
     op("membar", Op::Fence, &[]).need(&[Kind::Level]),
