@@ -24,7 +24,19 @@ pub struct Entry {
     pub limits: &'static str,
     /// Settings it reads, by their names in [`Knobs`].
     pub knobs: &'static [&'static str],
+    /// The pass that code has to go through first; without it the mechanism still gives the right results, or refuses, but is
+    /// not the one that its source describes.
+    pub pass: Option<Pass>,
     kind: Kind,
+}
+
+/// A pass over the program that belongs to a mechanism; whoever links the program applies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pass {
+    /// Branches become operations on the EXEC mask.
+    ExecMask,
+    /// Convergence barriers are placed.
+    ConvergenceBarriers,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +58,7 @@ pub const CATALOGUE: &[Entry] = &[
         state: "a place for each lane",
         limits: "never rejoins; with slice 0 (strict order) a lane that spins on a higher one never ends",
         knobs: &["slice"],
+        pass: None,
         kind: Kind::Serial,
     },
     Entry {
@@ -56,6 +69,7 @@ pub const CATALOGUE: &[Entry] = &[
         state: "a stack of (place, rejoin place, mask), at most 2 W entries a function level",
         limits: "lanes that wait for a lane parked at a rejoin point, or on the other side, hang",
         knobs: &["order"],
+        pass: None,
         kind: Kind::Ipdom,
     },
     Entry {
@@ -66,6 +80,7 @@ pub const CATALOGUE: &[Entry] = &[
         state: "a sorted list of at most W (place, mask)",
         limits: "lanes that spin at a low place starve the others; rejoins depend on code layout",
         knobs: &[],
+        pass: None,
         kind: Kind::MinPc,
     },
     Entry {
@@ -76,7 +91,19 @@ pub const CATALOGUE: &[Entry] = &[
         state: "a stack of (place, mask), 16 barrier masks and their order, waiting masks",
         limits: "rejoins only where barriers are placed; a spin lock needs a late wait and a yield",
         knobs: &["order"],
+        pass: Some(Pass::ConvergenceBarriers),
         kind: Kind::ConvergenceBarriers,
+    },
+    Entry {
+        name: "exec-mask",
+        aliases: &["exec", "gcn"],
+        summary: "the compiler turns lanes off in an EXEC mask; all take every jump together",
+        source: "AMD GCN as LLVM's SILowerControlFlow writes it; a mask for each block where code is not structured",
+        state: "one place, EXEC, saved masks in scalar registers",
+        limits: "no branch tables, calls through addresses or recursion; lanes that spin on one that is off hang",
+        knobs: &[],
+        pass: Some(Pass::ExecMask),
+        kind: Kind::Uniform,
     },
     Entry {
         name: uniform::NAME,
@@ -86,6 +113,7 @@ pub const CATALOGUE: &[Entry] = &[
         state: "one place, one mask",
         limits: "faults if lanes part",
         knobs: &[],
+        pass: None,
         kind: Kind::Uniform,
     },
 ];
@@ -194,7 +222,7 @@ mod tests {
         let text = |name| Entry::find(name).unwrap_err().to_string();
         assert_eq!(
             text("ipdon"),
-            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, ipdom, min-pc, convergence-barriers, uniform"
+            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, ipdom, min-pc, convergence-barriers, exec-mask, uniform"
         );
         assert_eq!(Entry::find("minpcs").unwrap_err().nearest, Some("minpc"));
         assert_eq!(Entry::find("quicksort").unwrap_err().nearest, None);

@@ -21,7 +21,7 @@ pub mod policy;
 pub mod serial;
 pub mod uniform;
 
-pub use catalogue::{CATALOGUE, Entry, UnknownMechanism};
+pub use catalogue::{CATALOGUE, Entry, Pass, UnknownMechanism};
 pub use event::{Event, SyncOp};
 pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Start};
 pub use plan::{Plan, Rejoin};

@@ -314,6 +314,11 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Mechanisms that keep lanes together, and refuse what parts them.
+fn together(entry: &Entry) -> bool {
+    matches!(entry.name, "uniform" | "exec-mask")
+}
+
 fn cfgs() -> impl Strategy<Value = Cfg> {
     (1u32..9).prop_flat_map(|n| {
         let block = (prop::collection::vec(0..n, 0..4), prop::bool::weighted(0.15));
@@ -370,7 +375,7 @@ proptest! {
         program in programs(), seed in any::<u64>(), width in 1usize..9, knobs in knobs(), policy in policies(),
     ) {
         let expected = alone(&program, seed, width, false);
-        for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
+        for entry in CATALOGUE.iter().filter(|e| !together(e)) {
             let start = Start::at(program.entry(0), WarpMask::first(width), 8);
             let mut m = entry.build(&start, knobs).unwrap();
             let walks = Run::new(&program, seed, width, false).run(entry.name, &mut *m, policy);
@@ -399,7 +404,7 @@ proptest! {
     ) {
         let expected = alone(&program, seed, width, false);
         let plan = program.plan();
-        for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
+        for entry in CATALOGUE.iter().filter(|e| !together(e)) {
             let start = Start::at(program.entry(0), WarpMask::first(width), 8);
             let mut m = entry.build(&start, Knobs::default()).unwrap();
             let mut run = Run::new(&program, seed, width, false);
@@ -415,7 +420,7 @@ proptest! {
             let mut paths = Vec::new();
             m.paths(&mut paths);
             let parked = run.parked();
-            for next in CATALOGUE.iter().filter(|e| e.name != "uniform") {
+            for next in CATALOGUE.iter().filter(|e| !together(e)) {
                 let handed = Start { width: 8, paths: paths.iter().map(|p| (p.pc, p.lanes)).collect(), parked };
                 let mut taken = next.build(&handed, Knobs::default()).unwrap();
                 let run = Run { program: &program, seed, together: false, lanes: run.lanes.clone() };

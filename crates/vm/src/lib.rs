@@ -17,6 +17,7 @@ mod heap;
 mod launch;
 mod link;
 mod masks;
+mod prepare;
 mod printf;
 mod program;
 mod sreg;
@@ -32,6 +33,7 @@ pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
     WARP_SIZE, catalogued, defaults, load_variables,
 };
+pub use prepare::prepare;
 pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, LoadError, Program};
 pub use state::State;
 pub use stats::Stats;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use converge::Pass;
+use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap};
@@ -21,6 +23,8 @@ const SLICE: u64 = 1 << 16;
 /// Global memory that all launches of a run share.
 pub(super) struct VmContext<'p> {
     program: &'p VmProgram,
+    /// The program as the passes of mechanisms have made it, by kernel and pass.
+    prepared: BTreeMap<(FuncId, Pass), VmProgram>,
     memory: MemoryMap,
     variables: Variables,
 }
@@ -34,7 +38,7 @@ impl<'p> VmContext<'p> {
                 format!("no room for the program's variables: {error}"),
             )
         })?;
-        Ok(Self { program, memory, variables })
+        Ok(Self { program, prepared: BTreeMap::new(), memory, variables })
     }
 
     fn run<const N: usize>(
@@ -42,26 +46,69 @@ impl<'p> VmContext<'p> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
-        let launch = self.prepare::<N>(request)?;
+        let (launch, pass) = self.prepare::<N>(request)?;
+        let key = pass.map(|pass| (launch.kernel, pass));
+        let prepared = match key {
+            Some(key) => Some(self.take_prepared(key)?),
+            None => None,
+        };
+        let program = prepared.as_ref().unwrap_or(self.program);
+        let result = self.run_program(program, launch, request, watch);
+        if let (Some(key), Some(program)) = (key, prepared) {
+            self.prepared.insert(key, program);
+        }
+        result
+    }
+
+    fn run_program<const N: usize>(
+        &mut self,
+        program: &VmProgram,
+        launch: Launch<N>,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
         let engine = Engine::<N>;
-        let started = engine.launch(&self.program.program, launch);
+        let started = engine.launch(&program.program, launch);
         let state = started.map_err(|error| self.problem(&error))?;
         let (end, counters, state) = if request.detailed {
-            let pcs = PcSlots::new(self.program.program.code().len());
-            self.drive(state, Counters::with_pcs(pcs), request, watch)
+            let pcs = PcSlots::new(program.program.code().len());
+            drive(program, state, Counters::with_pcs(pcs), request, watch)
         } else {
-            self.drive(state, Blind, request, watch)
+            drive(program, state, Blind, request, watch)
         };
-        let stats = self.stats(request, &end, &state, counters);
+        let stats = stats(program, request, &end, &state, counters);
         let output = state.output().to_vec();
         self.memory = state.into_memory();
         Ok(LaunchResult { end, stats, output })
     }
 
+    /// The program that a mechanism's pass makes for a kernel.
+    fn take_prepared(&mut self, key: (FuncId, Pass)) -> Result<VmProgram, LaunchProblem> {
+        if let Some(program) = self.prepared.remove(&key) {
+            return Ok(program);
+        }
+        let problem = |message: String, span| {
+            let about = Subject::Mechanism;
+            LaunchProblem { about, message, help: None, span }
+        };
+        let (kernel, pass) = key;
+        let verified = VerifiedModule::new(self.program.module().clone())
+            .map_err(|errors| problem(errors.to_string(), None))?;
+        let module = vm::prepare(&verified, kernel, Some(pass))
+            .map_err(|error| problem(error.to_string(), self.program.span(error.loc)))?;
+        match vm::Program::link(module) {
+            Ok(program) => Ok(VmProgram { program, text: self.program.text.clone() }),
+            Err(errors) => {
+                let first = errors.first().map_or_else(String::new, |e| e.kind.to_string());
+                Err(problem(first, None))
+            }
+        }
+    }
+
     fn prepare<const N: usize>(
         &mut self,
         request: &LaunchRequest<'_>,
-    ) -> Result<Launch<N>, LaunchProblem> {
+    ) -> Result<(Launch<N>, Option<Pass>), LaunchProblem> {
         let problem =
             |about, message: String| LaunchProblem { about, message, help: None, span: None };
         let entry = converge::Entry::find(request.mechanism)
@@ -90,7 +137,7 @@ impl<'p> VmContext<'p> {
         launch.memory =
             self.memory.try_clone().map_err(|error| problem(Subject::Launch, error.to_string()))?;
         launch.variables = self.variables.clone();
-        Ok(launch)
+        Ok((launch, entry.pass))
     }
 
     /// Which part of the request the engine refuses.
@@ -115,76 +162,76 @@ impl<'p> VmContext<'p> {
         };
         LaunchProblem { about, message: error.to_string(), help: help.map(str::to_owned), span }
     }
+}
 
-    /// Steps to the end, or until the watch says to stop.
-    fn drive<const N: usize, O: Observer<N> + Collect>(
-        &self,
-        mut state: State<N>,
-        mut observer: O,
-        request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
-    ) -> (End, Counters, State<N>) {
-        let engine = Engine::<N>;
-        let end = loop {
-            let step = engine.run(&self.program.program, &mut state, &mut observer, SLICE);
-            match step {
-                Step::Issued => {}
-                Step::Done => break End::Done,
-                Step::Fault(fault) => {
-                    break End::Fault(report::fault(self.program, &fault, request));
-                }
-                Step::Hang(hang) => break End::Hang(report::hang(self.program, &hang, request)),
+/// Steps to the end, or until the watch says to stop.
+fn drive<const N: usize, O: Observer<N> + Collect>(
+    program: &VmProgram,
+    mut state: State<N>,
+    mut observer: O,
+    request: &LaunchRequest<'_>,
+    watch: &mut dyn Watch,
+) -> (End, Counters, State<N>) {
+    let engine = Engine::<N>;
+    let end = loop {
+        let step = engine.run(&program.program, &mut state, &mut observer, SLICE);
+        match step {
+            Step::Issued => {}
+            Step::Done => break End::Done,
+            Step::Fault(fault) => {
+                break End::Fault(report::fault(program, &fault, request));
             }
-            let (blocks_done, blocks) = state.progress();
-            let issues = state.stats().slots.issues();
-            if !watch.go_on(Progress { blocks_done, blocks, issues }) {
-                break End::Interrupted;
-            }
-        };
-        (end, observer.collect(), state)
+            Step::Hang(hang) => break End::Hang(report::hang(program, &hang, request)),
+        }
+        let (blocks_done, blocks) = state.progress();
+        let issues = state.stats().slots.issues();
+        if !watch.go_on(Progress { blocks_done, blocks, issues }) {
+            break End::Interrupted;
+        }
+    };
+    (end, observer.collect(), state)
+}
+
+fn stats<const N: usize>(
+    program: &VmProgram,
+    request: &LaunchRequest<'_>,
+    end: &End,
+    state: &State<N>,
+    counters: Counters,
+) -> LaunchStats {
+    let counted = state.stats();
+    LaunchStats {
+        kernel: request.kernel.to_owned(),
+        grid: request.grid,
+        block: request.block,
+        shared: request.shared,
+        outcome: end.name().to_owned(),
+        slots: counted.slots,
+        lines: lines(program, &counters),
+        counters,
+        block_issues: counted.block_issues,
+        threads: counted.threads,
+        charges: counted.charges,
     }
+}
 
-    fn stats<const N: usize>(
-        &self,
-        request: &LaunchRequest<'_>,
-        end: &End,
-        state: &State<N>,
-        counters: Counters,
-    ) -> LaunchStats {
-        let counted = state.stats();
-        LaunchStats {
-            kernel: request.kernel.to_owned(),
-            grid: request.grid,
-            block: request.block,
-            shared: request.shared,
-            outcome: end.name().to_owned(),
-            slots: counted.slots,
-            lines: self.lines(&counters),
-            counters,
-            block_issues: counted.block_issues,
-            threads: counted.threads,
-            charges: counted.charges,
+/// Slots by line: of the program's source where it has a line table, else of the program's text.
+fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
+    let mut by_line: BTreeMap<(String, u32), LaneSlots> = BTreeMap::new();
+    for (code, slots) in program.program.code().iter().zip(counters.by_pc.slots()) {
+        if slots.issues() == 0 {
+            continue;
+        }
+        let loc = code.loc();
+        let place = program.source_line(loc).or_else(|| {
+            let span = program.span(loc)?;
+            Some((String::new(), program.line(span)))
+        });
+        if let Some(place) = place {
+            by_line.entry(place).or_default().add(slots);
         }
     }
-
-    /// Slots by line: of the program's source where it has a line table, else of the program's text.
-    fn lines(&self, counters: &Counters) -> Vec<LineSlots> {
-        let mut by_line: BTreeMap<(String, u32), LaneSlots> = BTreeMap::new();
-        for (code, slots) in self.program.program.code().iter().zip(counters.by_pc.slots()) {
-            if slots.issues() == 0 {
-                continue;
-            }
-            let loc = code.loc();
-            let place = self.program.source_line(loc).or_else(|| {
-                let span = self.program.span(loc)?;
-                Some((String::new(), self.program.line(span)))
-            });
-            if let Some(place) = place {
-                by_line.entry(place).or_default().add(slots);
-            }
-        }
-        by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
-    }
+    by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
 }
 
 /// Observers that end up as counters.
