@@ -202,7 +202,7 @@ kinds! {
         Number "number",
         /// NaN.
         NotANumber "notanumber",
-        /// Normal.
+        /// Normal, or zero.
         Normal "normal",
         /// Subnormal.
         Subnormal "subnormal",

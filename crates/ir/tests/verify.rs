@@ -85,6 +85,7 @@ const BAD_LINES: &[(Rule, &str)] = &[
     (Rule::Modifier, "%x = sqrt.approx.f64 %x"),
     (Rule::Modifier, "%a = sqrt.approx.rn.f32 %a"),
     (Rule::Count, "%a = cvt.f32.f16x2 %a"),
+    (Rule::Count, "%a = min.s32 %a, %b, %a"),
     (Rule::Count, "%a = cvt.f16x2.f16 %h"),
     (Rule::Result, "_ = exec_read"),
     (Rule::Count, "%a = add.u32 %a"),

@@ -182,7 +182,10 @@ fn ill_typed_word(inst: &Inst) -> Option<&'static str> {
         return Some(precision.word());
     }
     let float_flags = [Flag::Ftz, Flag::Nan, Flag::Relu, Flag::XorSignAbs, Flag::SatFinite];
-    if let Some(flag) = float_flags.into_iter().find(|&f| mods.flags.has(f) && !float) {
+    // PTX clamps minima and maxima of 32-bit integers at zero, too.
+    let clamps = matches!(inst.op, Op::Min | Op::Max) && ty == Ty::S32;
+    let fits = |f: Flag| float || f == Flag::Relu && clamps;
+    if let Some(flag) = float_flags.into_iter().find(|&f| mods.flags.has(f) && !fits(f)) {
         return Some(flag.word());
     }
     let converts = matches!(inst.op, Op::Cvt | Op::CvtPack);
@@ -283,6 +286,10 @@ fn parts(inst: &Inst) -> Option<&'static str> {
                 "a packed pair is made of two values or of another pair, and makes another pair only",
             )
         }
+        Op::Min | Op::Max => says(
+            operands == 2 || inst.ty == Some(Ty::F32),
+            "only of f32 there is one of three operands",
+        ),
         Op::Bar => barrier_parts(inst.mods.barrier?, results, operands),
         _ => None,
     }
