@@ -332,15 +332,25 @@ impl Body<'_, '_> {
                 Some(8) => Type::B8,
                 Some(16) => Type::B16,
                 Some(64) => Type::B64,
+                Some(128) => Type::B128,
                 _ => Type::B32,
             };
-            out.push(self.source(operand, ty, false)?);
+            let value = self.source(operand, ty, false)?;
+            out.push(if bits == Some(128) { self.wide_constant(value) } else { value });
         }
         if let Some(wanted) = wanted {
             let given: Vec<Option<u32>> = out.iter().map(|o| self.width(*o)).collect();
             self.compare(&given, wanted, "argument", i, head)?;
         }
         Ok(out)
+    }
+
+    /// A constant of 128 bits in a register, for a call takes none of that width.
+    fn wide_constant(&mut self, value: ir::Operand) -> ir::Operand {
+        let reg = self.code.temporary(RegTy::B128);
+        let mov = super::emit::inst(Op::Mov, Some(ir::Ty::B128), reg, &[value]);
+        self.emit(mov, Origin::Lowering);
+        ir::Operand::lane(reg)
     }
 
     fn width(&self, operand: ir::Operand) -> Option<u32> {

@@ -282,7 +282,8 @@ impl<'m> Linker<'m> {
         let run = compute::resolve(inst).ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
         let mut src = SmallVec::new();
         for (i, operand) in inst.operands.iter().enumerate() {
-            frame.flatten(operand, inst.ty, &mut src).map_err(|()| operand_error(inst, i))?;
+            let ty = inst.operand_slot(i).and_then(|slot| inst.slot_ty(slot));
+            frame.flatten(operand, ty, &mut src).map_err(|()| operand_error(inst, i))?;
         }
         let uniform = matches!(inst.results.first(), Some(Some(Reg::Warp(_))));
         let dst = frame.results(inst)?;
