@@ -6,25 +6,13 @@
 
 use isa::{Diagnostic, Diagnostics, Span};
 
-use crate::argspec::{ArgSpec, ArgValue, BufferRef, BufferSpec};
+use crate::argspec::{ArgSpec, ArgValue, BufferRef};
 use crate::elem::{ElemKind, Scalar, shortened};
 use crate::machine::{KernelInfo, ParamInfo, ParamKind};
 use crate::suggest::nearest;
 
-/// Gives the addresses of buffers.
-pub trait Buffers {
-    /// The address of a buffer made for this argument; `name` is the argument's, or else the parameter's.
-    ///
-    /// # Errors
-    /// Why it cannot be made.
-    fn make(&mut self, name: &str, spec: &BufferSpec) -> Result<u64, Diagnostic>;
-
-    /// The address of a buffer that has a name.
-    ///
-    /// # Errors
-    /// If there is none.
-    fn address(&mut self, reference: &BufferRef, span: Span) -> Result<u64, Diagnostic>;
-}
+/// Gives the address of a buffer that has a name, or says that there is none.
+pub type AddressOf<'a> = dyn FnMut(&BufferRef, Span) -> Result<u64, Diagnostic> + 'a;
 
 /// Most bytes of a parameter block.
 const MAX_PARAM_BYTES: u64 = 1 << 16;
@@ -37,7 +25,7 @@ pub fn bind(
     kernel: &KernelInfo,
     args: &[ArgSpec],
     span: Option<Span>,
-    buffers: &mut dyn Buffers,
+    address_of: &mut AddressOf<'_>,
 ) -> Result<Vec<u8>, Diagnostics> {
     let mut found = Diagnostics::new();
     let size = kernel.params.iter().map(|p| p.offset.saturating_add(p.size)).max().unwrap_or(0);
@@ -57,7 +45,7 @@ pub fn bind(
     }
     let mut block = vec![0; size as usize];
     for (param, arg) in order {
-        match bytes_of(param, arg, buffers) {
+        match bytes_of(param, arg, address_of) {
             Ok(bytes) => {
                 let start = param.offset as usize;
                 if let Some(to) = block.get_mut(start..start + bytes.len()) {
@@ -70,7 +58,7 @@ pub fn bind(
     if found.has_errors() { Err(found) } else { Ok(block) }
 }
 
-fn is_parameter(kernel: &KernelInfo, arg: &ArgSpec) -> bool {
+pub(crate) fn is_parameter(kernel: &KernelInfo, arg: &ArgSpec) -> bool {
     arg.name.as_ref().is_some_and(|name| kernel.params.iter().any(|p| p.name == *name))
 }
 
@@ -163,18 +151,19 @@ fn by_name<'k, 'a>(
 fn bytes_of(
     param: &ParamInfo,
     arg: &ArgSpec,
-    buffers: &mut dyn Buffers,
+    address_of: &mut AddressOf<'_>,
 ) -> Result<Vec<u8>, Diagnostic> {
     let address = match &arg.value {
         ArgValue::Scalar(scalar) => return scalar_bytes(param, arg, *scalar),
         ArgValue::Bytes(bytes) => return raw_bytes(param, arg, bytes),
+        // Buffers are made and named before arguments are bound.
         ArgValue::Buffer(spec) => {
-            addressable(param, arg)?;
-            buffers.make(arg.name.as_deref().unwrap_or(&param.name), spec)?
+            let finding = Diagnostic::error("arg::buffer", "the buffer has not been made");
+            return Err(finding.at(spec.span, ""));
         }
         ArgValue::Reference(reference) => {
             addressable(param, arg)?;
-            buffers.address(reference, arg.span)?.wrapping_add(reference.offset)
+            address_of(reference, arg.span)?.wrapping_add(reference.offset)
         }
     };
     Ok(address.to_le_bytes()[..param.size.min(8) as usize].to_vec())
@@ -238,20 +227,6 @@ mod tests {
     use crate::argspec::parse_argument;
     use isa::FileId;
 
-    struct Fixed;
-
-    impl Buffers for Fixed {
-        fn make(&mut self, name: &str, _spec: &BufferSpec) -> Result<u64, Diagnostic> {
-            Ok(0x1000 + name.len() as u64)
-        }
-        fn address(&mut self, reference: &BufferRef, span: Span) -> Result<u64, Diagnostic> {
-            match reference.name.as_str() {
-                "known" => Ok(0x2000),
-                _ => Err(Diagnostic::error("t::t", "unknown").at(span, "")),
-            }
-        }
-    }
-
     fn kernel() -> KernelInfo {
         let param = |name: &str, spelling: &str, offset, size, kind| ParamInfo {
             name: name.into(),
@@ -275,7 +250,11 @@ mod tests {
         let span = |text: &str| Span::new(FileId(0), 0, text.len() as u32);
         let specs: Vec<ArgSpec> =
             args.iter().map(|t| parse_argument(t, span(t)).expect("an argument")).collect();
-        bind(&kernel(), &specs, None, &mut Fixed).map_err(|found| {
+        bind(&kernel(), &specs, None, &mut |reference, span| match reference.name.as_str() {
+            "known" => Ok(0x2000),
+            _ => Err(Diagnostic::error("t::t", "unknown").at(span, "")),
+        })
+        .map_err(|found| {
             let line =
                 |d: &Diagnostic| format!("{} | {}", d.message, d.help.as_deref().unwrap_or(""));
             found.iter().map(line).collect()
@@ -294,8 +273,6 @@ mod tests {
         assert_eq!(run(&["x=&known+4", "s32:7", "f32:1.5"]), Ok(block.clone()));
         // None of these names is a parameter's, so they are labels.
         assert_eq!(run(&["count=u32:7", "out=&known+4", "scale=b32:0x3fc00000"]), Ok(block));
-        let made = run(&["u32:7", "abc=f32[4]", "f32:1.5"]).expect("a buffer");
-        assert_eq!(made[8..10], [3, 0x10]);
     }
 
     #[test]

@@ -107,6 +107,9 @@ pub trait Isa: Sync {
     /// Convergence mechanisms, the default one first.
     fn mechanisms(&self) -> Vec<Named>;
 
+    /// Mechanisms under which programs run without having been made for them: what tests try when they name none.
+    fn usual_mechanisms(&self) -> &'static [&'static str];
+
     /// Warp size when nothing else is said.
     fn default_warp_size(&self) -> u64 {
         32

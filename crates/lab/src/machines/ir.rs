@@ -30,6 +30,10 @@ impl Isa for IrText {
         vm::mechanisms()
     }
 
+    fn usual_mechanisms(&self) -> &'static [&'static str] {
+        vm::USUAL_MECHANISMS
+    }
+
     fn load(&self, image: Image<'_>, found: &mut Diagnostics) -> Option<Box<dyn Program>> {
         let text = match image.text() {
             Ok(text) => text,

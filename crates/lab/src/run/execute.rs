@@ -2,11 +2,11 @@
 
 use isa::{Diagnostic, Diagnostics, Span};
 
-use super::prepare::{one, over_total};
+use super::prepare::one;
 use super::{FinalBuffer, Job, Report, Result};
-use crate::argspec::{BufferRef, BufferSpec, BuildContext};
+use crate::argspec::BufferRef;
 use crate::array::Array;
-use crate::bind::{Buffers, bind};
+use crate::bind::bind;
 use crate::elem::shortened;
 use crate::launch::LaunchEntry;
 use crate::machine::{
@@ -24,71 +24,41 @@ struct Placed {
     bytes: usize,
 }
 
-/// Makes buffers in a context, from declared ones and for arguments.
-struct Placing<'a> {
-    context: &'a mut dyn Context,
-    build: BuildContext<'a>,
-    placed: Vec<Placed>,
-    total: u64,
+/// Places a buffer in a context.
+fn place(
+    context: &mut dyn Context,
+    name: &str,
+    array: &Array,
+    span: Span,
+) -> std::result::Result<Placed, Diagnostic> {
+    let address = context.allocate(name, array.data()).map_err(|reason| {
+        let message = format!("no room for buffer `{}`: {reason}", shortened(name));
+        Diagnostic::error("run::memory", message).at(span, "this one").help("use smaller extents")
+    })?;
+    Ok(Placed {
+        name: name.to_owned(),
+        address,
+        ty: array.ty(),
+        shape: array.shape().to_vec(),
+        bytes: array.data().len(),
+    })
 }
 
-impl Placing<'_> {
-    fn place(
-        &mut self,
-        name: &str,
-        array: &Array,
-        span: Span,
-    ) -> std::result::Result<u64, Diagnostic> {
-        self.total = self.total.saturating_add(array.data().len() as u64);
-        if self.total > self.build.limits.total_bytes {
-            return Err(over_total(self.build.limits.total_bytes, span));
-        }
-        let address = self.context.allocate(name, array.data()).map_err(|reason| {
-            Diagnostic::error(
-                "run::memory",
-                format!("no room for buffer `{}`: {reason}", shortened(name)),
-            )
-            .at(span, "this one")
-            .help("use smaller extents")
-        })?;
-        self.placed.push(Placed {
-            name: name.to_owned(),
-            address,
-            ty: array.ty(),
-            shape: array.shape().to_vec(),
-            bytes: array.data().len(),
-        });
-        Ok(address)
+/// The address of a buffer by its name.
+fn address_of(
+    placed: &[Placed],
+    reference: &BufferRef,
+    span: Span,
+) -> std::result::Result<u64, Diagnostic> {
+    if let Some(placed) = placed.iter().find(|p| p.name == reference.name) {
+        return Ok(placed.address);
     }
-}
-
-impl Buffers for Placing<'_> {
-    fn make(&mut self, name: &str, spec: &BufferSpec) -> std::result::Result<u64, Diagnostic> {
-        if self.placed.iter().any(|p| p.name == name) {
-            let message = format!("there are two buffers `{}`", shortened(name));
-            return Err(Diagnostic::error("arg::name", message)
-                .at(spec.span, "the second one")
-                .help("give them different names, or refer to the first one with &"));
-        }
-        let array = spec.build(name, self.build)?;
-        self.place(name, &array, spec.span)
-    }
-
-    fn address(
-        &mut self,
-        reference: &BufferRef,
-        span: Span,
-    ) -> std::result::Result<u64, Diagnostic> {
-        if let Some(placed) = self.placed.iter().find(|p| p.name == reference.name) {
-            return Ok(placed.address);
-        }
-        let message = format!("there is no buffer `{}`", shortened(&reference.name));
-        let near = nearest(&reference.name, self.placed.iter().map(|p| p.name.as_str()));
-        Err(Diagnostic::error("arg::reference", message).at(span, "").help(match near {
-            Some(near) => format!("did you mean &{near}?"),
-            None => "a buffer can be referred to after it has been made".to_owned(),
-        }))
-    }
+    let message = format!("there is no buffer `{}`", shortened(&reference.name));
+    let near = nearest(&reference.name, placed.iter().map(|p| p.name.as_str()));
+    Err(Diagnostic::error("arg::reference", message).at(span, "").help(match near {
+        Some(near) => format!("did you mean &{near}?"),
+        None => "make it with another argument: name=type[extents]".to_owned(),
+    }))
 }
 
 /// Stops a launch after a number of issues, or when the user says so.
@@ -160,19 +130,18 @@ impl Job {
         watch: &mut dyn Watch,
     ) -> Result<Outcome> {
         let mut context = self.program.context().map_err(one)?;
-        let build =
-            BuildContext { directory: &self.directory, run_seed: self.seed, limits: self.limits };
-        let mut placing =
-            Placing { context: context.as_mut(), build, placed: Vec::new(), total: 0 };
         let mut found = Diagnostics::new();
+        let mut placed = Vec::with_capacity(self.buffers.len());
         for (buffer, array) in &self.buffers {
-            if let Err(finding) = placing.place(&buffer.name.value, array, buffer.spec.span) {
-                found.push(finding);
+            match place(context.as_mut(), &buffer.name.value, array, buffer.spec.span) {
+                Ok(buffer) => placed.push(buffer),
+                Err(finding) => found.push(finding),
             }
         }
         let mut blocks = Vec::with_capacity(self.launches.len());
         for (kernel, launch) in &self.launches {
-            match bind(kernel, &launch.args, Some(launch.args_span), &mut placing) {
+            let mut address = |reference: &BufferRef, span| address_of(&placed, reference, span);
+            match bind(kernel, &launch.args, Some(launch.args_span), &mut address) {
                 Ok(block) => blocks.push(block),
                 Err(more) => found.append(more),
             }
@@ -180,7 +149,6 @@ impl Job {
         if found.has_errors() {
             return Err(found);
         }
-        let placed = placing.placed;
         let mut results = Vec::new();
         for ((kernel, launch), params) in self.launches.iter().zip(&blocks) {
             let request = self.request(&kernel.name, launch, params, mechanism, detailed);

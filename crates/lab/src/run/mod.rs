@@ -9,14 +9,16 @@ mod checks;
 mod execute;
 mod load;
 mod prepare;
+mod words;
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use isa::Span;
 
 pub use checks::CheckOutcome;
 pub use load::{MAX_PROGRAM_BYTES, read_input};
-pub use prepare::{JobParts, choose_kernel};
+pub use prepare::{JobParts, choose_kernel, load_program};
+pub use words::{RunWords, Word};
 
 use crate::array::Array;
 use crate::launch::{LaunchEntry, Located, MachineOption, NamedBuffer};
@@ -43,14 +45,12 @@ pub struct Settings {
 /// Everything needed to run, read and checked.
 pub struct Job {
     machine: &'static dyn Isa,
-    program: Box<dyn Program>,
+    program: Arc<dyn Program>,
     module_name: String,
     mechanism: Located<String>,
     warp_size: Located<u64>,
     seed: u64,
     limit: Option<u64>,
-    limits: Limits,
-    directory: PathBuf,
     options: Vec<MachineOption>,
     buffers: Vec<(NamedBuffer, Array)>,
     launches: Vec<(KernelInfo, LaunchEntry)>,

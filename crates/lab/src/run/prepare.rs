@@ -1,14 +1,16 @@
 //! Everything before the first instruction.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 
 use super::checks::{self, Check};
 use super::load::{MAX_PROGRAM_BYTES, read_input};
 use super::{Job, Result, Settings};
-use crate::argspec::BuildContext;
+use crate::argspec::{ArgValue, BufferRef, BuildContext};
 use crate::array::Array;
+use crate::bind::is_parameter;
 use crate::elem::shortened;
 use crate::launch::{
     Expectation, LaunchEntry, LaunchFile, Located, MAX_FILE_BYTES, MachineOption, NamedBuffer,
@@ -107,8 +109,8 @@ impl Job {
     /// # Errors
     /// As [`Job::prepare`].
     pub fn prepare_loaded(
-        parts: JobParts,
-        program: Box<dyn Program>,
+        mut parts: JobParts,
+        program: Arc<dyn Program>,
         settings: &Settings,
     ) -> Result<Self> {
         let mut found = Diagnostics::new();
@@ -124,8 +126,11 @@ impl Job {
             warp_size.unwrap_or(Located { value: machine.default_warp_size(), span: nowhere });
         let seed = settings.seed.or(parts.run.seed.as_ref().map(|s| s.value)).unwrap_or(0);
         let limit = settings.limit.or(parts.run.limit.as_ref().map(|s| s.value));
+        let mut launches = find_kernels(program.as_ref(), &parts, &mut found);
+        for (kernel, launch) in &mut launches {
+            hoist(kernel, launch, &mut parts.buffers, &mut found);
+        }
         let buffers = build_buffers(&parts, settings, seed, &mut found);
-        let launches = find_kernels(program.as_ref(), &parts, &mut found);
         let (checks, skipped_checks) = prepare_checks(
             &parts,
             &buffers,
@@ -145,8 +150,6 @@ impl Job {
             warp_size,
             seed,
             limit,
-            limits: settings.limits,
-            directory: parts.directory,
             options: parts.options,
             buffers,
             launches,
@@ -160,16 +163,16 @@ impl Job {
 ///
 /// # Errors
 /// What the machine finds wrong with it.
-pub(crate) fn load_program(
+pub fn load_program(
     machine: &'static dyn Isa,
     name: &str,
     image: &[u8],
     sources: &mut SourceMap,
-) -> Result<Box<dyn Program>> {
+) -> Result<Arc<dyn Program>> {
     let file = sources.add(name, std::str::from_utf8(image).unwrap_or(""));
     let mut found = Diagnostics::new();
     match machine.load(Image { bytes: image, file }, &mut found) {
-        Some(program) if !found.has_errors() => Ok(program),
+        Some(program) if !found.has_errors() => Ok(Arc::from(program)),
         _ => Err(found),
     }
 }
@@ -204,6 +207,32 @@ fn known_mechanism(
     }))
 }
 
+/// Gives buffers that are made for an argument a name of their own: the argument's, or else the parameter's.
+fn hoist(
+    kernel: &KernelInfo,
+    launch: &mut LaunchEntry,
+    buffers: &mut Vec<NamedBuffer>,
+    found: &mut Diagnostics,
+) {
+    let by_name = launch.args.iter().any(|a| is_parameter(kernel, a));
+    for (index, arg) in launch.args.iter_mut().enumerate() {
+        let ArgValue::Buffer(spec) = &arg.value else { continue };
+        let param = kernel.params.get(index).filter(|_| !by_name).map(|p| p.name.clone());
+        let name = arg.name.clone().or(param).unwrap_or_else(|| format!("arg{index}"));
+        if let Some(first) = buffers.iter().find(|b| b.name.value == name) {
+            let message = format!("there are two buffers `{}`", shortened(&name));
+            let finding = Diagnostic::error("arg::name", message).at(spec.span, "the second one");
+            let help = "give them different names, or refer to the first one with &";
+            found.push(finding.also(first.spec.span, "the first one").help(help));
+            continue;
+        }
+        let name = Located { value: name, span: arg.span };
+        let reference = BufferRef { name: name.value.clone(), offset: 0 };
+        buffers.push(NamedBuffer { name, spec: spec.clone() });
+        arg.value = ArgValue::Reference(reference);
+    }
+}
+
 fn build_buffers(
     parts: &JobParts,
     settings: &Settings,
@@ -230,7 +259,7 @@ fn build_buffers(
 }
 
 /// The finding for buffers that are too large together.
-pub(super) fn over_total(cap: u64, span: Span) -> Diagnostic {
+fn over_total(cap: u64, span: Span) -> Diagnostic {
     let message = format!("the buffers together have more than {}", human_bytes(u128::from(cap)));
     Diagnostic::error("arg::too-large", message)
         .at(span, "this one does not fit")

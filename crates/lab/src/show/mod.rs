@@ -6,4 +6,4 @@ mod report;
 
 pub use flow::{flow_dot, flow_text};
 pub use kernels::kernel_list;
-pub use report::{buffer_line, check_lines, unmet, verdict_line};
+pub use report::{buffer_line, check_lines, findings, verdict_line};

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use isa::Diagnostic;
+use isa::{Diagnostic, Diagnostics};
 
 use crate::elem::format_bits;
+use crate::machine::End;
 use crate::run::{CheckOutcome, FinalBuffer, Report, Verdict};
 
 /// Elements of a buffer shown in its line.
@@ -35,9 +36,22 @@ pub fn check_lines(report: &Report) -> String {
     out
 }
 
+/// Everything that did not go as expected: the fault or hang that nobody expected, then the expectations not met.
+#[must_use]
+pub fn findings(report: &Report) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    if let (false, Some(End::Fault(stop) | End::Hang(stop))) =
+        (report.expected_end, report.ends.last())
+    {
+        found.push(stop.report.clone());
+    }
+    report.checks.iter().filter(|c| !c.passed).for_each(|c| found.push(unmet(c)));
+    found
+}
+
 /// An expectation that is not met, as a finding at its place in the launch file.
 #[must_use]
-pub fn unmet(check: &CheckOutcome) -> Diagnostic {
+fn unmet(check: &CheckOutcome) -> Diagnostic {
     let mut lines = check.text.lines();
     let message = lines.next().unwrap_or("an expectation is not met");
     let mut finding = Diagnostic::error("expect::unmet", message).at(check.span, "expected here");

@@ -15,6 +15,10 @@ use crate::machine::{Context, ControlFlow, KernelInfo, Named, ParamInfo, ParamKi
 /// The mechanism that runs when nothing else is said.
 const DEFAULT_MECHANISM: &str = "ipdom";
 
+/// The mechanisms that need nothing from the program: `convergence-barriers` rejoins only where a program has barriers, and
+/// `uniform` takes what a pass has made uniform.
+pub(super) const USUAL_MECHANISMS: &[&str] = &["serial", "ipdom", "min-pc"];
+
 /// All run-time mechanisms, the default one first.
 pub(super) fn mechanisms() -> Vec<Named> {
     let named = |e: &converge::Entry| Named { name: e.name, about: e.summary };

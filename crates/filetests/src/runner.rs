@@ -1,0 +1,283 @@
+//! Running a case under its matrix.
+//!
+//! Every mechanism at every warp size: expectations are judged for each, slots have to add up, and unless the case says why
+//! not, all buffers have to end up the same. What is told to the user is the text that the command line would print.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use isa::{Diagnostics, SourceMap, Span};
+use lab::Array;
+use lab::launch::{LaunchFile, Located};
+use lab::machine::{self, Image, Isa, Program, Unwatched};
+use lab::render::{Paint, render_all};
+use lab::run::{FinalBuffer, Job, JobParts, Report, Settings, Verdict, load_program};
+use lab::stats::Unit;
+use lab::{show, stats};
+
+use crate::file::{FILE, StatsLine, TestFile, misplaced};
+
+/// The warp sizes of a case that names none.
+const WARP_SIZES: [u64; 3] = [8, 16, 32];
+
+/// Issues of a launch in a case that names no limit: cases are short.
+const LIMIT: u64 = 20_000_000;
+
+/// What came of a case.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// The exit code and the text, if it is not 0: that of the first entry of the matrix.
+    pub failure: Option<(u8, String)>,
+    /// The statistics that the case pins, for each entry of the matrix.
+    pub(crate) stats: Vec<StatsLine>,
+}
+
+/// Runs a case.
+///
+/// # Errors
+/// If the runner's own rules are broken: slots that do not add up, buffers that differ.
+pub fn run(file: &TestFile) -> Result<Observed, String> {
+    let mut sources = SourceMap::new();
+    let name = file.path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
+    let mut text = file.text.clone();
+    for (count, more) in &file.append {
+        (0..*count).for_each(|_| text.push_str(more));
+    }
+    sources.add(name.as_str(), text.as_str());
+    let refused = |found: &Diagnostics, sources: &SourceMap| Observed {
+        failure: Some((2, render_all(found, sources, Paint::Plain))),
+        stats: Vec::new(),
+    };
+    match prepare(file, &name, &text, &mut sources) {
+        Err(found) => Ok(refused(&found, &sources)),
+        Ok(None) => Ok(Observed::default()),
+        Ok(Some(case)) => match case.run_matrix(file, &mut sources) {
+            Ok(observed) => observed,
+            Err(found) => Ok(refused(&found, &sources)),
+        },
+    }
+}
+
+/// A case with its program loaded.
+struct Case {
+    isa: &'static dyn Isa,
+    program: Arc<dyn Program>,
+    source: Source,
+}
+
+/// Where launches come from.
+enum Source {
+    /// A launch file.
+    Launch(Box<LaunchFile>),
+    /// `run:` lines.
+    Runs,
+}
+
+/// Loads the program. Nothing to run for a case that is only checked.
+fn prepare(
+    file: &TestFile,
+    name: &str,
+    text: &str,
+    sources: &mut SourceMap,
+) -> Result<Option<Case>, Diagnostics> {
+    if file.is_launch_file() {
+        let read = LaunchFile::parse(text, FILE)?;
+        let isa = machine::find(&read.machine.value)
+            .map_err(|finding| one(finding.at(read.machine.span, "unknown machine")))?;
+        let path = directory(file).join(&read.module.value);
+        let bytes =
+            lab::run::read_input(&path, lab::run::MAX_PROGRAM_BYTES, Some(read.module.span))
+                .map_err(|finding| one(hide_directory(finding, file)))?;
+        let shown = read.module.value.display().to_string();
+        let program = load_program(isa, &shown, &bytes, sources)?;
+        return Ok(Some(Case { isa, program, source: Source::Launch(Box::new(read)) }));
+    }
+    let isa = isa_of(file, name)?;
+    let mut found = Diagnostics::new();
+    let program = isa.load(Image { bytes: text.as_bytes(), file: FILE }, &mut found);
+    match program {
+        Some(_) if found.has_errors() => Err(found),
+        Some(_) if file.check => Ok(None),
+        Some(program) => Ok(Some(Case { isa, program: Arc::from(program), source: Source::Runs })),
+        None => Err(found),
+    }
+}
+
+fn one(finding: isa::Diagnostic) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(finding);
+    found
+}
+
+fn directory(file: &TestFile) -> &Path {
+    file.path.parent().unwrap_or(Path::new(""))
+}
+
+/// Messages name paths as a user in the case's folder would.
+fn hide_directory(mut finding: isa::Diagnostic, file: &TestFile) -> isa::Diagnostic {
+    let prefix = format!("{}/", directory(file).display());
+    finding.message = finding.message.replace(&prefix, "");
+    finding
+}
+
+fn isa_of(file: &TestFile, name: &str) -> Result<&'static dyn Isa, Diagnostics> {
+    if let Some(wanted) = &file.machine {
+        return machine::find(&wanted.value)
+            .map_err(|finding| one(finding.at(wanted.span, "unknown machine")));
+    }
+    let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or("");
+    machine::by_extension(extension).ok_or_else(|| {
+        one(misplaced(Span::new(FILE, 0, 0), format!("no machine reads .{extension} files")))
+    })
+}
+
+impl Case {
+    fn matrix(&self, file: &TestFile) -> Vec<(Located<String>, u64)> {
+        let nowhere = Span::new(FILE, 0, 0);
+        let named = |name: &str| Located { value: name.to_owned(), span: nowhere };
+        // A case that expects one exact text has one run, unless it says otherwise.
+        let single = file.failure.is_some();
+        let default = self.isa.mechanisms();
+        let mechanisms = match &file.mechanisms {
+            Some(names) => names.clone(),
+            None if single => default.first().map(|m| named(m.name)).into_iter().collect(),
+            None => self.isa.usual_mechanisms().iter().map(|m| named(m)).collect(),
+        };
+        let sizes = match &file.warp_sizes {
+            Some(sizes) => sizes.clone(),
+            None if single => vec![self.isa.default_warp_size()],
+            None => WARP_SIZES.to_vec(),
+        };
+        let pairs =
+            mechanisms.iter().flat_map(|m| sizes.iter().map(move |&size| (m.clone(), size)));
+        pairs.collect()
+    }
+
+    fn run_matrix(
+        &self,
+        file: &TestFile,
+        sources: &mut SourceMap,
+    ) -> Result<Result<Observed, String>, Diagnostics> {
+        let mut observed = Observed::default();
+        let mut first: Option<(String, Vec<FinalBuffer>)> = None;
+        for (mechanism, size) in self.matrix(file) {
+            let entry = format!("{} at warp size {size}", mechanism.value);
+            let report = self.run_entry(file, mechanism.clone(), size)?;
+            if let Err(message) = slots_add_up(&report) {
+                return Ok(Err(format!("under {entry}: {message}")));
+            }
+            if let (None, Some(failure)) = (&observed.failure, failure(&report, sources)) {
+                // Which entry it was is told, unless the text is expected.
+                let text = if file.failure.is_some() {
+                    failure.1
+                } else {
+                    format!("under {entry}:\n{}", failure.1)
+                };
+                observed.failure = Some((failure.0, text));
+            }
+            if !file.statistics.is_empty() {
+                observed.stats.push(pinned(file, &mechanism.value, size, &report));
+            }
+            let finished = report.verdict() == Verdict::Met && !report.expected_end;
+            match &first {
+                _ if !finished || file.may_differ.is_some() => {}
+                None => first = Some((entry, report.buffers)),
+                Some((reference, buffers)) => {
+                    if let Some(message) = difference(buffers, &report.buffers) {
+                        return Ok(Err(format!("under {entry} (against {reference}): {message}")));
+                    }
+                }
+            }
+        }
+        Ok(Ok(observed))
+    }
+
+    fn run_entry(
+        &self,
+        file: &TestFile,
+        mechanism: Located<String>,
+        size: u64,
+    ) -> Result<Report, Diagnostics> {
+        let span = mechanism.span;
+        let mut found = Diagnostics::new();
+        let mut settings = match file.runs.first() {
+            Some(run) => run.settings(&mut found),
+            None => Settings::default(),
+        };
+        settings.mechanism = Some(mechanism);
+        settings.warp_size = Some(Located { value: size, span });
+        let parts = self.parts(file, &mut found)?;
+        if settings.limit.is_none() && parts.run.limit.is_none() {
+            settings.limit = Some(LIMIT);
+        }
+        if found.has_errors() {
+            return Err(found);
+        }
+        let job = Job::prepare_loaded(parts, Arc::clone(&self.program), &settings)?;
+        job.run(true, &mut Unwatched)
+    }
+
+    fn parts(&self, file: &TestFile, found: &mut Diagnostics) -> Result<JobParts, Diagnostics> {
+        match &self.source {
+            Source::Launch(read) => JobParts::from_parsed((**read).clone(), directory(file)),
+            Source::Runs => Ok(JobParts {
+                machine: self.isa,
+                module: file.path.clone(),
+                module_span: Span::new(FILE, 0, 0),
+                directory: directory(file).to_owned(),
+                run: lab::launch::RunDefaults::default(),
+                options: Vec::new(),
+                buffers: Vec::new(),
+                launches: file.runs.iter().map(|run| run.launch(found)).collect(),
+                expectations: file.expectations.clone(),
+            }),
+        }
+    }
+}
+
+/// What the command line would end with.
+fn failure(report: &Report, sources: &SourceMap) -> Option<(u8, String)> {
+    let code = match report.verdict() {
+        Verdict::Met => return None,
+        Verdict::Unmet => 1,
+        Verdict::Stopped => 3,
+        Verdict::Interrupted => 130,
+    };
+    Some((code, render_all(&show::findings(report), sources, Paint::Plain)))
+}
+
+fn slots_add_up(report: &Report) -> Result<(), String> {
+    for launch in &report.stats.launches {
+        if !launch.slots.identity_holds() {
+            return Err(format!("slots of {} do not add up: {:?}", launch.kernel, launch.slots));
+        }
+    }
+    Ok(())
+}
+
+fn pinned(file: &TestFile, mechanism: &str, warp_size: u64, report: &Report) -> StatsLine {
+    let value = |name: &String| {
+        let value = report.stats.value(name, None).unwrap_or(f64::NAN);
+        let text = match stats::metric(name).map(|m| m.unit) {
+            Some(Unit::Count) => format!("{value}"),
+            _ => format!("{value:.2}"),
+        };
+        (name.clone(), text)
+    };
+    StatsLine {
+        mechanism: mechanism.to_owned(),
+        warp_size,
+        values: file.statistics.iter().map(value).collect(),
+    }
+}
+
+/// The first buffer that differs.
+fn difference(a: &[FinalBuffer], b: &[FinalBuffer]) -> Option<String> {
+    a.iter().zip(b).find(|(a, b)| a.contents != b.contents).map(|(a, b)| {
+        let differs = |x: &Array, y: &Array| {
+            let result = lab::compare::compare(x, 0, y, lab::compare::Tolerance::EXACT);
+            result.describe(&a.name, x)
+        };
+        format!("mechanisms or warp sizes disagree: {}", differs(&b.contents, &a.contents))
+    })
+}
