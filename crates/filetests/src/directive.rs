@@ -11,8 +11,7 @@ use std::ops::Range;
 pub(crate) fn marker(extension: &OsStr) -> Option<&'static str> {
     match extension.to_str()? {
         "ptx" | "ir" => Some("//"),
-        "toml" => Some("#"),
-        "s" | "toy" => Some(";"),
+        "toml" | "toys" | "s" => Some("#"),
         _ => None,
     }
 }

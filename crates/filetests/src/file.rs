@@ -278,7 +278,7 @@ fn unknown(name: &str) -> String {
         "append",
         "fails CODE",
     ];
-    match lab::suggest::nearest(name, KNOWN) {
+    match isa::suggest::nearest(name, KNOWN) {
         Some(near) => format!("there is no directive `{name}`; did you mean `{near}`?"),
         None => format!("there is no directive `{name}`; known are {}", KNOWN.join(", ")),
     }

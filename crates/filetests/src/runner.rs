@@ -11,7 +11,7 @@ use lab::Array;
 use lab::launch::{LaunchFile, Located};
 use lab::machine::{self, Image, Isa, Program, Unwatched};
 use lab::render::{Paint, render_all};
-use lab::run::{FinalBuffer, Job, JobParts, Report, Settings, Verdict, load_program};
+use lab::run::{FinalBuffer, Job, JobParts, Report, Settings, Verdict, load_program, wanted};
 use lab::stats::Unit;
 use lab::{show, stats};
 
@@ -89,12 +89,14 @@ fn prepare(
             lab::run::read_input(&path, lab::run::MAX_PROGRAM_BYTES, Some(read.module.span))
                 .map_err(|finding| one(hide_directory(finding, file)))?;
         let shown = read.module.value.display().to_string();
-        let program = load_program(isa, &shown, &bytes, sources)?;
+        let program = load_program(isa, &shown, &bytes, &wanted(&read.launches), sources)?;
         return Ok(Some(Case { isa, program, source: Source::Launch(Box::new(read)) }));
     }
     let isa = isa_of(file, name)?;
     let mut found = Diagnostics::new();
-    let program = isa.load(Image { bytes: text.as_bytes(), file: FILE }, &mut found);
+    let kernels = file.runs.iter().map(|run| run.kernel.clone());
+    let kernels: Vec<Located<String>> = kernels.collect::<Option<_>>().unwrap_or_default();
+    let program = isa.load(Image { bytes: text.as_bytes(), file: FILE }, &kernels, &mut found);
     match program {
         Some(_) if found.has_errors() => Err(found),
         Some(_) if file.check => Ok(None),

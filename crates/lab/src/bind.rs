@@ -9,7 +9,7 @@ use isa::{Diagnostic, Diagnostics, Span};
 use crate::argspec::{ArgSpec, ArgValue, BufferRef};
 use crate::elem::{ElemKind, Scalar, shortened};
 use crate::machine::{KernelInfo, ParamInfo, ParamKind};
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 /// Gives the address of a buffer that has a name, or says that there is none.
 pub type AddressOf<'a> = dyn FnMut(&BufferRef, Span) -> Result<u64, Diagnostic> + 'a;

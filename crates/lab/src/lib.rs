@@ -18,7 +18,6 @@ pub mod render;
 pub mod run;
 pub mod show;
 pub mod stats;
-pub mod suggest;
 mod toml_reader;
 
 pub use argspec::{ArgSpec, ArgValue, BufferSpec};

@@ -9,9 +9,9 @@ use std::fmt;
 
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
-use crate::launch::MachineOption;
+use crate::launch::{Located, MachineOption};
 use crate::stats::LaunchStats;
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 /// What a user can ask of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +115,14 @@ pub trait Isa: Sync {
         32
     }
 
-    /// Reads a program. Findings are collected; without errors there is a program.
-    fn load(&self, image: Image<'_>, found: &mut Diagnostics) -> Option<Box<dyn Program>>;
+    /// Reads a program: the wanted kernels and what they can reach, or everything if none is named. Findings are
+    /// collected; without errors there is a program.
+    fn load(
+        &self,
+        image: Image<'_>,
+        wanted: &[Located<String>],
+        found: &mut Diagnostics,
+    ) -> Option<Box<dyn Program>>;
 
     /// Assembles text to a binary.
     ///
@@ -426,7 +432,7 @@ impl Watch for Unwatched {
 /// All machines, in the order in which messages list them.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Isa] {
-    &[&crate::machines::IrText, &crate::machines::ToyMachine]
+    &[&crate::machines::Ptx, &crate::machines::IrText, &crate::machines::ToyMachine]
 }
 
 /// The machine of this name.

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::elem::shortened;
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]

@@ -53,7 +53,7 @@ fn load(
         }
     };
     let file = sources.add(path.display().to_string(), std::str::from_utf8(&bytes).unwrap_or(""));
-    let program = isa.load(Image { bytes: &bytes, file }, &mut found);
+    let program = isa.load(Image { bytes: &bytes, file }, &[], &mut found);
     if found.has_errors() { (None, found) } else { (program, found) }
 }
 

@@ -10,7 +10,7 @@ use isa::{Diagnostic, Span};
 use super::{ArgSpec, ArgValue, BufferRef, BufferSpec, Contents, Progression, random::Range};
 use crate::array::byte_size;
 use crate::elem::{self, ElemKind, ElemType, LiteralError, Scalar, shortened};
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 

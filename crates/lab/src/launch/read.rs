@@ -13,8 +13,8 @@ use super::{
 use crate::argspec::{ArgSpec, ArgValue, parse_argument, parse_buffer};
 use crate::compare::Tolerance;
 use crate::elem::shortened;
-use crate::suggest::nearest;
 use crate::toml_reader::{Reader, Table};
+use isa::suggest::nearest;
 
 /// The kinds of hang that `hang` names.
 const HANGS: [&str; 3] = ["deadlock", "repeats", "limit"];

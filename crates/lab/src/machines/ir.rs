@@ -3,6 +3,7 @@
 use isa::Diagnostics;
 
 use super::vm;
+use crate::launch::Located;
 use crate::machine::{Command, Image, Isa, Named, Program};
 
 /// The machine `ir`.
@@ -34,7 +35,12 @@ impl Isa for IrText {
         vm::USUAL_MECHANISMS
     }
 
-    fn load(&self, image: Image<'_>, found: &mut Diagnostics) -> Option<Box<dyn Program>> {
+    fn load(
+        &self,
+        image: Image<'_>,
+        _wanted: &[Located<String>],
+        found: &mut Diagnostics,
+    ) -> Option<Box<dyn Program>> {
         let text = match image.text() {
             Ok(text) => text,
             Err(finding) => {

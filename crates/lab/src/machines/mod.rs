@@ -1,8 +1,10 @@
 //! The machines that the laboratory knows, each behind [`Isa`](crate::machine::Isa).
 
 pub mod ir;
+pub mod ptx;
 pub mod toy;
 mod vm;
 
 pub use ir::IrText;
+pub use ptx::Ptx;
 pub use toy::ToyMachine;

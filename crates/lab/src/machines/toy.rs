@@ -13,6 +13,7 @@ use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
 use simt::trap::{Cause as _, Fault};
 
+use crate::launch::Located;
 use crate::machine::{
     Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
     LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
@@ -87,7 +88,16 @@ impl Isa for ToyMachine {
         vec![Named { name: "uniform", about: "one program counter; lanes never part" }]
     }
 
-    fn load(&self, image: Image<'_>, found: &mut Diagnostics) -> Option<Box<dyn Program>> {
+    fn usual_mechanisms(&self) -> &'static [&'static str] {
+        &["uniform"]
+    }
+
+    fn load(
+        &self,
+        image: Image<'_>,
+        _wanted: &[Located<String>],
+        found: &mut Diagnostics,
+    ) -> Option<Box<dyn Program>> {
         match read(image) {
             Ok(program) => Some(Box::new(program)),
             Err(errors) => {

@@ -13,7 +13,7 @@ use crate::machine::{
     Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
 };
 use crate::stats::RunStats;
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 /// A buffer in a context.
 struct Placed {

@@ -17,7 +17,7 @@ use isa::Span;
 
 pub use checks::CheckOutcome;
 pub use load::{MAX_PROGRAM_BYTES, read_input};
-pub use prepare::{JobParts, choose_kernel, load_program};
+pub use prepare::{JobParts, choose_kernel, load_program, wanted};
 pub use words::{RunWords, Word};
 
 use crate::array::Array;

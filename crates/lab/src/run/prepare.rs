@@ -18,7 +18,7 @@ use crate::launch::{
 };
 use crate::limits::human_bytes;
 use crate::machine::{self, Image, Isa, KernelInfo, Program};
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 /// What a job is made of, wherever it comes from.
 pub struct JobParts {
@@ -100,7 +100,8 @@ impl Job {
         let image =
             read_input(&parts.module, MAX_PROGRAM_BYTES, Some(parts.module_span)).map_err(one)?;
         let module_name = parts.module.display().to_string();
-        let program = load_program(parts.machine, &module_name, &image, sources)?;
+        let program =
+            load_program(parts.machine, &module_name, &image, &wanted(&parts.launches), sources)?;
         Self::prepare_loaded(parts, program, settings)
     }
 
@@ -159,6 +160,16 @@ impl Job {
     }
 }
 
+/// The kernels that launches name, each once; none if one of them names none.
+#[must_use]
+pub fn wanted(launches: &[LaunchEntry]) -> Vec<Located<String>> {
+    let names: Option<Vec<Located<String>>> = launches.iter().map(|l| l.kernel.clone()).collect();
+    let mut names = names.unwrap_or_default();
+    names.sort_by(|a, b| a.value.cmp(&b.value));
+    names.dedup_by(|a, b| a.value == b.value);
+    names
+}
+
 /// Loads a program, whose text enters the source map if it is text.
 ///
 /// # Errors
@@ -167,11 +178,12 @@ pub fn load_program(
     machine: &'static dyn Isa,
     name: &str,
     image: &[u8],
+    wanted: &[Located<String>],
     sources: &mut SourceMap,
 ) -> Result<Arc<dyn Program>> {
     let file = sources.add(name, std::str::from_utf8(image).unwrap_or(""));
     let mut found = Diagnostics::new();
-    match machine.load(Image { bytes: image, file }, &mut found) {
+    match machine.load(Image { bytes: image, file }, wanted, &mut found) {
         Some(program) if !found.has_errors() => Ok(Arc::from(program)),
         _ => Err(found),
     }

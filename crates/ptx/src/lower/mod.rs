@@ -45,6 +45,8 @@ pub enum Select<'a> {
     All,
     /// One kernel and what it can reach. Errors elsewhere are not reported.
     Kernel(&'a str),
+    /// These kernels and what they can reach, likewise.
+    Kernels(&'a [&'a str]),
 }
 
 /// An error that was reported.
@@ -159,15 +161,18 @@ impl<'t> Lowerer<'t> {
                 }
                 self.all_variables();
             }
-            Select::Kernel(name) => {
-                let found = tree.names.find(name).and_then(|s| self.globals.get(&s).copied());
-                match found {
-                    Some(Global::Function(id)) if self.is_kernel(id) => {
-                        self.function_id(id);
-                    }
-                    _ => self.no_kernel(name),
-                }
+            Select::Kernel(name) => self.kernel(name),
+            Select::Kernels(names) => names.iter().for_each(|name| self.kernel(name)),
+        }
+    }
+
+    fn kernel(&mut self, name: &str) {
+        let found = self.tree.names.find(name).and_then(|s| self.globals.get(&s).copied());
+        match found {
+            Some(Global::Function(id)) if self.is_kernel(id) => {
+                self.function_id(id);
             }
+            _ => self.no_kernel(name),
         }
     }
 

@@ -40,6 +40,7 @@ pub(super) fn link(
     text: &str,
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
+    // Linking verifies, too, but then the module is gone, from which messages take their names.
     if let Err(errors) = ir::verify(&module) {
         errors.iter().for_each(|e| found.push(e.diagnostic(&module)));
         return None;

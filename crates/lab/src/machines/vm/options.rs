@@ -15,7 +15,7 @@ use vm::Launch;
 use crate::elem::shortened;
 use crate::launch::{MachineOption, OptionValue};
 use crate::machine::{LaunchProblem, Subject};
-use crate::suggest::nearest;
+use isa::suggest::nearest;
 
 const NAMES: [&str; 6] = ["order", "slice", "policy", "resident", "stack", "heap"];
 

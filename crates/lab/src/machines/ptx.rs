@@ -1,0 +1,85 @@
+//! PTX: text, lowered to the kernel IR, run by the exact engine.
+
+use ::ptx::Select;
+use ::ptx::ast::FunctionKind;
+use isa::Diagnostics;
+
+use super::vm;
+use crate::launch::Located;
+use crate::machine::{Command, Image, Isa, KernelInfo, Named, Program};
+use crate::run::choose_kernel;
+
+/// The machine `ptx`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ptx;
+
+impl Isa for Ptx {
+    fn name(&self) -> &'static str {
+        "ptx"
+    }
+
+    fn about(&self) -> &'static str {
+        "NVIDIA's virtual instruction set, as compilers write it"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["ptx"]
+    }
+
+    fn commands(&self) -> &'static [Command] {
+        &[Command::Run, Command::Check, Command::List, Command::Cfg]
+    }
+
+    fn mechanisms(&self) -> Vec<Named> {
+        vm::mechanisms()
+    }
+
+    fn usual_mechanisms(&self) -> &'static [&'static str] {
+        vm::USUAL_MECHANISMS
+    }
+
+    /// A kernel that is to run needs only what it can reach: what is not supported elsewhere in the file does no harm.
+    fn load(
+        &self,
+        image: Image<'_>,
+        wanted: &[Located<String>],
+        found: &mut Diagnostics,
+    ) -> Option<Box<dyn Program>> {
+        let text = match image.text() {
+            Ok(text) => text,
+            Err(finding) => {
+                found.push(finding);
+                return None;
+            }
+        };
+        let (tree, errors) = ::ptx::parse(image.file, text);
+        let broken = errors.has_errors();
+        found.append(errors);
+        if broken {
+            return None;
+        }
+        let kernels = kernels(&tree);
+        for name in wanted {
+            if let Err(finding) = choose_kernel(&kernels, Some(&name.value)) {
+                found.push(finding.at(name.span, "not in the program"));
+                return None;
+            }
+        }
+        let names: Vec<&str> = wanted.iter().map(|w| w.value.as_str()).collect();
+        let select = if names.is_empty() { Select::All } else { Select::Kernels(&names) };
+        let (module, errors) = ::ptx::lower(&tree, select);
+        found.append(errors);
+        vm::link(module?, text, found)
+    }
+}
+
+/// The kernels of a file, by name only.
+fn kernels(tree: &::ptx::Module) -> Vec<KernelInfo> {
+    let entries = tree.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
+    entries
+        .map(|f| KernelInfo {
+            name: tree.name(f.signature.name.symbol).to_owned(),
+            ..KernelInfo::default()
+        })
+        .collect()
+}
