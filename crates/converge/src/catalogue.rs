@@ -4,7 +4,10 @@
 //! name mechanisms of their own. A new mechanism is a file and a row.
 
 use crate::mechanism::{Knobs, Mechanism, Refusal, Start};
-use crate::{convergence_barriers, ipdom, min_pc, serial, uniform};
+use crate::{
+    barrier_only, convergence_barriers, ipdom, max_pc, min_pc, min_sp_pc, serial, tf_sandy,
+    tf_stack, uniform,
+};
 use thiserror::Error;
 
 /// A mechanism in the catalogue.
@@ -42,8 +45,13 @@ pub enum Pass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Serial,
+    BarrierOnly,
     Ipdom,
+    TfStack,
+    TfSandy,
     MinPc,
+    MinSpPc,
+    MaxPc,
     ConvergenceBarriers,
     Uniform,
 }
@@ -62,6 +70,17 @@ pub const CATALOGUE: &[Entry] = &[
         kind: Kind::Serial,
     },
     Entry {
+        name: barrier_only::NAME,
+        aliases: &[],
+        summary: "lanes that part stay apart until a barrier releases them together",
+        source: "GPU Ocelot's ReconvergenceBarrier",
+        state: "a stack of (place, mask)",
+        limits: "merges nothing: a lower bound for what merging is worth",
+        knobs: &["order"],
+        pass: None,
+        kind: Kind::BarrierOnly,
+    },
+    Entry {
         name: ipdom::NAME,
         aliases: &["stack-ipdom", "cfg"],
         summary: "a stack that rejoins lanes at the immediate post-dominator of the branch",
@@ -73,6 +92,28 @@ pub const CATALOGUE: &[Entry] = &[
         kind: Kind::Ipdom,
     },
     Entry {
+        name: tf_stack::NAME,
+        aliases: &["tf"],
+        summary: "the path in the block of the highest priority runs; paths that meet are one",
+        source: "Diamos et al., MICRO 2011; the sorted stack of GPU Ocelot",
+        state: "a sorted list of at most W (place, mask) a call level",
+        limits: "lanes that wait in a block of lower priority than a loop starve while it goes round",
+        knobs: &[],
+        pass: None,
+        kind: Kind::TfStack,
+    },
+    Entry {
+        name: tf_sandy::NAME,
+        aliases: &["sandy"],
+        summary: "lanes whose place is the group's place run; partial branches go to the thread frontier",
+        source: "Diamos et al., MICRO 2011, the variant for Intel Sandy Bridge",
+        state: "a place for each lane, one for the group",
+        limits: "issues without lanes; lanes of lower priority starve as under tf-stack",
+        knobs: &[],
+        pass: None,
+        kind: Kind::TfSandy,
+    },
+    Entry {
         name: min_pc::NAME,
         aliases: &["minpc"],
         summary: "the path at the lowest place runs; paths at one place are one",
@@ -82,6 +123,28 @@ pub const CATALOGUE: &[Entry] = &[
         knobs: &[],
         pass: None,
         kind: Kind::MinPc,
+    },
+    Entry {
+        name: min_sp_pc::NAME,
+        aliases: &["minsppc"],
+        summary: "the path deepest in calls runs, then the one at the lowest place",
+        source: "Collange 2011",
+        state: "a place and depth of calls for each lane",
+        limits: "as min-pc, but callees behind their callers rejoin",
+        knobs: &[],
+        pass: None,
+        kind: Kind::MinSpPc,
+    },
+    Entry {
+        name: max_pc::NAME,
+        aliases: &["maxpc"],
+        summary: "the path at the highest place runs; paths at one place are one",
+        source: "the mirror image of min-pc",
+        state: "a sorted list of at most W (place, mask)",
+        limits: "lanes still in a loop wait for those that left it",
+        knobs: &[],
+        pass: None,
+        kind: Kind::MaxPc,
     },
     Entry {
         name: convergence_barriers::NAME,
@@ -161,7 +224,12 @@ impl Entry {
         Ok(match self.kind {
             Kind::Serial => Box::new(serial::Serial::new(start, knobs)),
             Kind::Ipdom => Box::new(ipdom::Ipdom::new(start, knobs)),
-            Kind::MinPc => Box::new(min_pc::MinPc::new(start)),
+            Kind::BarrierOnly => Box::new(barrier_only::BarrierOnly::new(start, knobs)),
+            Kind::TfStack => tf_stack::new(start),
+            Kind::TfSandy => Box::new(tf_sandy::TfSandy::new(start)),
+            Kind::MinPc => min_pc::new(start),
+            Kind::MinSpPc => min_sp_pc::new(start),
+            Kind::MaxPc => max_pc::new(start),
             Kind::ConvergenceBarriers => {
                 Box::new(convergence_barriers::ConvergenceBarriers::new(start, knobs))
             }
@@ -222,7 +290,7 @@ mod tests {
         let text = |name| Entry::find(name).unwrap_err().to_string();
         assert_eq!(
             text("ipdon"),
-            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, ipdom, min-pc, convergence-barriers, exec-mask, uniform"
+            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, barrier-only, ipdom, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, exec-mask, uniform"
         );
         assert_eq!(Entry::find("minpcs").unwrap_err().nearest, Some("minpc"));
         assert_eq!(Entry::find("quicksort").unwrap_err().nearest, None);

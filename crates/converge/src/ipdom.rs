@@ -303,6 +303,7 @@ mod tests {
             function: 0,
             rejoin: r.map_or(Rejoin::FunctionEnd, |pc| Rejoin::At(Pc(pc))),
             priority: count(i),
+            frontier: None,
             successors: Vec::new(),
         };
         Plan::new(rejoin.iter().enumerate().map(block).collect()).unwrap()

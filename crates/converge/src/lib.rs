@@ -8,17 +8,23 @@
 //!
 //! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its events.
 
+pub mod barrier_only;
 pub mod catalogue;
 pub mod convergence_barriers;
 pub mod event;
 pub mod ipdom;
 mod lanes;
+pub mod max_pc;
 pub mod mechanism;
 pub mod min_pc;
+pub mod min_sp_pc;
 pub mod plan;
 pub mod planner;
 pub mod policy;
+mod ranked;
 pub mod serial;
+pub mod tf_sandy;
+pub mod tf_stack;
 pub mod uniform;
 
 pub use catalogue::{CATALOGUE, Entry, Pass, UnknownMechanism};

@@ -30,6 +30,8 @@ pub struct BlockPlan {
     pub rejoin: Rejoin,
     /// Scheduling priority of thread-frontier mechanisms: lower runs first. Distinct within a function.
     pub priority: u32,
+    /// The block of the highest priority in which lanes may wait while this one runs, as an index into [`Plan::blocks`].
+    pub frontier: Option<u32>,
     /// Successor blocks, as indices into [`Plan::blocks`], fall-through first.
     pub successors: Vec<u32>,
 }
@@ -69,7 +71,8 @@ impl Plan {
                 return Err(PlanError::Layout { block: i });
             }
             let bad_rejoin = matches!(b.rejoin, Rejoin::At(pc) if !known_place(&blocks, pc));
-            if bad_rejoin || b.successors.iter().any(|&s| s as usize >= blocks.len()) {
+            let mut near = b.successors.iter().chain(&b.frontier);
+            if bad_rejoin || near.any(|&s| s as usize >= blocks.len()) {
                 return Err(PlanError::Target { block: i });
             }
         }

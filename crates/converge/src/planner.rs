@@ -5,7 +5,7 @@
 
 use crate::lanes::count;
 use crate::plan::{BlockPlan, Plan, PlanError, Rejoin};
-use flow::{BlockOrder, Cfg, Loops, PostDominator, PostDominators};
+use flow::{BlockOrder, Cfg, FrontierRule, Frontiers, Loops, PostDominator, PostDominators};
 use simt::Pc;
 use std::ops::Range;
 
@@ -56,6 +56,8 @@ fn add(
         Priorities::Layout => BlockOrder::layout(cfg),
         Priorities::Structured => BlockOrder::structured(cfg, &Loops::new(cfg)),
     };
+    let frontiers = Frontiers::new(cfg, order, FrontierRule::Closed);
+    let order = frontiers.order();
     blocks.extend(cfg.nodes().map(|n| BlockPlan {
         first: Pc(places[n.index()].start),
         end: Pc(places[n.index()].end),
@@ -66,6 +68,7 @@ fn add(
             PostDominator::None => Rejoin::Never,
         },
         priority: count(order.position(n)),
+        frontier: frontiers.first(n).map(|f| base.saturating_add(f.get())),
         successors: cfg.successors(n).iter().map(|s| base.saturating_add(s.get())).collect(),
     }));
 }

@@ -190,6 +190,13 @@ impl<'a> Run<'a> {
         let ends = self.lanes_at(path.lanes, |s| s == Step::Exit);
         let parks = self.lanes_at(path.lanes, |s| s == Step::Park);
         let code = self.program.code[at.0 as usize];
+        if path.lanes.is_empty() {
+            let event = match code {
+                Code::Plain | Code::Bar => Event::Advance { next },
+                Code::Call | Code::End(..) => Event::Branch { at, targets: &[] },
+            };
+            return m.event(plan, path.id, &event).unwrap();
+        }
         let mut moved = path.lanes;
         let go = |s| if let Step::Go(pc) = s { Some(pc) } else { None };
         // Lanes that are out of steps end in front of the instruction, in an issue of their own.
@@ -282,7 +289,11 @@ impl<'a> Run<'a> {
         assert_eq!(all, self.live(), "{name}: {paths:?}");
         for r in &runnable {
             assert!(r.lanes.is_disjoint(&self.parked()), "{name}: parked lanes run");
-            assert!(paths.iter().any(|p| p.pc == r.pc && r.lanes.is_subset(&p.lanes)), "{name}");
+            assert!(
+                r.lanes.is_empty()
+                    || paths.iter().any(|p| p.pc == r.pc && r.lanes.is_subset(&p.lanes)),
+                "{name}"
+            );
         }
         assert_eq!(m.preferred(), runnable.first().copied(), "{name}");
         assert!(

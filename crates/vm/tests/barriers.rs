@@ -1,7 +1,7 @@
 //! The pass that places convergence barriers: results stay those of serial execution under any schedule of the paths, lanes meet again
 //! where the stack would bring them together, and spin locks end.
 
-use converge::{Entry, Policy};
+use converge::{CATALOGUE, Entry, Knobs, Policy};
 use flow::passes::barriers::{Yields, place_barriers};
 use ir::{FuncId, Module, Origin, VerifiedModule};
 use proptest::prelude::*;
@@ -20,6 +20,16 @@ fn verified(text: &str) -> VerifiedModule {
 
 /// Runs kernel `k` on one word for each thread and one more; `None` if it hangs.
 fn run(module: &Module, mechanism: &str, width: u32, policy: Policy) -> Option<(Vec<u32>, Stats)> {
+    run_with(module, mechanism, width, policy, Knobs::default())
+}
+
+fn run_with(
+    module: &Module,
+    mechanism: &str,
+    width: u32,
+    policy: Policy,
+    knobs: Knobs,
+) -> Option<(Vec<u32>, Stats)> {
     let program = Program::link(module.clone()).unwrap_or_else(|e| panic!("{e:#?}"));
     let entry = Entry::find(mechanism).unwrap();
     let mut launch = Launch::<1>::new(module.function("k").unwrap(), catalogued(entry));
@@ -29,6 +39,7 @@ fn run(module: &Module, mechanism: &str, width: u32, policy: Policy) -> Option<(
     launch.block = [THREADS, 1, 1];
     launch.width = width;
     launch.policy = policy;
+    launch.knobs = knobs;
     launch.limit = 300_000;
     let engine = Engine::<1>;
     let mut state = engine.launch(&program, launch).unwrap();
@@ -184,6 +195,29 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(25))]
+
+    /// Whatever mechanism is named, the memory is that of serial execution; what its pass cannot take is refused.
+    #[test]
+    fn every_mechanism_of_the_catalogue(ends in random_ends(), device in any::<bool>()) {
+        let text = random_kernel(&ends, device);
+        let module = verified(&text);
+        let kernel = module.function("k").unwrap();
+        let expected = self::ends(&module, "serial", Policy::First).0;
+        let switches = text.contains("switch");
+        for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
+            match vm::prepare(&module, kernel, entry.pass) {
+                Ok(module) => {
+                    let found = self::ends(&module, entry.name, Policy::First).0;
+                    prop_assert_eq!(&found, &expected, "{}\n{}", entry.name, text);
+                }
+                Err(refusal) => prop_assert!(switches && entry.name == "exec-mask", "{}", refusal),
+            }
+        }
+    }
+}
+
 /// What the barriers cost beyond the stack is their own operations, which this shape allows to count by hand.
 #[test]
 fn lanes_meet_where_the_stack_brings_them_together() {
@@ -270,18 +304,47 @@ done:
     .replace("reg %at, %wide", "reg %at, %wide, %lock, %sum")
 }
 
+/// Which schemes end a spin lock that is released behind its loop: the first column of the deadlock matrix.
 #[test]
-fn a_spin_lock_ends_with_yield_and_a_late_wait_only() {
+fn a_spin_lock_ends_where_it_should() {
     let module = verified(&lock(true));
     let sum: u32 = (0..THREADS).sum();
-    assert_eq!(ends(&module, "serial", Policy::First).0[1], sum);
-    for mechanism in ["ipdom", "min-pc"] {
-        assert!(run(&module, mechanism, 32, Policy::First).is_none(), "{mechanism}");
+    let place = |yields| place_barriers(&module, FuncId(0), yields).unwrap().0.into_inner();
+    let mask = || {
+        let options = flow::passes::exec_mask::Options::default();
+        flow::passes::exec_mask::exec_mask(&module, FuncId(0), options).unwrap().0.into_inner()
+    };
+    let plain = || Module::clone(&module);
+    let turns = Policy::RoundRobin { turn: 0 };
+    let cases: [(&str, Module, Policy, bool); 13] = [
+        ("serial", plain(), Policy::First, true),
+        ("ipdom", plain(), Policy::First, false),
+        ("tf-stack", plain(), Policy::First, false),
+        ("tf-sandy", plain(), Policy::First, false),
+        ("min-pc", plain(), Policy::First, false),
+        ("min-sp-pc", plain(), Policy::First, false),
+        ("max-pc", plain(), Policy::First, true),
+        ("min-pc", plain(), turns, true),
+        ("barrier-only", plain(), turns, true),
+        ("convergence-barriers", place(Yields::Spinning), Policy::First, true),
+        ("convergence-barriers", place(Yields::Never), Policy::First, false),
+        ("convergence-barriers", place(Yields::Never), turns, true),
+        ("uniform", mask(), Policy::First, false),
+    ];
+    for (mechanism, module, policy, ends) in cases {
+        let end = run(&module, mechanism, 32, policy);
+        assert_eq!(end.map(|e| e.0[1]), ends.then_some(sum), "{mechanism} {policy:?}");
     }
-    let place = |yields| place_barriers(&module, FuncId(0), yields).unwrap().0;
-    let (words, _) = ends(&place(Yields::Spinning), "convergence-barriers", Policy::First);
-    assert_eq!(words[1], sum);
-    assert!(run(&place(Yields::Never), "convergence-barriers", 32, Policy::First).is_none());
+}
+
+/// The stack hangs whichever side runs first: the owner waits at the rejoin point, or below the lanes that spin.
+#[test]
+fn no_order_of_sides_helps_the_stack() {
+    let module = verified(&lock(true));
+    for (name, order) in converge::Order::ALL {
+        let knobs = Knobs { order: Some(order), ..Knobs::default() };
+        assert!(run_with(&module, "ipdom", 32, Policy::First, knobs).is_none(), "{name}");
+    }
 }
 
 #[test]
