@@ -29,10 +29,15 @@ pub fn instruction_text(module: &Module, instruction: &Instruction) -> String {
     text
 }
 
-/// The text of one operand.
+/// The text of one operand, as a message shows it: floats in decimal.
 #[must_use]
 pub fn operand_text(module: &Module, operand: &Operand) -> String {
     let mut text = String::new();
+    if let OperandKind::F64(bits) = operand.kind
+        && f64::from_bits(bits).is_finite()
+    {
+        return format!("{:?}", f64::from_bits(bits));
+    }
     let _ = Printer { module, out: &mut text }.operand(&operand.kind);
     text
 }

@@ -134,6 +134,12 @@ impl Lowerer<'_> {
                 Diagnostic::error("ptx::modifier", format!("`{name}` needs {what}"))
                     .at(opcode.span, "missing here")
             }
+            Misspelling::Rule { needed } => {
+                let text = self.spelling_of(instruction);
+                let message = format!("the modifiers of `{text}` do not go together");
+                Diagnostic::error("ptx::modifier", message)
+                    .at(opcode.span, format!("needed: {needed}"))
+            }
             Misspelling::Type { index, possible } => {
                 let modifier = at(index);
                 let word = tree.name(modifier.symbol);

@@ -74,6 +74,11 @@ pub enum Misspelling {
         /// The kind's name.
         what: &'static str,
     },
+    /// Each modifier is right by itself, but they do not go together.
+    Rule {
+        /// What is needed.
+        needed: &'static str,
+    },
     /// The type at this index is none that the opcode works on.
     Type {
         /// Index of the modifier.
@@ -97,7 +102,7 @@ impl Misspelling {
     /// How far from right: the form with the smallest is the one that was meant.
     fn distance(&self) -> u32 {
         match self {
-            Self::Missing { .. } => 1,
+            Self::Missing { .. } | Self::Rule { .. } => 1,
             Self::Twice { .. } | Self::TypeTwice { .. } => 2,
             Self::Unknown { .. } => 3,
             Self::Type { .. } => 5,
@@ -166,7 +171,7 @@ fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspe
 /// Modifiers that are right each by itself, but not together.
 fn or_rule(form: &Form, mut wrong: Vec<Misspelling>) -> Vec<Misspelling> {
     if wrong.is_empty() {
-        wrong.push(Misspelling::Missing { what: form.rule_text });
+        wrong.push(Misspelling::Rule { needed: form.rule_text });
     }
     wrong
 }

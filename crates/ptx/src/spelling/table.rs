@@ -464,8 +464,8 @@ const FTZ_TEXT: &str = "`.f32` as one of its types for `.ftz`, and no `.bf16` fo
 const CMP_TEXT: &str =
     "a comparison that goes with the type (and `.ftz` only with `.f32` and `.f16`)";
 const ATOM_TEXT: &str =
-    "an operation and modifiers that go with the type (`.noftz` for 16-bit formats)";
-const ACCESS_TEXT: &str = "modifiers that go together (a scope with `.relaxed`, `.acquire`, `.release`; `.global` with `.nc`)";
+    "an operation that goes with the type, and `.noftz` for 16-bit formats and only there";
+const ACCESS_TEXT: &str = "a scope with `.relaxed`, `.acquire` or `.release` and only there, `.global` with `.nc`, at most 128 bits (256 of 32-bit or 64-bit elements), a space that can be written";
 
 /// All forms, those of one opcode side by side.
 pub static FORMS: &[Form] = &[
