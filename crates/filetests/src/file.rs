@@ -44,7 +44,7 @@ pub struct TestFile {
     /// One launch each.
     pub(crate) runs: Vec<RunWords>,
     pub(crate) mechanisms: Option<Vec<Located<String>>>,
-    pub(crate) warp_sizes: Option<Vec<u64>>,
+    pub(crate) warp_sizes: Option<Vec<Located<u64>>>,
     pub(crate) expectations: Vec<Expectation>,
     /// Names of the statistics that the case pins.
     pub(crate) statistics: Vec<String>,
@@ -149,8 +149,11 @@ impl TestFile {
                 self.mechanisms = Some(names);
             }
             "warp-size" => {
-                let sizes = list(&directive.value)
-                    .map(|w| w.parse().map_err(|_| format!("`{w}` is not a warp size")));
+                let span = Self::span(directive);
+                let sizes = list(&directive.value).map(|word| {
+                    let value = word.parse().map_err(|_| format!("`{word}` is not a warp size"))?;
+                    Ok::<_, String>(Located { value, span })
+                });
                 self.warp_sizes = Some(sizes.collect::<Result<_, _>>()?);
             }
             "expect" => self.expect(directive, Expected::Buffer(expected_buffer(directive)?))?,
@@ -228,8 +231,12 @@ impl TestFile {
                 return Err(format!("expected exit code {}, got {code}:\n{text}", failure.code));
             }
             Some(failure) => {
-                let expected = failure.text.join("\n");
-                let got = text.trim_end();
+                // Blanks at the ends of lines cannot be seen, and editors remove them.
+                let tidy = |text: &str| {
+                    text.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+                };
+                let expected = tidy(&failure.text.join("\n"));
+                let got = tidy(text);
                 if expected != got {
                     return Err(format!(
                         "another text than expected.\nexpected:\n{expected}\n\ngot:\n{got}"

@@ -134,8 +134,9 @@ fn isa_of(file: &TestFile, name: &str) -> Result<&'static dyn Isa, Diagnostics> 
 }
 
 impl Case {
-    fn matrix(&self, file: &TestFile) -> Vec<(Located<String>, u64)> {
+    fn matrix(&self, file: &TestFile) -> Vec<(Located<String>, Located<u64>)> {
         let nowhere = Span::new(FILE, 0, 0);
+        let sized = |value: u64| Located { value, span: nowhere };
         let named = |name: &str| Located { value: name.to_owned(), span: nowhere };
         // A case that expects one exact text has one run, unless it says otherwise.
         let single = file.failure.is_some();
@@ -147,11 +148,11 @@ impl Case {
         };
         let sizes = match &file.warp_sizes {
             Some(sizes) => sizes.clone(),
-            None if single => vec![self.isa.default_warp_size()],
-            None => WARP_SIZES.to_vec(),
+            None if single => vec![sized(self.isa.default_warp_size())],
+            None => WARP_SIZES.map(sized).to_vec(),
         };
         let pairs =
-            mechanisms.iter().flat_map(|m| sizes.iter().map(move |&size| (m.clone(), size)));
+            mechanisms.iter().flat_map(|m| sizes.iter().map(move |size| (m.clone(), size.clone())));
         pairs.collect()
     }
 
@@ -163,8 +164,8 @@ impl Case {
         let mut observed = Observed::default();
         let mut first: Option<(String, Vec<FinalBuffer>)> = None;
         for (mechanism, size) in self.matrix(file) {
-            let entry = format!("{} at warp size {size}", mechanism.value);
-            let report = self.run_entry(file, mechanism.clone(), size)?;
+            let entry = format!("{} at warp size {}", mechanism.value, size.value);
+            let report = self.run_entry(file, mechanism.clone(), size.clone())?;
             if let Err(message) = slots_add_up(&report) {
                 return Ok(Err(format!("under {entry}: {message}")));
             }
@@ -178,7 +179,7 @@ impl Case {
                 observed.failure = Some((failure.0, text));
             }
             if !file.statistics.is_empty() {
-                observed.stats.push(pinned(file, &mechanism.value, size, &report));
+                observed.stats.push(pinned(file, &mechanism.value, size.value, &report));
             }
             let finished = report.verdict() == Verdict::Met && !report.expected_end;
             match &first {
@@ -198,16 +199,15 @@ impl Case {
         &self,
         file: &TestFile,
         mechanism: Located<String>,
-        size: u64,
+        size: Located<u64>,
     ) -> Result<Report, Diagnostics> {
-        let span = mechanism.span;
         let mut found = Diagnostics::new();
         let mut settings = match file.runs.first() {
             Some(run) => run.settings(&mut found),
             None => Settings::default(),
         };
         settings.mechanism = Some(mechanism);
-        settings.warp_size = Some(Located { value: size, span });
+        settings.warp_size = Some(size);
         let parts = self.parts(file, &mut found)?;
         if settings.limit.is_none() && parts.run.limit.is_none() {
             settings.limit = Some(LIMIT);

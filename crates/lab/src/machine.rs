@@ -76,6 +76,7 @@ impl<'a> Image<'a> {
                 "input::not-text",
                 format!("the file is not text: byte {byte:#04x} at offset {at}"),
             )
+            .at(Span::new(self.file, 0, 0), "")
             .help("this machine reads UTF-8 text; is this a binary?")
         })
     }

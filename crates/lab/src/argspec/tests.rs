@@ -179,7 +179,7 @@ fn errors_name_place_reason_and_a_way_out() {
         ("x=@", "the file's name is missing |  | "),
         (
             "x=@no/such.npy",
-            "cannot read no/such.npy: No such file or directory (os error 2) | @no/such.npy | check the path and its permissions",
+            "cannot read no/such.npy: there is no such file | @no/such.npy | check the path and its permissions",
         ),
         ("=u32:1", "this is not a parameter's name | = | write name=value, or the value alone"),
         (

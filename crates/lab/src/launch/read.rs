@@ -31,13 +31,20 @@ impl LaunchFile {
             return Err(found);
         }
         let (document, errors) = DeTable::parse_recoverable(text);
+        let mut told = None;
         for error in &errors {
             let range = error.span().unwrap_or(0..0);
+            // A nest of brackets is closed nowhere once for each of them.
+            if told.replace((error.message(), range.clone()))
+                == Some((error.message(), range.clone()))
+            {
+                continue;
+            }
             let span = Span::new(file, range.start as u32, range.end as u32);
             found.push(Diagnostic::error("launch::toml", error.message()).at(span, ""));
         }
         if found.has_errors() {
-            return Err(found);
+            return Err(in_text_order(&found));
         }
         let mut reader = Reader {
             file,

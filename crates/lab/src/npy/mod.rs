@@ -29,7 +29,7 @@ use crate::array::ShapeError;
 #[derive(Debug, thiserror::Error)]
 pub enum NpyError {
     /// The operating system refused.
-    #[error("{0}")]
+    #[error("{}", crate::run::io_reason(.0))]
     Io(#[from] std::io::Error),
     /// Not an `.npy` file.
     #[error("not an .npy file: it does not start with \\x93NUMPY")]

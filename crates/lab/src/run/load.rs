@@ -10,6 +10,18 @@ use crate::limits::human_bytes;
 /// Largest program that is read, in bytes.
 pub const MAX_PROGRAM_BYTES: u64 = 256 << 20;
 
+/// Why the operating system refuses, in words that are the same on all of them where that is possible.
+#[must_use]
+pub fn io_reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// Reads a file of at most `cap` bytes. `named` is where its name stands.
 ///
 /// # Errors
@@ -24,14 +36,14 @@ pub fn read_input(path: &Path, cap: u64, named: Option<Span>) -> Result<Vec<u8>,
         }
     };
     let check = "check the path and its permissions";
-    let file = std::fs::File::open(path).map_err(|e| fail(e.to_string(), check))?;
+    let file = std::fs::File::open(path).map_err(|e| fail(io_reason(&e), check))?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(fail("it is a directory".to_owned(), "name a file in it"));
     }
     let mut bytes = Vec::new();
     file.take(cap.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|e| fail(e.to_string(), check))?;
+        .map_err(|e| fail(io_reason(&e), check))?;
     if bytes.len() as u64 > cap {
         let reason = format!("it has more than {}", human_bytes(u128::from(cap)));
         return Err(fail(reason, "this is not a file to run"));

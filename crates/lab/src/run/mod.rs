@@ -16,7 +16,7 @@ use std::sync::Arc;
 use isa::Span;
 
 pub use checks::CheckOutcome;
-pub use load::{MAX_PROGRAM_BYTES, read_input};
+pub use load::{MAX_PROGRAM_BYTES, io_reason, read_input};
 pub use prepare::{JobParts, choose_kernel, load_program, wanted};
 pub use words::{RunWords, Word};
 
