@@ -80,8 +80,11 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
         let wrong = LaunchError::Segment { address, size };
         let end = address.checked_add(size).and_then(|e| e.checked_next_multiple_of(16));
         let end = end.ok_or(wrong)?;
-        if address < RAM_BASE || end > ram_end {
-            outside.push((address & !15, end));
+        if address < RAM_BASE {
+            outside.push((address & !15, end.min(RAM_BASE)));
+        }
+        if end > ram_end {
+            outside.push(((address & !15).max(ram_end), end));
         }
     }
     // Neighbours may share their last 16 bytes: map what touches as one.
@@ -97,9 +100,17 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
         memory.map_at("program", Addr(start), end - start, Permission::ReadWrite)?;
     }
     for segment in &program.segments {
-        let written = memory.host_write(Addr(segment.address), &segment.bytes);
-        let (address, size) = (segment.address, segment.size);
-        written.map_err(|_| LaunchError::Segment { address, size })?;
+        let (mut address, size) = (segment.address, segment.size);
+        let wrong = LaunchError::Segment { address, size };
+        let mut rest = segment.bytes.as_slice();
+        // A segment may begin below main memory or end above it.
+        while !rest.is_empty() {
+            let border = [RAM_BASE, ram_end].into_iter().find(|b| *b > address);
+            let room = border.map_or(rest.len() as u64, |b| b - address).min(rest.len() as u64);
+            let (part, behind) = rest.split_at(room as usize);
+            memory.host_write(Addr(address), part).map_err(|_| wrong.clone())?;
+            (address, rest) = (address.wrapping_add(room), behind);
+        }
     }
     Ok(memory)
 }
