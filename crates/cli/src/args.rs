@@ -109,12 +109,92 @@ pub(crate) struct Run {
     /// Write a buffer to a file after the run
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub(crate) dump: Vec<String>,
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
     /// Seed for everything random
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<String>,
     /// Most instructions issued before a launch is taken to hang
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<String>,
+}
+
+/// Options of one machine or another.
+#[derive(Debug, Group)]
+#[command(next_help_heading = "Machine options")]
+pub(crate) struct MachineOptions {
+    /// An option of the machine by name
+    #[arg(long = "option", value_name = "NAME=VALUE")]
+    pub(crate) options: Vec<String>,
+    /// pmask: mask banks, the virtual bank 0 included
+    #[arg(long, value_name = "1..4")]
+    pub(crate) banks: Option<String>,
+    /// pmask: conformance level
+    #[arg(long, value_name = "m1|m2")]
+    pub(crate) level: Option<String>,
+    /// pmask: whether PMASK exists
+    #[arg(long, value_name = "on|off")]
+    pub(crate) pmask: Option<String>,
+    /// pmask: bits of a mask bank
+    #[arg(long, value_name = "1..64")]
+    pub(crate) maskw: Option<String>,
+    /// pmask: what becomes of lanes that are off, after reset
+    #[arg(long, value_name = "merge|zero")]
+    pub(crate) zmode: Option<String>,
+    /// pmask: the bit of CAP.PREC.MODE that is ZMODE
+    #[arg(long, value_name = "3|11")]
+    pub(crate) zmode_bit: Option<String>,
+    /// pmask: vector length after reset
+    #[arg(long, value_name = "N")]
+    pub(crate) vl: Option<String>,
+    /// pmask: `bp.any` and `bp.none`
+    #[arg(long, value_name = "on|off")]
+    pub(crate) fused_branches: Option<String>,
+    /// pmask: `pmmov.to_p0` with a bank
+    #[arg(long, value_name = "on|off")]
+    pub(crate) to_p0_bank: Option<String>,
+    /// pmask: lane data to masks under RSV
+    #[arg(long, value_name = "on|off")]
+    pub(crate) lane_forms: Option<String>,
+    /// pmask: on a machine with one bank, mask algebra acts on P0
+    #[arg(long)]
+    pub(crate) scalar_algebra: bool,
+    /// pmask: RT.BBOX
+    #[arg(long)]
+    pub(crate) rt: bool,
+    /// pmask: random predicates at reset
+    #[arg(long, value_name = "SEED")]
+    pub(crate) reset_random: Option<String>,
+}
+
+impl MachineOptions {
+    /// The options that were given: the command line's name, the machine's, the value.
+    pub(crate) fn given(&self) -> Vec<(&'static str, String, String)> {
+        let named = [
+            ("banks", &self.banks),
+            ("level", &self.level),
+            ("pmask", &self.pmask),
+            ("maskw", &self.maskw),
+            ("zmode", &self.zmode),
+            ("zmode-bit", &self.zmode_bit),
+            ("vl", &self.vl),
+            ("fused-branches", &self.fused_branches),
+            ("to-p0-bank", &self.to_p0_bank),
+            ("lane-forms", &self.lane_forms),
+            ("reset-random", &self.reset_random),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, name.to_owned(), value.clone()?)));
+        let switches = [("scalar-algebra", self.scalar_algebra), ("rt", self.rt)];
+        let switches = switches.into_iter().filter(|(_, on)| *on);
+        let switches = switches.map(|(name, _)| (name, name.to_owned(), "on".to_owned()));
+        let free = self.options.iter().map(|text| {
+            let (name, value) = text.split_once('=').unwrap_or((text, "on"));
+            ("option", name.to_owned(), value.to_owned())
+        });
+        named.chain(switches).chain(free).collect()
+    }
 }
 
 /// How to print statistics.
@@ -200,4 +280,6 @@ pub(crate) struct Conform {
     /// Machine
     #[arg(long, value_name = "NAME")]
     pub(crate) isa: String,
+    /// Tables of the machine's own form; without any, the machine's own suite is run
+    pub(crate) tables: Vec<PathBuf>,
 }

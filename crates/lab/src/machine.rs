@@ -116,6 +116,16 @@ pub trait Isa: Sync {
         32
     }
 
+    /// Whether a launch has a grid of blocks; else both extents are 1.
+    fn has_grid(&self) -> bool {
+        true
+    }
+
+    /// The machine's own options: keys of `options` in launch files, and of `--option` on the command line.
+    fn options(&self) -> Vec<Named> {
+        Vec::new()
+    }
+
     /// Reads a program: the wanted kernels and what they can reach, or everything if none is named. Findings are
     /// collected; without errors there is a program.
     fn load(
@@ -146,6 +156,18 @@ pub trait Isa: Sync {
     /// # Errors
     /// If the machine has none.
     fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
+        Err(unsupported(self.name(), Command::Conform))
+    }
+
+    /// Runs the rows of a conformance table of the machine's own form.
+    ///
+    /// # Errors
+    /// If it is no such table, or the machine reads none.
+    fn conform_table(
+        &self,
+        _name: &str,
+        _image: Image<'_>,
+    ) -> Result<Vec<ConformCase>, Diagnostics> {
         Err(unsupported(self.name(), Command::Conform))
     }
 }
@@ -433,7 +455,12 @@ impl Watch for Unwatched {
 /// All machines, in the order in which messages list them.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Isa] {
-    &[&crate::machines::Ptx, &crate::machines::IrText, &crate::machines::ToyMachine]
+    &[
+        &crate::machines::Ptx,
+        &crate::machines::IrText,
+        &crate::machines::ToyMachine,
+        &crate::machines::PmaskMachine,
+    ]
 }
 
 /// The machine of this name.

@@ -27,6 +27,13 @@ use crate::state::State;
 use crate::table::dialect;
 use crate::trap::{StopCause, TrapCause};
 
+/// The vectors that come with the crate, by name.
+pub const TABLES: &[(&str, &str)] = &[
+    ("encoding_vectors", include_str!("../tests/vectors/encoding_vectors.tsv")),
+    ("semantic_vectors", include_str!("../tests/vectors/semantic_vectors.tsv")),
+    ("illegal_vectors", include_str!("../tests/vectors/illegal_vectors.tsv")),
+];
+
 /// What came of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {

@@ -12,6 +12,7 @@
 //! | [`config`] | the options of the machine |
 //! | [`machine`] | loading, reset, fetch, traps |
 //! | [`state`], [`csr`] | registers, masks, lanes |
+//! | [`program`], [`elf`] | programs: ELF files read and written, assembly text |
 //! | [`host`] | console, exit, HTIF, semihosting |
 //! | [`conform`] | runs tables of test vectors |
 //! | [`run`] | a program from start to end |
@@ -25,6 +26,7 @@ pub mod config;
 pub mod conform;
 pub mod csr;
 pub mod decode;
+pub mod elf;
 mod exec;
 pub mod host;
 pub mod machine;

@@ -108,7 +108,7 @@ fn collatz() {
     fn steps(mut n: u64) -> u64 {
         let mut count = 0;
         while n != 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
             count += 1;
         }
         count

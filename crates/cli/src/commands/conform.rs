@@ -1,12 +1,36 @@
 //! `conform`: a machine's own suite.
 
-use isa::SourceMap;
-use lab::machine;
+use isa::{Diagnostics, SourceMap};
+use lab::machine::{self, ConformCase, Image, Isa};
+use lab::run::{MAX_PROGRAM_BYTES, read_input};
 
 use super::refuse;
 use crate::args::Conform;
 use crate::line::Line;
 use crate::out::{Exit, Out};
+
+/// The cases of the machine's own suite, or of the tables that are named.
+fn cases(
+    isa: &dyn Isa,
+    args: &Conform,
+    sources: &mut SourceMap,
+) -> Result<Vec<ConformCase>, Diagnostics> {
+    if args.tables.is_empty() {
+        return isa.conform();
+    }
+    let mut cases = Vec::new();
+    for path in &args.tables {
+        let bytes = read_input(path, MAX_PROGRAM_BYTES, None).map_err(|finding| {
+            let mut found = Diagnostics::new();
+            found.push(finding);
+            found
+        })?;
+        let name = path.display().to_string();
+        let file = sources.add(name.as_str(), std::str::from_utf8(&bytes).unwrap_or(""));
+        cases.extend(isa.conform_table(&name, Image { bytes: &bytes, file })?);
+    }
+    Ok(cases)
+}
 
 /// Runs the suite: a line for each case that fails, and the count.
 pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
@@ -18,7 +42,7 @@ pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
         Ok(isa) => isa,
         Err(finding) => return refuse(&finding.at(span, "unknown machine"), &sources, out),
     };
-    let cases = match isa.conform() {
+    let cases = match cases(isa, args, &mut sources) {
         Ok(cases) => cases,
         Err(found) => {
             out.findings(&found, &sources);
@@ -31,6 +55,10 @@ pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
             failed += 1;
             out.text(&format!("FAILED {}: {failure}\n", case.name));
         }
+    }
+    if !args.tables.is_empty() {
+        out.text(&format!("{} passed, {failed} failed\n", cases.len() - failed));
+        return if failed == 0 { Exit::Ok } else { Exit::Unmet };
     }
     out.text(&format!(
         "{}: {} of {} cases passed\n",

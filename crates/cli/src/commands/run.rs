@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::launch::{Located, RunDefaults};
+use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use lab::machine::{Command, unsupported};
 use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
 use lab::{npy, show, stats};
@@ -22,6 +22,7 @@ struct Words<'a> {
     path: &'a Path,
     isa: Word,
     dump: Vec<Located<String>>,
+    options: Vec<MachineOption>,
     run: RunWords,
 }
 
@@ -56,8 +57,15 @@ impl<'a> Words<'a> {
         };
         let dump = all("dump", &args.dump);
         run.args = all("arg", &args.args);
+        let option = |(shown, name, value): (&str, String, String)| {
+            let text = if shown == "option" { format!("{name}={value}") } else { value.clone() };
+            let span = line.option(shown, &text);
+            let key = Located { value: name, span };
+            MachineOption { key, value: Located { value: OptionValue::String(value), span } }
+        };
+        let options = args.machine.given().into_iter().map(option).collect();
         line.enter(sources);
-        Self { path: &args.path, isa, dump, run }
+        Self { path: &args.path, isa, dump, options, run }
     }
 }
 
@@ -130,6 +138,11 @@ fn prepare(words: &Words<'_>, sources: &mut SourceMap) -> Result<(Job, Vec<Dump>
 /// Options that a launch file replaces.
 fn refuse_program_options(words: &Words<'_>, found: &mut Diagnostics) {
     let isa = words.isa.as_ref().map(|word| ("isa", word));
+    if let Some(option) = words.options.first() {
+        let message = "machine options cannot be combined with a launch file";
+        let finding = Diagnostic::error("cli::conflict", message).at(option.key.span, "");
+        found.push(finding.help("write them into its `options` table"));
+    }
     for (name, word) in isa.into_iter().chain(words.run.launch_words()) {
         let message = format!("--{name} cannot be combined with a launch file");
         let finding = Diagnostic::error("cli::conflict", message).at(word.span, "");
@@ -167,14 +180,20 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
             return None;
         }
     };
-    let launch = words.run.launch(found);
+    let mut run = words.run.clone();
+    if !machine.has_grid() {
+        let one = || Located { value: "1".to_owned(), span: words.run.span };
+        run.grid.get_or_insert_with(one);
+        run.block.get_or_insert_with(one);
+    }
+    let launch = run.launch(found);
     Some(JobParts {
         machine,
         module: words.path.to_owned(),
         module_span: words.run.span,
         directory: PathBuf::new(),
         run: RunDefaults::default(),
-        options: Vec::new(),
+        options: words.options.clone(),
         buffers: Vec::new(),
         launches: vec![launch],
         expectations: Vec::new(),
