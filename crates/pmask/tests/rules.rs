@@ -225,7 +225,7 @@ fn lanes_that_are_off_touch_nothing() {
     assert_eq!((divide(0), divide(1), divide(2)), (0, 0x10, 0));
 }
 
-/// Checks PM-2.2-b, PM-2.2-c, XM-5.0-2, CAP-2.3-2: the bank that PBANK names predicates, bank 0 after reset.
+/// Checks PM-3.2-c, PM-2.2-c, XM-5.0-2, CAP-2.3-2: the bank that PBANK names predicates, bank 0 after reset.
 #[test]
 fn the_selected_bank_predicates() {
     for (bank, expected) in [(0, 0xff), (1, 0x0f), (2, 0x33), (3, 0x55)] {
@@ -330,7 +330,7 @@ fn scalar_faults_leave_the_index() {
     assert_eq!((cause, value, state.rsv.fault_index), (5, 0, 6));
 }
 
-/// Checks RSV-8-a, PM-5-b: a fault in lane k stops there, and the instruction starts again after the handler. The
+/// Checks RSV-8-a: a fault in lane k stops there, and the instruction starts again after the handler. The
 /// handler itself does not run lane by lane.
 #[test]
 fn faults_in_lanes_restart() {
@@ -476,6 +476,16 @@ fn tests_with_a_bank() {
     assert_eq!(traps(text, Config::default()).0, 2);
     let state = finish(text, config(&[("pcmp-bank", "on")]));
     assert_eq!((state.masks.p0, state.masks.banks), (false, [0, 1, 0]));
+}
+
+/// Checks CEXP-d.
+#[test]
+fn a_profile_that_is_absent_traps() {
+    let off = config(&[("cexp", "off")]);
+    for text in ["svcompress a0, a1", "svexpand a0, a1", "svpopcnt.pm a0"] {
+        assert_eq!(traps(text, off).0, 2);
+        ends(text);
+    }
 }
 
 /// Checks PM-4.1-a: every PMASK form is under custom-1.
