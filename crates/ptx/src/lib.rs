@@ -1,16 +1,39 @@
 //! NVIDIA PTX: text to syntax tree to kernel IR, and back to text.
+//!
+//! [`parse()`] turns text into a tree, whatever the text is; [`Module`]'s `Display` turns the tree into text again.
+//! [`lower()`] turns the tree into a module of the kernel IR, [`check()`] only says what is wrong or not supported.
+//! How opcodes are spelled, with which modifiers and operands, and what they become is a table: [`spelling`].
+//!
+//! ```
+//! let text = "
+//!     .version 8.0 .target sm_80 .address_size 64
+//!     .entry twice(.param .u64 at) {
+//!         .reg .b64 %a; .reg .b32 %v;
+//!         ld.param.u64 %a, [at];
+//!         ld.global.u32 %v, [%a];
+//!         shl.b32 %v, %v, 1;
+//!         st.global.u32 [%a], %v;
+//!         ret;
+//!     }";
+//! let (tree, found) = ptx::parse(isa::FileId(0), text);
+//! assert!(found.is_empty());
+//! let (module, found) = ptx::lower(&tree, ptx::Select::Kernel("twice"));
+//! assert!(found.is_empty() && module.is_some());
+//! ```
 
 pub mod ast;
 pub mod lexer;
-pub mod lower;
+mod lower;
 pub mod names;
 mod parse;
 pub mod pool;
 pub mod print;
 mod spanless;
 pub mod spelling;
+mod types;
 
 pub use ast::Module;
 pub use lower::{Select, check, lower};
 pub use names::{Names, Symbol};
 pub use parse::parse;
+pub use types::{Space, Type};

@@ -10,7 +10,7 @@ mod table;
 
 pub use families::{Family, Tier, families, family};
 pub use kind::{Kind, Kinds, is_cache_hint};
-pub use table::{Arg, FORMS, Form, Special, Target, Val, forms};
+pub use table::{Arg, Form, Special, Target, Val, all_forms, forms};
 
 use smallvec::SmallVec;
 

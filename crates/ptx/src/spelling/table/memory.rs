@@ -1,0 +1,72 @@
+//! Memory.
+
+use ir::Op;
+
+use super::Arg::{A, D, Ds, O, Rest, S, V};
+use super::Val::{Imm, T};
+use super::rules::{
+    ACCESS_TEXT, ATOM_TEXT, combinable, loadable, reducible_in_memory, storable, vector_combinable,
+    vector_of_128, vector_reducible,
+};
+use super::sets::{ATOMIC, MEMORY, PTR, op, special};
+use super::{Form, Special, Val};
+use crate::ast::Type::{Bf16, Bf16x2, F16, F16x2, F32};
+use crate::spelling::Kind;
+
+pub(super) static ROWS: &[Form] = &[
+    special("ld", Special::Ld, &[V, A, O(Val::B64)])
+        .ty(MEMORY)
+        .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::Cache, Kind::NonCoherent, Kind::Vector])
+        .hints()
+        .rule(loadable, ACCESS_TEXT),
+    special("ldu", Special::Ld, &[V, A])
+        .ty(MEMORY)
+        .opt(&[Kind::GlobalSpace, Kind::Vector])
+        .rule(vector_of_128, "a vector of at most 128 bits")
+        .since(2, 0, 20),
+    special("st", Special::St, &[A, V, O(Val::B64)])
+        .ty(MEMORY)
+        .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::StCache, Kind::Vector])
+        .hints()
+        .rule(storable, ACCESS_TEXT),
+    special("atom", Special::Atom, &[Ds(T), A, S(T), O(T), O(Val::B64)])
+        .ty(ATOMIC)
+        .need(&[Kind::Atom])
+        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
+        .hints()
+        .rule(combinable, ATOM_TEXT),
+    special("atom", Special::Atom, &[V, A, V, O(Val::B64)])
+        .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
+        .need(&[Kind::Atom, Kind::Vector])
+        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::GlobalSpace, Kind::NoFtz])
+        .hints()
+        .rule(vector_combinable, ATOM_TEXT)
+        .since(8, 1, 90),
+    special("red", Special::Red, &[A, S(T), O(Val::B64)])
+        .ty(ATOMIC)
+        .need(&[Kind::Atom])
+        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
+        .hints()
+        .rule(reducible_in_memory, ATOM_TEXT),
+    special("red", Special::Red, &[A, V, O(Val::B64)])
+        .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
+        .need(&[Kind::Atom, Kind::Vector])
+        .opt(&[Kind::AtomOrder, Kind::Scope, Kind::GlobalSpace, Kind::NoFtz])
+        .hints()
+        .rule(vector_reducible, ATOM_TEXT)
+        .since(8, 1, 90),
+    op("fence", Op::Fence, &[]).need(&[Kind::FenceOrder, Kind::Scope]).since(6, 0, 70),
+    op("membar", Op::Fence, &[]).need(&[Kind::Level]),
+    special("prefetch", Special::Nop, &[Rest])
+        .need(&[Kind::CacheLevel])
+        .opt(&[Kind::Space])
+        .hints()
+        .since(2, 0, 20),
+    special("prefetchu", Special::Nop, &[Rest]).need(&[Kind::CacheLevel]).since(2, 0, 20),
+    special("applypriority", Special::Nop, &[Rest]).opt(&[Kind::Space]).hints().since(7, 4, 80),
+    special("discard", Special::Nop, &[Rest])
+        .need(&[Kind::CacheLevel])
+        .opt(&[Kind::Space])
+        .since(7, 4, 80),
+    op("alloca", Op::Alloca, &[D(T), S(T), O(Imm)]).ty(PTR).since(7, 3, 52),
+];

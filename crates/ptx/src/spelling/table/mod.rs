@@ -1,0 +1,236 @@
+//! The forms: one row for each opcode and group of types that takes the same modifiers and operands.
+//!
+//! A row names the opcode, its types, the kinds of modifiers that it needs and may have, its operands, and what it
+//! becomes. Source: PTX ISA 9.1, chapter 9; where the manual is silent, what `ptxas` 13.5 takes. Adding an opcode
+//! that the kernel IR has takes one row here.
+
+use ir::Op;
+use ir::mods::{Flag, Flags};
+
+mod float;
+mod integer;
+mod memory;
+mod moves;
+mod rules;
+mod sets;
+mod warp;
+
+use super::kind::{Kind, Kinds};
+use super::{Spelled, Tier, family};
+use crate::ast::Type;
+
+/// What an operand is read or written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Val {
+    /// The first type.
+    T,
+    /// The second type.
+    T2,
+    /// An integer of twice the width of the first type.
+    Wide,
+    /// A predicate.
+    P,
+    /// A predicate, perhaps with `!`.
+    PNot,
+    /// 32 bits.
+    B32,
+    /// 64 bits.
+    B64,
+    /// An integer constant.
+    Imm,
+}
+
+/// An operand of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A destination.
+    D(Val),
+    /// A destination that may be `_`.
+    Ds(Val),
+    /// A destination, with `|p` for a second one that is a predicate.
+    Dp(Val),
+    /// A destination with a second one that must be there.
+    Dpp(Val),
+    /// A source.
+    S(Val),
+    /// A source that may be left out.
+    O(Val),
+    /// `[address]`
+    A,
+    /// As many sources or destinations as the vector modifier says.
+    V,
+    /// Anything: the special rule looks at it.
+    Any,
+    /// Any number of operands; the special rule looks at them.
+    Rest,
+}
+
+/// Forms that are more than one operation with its operands in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// `mov`, with packing, unpacking, addresses and special registers.
+    Mov,
+    /// `ld`, `ldu`
+    Ld,
+    /// `st`
+    St,
+    /// `atom`
+    Atom,
+    /// `red`
+    Red,
+    /// `add.cc` and the like: the operation, and whether it reads the carry flag.
+    Carry(Op, bool),
+    /// `bra`
+    Bra,
+    /// `brx.idx`
+    Brx,
+    /// `call`
+    Call,
+    /// `ret`
+    Ret,
+    /// `exit`
+    Exit,
+    /// Takes an issue and does nothing.
+    Nop,
+}
+
+/// What a form becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One operation, operands in order.
+    Op(Op),
+    /// See [`Special`].
+    Special(Special),
+}
+
+/// One row.
+#[derive(Debug)]
+pub struct Form {
+    /// The first word.
+    pub opcode: &'static str,
+    /// How many types are written.
+    pub types: usize,
+    sets: [&'static [Type]; 3],
+    /// Kinds that must be there.
+    pub required: Kinds,
+    /// Kinds that may be there, in order of preference for words that belong to several.
+    pub optional: &'static [Kind],
+    /// Required kinds in order of preference.
+    needs: &'static [Kind],
+    /// Whether cache hints may be there.
+    pub hints: bool,
+    /// The operands.
+    pub args: &'static [Arg],
+    /// What it becomes.
+    pub target: Target,
+    /// Flags that the operation gets.
+    pub flags: Flags,
+    /// The operation's type where none is written.
+    pub ir_ty: Option<ir::Ty>,
+    /// What else must hold of the modifiers.
+    pub rule: fn(&Spelled) -> bool,
+    /// The rule in words: what is missing if it does not hold.
+    pub rule_text: &'static str,
+    /// PTX version from which on it is there.
+    pub ptx: (u32, u32),
+    /// Target from which on it is there.
+    pub sm: u32,
+}
+
+fn always(_: &Spelled) -> bool {
+    true
+}
+
+impl Form {
+    const fn new(opcode: &'static str, target: Target, args: &'static [Arg]) -> Self {
+        Self {
+            opcode,
+            types: 0,
+            sets: [&[], &[], &[]],
+            required: Kinds::of(&[]),
+            optional: &[],
+            needs: &[],
+            hints: false,
+            args,
+            target,
+            flags: Flags::NONE,
+            ir_ty: None,
+            rule: always,
+            rule_text: "",
+            ptx: (1, 0),
+            sm: 0,
+        }
+    }
+
+    const fn ty(mut self, types: &'static [Type]) -> Self {
+        self.sets[self.types] = types;
+        self.types += 1;
+        self
+    }
+
+    const fn need(mut self, kinds: &'static [Kind]) -> Self {
+        self.required = Kinds::of(kinds);
+        self.needs = kinds;
+        self
+    }
+
+    const fn opt(mut self, kinds: &'static [Kind]) -> Self {
+        self.optional = kinds;
+        self
+    }
+
+    const fn hints(mut self) -> Self {
+        self.hints = true;
+        self
+    }
+
+    const fn flag(mut self, flag: Flag) -> Self {
+        self.flags = self.flags.with(flag);
+        self
+    }
+
+    const fn reads(mut self, ty: ir::Ty) -> Self {
+        self.ir_ty = Some(ty);
+        self
+    }
+
+    const fn rule(mut self, rule: fn(&Spelled) -> bool, text: &'static str) -> Self {
+        self.rule = rule;
+        self.rule_text = text;
+        self
+    }
+
+    const fn since(mut self, major: u32, minor: u32, sm: u32) -> Self {
+        self.ptx = (major, minor);
+        self.sm = sm;
+        self
+    }
+
+    /// The types possible at a position.
+    #[must_use]
+    pub fn type_set(&self, position: usize) -> &'static [Type] {
+        self.sets.get(position).copied().unwrap_or(&[])
+    }
+
+    /// All kinds that it takes, in order of preference.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.needs.iter().chain(self.optional).copied()
+    }
+
+    /// The tier of its opcode.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        family(self.opcode).map_or(Tier::One, |f| f.tier)
+    }
+}
+
+/// All forms, in the order in which they are tried.
+pub fn all_forms() -> impl Iterator<Item = &'static Form> {
+    [moves::ROWS, integer::ROWS, float::ROWS, memory::ROWS, warp::ROWS].into_iter().flatten()
+}
+
+/// The forms of an opcode; empty for one without any.
+#[must_use]
+pub fn forms(opcode: &str) -> Vec<&'static Form> {
+    all_forms().filter(|f| f.opcode == opcode).collect()
+}

@@ -1,0 +1,207 @@
+//! What must hold of an instruction's modifiers beyond their kinds.
+
+use crate::ast::Type::{self, *};
+use crate::spelling::{Kind, Spelled};
+
+pub(super) fn lo(s: &Spelled) -> bool {
+    s.word(Kind::Half).or(s.word(Kind::LoHi)) == Some("lo")
+}
+pub(super) fn hi(s: &Spelled) -> bool {
+    s.word(Kind::Half).or(s.word(Kind::LoHi)) == Some("hi")
+}
+pub(super) fn wide(s: &Spelled) -> bool {
+    s.word(Kind::Half) == Some("wide")
+}
+pub(super) fn left(s: &Spelled) -> bool {
+    s.word(Kind::Direction) == Some("l")
+}
+pub(super) fn right(s: &Spelled) -> bool {
+    s.word(Kind::Direction) == Some("r")
+}
+pub(super) fn ballot(s: &Spelled) -> bool {
+    s.word(Kind::Vote) == Some("ballot")
+}
+pub(super) fn not_ballot(s: &Spelled) -> bool {
+    !ballot(s)
+}
+pub(super) fn match_any(s: &Spelled) -> bool {
+    s.word(Kind::Match) == Some("any")
+}
+pub(super) fn match_all(s: &Spelled) -> bool {
+    s.word(Kind::Match) == Some("all")
+}
+pub(super) fn arrives(s: &Spelled) -> bool {
+    s.word(Kind::Barrier) == Some("arrive")
+}
+pub(super) fn syncs(s: &Spelled) -> bool {
+    s.word(Kind::Barrier) == Some("sync")
+}
+pub(super) fn counts(s: &Spelled) -> bool {
+    s.word(Kind::Barrier) == Some("red") && s.word(Kind::RedOp) == Some("popc")
+}
+pub(super) fn asks(s: &Spelled) -> bool {
+    s.word(Kind::Barrier) == Some("red") && s.word(Kind::RedOp) != Some("popc")
+}
+pub(super) fn xorsign(s: &Spelled) -> bool {
+    s.has(Kind::XorSign) == s.has(Kind::Abs)
+}
+
+/// Comparisons that go with the type compared.
+pub(super) fn comparable(s: &Spelled) -> bool {
+    let ty = s.source_ty();
+    let cmp = s.word(Kind::Cmp).unwrap_or("eq");
+    let signed = matches!(ty, S16 | S32 | S64);
+    let unsigned = matches!(ty, U16 | U32 | U64);
+    if s.has(Kind::Ftz) && !matches!(ty, F32 | F16 | F16x2) {
+        return false;
+    }
+    match cmp {
+        "eq" | "ne" => true,
+        "lt" | "le" | "gt" | "ge" => !matches!(ty, B16 | B32 | B64),
+        "lo" | "ls" | "hi" | "hs" => unsigned,
+        _ => !signed && !unsigned && !matches!(ty, B16 | B32 | B64),
+    }
+}
+
+/// Operations of `atom` and `red` that go with the type. Formats of 16 bits keep subnormals, and say so.
+pub(super) fn combinable(s: &Spelled) -> bool {
+    let half = matches!(s.ty(), F16 | F16x2 | Bf16 | Bf16x2);
+    let float = half || matches!(s.ty(), F32 | F64);
+    let int = matches!(s.ty(), U32 | U64 | S32 | S64);
+    let right = match s.word(Kind::Atom).unwrap_or("") {
+        "add" => (int && s.ty() != S64) || float,
+        "min" | "max" => int || (half && s.has(Kind::Vector)),
+        "and" | "or" | "xor" => matches!(s.ty(), B32 | B64),
+        "inc" | "dec" => s.ty() == U32,
+        "exch" => matches!(s.ty(), B32 | B64 | B128),
+        _ => matches!(s.ty(), B16 | B32 | B64 | B128),
+    };
+    right && half == s.has(Kind::NoFtz)
+}
+
+/// `red` gives nothing back, so it neither exchanges nor compares and swaps.
+pub(super) fn reducible_in_memory(s: &Spelled) -> bool {
+    let gives = matches!(s.word(Kind::Atom), Some("exch" | "cas"));
+    let acquires = matches!(s.word(Kind::AtomOrder), Some("acquire" | "acq_rel"));
+    combinable(s) && !gives && !acquires
+}
+
+pub(super) fn vector_combinable(s: &Spelled) -> bool {
+    let bits = match s.word(Kind::Vector) {
+        Some("v2") => 2 * s.ty().bits(),
+        Some("v4") => 4 * s.ty().bits(),
+        _ => 8 * s.ty().bits(),
+    };
+    matches!(s.word(Kind::Atom), Some("add" | "min" | "max")) && combinable(s) && bits <= 128
+}
+
+pub(super) fn vector_reducible(s: &Spelled) -> bool {
+    vector_combinable(s) && reducible_in_memory(s)
+}
+
+pub(super) fn vector_of_128(s: &Spelled) -> bool {
+    vector_bits(s) <= 128
+}
+
+pub(super) fn vector_bits(s: &Spelled) -> u32 {
+    let length = match s.word(Kind::Vector) {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        Some("v8") => 8,
+        _ => 1,
+    };
+    length * s.ty().bits()
+}
+
+/// Vectors beyond 128 bits have elements of 32 or 64 bits; ordered accesses have a scope, and only those.
+pub(super) fn accessible(s: &Spelled) -> bool {
+    let ordered = matches!(s.word(Kind::Order), Some("relaxed" | "acquire" | "release"));
+    let most = if matches!(s.ty().bits(), 32 | 64) { 256 } else { 128 };
+    vector_bits(s) <= most && ordered == s.has(Kind::Scope)
+}
+
+pub(super) fn loadable(s: &Spelled) -> bool {
+    let global = s.word(Kind::Space) == Some("global");
+    accessible(s) && s.word(Kind::Order) != Some("release") && (global || !s.has(Kind::NonCoherent))
+}
+
+pub(super) fn storable(s: &Spelled) -> bool {
+    let read_only = matches!(s.word(Kind::Space), Some("const" | "param::entry"));
+    accessible(s) && s.word(Kind::Order) != Some("acquire") && !read_only
+}
+
+/// Saturation by `.sat` or by `.relu`.
+pub(super) fn one_bound(s: &Spelled) -> bool {
+    !(s.has(Kind::Sat) && s.has(Kind::Relu))
+}
+
+/// Where the type that is converted to cannot hold every value.
+pub(super) fn saturable(s: &Spelled) -> bool {
+    let (to, from) = (s.ty(), s.source_ty());
+    let signed = |t: Type| matches!(t, S8 | S16 | S32 | S64);
+    let holds = match (signed(to), signed(from)) {
+        (true, false) => to.bits() > from.bits(),
+        (false, true) => false,
+        _ => to.bits() >= from.bits(),
+    };
+    !(s.has(Kind::Sat) && holds)
+}
+
+pub(super) fn bounded_rounding(s: &Spelled) -> bool {
+    let bounded = s.has(Kind::Relu) || s.has(Kind::SatFinite);
+    !bounded || nearest_or_zero(s)
+}
+
+/// `redux` adds and compares integers, combines bits, compares floats.
+pub(super) fn reducible(s: &Spelled) -> bool {
+    if s.has(Kind::Nan) && s.ty() != F32 {
+        return false;
+    }
+    match s.word(Kind::Atom).unwrap_or("") {
+        "add" => matches!(s.ty(), U32 | S32),
+        "min" | "max" => matches!(s.ty(), U32 | S32 | F32),
+        "and" | "or" | "xor" => s.ty() == B32,
+        _ => false,
+    }
+}
+
+/// Only f32 is flushed, and bf16 does not saturate.
+pub(super) fn flushable(s: &Spelled) -> bool {
+    let flushes = !s.has(Kind::Ftz) || s.types.contains(&F32);
+    flushes && !(s.has(Kind::Sat) && s.types.contains(&Bf16))
+}
+
+pub(super) fn nearest(s: &Spelled) -> bool {
+    s.word(Kind::Rounding) == Some("rn")
+}
+
+pub(super) fn nearest_or_zero(s: &Spelled) -> bool {
+    matches!(s.word(Kind::Rounding), Some("rn" | "rz"))
+}
+
+/// Conversions that lose precision say how they round; those to the same format may round to an integral value.
+pub(super) fn convertible(s: &Spelled) -> bool {
+    let (to, from) = (s.ty(), s.source_ty());
+    let (rounding, integral) = (s.has(Kind::Rounding), s.has(Kind::Integral));
+    let precision = |t: Type| match t {
+        F16 | Bf16 => 1,
+        F32 => 2,
+        _ => 3,
+    };
+    let right = if to == from {
+        !rounding
+    } else if precision(to) > precision(from) {
+        !integral && !rounding
+    } else {
+        rounding && !integral
+    };
+    right && flushable(s)
+}
+
+pub(super) const FTZ_TEXT: &str =
+    "`.f32` as one of its types for `.ftz`, and no `.bf16` for `.sat`";
+pub(super) const CMP_TEXT: &str =
+    "a comparison that goes with the type (and `.ftz` only with `.f32` and `.f16`)";
+pub(super) const ATOM_TEXT: &str =
+    "an operation that goes with the type, and `.noftz` for 16-bit formats and only there";
+pub(super) const ACCESS_TEXT: &str = "a scope with `.relaxed`, `.acquire` or `.release` and only there, `.global` with `.nc`, at most 128 bits (256 of 32-bit or 64-bit elements), a space that can be written";
