@@ -3,7 +3,7 @@
 //! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and [`PostDominators`], [`Loops`],
 //! [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers), [`ControlDependence`], and [`Structure`] (the region
 //! tree of a structured graph). All are iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR
-//! function, [`view`] shows it, [`passes`] rewrite functions.
+//! function, [`passes`] rewrite functions.
 
 mod control;
 mod dom;
@@ -15,7 +15,6 @@ mod loops;
 mod order;
 pub mod passes;
 mod structure;
-pub mod view;
 
 pub use control::ControlDependence;
 pub use dom::{Dominators, PostDominator, PostDominators};

@@ -259,6 +259,8 @@ pub enum ParamKind {
 pub struct ControlFlow {
     /// The kernel's name.
     pub kernel: String,
+    /// What is known of the graph as a whole, a sentence each.
+    pub notes: Vec<String>,
     /// Its blocks.
     pub blocks: Vec<FlowBlock>,
 }
@@ -276,6 +278,8 @@ pub struct FlowBlock {
     pub post_dominator: PostDominator,
     /// Line of its first instruction, if known.
     pub line: Option<u32>,
+    /// What else is known of it: loops, frontiers.
+    pub notes: Vec<String>,
 }
 
 /// Where the ways on from a block meet.

@@ -28,6 +28,9 @@ pub fn flow_text(flow: &ControlFlow) -> String {
         flow.kernel,
         flow.blocks.len()
     );
+    for note in &flow.notes {
+        let _ = writeln!(out, "{note}");
+    }
     for block in &flow.blocks {
         let line = block.line.map_or(String::new(), |line| format!(", line {line}"));
         let _ = writeln!(out, "\n{} ({} instructions{line})", block.name, block.instructions.len());
@@ -40,6 +43,9 @@ pub fn flow_text(flow: &ControlFlow) -> String {
             let _ = writeln!(out, "  -> {name}{why}");
         }
         let _ = writeln!(out, "  immediate post-dominator: {}", rejoin(flow, block));
+        for note in &block.notes {
+            let _ = writeln!(out, "  {note}");
+        }
     }
     out
 }
@@ -108,9 +114,11 @@ mod tests {
                 successors: successors.into_iter().map(|(b, w)| (b, w.to_owned())).collect(),
                 post_dominator,
                 line: None,
+                notes: Vec::new(),
             };
         ControlFlow {
             kernel: "k".into(),
+            notes: vec!["structured".into()],
             blocks: vec![
                 block(
                     "entry",
@@ -130,6 +138,7 @@ mod tests {
             flow_text(&diamond()),
             "\
 k: 3 blocks, 1 of them end in a branch
+structured
 
 entry (1 instructions)
     @%p1 bra \"X\"

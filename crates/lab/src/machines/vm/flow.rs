@@ -1,6 +1,9 @@
 //! Control-flow graphs of functions.
 
-use ::flow::{CfgBuilder, PostDominator as Immediate, PostDominators};
+use ::flow::{
+    BlockOrder, Cfg, FrontierRule, Frontiers, Loops, Node, PostDominator as Immediate,
+    PostDominators, Structure, Unstructured, kernel::graph_of,
+};
 use ir::module::TermKind;
 use ir::{Block, BlockId, Function, LocId};
 
@@ -11,40 +14,75 @@ use crate::machine::{ControlFlow, FlowBlock, PostDominator};
 pub(super) fn control_flow(program: &VmProgram, name: &str) -> Option<ControlFlow> {
     let module = program.module();
     let function = &module.functions[module.function(name)?.index()];
-    let rejoin = post_dominators(function)?;
+    let cfg = graph_of(function).ok()?;
+    let tree = PostDominators::new(&cfg);
+    let loops = Loops::new(&cfg);
+    let frontiers = Frontiers::new(&cfg, BlockOrder::layout(&cfg), FrontierRule::Closed).sizes();
     let mut blocks = Vec::with_capacity(function.blocks.len());
-    for (index, block) in function.blocks.iter().enumerate() {
+    for (node, block) in cfg.nodes().zip(&function.blocks) {
         let instructions = instructions(program, block);
         blocks.push(FlowBlock {
-            name: format!("B{index}"),
+            name: block_name(node),
             line: instructions.first().map(|(line, _)| *line),
             instructions: instructions.into_iter().map(|(_, text)| text).collect(),
-            successors: successors(function, BlockId(index as u32)),
-            post_dominator: rejoin[index],
+            successors: successors(function, BlockId(node.get())),
+            post_dominator: match tree.immediate(node) {
+                Immediate::Block(to) => PostDominator::Block(to.index()),
+                Immediate::Exit => PostDominator::Exit,
+                Immediate::None => PostDominator::None,
+            },
+            notes: notes(&cfg, &loops, node, frontiers[node.index()]),
         });
     }
-    Some(ControlFlow { kernel: name.to_owned(), blocks })
+    Some(ControlFlow { kernel: name.to_owned(), notes: shape(&cfg, &loops), blocks })
 }
 
-fn post_dominators(function: &Function) -> Option<Vec<PostDominator>> {
-    let mut builder = CfgBuilder::new();
-    for (i, block) in function.blocks.iter().enumerate() {
-        let successors = function.successors(BlockId(i as u32));
-        let successors = successors.iter().map(|b| b.0);
-        let added = match block.term.kind {
-            TermKind::Ret(Some(_)) | TermKind::Exit(Some(_)) => builder.exiting_block(successors),
-            _ => builder.block(successors),
-        };
-        added.ok()?;
+fn block_name(node: Node) -> String {
+    format!("B{}", node.index())
+}
+
+/// Loops, and whether the graph is built of sequences, branches and loops alone.
+fn shape(cfg: &Cfg, loops: &Loops) -> Vec<String> {
+    let mut notes = Vec::new();
+    let deepest = loops.ids().map(|l| loops.depth(l)).max().unwrap_or(0);
+    let entries = if loops.graph_is_reducible() { "" } else { ", some with several entries" };
+    match loops.len() {
+        0 => {}
+        1 => notes.push(format!("one loop{entries}")),
+        n => notes.push(format!("{n} loops, up to {deepest} deep{entries}")),
     }
-    let cfg = builder.build(0).ok()?;
-    let tree = PostDominators::new(&cfg);
-    let immediate = cfg.nodes().map(|node| match tree.immediate(node) {
-        Immediate::Block(to) => PostDominator::Block(to.index()),
-        Immediate::Exit => PostDominator::Exit,
-        Immediate::None => PostDominator::None,
+    notes.push(match Structure::new(cfg) {
+        Ok(_) => "structured: sequences, branches and loops with one way in and out".to_owned(),
+        Err(Unstructured::Branch { at }) => {
+            format!("not structured: see the ways on from {}", block_name(at))
+        }
+        Err(Unstructured::Endless { at }) => {
+            format!("not structured: the loop at {} has no way out", block_name(at))
+        }
     });
-    Some(immediate.collect())
+    notes
+}
+
+fn notes(cfg: &Cfg, loops: &Loops, node: Node, frontier: u32) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !cfg.is_reachable(node) {
+        notes.push("unreachable".to_owned());
+    }
+    if let Some(inner) = loops.innermost(node) {
+        let header = block_name(loops.header(inner));
+        let depth = loops.depth(inner);
+        notes.push(match loops.header(inner) == node {
+            true if loops.is_reducible(inner) => format!("loop header, depth {depth}"),
+            true => format!("header of a loop with several entries, depth {depth}"),
+            false => format!("in the loop of {header}, depth {depth}"),
+        });
+    }
+    match frontier {
+        0 => {}
+        1 => notes.push("thread frontier: 1 block".to_owned()),
+        n => notes.push(format!("thread frontier: {n} blocks")),
+    }
+    notes
 }
 
 /// Lines of the text that a block's operations came from, each once in a row: what the programmer wrote, not what it became.
