@@ -23,7 +23,15 @@ impl<'a> Statements<'a> {
     }
 
     fn starts_comment(&self, at: usize) -> bool {
-        self.syntax.line_comments.iter().any(|sign| self.text[at..].starts_with(sign))
+        !(self.syntax.hash_in_names && self.hash_in_name(at))
+            && self.syntax.line_comments.iter().any(|sign| self.text[at..].starts_with(sign))
+    }
+
+    /// Whether `at` is a `#` between a letter and a digit.
+    fn hash_in_name(&self, at: usize) -> bool {
+        let before = self.text[..at].ends_with(|c: char| c.is_ascii_alphabetic());
+        let mut rest = self.text[at..].chars();
+        before && rest.next() == Some('#') && rest.next().is_some_and(|c| c.is_ascii_digit())
     }
 
     /// End of the line that holds `at`: its newline or the end of the text.
@@ -98,5 +106,13 @@ mod tests {
         assert_eq!(split("a /* never ends\n b"), ["a /* never ends\n b"]);
         assert_eq!(split("\"\\\nb"), ["\"\\", "b"]);
         assert_eq!(split(""), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_hash_may_be_part_of_a_name() {
+        let syntax = Syntax { hash_in_names: true, ..Syntax::DEFAULT };
+        let text = "add t#1, x#y # t#2\n#3";
+        let cut: Vec<&str> = Statements::new(text, &syntax).map(|r| &text[r]).collect();
+        assert_eq!(cut, ["add t#1, x", ""]);
     }
 }

@@ -159,6 +159,8 @@ pub struct Section {
 pub struct Syntax {
     /// What starts a comment up to the end of the line.
     pub line_comments: &'static [&'static str],
+    /// Whether a `#` between a letter and a digit is part of a name (`t#1`) rather than a comment sign.
+    pub hash_in_names: bool,
     /// What ends a statement before the end of the line, if anything.
     pub separator: Option<char>,
     /// Whether upper and lower case are the same in mnemonics, names and literal words of templates.
@@ -179,6 +181,7 @@ impl Syntax {
     /// Comments `#` and `//`, statements separated by `;`, lower and upper case the same, code at 0, data at 64 KiB.
     pub const DEFAULT: Self = Self {
         line_comments: &["#", "//"],
+        hash_in_names: false,
         separator: Some(';'),
         fold_case: true,
         sections: &[

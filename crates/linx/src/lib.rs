@@ -1,0 +1,81 @@
+//! LinxISA v0.4: block headers, SIMT kernel bodies under an EXEC mask, precise traps.
+//!
+//! The target is v0.4 as released at commit 76d65dc of LinxISA/linx-isa; encodings of v0.57 and later are not mixed in.
+//! One table, `forms.tsv`, yields decoder, encoder, assembler, disassembler and reference page of all 740 forms; that
+//! table is derived from LinxISA/linx-isa (BSD-3-Clause, Copyright (c) 2026 Kevin Zhou; see `licenses/LINX-ISA.txt`).
+
+pub mod cases;
+mod conform;
+pub mod names;
+mod operand;
+pub mod regid;
+
+use std::sync::LazyLock;
+
+use isa::asm::{Dialect, Image, Section, Syntax};
+use isa::{Diagnostics, FileId, Table};
+
+pub use conform::{Report, Row, conform, tight};
+pub use names::TileOps;
+pub use operand::LinxOperands;
+
+/// Where code starts.
+pub const TEXT: u64 = 0x1_0000;
+/// Where `.data` starts.
+pub const DATA: u64 = 0x100_0000;
+
+/// The source of the table.
+const FORMS: &str = include_str!("forms.tsv");
+
+fn build(tile_ops: TileOps) -> Table {
+    let mut text = FORMS.to_owned();
+    for (name, ranges) in regid::legal() {
+        text = text.replace(name, &ranges);
+    }
+    text = text.replace("@tileop", &tile_ops.legal());
+    Table::parse(&text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+static V04: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04));
+static V03: LazyLock<Table> = LazyLock::new(|| build(TileOps::V03));
+
+/// The instruction table. The two numberings of tile operations differ in the legal numbers of one form.
+#[must_use]
+pub fn table(tile_ops: TileOps) -> &'static Table {
+    match tile_ops {
+        TileOps::V04 => &V04,
+        TileOps::V03 => &V03,
+    }
+}
+
+static SYNTAX: Syntax = Syntax {
+    hash_in_names: true,
+    sections: &[
+        Section { name: ".text", base: TEXT, code: true },
+        Section { name: ".data", base: DATA, code: false },
+    ],
+    ..Syntax::DEFAULT
+};
+
+static OPERANDS: [LinxOperands; 4] = [
+    LinxOperands { exact: false, tile_ops: TileOps::V04 },
+    LinxOperands { exact: true, tile_ops: TileOps::V04 },
+    LinxOperands { exact: false, tile_ops: TileOps::V03 },
+    LinxOperands { exact: true, tile_ops: TileOps::V03 },
+];
+
+/// The assembly language. With `exact`, what it prints reads back to the same bits; without, address bases print as in
+/// listings, which leave their type out.
+#[must_use]
+pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
+    let index = 2 * usize::from(tile_ops == TileOps::V03) + usize::from(exact);
+    Dialect { table: table(tile_ops), operands: &OPERANDS[index], syntax: &SYNTAX }
+}
+
+/// Assembles a text whose findings refer to `file`.
+///
+/// # Errors
+/// Everything that is wrong with the text.
+pub fn assemble(file: FileId, text: &str, tile_ops: TileOps) -> Result<Image, Diagnostics> {
+    isa::asm::assemble(dialect(tile_ops, true), file, text)
+}
