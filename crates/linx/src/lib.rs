@@ -4,11 +4,25 @@
 //! One table, `forms.tsv`, yields decoder, encoder, assembler, disassembler and reference page of all 740 forms; that
 //! table is derived from LinxISA/linx-isa (BSD-3-Clause, Copyright (c) 2026 Kevin Zhou; see `licenses/LINX-ISA.txt`).
 
+pub mod action;
+mod body;
 pub mod cases;
+mod compute;
 mod conform;
+mod engine;
+mod header;
+mod insn;
+mod machine;
 pub mod names;
 mod operand;
+mod program;
 pub mod regid;
+mod scalar;
+mod state;
+mod tile;
+mod trap;
+mod vector;
+mod vmem;
 
 use std::sync::LazyLock;
 
@@ -16,13 +30,17 @@ use isa::asm::{Dialect, Image, Section, Syntax};
 use isa::{Diagnostics, FileId, Table};
 
 pub use conform::{Report, Row, conform, tight};
+pub use machine::Linx;
 pub use names::TileOps;
 pub use operand::LinxOperands;
+pub use program::{LoadError, Program, binary};
+pub use state::{Conflict, Inactive, Launch, LaunchError, Options, POISON, Region, State};
+pub use trap::{Detail, Family, Trap, TrapNum};
 
 /// Where code starts.
 pub const TEXT: u64 = 0x1_0000;
 /// Where `.data` starts.
-pub const DATA: u64 = 0x100_0000;
+pub const DATA: u64 = 0x10_0000;
 
 /// The source of the table.
 const FORMS: &str = include_str!("forms.tsv");

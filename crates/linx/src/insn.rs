@@ -1,0 +1,126 @@
+//! A decoded instruction with its fields by role.
+
+use isa::Instruction;
+use isa::table::Form;
+
+use crate::action::{Action, action};
+use crate::names::TileOps;
+
+/// An instruction, ready to execute. Fields that a form does not have are 0 or what its syntax implies (`t#1`, `->t`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Insn {
+    pub(crate) action: Action,
+    /// Bytes.
+    pub(crate) length: u64,
+    pub(crate) word: u64,
+    pub(crate) rd: i64,
+    pub(crate) rd1: i64,
+    pub(crate) l: i64,
+    pub(crate) r: i64,
+    /// The third source.
+    pub(crate) a: i64,
+    pub(crate) has_r: bool,
+    pub(crate) imm: i64,
+    pub(crate) has_imm: bool,
+    /// Bit field: position and length.
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) modifier: i64,
+    pub(crate) shift: u32,
+    /// Types of a convert or a float operation.
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) lane_term: bool,
+    pub(crate) local: bool,
+    /// The index is not scaled by the size.
+    pub(crate) unscaled: bool,
+    /// `.not` rather than `.neg`.
+    pub(crate) not: bool,
+    /// A 16-bit form.
+    pub(crate) short: bool,
+}
+
+impl Insn {
+    pub(crate) fn new(found: Instruction, tile_ops: TileOps) -> Self {
+        let form = crate::table(tile_ops).form(found.form);
+        let mut insn = Self::blank(form, found.word, action(found.form.index()));
+        for field in &form.fields {
+            insn.take(&field.name, field.extract(found.word));
+        }
+        insn
+    }
+
+    fn blank(form: &Form, word: u64, action: Action) -> Self {
+        Self {
+            action,
+            length: form.bytes() as u64,
+            word,
+            rd: if form.bits == 16 { 31 } else { 0 },
+            rd1: 0,
+            l: if form.bits == 16 { 24 } else { 0 },
+            r: 0,
+            a: 0,
+            has_r: false,
+            imm: 0,
+            has_imm: false,
+            m: 0,
+            n: 0,
+            modifier: 0,
+            shift: 0,
+            from: 0,
+            to: 0,
+            lane_term: false,
+            local: false,
+            unscaled: form.name.ends_with(".u") || form.name.contains(".u."),
+            not: form.syntax.text.contains(":modn}") || form.attribute("invert") == Some("not"),
+            short: form.bits == 16,
+        }
+    }
+
+    fn take(&mut self, name: &str, value: i64) {
+        match name {
+            "RegDst" | "RegDst0" => self.rd = value,
+            "RegDst1" => self.rd1 = value,
+            "SrcL" | "RegSrc" | "DstAddr" => self.l = value,
+            "SrcR" | "SrcAddr" | "Value" => {
+                self.r = value;
+                self.has_r = true;
+            }
+            "SrcA" | "SrcD" | "SrcP" | "SrcZero" | "Size" => self.a = value,
+            "imml" => self.n = value as u32,
+            "imms" | "immr" => self.m = value as u32,
+            "SrcRType" => self.modifier = value,
+            "shamt" => self.shift = value as u32,
+            "SrcType" => self.from = value,
+            "DstType" => self.to = value,
+            "C" => self.lane_term = value != 0,
+            "L" => self.local = value != 0,
+            _ if name.starts_with("simm")
+                || name.starts_with("uimm")
+                || name.starts_with("imm") =>
+            {
+                self.imm = value;
+                self.has_imm = true;
+            }
+            "SSR_ID" | "SSRID" | "LSR_ID" | "RST_Type" | "RRA_Type" => self.imm = value,
+            _ => {}
+        }
+    }
+
+    /// Bits of the word.
+    pub(crate) fn bits(&self, low: u32, width: u32) -> u64 {
+        self.word >> low & ((1 << width) - 1)
+    }
+
+    /// Whether control may come here: a marker or a template block.
+    pub(crate) fn starts_block(&self) -> bool {
+        match self.action {
+            Action::Marker(_) | Action::Template(_) => true,
+            // Template blocks that encode only are legal targets all the same.
+            Action::None(_) => {
+                matches!(self.word & 0x7f, 0x41 | 0x31) || self.word & 0x7fff == 0x6f81
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What changes while a program runs, and what a launch asks for.
+//!
+//! Always holds: a trap leaves the state that was before the instruction, so that stepping again tries it again; `p` has
+//! no bit of a lane that the group does not have; at most one group of one kernel exists at a time.
+
+use std::collections::BTreeMap;
+
+use simt::mask::WarpMask;
+use simt::memory::{Addr, MapError, MemoryMap, Permission};
+use simt::observe::GroupId;
+use simt::slots::LaneSlots;
+
+use crate::action::{Simt, Transfer};
+use crate::header::Header;
+use crate::program::Program;
+use crate::tile::Tiles;
+use crate::trap::Trap;
+
+/// What inactive lanes of a pushed entry get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Inactive {
+    /// What entry 1 of the queue had before.
+    #[default]
+    Merge,
+    /// 0.
+    Zero,
+    /// [`POISON`].
+    Poison,
+}
+
+/// The value of inactive lanes under [`Inactive::Poison`], cut to the destination's width.
+pub const POISON: u64 = 0xdead_beef_dead_beef;
+
+/// Where a body may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// From the entry to the first terminator in the text: v0.4.
+    #[default]
+    FirstTerminator,
+    /// Wherever the taken path leads, up to a terminator: v0.57.
+    TakenPath,
+}
+
+/// What a file may choose about the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Lanes of a group: a power of two up to 64.
+    pub group_width: u32,
+    /// Inactive lanes of pushed entries.
+    pub inactive: Inactive,
+    /// The rule of regions.
+    pub region: Region,
+    /// The schedule of the upstream emulator: groups of one lane, `p` only a branch flag, the region of the taken path,
+    /// and imports that count the export of their descriptor.
+    pub replay: bool,
+    /// Groups are cut from the linearised space, so that rows share groups.
+    pub linear_groups: bool,
+    /// Order of the groups of parallel kernels: 0 in order, else a permutation.
+    pub seed: u64,
+    /// Whether misaligned data traps.
+    pub align: bool,
+    /// Whether a kernel without dimensions has one lane.
+    pub lenient_dim: bool,
+    /// Whether compares of body branches reject queue entries.
+    pub strict_branches: bool,
+    /// Whether accesses of groups of parallel kernels are compared.
+    pub conflicts: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            group_width: 64,
+            inactive: Inactive::Merge,
+            region: Region::FirstTerminator,
+            replay: false,
+            linear_groups: false,
+            seed: 0,
+            align: false,
+            lenient_dim: false,
+            strict_branches: false,
+            conflicts: false,
+        }
+    }
+}
+
+impl Options {
+    /// Replay implies its group width and its region rule.
+    pub(crate) fn effective(mut self) -> Self {
+        if self.replay {
+            self.group_width = 1;
+            self.region = Region::TakenPath;
+        }
+        self
+    }
+}
+
+/// What a launch needs beside the program.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Guest memory with its buffers; the program's data and a stack are added.
+    pub memory: MemoryMap,
+    /// `a0` to `a7`.
+    pub arguments: Vec<u64>,
+    /// Where to start instead of the program's entry.
+    pub entry: Option<u64>,
+    /// Choices.
+    pub options: Options,
+}
+
+/// Why a launch is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// More than eight.
+    #[error("{0} arguments; there are eight argument registers")]
+    Arguments(usize),
+    /// Not 1, 2, 4, ... 64.
+    #[error("groups of {0} lanes; possible are 1, 2, 4, 8, 16, 32 and 64")]
+    GroupWidth(u32),
+    /// No room for data or stack.
+    #[error(transparent)]
+    Memory(#[from] MapError),
+    /// The data cannot be written.
+    #[error("the program's data: {0}")]
+    Data(String),
+}
+
+/// Where the stack lies, and how long it is.
+const STACK: (u64, u64) = (0x0f00_0000, 0x1_0000);
+
+/// Where a block stands.
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    /// Between blocks: a marker must stand at `pc`. `source` is the instruction that led here.
+    Between { pc: u64, source: u64 },
+    /// In a coupled block.
+    Block(Block),
+    /// In the header of another block.
+    Header(Box<Header>),
+    /// In a kernel.
+    Body(Box<Body>),
+    /// Ended with a status.
+    Done(u64),
+}
+
+/// A coupled block.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) start: u64,
+    pub(crate) pc: u64,
+    pub(crate) transfer: Transfer,
+    pub(crate) target: u64,
+    /// The predicate.
+    pub(crate) taken: bool,
+    /// What `setc.tgt` has said.
+    pub(crate) indirect: Option<u64>,
+}
+
+/// A scalar queue of four entries; entry 0 is the newest.
+pub(crate) type Queue = [u64; 4];
+
+/// A group that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) id: GroupId,
+    pub(crate) pc: u64,
+    pub(crate) valid: WarpMask,
+    pub(crate) p: WarpMask,
+    /// Counters of lane 0; with linear groups `first` is the linear index of lane 0.
+    pub(crate) first: u64,
+    pub(crate) lc1: u64,
+    pub(crate) lc2: u64,
+    pub(crate) t: Queue,
+    pub(crate) u: Queue,
+    /// Hand, then entry, then lane.
+    pub(crate) lanes: Vec<[[u64; 64]; 4]>,
+    /// Entries that have been pushed, by hand, up to 4.
+    pub(crate) pushed: [u8; 4],
+}
+
+/// A kernel that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    pub(crate) simt: Simt,
+    pub(crate) entry: u64,
+    /// The marker that started it.
+    pub(crate) header: u64,
+    /// Where it goes on, and what leads there.
+    pub(crate) next: u64,
+    pub(crate) source: u64,
+    pub(crate) lb: [u64; 3],
+    pub(crate) imports: Vec<u64>,
+    /// Registers that the exports go to, and what has been exported.
+    pub(crate) exports: Vec<(u8, Option<u64>)>,
+    /// Tiles bound to `ta`.. and `to`, `ts`, as ids.
+    pub(crate) inputs: Vec<u8>,
+    pub(crate) outputs: Vec<u8>,
+    /// Instruction boundaries of the region, ascending, under the rule of the first terminator.
+    pub(crate) boundaries: Vec<u64>,
+    /// Groups in all, and the number of the one that runs.
+    pub(crate) groups: u128,
+    pub(crate) at: u128,
+    pub(crate) group: Option<Box<Group>>,
+}
+
+/// What is saved when a guest handler is entered.
+#[derive(Clone, Debug)]
+pub(crate) struct Saved {
+    pub(crate) phase: Phase,
+    pub(crate) t: Queue,
+    pub(crate) u: Queue,
+    pub(crate) ring: u64,
+    pub(crate) fatal: bool,
+}
+
+/// Two groups of a parallel kernel whose order shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The byte that both access, one of them writing.
+    pub address: u64,
+    /// The group that came first.
+    pub first: u64,
+    /// The other group.
+    pub second: u64,
+}
+
+/// Who has accessed a byte in the kernel that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Touched {
+    pub(crate) reader: Option<u64>,
+    pub(crate) writer: Option<u64>,
+    pub(crate) atomic: Option<u64>,
+}
+
+/// Everything that changes while a launch runs.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Guest memory.
+    pub memory: MemoryMap,
+    pub(crate) options: Options,
+    pub(crate) slots: LaneSlots,
+    /// R0 to R23; R0 stays 0.
+    pub(crate) gpr: [u64; 24],
+    pub(crate) t: Queue,
+    pub(crate) u: Queue,
+    /// CSTATE without the ring.
+    pub(crate) flags: u64,
+    pub(crate) frm: u64,
+    /// The privilege ring.
+    pub(crate) ring: u64,
+    pub(crate) ssr: BTreeMap<i64, u64>,
+    pub(crate) phase: Phase,
+    pub(crate) tiles: Tiles,
+    pub(crate) saved: BTreeMap<u64, Saved>,
+    /// The trap that no one can resume.
+    pub(crate) dead: Option<Box<Trap>>,
+    pub(crate) touched: BTreeMap<u64, Touched>,
+    pub(crate) conflict: Option<Conflict>,
+    pub(crate) unwritten: u64,
+    pub(crate) issues: u64,
+}
+
+impl State {
+    pub(crate) fn new(program: &Program, launch: Launch) -> Result<Self, LaunchError> {
+        let Launch { mut memory, arguments, entry, options } = launch;
+        let options = options.effective();
+        if !options.group_width.is_power_of_two() || options.group_width > 64 {
+            return Err(LaunchError::GroupWidth(options.group_width));
+        }
+        let mut gpr = [0; 24];
+        let places = gpr[2..10].get_mut(..arguments.len());
+        places.ok_or(LaunchError::Arguments(arguments.len()))?.copy_from_slice(&arguments);
+        map(&mut memory, ".text", program.base, &program.text, Permission::ReadOnly)?;
+        for (address, bytes) in &program.data {
+            map(&mut memory, ".data", *address, bytes, Permission::ReadWrite)?;
+        }
+        memory.map_at("stack", Addr(STACK.0), STACK.1, Permission::ReadWrite)?;
+        gpr[1] = STACK.0 + STACK.1;
+        let pc = entry.unwrap_or(program.entry);
+        Ok(Self {
+            memory,
+            options,
+            slots: LaneSlots::default(),
+            gpr,
+            t: [0; 4],
+            u: [0; 4],
+            flags: 0,
+            frm: 0,
+            ring: 2,
+            ssr: BTreeMap::new(),
+            phase: Phase::Between { pc, source: pc },
+            tiles: Tiles::default(),
+            saved: BTreeMap::new(),
+            dead: None,
+            touched: BTreeMap::new(),
+            conflict: None,
+            unwritten: 0,
+            issues: 0,
+        })
+    }
+
+    /// The status that the program has ended with.
+    #[must_use]
+    pub fn status(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Done(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// A general register, 0 to 23.
+    #[must_use]
+    pub fn register(&self, number: usize) -> Option<u64> {
+        self.gpr.get(number).copied()
+    }
+
+    /// Sticky float flags, as in CSTATE[36:32]: NX 0, UF 1, OF 2, DZ 3, NV 4 counted from the low bit.
+    #[must_use]
+    pub fn float_flags(&self) -> u64 {
+        self.flags
+    }
+
+    /// The EXEC mask of the group that runs.
+    #[must_use]
+    pub fn exec(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Body(body) => body.group.as_ref().map(|g| g.p.bits()),
+            _ => None,
+        }
+    }
+
+    /// A system register's content, if it has been set.
+    #[must_use]
+    pub fn system_register(&self, id: i64) -> Option<u64> {
+        self.ssr.get(&id).copied()
+    }
+
+    /// The first conflict that the check has found.
+    #[must_use]
+    pub fn conflict(&self) -> Option<Conflict> {
+        self.conflict
+    }
+
+    /// Reads of queue entries that nothing had been pushed to; they gave 0.
+    #[must_use]
+    pub fn unwritten_reads(&self) -> u64 {
+        self.unwritten
+    }
+
+    /// Instructions issued.
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        self.issues
+    }
+
+    /// CSTATE: ring, flags and rounding mode.
+    pub(crate) fn cstate(&self) -> u64 {
+        self.ring | self.flags << 32 | self.frm << 37
+    }
+
+    pub(crate) fn group_id(&self) -> GroupId {
+        match &self.phase {
+            Phase::Body(body) => body.group.as_ref().map(|g| g.id).unwrap_or_default(),
+            _ => GroupId::default(),
+        }
+    }
+}
+
+/// Maps bytes at an address; the region starts at the multiple of 16 below it.
+fn map(
+    memory: &mut MemoryMap,
+    name: &str,
+    address: u64,
+    bytes: &[u8],
+    permission: Permission,
+) -> Result<(), LaunchError> {
+    let start = address & !15;
+    let length = address - start + bytes.len() as u64;
+    memory.map_at(name, Addr(start), length, permission)?;
+    let written = memory.host_write(Addr(address), bytes);
+    written.map_err(|error| LaunchError::Data(error.to_string()))
+}
