@@ -348,8 +348,8 @@ fn other_codec(bytes: &[u8], text: &str, tile_ops: TileOps) -> Result<(), String
         return Err(format!("expected {mnemonic}, got {}", form.name));
     }
     let Some(field) = form.field("imm") else { return Ok(()) };
-    let numbers = text.split(',').filter_map(|t| t.trim().parse::<i64>().ok());
-    match numbers.last() {
+    let mut numbers = text.rsplit(',').filter_map(|t| t.trim().parse::<i64>().ok());
+    match numbers.next() {
         Some(value) if field.extract(word) != value => {
             Err(format!("expected {value}, got {}", field.extract(word)))
         }

@@ -83,7 +83,7 @@ impl Header {
                 self.dims[usize::from(dim) % 3] = Some(value);
             }
             Descriptor::CDim => {
-                self.dims[insn.bits(11, 3) as usize % 3] = Some(reg(insn.bits(6, 5)))
+                self.dims[insn.bits(11, 3) as usize % 3] = Some(reg(insn.bits(6, 5)));
             }
             Descriptor::CDimI => self.dims[insn.bits(14, 2) as usize % 3] = Some(insn.bits(6, 8)),
             Descriptor::Ior => {

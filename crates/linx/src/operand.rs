@@ -119,8 +119,8 @@ impl Operands for LinxOperands {
             "hint" => print_hint(values),
             "ior" => print_scalars(values),
             "tiles" => format!("[{}]", print_tiles(values)),
-            "iotdst" => print_tile_dest(v(0), v(1), register_name(v(1)).to_owned()),
-            "iotidst" => print_tile_dest(v(0), v(1), bytes_of_code(v(1))),
+            "iotdst" => print_tile_dest(v(0), v(1), register_name(v(1))),
+            "iotidst" => print_tile_dest(v(0), v(1), &bytes_of_code(v(1))),
             "amo" | "qflags" => print_flags(slot, values),
             "local" => if v(0) == 0 { "" } else { ".local" }.to_owned(),
             "prfm" => match v(0) {
@@ -450,7 +450,7 @@ fn attributes(cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
             }
             Some(i) => set(out, i, 1),
             None if word.eq_ignore_ascii_case("aqrl") => {
-                [2, 3].iter().for_each(|&i| set(out, i, 1))
+                [2, 3].iter().for_each(|&i| set(out, i, 1));
             }
             None => {
                 cursor.back_to(mark);
@@ -639,7 +639,7 @@ fn bytes_of_code(code: i64) -> String {
     format!("{}{unit}", 1u32 << (log % 10))
 }
 
-fn print_tile_dest(dest: i64, size: i64, shown: String) -> String {
+fn print_tile_dest(dest: i64, size: i64, shown: &str) -> String {
     if dest == 7 && size == 0 {
         return String::new();
     }

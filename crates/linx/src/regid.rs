@@ -220,7 +220,7 @@ pub(crate) fn source_code(name: &str, entry: Option<u64>, reuse: bool) -> Option
             "u" if !reuse => Some(1 << 5 | (27 + k)),
             _ => {
                 let hand = HANDS.iter().position(|h| *h == name)? as i64;
-                Some(if reuse { 3 << 5 } else { 0 } | hand * 8 + k - 1)
+                Some(if reuse { 3 << 5 } else { 0 } | (hand * 8 + k - 1))
             }
         };
     }

@@ -21,6 +21,7 @@ pub(crate) fn push(queue: &mut [u64; 4], value: u64) {
 }
 
 /// An effect on the block that a scalar instruction has beside registers.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Effect {
     None,
     /// The block's predicate.

@@ -335,7 +335,7 @@ impl State {
                     own.checked_add(d).filter(|&from| from < segment.saturating_add(range))
                 }
                 Shuffle::Idx => segment.checked_add(d),
-                Shuffle::Bfly => Some(own ^ delta % n),
+                Shuffle::Bfly => Some(own ^ (delta % n)),
             };
             let from = from.filter(|&from| from < n).unwrap_or(own);
             out[lane] = self.value(ops.l, from as usize);
