@@ -23,6 +23,8 @@ fn holds(word: &str, outcome: Option<Ordering>) -> bool {
     }
 }
 
+type Combine = fn(bool, bool) -> bool;
+
 const SIGNED: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 const UNSIGNED: [&str; 10] = ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"];
 const FLOAT: [&str; 14] =
@@ -77,7 +79,7 @@ fn comparisons() {
 
 #[test]
 fn comparisons_combined_with_a_predicate() {
-    let ops: [(&str, fn(bool, bool) -> bool); 3] =
+    let ops: [(&str, Combine); 3] =
         [("and", |a, b| a & b), ("or", |a, b| a | b), ("xor", |a, b| a ^ b)];
     for ty in [Ty::S32, Ty::U64, Ty::F32] {
         for (op, f) in ops {

@@ -12,6 +12,7 @@ const ROUNDINGS: [(&str, Rounding); 4] = [
     (".rp", Rounding::TowardPositive),
 ];
 
+type Property = fn(f64) -> bool;
 type Binary = fn(u64, u64, FpEnv) -> (u64, Flags);
 
 fn binary<F: Format>() -> [(&'static str, Binary); 3] {
@@ -155,7 +156,7 @@ fn signs_and_properties() {
             a & sign | b & !sign
         });
     }
-    let tests: [(&str, fn(f64) -> bool); 6] = [
+    let tests: [(&str, Property); 6] = [
         ("finite", f64::is_finite),
         ("infinite", f64::is_infinite),
         ("number", |v| !v.is_nan()),

@@ -120,7 +120,7 @@ impl Case<'_> {
         };
         body += &format!("{presets}{}\n{}", self.inst, stores(0, ""));
         body += &format!("{presets}@%g {}\n{}", self.inst, stores(16, ""));
-        body += &format!("%out = ld.param.u64 [@consts]\n@!%first br done\nconstants:\n");
+        body += "%out = ld.param.u64 [@consts]\n@!%first br done\nconstants:\n";
         let tried = if self.constants { IMMEDIATES } else { 0 };
         for (i, row) in rows.iter().take(tried).enumerate() {
             let with_constants = self.with_constants(row);
@@ -192,7 +192,7 @@ done:
         };
         let rows: Vec<_> = (0..THREADS).map(|_| row(&mut rng)).collect();
         let text = self.text(&rows);
-        let (out, constants) = run(&text, &rows);
+        let (out, constants) = run(&text, &rows, 32);
         let masks: Vec<_> = self.results.iter().map(|t| u64::MAX >> (64 - t.bits())).collect();
         let word =
             |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
@@ -216,15 +216,61 @@ done:
     }
 }
 
+/// A kernel that loads four 64-bit operands into `%a` to `%d`, runs some lines, and stores `%x` and `%y`, 64-bit registers
+/// too. `%cell` is the address of [`STRIDE`] bytes for each thread, which hold 0.
+pub(crate) fn kernel(variables: &str, declarations: &str, lines: &str) -> String {
+    let loads: String = OPERANDS.iter().enumerate().map(|(i, n)| load(*n, RegTy::B64, i)).collect();
+    format!(
+        "{variables}
+kernel @k(in: u64 global, out: u64 global, cell: u64 global) {{
+  reg %a, %b, %c, %d, %x, %y, %in, %out, %wide, %cell: b64
+  reg %tid, %t: b32
+{declarations}
+entry:
+  %tid = sreg.u32 tid.x
+  %wide = mulwide.u32 %tid, {STRIDE}
+  %in = ld.param.u64 [@in]
+  %in = add.u64 %in, %wide
+  %out = ld.param.u64 [@out]
+  %out = add.u64 %out, %wide
+  %cell = ld.param.u64 [@cell]
+{loads}  %x = mov.b64 0
+  %y = mov.b64 0
+{lines}
+  st.global.b64 [%out], %x, %y
+  ret
+}}
+"
+    )
+}
+
+/// Rows of operand values, and what [`kernel`] stored for each; then the bytes of the cells.
+pub(crate) struct Run {
+    pub(crate) rows: Vec<[u64; 4]>,
+    pub(crate) results: Vec<[u64; 2]>,
+    pub(crate) cells: Vec<u8>,
+}
+
+/// Runs a kernel made by [`kernel`] on random operands of these types, one for each thread.
+#[track_caller]
+pub(crate) fn run_kernel(text: &str, types: [Ty; 4], threads: usize, width: u32) -> Run {
+    let mut rng = Rng::new(threads as u64 + 11);
+    let rows: Vec<_> = (0..threads).map(|_| types.map(|ty| value(&mut rng, ty))).collect();
+    let (out, cells) = run(text, &rows, width);
+    let word = |at: usize| u64::from_le_bytes(out[at..at + 8].try_into().unwrap());
+    let results = (0..threads).map(|i| [word(STRIDE * i), word(STRIDE * i + 8)]).collect();
+    Run { rows, results, cells }
+}
+
 /// Runs a kernel; what it stored for all threads, and for the immediates.
 #[track_caller]
-fn run(text: &str, rows: &[[u64; 4]]) -> (Vec<u8>, Vec<u8>) {
+fn run(text: &str, rows: &[[u64; 4]], width: u32) -> (Vec<u8>, Vec<u8>) {
     let module = ir::text::parse(isa::FileId(0), text)
         .unwrap_or_else(|e| panic!("{text}\n{:?}", e.iter().collect::<Vec<_>>()));
     ir::verify(&module).unwrap_or_else(|e| panic!("{text}\n{e}"));
     let program = Program::link(module).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
     let entry = Entry::find("ipdom").unwrap();
-    let mut launch = Launch::<1>::new(ir::FuncId(0), catalogued(entry));
+    let mut launch = Launch::<1>::new(program.module().function("k").unwrap(), catalogued(entry));
     let size = STRIDE * rows.len();
     let mut buffer = |name: &str| launch.memory.allocate(name, size as u64).unwrap();
     let [input, out, constants] = ["in", "out", "consts"].map(&mut buffer);
@@ -236,6 +282,8 @@ fn run(text: &str, rows: &[[u64; 4]]) -> (Vec<u8>, Vec<u8>) {
     }
     launch.params = [input, out, constants].iter().flat_map(|a| a.0.to_le_bytes()).collect();
     launch.block = [rows.len() as u32, 1, 1];
+    launch.width = width;
+    launch.variables = vm::load_variables(&program, &mut launch.memory).unwrap();
     let mut state = Engine::<1>.launch(&program, launch).unwrap();
     let end = Engine::<1>.run(&program, &mut state, &mut Blind, 1_000_000);
     assert_eq!(end, Step::Done, "{text}");
