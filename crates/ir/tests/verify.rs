@@ -35,6 +35,7 @@ func @f() {{
   reg %p, %p2: pred
   warp %m, %m2: mask
   warp %u: b32
+  warp %up: pred
   local @l size 16
   spills 2
 entry:
@@ -121,6 +122,8 @@ const BAD_LINES: &[(Rule, &str)] = &[
     (Rule::Operand, "exec_write %a"),
     (Rule::Operand, "%m = maskof %a"),
     (Rule::Operand, "pspill %a, %p"),
+    (Rule::Operand, "split %up"),
+    (Rule::Operand, "exec_andn %up"),
     (Rule::Operand, "%a = cvt.u32.u16 %c"),
     (Rule::Operand, "maskbr.any %a, entry\nnext:"),
     (Rule::Operand, "maskbr.any %u, entry\nnext:"),

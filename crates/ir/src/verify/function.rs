@@ -5,7 +5,7 @@ use super::{
     Violation,
 };
 use crate::module::{
-    BlockId, FuncId, Function, Guard, LaneReg, LaunchBounds, MaskRef, Operand, Param, Reg,
+    BlockId, FuncId, Function, Guard, LaneReg, LaunchBounds, LocId, MaskRef, Operand, Param, Reg,
     Signature, Term, TermKind,
 };
 use crate::ty::{RegTy, Ty};
@@ -28,7 +28,14 @@ impl Checker<'_> {
         }
         match function.blocks.last() {
             None => self.report(&at, Violation::NoEntry),
-            Some(last) => self.check(&at, !last.term.falls(), || Violation::FallsOff),
+            Some(last) if last.term.falls() => {
+                let place = Place::End(id, BlockId(function.blocks.len() as u32 - 1));
+                // A fall-through that is not written has no place of its own.
+                let written = last.insts.last().map_or(function.loc, |i| i.loc);
+                let loc = if last.term.loc == LocId(0) { written } else { last.term.loc };
+                self.report(&At { function, place, loc }, Violation::FallsOff);
+            }
+            Some(_) => {}
         }
     }
 

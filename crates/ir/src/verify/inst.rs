@@ -138,7 +138,9 @@ impl Checker<'_> {
                 None
             }
             (Slot::Any, _) => None,
-            (Slot::P, Operand::Reg(Reg::Warp(_))) if inst.op.info().class == Class::Exec => {
+            (Slot::P, Operand::Reg(Reg::Warp(_)))
+                if matches!(inst.op.info().class, Class::Exec | Class::Converge) =>
+            {
                 Some("a per-lane predicate")
             }
             _ => {

@@ -121,3 +121,31 @@ fn addresses_between_spaces() {
         u64::from(SHARED_WINDOW.contains(&a))
     });
 }
+
+#[test]
+fn packed_integers() {
+    let saturate = |v: u64, ty: Ty| {
+        let (least, most) = match ty.is_signed() {
+            true => (-(1i128 << (ty.bits() - 1)), (1i128 << (ty.bits() - 1)) - 1),
+            false => (0, (1i128 << ty.bits()) - 1),
+        };
+        low(number(v, Ty::S32).clamp(least, most)) & ((1 << ty.bits()) - 1)
+    };
+    for ty in [Ty::U16, Ty::S16] {
+        check(
+            &format!("%x = cvtpack.sat.{ty}.s32 %a, %b"),
+            &[Ty::S32; 2],
+            RegTy::B32,
+            |[a, b, ..]| saturate(a, ty) << 16 | saturate(b, ty),
+        );
+    }
+    for ty in [Ty::U8, Ty::S8] {
+        let operands = [Ty::S32, Ty::S32, Ty::B32];
+        check(
+            &format!("%x = cvtpack.sat.{ty}.s32 %a, %b, %c"),
+            &operands,
+            RegTy::B32,
+            |[a, b, c, _]| c << 16 | saturate(a, ty) << 8 | saturate(b, ty),
+        );
+    }
+}

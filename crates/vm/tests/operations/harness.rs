@@ -4,8 +4,9 @@ use converge::Entry;
 use ir::testing::Rng;
 use ir::{RegTy, Ty};
 use simt::machine::{Machine, Step};
+use simt::memory::Addr;
 use simt::observe::Blind;
-use vm::{Engine, Launch, Program, catalogued};
+use vm::{Engine, Launch, Program, State, catalogued};
 
 /// Threads, each with its own operand values.
 const THREADS: usize = 96;
@@ -262,21 +263,69 @@ pub(crate) fn run_kernel(text: &str, types: [Ty; 4], threads: usize, width: u32)
     Run { rows, results, cells }
 }
 
+/// The code of the fault with which a kernel made by [`kernel`] ends.
+#[track_caller]
+pub(crate) fn fault(text: &str) -> &'static str {
+    use simt::trap::Cause;
+    match launch(text, &[[1, 2, 3, 4]; 40], 32, "uniform").1 {
+        Step::Fault(fault) => fault.cause.code(),
+        end => panic!("{text}: {end:?}"),
+    }
+}
+
+/// What a kernel made by [`kernel`] printed, and the results of its threads; no lanes may part.
+#[track_caller]
+pub(crate) fn run_uniform(text: &str, threads: usize) -> (String, Run) {
+    run_under("uniform", text, threads)
+}
+
+/// The same under a mechanism.
+#[track_caller]
+pub(crate) fn run_under(mechanism: &str, text: &str, threads: usize) -> (String, Run) {
+    let mut rng = Rng::new(5);
+    let rows: Vec<_> = (0..threads).map(|_| [0; 4].map(|_| rng.bits())).collect();
+    let (state, end, [_, out, cells]) = launch(text, &rows, 32, mechanism);
+    assert_eq!(end, Step::Done, "{text}");
+    let (out, cells) = (read(&state, out, rows.len()), read(&state, cells, rows.len()));
+    let word = |at: usize| u64::from_le_bytes(out[at..at + 8].try_into().unwrap());
+    let results = (0..threads).map(|i| [word(STRIDE * i), word(STRIDE * i + 8)]).collect();
+    (String::from_utf8(state.output().to_vec()).unwrap(), Run { rows, results, cells })
+}
+
 /// Runs a kernel; what it stored for all threads, and for the immediates.
 #[track_caller]
 fn run(text: &str, rows: &[[u64; 4]], width: u32) -> (Vec<u8>, Vec<u8>) {
+    let (state, end, [_, out, constants]) = launch(text, rows, width, "ipdom");
+    assert_eq!(end, Step::Done, "{text}");
+    (read(&state, out, rows.len()), read(&state, constants, rows.len()))
+}
+
+fn read(state: &State<1>, at: Addr, threads: usize) -> Vec<u8> {
+    let mut bytes = vec![0; STRIDE * threads];
+    state.memory().read_bytes(at, &mut bytes).unwrap();
+    bytes
+}
+
+/// Launches a kernel with three buffers; its last state, how it ended, and the buffers.
+#[track_caller]
+fn launch(
+    text: &str,
+    rows: &[[u64; 4]],
+    width: u32,
+    mechanism: &str,
+) -> (State<1>, Step<vm::Cause, 1>, [Addr; 3]) {
     let module = ir::text::parse(isa::FileId(0), text)
         .unwrap_or_else(|e| panic!("{text}\n{:?}", e.iter().collect::<Vec<_>>()));
     ir::verify(&module).unwrap_or_else(|e| panic!("{text}\n{e}"));
     let program = Program::link(module).unwrap_or_else(|e| panic!("{text}\n{e:?}"));
-    let entry = Entry::find("ipdom").unwrap();
+    let entry = Entry::find(mechanism).unwrap();
     let mut launch = Launch::<1>::new(program.module().function("k").unwrap(), catalogued(entry));
     let size = STRIDE * rows.len();
     let mut buffer = |name: &str| launch.memory.allocate(name, size as u64).unwrap();
     let [input, out, constants] = ["in", "out", "consts"].map(&mut buffer);
     for (i, row) in rows.iter().enumerate() {
         for (j, value) in row.iter().enumerate() {
-            let at = simt::memory::Addr(input.0 + (STRIDE * i + 8 * j) as u64);
+            let at = Addr(input.0 + (STRIDE * i + 8 * j) as u64);
             launch.memory.write_bytes(at, &value.to_le_bytes()).unwrap();
         }
     }
@@ -286,13 +335,7 @@ fn run(text: &str, rows: &[[u64; 4]], width: u32) -> (Vec<u8>, Vec<u8>) {
     launch.variables = vm::load_variables(&program, &mut launch.memory).unwrap();
     let mut state = Engine::<1>.launch(&program, launch).unwrap();
     let end = Engine::<1>.run(&program, &mut state, &mut Blind, 1_000_000);
-    assert_eq!(end, Step::Done, "{text}");
-    let read = |at| {
-        let mut bytes = vec![0; size];
-        state.memory().read_bytes(at, &mut bytes).unwrap();
-        bytes
-    };
-    (read(out), read(constants))
+    (state, end, [input, out, constants])
 }
 
 /// One result.
