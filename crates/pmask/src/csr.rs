@@ -5,6 +5,7 @@
 //! and this project's 0xFC0, which says what 0x7C7 has no room for. The book's page lists layouts.
 
 use crate::config::{Config, Level};
+use crate::pmp::Pmp;
 use crate::state::{Mode, State};
 
 /// CSR numbers with names, for assembler and disassembler.
@@ -34,6 +35,11 @@ const NAMES: &[(&str, u16)] = &[
     ("mcause", 0x342),
     ("mtval", 0x343),
     ("mip", 0x344),
+    ("pmpcfg0", 0x3a0),
+    ("pmpaddr0", 0x3b0),
+    ("pmpaddr1", 0x3b1),
+    ("pmpaddr2", 0x3b2),
+    ("pmpaddr3", 0x3b3),
     ("mcycle", 0xb00),
     ("minstret", 0xb02),
     ("satp", 0x180),
@@ -111,6 +117,8 @@ pub struct Csrs {
     pub mie: u64,
     /// `mcounteren`.
     pub mcounteren: u64,
+    /// Physical memory protection.
+    pub pmp: Pmp,
     /// `fflags`.
     pub fflags: u8,
     /// `frm`.
@@ -200,6 +208,9 @@ pub fn read(state: &State, number: u16, write: bool) -> Result<u64, NoAccess> {
             u64::from(csr.cycle.stopped.is_some()) | u64::from(csr.instret.stopped.is_some()) << 2
         }
         0x340 => csr.mscratch,
+        0x3a0 => csr.pmp.config(),
+        0x3a2..=0x3ae if number & 1 == 0 => 0,
+        0x3b0..=0x3ef => csr.pmp.address(usize::from(number - 0x3b0)),
         0x341 => csr.mepc,
         0x342 => csr.mcause,
         0x343 => csr.mtval,
@@ -292,6 +303,9 @@ pub fn write(state: &mut State, number: u16, value: u64) -> Result<(), NoAccess>
             csr.instret.stop(value & 4 != 0, retired);
         }
         0x340 => csr.mscratch = value,
+        0x3a0 => csr.pmp.set_config(value),
+        0x3a2..=0x3ae if number & 1 == 0 => {}
+        0x3b0..=0x3ef => csr.pmp.set_address(usize::from(number - 0x3b0), value),
         0x341 => csr.mepc = value & !1,
         0x342 => csr.mcause = value,
         0x343 => csr.mtval = value,
@@ -302,6 +316,7 @@ pub fn write(state: &mut State, number: u16, value: u64) -> Result<(), NoAccess>
         0x7f8..=0x7ff => write_rsv(state, number, value)?,
         _ => return Err(NoAccess),
     }
+    state.locked = state.csr.pmp.locks();
     Ok(())
 }
 

@@ -31,6 +31,7 @@ mod exec;
 pub mod host;
 pub mod machine;
 pub mod op;
+pub mod pmp;
 pub mod program;
 pub mod run;
 pub mod state;

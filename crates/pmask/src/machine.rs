@@ -120,7 +120,11 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
 fn fetch(state: &State) -> Result<u32, Trap> {
     let pc = state.pc;
     let fault = |addr| Trap::new(TrapCause::FetchFault, addr);
+    if !state.may_fetch(pc, 2) {
+        return Err(fault(pc));
+    }
     if pc & 3 == 0
+        && state.may_fetch(pc, 4)
         && let Ok(word) = state.memory.load(Addr(pc), Width::B4)
     {
         let word = word as u32;
@@ -131,6 +135,9 @@ fn fetch(state: &State) -> Result<u32, Trap> {
         return Ok(low);
     }
     let rest = pc.wrapping_add(2);
+    if !state.may_fetch(rest, 2) {
+        return Err(fault(rest));
+    }
     let high = state.memory.load(Addr(rest), Width::B2).map_err(|_| fault(rest))?;
     Ok(low | (high as u32) << 16)
 }

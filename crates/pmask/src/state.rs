@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::csr::{Csrs, mstatus};
 use crate::decode::{Inst, decode};
 use crate::host::Host;
+use crate::pmp::Need;
 
 /// A privilege mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +210,8 @@ pub struct State {
     pub reservation: Option<(u64, u64)>,
     /// Where the lanes of every issue went.
     pub slots: LaneSlots,
+    /// Memory protection holds for machine mode too.
+    pub(crate) locked: bool,
     pub(crate) cache: Cache,
     /// The instruction jumped to itself without changing anything.
     pub(crate) stuck: bool,
@@ -244,9 +247,26 @@ impl State {
             cycles: 0,
             reservation: None,
             slots: LaneSlots::default(),
+            locked: false,
             cache: Cache::default(),
             stuck: false,
         }
+    }
+
+    /// Whether memory protection allows a data access.
+    #[inline]
+    pub(crate) fn may_access(&self, addr: u64, size: u64, need: Need) -> bool {
+        let csr = &self.csr;
+        let as_user = csr.mstatus & (mstatus::MPRV | mstatus::MPP) == mstatus::MPRV;
+        let machine = self.mode == Mode::Machine && !as_user;
+        (machine && !self.locked) || csr.pmp.allows(machine, addr, size, need)
+    }
+
+    /// Whether memory protection allows an instruction fetch.
+    #[inline]
+    pub(crate) fn may_fetch(&self, addr: u64, size: u64) -> bool {
+        let machine = self.mode == Mode::Machine;
+        (machine && !self.locked) || self.csr.pmp.allows(machine, addr, size, Need::Execute)
     }
 
     /// Writes an integer register; writes to x0 vanish.

@@ -53,6 +53,26 @@ fn traps_and_modes() {
 }
 
 #[test]
+fn memory_protection() {
+    // User mode may run and read the first 4 KiB of text, and write nothing.
+    let user = |text: &str| {
+        let text = format!(
+            "li t0, 0x200001ff\ncsrw pmpaddr0, t0\nli t0, 0x1d\ncsrw pmpcfg0, t0\nla t0, user\ncsrw mepc, t0\n\
+             li t0, 0x1800\ncsrc mstatus, t0\nmret\nuser: la a0, .\n{text}"
+        );
+        traps(&text, Config::default()).0
+    };
+    assert_eq!(user("ld a1, 0(a0)\nli a7, 5\necall"), 8);
+    assert_eq!(user("sd a1, 0(a0)"), 7);
+    assert_eq!(user("amoadd.w a1, a1, (a0)"), 7);
+    assert_eq!(user("lui a1, 0x1\nadd a0, a0, a1\nlw a1, 0(a0)"), 5);
+    assert_eq!(user("lui a1, 0x1\nadd a0, a0, a1\njr a0"), 1);
+    // With MPRV, machine mode's data accesses are judged as user mode's.
+    let text = "csrw pmpcfg0, x0\nli t0, 0x1800\ncsrc mstatus, t0\nli t0, 1 << 17\ncsrs mstatus, t0\nla a0, .\nlw a0, 0(a0)";
+    assert_eq!(traps(text, Config::default()).0, 5);
+}
+
+#[test]
 fn counters() {
     let state = ends(
         "csrr a0, instret\nnop\nnop\ncsrr a1, instret\ncsrwi minstret, 0\ncsrr a2, minstret\ncsrwi mcountinhibit, 5\n\

@@ -4,6 +4,7 @@ use simt::arith::int::{self, Int};
 use simt::memory::{AccessKind, Addr, Width};
 
 use crate::op::Amo;
+use crate::pmp::Need;
 use crate::state::State;
 use crate::trap::{Trap, TrapCause};
 
@@ -11,6 +12,9 @@ use crate::trap::{Trap, TrapCause};
 #[inline]
 pub(crate) fn load(state: &State, addr: u64, width: Width) -> Result<u64, Trap> {
     let size = width.bytes();
+    if !state.may_access(addr, size, Need::Read) {
+        return Err(Trap::new(TrapCause::LoadFault, addr));
+    }
     if addr & (size - 1) == 0 {
         let value = state.memory.load(Addr(addr), width);
         return value.map_err(|_| Trap::new(TrapCause::LoadFault, addr));
@@ -31,6 +35,9 @@ pub(crate) fn load(state: &State, addr: u64, width: Width) -> Result<u64, Trap> 
 pub(crate) fn store(state: &mut State, addr: u64, width: Width, value: u64) -> Result<(), Trap> {
     let size = width.bytes();
     let fault = Trap::new(TrapCause::StoreFault, addr);
+    if !state.may_access(addr, size, Need::Write) {
+        return Err(fault);
+    }
     if addr & (size - 1) == 0 {
         state.memory.store(Addr(addr), width, value).map_err(|_| fault)?;
     } else if state.config.misaligned_trap {
@@ -67,6 +74,9 @@ pub(crate) fn store_conditional(
     value: u64,
 ) -> Result<u64, Trap> {
     aligned(addr, width, TrapCause::StoreMisaligned)?;
+    if !state.may_access(addr, width.bytes(), Need::Write) {
+        return Err(Trap::new(TrapCause::StoreFault, addr));
+    }
     let access = state.memory.check(AccessKind::Store, Addr(addr), width.bytes(), width.bytes());
     access.map_err(|_| Trap::new(TrapCause::StoreFault, addr))?;
     if state.reservation.take() != Some((addr, width.bytes())) {
@@ -85,6 +95,10 @@ pub(crate) fn atomic(
     value: u64,
 ) -> Result<u64, Trap> {
     aligned(addr, width, TrapCause::StoreMisaligned)?;
+    let both = [Need::Read, Need::Write];
+    if !both.into_iter().all(|need| state.may_access(addr, width.bytes(), need)) {
+        return Err(Trap::new(TrapCause::StoreFault, addr));
+    }
     let old = state.memory.atomic(Addr(addr), width, |old| match width {
         Width::B8 => combine::<i64, u64>(op, old, value),
         _ => combine::<i32, u32>(op, old, value),
