@@ -140,6 +140,13 @@ const FILES: &[(&str, &str)] = &[
     (".version 8.0\n.global .u32 a; .global .u64 a;", "redefined `a` is defined twice [a]"),
     (".version 8.0\n.entry k() {} .entry k() {}", "redefined `k` is defined twice [k]"),
     (".version 8.0\n.entry k();", ""),
+    (
+        ".version 8.0\n.entry k(.param .b8 a[0]) {}",
+        "parameter a parameter of no bytes [.param .b8 a[0]]",
+    ),
+    (".version 8.0\n.target sm80", "target there is no target `sm80` [sm80]"),
+    (".version 8.0\n.sat 5;", "warning unknown-directive the directive `.sat` is not known [.sat]"),
+    (".version 8.0\n.pred 5;", "directive `.pred` begins no statement here [.pred]"),
     (".version 8.0\n.alias a, b;", "undefined there is no function `b` [b]"),
     (
         ".version 8.0\n.global .u32 a[2] = {1, 2, 3};",

@@ -46,7 +46,7 @@ impl Lowerer<'_> {
 
 impl Lowerer<'_> {
     /// Widths of the registers that parameters travel in.
-    fn widths(&mut self, params: &[Declaration]) -> Lowering<Vec<u32>> {
+    pub(super) fn widths(&mut self, params: &[Declaration]) -> Lowering<Vec<u32>> {
         let tree = self.tree;
         let mut out = Vec::new();
         for d in params {

@@ -2,7 +2,7 @@
 
 use ir::module::{LaunchBounds, LocalVar, Param, Signature};
 use ir::{BlockId, LaneReg, RegTy};
-use isa::{Diagnostic, Span};
+use isa::Span;
 use rustc_hash::FxHashMap;
 
 use super::constant::{Constant, evaluate};
@@ -116,6 +116,10 @@ impl<'t> Body<'_, 't> {
             if d.space != Space::Param || matches!(layout.ty, Type::Pred) {
                 let message = "a kernel's parameters are in `.param`, and not predicates";
                 return self.cx.error("ptx::parameter", message, d.span, "not possible");
+            }
+            if layout.size == 0 {
+                let message = "a parameter of no bytes";
+                return self.cx.error("ptx::parameter", message, d.span, "give it a size");
             }
             if matches!(layout.ty, Type::Texref | Type::Samplerref | Type::Surfref) {
                 let message = format!("`.{}` parameters are not supported", layout.ty.word());
@@ -277,7 +281,7 @@ impl<'t> Body<'_, 't> {
             }
             Statement::Instruction(id) => return self.instruction(&tree.instructions[*id]),
             Statement::Declaration(id) => return self.declaration(*id),
-            Statement::Directive(id) => self.directive(&tree.directives[*id]),
+            Statement::Directive(id) => self.cx.directive(&tree.directives[*id]),
             Statement::Loc(_)
             | Statement::File(_)
             | Statement::Section(_)
@@ -285,18 +289,6 @@ impl<'t> Body<'_, 't> {
             | Statement::Prototype(_) => {}
         }
         Ok(())
-    }
-
-    fn directive(&mut self, directive: &Directive) {
-        let name = directive.name;
-        if name.symbol != kw::PRAGMA {
-            let text = self.cx.tree.name(name.symbol);
-            let diagnostic = Diagnostic::warning(
-                "ptx::unknown-directive",
-                format!("the directive `.{text}` is not known"),
-            );
-            self.cx.diagnostics.push(diagnostic.at(name.span, "ignored"));
-        }
     }
 
     fn declaration(&mut self, id: Id<Declaration>) -> Lowering<()> {

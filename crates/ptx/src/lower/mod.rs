@@ -155,8 +155,13 @@ impl<'t> Lowerer<'t> {
         match select {
             Select::All => {
                 for id in self.all_functions() {
-                    if tree.functions[id].body.is_some() {
+                    let function = &tree.functions[id];
+                    if function.body.is_some() {
                         self.function_id(id);
+                    } else {
+                        // Looked at for what is wrong with them.
+                        let _ = self.widths(&tree.declarations[function.signature.returns]);
+                        let _ = self.widths(&tree.declarations[function.signature.params]);
                     }
                 }
                 self.all_variables();

@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Global, Lowerer};
 use crate::Symbol;
-use crate::ast::{Declarator, Function, Item, Linkage, Name, Statement};
+use crate::ast::{Declarator, Directive, Function, Item, Linkage, Name, Statement};
+use crate::names::kw;
 use crate::pool::Id;
 
 impl Lowerer<'_> {
@@ -20,6 +21,7 @@ impl Lowerer<'_> {
                     has_version = true;
                 }
                 Item::Target { words, .. } => {
+                    self.target_words(&tree.name_lists[*words]);
                     let numbers = tree.name_lists[*words].iter().filter_map(|w| {
                         let digits = tree.name(w.symbol).strip_prefix("sm_")?;
                         digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
@@ -28,6 +30,7 @@ impl Lowerer<'_> {
                 }
                 Item::AddressSize { bits, span } => self.address_size(*bits, *span),
                 Item::File(file) => self.file(file.index, file.path),
+                Item::Directive(id) => self.directive(&tree.directives[*id]),
                 _ => {}
             }
         }
@@ -41,6 +44,45 @@ impl Lowerer<'_> {
                 .help("begin it with `.version 8.0`, `.target sm_80` and `.address_size 64`");
             self.diagnostics.push(missing);
         }
+    }
+
+    fn target_words(&mut self, words: &[Name]) {
+        for word in words {
+            let text = self.tree.name(word.symbol);
+            let digits = text.strip_prefix("sm_").or(text.strip_prefix("compute_")).unwrap_or("");
+            let number = digits.trim_end_matches(['a', 'f']);
+            let device = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            let option = matches!(
+                text,
+                "texmode_unified" | "texmode_independent" | "debug" | "map_f64_to_f32"
+            );
+            if !(device || option) {
+                let message = format!("there is no target `{text}`");
+                let diagnostic = Diagnostic::error("ptx::target", message)
+                    .at(word.span, "unknown")
+                    .help("write one such as `sm_80`");
+                self.diagnostics.push(diagnostic);
+            }
+        }
+    }
+
+    /// A directive without a form of its own: `.pragma`, or one that is not known. A known word here is a mistake; any
+    /// other may come from a newer version of PTX.
+    pub(super) fn directive(&mut self, directive: &Directive) {
+        let name = directive.name;
+        let text = self.tree.name(name.symbol);
+        let diagnostic = match name.symbol {
+            kw::PRAGMA => return,
+            symbol if symbol.index() < kw::ALL.len() => {
+                let message = format!("`.{text}` begins no statement here");
+                Diagnostic::error("ptx::directive", message).at(name.span, "not expected here")
+            }
+            _ => {
+                let message = format!("the directive `.{text}` is not known");
+                Diagnostic::warning("ptx::unknown-directive", message).at(name.span, "ignored")
+            }
+        };
+        self.diagnostics.push(diagnostic);
     }
 
     fn address_size(&mut self, bits: u64, span: Span) {

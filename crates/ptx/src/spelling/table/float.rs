@@ -9,9 +9,7 @@ use super::rules::{CMP_TEXT, comparable, one_bound, xorsign};
 use super::sets::{
     BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MINMAX, ONLY_F32, ONLY_F64, op,
 };
-use crate::ast::Type::{
-    B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, S16, S32, S64, U16, U32, U64,
-};
+use crate::ast::Type::{B16, B32, B64, Bf16, F16, F16x2, F32, F64, S16, S32, S64, U16, U32, U64};
 use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
