@@ -1,0 +1,210 @@
+//! The assembly language beyond the table.
+//!
+//! What masks an instruction and how it is packed stands behind its operands: `add x1, x2, x3, p5, 1, 0` names the
+//! predicate, whether the instruction starts a packet, and whether it ends one. What is left out is p0, 0 and 1: every
+//! instruction is a packet of its own. `@p5` and `!1,0` say the same, alone or together. Comments start with `#`, `;` or
+//! `//`. Code starts at 0x24, behind the launch block; data at 0x10_0000. A number after `jal` or `jpnz` is a distance.
+
+use isa::asm::{
+    Cursor, Dialect, Expr, Fail, Image, OperandSlot, OperandValue, Operands, PrintContext,
+    Relation, Section, Syntax, assemble as assemble_text,
+};
+use isa::{Diagnostic, Diagnostics, FileId};
+
+use crate::encoding::Encoding;
+use crate::op::Insn;
+
+/// Where code starts unless said otherwise: the first word behind the launch block.
+pub const CODE_START: u32 = 0x24;
+/// Where code ends and data starts.
+pub const CODE_END: u32 = 0x10_0000;
+
+static SYNTAX: Syntax = Syntax {
+    line_comments: &["#", ";", "//"],
+    separator: None,
+    sections: &[
+        Section { name: ".text", base: CODE_START as u64, code: true },
+        Section { name: ".data", base: CODE_END as u64, code: false },
+    ],
+    ..Syntax::DEFAULT
+};
+
+struct PrfOperands;
+
+/// What stands behind the operands: the predicate and the packet bits.
+fn guard(
+    slot: OperandSlot<'_>,
+    cursor: &mut Cursor<'_>,
+    out: &mut [OperandValue],
+) -> Result<(), Fail> {
+    let place = |name: &str| {
+        let named = |&i: &usize| slot.form.fields.get(i).is_some_and(|f| f.name == name);
+        slot.fields.iter().position(named)
+    };
+    let mut set = |name: &str, value: OperandValue| {
+        if let Some(value_of) = place(name).and_then(|i| out.get_mut(i)) {
+            *value_of = value;
+        }
+    };
+    let masked = place("pred").is_some();
+    if matches!(cursor.peek(), Some('@' | '!')) {
+        if cursor.eat("@") {
+            if !masked {
+                return Err(cursor.fail("prf::guard", "this instruction takes no predicate"));
+            }
+            set("pred", predicate(cursor)?);
+        }
+        if cursor.eat("!") {
+            set("start", flag(cursor)?);
+            cursor.expect(",")?;
+            set("end", flag(cursor)?);
+        }
+        return Ok(());
+    }
+    // Without operands before it there is no comma either.
+    let bare = slot.form.fields.len() == slot.fields.len();
+    if !bare {
+        cursor.expect(",")?;
+    }
+    if masked {
+        set("pred", predicate(cursor)?);
+        if !cursor.eat(",") {
+            return Ok(());
+        }
+    }
+    set("start", flag(cursor)?);
+    if cursor.eat(",") {
+        set("end", flag(cursor)?);
+    }
+    Ok(())
+}
+
+/// `p5`, as the number that its field checks.
+fn predicate(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
+    let mark = cursor.mark();
+    let number = cursor.word().and_then(|w| w.strip_prefix(['p', 'P'])?.parse::<u8>().ok());
+    number.map(|n| OperandValue::Now(n.into())).ok_or_else(|| {
+        cursor.back_to(mark);
+        cursor.expected("a predicate")
+    })
+}
+
+fn flag(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
+    Ok(OperandValue::Later(cursor.expr()?, Relation::Absolute))
+}
+
+/// The names of the special registers.
+const CSRS: [&str; 4] = ["tid", "bid", "bdim", "argp"];
+
+fn special_register(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
+    let mark = cursor.mark();
+    if let Some(word) = cursor.word() {
+        let word = word.to_ascii_lowercase();
+        let numbered = word.strip_prefix('x').and_then(|n| n.parse::<u16>().ok().map(i64::from));
+        let named = CSRS.iter().zip(0..).find_map(|(name, n)| (*name == word).then_some(n));
+        if let Some(number) = numbered.or(named) {
+            return Ok(OperandValue::Now(number));
+        }
+        cursor.back_to(mark);
+    }
+    let expr: Expr = cursor.expr()?;
+    Ok(OperandValue::Later(expr, Relation::Absolute))
+}
+
+impl Operands for PrfOperands {
+    fn parse(
+        &self,
+        slot: OperandSlot<'_>,
+        cursor: &mut Cursor<'_>,
+        out: &mut [OperandValue],
+    ) -> Result<(), Fail> {
+        match (slot.kind, out) {
+            ("guard", out) => guard(slot, cursor, out),
+            ("csr", [number]) => {
+                *number = special_register(cursor)?;
+                Ok(())
+            }
+            (kind, _) => {
+                let message = format!("operand kind `{kind}` cannot be read");
+                Err(cursor.fail("asm::operand-kind", message))
+            }
+        }
+    }
+
+    fn print(
+        &self,
+        slot: OperandSlot<'_>,
+        values: &[i64],
+        _at: &PrintContext<'_>,
+        out: &mut String,
+    ) {
+        if slot.kind == "csr" {
+            out.push_str(&values.first().copied().unwrap_or_default().to_string());
+            return;
+        }
+        let bare = slot.form.fields.len() == slot.fields.len();
+        let comma = if bare { " " } else { ", " };
+        match *values {
+            [predicate, 0, 1] => out.push_str(&format!("{comma}p{predicate}")),
+            [predicate, start, end] => {
+                out.push_str(&format!("{comma}p{predicate}, {start}, {end}"));
+            }
+            [start, end] => out.push_str(&format!("{comma}{start}, {end}")),
+            _ => {}
+        }
+    }
+}
+
+/// The assembly language of an encoding.
+#[must_use]
+pub fn dialect(encoding: Encoding) -> Dialect<'static> {
+    Dialect { table: encoding.table(), operands: &PrfOperands, syntax: &SYNTAX }
+}
+
+/// Assembles a text whose findings refer to `file`. Warnings tell of code that can run past its end and of packets
+/// that do not end.
+///
+/// # Errors
+/// Everything that is wrong with the text.
+pub fn assemble(encoding: Encoding, file: FileId, text: &str) -> Result<Image, Diagnostics> {
+    let mut image = assemble_text(dialect(encoding), file, text)?;
+    let mut found = Diagnostics::new();
+    for segment in &image.segments {
+        let end = segment.address.saturating_add(segment.bytes.len() as u64);
+        if end > 1 << 32 {
+            let message = format!("the program reaches {end:#x}; addresses have 32 bits");
+            found.push(Diagnostic::error("prf::address", message));
+        }
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    found.append(open_ends(encoding, &image));
+    image.warnings.append(found);
+    Ok(image)
+}
+
+/// Warnings about the last instruction of each run of code.
+fn open_ends(encoding: Encoding, image: &Image) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    for segment in image.segments.iter().filter(|s| s.section == ".text") {
+        let last = segment.address + (segment.bytes.len() as u64 & !3);
+        let mut insns =
+            segment.bytes.chunks_exact(4).filter_map(|word| Insn::decode(encoding, word));
+        let Some(insn) = insns.next_back() else { continue };
+        let span = last.checked_sub(4).and_then(|at| image.line_at(at)).map(|line| line.span);
+        let mut warn = |code, message: &str, help: &str| {
+            let warning = Diagnostic::warning(code, message);
+            let warning = if let Some(span) = span { warning.at(span, "") } else { warning };
+            found.push(warning.help(help));
+        };
+        if !insn.leaves() {
+            warn("prf::no-halt", "the code runs on past its end", "end it with `halt`");
+        }
+        if !insn.end {
+            let help = "the last instruction of a packet has its end bit set";
+            warn("prf::open-packet", "the packet does not end", help);
+        }
+    }
+    found
+}
