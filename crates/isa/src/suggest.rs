@@ -6,7 +6,7 @@ const MOST_NAMES: usize = 5000;
 const LONGEST: usize = 64;
 
 /// The name nearest to `wrong` in edits (insert, delete, replace, swap neighbours), if it is near: at most one edit for
-/// every three characters. Of equally near ones the first.
+/// every three characters, and some character the same. Of equally near ones the first.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong: Vec<char> = wrong.chars().take(LONGEST + 1).collect();
@@ -17,7 +17,9 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     let near = |name: &&str| name.len().abs_diff(wrong.len()) <= most;
     let candidates = names.into_iter().take(MOST_NAMES).filter(near);
     let scored = candidates.map(|name| (distance(&wrong, &name.chars().collect::<Vec<_>>()), name));
-    scored.filter(|&(edits, _)| edits <= most).min_by_key(|&(edits, _)| edits).map(|(_, name)| name)
+    let alike =
+        |&(edits, name): &(usize, &str)| edits <= most && edits < name.len().max(wrong.len());
+    scored.filter(alike).min_by_key(|&(edits, _)| edits).map(|(_, name)| name)
 }
 
 /// Edits between two texts, upper and lower case the same.
@@ -52,6 +54,8 @@ mod tests {
         assert_eq!(nearest("brnach", names), Some("branch"));
         assert_eq!(nearest("SUB", names), Some("sub"));
         assert_eq!(nearest("xyz", names), None);
+        assert_eq!(nearest("y", ["x", "xy"]), Some("xy"));
+        assert_eq!(nearest("y", ["x"]), None);
         assert_eq!(nearest(&"x".repeat(100_000), names), None);
     }
 }
