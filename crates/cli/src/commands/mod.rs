@@ -77,6 +77,14 @@ fn machines(out: &mut Out) -> Exit {
             let default = if index == 0 { " (default)" } else { "" };
             out.text(&format!("  {:<width$}  {}{default}\n", mechanism.name, mechanism.about));
         }
+        let options = machine.options();
+        let width = options.iter().map(|o| o.name.len()).max().unwrap_or(0);
+        if !options.is_empty() {
+            out.text("  options (--option NAME=VALUE):\n");
+        }
+        for option in &options {
+            out.text(&format!("    {:<width$}  {}\n", option.name, option.about));
+        }
     }
     Exit::Ok
 }
