@@ -45,7 +45,11 @@ fn main() -> std::io::Result<()> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut out = std::io::stdout();
-    writeln!(out, "{:28} {:>14} {:>16} {:>16}", "launch", "thread-inst", "plain, M/s", "lines, M/s")?;
+    writeln!(
+        out,
+        "{:28} {:>14} {:>16} {:>16}",
+        "launch", "thread-inst", "plain, M/s", "lines, M/s"
+    )?;
     let all = KERNELS.iter().map(|k| (*k).to_owned()).collect();
     for name in if named.is_empty() { all } else { named } {
         let file = kernels.join(&name);

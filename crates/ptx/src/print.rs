@@ -493,10 +493,18 @@ impl<W: Write> Printer<'_, W> {
             }
             (_, [a]) => {
                 self.out.write_str(op.text())?;
-                self.part(a)
+                // A chain of unary operators needs no parentheses, and with them would nest twice as deep as it was read.
+                if self.is_unary(a) { self.operand(&a.kind) } else { self.part(a) }
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether an operand is a unary operator's expression.
+    fn is_unary(&self, operand: &Operand) -> bool {
+        let OperandKind::Expression(id) = operand.kind else { return false };
+        let expression = &self.module.expressions[id];
+        expression.op != Operator::Apply && self.module.operands[expression.args].len() == 1
     }
 
     /// An operand of an operator: in parentheses when it has operators of its own.
