@@ -231,7 +231,7 @@ ops! {
 
     // --- Comparison and selection
     Setp "setp" Compute [P, opt P] [T, T, opt P] (INT.or(SCALAR).or(BITS)) {BoolOp} {Cmp} {Ftz} "Compares; the second result is the complement's combination.";
-    Set "set" Compute [T2] [T, T, opt P] (INT.or(SCALAR).or(BITS), TySet::of(&[Ty::U32, Ty::S32, Ty::F32, Ty::U16, Ty::S16, Ty::F16, Ty::Bf16])) {BoolOp} {Cmp} {Ftz} "Compares; true is all ones, or 1.0 for floats.";
+    Set "set" Compute [T2] [T, T, opt P] (INT.or(FLOAT).or(BITS), TySet::of(&[Ty::U32, Ty::S32, Ty::F32, Ty::U16, Ty::S16, Ty::F16, Ty::Bf16, Ty::F16x2, Ty::Bf16x2])) {BoolOp} {Cmp} {Ftz} "Compares; true is all ones, or 1.0 for floats. Packed pairs give packed pairs.";
     Selp "selp" Compute [T] [T, T, P] (ANY.or(PRED)) {} {} {} "First operand if the predicate holds, else the second.";
     Slct "slct" Compute [T] [T, T, T2] (INT.or(FLOAT).or(BITS), TySet::of(&[Ty::S32, Ty::F32])) {} {} {Ftz} "First operand if the third is not negative, else the second.";
 

@@ -6,12 +6,14 @@ use ir::mods::{BoolOp, Cmp as Word};
 use ir::{Inst, Op, Ty};
 use simt::arith::float;
 use simt::arith::int::{self, Int};
-use simt::arith::{Cmp, F32, Format};
+use simt::arith::{BF16, Cmp, F16, F32, Format};
 
 pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     match inst.op {
         Op::Setp if ty.is_float() => by_format!(ty, setp_float(inst.results.len())),
         Op::Setp => by_int!(unsigned_if(inst, ty), setp_int(inst.results.len())),
+        Op::Set if ty == Ty::F16x2 && inst.ty2 == Some(ty) => Some(set_packed::<F16>()),
+        Op::Set if ty == Ty::Bf16x2 && inst.ty2 == Some(ty) => Some(set_packed::<BF16>()),
         Op::Set if ty.is_float() => by_format!(ty, set_float(inst.ty2?)),
         Op::Set => by_int!(unsigned_if(inst, ty), set_int(inst.ty2?)),
         Op::Selp => Some(lane!(|_e, a, b, p| if p != 0 { a } else { b })),
@@ -96,6 +98,8 @@ pub(super) fn truth_of(ty: Ty) -> u64 {
         Ty::F64 => 0x3ff0_0000_0000_0000,
         Ty::F16 => 0x3c00,
         Ty::Bf16 => 0x3f80,
+        Ty::F16x2 => 0x3c00_3c00,
+        Ty::Bf16x2 => 0x3f80_3f80,
         Ty::U16 | Ty::S16 => 0xffff,
         Ty::U64 | Ty::S64 => u64::MAX,
         _ => 0xffff_ffff,
@@ -108,4 +112,14 @@ fn set_int<T: Int>(_result: Ty) -> LaneFn {
 
 fn set_float<F: Format>(_result: Ty) -> LaneFn {
     lane!([F: Format]; |e, a, b, p| truth(e, combine(e, float::holds::<F>(cmp(e), a, b, e.env), p)))
+}
+
+/// Both halves of a packed pair, each combined with the same predicate.
+fn set_packed<F: Format>() -> LaneFn {
+    lane!([F: Format]; |e, a, b, p| {
+        let ones = int::lanes2([a, b], |[a, b]| {
+            0xffff * combine(e, float::holds::<F>(cmp(e), a, b, e.env), p)
+        });
+        ones & e.extra
+    })
 }
