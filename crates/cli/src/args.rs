@@ -165,6 +165,21 @@ pub(crate) struct MachineOptions {
     /// pmask: random predicates at reset
     #[arg(long, value_name = "SEED")]
     pub(crate) reset_random: Option<String>,
+    /// linx: lanes of a group
+    #[arg(long, value_name = "1..64")]
+    pub(crate) group_width: Option<String>,
+    /// linx: inactive lanes of a pushed entry
+    #[arg(long, value_name = "merge|zero|poison")]
+    pub(crate) inactive: Option<String>,
+    /// linx: where a body may go
+    #[arg(long, value_name = "first-terminator|taken-path")]
+    pub(crate) region: Option<String>,
+    /// linx: one lane at a time, `p` only a branch flag
+    #[arg(long)]
+    pub(crate) replay: bool,
+    /// linx: ranges ADDRESS+LENGTH to map when a trap reports an address there
+    #[arg(long, value_name = "RANGES")]
+    pub(crate) map: Option<String>,
 }
 
 impl MachineOptions {
@@ -182,11 +197,16 @@ impl MachineOptions {
             ("to-p0-bank", &self.to_p0_bank),
             ("lane-forms", &self.lane_forms),
             ("reset-random", &self.reset_random),
+            ("group-width", &self.group_width),
+            ("inactive", &self.inactive),
+            ("region", &self.region),
+            ("map", &self.map),
         ];
         let named = named
             .into_iter()
             .filter_map(|(name, value)| Some((name, name.to_owned(), value.clone()?)));
-        let switches = [("scalar-algebra", self.scalar_algebra), ("rt", self.rt)];
+        let switches =
+            [("scalar-algebra", self.scalar_algebra), ("rt", self.rt), ("replay", self.replay)];
         let switches = switches.into_iter().filter(|(_, on)| *on);
         let switches = switches.map(|(name, _)| (name, name.to_owned(), "on".to_owned()));
         let free = self.options.iter().map(|text| {

@@ -14,6 +14,14 @@ use crate::program::Program;
 use crate::state::{Launch, Options, Region, State};
 use crate::trap::Trap;
 
+/// The tables of encodings and cases that the machine brings along.
+pub const TABLES: [&str; 4] = [
+    include_str!("../tests/data/golden.tsv"),
+    include_str!("../tests/data/golden_llvm.tsv"),
+    include_str!("../tests/data/worked_examples.tsv"),
+    include_str!("../tests/data/behaviour_cases.tsv"),
+];
+
 /// Untouched words.
 const D: u32 = 0xdead_beef;
 

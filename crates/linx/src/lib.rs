@@ -15,6 +15,7 @@ mod insn;
 mod machine;
 pub mod names;
 mod operand;
+mod options;
 mod program;
 pub mod regid;
 mod scalar;
@@ -33,6 +34,7 @@ pub use conform::{Report, Row, conform, tight};
 pub use machine::Linx;
 pub use names::TileOps;
 pub use operand::LinxOperands;
+pub use options::{OPTIONS, OptionInfo};
 pub use program::{LoadError, Program, binary};
 pub use state::{Conflict, Inactive, Launch, LaunchError, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
@@ -68,6 +70,7 @@ pub fn table(tile_ops: TileOps) -> &'static Table {
 
 static SYNTAX: Syntax = Syntax {
     hash_in_names: true,
+    directives: &[".param"],
     sections: &[
         Section { name: ".text", base: TEXT, code: true },
         Section { name: ".data", base: DATA, code: false },
@@ -96,4 +99,78 @@ pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
 /// Everything that is wrong with the text.
 pub fn assemble(file: FileId, text: &str, tile_ops: TileOps) -> Result<Image, Diagnostics> {
     isa::asm::assemble(dialect(tile_ops, true), file, text)
+}
+
+/// The names that `.param NAME` gives to `a0`, `a1`, ... in order: what a launch must bring.
+///
+/// # Errors
+/// A directive without a name, or more than eight.
+pub fn parameters(image: &Image) -> Result<Vec<String>, Diagnostics> {
+    let mut found = Diagnostics::new();
+    let mut names = Vec::new();
+    for directive in image.directives.iter().filter(|d| d.name == ".param") {
+        let name = directive.arguments.trim();
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            let error = isa::Diagnostic::error("linx::param", "`.param` takes one name");
+            found.push(error.at(directive.span, ""));
+        } else if names.len() == 8 {
+            let error = isa::Diagnostic::error("linx::param", "there are eight argument registers");
+            found.push(error.at(directive.span, ""));
+        } else {
+            names.push(name.to_owned());
+        }
+    }
+    if found.has_errors() { Err(found) } else { Ok(names) }
+}
+
+/// Listing of a flat binary's code, and of its data in bytes. Texts are those of listings: an address base does not show its
+/// type. [`source`] is exact.
+#[must_use]
+pub fn listing(binary: &[u8], tile_ops: TileOps) -> String {
+    isa::disasm::listing(&disassemble(code_of(binary), TEXT, tile_ops))
+}
+
+/// Instructions that lie at an address, as listings print them.
+#[must_use]
+pub fn disassemble(code: &[u8], address: u64, tile_ops: TileOps) -> Vec<isa::disasm::Disassembled> {
+    let exact = isa::disasm::disassemble(dialect(tile_ops, true), code, address);
+    let labels: std::collections::BTreeMap<u64, String> =
+        exact.iter().filter_map(|l| Some((l.address, l.label.clone()?))).collect();
+    let label = |target: u64| labels.get(&target).cloned();
+    let shown = |mut line: isa::disasm::Disassembled| {
+        if let (Some(found), None) = (line.instruction, &line.comment) {
+            let at = isa::asm::PrintContext { address: line.address, label: &label };
+            line.text = dialect(tile_ops, false).print_at(found, &at);
+        }
+        line
+    };
+    exact.into_iter().map(shown).collect()
+}
+
+/// A source text that assembles to the same binary.
+#[must_use]
+pub fn source(binary: &[u8], tile_ops: TileOps) -> String {
+    let code = code_of(binary);
+    let lines = isa::disasm::disassemble(dialect(tile_ops, true), code, TEXT);
+    let mut out = isa::disasm::source(dialect(tile_ops, true), &lines);
+    let data = binary.get((DATA - TEXT) as usize..).unwrap_or_default();
+    if !data.is_empty() {
+        out.push_str(".data\n");
+    }
+    for bytes in data.chunks(16) {
+        let list: Vec<String> = bytes.iter().map(|b| format!("{b:#04x}")).collect();
+        out.push_str(&format!("    .byte {}\n", list.join(", ")));
+    }
+    out
+}
+
+/// The code of a flat binary, without the zeros between code and data.
+fn code_of(binary: &[u8]) -> &[u8] {
+    let room = (DATA - TEXT) as usize;
+    if binary.len() <= room {
+        return binary;
+    }
+    let code = &binary[..room];
+    let used = code.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+    &code[..(used + 2).min(room) & !1]
 }

@@ -1,12 +1,14 @@
 //! The machines that the laboratory knows, each behind [`Isa`](crate::machine::Isa).
 
 pub mod ir;
+pub mod linx;
 pub mod pmask;
 pub mod ptx;
 pub mod toy;
 mod vm;
 
 pub use ir::IrText;
+pub use linx::LinxMachine;
 pub use pmask::PmaskMachine;
 pub use ptx::Ptx;
 pub use toy::ToyMachine;

@@ -1,0 +1,436 @@
+//! The machine `linx`: LinxISA v0.4. A program is assembly text or a flat binary with one kernel, `program`, whose
+//! parameters (`.param`) are `a0` to `a7`; the program's own block headers say how many lanes its kernels have.
+
+use ::linx::{LaunchError, Linx, OPTIONS, Options, Program as Code, TileOps, Trap, TrapNum};
+use isa::asm::Line;
+use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap, Permission};
+use simt::observe::{Blind, Observer};
+use simt::trap::{Cause as _, Fault};
+
+use crate::launch::{Located, MachineOption, OptionValue};
+use crate::machine::{
+    Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
+    LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
+    Watch,
+};
+use crate::stats::{Counters, LaunchStats};
+
+/// The machine `linx`, in either numbering of tile operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinxMachine {
+    /// The numbering.
+    pub tile_ops: TileOps,
+}
+
+/// The one kernel of a program.
+const KERNEL: &str = "program";
+/// Issues between two looks at the watch.
+const SLICE: u64 = 1 << 16;
+/// Most issues when nothing else is said.
+const LIMIT: u64 = 100_000_000;
+
+struct LinxProgram {
+    code: Code,
+    params: Vec<String>,
+    text: Option<SourceFile>,
+    lines: Vec<Line>,
+    tile_ops: TileOps,
+}
+
+fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(Diagnostic::error(code, message));
+    found
+}
+
+/// A text has no zero byte and is UTF-8; a binary that is both has no marker.
+fn as_text<'a>(image: &Image<'a>) -> Option<&'a str> {
+    let text = std::str::from_utf8(image.bytes).ok()?;
+    (!text.contains('\0')).then_some(text)
+}
+
+impl LinxMachine {
+    fn read(self, image: Image<'_>, found: &mut Diagnostics) -> Result<LinxProgram, Diagnostics> {
+        let not_loaded = |error: ::linx::LoadError| refused("linx::load", error.to_string());
+        let tile_ops = self.tile_ops;
+        let Some(text) = as_text(&image) else {
+            let code = Code::from_binary(image.bytes, tile_ops).map_err(not_loaded)?;
+            let (params, lines) = (Vec::new(), Vec::new());
+            return Ok(LinxProgram { code, params, text: None, lines, tile_ops });
+        };
+        let mut assembled = ::linx::assemble(image.file, text, tile_ops)?;
+        found.append(std::mem::take(&mut assembled.warnings));
+        let params = ::linx::parameters(&assembled)?;
+        let code = Code::from_image(&assembled, tile_ops).map_err(not_loaded)?;
+        let text = Some(SourceFile::new("", text));
+        Ok(LinxProgram { code, params, text, lines: assembled.lines, tile_ops })
+    }
+}
+
+fn text_of<'a>(image: &Image<'a>) -> Result<&'a str, Diagnostics> {
+    image.text().map_err(|finding| {
+        let mut found = Diagnostics::new();
+        found.push(finding);
+        found
+    })
+}
+
+fn cases(report: ::linx::Report) -> Vec<ConformCase> {
+    let case = |row: ::linx::Row| ConformCase {
+        name: format!("line {}: {}", row.line, row.name),
+        failure: row.failure,
+    };
+    report.rows.into_iter().map(case).collect()
+}
+
+impl Isa for LinxMachine {
+    fn name(&self) -> &'static str {
+        match self.tile_ops {
+            TileOps::V04 => Linx::NAME,
+            TileOps::V03 => "linx-tiles-v0.3",
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        match self.tile_ops {
+            TileOps::V04 => "LinxISA v0.4: block headers, kernel bodies under an EXEC mask",
+            TileOps::V03 => "LinxISA v0.4 with the tile operations' numbers of v0.3",
+        }
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        match self.tile_ops {
+            TileOps::V04 => &["linx", "bin"],
+            TileOps::V03 => &[],
+        }
+    }
+
+    fn commands(&self) -> &'static [Command] {
+        use Command::{Asm, Check, Conform, Disasm, List, Run};
+        &[Run, Check, List, Asm, Disasm, Conform]
+    }
+
+    fn mechanisms(&self) -> Vec<Named> {
+        vec![Named { name: "exec", about: "a program counter a group; lanes by the EXEC mask p" }]
+    }
+
+    fn usual_mechanisms(&self) -> &'static [&'static str] {
+        &["exec"]
+    }
+
+    fn default_warp_size(&self) -> u64 {
+        64
+    }
+
+    fn has_grid(&self) -> bool {
+        false
+    }
+
+    fn options(&self) -> Vec<Named> {
+        let own = OPTIONS.iter().map(|o| Named { name: o.name, about: o.about });
+        let map = Named {
+            name: "map",
+            about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address there",
+        };
+        own.chain([map]).collect()
+    }
+
+    fn load(
+        &self,
+        image: Image<'_>,
+        _wanted: &[Located<String>],
+        found: &mut Diagnostics,
+    ) -> Option<Box<dyn Program>> {
+        match self.read(image, found) {
+            Ok(program) => Some(Box::new(program)),
+            Err(errors) => {
+                found.append(errors);
+                None
+            }
+        }
+    }
+
+    fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
+        let assembled = ::linx::assemble(image.file, text_of(&image)?, self.tile_ops)?;
+        ::linx::binary(&assembled).map_err(|error| refused("linx::load", error.to_string()))
+    }
+
+    fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
+        Ok(::linx::listing(image.bytes, self.tile_ops))
+    }
+
+    fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
+        let tables = ::linx::cases::TABLES.iter();
+        Ok(tables.flat_map(|table| cases(::linx::conform(table, self.tile_ops))).collect())
+    }
+
+    fn conform_table(
+        &self,
+        _name: &str,
+        image: Image<'_>,
+    ) -> Result<Vec<ConformCase>, Diagnostics> {
+        Ok(cases(::linx::conform(text_of(&image)?, self.tile_ops)))
+    }
+}
+
+impl LinxProgram {
+    fn span(&self, pc: u64) -> Option<Span> {
+        let next = self.lines.partition_point(|line| line.address <= pc);
+        let line = self.lines.get(next.checked_sub(1)?)?;
+        (pc - line.address < line.length).then_some(line.span)
+    }
+
+    fn line(&self, span: Span) -> Option<u64> {
+        self.text.as_ref().map(|text| text.line_col(span.start).line.into())
+    }
+}
+
+impl Program for LinxProgram {
+    fn kernels(&self) -> Vec<KernelInfo> {
+        let param = |(name, offset): (&String, u64)| ParamInfo {
+            name: name.clone(),
+            spelling: ".param".to_owned(),
+            offset,
+            size: 8,
+            kind: ParamKind::Bits,
+        };
+        let params = self.params.iter().zip((0..).step_by(8)).map(param).collect();
+        let span = self.span(self.code.entry);
+        vec![KernelInfo { name: KERNEL.to_owned(), params, span, ..KernelInfo::default() }]
+    }
+
+    fn control_flow(&self, _kernel: &str) -> Option<ControlFlow> {
+        None
+    }
+
+    fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
+        Ok(Box::new(LinxContext { program: self, memory: MemoryMap::new() }))
+    }
+}
+
+struct LinxContext<'p> {
+    program: &'p LinxProgram,
+    memory: MemoryMap,
+}
+
+fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
+    LaunchProblem { about, message: message.into(), help: None, span: None }
+}
+
+/// A range of addresses that a trap may map.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    length: u64,
+}
+
+fn ranges(text: &str) -> Result<Vec<Range>, String> {
+    let number = |text: &str| match text.trim().strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.trim().parse().ok(),
+    };
+    let range = |item: &str| {
+        let (start, length) = item.split_once('+')?;
+        Some(Range { start: number(start)?, length: number(length)? })
+    };
+    let each =
+        text.split(',').map(|item| range(item).ok_or(format!("`{item}` is not ADDRESS+LENGTH")));
+    each.collect()
+}
+
+/// The options of a launch: the machine's, and the ranges of the map action.
+fn configure(request: &LaunchRequest<'_>) -> Result<(Options, Vec<Range>), LaunchProblem> {
+    let width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
+    let mut options = Options { group_width: width, seed: request.seed, ..Options::default() };
+    let mut mapped = Vec::new();
+    for (index, option) in request.options.iter().enumerate() {
+        let value = text_value(option);
+        let refuse = |why: String| problem(Subject::Option(index), why);
+        let name = crate::elem::shortened(&option.key.value);
+        if name == "map" {
+            mapped.extend(ranges(&value).map_err(refuse)?);
+        } else {
+            options.set(&name, &value).map_err(refuse)?;
+        }
+    }
+    Ok((options, mapped))
+}
+
+fn text_value(option: &MachineOption) -> String {
+    match &option.value.value {
+        OptionValue::String(text) => text.clone(),
+        OptionValue::Integer(number) => number.to_string(),
+        OptionValue::Float(number) => number.to_string(),
+        OptionValue::Boolean(true) => "on".to_owned(),
+        OptionValue::Boolean(false) => "off".to_owned(),
+    }
+}
+
+impl LinxContext<'_> {
+    fn drive<O: Observer<1>>(
+        &self,
+        state: &mut ::linx::State,
+        observer: &mut O,
+        (limit, mapped): (u64, &mut Vec<Range>),
+        watch: &mut dyn Watch,
+    ) -> End {
+        let machine = Linx { tile_ops: self.program.tile_ops };
+        loop {
+            let issues = state.issues();
+            let slice = SLICE.min(limit.saturating_sub(issues));
+            match machine.run(&self.program.code, state, observer, slice) {
+                Step::Done => return End::Done,
+                Step::Fault(fault) => {
+                    if !map_for(state, &fault.cause, mapped) {
+                        return End::Fault(self.fault(&fault));
+                    }
+                    continue;
+                }
+                Step::Issued | Step::Hang(_) if slice < SLICE => {
+                    let message =
+                        format!("the program has not ended after {limit} issues: it may hang");
+                    let report = Diagnostic::error("limit", message);
+                    let report =
+                        report.help("raise it with --limit if the program needs that long");
+                    return End::Hang(Stop { code: "limit", report, line: None });
+                }
+                Step::Issued | Step::Hang(_) => {}
+            }
+            let progress = Progress { blocks_done: 0, blocks: 1, issues: state.issues() };
+            if !watch.go_on(progress) {
+                return End::Interrupted;
+            }
+        }
+    }
+
+    fn fault(&self, fault: &Fault<Trap>) -> Stop {
+        let trap = &fault.cause;
+        let span = self.program.span(trap.tpc);
+        let mut report = Diagnostic::error(trap.code(), trap.to_string());
+        if let Some(span) = span {
+            report = report.at(span, "this instruction");
+        }
+        let arg = trap.arg.map_or("not valid".to_owned(), |arg| format!("{arg:#x}"));
+        report = report.note(format!(
+            "TRAPNO {:#018x}, TRAPNUM {}, CAUSE {:#x}, TRAPARG0 {arg}, BI {}, TPC {:#x}",
+            trap.trapno(),
+            trap.num as u8,
+            trap.cause,
+            u8::from(trap.bi),
+            trap.tpc
+        ));
+        if trap.bi {
+            report = report.note(format!("in group {}, lanes {}", fault.group.group, fault.lanes));
+        }
+        if trap.num == TrapNum::DataPageFault {
+            report = report.help("the option `map` can make an address good and go on");
+        }
+        let line = span.and_then(|span| self.program.line(span));
+        Stop { code: trap.code(), report, line }
+    }
+}
+
+/// Maps the range around a fault's address, once.
+fn map_for(state: &mut ::linx::State, trap: &Trap, mapped: &mut Vec<Range>) -> bool {
+    let Some(address) = trap.arg.filter(|_| trap.num == TrapNum::DataPageFault) else {
+        return false;
+    };
+    let inside = |r: &Range| address >= r.start && address - r.start < r.length;
+    let Some(at) = mapped.iter().position(inside) else { return false };
+    let range = mapped.remove(at);
+    state.memory.map_at("mapped", Addr(range.start), range.length, Permission::ReadWrite).is_ok()
+}
+
+impl Context for LinxContext<'_> {
+    fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
+        let address = self.memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
+        self.memory.host_write(address, data).map_err(|e| e.to_string())?;
+        Ok(address.0)
+    }
+
+    fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
+        let mut data = Vec::new();
+        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
+        data.resize(length, 0);
+        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
+        Ok(data)
+    }
+
+    fn launch(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
+        if request.grid.iter().chain(&request.block).any(|extent| *extent != 1) {
+            let message = "block headers say how many lanes there are: grid and block are 1";
+            return Err(problem(Subject::Grid, message));
+        }
+        let (options, mut mapped) = configure(request)?;
+        let word = |bytes: &[u8]| isa::decode::window(bytes).0;
+        let memory = self.memory.try_clone();
+        let launch = ::linx::Launch {
+            memory: memory.map_err(|error| problem(Subject::Launch, error.to_string()))?,
+            arguments: request.params.chunks(8).map(word).collect(),
+            entry: None,
+            options,
+        };
+        let machine = Linx { tile_ops: self.program.tile_ops };
+        let started = machine.launch(&self.program.code, launch);
+        let mut state = started.map_err(|error| {
+            let about = match error {
+                LaunchError::GroupWidth(_) => Subject::WarpSize,
+                LaunchError::Arguments(_) => Subject::Args,
+                LaunchError::Memory(_) | LaunchError::Data(_) => Subject::Launch,
+            };
+            problem(about, error.to_string())
+        })?;
+        let mut counters = Counters::default();
+        let bounds = (request.limit.unwrap_or(LIMIT), &mut mapped);
+        let end = if request.detailed {
+            self.drive(&mut state, &mut counters, bounds, watch)
+        } else {
+            self.drive(&mut state, &mut Blind, bounds, watch)
+        };
+        let stats = LaunchStats {
+            kernel: request.kernel.to_owned(),
+            grid: request.grid,
+            block: request.block,
+            outcome: end.name().to_owned(),
+            slots: *machine.slots(&state),
+            counters,
+            threads: 1,
+            ..LaunchStats::default()
+        };
+        let mut output = Vec::new();
+        if let Some(status) = state.status().filter(|&status| status != 0) {
+            output.extend(format!("status {status:#x}\n").bytes());
+        }
+        if let Some(conflict) = state.conflict() {
+            let line = format!(
+                "conflict: groups {} and {} both access {:#x}, and their order shows\n",
+                conflict.first, conflict.second, conflict.address
+            );
+            output.extend(line.bytes());
+        }
+        self.memory = unmapped(state, &self.memory);
+        Ok(LaunchResult { end, stats, output })
+    }
+}
+
+/// The memory after a launch without the program's own regions, so that the next launch can map them again.
+fn unmapped(state: ::linx::State, before: &MemoryMap) -> MemoryMap {
+    let mut kept = state.memory;
+    let own: Vec<Addr> = kept
+        .regions()
+        .iter()
+        .map(|region| region.base())
+        .filter(|&base| before.region_at(base).is_none())
+        .collect();
+    for base in own {
+        // Only regions that are mapped can be listed.
+        let _ = kept.free(base);
+    }
+    kept
+}
