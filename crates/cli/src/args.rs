@@ -34,6 +34,10 @@ pub(crate) enum Command {
     /// Run a kernel, or what a launch file says
     #[command(after_long_help = RUN_HELP)]
     Run(Box<Run>),
+    /// Run under every convergence mechanism: one table, results held against serial execution
+    Compare(Box<Compare>),
+    /// List the convergence mechanisms with their sources, state and limits
+    Mechanisms,
     /// Check programs without running them: lists all that is wrong or not supported
     Check(Check),
     /// List a program's kernels with their parameters and sizes
@@ -120,7 +124,7 @@ pub(crate) struct Run {
 }
 
 /// Options of one machine or another.
-#[derive(Debug, Group)]
+#[derive(Debug, Default, Group)]
 #[command(next_help_heading = "Machine options")]
 pub(crate) struct MachineOptions {
     /// An option of the machine by name
@@ -215,6 +219,78 @@ impl MachineOptions {
         });
         named.chain(switches).chain(free).collect()
     }
+}
+
+
+/// What the commands of the divergence laboratory run.
+#[derive(Debug, Group)]
+pub(crate) struct Target {
+    /// A program, a launch file (.toml), or a directory that holds a launch.toml
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) isa: IsaChoice,
+    /// Kernel to run; may be left away if there is only one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+    /// Blocks
+    #[arg(long, value_name = "X[,Y,Z]")]
+    pub(crate) grid: Option<String>,
+    /// Threads of a block
+    #[arg(long, value_name = "X[,Y,Z]")]
+    pub(crate) block: Option<String>,
+    /// An argument, by name or in order; repeat it for each parameter
+    #[arg(long = "arg", value_name = "SPEC", allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+    /// Dynamic shared memory
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) shared: Option<String>,
+    /// Seed for everything random
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<String>,
+    /// Most instructions issued before a launch is taken to hang
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<String>,
+    /// Side of a divergent branch that runs first, where a mechanism asks: taken, fallthrough, minority, majority
+    #[arg(long, value_name = "NAME")]
+    pub(crate) order: Option<String>,
+}
+
+impl Target {
+    /// The same as `run` takes it.
+    pub(crate) fn as_run(&self) -> Run {
+        Run {
+            path: self.path.clone(),
+            isa: IsaChoice { isa: self.isa.isa.clone() },
+            kernel: self.kernel.clone(),
+            grid: self.grid.clone(),
+            block: self.block.clone(),
+            args: self.args.clone(),
+            shared: self.shared.clone(),
+            mechanism: None,
+            warp_size: None,
+            stats: Stats::None,
+            dump: Vec::new(),
+            machine: MachineOptions::default(),
+            seed: self.seed.clone(),
+            limit: self.limit.clone(),
+        }
+    }
+}
+
+/// `compare`.
+#[derive(Debug, Group)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Mechanisms
+    #[arg(long, value_name = "all|A,B,..")]
+    pub(crate) mechanisms: Option<String>,
+    /// Warp sizes; by default the launch's
+    #[arg(long, value_name = "N,N,..")]
+    pub(crate) warp_size: Option<String>,
+    /// Write the comparison as JSON (docs/compare.md); `-` writes it to standard output, in place of the table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
 }
 
 /// How to print statistics.

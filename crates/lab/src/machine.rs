@@ -10,6 +10,7 @@ use std::fmt;
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
 use crate::launch::{Located, MachineOption};
+use crate::probe::Probe;
 use crate::stats::LaunchStats;
 use isa::suggest::nearest;
 
@@ -308,6 +309,11 @@ pub trait Context {
     /// Why they cannot be read, as a sentence.
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String>;
 
+    /// The program's own variables in global memory with their contents, in the order of the program.
+    fn variables(&self) -> Vec<(String, Vec<u8>)> {
+        Vec::new()
+    }
+
     /// Runs a kernel to its end, or until `watch` says to stop.
     ///
     /// # Errors
@@ -444,6 +450,11 @@ pub struct Progress {
 pub trait Watch {
     /// Takes note of the progress; `false` stops the launch.
     fn go_on(&mut self, progress: Progress) -> bool;
+
+    /// What looks at the events of the launch, if anything does. Machines without events ignore it.
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
+    }
 }
 
 /// Watches nothing.

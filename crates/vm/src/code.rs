@@ -236,6 +236,42 @@ impl Code {
     }
 }
 
+/// What an instruction shows to the program of the schedule, or of which lanes run together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shows {
+    /// The lanes that execute together: `activemask`, collectives without named members.
+    ActiveLanes,
+    /// One of several lanes: `elect`.
+    Elected,
+    /// A clock, a timer, the processor's number.
+    Clock,
+    /// The old value at an atomic: the order of updates.
+    ReturnedAtomic,
+    /// An atomic sum of floats: rounding depends on the order.
+    FloatAtomic,
+    /// An address of the heap.
+    Allocation,
+    /// Output, whose order is seen.
+    Output,
+}
+
+impl Code {
+    /// What its result tells of the schedule, if anything.
+    #[must_use]
+    pub fn shows(&self) -> Option<Shows> {
+        match &self.exec {
+            Exec::Collective(c) if c.kind == CollectiveKind::Elect => Some(Shows::Elected),
+            Exec::Collective(c) if c.members.is_none() => Some(Shows::ActiveLanes),
+            Exec::Sreg { reg, .. } if reg.observes_schedule() => Some(Shows::Clock),
+            Exec::Atomic(a) if a.ty.is_float() && a.op == AtomOp::Add => Some(Shows::FloatAtomic),
+            Exec::Atomic(a) if !a.mem.rows.is_empty() => Some(Shows::ReturnedAtomic),
+            Exec::Malloc { .. } => Some(Shows::Allocation),
+            Exec::Printf { .. } => Some(Shows::Output),
+            _ => None,
+        }
+    }
+}
+
 impl Code {
     /// Whether lanes of the architectural warp wait for each other here.
     pub(crate) fn is_collective(&self) -> bool {

@@ -27,7 +27,7 @@ mod system;
 mod watch;
 
 pub use cause::Cause;
-pub use code::Code;
+pub use code::{Code, Shows};
 pub use engine::{BACK_EDGES, Engine};
 pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,

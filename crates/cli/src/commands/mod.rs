@@ -1,9 +1,11 @@
 //! One file a command.
 
 mod assemble;
+mod compare;
 mod conform;
 mod inspect;
 mod run;
+mod target;
 
 use std::path::Path;
 
@@ -18,6 +20,11 @@ use crate::out::{Exit, Out};
 pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     match command {
         Command::Run(run) => run::run(&run, out),
+        Command::Compare(compare) => compare::compare(&compare, out),
+        Command::Mechanisms => {
+            out.text(&lab::divergence::catalogue_text());
+            Exit::Ok
+        }
         Command::Check(check) => inspect::check(&check, out),
         Command::List(list) => inspect::list(&list, out),
         Command::Cfg(cfg) => inspect::cfg(&cfg, out),

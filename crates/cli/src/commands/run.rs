@@ -18,17 +18,25 @@ use crate::progress::Bar;
 const LAUNCH_FILE: &str = "launch.toml";
 
 /// The command's words with their places.
-struct Words<'a> {
+pub(super) struct Words<'a> {
     path: &'a Path,
     isa: Word,
     dump: Vec<Located<String>>,
     options: Vec<MachineOption>,
     run: RunWords,
+    /// Options that `run` does not have, in the order asked for.
+    pub(super) extra: Vec<Word>,
 }
 
 impl<'a> Words<'a> {
-    fn new(args: &'a Run, sources: &mut SourceMap) -> Self {
-        let mut line = Line::new("run");
+    /// The words of a command that takes what `run` takes, and more.
+    pub(super) fn new(
+        command: &str,
+        args: &'a Run,
+        more: &[(&str, &Option<String>)],
+        sources: &mut SourceMap,
+    ) -> Self {
+        let mut line = Line::new(command);
         let span = line.path(&args.path);
         let mut place = |name: &str, value: &Option<String>| -> Word {
             let value = value.clone()?;
@@ -48,6 +56,7 @@ impl<'a> Words<'a> {
             args: Vec::new(),
             span,
         };
+        let extra = more.iter().map(|(name, value)| place(name, value)).collect();
         let mut all = |name: &str, values: &[String]| -> Vec<Located<String>> {
             let place = |value: &String| {
                 let span = line.option(name, value);
@@ -65,14 +74,14 @@ impl<'a> Words<'a> {
         };
         let options = args.machine.given().into_iter().map(option).collect();
         line.enter(sources);
-        Self { path: &args.path, isa, dump, options, run }
+        Self { path: &args.path, isa, dump, options, run, extra }
     }
 }
 
 /// Runs what the command line or a launch file says.
 pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    let words = Words::new(args, &mut sources);
+    let words = Words::new("run", args, &[], &mut sources);
     let (job, dumps) = match prepare(&words, &mut sources) {
         Ok(ready) => ready,
         Err(found) => {
@@ -101,13 +110,16 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
 }
 
 /// A buffer to write and where to.
-struct Dump {
+pub(super) struct Dump {
     buffer: String,
     path: PathBuf,
     span: Span,
 }
 
-fn prepare(words: &Words<'_>, sources: &mut SourceMap) -> Result<(Job, Vec<Dump>), Diagnostics> {
+pub(super) fn prepare(
+    words: &Words<'_>,
+    sources: &mut SourceMap,
+) -> Result<(Job, Vec<Dump>), Diagnostics> {
     let mut found = Diagnostics::new();
     let settings = words.run.settings(&mut found);
     let dumps = dumps(words, &mut found);

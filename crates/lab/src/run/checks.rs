@@ -158,6 +158,14 @@ fn expected_file(
 }
 
 impl Check {
+    /// The buffer that it compares as a multiset, if it does.
+    pub(super) fn multiset(&self) -> Option<&str> {
+        match &self.what {
+            Prepared::Buffer { expected, .. } if expected.multiset => Some(&expected.buffer.value),
+            _ => None,
+        }
+    }
+
     /// Whether it is about a statistic.
     pub(super) fn is_statistic(&self) -> bool {
         matches!(self.what, Prepared::Statistic(_))

@@ -74,9 +74,11 @@ impl Watch for Budget<'_> {
 }
 
 /// What the launches came to, before anything is judged.
-struct Outcome {
-    results: Vec<LaunchResult>,
-    buffers: Vec<FinalBuffer>,
+pub(super) struct Outcome {
+    pub(super) results: Vec<LaunchResult>,
+    pub(super) buffers: Vec<FinalBuffer>,
+    /// The program's own variables.
+    pub(super) variables: Vec<(String, Vec<u8>)>,
 }
 
 impl Job {
@@ -87,7 +89,7 @@ impl Job {
     /// hangs of kernels are part of the report.
     pub fn run(&self, detailed: bool, watch: &mut dyn Watch) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
-        let Outcome { mut results, buffers } =
+        let Outcome { mut results, buffers, .. } =
             self.launch_all(&self.mechanism.value, detailed, watch)?;
         let last = results.len().saturating_sub(1);
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
@@ -123,7 +125,7 @@ impl Job {
     }
 
     /// Runs the launches up to the first that does not end by itself.
-    fn launch_all(
+    pub(super) fn launch_all(
         &self,
         mechanism: &str,
         detailed: bool,
@@ -161,7 +163,8 @@ impl Job {
                 break;
             }
         }
-        Ok(Outcome { results, buffers: read_back(context.as_ref(), placed)? })
+        let variables = context.variables();
+        Ok(Outcome { results, buffers: read_back(context.as_ref(), placed)?, variables })
     }
 
     fn request<'a>(
@@ -201,8 +204,12 @@ impl Job {
             Subject::WarpSize => Some(self.warp_size.span),
             Subject::Option(index) => options.get(index).map(|o| o.key.span),
         };
+        let code = match problem.about {
+            Subject::Mechanism | Subject::WarpSize => super::UNSUPPORTED,
+            _ => "run::launch",
+        };
         let mut finding =
-            Diagnostic::error("run::launch", problem.message).at(self.place(span, launch), "");
+            Diagnostic::error(code, problem.message).at(self.place(span, launch), "");
         if let Some(span) = problem.span {
             finding = finding.also(span, "because of this");
         }

@@ -9,6 +9,7 @@ mod checks;
 mod execute;
 mod load;
 mod prepare;
+mod vary;
 mod words;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use isa::Span;
 pub use checks::CheckOutcome;
 pub use load::{MAX_PROGRAM_BYTES, io_reason, read_input};
 pub use prepare::{JobParts, choose_kernel, load_program, wanted};
+pub use vary::{Variant, VariantRun};
 pub use words::{RunWords, Word};
 
 use crate::array::Array;
@@ -136,6 +138,9 @@ impl Job {
         wanted.unwrap_or(launch.span)
     }
 }
+
+/// Code of the finding that a program cannot run under a mechanism or at a warp size.
+pub const UNSUPPORTED: &str = "run::unsupported";
 
 /// Results of this module.
 pub(crate) type Result<T> = std::result::Result<T, isa::Diagnostics>;

@@ -14,6 +14,8 @@ pub struct Counters {
     pub divergent_branches: u64,
     /// Distinct next places, summed over all branches.
     pub branch_targets: u64,
+    /// Distinct next places, summed over divergent branches.
+    pub divergent_targets: u64,
     /// Most paths that one group had at once.
     pub max_depth: u64,
     /// Paths that the group had, summed over all issues.
@@ -70,6 +72,7 @@ impl Counters {
         self.branches += other.branches;
         self.divergent_branches += other.divergent_branches;
         self.branch_targets += other.branch_targets;
+        self.divergent_targets += other.divergent_targets;
         self.max_depth = self.max_depth.max(other.max_depth);
         self.depth_sum += other.depth_sum;
         self.depth_issues += other.depth_issues;
@@ -120,6 +123,9 @@ impl<const N: usize> Observer<N> for Counters {
         self.branches += 1;
         self.divergent_branches += u64::from(branch.targets.len() > 1);
         self.branch_targets += branch.targets.len() as u64;
+        if branch.targets.len() > 1 {
+            self.divergent_targets += branch.targets.len() as u64;
+        }
     }
 
     fn access(&mut self, access: &Access<'_>) {

@@ -15,6 +15,7 @@ use super::{VmProgram, options, report};
 use crate::machine::{
     Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
 };
+use crate::probe::{Beginning, Probing};
 use crate::stats::{Counters, LaunchStats, LineSlots, PcSlots};
 
 /// Issues between two looks at the watch.
@@ -68,8 +69,13 @@ impl<'p> VmContext<'p> {
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
         let engine = Engine::<N>;
+        let (width, block) = (launch.width, launch.block.iter().copied().map(u64::from).product());
         let started = engine.launch(&program.program, launch);
         let state = started.map_err(|error| self.problem(&error))?;
+        if let Some(probe) = watch.probe() {
+            let places = super::places::places(program);
+            probe.begin(&Beginning { kernel: request.kernel, width, block, places: &places });
+        }
         let (end, counters, state) = if request.detailed {
             let pcs = PcSlots::new(program.program.code().len());
             drive(program, state, Counters::with_pcs(pcs), request, watch)
@@ -174,7 +180,13 @@ fn drive<const N: usize, O: Observer<N> + Collect>(
 ) -> (End, Counters, State<N>) {
     let engine = Engine::<N>;
     let end = loop {
-        let step = engine.run(&program.program, &mut state, &mut observer, SLICE);
+        let step = match watch.probe() {
+            Some(probe) => {
+                let mut both = (&mut observer, Probing(probe));
+                engine.run(&program.program, &mut state, &mut both, SLICE)
+            }
+            None => engine.run(&program.program, &mut state, &mut observer, SLICE),
+        };
         match step {
             Step::Issued => {}
             Step::Done => break End::Done,
@@ -264,6 +276,17 @@ impl Context for VmContext<'_> {
         data.resize(length, 0);
         self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
         Ok(data)
+    }
+
+    fn variables(&self) -> Vec<(String, Vec<u8>)> {
+        let vars = self.program.module().vars.iter().enumerate();
+        let global = vars.filter(|(_, var)| var.space == ir::mods::Space::Global);
+        let read = |(index, var): (usize, &ir::module::Var)| {
+            let address = self.variables.address(index)?;
+            let length = usize::try_from(var.size).ok()?;
+            Some((var.name.clone(), self.read(address.0, length).ok()?))
+        };
+        global.filter_map(read).collect()
     }
 
     fn launch(

@@ -3,6 +3,7 @@
 mod context;
 mod flow;
 mod options;
+mod places;
 mod report;
 
 use ir::module::Signature;

@@ -1,0 +1,45 @@
+//! What the commands of the divergence laboratory have in common: a job from a target, and files written.
+
+use std::path::Path;
+
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use lab::run::{Job, Word};
+
+use super::run::{Words, prepare};
+use crate::args::Target;
+
+/// A job made ready, with the command's own options in the order asked for.
+pub(super) struct Ready {
+    pub(super) job: Job,
+    pub(super) extra: Vec<Word>,
+}
+
+/// Makes a target ready. `more` are the command's own options.
+pub(super) fn ready(
+    command: &str,
+    target: &Target,
+    more: &[(&str, &Option<String>)],
+    sources: &mut SourceMap,
+) -> Result<Ready, Diagnostics> {
+    let run = target.as_run();
+    let words = Words::new(command, &run, more, sources);
+    let (job, _) = prepare(&words, sources)?;
+    Ok(Ready { job, extra: words.extra })
+}
+
+/// A single finding.
+pub(super) fn one(finding: Diagnostic) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(finding);
+    found
+}
+
+/// Writes a report to a file.
+pub(super) fn write(path: &str, span: Span, text: &str) -> Result<(), Diagnostics> {
+    std::fs::write(Path::new(path), text).map_err(|error| {
+        let message = format!("cannot write {path}: {error}");
+        one(Diagnostic::error("cli::output", message)
+            .at(span, "")
+            .help("check the path and its permissions"))
+    })
+}

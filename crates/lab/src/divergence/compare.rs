@@ -1,0 +1,231 @@
+//! Runs a job under many mechanisms and warp sizes.
+
+use isa::{Diagnostic, Diagnostics};
+
+use super::rejoin::{Rejoins, Times};
+use super::verdict::{self, Difference, Verdict};
+use super::watching::{Watched, Witnesses};
+use crate::machine::{End, Watch};
+use crate::probe::{Both, Place, Shows};
+use crate::run::{Job, UNSUPPORTED, Variant, VariantRun};
+use crate::stats::LaunchStats;
+
+/// The mechanism whose results are the reference.
+pub(super) const REFERENCE: &str = "serial";
+/// Most issues of a block in the reference, if the job sets no limit.
+const REFERENCE_LIMIT: u64 = 1 << 28;
+/// A run may take so many times the reference's issues, if the job sets no limit, before it is taken to hang.
+const PATIENCE: u64 = 4;
+/// But at least so many.
+const LEAST_LIMIT: u64 = 1 << 20;
+
+/// What to compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Mechanisms, by the machine's names.
+    pub mechanisms: Vec<String>,
+    /// Warp sizes.
+    pub warp_sizes: Vec<u64>,
+    /// Which side of a divergent branch runs first, where a mechanism asks.
+    pub order: Option<String>,
+}
+
+/// A mechanism at a warp size.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The mechanism.
+    pub mechanism: String,
+    /// Lanes of an issue group.
+    pub warp_size: u64,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// Whether memory and output are those of the reference; none if one of the two did not end.
+    pub equal: Option<bool>,
+    /// What is not.
+    pub differences: Vec<Difference>,
+    /// Instructions executed that show the schedule; filled where results differ.
+    pub witnesses: Vec<(Shows, Place)>,
+    /// All launches together; none if the run could not begin.
+    pub stats: Option<LaunchStats>,
+    /// How long lanes stayed apart.
+    pub times: Times,
+    /// What is told of a hang, a fault or a refusal.
+    pub report: Option<Diagnostic>,
+    /// What the mechanism cost beside the others.
+    pub impact: Impact,
+}
+
+/// The cost of a row beside the others of its warp size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impact {
+    /// Issues over those of the mechanism with the fewest, among those that ended; none if this one did not.
+    pub divergence_impact_factor: Option<f64>,
+    /// Mean reconvergence time times depth over 100: what older tools print. It has no meaning of its own.
+    pub legacy: f64,
+}
+
+/// All rows, with the reference.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The machine's name.
+    pub machine: String,
+    /// The program, as the user named it.
+    pub module: String,
+    /// The kernels, in the order of the launches.
+    pub kernels: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// The order asked for.
+    pub order: Option<String>,
+    /// How the reference ended; what is told of it if it did not end well.
+    pub reference: Result<(), Diagnostic>,
+    /// A row for each mechanism and warp size: mechanisms in the order asked for, sizes within.
+    pub rows: Vec<Row>,
+}
+
+impl Comparison {
+    /// Whether no row is `unsound`: a mechanism that is wrong is a finding, a kernel that depends on its schedule a property.
+    #[must_use]
+    pub fn sound(&self) -> bool {
+        self.rows.iter().all(|r| r.verdict != Verdict::Unsound)
+    }
+}
+
+/// Runs the job under every mechanism and warp size of the plan. None if the watch stopped it.
+///
+/// # Errors
+/// If the launches cannot begin at all: what a single run would be refused for.
+pub fn compare(
+    job: &mut Job,
+    plan: &Plan,
+    watch: &mut dyn Watch,
+) -> Result<Option<Comparison>, Diagnostics> {
+    let multisets: Vec<String> = job.multisets().map(str::to_owned).collect();
+    let known = job.machine().mechanisms();
+    let serial = known.iter().any(|m| m.name == REFERENCE);
+    let mechanism = if serial { REFERENCE } else { known.first().map_or("", |m| m.name) };
+    let variant = Variant {
+        mechanism: mechanism.to_owned(),
+        warp_size: job.machine().default_warp_size(),
+        order: None,
+        limit: Some(REFERENCE_LIMIT),
+    };
+    let reference = job.run_variant(&variant, watch)?;
+    if interrupted(&reference) {
+        return Ok(None);
+    }
+    let issues = reference.total().slots.issues();
+    let limit = issues.saturating_mul(PATIENCE).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
+    let setting = Setting { multisets, reference, limit, order: plan.order.clone() };
+    let mut rows = Vec::new();
+    for mechanism in &plan.mechanisms {
+        for &warp_size in &plan.warp_sizes {
+            match row(job, &setting, mechanism, warp_size, watch)? {
+                Some(row) => rows.push(row),
+                None => return Ok(None),
+            }
+        }
+    }
+    impacts(&mut rows);
+    Ok(Some(Comparison {
+        machine: job.machine().name().to_owned(),
+        module: job.module_name().to_owned(),
+        kernels: job.kernel_names().map(str::to_owned).collect(),
+        seed: job.seed(),
+        order: plan.order.clone(),
+        reference: verdict::of_end(&setting.reference).map_or(Ok(()), |(_, report)| Err(report)),
+        rows,
+    }))
+}
+
+/// What all rows share.
+struct Setting {
+    multisets: Vec<String>,
+    reference: VariantRun,
+    limit: u64,
+    order: Option<String>,
+}
+
+fn interrupted(run: &VariantRun) -> bool {
+    matches!(run.ends.last(), Some(End::Interrupted))
+}
+
+fn row(
+    job: &mut Job,
+    setting: &Setting,
+    mechanism: &str,
+    warp_size: u64,
+    watch: &mut dyn Watch,
+) -> Result<Option<Row>, Diagnostics> {
+    let mut row = Row {
+        mechanism: mechanism.to_owned(),
+        warp_size,
+        verdict: Verdict::Ok,
+        equal: None,
+        differences: Vec::new(),
+        witnesses: Vec::new(),
+        stats: None,
+        times: Times::default(),
+        report: None,
+        impact: Impact::default(),
+    };
+    let (mut rejoins, mut witnesses) = (Rejoins::default(), Witnesses::default());
+    let variant = Variant {
+        mechanism: mechanism.to_owned(),
+        warp_size,
+        order: setting.order.clone(),
+        limit: Some(setting.limit),
+    };
+    let mut probes = Both(&mut rejoins, &mut witnesses);
+    let mut watched = Watched { watch, probe: &mut probes };
+    let run = match job.run_variant(&variant, &mut watched) {
+        Ok(run) if interrupted(&run) => return Ok(None),
+        Ok(run) => run,
+        Err(found) => {
+            let refusal = found.iter().find(|f| f.code == UNSUPPORTED);
+            let Some(refusal) = refusal.cloned() else { return Err(found) };
+            (row.verdict, row.report) = (Verdict::Unsupported, Some(refusal));
+            return Ok(Some(row));
+        }
+    };
+    row.times = rejoins.times();
+    row.stats = Some(run.total());
+    if let Some((verdict, report)) = verdict::of_end(&run) {
+        (row.verdict, row.report) = (verdict, Some(report));
+    } else if verdict::of_end(&setting.reference).is_none() {
+        row.differences = verdict::differences(&run, &setting.reference, &setting.multisets);
+        row.equal = Some(row.differences.is_empty());
+        if !row.differences.is_empty() {
+            row.witnesses = witnesses.found();
+            let seen = !row.witnesses.is_empty();
+            row.verdict = if seen { Verdict::OrderDependent } else { Verdict::Unsound };
+        }
+    }
+    Ok(Some(row))
+}
+
+fn impacts(rows: &mut [Row]) {
+    let ended = |r: &Row| {
+        let done = !matches!(r.verdict, Verdict::Hang | Verdict::Fault | Verdict::Unsupported);
+        r.stats.as_ref().filter(|_| done).map(|s| s.slots.issues())
+    };
+    let best: Vec<Option<u64>> = rows
+        .iter()
+        .map(|row| {
+            rows.iter().filter(|r| r.warp_size == row.warp_size).filter_map(ended).min()
+        })
+        .collect();
+    for (row, best) in rows.iter_mut().zip(best) {
+        let factor = |best: u64| Some(ended(row)? as f64 / best.max(1) as f64);
+        let depth = row.stats.as_ref().map_or(0, max_divergence_depth);
+        row.impact = Impact {
+            divergence_impact_factor: best.and_then(factor),
+            legacy: row.times.mean * depth as f64 / 100.0,
+        };
+    }
+}
+
+/// Most nested splits at an issue: 0 for a run that never diverged.
+pub(super) fn max_divergence_depth(stats: &LaunchStats) -> u64 {
+    stats.counters.max_depth.saturating_sub(1)
+}

@@ -1,0 +1,130 @@
+//! A comparison as JSON. Its form is versioned and documented in `docs/compare.md`, with a JSON Schema beside it.
+
+use converge::Charges;
+use serde_json::{Map, Value, json};
+use simt::slots::{LaneSlots, SlotCause};
+
+use super::compare::{Comparison, Row, max_divergence_depth};
+use crate::probe::Place;
+use crate::stats::{LaunchStats, metric};
+
+/// What `schema` says in every report.
+pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";
+
+/// The version of the form. Within a version keys are only ever added.
+pub const COMPARE_VERSION: u64 = 1;
+
+/// The comparison as JSON.
+#[must_use]
+pub fn to_json(comparison: &Comparison) -> Value {
+    let rows: Vec<Value> = comparison.rows.iter().map(row).collect();
+    let reference = match &comparison.reference {
+        Ok(()) => json!({ "mechanism": "serial", "outcome": "done" }),
+        Err(report) => {
+            json!({ "mechanism": "serial", "outcome": report.code, "message": report.message })
+        }
+    };
+    json!({
+        "schema": COMPARE_SCHEMA_NAME,
+        "version": COMPARE_VERSION,
+        "simtlab": env!("CARGO_PKG_VERSION"),
+        "machine": comparison.machine,
+        "module": comparison.module,
+        "kernels": comparison.kernels,
+        "seed": comparison.seed,
+        "order": comparison.order,
+        "reference": reference,
+        "rows": rows,
+    })
+}
+
+fn row(row: &Row) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_owned(), value);
+    };
+    put("mechanism", json!(row.mechanism));
+    put("warp_size", json!(row.warp_size));
+    put("verdict", json!(row.verdict.name()));
+    put("equal_to_serial", json!(row.equal));
+    let zero = LaunchStats::default();
+    let stats = row.stats.as_ref().unwrap_or(&zero);
+    let ran = row.stats.is_some();
+    for name in COUNTS {
+        put(name, if ran { number(stats, name, true) } else { Value::Null });
+    }
+    for name in SHARES {
+        put(name, if ran { number(stats, name, false) } else { Value::Null });
+    }
+    put("lane_slots", if ran { slots(&stats.slots) } else { Value::Null });
+    put("charges", if ran { charges(&stats.charges) } else { Value::Null });
+    let paths = stats.counters.divergent_targets;
+    put("divergent_paths", if ran { json!(paths) } else { Value::Null });
+    let depth = max_divergence_depth(stats);
+    put("max_divergence_depth", if ran { json!(depth) } else { Value::Null });
+    let rate = 100.0 - metric("branch_efficiency").map_or(100.0, |m| (m.value)(stats));
+    put("average_divergence_rate", if ran { json!(rate) } else { Value::Null });
+    let times = &row.times;
+    let time = json!({
+        "mean": times.mean, "p50": times.p50, "p99": times.p99,
+        "rejoined": times.rejoined, "never": times.never,
+    });
+    put("reconvergence_time", if ran { time } else { Value::Null });
+    put("divergence_impact_factor", json!(row.impact.divergence_impact_factor));
+    put("legacy_impact", if ran { json!(row.impact.legacy) } else { Value::Null });
+    let differences = row.differences.iter();
+    let differences = differences.map(|d| json!({ "what": d.what, "text": d.text }));
+    put("differences", differences.collect());
+    let witnesses = row.witnesses.iter();
+    let observers = witnesses.map(|(shows, place)| {
+        let mut value = place_json(place);
+        value["observes"] = json!(shows.name());
+        value
+    });
+    put("observers", observers.collect());
+    let message = row.report.as_ref().map(|r| json!({ "code": r.code, "message": r.message, "notes": r.notes }));
+    put("report", message.unwrap_or(Value::Null));
+    Value::Object(out)
+}
+
+/// Metrics of a row that are counts.
+const COUNTS: [&str; 7] = [
+    "inst_executed",
+    "block_issues",
+    "thread_inst_executed",
+    "idle_issues",
+    "branches",
+    "divergent_branches",
+    "max_depth",
+];
+
+/// Metrics of a row that are percentages.
+const SHARES: [&str; 3] =
+    ["warp_execution_efficiency", "warp_nonpred_execution_efficiency", "branch_efficiency"];
+
+fn number(stats: &LaunchStats, name: &str, count: bool) -> Value {
+    let value = metric(name).map_or(0.0, |m| (m.value)(stats));
+    if count { json!(value as u64) } else { json!(value) }
+}
+
+pub(super) fn slots(slots: &LaneSlots) -> Value {
+    let causes =
+        SlotCause::ALL.iter().map(|&cause| (cause.name().to_owned(), json!(slots.of(cause))));
+    Value::Object(causes.collect())
+}
+
+fn charges(c: &Charges) -> Value {
+    json!({
+        "splits": c.splits, "merges": c.merges, "pushes": c.pushes, "pops": c.pops,
+        "visits": c.visits, "switches": c.switches, "max_depth": c.max_depth,
+    })
+}
+
+/// A place: its text, line and source line.
+pub(super) fn place_json(place: &Place) -> Value {
+    json!({
+        "text": &*place.text,
+        "line": place.line,
+        "source": place.source.as_ref().map(|(file, line)| json!({ "file": &**file, "line": line })),
+    })
+}

@@ -1,0 +1,147 @@
+//! How long lanes stay apart: a probe.
+//!
+//! A *split* is a branch issue whose lanes go to more than one place. It *rejoins* at the first later issue of its group in
+//! which all lanes of the split that have not exited are active together, if lanes of more than one side are left. Its
+//! reconvergence time is the number of the group's issues between the two. This needs nothing from the mechanism, so
+//! mechanisms with stacks, lists or barriers are measured alike. Splits whose sides never meet are counted, not timed.
+
+use std::collections::BTreeMap;
+
+use simt::observe::{Branch, CtaEvent, Events, GroupId, Issue};
+use smallvec::SmallVec;
+
+use crate::probe::{Beginning, Lanes, Probe, WORDS};
+
+/// Splits of a group that are open at once and still followed; an older one is given up as never rejoined.
+const MOST_OPEN: usize = 2048;
+
+/// The probe.
+#[derive(Clone, Debug, Default)]
+pub struct Rejoins {
+    groups: BTreeMap<GroupId, Group>,
+    /// Times by how often they occurred.
+    times: BTreeMap<u64, u64>,
+    never: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Group {
+    issues: u64,
+    open: Vec<Split>,
+    exited: Lanes,
+}
+
+#[derive(Clone, Debug)]
+struct Split {
+    at: u64,
+    lanes: Lanes,
+    sides: SmallVec<[Lanes; 2]>,
+}
+
+/// Reconvergence times of a run, in issues of the group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// Splits that rejoined.
+    pub rejoined: u64,
+    /// Splits that never did.
+    pub never: u64,
+    /// Mean time; 0 if none rejoined.
+    pub mean: f64,
+    /// Median: the smallest time that at least half of the splits do not exceed.
+    pub p50: u64,
+    /// The smallest time that at least 99 of 100 splits do not exceed.
+    pub p99: u64,
+}
+
+impl Rejoins {
+    /// What was measured so far. Splits still open count as never rejoined.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        let rejoined: u64 = self.times.values().sum();
+        let open: usize = self.groups.values().map(|g| g.open.len()).sum();
+        let sum: u128 = self.times.iter().map(|(t, n)| u128::from(*t) * u128::from(*n)).sum();
+        let mean = if rejoined == 0 { 0.0 } else { sum as f64 / rejoined as f64 };
+        let never = self.never + open as u64;
+        Times { rejoined, never, mean, p50: self.quantile(50), p99: self.quantile(99) }
+    }
+
+    /// The smallest time that at least `percent` of the splits do not exceed.
+    fn quantile(&self, percent: u64) -> u64 {
+        let all: u64 = self.times.values().sum();
+        let rank = all.saturating_mul(percent).div_ceil(100).max(1);
+        let mut below = 0;
+        for (&time, &n) in &self.times {
+            below += n;
+            if below >= rank {
+                return time;
+            }
+        }
+        0
+    }
+
+    fn close_all(&mut self) {
+        let open: usize = self.groups.values().map(|g| g.open.len()).sum();
+        self.never += open as u64;
+        self.groups.clear();
+    }
+}
+
+impl Probe for Rejoins {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
+    }
+
+    fn begin(&mut self, _launch: &Beginning<'_>) {
+        self.close_all();
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let group = self.groups.entry(issue.group).or_default();
+        let now = group.issues;
+        group.issues += 1;
+        group.exited = issue.lanes.exited;
+        let active = issue.lanes.active;
+        // One lane alone rejoins nothing; and nothing is open most of the time.
+        if group.open.is_empty() || active.count() < 2 {
+            return;
+        }
+        let (exited, times, never) = (group.exited, &mut self.times, &mut self.never);
+        group.open.retain(|split| {
+            let left = split.lanes - exited;
+            if split.sides.iter().any(|side| left.is_subset(side)) {
+                *never += 1;
+                return false;
+            }
+            if left.is_subset(&active) {
+                *times.entry(now - split.at).or_default() += 1;
+                return false;
+            }
+            true
+        });
+    }
+
+    fn branch(&mut self, branch: &Branch<'_, WORDS>) {
+        if branch.targets.len() < 2 {
+            return;
+        }
+        let group = self.groups.entry(branch.group).or_default();
+        let sides: SmallVec<[Lanes; 2]> = branch.targets.iter().map(|t| t.1).collect();
+        let lanes = sides.iter().fold(Lanes::EMPTY, |all, side| all | *side);
+        if group.open.len() == MOST_OPEN {
+            group.open.remove(0);
+            self.never += 1;
+        }
+        group.open.push(Split { at: group.issues, lanes, sides });
+    }
+
+    fn cta(&mut self, cta: u64, event: CtaEvent) {
+        if event == CtaEvent::End {
+            let first = GroupId { cta, group: 0, first_thread: 0 };
+            let last = GroupId { cta, group: u32::MAX, first_thread: u32::MAX };
+            let ended: Vec<GroupId> = self.groups.range(first..=last).map(|g| *g.0).collect();
+            for id in ended {
+                self.never += self.groups.remove(&id).map_or(0, |g| g.open.len() as u64);
+            }
+        }
+    }
+}

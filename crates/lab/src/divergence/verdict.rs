@@ -1,0 +1,133 @@
+//! What is said of a run under a mechanism.
+//!
+//! Fair serial execution is the reference: every thread executes its own program, and none waits for ever on another's
+//! turn. A mechanism has to leave the same memory, unless the kernel races or looks at the schedule.
+
+use isa::Diagnostic;
+
+use crate::array::Array;
+use crate::machine::End;
+use crate::run::VariantRun;
+
+/// A run in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Ended, with the memory of the reference.
+    Ok,
+    /// Ended with other memory or output, and the kernel executed instructions that show the schedule.
+    OrderDependent,
+    /// The kernel has a data race, so no mechanism has to give what another gives.
+    Racy,
+    /// Did not end.
+    Hang,
+    /// Faulted.
+    Fault,
+    /// Ended with other memory though the kernel neither races nor looks at the schedule: the mechanism is wrong for it.
+    Unsound,
+    /// The mechanism, or the warp size, does not take the kernel.
+    Unsupported,
+}
+
+impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Self; 7] = [
+        Self::Ok,
+        Self::OrderDependent,
+        Self::Racy,
+        Self::Hang,
+        Self::Fault,
+        Self::Unsound,
+        Self::Unsupported,
+    ];
+
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::OrderDependent => "order-dependent",
+            Self::Racy => "racy",
+            Self::Hang => "hang",
+            Self::Fault => "fault",
+            Self::Unsound => "unsound",
+            Self::Unsupported => "unsupported",
+        }
+    }
+}
+
+/// Codes of faults by which a mechanism says that the kernel is not for it.
+const REFUSALS: [&str; 2] = ["lanes-part", "mechanism"];
+
+/// The verdict that the end of a run gives by itself, with what is to be told; none if all launches ended.
+pub(super) fn of_end(run: &VariantRun) -> Option<(Verdict, Diagnostic)> {
+    match run.ends.last() {
+        Some(End::Hang(stop)) => Some((Verdict::Hang, stop.report.clone())),
+        Some(End::Fault(stop)) if REFUSALS.contains(&stop.code) => {
+            Some((Verdict::Unsupported, stop.report.clone()))
+        }
+        Some(End::Fault(stop)) => Some((Verdict::Fault, stop.report.clone())),
+        _ => None,
+    }
+}
+
+/// Something in memory or output that is not as in the reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The buffer or variable, or `output`.
+    pub what: String,
+    /// Where and how, in a line.
+    pub text: String,
+}
+
+/// All differences of two runs that both ended. Buffers of `multisets` are compared without regard to order.
+pub(super) fn differences(
+    run: &VariantRun,
+    reference: &VariantRun,
+    multisets: &[String],
+) -> Vec<Difference> {
+    let mut out = Vec::new();
+    for (got, want) in run.buffers.iter().zip(&reference.buffers) {
+        let loose = multisets.contains(&got.name);
+        if let Some(text) = buffers_differ(&got.contents, &want.contents, loose) {
+            out.push(Difference { what: got.name.clone(), text });
+        }
+    }
+    for ((name, got), (_, want)) in run.variables.iter().zip(&reference.variables) {
+        if let Some(at) = got.iter().zip(want).position(|(a, b)| a != b) {
+            out.push(Difference { what: name.clone(), text: format!("first at byte {at}") });
+        }
+    }
+    if run.output != reference.output {
+        let sorted = |output: &[u8]| {
+            let mut lines: Vec<Vec<u8>> = output.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            lines.sort_unstable();
+            lines
+        };
+        let same = sorted(&run.output) == sorted(&reference.output);
+        let text = if same { "the same lines in another order" } else { "other text" };
+        out.push(Difference { what: "output".to_owned(), text: text.to_owned() });
+    }
+    out
+}
+
+fn buffers_differ(got: &Array, want: &Array, multiset: bool) -> Option<String> {
+    if got.data() == want.data() {
+        return None;
+    }
+    if multiset {
+        let sorted = |array: &Array| {
+            let mut all: Vec<u64> = array.iter().collect();
+            all.sort_unstable();
+            all
+        };
+        return (sorted(got) != sorted(want)).then(|| "other elements".to_owned());
+    }
+    let show = |bits| crate::elem::format_bits(got.ty(), bits);
+    let mut parted = (0..).zip(got.iter().zip(want.iter())).filter(|(_, (a, b))| a != b);
+    let Some((at, (a, b))): Option<(u64, (u64, u64))> = parted.next() else {
+        return Some("bytes beyond whole elements".to_owned());
+    };
+    let more = parted.count();
+    let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+    Some(format!("[{at}] is {}, serial {}{more}", show(a), show(b)))
+}

@@ -1,0 +1,66 @@
+//! Hands probes to launches.
+
+use std::sync::Arc;
+
+use simt::observe::{Events, Issue};
+
+use crate::machine::{Progress, Watch};
+use crate::probe::{Beginning, Place, Probe, Shows, WORDS};
+
+/// A watch that brings a probe along.
+pub struct Watched<'a> {
+    /// Who says whether to go on.
+    pub watch: &'a mut dyn Watch,
+    /// Who looks.
+    pub probe: &'a mut dyn Probe,
+}
+
+impl Watch for Watched<'_> {
+    fn go_on(&mut self, progress: Progress) -> bool {
+        self.watch.go_on(progress)
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(&mut *self.probe)
+    }
+}
+
+/// Notes the instructions executed that show something of the schedule: a probe.
+#[derive(Clone, Debug, Default)]
+pub struct Witnesses {
+    places: Arc<[Place]>,
+    seen: Vec<bool>,
+    found: Vec<(Shows, Place)>,
+}
+
+impl Witnesses {
+    /// The instructions, those that are most often the cause first.
+    #[must_use]
+    pub fn found(mut self) -> Vec<(Shows, Place)> {
+        self.found.sort_by_key(|(shows, place)| (*shows, place.line));
+        self.found.dedup_by(|a, b| a.0 == b.0 && a.1.line == b.1.line);
+        self.found
+    }
+}
+
+impl Probe for Witnesses {
+    fn events(&self) -> Events {
+        Events::ISSUE
+    }
+
+    fn begin(&mut self, launch: &Beginning<'_>) {
+        self.places = Arc::clone(launch.places);
+        self.seen = vec![false; launch.places.len()];
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let Ok(pc) = usize::try_from(issue.pc.0) else { return };
+        let Some(seen) = self.seen.get_mut(pc).filter(|seen| !**seen) else { return };
+        *seen = true;
+        if let Some(place) = self.places.get(pc)
+            && let Some(shows) = place.shows
+        {
+            self.found.push((shows, place.clone()));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The linked code as places for probes.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::VmProgram;
+use crate::probe::{Place, Shows};
+
+/// Longest text of an instruction that is kept.
+const LONGEST: usize = 160;
+
+/// All code of a program, by program counter.
+pub(super) fn places(program: &VmProgram) -> Arc<[Place]> {
+    let mut files: FxHashMap<String, Arc<str>> = FxHashMap::default();
+    program.program.code().iter().map(|code| place(program, code, &mut files)).collect()
+}
+
+fn place(
+    program: &VmProgram,
+    code: &vm::Code,
+    files: &mut FxHashMap<String, Arc<str>>,
+) -> Place {
+    let span = program.span(code.loc());
+    let origin = code.origin();
+    let made = !matches!(origin, ir::Origin::Source | ir::Origin::Lowering);
+    let written = span.and_then(|s| program.text.text().get(s.range())).filter(|_| !made);
+    let text: Arc<str> = match written {
+        Some(text) => {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words.join(" ").chars().take(LONGEST).collect::<String>().into()
+        }
+        None => code.op().map_or("branch", ir::Op::name).into(),
+    };
+    let source = program.source_line(code.loc()).map(|(file, line)| {
+        let name = files.entry(file).or_insert_with_key(|f| f.as_str().into());
+        (Arc::clone(name), line)
+    });
+    Place {
+        text,
+        line: span.map(|s| program.line(s)),
+        span,
+        source,
+        shows: code.shows().map(shows),
+        orders_warp: code.op() == Some(ir::Op::WarpSync),
+        origin: if made { origin_name(origin) } else { "" },
+    }
+}
+
+fn origin_name(origin: ir::Origin) -> &'static str {
+    ir::Origin::ALL.iter().find(|(o, _)| *o == origin).map_or("", |(_, name)| name)
+}
+
+fn shows(shown: vm::Shows) -> Shows {
+    match shown {
+        vm::Shows::ActiveLanes => Shows::ActiveLanes,
+        vm::Shows::Elected => Shows::Elected,
+        vm::Shows::Clock => Shows::Clock,
+        vm::Shows::ReturnedAtomic => Shows::ReturnedAtomic,
+        vm::Shows::FloatAtomic => Shows::FloatAtomic,
+        vm::Shows::Allocation => Shows::Allocation,
+        vm::Shows::Output => Shows::PrintOrder,
+    }
+}

@@ -1,0 +1,134 @@
+//! One job under many settings: what comparisons are made of.
+
+use isa::Diagnostics;
+
+use super::execute::Outcome;
+use super::{FinalBuffer, Job};
+use crate::launch::{Located, MachineOption, OptionValue};
+use crate::machine::{End, Watch};
+use crate::stats::{LaunchStats, RunStats};
+
+/// How a job is run, other than it says itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Convergence mechanism, one of the machine's.
+    pub mechanism: String,
+    /// Lanes of an issue group.
+    pub warp_size: u64,
+    /// Which side of a divergent branch runs first, where a mechanism asks.
+    pub order: Option<String>,
+    /// Most issues of one block, if the job sets no limit.
+    pub limit: Option<u64>,
+}
+
+/// What came of a variant.
+#[derive(Clone, Debug)]
+pub struct VariantRun {
+    /// Statistics of all launches that began.
+    pub stats: RunStats,
+    /// How each of them ended.
+    pub ends: Vec<End>,
+    /// All buffers.
+    pub buffers: Vec<FinalBuffer>,
+    /// The program's own variables in global memory.
+    pub variables: Vec<(String, Vec<u8>)>,
+    /// What the kernels printed.
+    pub output: Vec<u8>,
+}
+
+impl VariantRun {
+    /// All launches together.
+    #[must_use]
+    pub fn total(&self) -> LaunchStats {
+        self.stats.total()
+    }
+}
+
+impl Job {
+    /// The warp size that it is run with when nothing else is said.
+    #[must_use]
+    pub fn warp_size(&self) -> u64 {
+        self.warp_size.value
+    }
+
+    /// The program, as the user named it.
+    #[must_use]
+    pub fn module_name(&self) -> &str {
+        &self.module_name
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The kernels launched, in order.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.launches.iter().map(|(kernel, _)| kernel.name.as_str())
+    }
+
+    /// Buffers in which the order of elements does not count, as expectations say.
+    pub fn multisets(&self) -> impl Iterator<Item = &str> {
+        self.checks.iter().filter_map(super::Check::multiset)
+    }
+
+    /// Runs all launches under other settings, without judging expectations.
+    ///
+    /// # Errors
+    /// If the launches cannot begin. A finding with the code [`UNSUPPORTED`](super::UNSUPPORTED) says that the mechanism or the
+    /// warp size is not for this program.
+    pub fn run_variant(
+        &mut self,
+        variant: &Variant,
+        watch: &mut dyn Watch,
+    ) -> Result<VariantRun, Diagnostics> {
+        let kept = (self.mechanism.clone(), self.warp_size.clone(), self.limit);
+        let options = self.set_order(variant.order.as_deref());
+        self.mechanism.value.clone_from(&variant.mechanism);
+        self.warp_size.value = variant.warp_size;
+        self.limit = self.limit.or(variant.limit);
+        let outcome = self.launch_all(&variant.mechanism, true, watch);
+        (self.mechanism, self.warp_size, self.limit) = kept;
+        self.restore(options);
+        let Outcome { results, buffers, variables } = outcome?;
+        let stats = RunStats {
+            machine: self.machine.name().to_owned(),
+            module: self.module_name.clone(),
+            mechanism: variant.mechanism.clone(),
+            warp_size: variant.warp_size,
+            seed: self.seed,
+            launches: results.iter().map(|r| r.stats.clone()).collect(),
+        };
+        let output = results.iter().flat_map(|r| r.output.iter().copied()).collect();
+        let ends = results.into_iter().map(|r| r.end).collect();
+        Ok(VariantRun { stats, ends, buffers, variables, output })
+    }
+
+    /// Puts an order into the options of the job and of launches that have their own; gives back what was there.
+    fn set_order(&mut self, order: Option<&str>) -> Vec<Vec<MachineOption>> {
+        let span = self.mechanism.span;
+        let lists = std::iter::once(&mut self.options)
+            .chain(self.launches.iter_mut().map(|(_, l)| &mut l.options));
+        let mut kept = Vec::new();
+        for (index, list) in lists.enumerate() {
+            kept.push(list.clone());
+            // A launch without options of its own has the job's.
+            let Some(order) = order.filter(|_| index == 0 || !list.is_empty()) else { continue };
+            list.retain(|o| o.key.value != "order");
+            list.push(MachineOption {
+                key: Located { value: "order".to_owned(), span },
+                value: Located { value: OptionValue::String(order.to_owned()), span },
+            });
+        }
+        kept
+    }
+
+    fn restore(&mut self, options: Vec<Vec<MachineOption>>) {
+        let lists = std::iter::once(&mut self.options)
+            .chain(self.launches.iter_mut().map(|(_, l)| &mut l.options));
+        for (list, kept) in lists.zip(options) {
+            *list = kept;
+        }
+    }
+}
