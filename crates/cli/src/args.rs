@@ -36,6 +36,12 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Run under every convergence mechanism: one table, results held against serial execution
     Compare(Box<Compare>),
+    /// Show where lanes are lost: by cause, by line
+    Explain(Box<Explain>),
+    /// Find the first issue at which two mechanisms part
+    Diff(Box<Diff>),
+    /// Write a trace for Perfetto or Chrome
+    Trace(Box<Trace>),
     /// List the convergence mechanisms with their sources, state and limits
     Mechanisms,
     /// Check programs without running them: lists all that is wrong or not supported
@@ -291,6 +297,60 @@ pub(crate) struct Compare {
     /// Write the comparison as JSON (docs/compare.md); `-` writes it to standard output, in place of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+}
+
+/// `explain`.
+#[derive(Debug, Group)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Convergence mechanism
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mechanism: Option<String>,
+    /// Lanes of an issue group
+    #[arg(long, value_name = "N")]
+    pub(crate) warp_size: Option<String>,
+    /// Lines shown in each table
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(crate) lines: usize,
+    /// Write all lines as JSON (docs/explain.md); `-` writes it to standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
+}
+
+/// `diff`.
+#[derive(Debug, Group)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// The two mechanisms
+    #[arg(long, value_name = "A,B")]
+    pub(crate) mechanisms: String,
+    /// Lanes of an issue group
+    #[arg(long, value_name = "N")]
+    pub(crate) warp_size: Option<String>,
+    /// Write the difference as JSON (docs/explain.md); `-` writes it to standard output, in place of the text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
+}
+
+/// `trace`.
+#[derive(Debug, Group)]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Convergence mechanism
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mechanism: Option<String>,
+    /// Lanes of an issue group
+    #[arg(long, value_name = "N")]
+    pub(crate) warp_size: Option<String>,
+    /// Where to write the trace; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: String,
+    /// Most slices and instants in the trace
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) slices: usize,
 }
 
 /// How to print statistics.

@@ -5,6 +5,7 @@ mod compare;
 mod conform;
 mod inspect;
 mod run;
+mod study;
 mod target;
 
 use std::path::Path;
@@ -21,6 +22,9 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     match command {
         Command::Run(run) => run::run(&run, out),
         Command::Compare(compare) => compare::compare(&compare, out),
+        Command::Explain(explain) => study::explain(&explain, out),
+        Command::Diff(diff) => study::diff(&diff, out),
+        Command::Trace(trace) => study::trace(&trace, out),
         Command::Mechanisms => {
             out.text(&lab::divergence::catalogue_text());
             Exit::Ok

@@ -2,6 +2,7 @@
 
 use isa::{Diagnostic, Diagnostics};
 
+use super::race::{Race, Races};
 use super::rejoin::{Rejoins, Times};
 use super::verdict::{self, Difference, Verdict};
 use super::watching::{Watched, Witnesses};
@@ -45,6 +46,8 @@ pub struct Row {
     pub differences: Vec<Difference>,
     /// Instructions executed that show the schedule; filled where results differ.
     pub witnesses: Vec<(Shows, Place)>,
+    /// Accesses that race.
+    pub races: Vec<Race>,
     /// All launches together; none if the run could not begin.
     pub stats: Option<LaunchStats>,
     /// How long lanes stayed apart.
@@ -79,6 +82,8 @@ pub struct Comparison {
     pub order: Option<String>,
     /// How the reference ended; what is told of it if it did not end well.
     pub reference: Result<(), Diagnostic>,
+    /// Whether the search for races could follow all of memory: if not, some may have been missed.
+    pub races_complete: bool,
     /// A row for each mechanism and warp size: mechanisms in the order asked for, sizes within.
     pub rows: Vec<Row>,
 }
@@ -110,13 +115,17 @@ pub fn compare(
         order: None,
         limit: Some(REFERENCE_LIMIT),
     };
-    let reference = job.run_variant(&variant, watch)?;
+    let mut races = Races::default();
+    let mut watched = Watched { watch, probe: &mut races };
+    let reference = job.run_variant(&variant, &mut watched)?;
     if interrupted(&reference) {
         return Ok(None);
     }
     let issues = reference.total().slots.issues();
     let limit = issues.saturating_mul(PATIENCE).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
-    let setting = Setting { multisets, reference, limit, order: plan.order.clone() };
+    let races_complete = races.complete();
+    let races = races.found();
+    let setting = Setting { multisets, reference, races, limit, order: plan.order.clone() };
     let mut rows = Vec::new();
     for mechanism in &plan.mechanisms {
         for &warp_size in &plan.warp_sizes {
@@ -133,6 +142,7 @@ pub fn compare(
         kernels: job.kernel_names().map(str::to_owned).collect(),
         seed: job.seed(),
         order: plan.order.clone(),
+        races_complete,
         reference: verdict::of_end(&setting.reference).map_or(Ok(()), |(_, report)| Err(report)),
         rows,
     }))
@@ -142,6 +152,8 @@ pub fn compare(
 struct Setting {
     multisets: Vec<String>,
     reference: VariantRun,
+    /// Races of the reference: what races there races under every mechanism.
+    races: Vec<Race>,
     limit: u64,
     order: Option<String>,
 }
@@ -164,6 +176,7 @@ fn row(
         equal: None,
         differences: Vec::new(),
         witnesses: Vec::new(),
+        races: setting.races.clone(),
         stats: None,
         times: Times::default(),
         report: None,
@@ -199,6 +212,18 @@ fn row(
             row.witnesses = witnesses.found();
             let seen = !row.witnesses.is_empty();
             row.verdict = if seen { Verdict::OrderDependent } else { Verdict::Unsound };
+            if row.races.is_empty() {
+                // Another schedule may take ways that the reference did not take.
+                let mut races = Races::default();
+                let mut watched = Watched { watch, probe: &mut races };
+                if interrupted(&job.run_variant(&variant, &mut watched)?) {
+                    return Ok(None);
+                }
+                row.races = races.found();
+            }
+        }
+        if !row.races.is_empty() {
+            row.verdict = Verdict::Racy;
         }
     }
     Ok(Some(row))
@@ -211,9 +236,7 @@ fn impacts(rows: &mut [Row]) {
     };
     let best: Vec<Option<u64>> = rows
         .iter()
-        .map(|row| {
-            rows.iter().filter(|r| r.warp_size == row.warp_size).filter_map(ended).min()
-        })
+        .map(|row| rows.iter().filter(|r| r.warp_size == row.warp_size).filter_map(ended).min())
         .collect();
     for (row, best) in rows.iter_mut().zip(best) {
         let factor = |best: u64| Some(ended(row)? as f64 / best.max(1) as f64);

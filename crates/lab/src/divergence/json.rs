@@ -2,9 +2,11 @@
 
 use converge::Charges;
 use serde_json::{Map, Value, json};
+use simt::observe::{AccessKind, Space};
 use simt::slots::{LaneSlots, SlotCause};
 
 use super::compare::{Comparison, Row, max_divergence_depth};
+use super::race::{Race, Side};
 use crate::probe::Place;
 use crate::stats::{LaunchStats, metric};
 
@@ -33,6 +35,7 @@ pub fn to_json(comparison: &Comparison) -> Value {
         "kernels": comparison.kernels,
         "seed": comparison.seed,
         "order": comparison.order,
+        "races_complete": comparison.races_complete,
         "reference": reference,
         "rows": rows,
     })
@@ -82,9 +85,48 @@ fn row(row: &Row) -> Value {
         value
     });
     put("observers", observers.collect());
-    let message = row.report.as_ref().map(|r| json!({ "code": r.code, "message": r.message, "notes": r.notes }));
+    put("races", row.races.iter().map(race).collect());
+    let message = row
+        .report
+        .as_ref()
+        .map(|r| json!({ "code": r.code, "message": r.message, "notes": r.notes }));
     put("report", message.unwrap_or(Value::Null));
     Value::Object(out)
+}
+
+fn race(race: &Race) -> Value {
+    json!({
+        "space": space_name(race.space),
+        "address": race.address,
+        "count": race.count,
+        "first": side(&race.first),
+        "second": side(&race.second),
+    })
+}
+
+fn side(side: &Side) -> Value {
+    let mut value = place_json(&side.place);
+    value["access"] = json!(access_name(side.kind));
+    value["block"] = json!(side.thread.cta);
+    value["thread"] = json!(side.thread.index);
+    value
+}
+
+/// `shared`, or else `global`: nothing else is shared between threads.
+pub(super) const fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Shared => "shared",
+        _ => "global",
+    }
+}
+
+/// What an access does, in a word.
+pub(super) const fn access_name(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "read",
+        AccessKind::Store => "write",
+        AccessKind::Atomic => "atomic",
+    }
 }
 
 /// Metrics of a row that are counts.

@@ -4,17 +4,27 @@
 //! verdict; its [`Comparison`] becomes a table ([`to_text`]) or JSON ([`to_json`]).
 
 mod compare;
+mod explain;
 mod json;
 mod names;
+mod part;
+mod race;
 mod rejoin;
+mod study;
 mod text;
+mod timeline;
 mod verdict;
 mod watching;
 
 pub use compare::{Comparison, Impact, Plan, Row, compare};
+pub use explain::{Explanation, Line, Losses};
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};
 pub use names::{catalogue_text, mechanisms_named, numbers_named, order_named};
+pub use part::{Moment, Parted, Parting, Recording};
+pub use race::{Race, Races, Side, Thread};
 pub use rejoin::{Rejoins, Times};
+pub use study::{Diff, diff, explain, trace};
 pub use text::to_text;
+pub use timeline::Timeline;
 pub use verdict::{Difference, Verdict};
 pub use watching::{Watched, Witnesses};

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use simt::slots::SlotCause;
 
 use super::compare::{Comparison, Row, max_divergence_depth};
+use super::json::{access_name, space_name};
 use super::names::paragraph;
+use super::race::Race;
 use super::verdict::Verdict;
 use crate::stats::LaunchStats;
 
@@ -36,8 +38,8 @@ fn costs(out: &mut String, rows: &[Row]) {
     let width = name_width(rows);
     let _ = writeln!(
         out,
-        "{:<width$} {:>4}  {:<15} {:>5} {:>10} {:>6} {:>5} {:>5} {:>6}",
-        "mechanism", "W", "verdict", "equal", "issues", "SIMD%", "br%", "depth", "impact"
+        "{:<width$}{:>5} {:<15} {:>3}{:>10}{:>6}{:>6}{:>6}{:>7}",
+        "mechanism", "W", "verdict", "=", "issues", "SIMD%", "br%", "depth", "impact"
     );
     for row in rows {
         let equal = match row.equal {
@@ -47,7 +49,7 @@ fn costs(out: &mut String, rows: &[Row]) {
         };
         let _ = write!(
             out,
-            "{:<width$} {:>4}  {:<15} {equal:>5}",
+            "{:<width$}{:>5} {:<15} {equal:>3}",
             row.mechanism,
             row.warp_size,
             row.verdict.name()
@@ -57,7 +59,7 @@ fn costs(out: &mut String, rows: &[Row]) {
                 let factor = row.impact.divergence_impact_factor;
                 let _ = writeln!(
                     out,
-                    " {:>10} {:>6.1} {:>5.1} {:>5} {:>6}",
+                    "{:>10}{:>6.1}{:>6.1}{:>6}{:>7}",
                     count(stats.slots.issues()),
                     100.0 * stats.slots.execution_efficiency(),
                     value(stats, "branch_efficiency"),
@@ -66,13 +68,15 @@ fn costs(out: &mut String, rows: &[Row]) {
                 );
             }
             None => {
-                let _ = writeln!(out, " {:>10} {:>6} {:>5} {:>5} {:>6}", "-", "-", "-", "-", "-");
+                let _ = writeln!(out, "{:>10}{:>6}{:>6}{:>6}{:>7}", "-", "-", "-", "-", "-");
             }
         }
     }
-    let _ = writeln!(out, "W: lanes of a group. issues: instructions issued by groups. SIMD%: lanes in");
-    let _ = writeln!(out, "the issuing group. br%: branches that do not diverge. depth: nested splits.");
-    let _ = writeln!(out, "impact: issues over those of the best mechanism at the same W.");
+    out.push_str(
+        "W: lanes of a group. =: memory as under serial. issues: instructions issued by\n\
+         groups. SIMD%: lanes in the issuing group. br%: branches that do not diverge.\n\
+         depth: nested splits. impact: issues over those of the best at the same W.\n",
+    );
 }
 
 /// Where lane slots went, in percent.
@@ -86,14 +90,14 @@ fn slots(out: &mut String, rows: &[Row]) {
         (SlotCause::Exited, "exited"),
         (SlotCause::NeverLaunched, "no thread"),
     ];
-    let _ = write!(out, "{:<width$} {:>4}", "lane slots, %", "W");
+    let _ = write!(out, "{:<width$}{:>5}", "lane slots, %", "W");
     for (_, name) in causes {
         let _ = write!(out, " {name:>8}");
     }
     out.push('\n');
     for row in rows {
         let Some(stats) = &row.stats else { continue };
-        let _ = write!(out, "{:<width$} {:>4}", row.mechanism, row.warp_size);
+        let _ = write!(out, "{:<width$}{:>5}", row.mechanism, row.warp_size);
         for (cause, name) in causes {
             let whole = stats.slots.width.max(1) as f64;
             let share = 100.0 * stats.slots.of(cause) as f64 / whole;
@@ -109,11 +113,27 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         out.push_str("reference (fair serial):\n");
         paragraph(out, "", &format!("{}; nothing can be compared with it", report.message));
     }
+    let mut told: Vec<&Race> = Vec::new();
+    for race in comparison.rows.iter().flat_map(|r| &r.races) {
+        let pair = |r: &Race| (r.first.place.span, r.second.place.span);
+        if !told.iter().any(|t| pair(t) == pair(race)) {
+            told.push(race);
+        }
+    }
+    told.iter().take(SHOWN).for_each(|race| describe_race(out, race));
+    if told.len() > SHOWN {
+        let _ = writeln!(out, "\nand {} more pairs of accesses that race", told.len() - SHOWN);
+    }
+    if !comparison.races_complete {
+        out.push_str("\nmore memory is used than is followed: races may have been missed\n");
+    }
     for row in &comparison.rows {
-        if row.verdict == Verdict::Ok {
+        let said = row.verdict == Verdict::Racy && row.differences.is_empty();
+        if row.verdict == Verdict::Ok || said {
             continue;
         }
-        let _ = writeln!(out, "\n{} at W = {}: {}", row.mechanism, row.warp_size, row.verdict.name());
+        let _ =
+            writeln!(out, "\n{} at W = {}: {}", row.mechanism, row.warp_size, row.verdict.name());
         if let Some(report) = &row.report {
             paragraph(out, "", &report.message);
             for note in &report.notes {
@@ -133,13 +153,33 @@ fn remarks(out: &mut String, comparison: &Comparison) {
     }
 }
 
+fn describe_race(out: &mut String, race: &Race) {
+    let bytes = match space_name(race.space) {
+        "shared" => format!("offset {:#x} of shared memory", race.address),
+        _ => format!("address {:#x}", race.address),
+    };
+    let times = if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
+    let _ = writeln!(out, "\nrace, seen {times}: nothing orders these accesses to {bytes}");
+    for side in [&race.first, &race.second] {
+        let kind = access_name(side.kind);
+        let (block, thread) = (side.thread.cta, side.thread.index);
+        let label = format!("{kind}: ");
+        let text = format!(
+            "block {block}, thread {thread}, {}: `{}`",
+            side.place.describe(),
+            side.place.text
+        );
+        paragraph(out, &label, &text);
+    }
+}
+
 fn value(stats: &LaunchStats, metric: &str) -> f64 {
     crate::stats::metric(metric).map_or(0.0, |m| (m.value)(stats))
 }
 
-/// A count in at most ten columns.
+/// A count in at most nine columns.
 fn count(n: u64) -> String {
-    if n < 10_000_000_000 { n.to_string() } else { format!("{:.3}e9", n as f64 / 1e9) }
+    if n < 1_000_000_000 { n.to_string() } else { format!("{:.3}e9", n as f64 / 1e9) }
 }
 
 /// A factor in at most six columns.

@@ -99,7 +99,8 @@ pub(super) fn differences(
     }
     if run.output != reference.output {
         let sorted = |output: &[u8]| {
-            let mut lines: Vec<Vec<u8>> = output.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            let mut lines: Vec<Vec<u8>> =
+                output.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
             lines.sort_unstable();
             lines
         };

@@ -208,8 +208,7 @@ impl Job {
             Subject::Mechanism | Subject::WarpSize => super::UNSUPPORTED,
             _ => "run::launch",
         };
-        let mut finding =
-            Diagnostic::error(code, problem.message).at(self.place(span, launch), "");
+        let mut finding = Diagnostic::error(code, problem.message).at(self.place(span, launch), "");
         if let Some(span) = problem.span {
             finding = finding.also(span, "because of this");
         }

@@ -16,11 +16,7 @@ pub(super) fn places(program: &VmProgram) -> Arc<[Place]> {
     program.program.code().iter().map(|code| place(program, code, &mut files)).collect()
 }
 
-fn place(
-    program: &VmProgram,
-    code: &vm::Code,
-    files: &mut FxHashMap<String, Arc<str>>,
-) -> Place {
+fn place(program: &VmProgram, code: &vm::Code, files: &mut FxHashMap<String, Arc<str>>) -> Place {
     let span = program.span(code.loc());
     let origin = code.origin();
     let made = !matches!(origin, ir::Origin::Source | ir::Origin::Lowering);

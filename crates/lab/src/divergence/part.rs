@@ -1,0 +1,211 @@
+//! The first issue at which two mechanisms part.
+//!
+//! Groups are held against each other one by one: issue number n of a group under one mechanism and under the other. What counts is
+//! the statement and the lanes that work on it; issues that a pass added, and issues for no lane, are left out, so that a
+//! mechanism with a pass of its own can be compared with one without. Of all groups the one that parts first in the first run
+//! is reported.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use simt::observe::{Events, GroupId, Issue};
+use smallvec::SmallVec;
+
+use crate::probe::{Beginning, Lanes, Place, Probe, WORDS};
+
+/// Issues of the first run that are kept.
+const KEPT: usize = 1 << 22;
+/// Issues shown after the parting.
+pub(super) const AFTER: usize = 4;
+
+/// An issue as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// Its number in the launch, all groups together.
+    pub number: u64,
+    /// What.
+    pub place: Place,
+    /// Lanes that work on it.
+    pub lanes: Lanes,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    number: u64,
+    pc: u32,
+    mask: u32,
+}
+
+/// Which group of which launch.
+type Key = (usize, GroupId);
+
+/// The probe of the first run.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    launches: Vec<Arc<[Place]>>,
+    groups: BTreeMap<Key, Vec<Record>>,
+    masks: Vec<Lanes>,
+    index: rustc_hash::FxHashMap<Lanes, u32>,
+    number: u64,
+    kept: usize,
+}
+
+/// Whether an issue is compared.
+fn counts(place: &Place, lanes: &Lanes) -> bool {
+    place.origin.is_empty() && lanes.any()
+}
+
+/// Whether two issues are the same step of a group.
+fn same(a: &Place, b: &Place) -> bool {
+    match (a.span, b.span) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+impl Recording {
+    /// Whether all issues are kept.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.kept < KEPT
+    }
+
+    fn moment(&self, launch: usize, record: Record) -> Option<Moment> {
+        let place = self.launches.get(launch)?.get(record.pc as usize)?.clone();
+        let lanes = *self.masks.get(record.mask as usize)?;
+        Some(Moment { number: record.number, place, lanes })
+    }
+}
+
+impl Probe for Recording {
+    fn events(&self) -> Events {
+        Events::ISSUE
+    }
+
+    fn begin(&mut self, launch: &Beginning<'_>) {
+        self.launches.push(Arc::clone(launch.places));
+        self.number = 0;
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let number = self.number;
+        self.number += 1;
+        let Some(launch) = self.launches.len().checked_sub(1) else { return };
+        let Ok(pc) = u32::try_from(issue.pc.0) else { return };
+        let Some(place) = self.launches[launch].get(pc as usize) else { return };
+        let lanes = issue.lanes.unmasked;
+        if self.kept >= KEPT || !counts(place, &lanes) {
+            return;
+        }
+        self.kept += 1;
+        let mask = *self.index.entry(lanes).or_insert_with(|| {
+            self.masks.push(lanes);
+            u32::try_from(self.masks.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.groups.entry((launch, issue.group)).or_default().push(Record { number, pc, mask });
+    }
+}
+
+/// The probe of the second run, which holds it against the first.
+#[derive(Debug)]
+pub struct Parting<'r> {
+    first: &'r Recording,
+    launches: Vec<Arc<[Place]>>,
+    at: BTreeMap<Key, usize>,
+    parted: BTreeMap<Key, (usize, SmallVec<[Moment; AFTER]>)>,
+    number: u64,
+}
+
+/// Where two mechanisms part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parted {
+    /// The launch, from 0.
+    pub launch: usize,
+    /// The group.
+    pub group: GroupId,
+    /// Issues of the group before it.
+    pub common: usize,
+    /// The last common issue.
+    pub last: Option<Moment>,
+    /// The issues that follow under the first mechanism; empty if the group has ended.
+    pub first: Vec<Moment>,
+    /// And under the second.
+    pub second: Vec<Moment>,
+}
+
+impl<'r> Parting<'r> {
+    /// Holds a run against this one.
+    #[must_use]
+    pub fn new(first: &'r Recording) -> Self {
+        let (at, parted) = (BTreeMap::new(), BTreeMap::new());
+        Self { first, launches: Vec::new(), at, parted, number: 0 }
+    }
+
+    /// Where they part first; none if they never do, as far as issues were kept.
+    #[must_use]
+    pub fn outcome(mut self) -> Option<Parted> {
+        // Groups that ended early in the second run.
+        for (key, records) in &self.first.groups {
+            let at = self.at.get(key).copied().unwrap_or(0);
+            if at < records.len() && !self.parted.contains_key(key) {
+                self.parted.insert(*key, (at, SmallVec::new()));
+            }
+        }
+        let when = |key: &Key, at: usize| {
+            let records = self.first.groups.get(key);
+            let record = records.and_then(|r| r.get(at).or(r.last()));
+            (key.0, record.map_or(0, |r| r.number))
+        };
+        let (key, (at, second)) = self.parted.iter().min_by_key(|(key, p)| when(key, p.0))?;
+        let records = self.first.groups.get(key).map_or(&[][..], Vec::as_slice);
+        let moment = |record: &Record| self.first.moment(key.0, *record);
+        let last = at.checked_sub(1).and_then(|i| records.get(i)).and_then(moment);
+        let first = records.iter().skip(*at).take(AFTER).filter_map(moment).collect();
+        let second = second.to_vec();
+        Some(Parted { launch: key.0, group: key.1, common: *at, last, first, second })
+    }
+}
+
+impl Probe for Parting<'_> {
+    fn events(&self) -> Events {
+        Events::ISSUE
+    }
+
+    fn begin(&mut self, launch: &Beginning<'_>) {
+        self.launches.push(Arc::clone(launch.places));
+        self.number = 0;
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let number = self.number;
+        self.number += 1;
+        let Some(launch) = self.launches.len().checked_sub(1) else { return };
+        let pc = usize::try_from(issue.pc.0).unwrap_or(usize::MAX);
+        let Some(place) = self.launches[launch].get(pc) else { return };
+        let lanes = issue.lanes.unmasked;
+        if !counts(place, &lanes) {
+            return;
+        }
+        let key = (launch, issue.group);
+        if let Some((_, shown)) = self.parted.get_mut(&key) {
+            if shown.len() < AFTER {
+                shown.push(Moment { number, place: place.clone(), lanes });
+            }
+            return;
+        }
+        let at = self.at.entry(key).or_default();
+        let record = self.first.groups.get(&key).and_then(|records| records.get(*at));
+        let other = record.and_then(|r| {
+            let places = self.first.launches.get(launch)?;
+            Some((places.get(r.pc as usize)?, self.first.masks.get(r.mask as usize)?))
+        });
+        match other {
+            Some((other, mask)) if *mask == lanes && same(other, place) => *at += 1,
+            None if !self.first.complete() => {}
+            _ => {
+                let moment = Moment { number, place: place.clone(), lanes };
+                self.parted.insert(key, (*at, SmallVec::from_iter([moment])));
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Vector clocks of many threads, shared where threads know the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A thread of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Thread {
+    /// Linear index of its block.
+    pub cta: u64,
+    /// Linear index in the block.
+    pub index: u32,
+}
+
+/// Up to which epoch each thread's accesses come before. A vector for each block that is known at all; blocks whose threads all
+/// know the same share one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knowledge(BTreeMap<u64, Arc<Vec<u32>>>);
+
+impl Knowledge {
+    /// Whether an access of a thread in an epoch comes before.
+    pub(super) fn covers(&self, thread: Thread, epoch: u32) -> bool {
+        let epochs = self.0.get(&thread.cta);
+        epochs.and_then(|e| e.get(thread.index as usize)).is_some_and(|&known| known >= epoch)
+    }
+
+    /// From now on all of a thread's accesses up to this epoch come before.
+    pub(super) fn learn(&mut self, thread: Thread, epoch: u32) {
+        let epochs = Arc::make_mut(self.0.entry(thread.cta).or_default());
+        let index = thread.index as usize;
+        if epochs.len() <= index {
+            epochs.resize(index + 1, 0);
+        }
+        epochs[index] = epochs[index].max(epoch);
+    }
+
+    /// All that either knows.
+    pub(super) fn join(&mut self, other: &Self) {
+        for (cta, theirs) in &other.0 {
+            let Some(ours) = self.0.get_mut(cta) else {
+                self.0.insert(*cta, Arc::clone(theirs));
+                continue;
+            };
+            if Arc::ptr_eq(ours, theirs) || at_most(theirs, ours) {
+                continue;
+            }
+            if at_most(ours, theirs) {
+                *ours = Arc::clone(theirs);
+                continue;
+            }
+            let epochs = Arc::make_mut(ours);
+            if epochs.len() < theirs.len() {
+                epochs.resize(theirs.len(), 0);
+            }
+            for (mine, their) in epochs.iter_mut().zip(theirs.iter()) {
+                *mine = (*mine).max(*their);
+            }
+        }
+    }
+}
+
+/// Whether one vector knows no more than another.
+fn at_most(a: &[u32], b: &[u32]) -> bool {
+    let rest = a.get(b.len()..).unwrap_or(&[]);
+    a.iter().zip(b).all(|(a, b)| a <= b) && rest.iter().all(|&e| e == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joining_is_the_larger_of_each() {
+        let t = |cta, index| Thread { cta, index };
+        let (mut a, mut b) = (Knowledge::default(), Knowledge::default());
+        a.learn(t(0, 3), 5);
+        a.learn(t(1, 0), 2);
+        b.learn(t(0, 3), 4);
+        b.learn(t(0, 7), 9);
+        a.join(&b);
+        assert!(a.covers(t(0, 3), 5) && !a.covers(t(0, 3), 6));
+        assert!(a.covers(t(0, 7), 9) && a.covers(t(1, 0), 2));
+        assert!(!a.covers(t(2, 0), 1) && !a.covers(t(0, 100), 1));
+        b.join(&a);
+        assert!(b.covers(t(1, 0), 2));
+    }
+}

@@ -1,0 +1,284 @@
+//! Finds data races: a probe.
+//!
+//! The rule is that of the PTX memory model, as far as it is about races: two accesses to a common byte by different threads, at
+//! least one of them a write, race unless one *happens before* the other, or both are strong (atomic, volatile, relaxed
+//! or more) and each thread is in the other's scope. Happens-before is the order of each thread's own program, and:
+//!
+//! - CTA barriers: what arrives comes before what is let go;
+//! - `bar.warp.sync`: the same for its lanes (lanes of one warp that wait at two of them at once are taken to meet). Shuffles and votes order no memory, and lanes of a warp run in no order that a
+//!   program may rely on;
+//! - release and acquire: a release, or a fence before a strong write, comes before an acquire, or a strong read before a fence,
+//!   that reads the value written or one that read-modify-writes made of it, as far as scopes reach.
+//!
+//! Each thread has an epoch, which each of its releases ends, and a vector clock (the algorithm of FastTrack, Flanagan and Freund
+//! 2009, with clocks shared among the threads of a block). Launches follow each other, so each begins anew. Memory is bounded:
+//! [`Races::complete`] says whether everything could be followed. What is reported is a race whatever was lost.
+
+mod clock;
+mod shadow;
+mod sync;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use simt::observe::{
+    Access, AccessKind, CtaEvent, Events, GroupId, Issue, Order, Space, Sync, SyncKind,
+};
+
+use crate::probe::{Beginning, Place, Probe, WORDS};
+pub use clock::Thread;
+use shadow::{Entry, Shadow};
+use sync::{Location, Meeting, State};
+
+/// Pairs of instructions that are told apart.
+const PAIRS: usize = 32;
+/// Lanes of the architectural warp.
+const WARP: u32 = 32;
+/// Places with a release that are followed.
+const LOCATIONS: usize = 1 << 16;
+
+/// One of two accesses that race.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// Who.
+    pub thread: Thread,
+    /// What.
+    pub kind: AccessKind,
+    /// Where in the program.
+    pub place: Place,
+}
+
+/// Two instructions whose accesses race.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Race {
+    /// Where the bytes lie.
+    pub space: Space,
+    /// The first of them: a guest address, or an offset in shared memory.
+    pub address: u64,
+    /// The access that came first in this run.
+    pub first: Side,
+    /// The other.
+    pub second: Side,
+    /// How often these two instructions raced.
+    pub count: u64,
+}
+
+/// The probe.
+#[derive(Debug, Default)]
+pub struct Races {
+    places: Arc<[Place]>,
+    threads: FxHashMap<Thread, State>,
+    shadow: Shadow,
+    locations: FxHashMap<shadow::Key, Location>,
+    barriers: BTreeMap<(u64, u32), Meeting>,
+    warps: BTreeMap<(u64, u32), Meeting>,
+    found: BTreeMap<(u64, u64), Race>,
+    lossy: bool,
+}
+
+impl Races {
+    /// The races found, in the order of the program.
+    #[must_use]
+    pub fn found(&self) -> Vec<Race> {
+        self.found.values().cloned().collect()
+    }
+
+    /// Whether everything could be followed: if not, races may have been missed.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        !self.lossy && !self.shadow.lossy
+    }
+
+    /// The lanes of a group as threads.
+    fn thread(group: GroupId, lane: usize) -> Thread {
+        let lane = u32::try_from(lane).unwrap_or(u32::MAX);
+        Thread { cta: group.cta, index: group.first_thread.saturating_add(lane) }
+    }
+
+    fn place(&self, pc: u64) -> Place {
+        let index = usize::try_from(pc).unwrap_or(usize::MAX);
+        self.places.get(index).cloned().unwrap_or_default()
+    }
+
+    fn report(&mut self, space: Space, address: u64, old: Entry, now: Entry) {
+        let key = (old.pc.min(now.pc), old.pc.max(now.pc));
+        if let Some(race) = self.found.get_mut(&key) {
+            race.count += 1;
+            return;
+        }
+        if self.found.len() >= PAIRS {
+            self.lossy = true;
+            return;
+        }
+        let side = |e: Entry| Side { thread: e.thread, kind: e.kind, place: self.place(e.pc) };
+        let race = Race { space, address, first: side(old), second: side(now), count: 1 };
+        self.found.insert(key, race);
+    }
+
+    /// One lane's access.
+    fn touch(&mut self, access: &Access<'_>, thread: Thread, address: u64) {
+        let shared = access.space == Space::Shared;
+        let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
+        let state = self.threads.entry(thread).or_default();
+        let mut now = Entry {
+            thread,
+            epoch: state.epoch(),
+            pc: access.pc.0,
+            kind: access.kind,
+            strong: strong.then_some(access.scope),
+            bytes: 0,
+        };
+        let known = state.known();
+        let end = address.saturating_add(u64::from(access.size));
+        let mut races = Vec::new();
+        for granule in address >> 3..=end.saturating_sub(1) >> 3 {
+            let from = address.max(granule << 3) & 7;
+            let to = end.saturating_sub(granule << 3).min(8);
+            now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
+            let key = (shared.then_some(thread.cta), granule);
+            self.shadow.access(key, now, &known, |old| races.push((granule, *old)));
+        }
+        for (granule, old) in races {
+            let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
+            self.report(access.space, at.max(address), old, now);
+        }
+        if strong || access.kind.writes() {
+            self.synchronise(access, thread, (shared.then_some(thread.cta), address));
+        }
+    }
+
+    /// Release and acquire at a place. A strong write publishes what a fence or its own release lets others know; a weak one
+    /// ends what was published there.
+    fn synchronise(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
+        let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
+        if !strong {
+            self.locations.remove(&key);
+            return;
+        }
+        let state = self.threads.entry(thread).or_default();
+        if access.kind != AccessKind::Store
+            && let Some(location) = self.locations.get(&key)
+        {
+            let acquires = matches!(access.order, Order::Acquire | Order::AcqRel | Order::SeqCst);
+            state.read(thread, location, access.scope, acquires);
+        }
+        if !access.kind.writes() {
+            return;
+        }
+        let releases = matches!(access.order, Order::Release | Order::AcqRel | Order::SeqCst);
+        if access.kind == AccessKind::Store {
+            self.locations.remove(&key);
+        }
+        let Some((published, scope)) = state.publish(thread, access.scope, releases) else {
+            return;
+        };
+        if self.locations.len() >= LOCATIONS && !self.locations.contains_key(&key) {
+            self.lossy = true;
+            return;
+        }
+        self.locations.entry(key).or_default().publish(thread.cta, scope, &published);
+    }
+
+    /// Whether an instruction is a barrier of the warp.
+    fn orders_warp(&self, pc: u64) -> bool {
+        let place = usize::try_from(pc).ok().and_then(|pc| self.places.get(pc));
+        place.is_some_and(|place| place.orders_warp)
+    }
+
+    /// Lanes come to a barrier of the warp.
+    fn warp_arrive(&mut self, group: GroupId, lanes: impl Iterator<Item = usize>) {
+        for lane in lanes {
+            let thread = Self::thread(group, lane);
+            let meeting = self.warps.entry((group.cta, thread.index / WARP)).or_default();
+            meeting.arrive(thread, self.threads.entry(thread).or_default());
+        }
+    }
+
+    /// A barrier of the warp is complete: all that wait in these lanes' warps go on.
+    fn warp_release(&mut self, group: GroupId, lanes: impl Iterator<Item = usize>) {
+        for lane in lanes {
+            let warp = Self::thread(group, lane).index / WARP;
+            let Some(mut meeting) = self.warps.remove(&(group.cta, warp)) else { continue };
+            for thread in meeting.arrived() {
+                meeting.release(thread, self.threads.entry(thread).or_default());
+            }
+        }
+    }
+}
+
+impl Probe for Races {
+    fn events(&self) -> Events {
+        Events::ACCESS.and(Events::SYNC).and(Events::CTA).and(Events::ISSUE)
+    }
+
+    fn begin(&mut self, launch: &Beginning<'_>) {
+        self.lossy |= self.shadow.lossy;
+        self.places = Arc::clone(launch.places);
+        self.threads.clear();
+        self.shadow = Shadow::default();
+        self.locations.clear();
+        self.barriers.clear();
+        self.warps.clear();
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        if self.orders_warp(issue.pc.0) {
+            self.warp_arrive(issue.group, issue.lanes.on.iter());
+        }
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        if !matches!(access.space, Space::Global | Space::Shared) {
+            return;
+        }
+        for &(lane, address) in access.lanes {
+            self.touch(access, Self::thread(access.group, usize::from(lane)), address);
+        }
+    }
+
+    fn sync(&mut self, sync: &Sync<'_, WORDS>) {
+        match sync.kind {
+            SyncKind::BarrierArrive => {
+                let meeting = self.barriers.entry((sync.group.cta, sync.barrier)).or_default();
+                if meeting.is_over() {
+                    *meeting = Meeting::default();
+                }
+                for lane in sync.lanes {
+                    let thread = Self::thread(sync.group, lane);
+                    meeting.arrive(thread, self.threads.entry(thread).or_default());
+                }
+            }
+            SyncKind::BarrierRelease => {
+                let Some(meeting) = self.barriers.get_mut(&(sync.group.cta, sync.barrier)) else {
+                    return;
+                };
+                for lane in sync.lanes {
+                    let thread = Self::thread(sync.group, lane);
+                    meeting.release(thread, self.threads.entry(thread).or_default());
+                }
+            }
+            SyncKind::Collective => {
+                if self.orders_warp(sync.pc.0) {
+                    self.warp_release(sync.group, sync.lanes.iter());
+                }
+            }
+            SyncKind::Fence(_, scope) => {
+                for lane in sync.lanes {
+                    let thread = Self::thread(sync.group, lane);
+                    self.threads.entry(thread).or_default().fence(thread, scope);
+                }
+            }
+        }
+    }
+
+    fn cta(&mut self, cta: u64, event: CtaEvent) {
+        if event == CtaEvent::End {
+            self.shadow.forget(cta);
+            self.threads.retain(|thread, _| thread.cta != cta);
+            self.barriers.retain(|key, _| key.0 != cta);
+            self.warps.retain(|key, _| key.0 != cta);
+            self.locations.retain(|key, _| key.0 != Some(cta));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The accesses that later ones may race with.
+//!
+//! Memory is followed in granules of eight bytes. A granule keeps the last write of each byte and the reads since that are not
+//! ordered with each other, at most [`READS`] of them; how many granules are followed is bounded, too.
+
+use rustc_hash::FxHashMap;
+use simt::observe::{AccessKind, Scope};
+use smallvec::SmallVec;
+
+use super::clock::{Knowledge, Thread};
+
+/// Reads of a granule that are kept.
+const READS: usize = 16;
+/// Granules that are followed.
+const GRANULES: usize = 1 << 20;
+
+/// Where a granule lies: block, for shared memory, and address over 8.
+pub(super) type Key = (Option<u64>, u64);
+
+/// An access to bytes of a granule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) thread: Thread,
+    pub(super) epoch: u32,
+    pub(super) pc: u64,
+    pub(super) kind: AccessKind,
+    /// The scope of a strong access; none for a weak one.
+    pub(super) strong: Option<Scope>,
+    pub(super) bytes: u8,
+}
+
+impl Entry {
+    /// Whether two accesses to common bytes need no order: both strong, and each in the other's scope.
+    fn agrees(&self, other: &Self) -> bool {
+        let (Some(a), Some(b)) = (self.strong, other.strong) else { return false };
+        self.thread.cta == other.thread.cta || (a != Scope::Cta && b != Scope::Cta)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Granule {
+    writes: SmallVec<[Entry; 1]>,
+    reads: SmallVec<[Entry; 1]>,
+}
+
+/// All granules of a launch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadow {
+    granules: FxHashMap<Key, Granule>,
+    /// Whether something was not followed.
+    pub(super) lossy: bool,
+}
+
+impl Shadow {
+    /// Enters an access; `race` is told of each earlier access that it races with.
+    pub(super) fn access(
+        &mut self,
+        key: Key,
+        now: Entry,
+        known: &Knowledge,
+        mut race: impl FnMut(&Entry),
+    ) {
+        if self.granules.len() >= GRANULES && !self.granules.contains_key(&key) {
+            self.lossy = true;
+            return;
+        }
+        let granule = self.granules.entry(key).or_default();
+        let ordered = |old: &Entry| old.thread == now.thread || known.covers(old.thread, old.epoch);
+        let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !old.agrees(&now);
+        granule.writes.iter().filter(|old| meets(old)).for_each(&mut race);
+        if !now.kind.writes() {
+            // A read that this one follows can be forgotten: what comes after this one comes after it.
+            granule.reads.retain(|old| !(ordered(old) && old.bytes & !now.bytes == 0));
+            if granule.reads.len() == READS {
+                granule.reads.remove(0);
+                self.lossy = true;
+            }
+            granule.reads.push(now);
+            return;
+        }
+        granule.reads.iter().filter(|old| meets(old)).for_each(&mut race);
+        for list in [&mut granule.writes, &mut granule.reads] {
+            list.iter_mut().for_each(|old| old.bytes &= !now.bytes);
+            list.retain(|old| old.bytes != 0);
+        }
+        granule.writes.push(now);
+    }
+
+    /// A block has ended: nobody reaches its shared memory any more.
+    pub(super) fn forget(&mut self, cta: u64) {
+        self.granules.retain(|key, _| key.0 != Some(cta));
+    }
+}

@@ -1,0 +1,6 @@
+//! The divergence laboratory: comparisons, races, and single runs looked at closely.
+
+mod common;
+mod compare;
+mod looks;
+mod races;

@@ -1,0 +1,197 @@
+//! The race detector: kernels that race must be reported, with both accesses; kernels that do not must not.
+
+use crate::common::{bundled, ir};
+use lab::divergence::{Race, Races, Watched};
+use lab::machine::Unwatched;
+use lab::run::{Job, Variant};
+use simt::observe::AccessKind;
+
+fn races(job: &mut Job, mechanism: &str, warp_size: u64) -> Vec<Race> {
+    let variant =
+        Variant { mechanism: mechanism.to_owned(), warp_size, order: None, limit: Some(1 << 22) };
+    let mut probe = Races::default();
+    let mut watch = Unwatched;
+    let mut watched = Watched { watch: &mut watch, probe: &mut probe };
+    job.run_variant(&variant, &mut watched).expect("begins");
+    assert!(probe.complete());
+    probe.found()
+}
+
+const TWO_WARPS: &str = "
+[buffers]
+out = \"u32[64]:zeros\"
+[[launch]]
+kernel = \"k\"
+grid = [1]
+block = [64]
+args = [\"&out\"]
+";
+
+const TWO_BLOCKS: &str = "
+[buffers]
+out = \"u32[64]:zeros\"
+[[launch]]
+kernel = \"k\"
+grid = [2]
+block = [1]
+args = [\"&out\"]
+";
+
+/// A kernel whose threads each have `%tid`, `%block`, `%at` (of `out`), `%mine` (their own element) and `%other` (that of the
+/// thread next to it, 64 taken as 0). `%p` holds for thread 0 of its block, `%q` for block 0.
+fn kernel(body: &str) -> String {
+    format!(
+        "
+shared @flag size 4 align 4
+kernel @k(out: u64 global) {{
+  reg %tid, %block, %v, %n: b32
+  reg %p, %q: pred
+  reg %at, %mine, %other, %wide: b64
+entry:
+  %tid = sreg.u32 tid.x
+  %block = sreg.u32 ctaid.x
+  %at = ld.param.u64 [@out]
+  %wide = mulwide.u32 %tid, 4
+  %mine = add.u64 %at, %wide
+  %n = add.u32 %tid, 1
+  %n = and.b32 %n, 63
+  %wide = mulwide.u32 %n, 4
+  %other = add.u64 %at, %wide
+  %p = setp.eq.u32 %tid, 0
+  %q = setp.eq.u32 %block, 0
+{body}
+  ret
+}}
+"
+    )
+}
+
+fn all(name: &str, body: &str, launch: &str) -> Vec<Vec<Race>> {
+    let text = kernel(body);
+    let mut job = ir(name, &text, launch);
+    let runs = [("serial", 32), ("ipdom", 32), ("min-pc", 8), ("serial", 64)];
+    runs.iter().map(|(mechanism, width)| races(&mut job, mechanism, *width)).collect()
+}
+
+/// Reported under every mechanism, between these two kinds of accesses.
+fn racy(name: &str, body: &str, launch: &str, kinds: [AccessKind; 2]) {
+    for found in all(name, body, launch) {
+        let race = found.first().unwrap_or_else(|| panic!("{name}: no race found"));
+        let mut got = [race.first.kind, race.second.kind];
+        let mut want = kinds;
+        got.sort_by_key(|k| *k as u8);
+        want.sort_by_key(|k| *k as u8);
+        assert_eq!(got, want, "{name}");
+        assert_ne!(race.first.thread, race.second.thread, "{name}");
+        assert!(race.first.place.line.is_some() && race.second.place.line.is_some(), "{name}");
+    }
+}
+
+fn free(name: &str, body: &str, launch: &str) {
+    for found in all(name, body, launch) {
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}
+
+use AccessKind::{Atomic, Load, Store};
+
+#[test]
+fn a_neighbour_read_without_a_barrier_races_and_with_one_does_not() {
+    let body = |between: &str| {
+        format!("  st.global.u32 [%mine], %tid\n{between}\n  %v = ld.global.u32 [%other]")
+    };
+    racy("neighbour", &body(""), TWO_WARPS, [Store, Load]);
+    free("neighbour_bar", &body("  bar.sync 0"), TWO_WARPS);
+    // A barrier of the warp orders neither warp with the other.
+    racy("neighbour_warp", &body("  warpsync 0xffffffff"), TWO_WARPS, [Store, Load]);
+    // A fence orders nothing by itself.
+    racy("neighbour_fence", &body("  fence.acq_rel.gpu"), TWO_WARPS, [Store, Load]);
+}
+
+#[test]
+fn a_barrier_of_the_warp_orders_its_lanes() {
+    let one_warp = TWO_WARPS.replace("block = [64]", "block = [32]");
+    let body = |between: &str| {
+        format!(
+            "  st.global.u32 [%mine], %tid\n{between}\n  %n = xor.b32 %tid, 1\n  %wide = mulwide.u32 %n, 4
+  %other = add.u64 %at, %wide\n  %v = ld.global.u32 [%other]"
+        )
+    };
+    free("pair_warp", &body("  warpsync 0xffffffff"), &one_warp);
+    racy("pair", &body(""), &one_warp, [Store, Load]);
+    // A vote is no memory barrier.
+    let vote = "  %q = vote.all %p, 0xffffffff";
+    racy("pair_vote", &body(vote), &one_warp, [Store, Load]);
+}
+
+#[test]
+fn stores_to_one_place_race_and_atomics_do_not() {
+    racy("one_place", "  st.global.u32 [%at], %tid", TWO_WARPS, [Store, Store]);
+    free("atomics", "  atom.add.relaxed.gpu.global.u32 [%at], 1", TWO_WARPS);
+    let mixed = "  atom.add.relaxed.gpu.global.u32 [%at], 1\n  @%p st.global.u32 [%at], 7";
+    racy("mixed", mixed, TWO_WARPS, [Atomic, Store]);
+    // Bytes next to each other are not the same place.
+    free("own", "  st.global.u32 [%mine], %tid\n  %v = ld.global.u32 [%mine]", TWO_WARPS);
+}
+
+#[test]
+fn scopes_have_to_reach() {
+    let body = |scope: &str| format!("  atom.add.relaxed.{scope}.global.u32 [%at], 1");
+    free("gpu_scope", &body("gpu"), TWO_BLOCKS);
+    racy("cta_scope", &body("cta"), TWO_BLOCKS, [Atomic, Atomic]);
+    free("cta_scope_inside", &body("cta"), TWO_WARPS);
+}
+
+/// Block 0 writes data and raises a flag; block 1 waits for the flag and reads the data.
+fn message(store: &str, load: &str) -> String {
+    format!(
+        "  @%q br produce
+wait:
+{load}
+  %p = setp.eq.u32 %v, 0
+  @%p br wait
+take:
+  %v = ld.global.u32 [%at+4]
+  br done
+produce:
+  %v = mov.u32 1
+  st.global.u32 [%at+4], 5
+{store}
+  br done
+done:
+"
+    )
+}
+
+#[test]
+fn messages_need_release_and_acquire() {
+    let plain = message("  st.global.u32 [%at], %v", "  %v = ld.volatile.global.u32 [%at]");
+    racy("message_weak", &plain, TWO_BLOCKS, [Store, Load]);
+    let relaxed =
+        message("  st.relaxed.gpu.global.u32 [%at], %v", "  %v = ld.relaxed.gpu.global.u32 [%at]");
+    racy("message_relaxed", &relaxed, TWO_BLOCKS, [Store, Load]);
+    let ordered =
+        message("  st.release.gpu.global.u32 [%at], %v", "  %v = ld.acquire.gpu.global.u32 [%at]");
+    free("message_ordered", &ordered, TWO_BLOCKS);
+    let narrow =
+        message("  st.release.cta.global.u32 [%at], %v", "  %v = ld.acquire.gpu.global.u32 [%at]");
+    racy("message_narrow", &narrow, TWO_BLOCKS, [Store, Load]);
+    let fences = message(
+        "  fence.acq_rel.gpu\n  st.relaxed.gpu.global.u32 [%at], %v",
+        "  %v = ld.relaxed.gpu.global.u32 [%at]\n  fence.acq_rel.gpu",
+    );
+    free("message_fences", &fences, TWO_BLOCKS);
+    let half = message(
+        "  fence.acq_rel.gpu\n  st.relaxed.gpu.global.u32 [%at], %v",
+        "  %v = ld.relaxed.gpu.global.u32 [%at]",
+    );
+    racy("message_half", &half, TWO_BLOCKS, [Store, Load]);
+}
+
+#[test]
+fn bundled_kernels_that_synchronise_do_not_race() {
+    for path in ["reduce", "scan", "bitonic_sort", "sgemm_tiled", "transpose", "match_any"] {
+        let found = races(&mut bundled(&format!("{path}/launch.toml")), "ipdom", 32);
+        assert!(found.is_empty(), "{path}: {found:?}");
+    }
+}
