@@ -41,6 +41,8 @@ impl Entry {
 struct Granule {
     writes: SmallVec<[Entry; 1]>,
     reads: SmallVec<[Entry; 1]>,
+    /// Whether reads were forgotten that a write could race with.
+    forgotten: bool,
 }
 
 /// All granules of a launch.
@@ -73,12 +75,14 @@ impl Shadow {
             granule.reads.retain(|old| !(ordered(old) && old.bytes & !now.bytes == 0));
             if granule.reads.len() == READS {
                 granule.reads.remove(0);
-                self.lossy = true;
+                granule.forgotten = true;
             }
             granule.reads.push(now);
             return;
         }
         granule.reads.iter().filter(|old| meets(old)).for_each(&mut race);
+        // Reads that nobody writes after are no loss.
+        self.lossy |= std::mem::take(&mut granule.forgotten);
         for list in [&mut granule.writes, &mut granule.reads] {
             list.iter_mut().for_each(|old| old.bytes &= !now.bytes);
             list.retain(|old| old.bytes != 0);
