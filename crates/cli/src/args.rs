@@ -227,7 +227,6 @@ impl MachineOptions {
     }
 }
 
-
 /// What the commands of the divergence laboratory run.
 #[derive(Debug, Group)]
 pub(crate) struct Target {
