@@ -425,7 +425,7 @@ fn unmapped(state: ::linx::State, before: &MemoryMap) -> MemoryMap {
     let own: Vec<Addr> = kept
         .regions()
         .iter()
-        .map(|region| region.base())
+        .map(simt::memory::Region::base)
         .filter(|&base| before.region_at(base).is_none())
         .collect();
     for base in own {
