@@ -314,7 +314,7 @@ impl State {
         self.gpr.get(number).copied()
     }
 
-    /// Sticky float flags, as in CSTATE[36:32]: NX 0, UF 1, OF 2, DZ 3, NV 4 counted from the low bit.
+    /// Sticky float flags, as in bits 36 to 32 of CSTATE: NX 0, UF 1, OF 2, DZ 3, NV 4 counted from the low bit.
     #[must_use]
     pub fn float_flags(&self) -> u64 {
         self.flags

@@ -1,7 +1,7 @@
 //! What the instructions do: effects of one instruction, and committing them.
 //!
-//! [`compute`] changes nothing: it gives the [`Effects`] of an instruction for operands that were read, whenever that was, or
-//! the trap. [`Warp::commit`] applies them. The functional model does both at once; the cycle model reads operands,
+//! `compute` changes nothing: it gives the `Effects` of an instruction for operands that were read, whenever that was, or
+//! the trap. `Warp::commit` applies them. The functional model does both at once; the cycle model reads operands,
 //! computes and commits in different cycles. So both share these semantics, and a trap leaves the state before the
 //! instruction: all addresses of a load or store are checked before the first lane's access.
 
