@@ -190,6 +190,18 @@ pub(crate) struct MachineOptions {
     /// linx: ranges ADDRESS+LENGTH to map when a trap reports an address there
     #[arg(long, value_name = "RANGES")]
     pub(crate) map: Option<String>,
+    /// prf: a named set of choices
+    #[arg(long, value_name = "founding|cardinal|clean")]
+    pub(crate) profile: Option<String>,
+    /// prf: threads of a block
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<String>,
+    /// prf: blocks
+    #[arg(long, value_name = "N")]
+    pub(crate) blocks: Option<String>,
+    /// prf: where to start
+    #[arg(long, value_name = "PC")]
+    pub(crate) entry: Option<String>,
 }
 
 impl MachineOptions {
@@ -211,6 +223,10 @@ impl MachineOptions {
             ("inactive", &self.inactive),
             ("region", &self.region),
             ("map", &self.map),
+            ("profile", &self.profile),
+            ("threads", &self.threads),
+            ("blocks", &self.blocks),
+            ("entry", &self.entry),
         ];
         let named = named
             .into_iter()

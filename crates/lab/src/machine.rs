@@ -477,6 +477,7 @@ pub fn all() -> &'static [&'static dyn Isa] {
         &crate::machines::PmaskMachine,
         &crate::machines::LinxMachine { tile_ops: linx::TileOps::V04 },
         &crate::machines::LinxMachine { tile_ops: linx::TileOps::V03 },
+        &crate::machines::PrfMachine,
     ]
 }
 

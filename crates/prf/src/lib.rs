@@ -13,6 +13,7 @@
 //! | [`config`] | profiles and options |
 //! | [`exec`] | what instructions do |
 //! | [`machine`] | the functional model |
+//! | [`options`] | options by name |
 //! | [`conform`](mod@conform) | conformance tables |
 
 pub mod config;
@@ -22,6 +23,7 @@ pub mod exec;
 pub mod image;
 pub mod machine;
 pub mod op;
+pub mod options;
 pub mod syntax;
 
 pub use config::{Config, Polarity, PredicateWrites, Profile};
@@ -31,4 +33,5 @@ pub use exec::Trap;
 pub use image::Words;
 pub use machine::{Counts, Launch, LaunchError, LoadError, Prf, Program, State};
 pub use op::{Insn, Op, Unit};
-pub use syntax::{assemble, dialect};
+pub use options::{OPTIONS, OptionError, OptionInfo, Options};
+pub use syntax::{assemble, dialect, parameters};

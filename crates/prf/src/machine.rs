@@ -4,6 +4,8 @@
 //! shared memory, so no program can tell (order of conflicting stores aside, which the machine leaves open between
 //! warps). Packet bits have no meaning here. Always holds for a [`State`]: at most one warp exists at a time.
 
+use std::fmt;
+
 use simt::machine::{Machine, Step};
 use simt::mask::WarpMask;
 use simt::memory::{AccessError, AccessKind, Addr, MapError, MemoryMap, Permission, Space, Width};
@@ -304,6 +306,18 @@ pub struct Counts {
     pub spills: u64,
     /// Masks loaded from memory (`prlw`).
     pub fills: u64,
+}
+
+/// One line for people.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { predicate_reads, predicate_writes, branches, divergent, spills, fills } = self;
+        writeln!(
+            f,
+            "predicates: {predicate_reads} read, {predicate_writes} written; comparisons: {branches}, \
+             {divergent} divergent; masks: {spills} stored, {fills} loaded"
+        )
+    }
 }
 
 impl Counts {

@@ -4,6 +4,7 @@
 //! predicate, whether the instruction starts a packet, and whether it ends one. What is left out is p0, 0 and 1: every
 //! instruction is a packet of its own. `@p5` and `!1,0` say the same, alone or together. Comments start with `#`, `;` or
 //! `//`. Code starts at 0x24, behind the launch block; data at 0x10_0000. A number after `jal` or `jpnz` is a distance.
+//! `.param NAME` and `.param NAME ptr` declare what the block of arguments holds.
 
 use isa::asm::{
     Cursor, Dialect, Expr, Fail, Image, OperandSlot, OperandValue, Operands, PrintContext,
@@ -22,6 +23,7 @@ pub const CODE_END: u32 = 0x10_0000;
 static SYNTAX: Syntax = Syntax {
     line_comments: &["#", ";", "//"],
     separator: None,
+    directives: &[".param"],
     sections: &[
         Section { name: ".text", base: CODE_START as u64, code: true },
         Section { name: ".data", base: CODE_END as u64, code: false },
@@ -183,6 +185,40 @@ pub fn assemble(encoding: Encoding, file: FileId, text: &str) -> Result<Image, D
     image.warnings.append(found);
     Ok(image)
 }
+
+/// The parameters that a program declares, in order: name, and whether it is the address of a buffer. `.param NAME` is
+/// a word, `.param NAME ptr` an address. Each takes one word of the block of arguments.
+///
+/// # Errors
+/// What is no name, there twice, or of no such kind.
+pub fn parameters(image: &Image) -> Result<Vec<(String, bool)>, Diagnostics> {
+    let mut names: Vec<(String, bool)> = Vec::new();
+    let mut found = Diagnostics::new();
+    for directive in &image.directives {
+        let words: Vec<&str> = directive.arguments.split_whitespace().collect();
+        let wordy = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let wrong = match words.as_slice() {
+            [name, kind @ ..] if matches!(kind, [] | ["ptr" | "word"]) => {
+                if !name.chars().all(wordy) {
+                    "a parameter's name has letters, digits and `_`"
+                } else if names.iter().any(|(other, _)| other == name) {
+                    "this parameter is declared twice"
+                } else if names.len() == MOST_PARAMETERS {
+                    "there are too many parameters"
+                } else {
+                    names.push(((*name).to_owned(), kind == ["ptr"]));
+                    continue;
+                }
+            }
+            _ => "`.param` takes a name, and `ptr` if it is the address of a buffer",
+        };
+        found.push(Diagnostic::error("prf::param", wrong).at(directive.span, ""));
+    }
+    if found.has_errors() { Err(found) } else { Ok(names) }
+}
+
+/// The most parameters of a program.
+const MOST_PARAMETERS: usize = 256;
 
 /// Warnings about the last instruction of each run of code.
 fn open_ends(encoding: Encoding, image: &Image) -> Diagnostics {

@@ -193,7 +193,9 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
         }
     };
     let mut run = words.run.clone();
-    if !machine.has_grid() {
+    // A machine without a grid, or one whose own options say how many threads and blocks there are.
+    let counted = words.options.iter().any(|o| matches!(&*o.key.value, "threads" | "blocks"));
+    if !machine.has_grid() || counted {
         let one = || Located { value: "1".to_owned(), span: words.run.span };
         run.grid.get_or_insert_with(one);
         run.block.get_or_insert_with(one);

@@ -3,6 +3,7 @@
 pub mod ir;
 pub mod linx;
 pub mod pmask;
+pub mod prf;
 pub mod ptx;
 pub mod toy;
 mod vm;
@@ -10,5 +11,6 @@ mod vm;
 pub use ir::IrText;
 pub use linx::LinxMachine;
 pub use pmask::PmaskMachine;
+pub use prf::PrfMachine;
 pub use ptx::Ptx;
 pub use toy::ToyMachine;

@@ -1,0 +1,142 @@
+//! Options by name, as launch files and command lines give them.
+
+use crate::config::{Config, Polarity, PredicateWrites, Profile};
+use crate::encoding::{JalUnit, JpnzForm};
+use crate::machine::BLOCK_THREADS;
+
+/// An option's name and one line about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// The name.
+    pub name: &'static str,
+    /// What it does and which values it takes.
+    pub about: &'static str,
+}
+
+/// All options.
+pub const OPTIONS: [OptionInfo; 12] = [
+    OptionInfo { name: "profile", about: "founding, cardinal or clean; give it first" },
+    OptionInfo { name: "writes", about: "lanes outside the mask of a predicate write: and, merge" },
+    OptionInfo { name: "jpnz", about: "encoding: cardinal, compiler, bytes, register" },
+    OptionInfo { name: "jpnz-jumps", about: "when any or none of the lanes is left" },
+    OptionInfo { name: "jal", about: "unit of its distance: halfwords, bytes" },
+    OptionInfo { name: "strict-halt", about: "predicate field 31 of halt means p31: on, off" },
+    OptionInfo { name: "argument", about: "what special register 3 holds" },
+    OptionInfo { name: "entry", about: "where to start" },
+    OptionInfo { name: "threads", about: "threads of a block: 1 to 1024" },
+    OptionInfo { name: "blocks", about: "number of blocks" },
+    OptionInfo { name: "total", about: "threads in all, for a shorter last block" },
+    OptionInfo { name: "heap", about: "bytes of memory at 0x10000000" },
+];
+
+/// What the options say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The profile that was named.
+    pub profile: Profile,
+    /// The functional choices.
+    pub config: Config,
+    /// What special register 3 holds.
+    pub argument: Option<u32>,
+    /// Where to start.
+    pub entry: Option<u32>,
+    /// Threads of a block.
+    pub threads: Option<u32>,
+    /// Blocks.
+    pub blocks: Option<u32>,
+    /// Threads in all.
+    pub total: Option<u64>,
+    /// Bytes of memory at the start of the heap.
+    pub heap: Option<u64>,
+}
+
+/// Why an option is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// No such option.
+    #[error("there is no option `{0}`")]
+    Unknown(String),
+    /// A value that it does not take.
+    #[error("`{value}` is no value of `{name}`: {about}")]
+    Value {
+        /// The option.
+        name: String,
+        /// The value given.
+        value: String,
+        /// What it takes.
+        about: &'static str,
+    },
+}
+
+/// A decimal or `0x` number.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn one_of<T: Copy>(value: &str, choices: &[(&str, T)]) -> Option<T> {
+    choices.iter().find(|(name, _)| *name == value).map(|(_, choice)| *choice)
+}
+
+impl Options {
+    /// Sets an option.
+    ///
+    /// # Errors
+    /// If there is no such option or it does not take the value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        let info = OPTIONS.iter().find(|o| o.name == name);
+        let info = info.ok_or_else(|| OptionError::Unknown(name.chars().take(80).collect()))?;
+        self.apply(name, value).ok_or_else(|| OptionError::Value {
+            name: name.to_owned(),
+            value: value.chars().take(80).collect(),
+            about: info.about,
+        })
+    }
+
+    fn apply(&mut self, name: &str, value: &str) -> Option<()> {
+        let small = |value: &str| number(value).and_then(|n| u32::try_from(n).ok());
+        let encoding = &mut self.config.encoding;
+        match name {
+            "profile" => {
+                self.profile = Profile::ALL.into_iter().find(|p| p.name() == value)?;
+                encoding.predicates = self.profile.config().encoding.predicates;
+            }
+            "writes" => {
+                let choices = [("and", PredicateWrites::And), ("merge", PredicateWrites::Merge)];
+                self.config.writes = one_of(value, &choices)?;
+            }
+            "jpnz" => {
+                let choices = [
+                    ("cardinal", JpnzForm::Cardinal),
+                    ("compiler", JpnzForm::Compiler),
+                    ("bytes", JpnzForm::Bytes),
+                    ("register", JpnzForm::Register),
+                ];
+                encoding.jpnz = one_of(value, &choices)?;
+            }
+            "jpnz-jumps" => {
+                let choices = [("any", Polarity::AnyLane), ("none", Polarity::NoLane)];
+                self.config.polarity = one_of(value, &choices)?;
+            }
+            "jal" => {
+                let choices = [("halfwords", JalUnit::HalfWords), ("bytes", JalUnit::Bytes)];
+                encoding.jal = one_of(value, &choices)?;
+            }
+            "strict-halt" => {
+                self.config.strict_halt = one_of(value, &[("on", true), ("off", false)])?;
+            }
+            "argument" => self.argument = Some(small(value)?),
+            "entry" => self.entry = Some(small(value)?),
+            "threads" => {
+                self.threads = Some(small(value).filter(|n| (1..=BLOCK_THREADS).contains(n))?);
+            }
+            "blocks" => self.blocks = Some(small(value).filter(|&n| n > 0)?),
+            "total" => self.total = Some(number(value)?),
+            "heap" => self.heap = Some(number(value).filter(|&n| n <= 1 << 31)?),
+            _ => return None,
+        }
+        Some(())
+    }
+}
