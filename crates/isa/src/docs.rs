@@ -131,6 +131,9 @@ fn run_below(form: &Form, high: u32) -> (u32, String) {
     (low.min(high - 1), format!("`{digits}`"))
 }
 
+/// Ranges of legal values that are listed for a field.
+const MOST_RANGES: usize = 16;
+
 fn field_text(field: &Field) -> String {
     let (low, high) = field.range();
     let mut text = format!("{low} to {high}");
@@ -145,7 +148,14 @@ fn field_text(field: &Field) -> String {
             .legal
             .iter()
             .map(|&(lo, hi)| if lo == hi { lo.to_string() } else { format!("{lo} to {hi}") });
-        let _ = write!(text, "; legal are {}", ranges.collect::<Vec<_>>().join(", "));
+        let ranges: Vec<String> = ranges.collect();
+        // A long list, such as that of an operand codec, says less than the machine's own page.
+        let _ = if ranges.len() > MOST_RANGES {
+            let count: i64 = field.legal.iter().map(|(low, high)| high - low + 1).sum();
+            write!(text, "; {count} of these are legal")
+        } else {
+            write!(text, "; legal are {}", ranges.join(", "))
+        };
     }
     if field.default_value() != 0 {
         let _ = write!(text, "; {} if not written", field.default_value());
