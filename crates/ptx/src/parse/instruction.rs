@@ -75,9 +75,19 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a line begins with `.entry`, `.func` or `.visible`.
+    /// Whether a function begins here: `.entry` or `.func`, perhaps behind its linkage.
     fn at_function(&self) -> bool {
-        matches!(self.slice(), ".entry" | ".func" | ".visible") && self.at_line_start()
+        let rest = match self.slice() {
+            ".entry" | ".func" => return true,
+            ".visible" | ".extern" | ".weak" | ".common" => {
+                self.text.get(self.token.end as usize..).unwrap_or("").trim_start()
+            }
+            _ => return false,
+        };
+        [".entry", ".func"].iter().any(|word| {
+            let behind = rest.strip_prefix(word).and_then(|r| r.chars().next());
+            behind.is_some_and(|c| !c.is_ascii_alphanumeric() && !"_$:".contains(c))
+        })
     }
 
     fn statement(&mut self, loc: &mut Option<Id<Loc>>) -> Parsed<()> {
