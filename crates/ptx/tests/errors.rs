@@ -189,3 +189,42 @@ const FILES: &[(&str, &str)] = &[
         "syntax expected a version such as `8.5`, found `9999999999.0` [9999999999.0]",
     ),
 ];
+
+/// Texts that ask for much more than they hold end soon, with little memory: by an error that says so, or with nothing made.
+#[test]
+fn few_words_make_no_mountains() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let aggregates = format!(
+        "{head}.func f(.param .b8 a[4096]) {{ ret; }}\n.entry k() {{ .param .b8 x[4096]; {} ret; }}",
+        "call f, (x);".repeat(20_000)
+    );
+    assert!(file_findings(&aggregates).starts_with("budget "));
+    let parameters =
+        format!("{head}.entry k() {{ {} ret; }}", "{ .param .b8 x[4096]; }".repeat(20_000));
+    assert!(file_findings(&parameters).starts_with("budget "));
+    let labels: String = (0..3000).map(|i| format!("L{i}:")).collect();
+    let branches = format!(
+        "{head}.entry k() {{ .reg .b32 r; {labels} t: .branchtargets L<3000>; {} ret; }}",
+        "brx.idx r, t;".repeat(5000)
+    );
+    assert!(file_findings(&branches).starts_with("budget "));
+    let far = format!(
+        "{head}{}",
+        (0..100)
+            .map(|i| format!(".global .u8 a{i}[2][200000000] = {{{{1}}, {{1}}}};\n"))
+            .collect::<String>()
+    );
+    assert!(file_findings(&far).starts_with("budget "));
+    let names = format!("{head}.entry k() {{ {} ret; }}", "mov.u32 a, b;".repeat(20_000));
+    assert_eq!(file_findings(&names).lines().count(), isa::Diagnostics::CAP);
+    let modifiers = format!("{head}.entry k() {{ add{} ret; }}", ".x".repeat(200_000));
+    assert!(
+        file_findings(&modifiers).contains("200000 modifiers")
+            || file_findings(&modifiers).contains("expected")
+    );
+    let many =
+        format!("{head}.entry k() {{ .reg .b32 r<4000000000>; mov.u32 r3999999999, 1; ret; }}");
+    assert_eq!(file_findings(&many), "");
+    let chain: String = (1..20_000).map(|i| format!(".global .u64 a{i} = a{};", i - 1)).collect();
+    assert_eq!(file_findings(&format!("{head}.global .u64 a0;{chain}")), "");
+}

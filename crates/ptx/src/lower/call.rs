@@ -1,15 +1,17 @@
 //! Branches, calls, returns.
 
+use std::rc::Rc;
+
 use ir::module::TermKind;
 use ir::{BlockId, FuncId, Guard, Inst, LaneReg, Op, Origin, Reg, RegTy};
 use isa::{Diagnostic, Span};
 
 use super::function::Body;
 use super::names::{Found, LabelMeaning, Meaning};
-use super::{Global, Lowerer, Lowering};
+use super::{Global, Lowerer, Lowering, Widths};
 use crate::ast::{
-    Declaration, Function, FunctionKind, Instruction, Module, Operand, OperandKind, Space,
-    Statement, Type,
+    Declaration, Function, FunctionKind, Instruction, Module, Operand, OperandKind, Signature,
+    Space, Statement, Type,
 };
 use crate::names::Symbol;
 use crate::pool::Id;
@@ -45,8 +47,22 @@ impl Lowerer<'_> {
 }
 
 impl Lowerer<'_> {
+    /// Widths of what a function takes and gives; worked out once.
+    pub(super) fn signature_widths(&mut self, signature: &Signature) -> Lowering<Rc<Widths>> {
+        let key = signature.name.span.start;
+        if let Some(known) = self.signatures.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let tree = self.tree;
+        let params = self.widths(&tree.declarations[signature.params])?;
+        let results = self.widths(&tree.declarations[signature.returns])?;
+        let widths = Rc::new(Widths { params, results });
+        self.signatures.insert(key, Rc::clone(&widths));
+        Ok(widths)
+    }
+
     /// Widths of the registers that parameters travel in.
-    pub(super) fn widths(&mut self, params: &[Declaration]) -> Lowering<Vec<u32>> {
+    fn widths(&mut self, params: &[Declaration]) -> Lowering<Vec<u32>> {
         let tree = self.tree;
         let mut out = Vec::new();
         for d in params {
@@ -59,6 +75,7 @@ impl Lowerer<'_> {
             }
             let layout = self.layout(d, declarator)?;
             let chunks = super::params::chunk_sizes(layout, d.vector).unwrap_or_default();
+            self.spend(chunks.len(), d.span)?;
             out.extend(chunks.iter().map(|(_, bytes)| *bytes as u32 * 8));
         }
         Ok(out)
@@ -115,6 +132,7 @@ impl Body<'_, '_> {
             return self.cx.error("ptx::label", message, list.span, "not such a list");
         };
         let mut blocks = Vec::new();
+        self.cx.spend(targets.targets.len(), list.span)?;
         for target in &tree.declarators[targets.targets] {
             let name = target.name;
             match target.count {
@@ -142,7 +160,10 @@ impl Body<'_, '_> {
             let text = format!("{}{number}", tree.name(stem));
             let known = tree.names.find(&text).filter(|s| self.scopes.label(*s).is_some());
             match known {
-                Some(label) if out.len() < MAX_TARGETS => out.push(self.label_block(label, span)?),
+                Some(label) if out.len() < MAX_TARGETS => {
+                    self.cx.spend(1, span)?;
+                    out.push(self.label_block(label, span)?);
+                }
                 _ => {
                     let message = format!("the label `{text}` is not defined");
                     return self.cx.error("ptx::undefined-label", message, span, "in this range");
@@ -213,12 +234,11 @@ impl Body<'_, '_> {
             return self.cx.error("ptx::call", message, parts.target.span, "this is an `.entry`");
         }
         let func = self.cx.defined_function(id, parts.target.span)?;
-        let signature = &function.signature;
-        let wanted = self.cx.widths(&tree.declarations[signature.params])?;
-        let given = self.cx.widths(&tree.declarations[signature.returns])?;
+        let widths = self.cx.signature_widths(&function.signature)?;
         let head = function.head;
-        let args = self.call_values(parts.args, Some(&wanted), i, head)?;
-        let results = self.call_results(parts.results, Some(&given), i, head)?;
+        let args = self.call_values(parts.args, Some(&widths.params), i, head)?;
+        let results = self.call_results(parts.results, Some(&widths.results), i, head)?;
+        self.cx.spend(args.len() + results.len(), i.span)?;
         let mut inst = Inst::new(Op::Call);
         inst.operands.push(ir::Operand::Func(func));
         inst.operands.extend(args);
@@ -230,8 +250,7 @@ impl Body<'_, '_> {
     fn indirect_call(&mut self, i: &Instruction, parts: &Parts<'_>) -> Lowering<()> {
         let tree = self.cx.tree;
         let target = self.source(parts.target, Type::U64, false)?;
-        let mut wanted = None;
-        let mut given = None;
+        let mut widths = None;
         let mut head = i.span;
         if let Some(last) = parts.prototype {
             let statement = match last.kind {
@@ -244,9 +263,7 @@ impl Body<'_, '_> {
             };
             match statement {
                 Some(Statement::Prototype(prototype)) => {
-                    let signature = &prototype.signature;
-                    wanted = Some(self.cx.widths(&tree.declarations[signature.params])?);
-                    given = Some(self.cx.widths(&tree.declarations[signature.returns])?);
+                    widths = Some(self.cx.signature_widths(&prototype.signature)?);
                     head = prototype.span;
                 }
                 Some(Statement::Targets(targets)) if targets.calls => {
@@ -260,8 +277,13 @@ impl Body<'_, '_> {
                 }
             }
         }
-        let args = self.call_values(parts.args, wanted.as_deref(), i, head)?;
-        let results = self.call_results(parts.results, given.as_deref(), i, head)?;
+        let (wanted, given) = match &widths {
+            Some(widths) => (Some(widths.params.as_slice()), Some(widths.results.as_slice())),
+            None => (None, None),
+        };
+        let args = self.call_values(parts.args, wanted, i, head)?;
+        let results = self.call_results(parts.results, given, i, head)?;
+        self.cx.spend(args.len() + results.len(), i.span)?;
         let mut inst = Inst::new(Op::CallInd);
         inst.operands.push(target);
         inst.operands.extend(args);

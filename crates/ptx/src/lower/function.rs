@@ -379,6 +379,7 @@ impl<'t> Body<'_, 't> {
             let message = "predicates cannot be passed";
             return self.cx.error("ptx::parameter", message, d.span, "not possible");
         }
+        self.cx.spend((layout.size as usize).min(MAX_FRAME_BYTES as usize), name.span)?;
         let Some(param) = ParamVar::new(&mut self.code, text, layout, d.vector, name.span) else {
             let message = "a parameter of a function has at most 4096 bytes";
             return self.cx.error("ptx::parameter", message, d.span, "too large");

@@ -38,6 +38,10 @@ use crate::names::Symbol;
 use crate::pool::Id;
 use crate::spelling::{Form, Spelled};
 
+/// Registers of arguments, targets of indexed branches, and 64ths of zeros between initialised bytes of one file. A few words of text
+/// can ask for many of them, again and again; real programs stay far below.
+const BUDGET: usize = 1 << 20;
+
 /// What of a file to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select<'a> {
@@ -83,6 +87,13 @@ enum Global {
     Function(Id<Function>),
 }
 
+/// Widths in bits of the registers that a function takes and gives.
+#[derive(Debug)]
+struct Widths {
+    params: Vec<u32>,
+    results: Vec<u32>,
+}
+
 /// The work on a module.
 struct Lowerer<'t> {
     tree: &'t Module,
@@ -107,6 +118,10 @@ struct Lowerer<'t> {
     /// Version and target of the file, to be compared with what forms need.
     version: (u32, u32),
     sm: u32,
+    /// Widths of parameters and results, by the place of the signature's name.
+    signatures: FxHashMap<u32, Rc<Widths>>,
+    /// How much more of what is larger than its text may be made: see [`BUDGET`].
+    budget: usize,
     /// Forms that were reported as too new for the file.
     too_new: Vec<*const Form>,
 }
@@ -129,6 +144,8 @@ impl<'t> Lowerer<'t> {
             paths: FxHashMap::default(),
             version: (u32::MAX, 0),
             sm: u32::MAX,
+            signatures: FxHashMap::default(),
+            budget: BUDGET,
             too_new: Vec::new(),
         }
     }
@@ -150,6 +167,18 @@ impl<'t> Lowerer<'t> {
         Err(self.fail(Diagnostic::error(code, message).at(span, label)))
     }
 
+    /// Takes from the budget; an error when it is used up.
+    fn spend(&mut self, amount: usize, span: Span) -> Lowering<()> {
+        if let Some(rest) = self.budget.checked_sub(amount) {
+            self.budget = rest;
+            return Ok(());
+        }
+        self.budget = 0;
+        let message = "the file makes more of its few words than is reasonable";
+        let label = "too many arguments, targets or initialised bytes up to here";
+        self.error("ptx::budget", message, span, label)
+    }
+
     fn roots(&mut self, select: Select<'_>) {
         let tree = self.tree;
         match select {
@@ -160,8 +189,7 @@ impl<'t> Lowerer<'t> {
                         self.function_id(id);
                     } else {
                         // Looked at for what is wrong with them.
-                        let _ = self.widths(&tree.declarations[function.signature.returns]);
-                        let _ = self.widths(&tree.declarations[function.signature.params]);
+                        let _ = self.signature_widths(&function.signature);
                     }
                 }
                 self.all_variables();

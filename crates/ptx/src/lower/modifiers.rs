@@ -11,6 +11,9 @@ use super::{Failed, Lowerer, Lowering};
 use crate::ast::{Instruction, Name, Type};
 use crate::spelling::{self, Form, Kind, Misspelling, Spelled, families, family};
 
+/// No opcode takes nearly as many.
+const MAX_MODIFIERS: usize = 32;
+
 impl Lowerer<'_> {
     /// The form of an instruction; what is wrong with its modifiers is reported, at each place that has it.
     pub(super) fn spelled(&mut self, instruction: &Instruction) -> Lowering<Rc<Spelled>> {
@@ -21,6 +24,11 @@ impl Lowerer<'_> {
         key.extend(modifiers.iter().map(|m| m.symbol));
         if let Some(Some(known)) = self.spellings.get(&key) {
             return Ok(Rc::clone(known));
+        }
+        if modifiers.len() > MAX_MODIFIERS {
+            let message = format!("an instruction with {} modifiers", modifiers.len());
+            let span = instruction.opcode.span;
+            return self.error("ptx::modifier", message, span, "no opcode takes so many");
         }
         let forms = self.forms(instruction.opcode);
         if forms.is_empty() {

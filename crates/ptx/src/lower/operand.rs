@@ -328,7 +328,10 @@ impl Body<'_, '_> {
         let text = tree.name(name);
         let diagnostic = Diagnostic::error("ptx::undefined", format!("`{text}` is not declared"))
             .at(span, "unknown name");
-        self.cx.fail(match self.scopes.nearest(tree, name) {
+        // Looking through all names takes time; after many errors it would help nobody.
+        let few = self.cx.diagnostics.error_count() < 50;
+        let near = few.then(|| self.scopes.nearest(tree, name)).flatten();
+        self.cx.fail(match near {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None if text.starts_with('%') => diagnostic
                 .help(format!("declare it, such as `.reg .b32 {text};`, or check its number")),

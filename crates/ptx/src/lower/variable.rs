@@ -16,7 +16,7 @@ use crate::pool::Id;
 /// Largest variable: no device has more memory.
 const MAX_SIZE: u64 = 1 << 40;
 /// Largest initialiser that is kept.
-const MAX_INIT: u64 = 1 << 31;
+const MAX_INIT: u64 = 1 << 28;
 
 /// What a declared name takes in memory.
 #[derive(Clone, Copy, Debug)]
@@ -283,8 +283,8 @@ impl Lowerer<'_> {
         match evaluate(tree, operand).map_err(|d| self.fail(d))? {
             Some(value) => match bits_as(value, ty) {
                 Ok(bits) => {
-                    content.write(at, &bits.to_le_bytes()[..content.part.min(16) as usize]);
-                    Ok(())
+                    let bytes = bits.to_le_bytes();
+                    self.write(content, at, &bytes[..content.part.min(16) as usize], operand.span)
                 }
                 Err(why) => {
                     let message = format!("the value cannot be of type `.{}`", ty.word());
@@ -307,7 +307,17 @@ impl Lowerer<'_> {
             let message = "a string does not fit the variable";
             return self.error("ptx::initialiser", message, span, "write its bytes as numbers");
         }
-        content.write(at, &bytes);
+        self.write(content, at, &bytes, span)
+    }
+
+    /// Writes bytes; zeros need not be written, and those before the bytes that no text stands for are counted.
+    fn write(&mut self, content: &mut Content, at: u64, bytes: &[u8], span: Span) -> Lowering<()> {
+        if bytes.iter().all(|b| *b == 0) {
+            return Ok(());
+        }
+        let gap = at.saturating_sub(content.bytes.len() as u64);
+        self.spend((gap / 64) as usize, span)?;
+        content.write(at, bytes);
         Ok(())
     }
 
@@ -410,9 +420,6 @@ impl Content {
     fn write(&mut self, at: u64, bytes: &[u8]) {
         let at = at as usize;
         let end = at + bytes.len();
-        if bytes.iter().all(|b| *b == 0) {
-            return;
-        }
         if self.bytes.len() < end {
             self.bytes.resize(end, 0);
         }
