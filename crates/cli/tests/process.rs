@@ -1,0 +1,106 @@
+//! The command as a process: exit codes, what goes to which stream, a reader that goes away.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Stores the thread's index; faults where the buffer is shorter than the grid.
+const KERNEL: &str = "
+kernel @k(out: u64 global) {
+  reg %t, %n, %b: b32
+  reg %at, %wide: b64
+entry:
+  %at = ld.param.u64 [@out]
+  %t = sreg.u32 tid.x
+  %n = sreg.u32 ntid.x
+  %b = sreg.u32 ctaid.x
+  %t = mad.u32 %b, %n, %t
+  %wide = mulwide.u32 %t, 4
+  %at = add.u64 %at, %wide
+  st.global.u32 [%at], %t
+  ret
+}
+";
+
+fn simtlab(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_simtlab")).args(args).output().expect("the command starts")
+}
+
+/// A folder of this test's own with the kernel in it.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("k.ir"), KERNEL).expect("a file");
+    folder
+}
+
+fn launch(folder: &Path, expected: &str) -> String {
+    let text = format!(
+        "schema = 1\nmachine = \"ir\"\nmodule = \"k.ir\"\n[buffers]\nout = \"u32[4]:zeros\"\n\
+         [[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [4]\nargs = [\"&out\"]\n\
+         [[expect]]\nbuffer = \"out\"\nvalues = {expected}\n"
+    );
+    let file = folder.join("launch.toml");
+    std::fs::write(&file, text).expect("a file");
+    file.display().to_string()
+}
+
+#[test]
+fn a_run_that_meets_its_expectations_ends_with_0() {
+    let file = launch(&folder("met"), "[0, 1, 2, 3]");
+    let output = simtlab(&["run", &file]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("where the lanes went"));
+}
+
+#[test]
+fn an_expectation_that_is_not_met_ends_with_1() {
+    let file = launch(&folder("unmet"), "[0, 1, 2, 4]");
+    assert_eq!(simtlab(&["run", &file]).status.code(), Some(1));
+}
+
+#[test]
+fn bad_input_ends_with_2_and_nothing_on_standard_output() {
+    for args in
+        [&["run", "no-such-file.ptx"][..], &["conform", "--isa", "nothing"], &["frobnicate"]]
+    {
+        let output = simtlab(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_fault_ends_with_3_and_names_its_line() {
+    let kernel = folder("fault").join("k.ir").display().to_string();
+    let output =
+        simtlab(&["run", &kernel, "--grid", "2", "--block", "4", "--arg", "out=u32[4]:zeros"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("error[out-of-bounds]") && text.contains("k.ir:13"), "{text}");
+}
+
+#[test]
+fn conformance_ends_with_one_line_of_counts() {
+    let output = simtlab(&["conform", "--isa", "toy"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.ends_with(" passed, 0 failed"), "{last}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+        .args(["machines"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let mut errors = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut errors).expect("text");
+    child.wait().expect("it ends");
+    assert!(!errors.contains("panicked"), "{errors}");
+}
