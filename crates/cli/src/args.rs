@@ -78,16 +78,16 @@ Exit codes: 0 ok, 1 an expectation is not met, 2 usage or input error, 3 the ker
 130 interrupted.";
 
 /// Which instruction set a program is for.
-#[derive(Debug, Group)]
+#[derive(Clone, Debug, Group)]
 pub(crate) struct IsaChoice {
     /// Machine; by default the file name's extension tells
     #[arg(long, value_name = "NAME")]
     pub(crate) isa: Option<String>,
 }
 
-/// `run`.
-#[derive(Debug, Group)]
-pub(crate) struct Run {
+/// What to run, and on what: the same for every command that runs something.
+#[derive(Clone, Debug, Group)]
+pub(crate) struct Subject {
     /// A program, a launch file (.toml), or a directory that holds a launch.toml
     pub(crate) path: PathBuf,
     #[command(flatten)]
@@ -107,6 +107,19 @@ pub(crate) struct Run {
     /// Dynamic shared memory
     #[arg(long, value_name = "BYTES")]
     pub(crate) shared: Option<String>,
+    /// Seed for everything random
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<String>,
+    /// Most instructions issued before a launch is taken to hang
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<String>,
+}
+
+/// `run`.
+#[derive(Debug, Group)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
     /// Convergence mechanism
     #[arg(long, value_name = "NAME")]
     pub(crate) mechanism: Option<String>,
@@ -121,12 +134,6 @@ pub(crate) struct Run {
     pub(crate) dump: Vec<String>,
     #[command(flatten)]
     pub(crate) machine: MachineOptions,
-    /// Seed for everything random
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<String>,
-    /// Most instructions issued before a launch is taken to hang
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<String>,
 }
 
 /// Options of one machine or another.
@@ -246,31 +253,8 @@ impl MachineOptions {
 /// What the commands of the divergence laboratory run.
 #[derive(Debug, Group)]
 pub(crate) struct Target {
-    /// A program, a launch file (.toml), or a directory that holds a launch.toml
-    pub(crate) path: PathBuf,
     #[command(flatten)]
-    pub(crate) isa: IsaChoice,
-    /// Kernel to run; may be left away if there is only one
-    #[arg(long, value_name = "NAME")]
-    pub(crate) kernel: Option<String>,
-    /// Blocks
-    #[arg(long, value_name = "X[,Y,Z]")]
-    pub(crate) grid: Option<String>,
-    /// Threads of a block
-    #[arg(long, value_name = "X[,Y,Z]")]
-    pub(crate) block: Option<String>,
-    /// An argument, by name or in order; repeat it for each parameter
-    #[arg(long = "arg", value_name = "SPEC", allow_hyphen_values = true)]
-    pub(crate) args: Vec<String>,
-    /// Dynamic shared memory
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) shared: Option<String>,
-    /// Seed for everything random
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<String>,
-    /// Most instructions issued before a launch is taken to hang
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<String>,
+    pub(crate) subject: Subject,
     /// Side of a divergent branch that runs first, where a mechanism asks: taken, fallthrough, minority, majority
     #[arg(long, value_name = "NAME")]
     pub(crate) order: Option<String>,
@@ -280,20 +264,12 @@ impl Target {
     /// The same as `run` takes it.
     pub(crate) fn as_run(&self) -> Run {
         Run {
-            path: self.path.clone(),
-            isa: IsaChoice { isa: self.isa.isa.clone() },
-            kernel: self.kernel.clone(),
-            grid: self.grid.clone(),
-            block: self.block.clone(),
-            args: self.args.clone(),
-            shared: self.shared.clone(),
+            subject: self.subject.clone(),
             mechanism: None,
             warp_size: None,
             stats: Stats::None,
             dump: Vec::new(),
             machine: MachineOptions::default(),
-            seed: self.seed.clone(),
-            limit: self.limit.clone(),
         }
     }
 }

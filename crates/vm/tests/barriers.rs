@@ -1,22 +1,17 @@
 //! The pass that places convergence barriers: results stay those of serial execution under any schedule of the paths, lanes meet again
 //! where the stack would bring them together, and spin locks end.
 
+mod common;
+
+use common::{HEAD, THREADS, verified, work};
 use converge::{CATALOGUE, Entry, Knobs, Policy};
 use flow::passes::barriers::{Yields, place_barriers};
-use ir::{FuncId, Module, Origin, VerifiedModule};
+use ir::{FuncId, Module, Origin};
 use proptest::prelude::*;
 use simt::machine::{Machine, Step};
 use simt::observe::Blind;
 use std::fmt::Write;
 use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
-
-const THREADS: u32 = 40;
-
-fn verified(text: &str) -> VerifiedModule {
-    let module = ir::text::parse(isa::FileId::default(), text)
-        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
-    VerifiedModule::new(module).unwrap_or_else(|e| panic!("{text}\n{e}"))
-}
 
 /// Runs kernel `k` on one word for each thread and one more; `None` if it hangs.
 fn run(module: &Module, mechanism: &str, width: u32, policy: Policy) -> Option<(Vec<u32>, Stats)> {
@@ -59,36 +54,6 @@ fn ends(module: &Module, mechanism: &str, policy: Policy) -> (Vec<u32>, Stats) {
     run(module, mechanism, 32, policy).unwrap_or_else(|| {
         panic!("hangs under {mechanism}, {policy:?}\n{}", ir::text::print(module))
     })
-}
-
-const HEAD: &str = "
-  reg %tid, %h, %n, %x: b32
-  reg %p, %q: pred
-  reg %at, %wide: b64
-start:
-  %at = ld.param.u64 [@out]
-  %tid = sreg.u32 tid.x
-  %wide = mulwide.u32 %tid, 4
-  %at = add.u64 %at, %wide
-  %h = mul.u32 %tid, 0x9e3779b1
-  %n = mov.u32 0
-";
-
-/// A block's work: mixes the state, counts, stores; then `%p` is one bit in four of it, or true after 60 blocks.
-fn work(out: &mut String, index: usize) {
-    let _ = write!(
-        out,
-        "  %h = mad.u32 %h, 1664525, {}
-  %n = add.u32 %n, 1
-  st.global.u32 [%at], %h
-  %x = shr.b32 %h, 13
-  %x = and.b32 %x, 3
-  %q = setp.gt.u32 %n, 60
-  %p = setp.eq.or.u32 %x, {}, %q
-",
-        1_013_904_223 + index * 12_345,
-        index % 4
-    );
 }
 
 #[derive(Clone, Debug)]

@@ -37,22 +37,22 @@ impl<'a> Words<'a> {
         sources: &mut SourceMap,
     ) -> Self {
         let mut line = Line::new(command);
-        let span = line.path(&args.path);
+        let span = line.path(&args.subject.path);
         let mut place = |name: &str, value: &Option<String>| -> Word {
             let value = value.clone()?;
             let span = line.option(name, &value);
             Some(Located { value, span })
         };
-        let isa = place("isa", &args.isa.isa);
+        let isa = place("isa", &args.subject.isa.isa);
         let mut run = RunWords {
-            kernel: place("kernel", &args.kernel),
-            grid: place("grid", &args.grid),
-            block: place("block", &args.block),
-            shared: place("shared", &args.shared),
+            kernel: place("kernel", &args.subject.kernel),
+            grid: place("grid", &args.subject.grid),
+            block: place("block", &args.subject.block),
+            shared: place("shared", &args.subject.shared),
             mechanism: place("mechanism", &args.mechanism),
             warp_size: place("warp-size", &args.warp_size),
-            seed: place("seed", &args.seed),
-            limit: place("limit", &args.limit),
+            seed: place("seed", &args.subject.seed),
+            limit: place("limit", &args.subject.limit),
             args: Vec::new(),
             span,
         };
@@ -65,7 +65,7 @@ impl<'a> Words<'a> {
             values.iter().map(place).collect()
         };
         let dump = all("dump", &args.dump);
-        run.args = all("arg", &args.args);
+        run.args = all("arg", &args.subject.args);
         let option = |(shown, name, value): (&str, String, String)| {
             let text = if shown == "option" { format!("{name}={value}") } else { value.clone() };
             let span = line.option(shown, &text);
@@ -74,7 +74,7 @@ impl<'a> Words<'a> {
         };
         let options = args.machine.given().into_iter().map(option).collect();
         line.enter(sources);
-        Self { path: &args.path, isa, dump, options, run, extra }
+        Self { path: &args.subject.path, isa, dump, options, run, extra }
     }
 }
 
