@@ -2,18 +2,19 @@
 //! parameters (`.param`) are `a0` to `a7`; the program's own block headers say how many lanes its kernels have.
 
 use ::linx::{LaunchError, Linx, OPTIONS, Options, Program as Code, TileOps, Trap, TrapNum};
-use isa::asm::Line;
-use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use isa::{Diagnostic, Diagnostics};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::{Blind, Observer};
 use simt::trap::{Cause as _, Fault};
 
-use crate::launch::{Located, MachineOption, OptionValue};
+use crate::launch::Located;
 use crate::machine::{
     Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
-    LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
-    Watch,
+    LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
+};
+use crate::machines::shared::{
+    self, Listing, as_text, limit_reached, loaded, option_text, problem, refused, text_of,
 };
 use crate::stats::{Counters, LaunchStats};
 
@@ -34,21 +35,8 @@ const LIMIT: u64 = 100_000_000;
 struct LinxProgram {
     code: Code,
     params: Vec<String>,
-    text: Option<SourceFile>,
-    lines: Vec<Line>,
+    listing: Listing,
     tile_ops: TileOps,
-}
-
-fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    found.push(Diagnostic::error(code, message));
-    found
-}
-
-/// A text has no zero byte and is UTF-8; a binary that is both has no marker.
-fn as_text<'a>(image: &Image<'a>) -> Option<&'a str> {
-    let text = std::str::from_utf8(image.bytes).ok()?;
-    (!text.contains('\0')).then_some(text)
 }
 
 impl LinxMachine {
@@ -57,24 +45,16 @@ impl LinxMachine {
         let tile_ops = self.tile_ops;
         let Some(text) = as_text(&image) else {
             let code = Code::from_binary(image.bytes, tile_ops).map_err(not_loaded)?;
-            let (params, lines) = (Vec::new(), Vec::new());
-            return Ok(LinxProgram { code, params, text: None, lines, tile_ops });
+            let (params, listing) = Default::default();
+            return Ok(LinxProgram { code, params, listing, tile_ops });
         };
         let mut assembled = ::linx::assemble(image.file, text, tile_ops)?;
         found.append(std::mem::take(&mut assembled.warnings));
         let params = ::linx::parameters(&assembled)?;
         let code = Code::from_image(&assembled, tile_ops).map_err(not_loaded)?;
-        let text = Some(SourceFile::new("", text));
-        Ok(LinxProgram { code, params, text, lines: assembled.lines, tile_ops })
+        let listing = Listing::new(text, assembled.lines);
+        Ok(LinxProgram { code, params, listing, tile_ops })
     }
-}
-
-fn text_of<'a>(image: &Image<'a>) -> Result<&'a str, Diagnostics> {
-    image.text().map_err(|finding| {
-        let mut found = Diagnostics::new();
-        found.push(finding);
-        found
-    })
 }
 
 fn cases(report: ::linx::Report) -> Vec<ConformCase> {
@@ -108,8 +88,7 @@ impl Isa for LinxMachine {
     }
 
     fn commands(&self) -> &'static [Command] {
-        use Command::{Asm, Check, Conform, Disasm, List, Run};
-        &[Run, Check, List, Asm, Disasm, Conform]
+        shared::COMMANDS
     }
 
     fn mechanisms(&self) -> Vec<Named> {
@@ -143,13 +122,7 @@ impl Isa for LinxMachine {
         _wanted: &[Located<String>],
         found: &mut Diagnostics,
     ) -> Option<Box<dyn Program>> {
-        match self.read(image, found) {
-            Ok(program) => Some(Box::new(program)),
-            Err(errors) => {
-                found.append(errors);
-                None
-            }
-        }
+        loaded(self.read(image, found), found)
     }
 
     fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
@@ -175,29 +148,10 @@ impl Isa for LinxMachine {
     }
 }
 
-impl LinxProgram {
-    fn span(&self, pc: u64) -> Option<Span> {
-        let next = self.lines.partition_point(|line| line.address <= pc);
-        let line = self.lines.get(next.checked_sub(1)?)?;
-        (pc - line.address < line.length).then_some(line.span)
-    }
-
-    fn line(&self, span: Span) -> Option<u64> {
-        self.text.as_ref().map(|text| text.line_col(span.start).line.into())
-    }
-}
-
 impl Program for LinxProgram {
     fn kernels(&self) -> Vec<KernelInfo> {
-        let param = |(name, offset): (&String, u64)| ParamInfo {
-            name: name.clone(),
-            spelling: ".param".to_owned(),
-            offset,
-            size: 8,
-            kind: ParamKind::Bits,
-        };
-        let params = self.params.iter().zip((0..).step_by(8)).map(param).collect();
-        let span = self.span(self.code.entry);
+        let params = shared::parameters(&self.params);
+        let span = self.listing.span(self.code.entry);
         vec![KernelInfo { name: KERNEL.to_owned(), params, span, ..KernelInfo::default() }]
     }
 
@@ -213,10 +167,6 @@ impl Program for LinxProgram {
 struct LinxContext<'p> {
     program: &'p LinxProgram,
     memory: MemoryMap,
-}
-
-fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
-    LaunchProblem { about, message: message.into(), help: None, span: None }
 }
 
 /// A range of addresses that a trap may map.
@@ -246,7 +196,7 @@ fn configure(request: &LaunchRequest<'_>) -> Result<(Options, Vec<Range>), Launc
     let mut options = Options { group_width: width, seed: request.seed, ..Options::default() };
     let mut mapped = Vec::new();
     for (index, option) in request.options.iter().enumerate() {
-        let value = text_value(option);
+        let value = option_text(option);
         let refuse = |why: String| problem(Subject::Option(index), why);
         let name = crate::elem::shortened(&option.key.value);
         if name == "map" {
@@ -256,16 +206,6 @@ fn configure(request: &LaunchRequest<'_>) -> Result<(Options, Vec<Range>), Launc
         }
     }
     Ok((options, mapped))
-}
-
-fn text_value(option: &MachineOption) -> String {
-    match &option.value.value {
-        OptionValue::String(text) => text.clone(),
-        OptionValue::Integer(number) => number.to_string(),
-        OptionValue::Float(number) => number.to_string(),
-        OptionValue::Boolean(true) => "on".to_owned(),
-        OptionValue::Boolean(false) => "off".to_owned(),
-    }
 }
 
 impl LinxContext<'_> {
@@ -289,12 +229,7 @@ impl LinxContext<'_> {
                     continue;
                 }
                 Step::Issued | Step::Hang(_) if slice < SLICE => {
-                    let message =
-                        format!("the program has not ended after {limit} issues: it may hang");
-                    let report = Diagnostic::error("limit", message);
-                    let report =
-                        report.help("raise it with --limit if the program needs that long");
-                    return End::Hang(Stop { code: "limit", report, line: None });
+                    return End::Hang(limit_reached(limit));
                 }
                 Step::Issued | Step::Hang(_) => {}
             }
@@ -307,7 +242,7 @@ impl LinxContext<'_> {
 
     fn fault(&self, fault: &Fault<Trap>) -> Stop {
         let trap = &fault.cause;
-        let span = self.program.span(trap.tpc);
+        let span = self.program.listing.span(trap.tpc);
         let mut report = Diagnostic::error(trap.code(), trap.to_string());
         if let Some(span) = span {
             report = report.at(span, "this instruction");
@@ -327,7 +262,7 @@ impl LinxContext<'_> {
         if trap.num == TrapNum::DataPageFault {
             report = report.help("the option `map` can make an address good and go on");
         }
-        let line = span.and_then(|span| self.program.line(span));
+        let line = span.and_then(|span| self.program.listing.line(span).map(u64::from));
         Stop { code: trap.code(), report, line }
     }
 }
@@ -345,17 +280,11 @@ fn map_for(state: &mut ::linx::State, trap: &Trap, mapped: &mut Vec<Range>) -> b
 
 impl Context for LinxContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
-        let address = self.memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
-        self.memory.host_write(address, data).map_err(|e| e.to_string())?;
-        Ok(address.0)
+        shared::allocate(&mut self.memory, name, data)
     }
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
-        let mut data = Vec::new();
-        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
-        data.resize(length, 0);
-        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
-        Ok(data)
+        shared::read(&self.memory, address, length)
     }
 
     fn launch(

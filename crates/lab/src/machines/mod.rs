@@ -5,6 +5,7 @@ pub mod linx;
 pub mod pmask;
 pub mod prf;
 pub mod ptx;
+mod shared;
 pub mod toy;
 mod vm;
 

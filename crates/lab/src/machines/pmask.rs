@@ -8,15 +8,16 @@ use pmask::config::{Config, OPTIONS};
 use pmask::trap::StopCause;
 use pmask::{Launch, Pmask};
 use simt::machine::{HangKind, Machine, Step};
-use simt::memory::{Addr, MemoryMap};
+use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::trap::{Cause as _, Fault};
 
-use crate::launch::{Located, MachineOption, OptionValue};
+use crate::launch::{Located, MachineOption};
 use crate::machine::{
     Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
     LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
 };
+use crate::machines::shared::{self, option_text, problem, refused, text_of};
 use crate::stats::{Counters, LaunchStats};
 
 /// The machine `pmask`.
@@ -33,12 +34,6 @@ struct PmaskProgram {
     text: Option<SourceFile>,
 }
 
-fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    found.push(Diagnostic::error(code, message));
-    found
-}
-
 fn read(image: Image<'_>) -> Result<PmaskProgram, Diagnostics> {
     let program = pmask::Program::load(image.bytes, image.file).map_err(|error| match error {
         pmask::program::LoadError::Text(found) => found,
@@ -52,13 +47,7 @@ fn read(image: Image<'_>) -> Result<PmaskProgram, Diagnostics> {
 fn configure(options: &[MachineOption]) -> Result<Config, (usize, String)> {
     let mut config = Config::default();
     for (index, option) in options.iter().enumerate() {
-        let value = match &option.value.value {
-            OptionValue::String(text) => text.clone(),
-            OptionValue::Integer(number) => number.to_string(),
-            OptionValue::Float(number) => number.to_string(),
-            OptionValue::Boolean(true) => "on".to_owned(),
-            OptionValue::Boolean(false) => "off".to_owned(),
-        };
+        let value = option_text(option);
         let name = crate::elem::shortened(&option.key.value);
         config.set(&name, &value).map_err(|error| (index, error.to_string()))?;
     }
@@ -79,8 +68,7 @@ impl Isa for PmaskMachine {
     }
 
     fn commands(&self) -> &'static [Command] {
-        use Command::{Asm, Check, Conform, Disasm, List, Run};
-        &[Run, Check, List, Asm, Disasm, Conform]
+        shared::COMMANDS
     }
 
     fn mechanisms(&self) -> Vec<Named> {
@@ -150,11 +138,7 @@ impl Isa for PmaskMachine {
     }
 
     fn conform_table(&self, name: &str, image: Image<'_>) -> Result<Vec<ConformCase>, Diagnostics> {
-        let text = image.text().map_err(|finding| {
-            let mut found = Diagnostics::new();
-            found.push(finding);
-            found
-        })?;
+        let text = text_of(&image)?;
         conform_cases(name, text)
     }
 }
@@ -195,10 +179,6 @@ impl Program for PmaskProgram {
 struct PmaskContext<'p> {
     program: &'p PmaskProgram,
     memory: MemoryMap,
-}
-
-fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
-    LaunchProblem { about, message: message.into(), help: None, span: None }
 }
 
 impl PmaskContext<'_> {
@@ -272,17 +252,11 @@ impl PmaskContext<'_> {
 
 impl Context for PmaskContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
-        let address = self.memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
-        self.memory.host_write(address, data).map_err(|e| e.to_string())?;
-        Ok(address.0)
+        shared::allocate(&mut self.memory, name, data)
     }
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
-        let mut data = Vec::new();
-        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
-        data.resize(length, 0);
-        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
-        Ok(data)
+        shared::read(&self.memory, address, length)
     }
 
     fn launch(

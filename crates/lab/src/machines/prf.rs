@@ -3,24 +3,23 @@
 //! `.param` declares what the block of arguments holds, one word each; its address is special register 3. Buffers lie from
 //! `0x2000_0000` on, apart from one another.
 
-use std::collections::BTreeMap;
-
 use ::prf::{LaunchError, OPTIONS, Options, Prf, Trap, Words};
-use isa::asm::Line;
-use isa::{Diagnostic, Diagnostics, FileId, SourceFile, Span};
+use isa::{Diagnostic, Diagnostics, FileId};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::{Blind, Observer};
-use simt::slots::LaneSlots;
 use simt::trap::{Cause as _, Fault};
 
-use crate::launch::{Located, MachineOption, OptionValue};
+use crate::launch::{Located, MachineOption};
 use crate::machine::{
     Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
     LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
     Watch,
 };
-use crate::stats::{Counters, LaunchStats, LineSlots, PcSlots};
+use crate::machines::shared::{
+    self, Listing, limit_reached, loaded, option_text, problem, refused, text_of,
+};
+use crate::stats::{Counters, LaunchStats, PcSlots};
 
 /// The machine `prf`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,38 +45,27 @@ struct PrfProgram {
     words: Words,
     program: ::prf::Program,
     params: Vec<(String, bool)>,
-    text: Option<SourceFile>,
     file: FileId,
-    lines: Vec<Line>,
-}
-
-fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    found.push(Diagnostic::error(code, message));
-    found
+    listing: Listing,
 }
 
 fn read(image: Image<'_>, found: &mut Diagnostics) -> Result<PrfProgram, Diagnostics> {
     let not_loaded = |error: &dyn ToString| refused("prf::load", error.to_string());
-    let text = image.text().map_err(|finding| {
-        let mut found = Diagnostics::new();
-        found.push(finding);
-        found
-    })?;
+    let text = text_of(&image)?;
     let config = Options::default().config;
     if Words::looks_like(text) {
         let words = Words::parse(text).map_err(|e| not_loaded(&e))?;
         let program = ::prf::Program::new(&words, config).map_err(|e| not_loaded(&e))?;
-        let (params, lines) = Default::default();
-        return Ok(PrfProgram { words, program, params, text: None, file: image.file, lines });
+        let (params, listing) = Default::default();
+        return Ok(PrfProgram { words, program, params, file: image.file, listing });
     }
     let mut assembled = ::prf::assemble(config.encoding, image.file, text)?;
     found.append(std::mem::take(&mut assembled.warnings));
     let params = ::prf::parameters(&assembled)?;
     let words = Words::assembled(&assembled);
     let program = ::prf::Program::new(&words, config).map_err(|e| not_loaded(&e))?;
-    let text = Some(SourceFile::new("", text));
-    Ok(PrfProgram { words, program, params, text, file: image.file, lines: assembled.lines })
+    let listing = Listing::new(text, assembled.lines);
+    Ok(PrfProgram { words, program, params, file: image.file, listing })
 }
 
 impl Isa for PrfMachine {
@@ -94,8 +82,7 @@ impl Isa for PrfMachine {
     }
 
     fn commands(&self) -> &'static [Command] {
-        use Command::{Asm, Check, Conform, Disasm, List, Run};
-        &[Run, Check, List, Asm, Disasm, Conform]
+        shared::COMMANDS
     }
 
     fn mechanisms(&self) -> Vec<Named> {
@@ -116,13 +103,7 @@ impl Isa for PrfMachine {
         _wanted: &[Located<String>],
         found: &mut Diagnostics,
     ) -> Option<Box<dyn Program>> {
-        match read(image, found) {
-            Ok(program) => Some(Box::new(program)),
-            Err(errors) => {
-                found.append(errors);
-                None
-            }
-        }
+        loaded(read(image, found), found)
     }
 
     /// Addressed words.
@@ -146,11 +127,7 @@ impl Isa for PrfMachine {
     }
 
     fn conform_table(&self, name: &str, image: Image<'_>) -> Result<Vec<ConformCase>, Diagnostics> {
-        let text = image.text().map_err(|finding| {
-            let mut found = Diagnostics::new();
-            found.push(finding);
-            found
-        })?;
+        let text = text_of(&image)?;
         Ok(conform_cases(name, text))
     }
 }
@@ -164,36 +141,12 @@ fn conform_cases(name: &str, table: &str) -> Vec<ConformCase> {
 }
 
 impl PrfProgram {
-    /// The statement at an address.
-    fn span(&self, pc: u64) -> Option<Span> {
-        let next = self.lines.partition_point(|line| line.address <= pc);
-        let line = self.lines.get(next.checked_sub(1)?)?;
-        (pc - line.address < line.length).then_some(line.span)
-    }
-
-    fn line(&self, span: Span) -> Option<u32> {
-        self.text.as_ref().map(|text| text.line_col(span.start).line)
-    }
-
-    /// Slots by line of the text; none for words.
-    fn line_slots(&self, counters: &Counters) -> Vec<LineSlots> {
-        let mut by_line: BTreeMap<u32, LaneSlots> = BTreeMap::new();
-        for (pc, slots) in (0..).zip(counters.by_pc.slots()) {
-            let line = self.span(pc).and_then(|span| self.line(span));
-            if let Some(line) = line.filter(|_| slots.issues() > 0) {
-                by_line.entry(line).or_default().add(slots);
-            }
-        }
-        let lines = by_line.into_iter();
-        lines.map(|(line, slots)| LineSlots { file: String::new(), line, slots }).collect()
-    }
-
     /// The program in a configuration: texts are assembled for its encoding, words decoded by it.
     fn configured(&self, config: ::prf::Config) -> Result<::prf::Program, String> {
         if config == Options::default().config {
             return Ok(self.program.clone());
         }
-        let words = match &self.text {
+        let words = match &self.listing.text {
             Some(text) => {
                 let assembled = ::prf::assemble(config.encoding, self.file, text.text());
                 let assembled = assembled.map_err(|errors| {
@@ -219,7 +172,7 @@ impl Program for PrfProgram {
             ParamInfo { name: name.clone(), spelling, offset: at, size, kind: ParamKind::Bits }
         };
         let params = self.params.iter().map(param).collect();
-        let span = self.span(self.program.entry().into());
+        let span = self.listing.span(self.program.entry().into());
         vec![KernelInfo { name: KERNEL.to_owned(), params, span, ..KernelInfo::default() }]
     }
 
@@ -240,21 +193,11 @@ struct PrfContext<'p> {
     next: u64,
 }
 
-fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
-    LaunchProblem { about, message: message.into(), help: None, span: None }
-}
-
 /// What the options of a request say.
 fn options(given: &[MachineOption]) -> Result<Options, LaunchProblem> {
     let mut options = Options::default();
     for (index, option) in given.iter().enumerate() {
-        let value = match &option.value.value {
-            OptionValue::String(text) => text.clone(),
-            OptionValue::Integer(number) => number.to_string(),
-            OptionValue::Float(number) => number.to_string(),
-            OptionValue::Boolean(true) => "on".to_owned(),
-            OptionValue::Boolean(false) => "off".to_owned(),
-        };
+        let value = option_text(option);
         let set = options.set(&option.key.value, &value);
         set.map_err(|error| problem(Subject::Option(index), error.to_string()))?;
     }
@@ -365,23 +308,16 @@ impl PrfContext<'_> {
     }
 
     fn fault(&self, fault: &Fault<Trap>) -> Stop {
-        let span = self.program.span(fault.pc.0);
+        let span = self.program.listing.span(fault.pc.0);
         let mut report = Diagnostic::error(fault.cause.code(), fault.cause.to_string());
         if let Some(span) = span {
             report = report.at(span, format!("lanes {} fault here", fault.lanes));
         }
         let (block, warp, pc) = (fault.group.cta, fault.group.group, fault.pc.0);
         let place = format!("in block {block}, warp {warp}, lanes {}, at {pc:#x}", fault.lanes);
-        let line = span.and_then(|span| self.program.line(span)).map(u64::from);
+        let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
         Stop { code: fault.cause.code(), report: report.note(place), line }
     }
-}
-
-fn limit_reached(limit: u64) -> Stop {
-    let message = format!("the program has not ended after {limit} issues: it may hang");
-    let report = Diagnostic::error("limit", message);
-    let report = report.help("raise it with --limit if the program needs that long");
-    Stop { code: "limit", report, line: None }
 }
 
 impl Context for PrfContext<'_> {
@@ -400,11 +336,7 @@ impl Context for PrfContext<'_> {
     }
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
-        let mut data = Vec::new();
-        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
-        data.resize(length, 0);
-        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
-        Ok(data)
+        shared::read(&self.memory, address, length)
     }
 
     fn launch(
@@ -441,7 +373,7 @@ impl Context for PrfContext<'_> {
             block: [threads.into(), 1, 1],
             outcome: end.name().to_owned(),
             slots: *machine.slots(&state),
-            lines: self.program.line_slots(&counters),
+            lines: self.program.listing.line_slots(&counters),
             counters,
             threads: options.total.unwrap_or(full),
             ..LaunchStats::default()

@@ -2,24 +2,22 @@
 //!
 //! It has no blocks, no shared memory and no divergence: a launch is `grid * block` threads in groups of the warp size.
 
-use std::collections::BTreeMap;
-
 use ::toy::{LaunchError, Toy, Trap};
-use isa::asm::Line;
-use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use isa::{Diagnostic, Diagnostics};
 use simt::machine::{Machine, Step};
-use simt::memory::{Addr, MemoryMap};
+use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
-use simt::slots::LaneSlots;
 use simt::trap::{Cause as _, Fault};
 
 use crate::launch::Located;
 use crate::machine::{
     Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
-    LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
-    Watch,
+    LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
 };
-use crate::stats::{Counters, LaunchStats, LineSlots, PcSlots};
+use crate::machines::shared::{
+    self, Listing, as_text, limit_reached, loaded, problem, refused, text_of,
+};
+use crate::stats::{Counters, LaunchStats, PcSlots};
 
 /// The machine `toy`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,34 +34,20 @@ const LIMIT: u64 = 1_000_000_000;
 struct ToyProgram {
     program: ::toy::Program,
     params: Vec<String>,
-    text: Option<SourceFile>,
-    lines: Vec<Line>,
-}
-
-/// A text has no zero byte; every binary has one.
-fn as_text<'a>(image: &Image<'a>) -> Option<&'a str> {
-    let text = std::str::from_utf8(image.bytes).ok()?;
-    (!text.contains('\0')).then_some(text)
-}
-
-fn refused(code: &'static str, message: String) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    found.push(Diagnostic::error(code, message));
-    found
+    listing: Listing,
 }
 
 fn read(image: Image<'_>) -> Result<ToyProgram, Diagnostics> {
     let not_loaded = |error: ::toy::LoadError| refused("toy::load", error.to_string());
     let Some(text) = as_text(&image) else {
         let program = Toy.load(image.bytes).map_err(not_loaded)?;
-        return Ok(ToyProgram { program, params: Vec::new(), text: None, lines: Vec::new() });
+        return Ok(ToyProgram { program, params: Vec::new(), listing: Listing::default() });
     };
     let assembled = ::toy::assemble(image.file, text)?;
     let params = ::toy::parameters(&assembled)?;
     let binary = ::toy::binary(&assembled).map_err(not_loaded)?;
     let program = Toy.load(&binary).map_err(not_loaded)?;
-    let text = Some(SourceFile::new("", text));
-    Ok(ToyProgram { program, params, text, lines: assembled.lines })
+    Ok(ToyProgram { program, params, listing: Listing::new(text, assembled.lines) })
 }
 
 impl Isa for ToyMachine {
@@ -80,8 +64,7 @@ impl Isa for ToyMachine {
     }
 
     fn commands(&self) -> &'static [Command] {
-        use Command::{Asm, Check, Conform, Disasm, List, Run};
-        &[Run, Check, List, Asm, Disasm, Conform]
+        shared::COMMANDS
     }
 
     fn mechanisms(&self) -> Vec<Named> {
@@ -98,21 +81,11 @@ impl Isa for ToyMachine {
         _wanted: &[Located<String>],
         found: &mut Diagnostics,
     ) -> Option<Box<dyn Program>> {
-        match read(image) {
-            Ok(program) => Some(Box::new(program)),
-            Err(errors) => {
-                found.append(errors);
-                None
-            }
-        }
+        loaded(read(image), found)
     }
 
     fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
-        let text = image.text().map_err(|finding| {
-            let mut found = Diagnostics::new();
-            found.push(finding);
-            found
-        })?;
+        let text = text_of(&image)?;
         let assembled = ::toy::assemble(image.file, text)?;
         ::toy::binary(&assembled).map_err(|error| refused("toy::load", error.to_string()))
     }
@@ -132,43 +105,10 @@ impl Isa for ToyMachine {
     }
 }
 
-impl ToyProgram {
-    /// The statement at an address of code.
-    fn span(&self, pc: u64) -> Option<Span> {
-        let next = self.lines.partition_point(|line| line.address <= pc);
-        let line = self.lines.get(next.checked_sub(1)?)?;
-        (pc - line.address < line.length).then_some(line.span)
-    }
-
-    fn line(&self, span: Span) -> Option<u32> {
-        self.text.as_ref().map(|text| text.line_col(span.start).line)
-    }
-
-    /// Slots by line of the text; none for a binary.
-    fn line_slots(&self, counters: &Counters) -> Vec<LineSlots> {
-        let mut by_line: BTreeMap<u32, LaneSlots> = BTreeMap::new();
-        for (pc, slots) in (0..).zip(counters.by_pc.slots()) {
-            let line = self.span(pc).and_then(|span| self.line(span));
-            if let Some(line) = line.filter(|_| slots.issues() > 0) {
-                by_line.entry(line).or_default().add(slots);
-            }
-        }
-        let lines = by_line.into_iter();
-        lines.map(|(line, slots)| LineSlots { file: String::new(), line, slots }).collect()
-    }
-}
-
 impl Program for ToyProgram {
     fn kernels(&self) -> Vec<KernelInfo> {
-        let param = |(name, offset): (&String, u64)| ParamInfo {
-            name: name.clone(),
-            spelling: ".param".to_owned(),
-            offset,
-            size: 8,
-            kind: ParamKind::Bits,
-        };
-        let params = self.params.iter().zip((0..).step_by(8)).map(param).collect();
-        let span = self.span(0);
+        let params = shared::parameters(&self.params);
+        let span = self.listing.span(0);
         vec![KernelInfo { name: KERNEL.to_owned(), params, span, ..KernelInfo::default() }]
     }
 
@@ -184,10 +124,6 @@ impl Program for ToyProgram {
 struct ToyContext<'p> {
     program: &'p ToyProgram,
     memory: MemoryMap,
-}
-
-fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
-    LaunchProblem { about, message: message.into(), help: None, span: None }
 }
 
 /// Threads of a request, as far as this machine can have them.
@@ -235,7 +171,7 @@ impl ToyContext<'_> {
                 Step::Fault(fault) => return End::Fault(self.fault(&fault)),
                 // The machine has no synchronisation, so nothing but a loop can keep it from ending.
                 Step::Issued | Step::Hang(_) if slice < SLICE => {
-                    return End::Hang(self.limit(limit));
+                    return End::Hang(limit_reached(limit));
                 }
                 Step::Issued | Step::Hang(_) => {}
             }
@@ -247,38 +183,25 @@ impl ToyContext<'_> {
     }
 
     fn fault(&self, fault: &Fault<Trap>) -> Stop {
-        let span = self.program.span(fault.pc.0);
+        let span = self.program.listing.span(fault.pc.0);
         let mut report = Diagnostic::error(fault.cause.code(), fault.cause.to_string());
         if let Some(span) = span {
             report = report.at(span, format!("lanes {} fault here", fault.lanes));
         }
         let (group, pc) = (fault.group.group, fault.pc.0);
         report = report.note(format!("in group {group}, lanes {}, at {pc:#x}", fault.lanes));
-        let line = span.and_then(|span| self.program.line(span)).map(u64::from);
+        let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
         Stop { code: fault.cause.code(), report, line }
-    }
-
-    fn limit(&self, limit: u64) -> Stop {
-        let message = format!("the program has not ended after {limit} issues: it may hang");
-        let report = Diagnostic::error("limit", message);
-        let report = report.help("raise it with --limit if the program needs that long");
-        Stop { code: "limit", report, line: None }
     }
 }
 
 impl Context for ToyContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
-        let address = self.memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
-        self.memory.host_write(address, data).map_err(|e| e.to_string())?;
-        Ok(address.0)
+        shared::allocate(&mut self.memory, name, data)
     }
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
-        let mut data = Vec::new();
-        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
-        data.resize(length, 0);
-        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
-        Ok(data)
+        shared::read(&self.memory, address, length)
     }
 
     fn launch(
@@ -311,7 +234,7 @@ impl Context for ToyContext<'_> {
             block: request.block,
             outcome: end.name().to_owned(),
             slots: *Toy.slots(&state),
-            lines: self.program.line_slots(&counters),
+            lines: self.program.listing.line_slots(&counters),
             counters,
             threads: u64::from(count),
             ..LaunchStats::default()

@@ -6,7 +6,7 @@ use converge::Pass;
 use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
 use simt::machine::{Machine, Step};
-use simt::memory::{Addr, MemoryMap};
+use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
 use vm::{Engine, Launch, LaunchError, State, Variables};
@@ -15,6 +15,7 @@ use super::{VmProgram, options, report};
 use crate::machine::{
     Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
 };
+use crate::machines::shared;
 use crate::probe::{Beginning, Probing};
 use crate::stats::{Counters, LaunchStats, LineSlots, PcSlots};
 
@@ -265,17 +266,11 @@ impl Collect for Blind {
 
 impl Context for VmContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
-        let address = self.memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
-        self.memory.host_write(address, data).map_err(|e| e.to_string())?;
-        Ok(address.0)
+        shared::allocate(&mut self.memory, name, data)
     }
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
-        let mut data = Vec::new();
-        data.try_reserve_exact(length).map_err(|e| e.to_string())?;
-        data.resize(length, 0);
-        self.memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
-        Ok(data)
+        shared::read(&self.memory, address, length)
     }
 
     fn variables(&self) -> Vec<(String, Vec<u8>)> {

@@ -1,0 +1,144 @@
+//! What machines with a simple program have alike: one kernel, read from a text or a binary, in one memory.
+
+use std::collections::BTreeMap;
+
+use isa::asm::Line;
+use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use simt::memory::{Addr, MemoryMap};
+use simt::slots::LaneSlots;
+
+use crate::launch::{MachineOption, OptionValue};
+use crate::machine::{Command, Image, LaunchProblem, ParamInfo, ParamKind, Program, Stop, Subject};
+use crate::stats::{Counters, LineSlots};
+
+/// What a machine with an assembler and a conformance suite, but without a control-flow graph, supports.
+pub(super) const COMMANDS: &[Command] =
+    &[Command::Run, Command::Check, Command::List, Command::Asm, Command::Disasm, Command::Conform];
+
+/// One error without a place.
+pub(super) fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
+    one(Diagnostic::error(code, message))
+}
+
+fn one(finding: Diagnostic) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    found.push(finding);
+    found
+}
+
+/// The text of an image that has to be one.
+pub(super) fn text_of<'a>(image: &Image<'a>) -> Result<&'a str, Diagnostics> {
+    image.text().map_err(one)
+}
+
+/// The text of an image that may be a binary: a text has no zero byte and is UTF-8.
+pub(super) fn as_text<'a>(image: &Image<'a>) -> Option<&'a str> {
+    let text = std::str::from_utf8(image.bytes).ok()?;
+    (!text.contains('\0')).then_some(text)
+}
+
+/// What [`Isa::load`](crate::machine::Isa::load) gives for a program that was read, or was not.
+pub(super) fn loaded<P: Program + 'static>(
+    read: Result<P, Diagnostics>,
+    found: &mut Diagnostics,
+) -> Option<Box<dyn Program>> {
+    match read {
+        Ok(program) => Some(Box::new(program)),
+        Err(errors) => {
+            found.append(errors);
+            None
+        }
+    }
+}
+
+/// A problem with part of a request.
+pub(super) fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
+    LaunchProblem { about, message: message.into(), help: None, span: None }
+}
+
+/// An option's value as the command line would have it.
+pub(super) fn option_text(option: &MachineOption) -> String {
+    match &option.value.value {
+        OptionValue::String(text) => text.clone(),
+        OptionValue::Integer(number) => number.to_string(),
+        OptionValue::Float(number) => number.to_string(),
+        OptionValue::Boolean(true) => "on".to_owned(),
+        OptionValue::Boolean(false) => "off".to_owned(),
+    }
+}
+
+/// Parameters of eight bytes each, as `.param` declares them.
+pub(super) fn parameters(names: &[String]) -> Vec<ParamInfo> {
+    let param = |(name, offset): (&String, u64)| ParamInfo {
+        name: name.clone(),
+        spelling: ".param".to_owned(),
+        offset,
+        size: 8,
+        kind: ParamKind::Bits,
+    };
+    names.iter().zip((0..).step_by(8)).map(param).collect()
+}
+
+/// A new allocation with these bytes.
+pub(super) fn allocate(memory: &mut MemoryMap, name: &str, data: &[u8]) -> Result<u64, String> {
+    let address = memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
+    memory.host_write(address, data).map_err(|e| e.to_string())?;
+    Ok(address.0)
+}
+
+/// Bytes of memory.
+pub(super) fn read(memory: &MemoryMap, address: u64, length: usize) -> Result<Vec<u8>, String> {
+    let mut data = Vec::new();
+    data.try_reserve_exact(length).map_err(|e| e.to_string())?;
+    data.resize(length, 0);
+    memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
+    Ok(data)
+}
+
+/// The end of a program that has used up its issues.
+pub(super) fn limit_reached(limit: u64) -> Stop {
+    let message = format!("the program has not ended after {limit} issues: it may hang");
+    let report = Diagnostic::error("limit", message);
+    let report = report.help("raise it with --limit if the program needs that long");
+    Stop { code: "limit", report, line: None }
+}
+
+/// Where instructions stand in the text that they were assembled from; nothing is known of a binary.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// The text.
+    pub(super) text: Option<SourceFile>,
+    /// Its statements by address.
+    pub(super) lines: Vec<Line>,
+}
+
+impl Listing {
+    pub(super) fn new(text: &str, lines: Vec<Line>) -> Self {
+        Self { text: Some(SourceFile::new("", text)), lines }
+    }
+
+    /// The statement at an address.
+    pub(super) fn span(&self, pc: u64) -> Option<Span> {
+        let next = self.lines.partition_point(|line| line.address <= pc);
+        let line = self.lines.get(next.checked_sub(1)?)?;
+        (pc - line.address < line.length).then_some(line.span)
+    }
+
+    /// The line of a place in the text.
+    pub(super) fn line(&self, span: Span) -> Option<u32> {
+        self.text.as_ref().map(|text| text.line_col(span.start).line)
+    }
+
+    /// Slots by line.
+    pub(super) fn line_slots(&self, counters: &Counters) -> Vec<LineSlots> {
+        let mut by_line: BTreeMap<u32, LaneSlots> = BTreeMap::new();
+        for (pc, slots) in (0..).zip(counters.by_pc.slots()) {
+            let line = self.span(pc).and_then(|span| self.line(span));
+            if let Some(line) = line.filter(|_| slots.issues() > 0) {
+                by_line.entry(line).or_default().add(slots);
+            }
+        }
+        let lines = by_line.into_iter();
+        lines.map(|(line, slots)| LineSlots { file: String::new(), line, slots }).collect()
+    }
+}
