@@ -40,7 +40,7 @@ pub struct Inst {
 }
 
 impl Inst {
-    const fn illegal(word: u32, len: u8) -> Self {
+    pub(crate) const fn illegal(word: u32, len: u8) -> Self {
         Self {
             op: Op::Illegal,
             rd: 0,

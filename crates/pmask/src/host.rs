@@ -85,7 +85,7 @@ fn write(state: &mut State, addr: u64, len: u64) -> u64 {
 fn read(state: &mut State, addr: u64, len: u64) -> u64 {
     let start = state.host.read;
     let bytes = state.host.take_input(len);
-    if state.memory.write_bytes(Addr(addr), &bytes).is_err() {
+    if state.write(addr, &bytes).is_err() {
         state.host.read = start;
         return FAILED;
     }
@@ -121,10 +121,10 @@ pub(crate) fn htif_store(state: &mut State, size: u64) {
 /// Takes the request away and acknowledges it.
 fn answer(state: &mut State, tohost: u64, device: u64, command: u64) {
     // The words were just read: these stores only fail where the guest placed them across the end of memory.
-    let _ = state.memory.write_bytes(Addr(tohost), &[0; 8]);
+    let _ = state.write(tohost, &[0; 8]);
     if let Some(fromhost) = state.host.fromhost {
         let value = device << 56 | command << 48 | 1;
-        let _ = state.memory.write_bytes(Addr(fromhost), &value.to_le_bytes());
+        let _ = state.write(fromhost, &value.to_le_bytes());
     }
 }
 
@@ -143,7 +143,7 @@ fn system_call_block(state: &mut State, block: u64) {
         _ => FAILED,
     };
     // The block has just been read.
-    let _ = state.memory.write_bytes(Addr(block), &result.to_le_bytes());
+    let _ = state.write(block, &result.to_le_bytes());
 }
 
 /// An `ecall` of a program without a trap handler: whether it was one of ours.
@@ -221,7 +221,7 @@ pub(crate) fn semihosting(state: &mut State) {
         // SYS_ELAPSED, SYS_TICKFREQ
         0x30 => {
             let cycles = state.cycles.to_le_bytes();
-            if state.memory.write_bytes(Addr(parameter), &cycles).is_ok() { 0 } else { FAILED }
+            if state.write(parameter, &cycles).is_ok() { 0 } else { FAILED }
         }
         0x31 => 100_000_000,
         _ => FAILED,
@@ -262,8 +262,8 @@ fn command_line(state: &mut State, block: u64) -> u64 {
     text.push(0);
     let length = text.len() as u64 - 1;
     if text.len() as u64 > size
-        || state.memory.write_bytes(Addr(buffer), &text).is_err()
-        || state.memory.write_bytes(Addr(block.wrapping_add(8)), &length.to_le_bytes()).is_err()
+        || state.write(buffer, &text).is_err()
+        || state.write(block.wrapping_add(8), &length.to_le_bytes()).is_err()
     {
         return FAILED;
     }
@@ -273,7 +273,7 @@ fn command_line(state: &mut State, block: u64) -> u64 {
 /// Four zeros: the program's own linker script knows better.
 fn heap_info(state: &mut State, block: u64) -> u64 {
     match word(state, block, 0) {
-        Some(to) if state.memory.write_bytes(Addr(to), &[0; 32]).is_ok() => 0,
+        Some(to) if state.write(to, &[0; 32]).is_ok() => 0,
         _ => FAILED,
     }
 }

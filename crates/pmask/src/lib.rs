@@ -11,7 +11,7 @@
 //! | [`mod@asm`] | pseudo-instructions, `.level`, `.insn` listings |
 //! | [`config`] | the options of the machine |
 //! | [`machine`] | loading, reset, fetch, traps |
-//! | [`state`], [`csr`] | registers, masks, lanes |
+//! | [`state`], [`csr`] | registers, masks, lanes; `code`: decoded instructions by address |
 //! | [`program`], [`elf`] | programs: ELF files read and written, assembly text |
 //! | [`host`] | console, exit, HTIF, semihosting |
 //! | [`conform`] | runs tables of test vectors |
@@ -22,6 +22,7 @@
 //! nothing, touches no memory, raises nothing, and is no candidate for first-fault.
 
 pub mod asm;
+mod code;
 pub mod config;
 pub mod conform;
 pub mod csr;

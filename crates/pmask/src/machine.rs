@@ -10,7 +10,7 @@ use simt::trap::Fault;
 
 use crate::config::Config;
 use crate::csr::mstatus;
-use crate::decode::{Inst, length};
+use crate::decode::{Inst, decode, length};
 use crate::exec::{Context, GROUP, rsv, scalar};
 use crate::host::{self, OUTPUT_LIMIT};
 use crate::op::Op;
@@ -115,8 +115,21 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
     Ok(memory)
 }
 
-/// The word at the program counter: 16 bits of a compressed instruction, else 32.
+/// Whether the instruction at the program counter is decoded and may be run.
 #[inline]
+fn is_ready(state: &State) -> bool {
+    state.decoded.knows(state.pc) && state.may_fetch(state.pc, 4)
+}
+
+/// Fetches and decodes the instruction at the program counter.
+#[cold]
+fn make_ready(state: &mut State) -> Result<(), Trap> {
+    let inst = decode(fetch(state)?, &state.config);
+    state.decoded.keep(state.pc, inst);
+    Ok(())
+}
+
+/// The word at the program counter: 16 bits of a compressed instruction, else 32.
 fn fetch(state: &State) -> Result<u32, Trap> {
     let pc = state.pc;
     let fault = |addr| Trap::new(TrapCause::FetchFault, addr);
@@ -219,11 +232,11 @@ impl Pmask {
     #[inline]
     fn execute<O: Observer<1>>(
         state: &mut State,
-        inst: Inst,
+        inst: &Inst,
         observer: &mut O,
     ) -> Result<(), Trap> {
         let mut context = Context { observer, lane: 0 };
-        if rsv::affects(state, &inst) {
+        if rsv::affects(state, inst) {
             let lanes = rsv::lanes(state);
             let all = LaneMask::<1>::first(lanes.count.into());
             let on = LaneMask::from_bits(lanes.on);
@@ -262,7 +275,7 @@ impl Pmask {
 
     /// A trap: the host's business, the handler's, or the end.
     #[cold]
-    fn trap(state: &mut State, inst: Option<Inst>, trap: Trap) -> Step<StopCause> {
+    fn trap(state: &mut State, inst: Option<&Inst>, trap: Trap) -> Step<StopCause> {
         let call = matches!(trap.cause, TrapCause::UserCall | TrapCause::MachineCall);
         let unhandled = state.csr.mtvec == 0;
         let semihosting = inst.is_some_and(|i| i.op == Op::Ebreak && i.len == 4)
@@ -343,12 +356,13 @@ impl Machine for Pmask {
             return Step::Done;
         }
         state.cycles += 1;
-        let word = match fetch(state) {
-            Ok(word) => word,
-            Err(trap) => return Self::trap(state, None, trap),
-        };
-        let inst = state.cache.decode(word, &state.config);
-        match Self::execute(state, inst, observer) {
+        if !is_ready(state)
+            && let Err(trap) = make_ready(state)
+        {
+            return Self::trap(state, None, trap);
+        }
+        let inst = state.decoded.at(state.pc);
+        match Self::execute(state, &inst, observer) {
             Ok(()) => {
                 state.retired += 1;
                 if std::mem::take(&mut state.stuck) && state.host.exit.is_none() {
@@ -356,7 +370,7 @@ impl Machine for Pmask {
                 }
                 if state.host.overflow { after(state) } else { Step::Issued }
             }
-            Err(trap) => Self::trap(state, Some(inst), trap),
+            Err(trap) => Self::trap(state, Some(&inst), trap),
         }
     }
 

@@ -1,11 +1,11 @@
 //! The architectural state.
 
-use simt::memory::MemoryMap;
+use simt::memory::{AccessResult, Addr, MemoryMap};
 use simt::slots::LaneSlots;
 
+use crate::code::Decoded;
 use crate::config::Config;
 use crate::csr::{Csrs, mstatus};
-use crate::decode::{Inst, decode};
 use crate::host::Host;
 use crate::pmp::Need;
 
@@ -148,37 +148,6 @@ impl Rsv {
     }
 }
 
-/// Decoded instructions by word. It only saves time: an entry is used for the word that it was made of.
-#[derive(Debug)]
-pub(crate) struct Cache(Box<[Option<Inst>]>);
-
-const CACHE_BITS: u32 = 12;
-
-impl Default for Cache {
-    fn default() -> Self {
-        Self(vec![None; 1 << CACHE_BITS].into_boxed_slice())
-    }
-}
-
-/// Not worth copying.
-impl Clone for Cache {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl Cache {
-    #[inline]
-    pub(crate) fn decode(&mut self, word: u32, config: &Config) -> Inst {
-        let hash = word.wrapping_mul(0x9e37_79b1) >> (32 - CACHE_BITS);
-        let slot = &mut self.0[hash as usize];
-        match slot {
-            Some(inst) if inst.word == word => *inst,
-            _ => *slot.insert(decode(word, config)),
-        }
-    }
-}
-
 /// Everything that changes while a program runs.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -196,7 +165,7 @@ pub struct State {
     pub masks: Masks,
     /// Lanes.
     pub rsv: Rsv,
-    /// Guest memory.
+    /// Guest memory. Who writes it other than through [`write`](Self::write) must not write to code that has run.
     pub memory: MemoryMap,
     /// Console, exit, host interfaces.
     pub host: Host,
@@ -212,7 +181,7 @@ pub struct State {
     pub slots: LaneSlots,
     /// Memory protection holds for machine mode too.
     pub(crate) locked: bool,
-    pub(crate) cache: Cache,
+    pub(crate) decoded: Decoded,
     /// The instruction jumped to itself without changing anything.
     pub(crate) stuck: bool,
 }
@@ -248,7 +217,7 @@ impl State {
             reservation: None,
             slots: LaneSlots::default(),
             locked: false,
-            cache: Cache::default(),
+            decoded: Decoded::default(),
             stuck: false,
         }
     }
@@ -267,6 +236,16 @@ impl State {
     pub(crate) fn may_fetch(&self, addr: u64, size: u64) -> bool {
         let machine = self.mode == Mode::Machine;
         (machine && !self.locked) || self.csr.pmp.allows(machine, addr, size, Need::Execute)
+    }
+
+    /// Writes guest memory, under the guest's rules.
+    ///
+    /// # Errors
+    /// If the bytes are not all inside memory; then nothing is written.
+    pub fn write(&mut self, addr: u64, bytes: &[u8]) -> AccessResult<()> {
+        self.memory.write_bytes(Addr(addr), bytes)?;
+        self.decoded.forget(addr, bytes.len() as u64);
+        Ok(())
     }
 
     /// Writes an integer register; writes to x0 vanish.

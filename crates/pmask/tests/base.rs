@@ -103,6 +103,30 @@ fn code_that_changes_itself() {
     assert_eq!(state.x[10], 7);
 }
 
+/// Code that has run is changed without `fence.i`, by every kind of write, and runs as it stands then.
+#[test]
+fn fetches_see_all_earlier_stores() {
+    // `addi a0, zero, 7` is 00700513.
+    for store in [
+        "li t1, 0x00700513\nsw t1, 0(t0)",
+        "li t1, 0x0070\nsh t1, 2(t0)",
+        "li t1, 0x70\nsb t1, 2(t0)",
+        "ld t1, -4(t0)\nli t2, 0x00600000\nslli t2, t2, 32\nadd t1, t1, t2\nsd t1, -4(t0)",
+        "li t1, 0x00600000\namoadd.w t1, t1, (t0)",
+        "lr.w t1, (t0)\nli t1, 0x00700513\nsc.w t1, t1, (t0)",
+        "li a7, 63\nli a0, 0\nmv a1, t0\nli a2, 4\necall",
+    ] {
+        let text = format!(
+            "j 0f\n.balign 4\nnop\n1: addi a0, zero, 1\nret\n0: la t0, 1b\ncall 1b\nmv s0, a0\n{store}\n\
+             la t0, 1b\ncall 1b\nmv s1, a0\nli a7, 93\nli a0, 0\necall"
+        );
+        let launch = Launch { input: 0x0070_0513u32.to_le_bytes().into(), ..Launch::default() };
+        let result = run(&Pmask::default(), &program(&text), launch, 1000).unwrap();
+        assert_eq!(result.end, End::Exit(0), "{store}");
+        assert_eq!((result.state.x[8], result.state.x[9]), (1, 7), "{store}");
+    }
+}
+
 #[test]
 fn host_interfaces() {
     // HTIF: console device, system call block, exit.

@@ -36,7 +36,7 @@ fn of_lane(form: &isa::Form, word: u64, state: &State, lane: u8) -> u64 {
 }
 
 fn put(state: &mut State, word: u64) {
-    state.memory.host_write(Addr(CODE), &(word as u32).to_le_bytes()).unwrap();
+    state.write(CODE, &(word as u32).to_le_bytes()).unwrap();
     state.pc = CODE;
 }
 

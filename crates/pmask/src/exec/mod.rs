@@ -50,17 +50,18 @@ fn illegal(inst: &Inst) -> Trap {
 }
 
 /// Runs an instruction that is not lane-wise now, up to and including the program counter.
+#[inline]
 pub(crate) fn scalar<O: Observer<1>>(
     state: &mut State,
-    inst: Inst,
+    inst: &Inst,
     context: &mut Context<'_, O>,
 ) -> Result<(), Trap> {
     let next = state.pc.wrapping_add(inst.len.into());
-    let rs1 = state.x[usize::from(inst.rs1)];
-    let rs2 = state.x[usize::from(inst.rs2)];
+    let rs1 = state.x[usize::from(inst.rs1 & 31)];
+    let rs2 = state.x[usize::from(inst.rs2 & 31)];
     let target = state.pc.wrapping_add_signed(inst.imm);
     match inst.op {
-        Op::Illegal => return Err(illegal(&inst)),
+        Op::Illegal => return Err(illegal(inst)),
         Op::Auipc => state.set_x(inst.rd, target),
         Op::Jal => {
             state.set_x(inst.rd, next);
@@ -82,8 +83,8 @@ pub(crate) fn scalar<O: Observer<1>>(
             return branch(state, taken, target, next, context);
         }
         Op::Lr(_) | Op::Sc(_) | Op::Amo(..) => atomic(state, inst, context)?,
-        Op::Csr(op) => csr_access(state, &inst, op, rs1, inst.rs1 == 0)?,
-        Op::CsrImm(op) => csr_access(state, &inst, op, inst.imm as u64, inst.imm == 0)?,
+        Op::Csr(op) => csr_access(state, inst, op, rs1, inst.rs1 == 0)?,
+        Op::CsrImm(op) => csr_access(state, inst, op, inst.imm as u64, inst.imm == 0)?,
         Op::Fence => {}
         Op::Ecall => {
             let cause = match state.mode {
@@ -93,9 +94,9 @@ pub(crate) fn scalar<O: Observer<1>>(
             return Err(Trap::new(cause, 0));
         }
         Op::Ebreak => return Err(Trap::new(TrapCause::Breakpoint, state.pc)),
-        Op::Mret => return mret(state, &inst),
+        Op::Mret => return mret(state, inst),
         Op::Wfi if state.mode == Mode::User && state.csr.mstatus & mstatus::TW != 0 => {
-            return Err(illegal(&inst));
+            return Err(illegal(inst));
         }
         Op::Wfi => {}
         Op::Pm(op) => pm::bank_op(state, op, inst),
@@ -108,7 +109,7 @@ pub(crate) fn scalar<O: Observer<1>>(
         }
         Op::RtBbox => rt::bbox(state, inst)?,
         Op::SetVl | Op::SetVlImm | Op::SvOne | Op::SvBlk | Op::SvEnd | Op::SvStep | Op::SvFpctl => {
-            prefix(state, &inst, rs1);
+            prefix(state, inst, rs1);
         }
         _ => data(state, inst, 0, context)?,
     }
@@ -120,7 +121,7 @@ pub(crate) fn scalar<O: Observer<1>>(
 #[inline]
 pub(crate) fn data<O: Observer<1>>(
     state: &mut State,
-    inst: Inst,
+    inst: &Inst,
     offset: u64,
     context: &mut Context<'_, O>,
 ) -> Result<(), Trap> {
@@ -141,7 +142,7 @@ pub(crate) fn data<O: Observer<1>>(
             mem::store(state, addr, width, value)?;
         }
         Op::FLoad(fmt) => {
-            float_on(state, &inst)?;
+            float_on(state, inst)?;
             let width = float_width(fmt);
             context.access(state, AccessKind::Load, addr, width.bytes());
             let value = mem::load(state, addr, width)?;
@@ -149,13 +150,13 @@ pub(crate) fn data<O: Observer<1>>(
             set_f(state, inst.rd, value);
         }
         Op::FStore(fmt) => {
-            float_on(state, &inst)?;
+            float_on(state, inst)?;
             let width = float_width(fmt);
             context.access(state, AccessKind::Store, addr, width.bytes());
             mem::store(state, addr, width, state.f[usize::from(inst.rs2 & 31)])?;
         }
         Op::Fp(op, fmt) => float(state, inst, op, fmt)?,
-        _ => return Err(illegal(&inst)),
+        _ => return Err(illegal(inst)),
     }
     Ok(())
 }
@@ -176,15 +177,15 @@ fn set_f(state: &mut State, register: u8, value: u64) {
     state.csr.mstatus |= mstatus::FS;
 }
 
-fn float(state: &mut State, inst: Inst, op: FpOp, fmt: Fmt) -> Result<(), Trap> {
-    float_on(state, &inst)?;
+fn float(state: &mut State, inst: &Inst, op: FpOp, fmt: Fmt) -> Result<(), Trap> {
+    float_on(state, inst)?;
     let dynamic = || {
         // An override holds for the next lane-wise instruction only.
         let control = state.rsv.control.filter(|_| state.rsv.enabled);
         control.map_or(state.csr.frm, |c| c.rounding)
     };
     let mode = if inst.rm == 7 { dynamic() } else { inst.rm };
-    let rounding = fp::rounding(mode).ok_or_else(|| illegal(&inst))?;
+    let rounding = fp::rounding(mode).ok_or_else(|| illegal(inst))?;
     let env = FpEnv::RISCV.with_rounding(rounding);
     let from_x = matches!(op, FpOp::FromInt(_) | FpOp::MoveFromInt);
     let rs1 = usize::from(inst.rs1 & 31);
@@ -207,15 +208,15 @@ fn float(state: &mut State, inst: Inst, op: FpOp, fmt: Fmt) -> Result<(), Trap> 
 
 fn atomic<O: Observer<1>>(
     state: &mut State,
-    inst: Inst,
+    inst: &Inst,
     context: &mut Context<'_, O>,
 ) -> Result<(), Trap> {
     // Atomics have no lane form.
     if state.rsv.enabled {
-        return Err(illegal(&inst));
+        return Err(illegal(inst));
     }
-    let addr = state.x[usize::from(inst.rs1)];
-    let value = state.x[usize::from(inst.rs2)];
+    let addr = state.x[usize::from(inst.rs1 & 31)];
+    let value = state.x[usize::from(inst.rs2 & 31)];
     let result = match inst.op {
         Op::Lr(width) => {
             context.access(state, AccessKind::Load, addr, width.bytes());
@@ -229,7 +230,7 @@ fn atomic<O: Observer<1>>(
             context.access(state, AccessKind::Atomic, addr, width.bytes());
             mem::atomic(state, op, addr, width, value)?
         }
-        _ => return Err(illegal(&inst)),
+        _ => return Err(illegal(inst)),
     };
     state.set_x(inst.rd, result);
     Ok(())

@@ -5,7 +5,7 @@ use crate::op::{PmOp, Test};
 use crate::state::{State, ones};
 
 /// One bank operation.
-pub(crate) fn bank_op(state: &mut State, op: PmOp, inst: Inst) {
+pub(crate) fn bank_op(state: &mut State, op: PmOp, inst: &Inst) {
     let bank = inst.bank;
     let source = state.x[usize::from(inst.rs1)];
     let old = state.bank(bank);
@@ -80,7 +80,7 @@ pub(crate) fn holds(test: Test, a: u64, b: u64) -> bool {
 }
 
 /// A test run once: P0, and bit 0 of a bank that it names.
-pub(crate) fn scalar_test(state: &mut State, test: Test, inst: Inst) {
+pub(crate) fn scalar_test(state: &mut State, test: Test, inst: &Inst) {
     let result = holds(test, state.x[usize::from(inst.rs1)], state.x[usize::from(inst.rs2)]);
     state.masks.p0 = result;
     if inst.bank > 0 {

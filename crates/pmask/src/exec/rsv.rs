@@ -41,7 +41,7 @@ pub(crate) fn affects(state: &State, inst: &Inst) -> bool {
 /// Runs an affected instruction and uses up its one-shot or its place in the block.
 pub(crate) fn run<O: Observer<1>>(
     state: &mut State,
-    inst: Inst,
+    inst: &Inst,
     lanes: Lanes,
     context: &mut Context<'_, O>,
 ) -> Result<(), Trap> {
@@ -58,19 +58,19 @@ pub(crate) fn run<O: Observer<1>>(
 }
 
 /// The instruction with the registers of one lane.
-fn of_lane(rsv: &Rsv, inst: Inst, lane: u8) -> Inst {
+fn of_lane(rsv: &Rsv, inst: &Inst, lane: u8) -> Inst {
     Inst {
         rd: rsv.dest.register(inst.rd, lane),
         rs1: rsv.source_a.register(inst.rs1, lane),
         rs2: rsv.source_b.register(inst.rs2, lane),
         rs3: rsv.dest.register(inst.rs3, lane),
-        ..inst
+        ..*inst
     }
 }
 
 fn each_lane<O: Observer<1>>(
     state: &mut State,
-    inst: Inst,
+    inst: &Inst,
     lanes: Lanes,
     zero: bool,
     context: &mut Context<'_, O>,
@@ -90,7 +90,7 @@ fn each_lane<O: Observer<1>>(
             continue;
         }
         context.lane = lane.into();
-        if let Err(trap) = data(state, of_lane, u64::from(lane) * stride, context) {
+        if let Err(trap) = data(state, &of_lane, u64::from(lane) * stride, context) {
             if trap.cause.is_access() {
                 state.rsv.fault_index = lane.into();
                 if first_fault && some_done {
@@ -128,7 +128,7 @@ fn write_zero(state: &mut State, inst: &Inst) {
 }
 
 /// True lanes of the source, packed from lane 0 on; the lanes behind them are merged or zeroed.
-fn compress(state: &mut State, inst: Inst, lanes: Lanes, zero: bool) {
+fn compress(state: &mut State, inst: &Inst, lanes: Lanes, zero: bool) {
     let rsv = state.rsv;
     let source = |lane: u8| state.x[usize::from(rsv.source_a.register(inst.rs1, lane))];
     let mut packed = [0; 64];
@@ -146,7 +146,7 @@ fn compress(state: &mut State, inst: Inst, lanes: Lanes, zero: bool) {
 }
 
 /// Lanes of the source from lane 0 on, spread over the true lanes; the others are merged or zeroed.
-fn expand(state: &mut State, inst: Inst, lanes: Lanes, zero: bool) {
+fn expand(state: &mut State, inst: &Inst, lanes: Lanes, zero: bool) {
     let rsv = state.rsv;
     let mut sources = [0; 64];
     for (slot, lane) in sources.iter_mut().zip(0..lanes.count) {
@@ -163,7 +163,7 @@ fn expand(state: &mut State, inst: Inst, lanes: Lanes, zero: bool) {
 }
 
 /// A test of each true lane into its bit of a bank, the other bits staying; P0 becomes bit 0.
-fn lane_test(state: &mut State, test: Test, inst: Inst, lanes: Lanes) {
+fn lane_test(state: &mut State, test: Test, inst: &Inst, lanes: Lanes) {
     let rsv = state.rsv;
     let holds = |lane: u8| {
         let a = state.x[usize::from(rsv.source_a.register(inst.rs1, lane))];

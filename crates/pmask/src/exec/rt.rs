@@ -14,7 +14,7 @@ use simt::memory::Width;
 const T_CLAMP: i64 = 1;
 const PRED_ONLY: i64 = 2;
 
-pub(super) fn bbox(state: &mut State, inst: Inst) -> Result<(), Trap> {
+pub(super) fn bbox(state: &mut State, inst: &Inst) -> Result<(), Trap> {
     let base = state.x[usize::from(inst.rs1)];
     let mut record = [0f32; 14];
     for (i, value) in record.iter_mut().enumerate() {
