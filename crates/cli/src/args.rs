@@ -288,6 +288,9 @@ pub(crate) struct Compare {
     /// Write the comparison as JSON (docs/compare.md); `-` writes it to standard output, in place of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+    /// Write a report that opens in any browser, without a network (docs/compare.md); `-` writes it to standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<String>,
 }
 
 /// `explain`.

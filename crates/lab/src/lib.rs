@@ -10,6 +10,7 @@ pub mod bind;
 pub mod compare;
 pub mod divergence;
 pub mod elem;
+pub mod html;
 pub mod launch;
 pub mod limits;
 pub mod machine;

@@ -279,8 +279,17 @@ pub struct FlowBlock {
     pub post_dominator: PostDominator,
     /// Line of its first instruction, if known.
     pub line: Option<u32>,
+    /// Lines of its instructions, in their order.
+    pub lines: Vec<u32>,
+    /// Indices of the blocks of its thread frontier, highest priority first; the first [`FlowBlock::FRONTIER`] of them.
+    pub frontier: Vec<usize>,
     /// What else is known of it: loops, frontiers.
     pub notes: Vec<String>,
+}
+
+impl FlowBlock {
+    /// Members of a frontier that are kept: frontiers together may be quadratic in the number of blocks.
+    pub const FRONTIER: usize = 64;
 }
 
 /// Where the ways on from a block meet.

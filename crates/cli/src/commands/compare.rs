@@ -1,9 +1,10 @@
 //! `compare`.
 
-use isa::{Diagnostics, SourceMap};
+use isa::{Diagnostic, Diagnostics, SourceMap};
 use lab::divergence::{self, Comparison, Plan};
+use lab::html::{self, Material};
 
-use super::target::{Ready, ready, write};
+use super::target::{Ready, ready, writable, write};
 use crate::args::Compare;
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
@@ -35,15 +36,18 @@ fn run(
         ("warp-size", &args.warp_size),
         ("order", &args.target.order),
         ("json", &args.json),
+        ("html", &args.html),
     ];
     let Ready { mut job, extra } = ready("compare", &args.target, &more, sources)?;
     let mut found = Diagnostics::new();
     let mut words = extra.into_iter();
-    let (mechanisms, sizes, order, json) = (words.next(), words.next(), words.next(), words.next());
+    let (mechanisms, sizes, order) = (words.next(), words.next(), words.next());
+    let (json, html) = (words.next().flatten(), words.next().flatten());
     let mut plan = Plan {
         mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
+        look: html.is_some(),
     };
     if let Some(Some(word)) = mechanisms {
         match divergence::mechanisms_named(job.machine(), &word.value, word.span) {
@@ -63,6 +67,17 @@ fn run(
             Err(finding) => found.push(finding),
         }
     }
+    for word in [&json, &html].into_iter().flatten() {
+        if let Err(finding) = writable(&word.value, word.span) {
+            found.push(finding);
+        }
+    }
+    if let (Some(a), Some(b)) = (&json, &html)
+        && a.value == b.value
+    {
+        let finding = Diagnostic::error("cli::conflict", "--json and --html name the same place");
+        found.push(finding.at(b.span, "").help("give one of them a file of its own"));
+    }
     if found.has_errors() {
         return Err(found);
     }
@@ -70,17 +85,24 @@ fn run(
     let comparison = divergence::compare(&mut job, &plan, &mut bar)?;
     drop(bar);
     let Some(comparison) = comparison else { return Ok(None) };
-    match json.flatten() {
-        Some(word) => {
-            let text = format!("{:#}\n", divergence::to_json(&comparison));
-            if word.value == "-" {
-                out.text(&text);
-            } else {
-                write(&word.value, word.span, &text)?;
-                out.text(&divergence::to_text(&comparison));
-            }
+    let mut table = true;
+    let mut reports = Vec::new();
+    if let Some(word) = json {
+        reports.push((word, format!("{:#}\n", divergence::to_json(&comparison))));
+    }
+    if let Some(word) = html {
+        reports.push((word, html::to_html(&comparison, &Material::of(&job, &comparison))));
+    }
+    for (word, text) in reports {
+        if word.value == "-" {
+            out.text(&text);
+            table = false;
+        } else {
+            write(&word.value, word.span, &text)?;
         }
-        None => out.text(&divergence::to_text(&comparison)),
+    }
+    if table {
+        out.text(&divergence::to_text(&comparison));
     }
     Ok(Some(comparison))
 }

@@ -34,6 +34,23 @@ pub(super) fn one(finding: Diagnostic) -> Diagnostics {
     found
 }
 
+/// Whether a report can be expected to be written there: what can be told before the work is done for it.
+pub(super) fn writable(path: &str, span: Span) -> Result<(), Diagnostic> {
+    let place = Path::new(path);
+    let folder = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let reason = match place {
+        _ if path == "-" => return Ok(()),
+        place if place.is_dir() => "it is a directory",
+        place if place.file_name().is_none() => "it names no file",
+        _ if !folder.is_dir() => "there is no such folder",
+        _ => return Ok(()),
+    };
+    let message = format!("cannot write {path}: {reason}");
+    Err(Diagnostic::error("cli::output", message)
+        .at(span, "")
+        .help("name a file in a folder that there is"))
+}
+
 /// Writes a report to a file.
 pub(super) fn write(path: &str, span: Span, text: &str) -> Result<(), Diagnostics> {
     std::fs::write(Path::new(path), text).map_err(|error| {

@@ -2,12 +2,14 @@
 
 use isa::{Diagnostic, Diagnostics};
 
+use super::explain::{Explanation, Losses};
+use super::lanes::{Recorded, Recorder};
 use super::race::{Race, Races};
 use super::rejoin::{Rejoins, Times};
 use super::verdict::{self, Difference, Verdict};
 use super::watching::{Watched, Witnesses};
 use crate::machine::{End, Watch};
-use crate::probe::{Both, Place, Shows};
+use crate::probe::{Both, Place, Probe, Shows};
 use crate::run::{Job, UNSUPPORTED, Variant, VariantRun};
 use crate::stats::LaunchStats;
 
@@ -29,6 +31,8 @@ pub struct Plan {
     pub warp_sizes: Vec<u64>,
     /// Which side of a divergent branch runs first, where a mechanism asks.
     pub order: Option<String>,
+    /// Whether lanes over time and losses by line are kept, for the report.
+    pub look: bool,
 }
 
 /// A mechanism at a warp size.
@@ -52,10 +56,37 @@ pub struct Row {
     pub stats: Option<LaunchStats>,
     /// How long lanes stayed apart.
     pub times: Times,
+    /// The verdict in a sentence, where one explains it.
+    pub sentence: Option<String>,
     /// What is told of a hang, a fault or a refusal.
     pub report: Option<Diagnostic>,
     /// What the mechanism cost beside the others.
     pub impact: Impact,
+    /// Lanes over time and losses by line, where the plan asks and the machine tells events.
+    pub views: Option<Views>,
+}
+
+impl Row {
+    /// `ipdom, W = 32`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{}, W = {}", self.mechanism, self.warp_size)
+    }
+
+    /// Most nested splits at an issue.
+    #[must_use]
+    pub fn max_divergence_depth(&self) -> u64 {
+        self.stats.as_ref().map_or(0, max_divergence_depth)
+    }
+}
+
+/// A row's run looked at closely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Views {
+    /// Lost lane slots by line.
+    pub losses: Explanation,
+    /// Lanes over time of some warps.
+    pub lanes: Recorded,
 }
 
 /// The cost of a row beside the others of its warp size.
@@ -125,7 +156,9 @@ pub fn compare(
     let limit = issues.saturating_mul(PATIENCE).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
     let races_complete = races.complete();
     let races = races.found();
-    let setting = Setting { multisets, reference, races, limit, order: plan.order.clone() };
+    let steps = crate::html::steps_of_warp(plan.mechanisms.len() * plan.warp_sizes.len());
+    let (order, look) = (plan.order.clone(), plan.look);
+    let setting = Setting { multisets, reference, races, limit, order, look, steps };
     let mut rows = Vec::new();
     for mechanism in &plan.mechanisms {
         for &warp_size in &plan.warp_sizes {
@@ -156,6 +189,9 @@ struct Setting {
     races: Vec<Race>,
     limit: u64,
     order: Option<String>,
+    look: bool,
+    /// Issues of a warp that are kept.
+    steps: usize,
 }
 
 fn interrupted(run: &VariantRun) -> bool {
@@ -179,10 +215,13 @@ fn row(
         races: setting.races.clone(),
         stats: None,
         times: Times::default(),
+        sentence: None,
         report: None,
         impact: Impact::default(),
+        views: None,
     };
     let (mut rejoins, mut witnesses) = (Rejoins::default(), Witnesses::default());
+    let (mut losses, mut lanes) = (Losses::default(), Recorder::new(setting.steps));
     let variant = Variant {
         mechanism: mechanism.to_owned(),
         warp_size,
@@ -190,7 +229,10 @@ fn row(
         limit: Some(setting.limit),
     };
     let mut probes = Both(&mut rejoins, &mut witnesses);
-    let mut watched = Watched { watch, probe: &mut probes };
+    let mut closely = Both(&mut losses, &mut lanes);
+    let mut all = Both(&mut probes, &mut closely);
+    let probe: &mut dyn Probe = if setting.look { &mut all } else { &mut probes };
+    let mut watched = Watched { watch, probe };
     let run = match job.run_variant(&variant, &mut watched) {
         Ok(run) if interrupted(&run) => return Ok(None),
         Ok(run) => run,
@@ -203,6 +245,8 @@ fn row(
     };
     row.times = rejoins.times();
     row.stats = Some(run.total());
+    let views = Views { losses: losses.explanation(), lanes: lanes.recorded(crate::html::WARPS) };
+    row.views = Some(views).filter(|v| setting.look && !v.lanes.warps.is_empty());
     if let Some((verdict, report)) = verdict::of_end(&run) {
         (row.verdict, row.report) = (verdict, Some(report));
     } else if verdict::of_end(&setting.reference).is_none() {

@@ -121,7 +121,7 @@ pub(super) const fn space_name(space: Space) -> &'static str {
 }
 
 /// What an access does, in a word.
-pub(super) const fn access_name(kind: AccessKind) -> &'static str {
+pub(crate) const fn access_name(kind: AccessKind) -> &'static str {
     match kind {
         AccessKind::Load => "read",
         AccessKind::Store => "write",

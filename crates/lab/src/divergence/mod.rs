@@ -6,6 +6,7 @@
 mod compare;
 mod explain;
 mod json;
+mod lanes;
 mod names;
 mod part;
 mod race;
@@ -16,9 +17,11 @@ mod timeline;
 mod verdict;
 mod watching;
 
-pub use compare::{Comparison, Impact, Plan, Row, compare};
+pub use compare::{Comparison, Impact, Plan, Row, Views, compare};
 pub use explain::{Explanation, Line, Losses};
+pub(crate) use json::access_name;
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};
+pub use lanes::{Causes, Recorded, Recorder, Step, Warp};
 pub use names::{catalogue_text, mechanisms_named, numbers_named, order_named};
 pub use part::{Moment, Parted, Parting, Recording};
 pub use race::{Race, Races, Side, Thread};

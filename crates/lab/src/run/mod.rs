@@ -12,6 +12,7 @@ mod prepare;
 mod vary;
 mod words;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use isa::Span;
@@ -48,6 +49,7 @@ pub struct Settings {
 pub struct Job {
     machine: &'static dyn Isa,
     program: Arc<dyn Program>,
+    module: PathBuf,
     module_name: String,
     mechanism: Located<String>,
     warp_size: Located<u64>,

@@ -147,6 +147,7 @@ impl Job {
             machine,
             program,
             module_name: parts.module.display().to_string(),
+            module: parts.module,
             mechanism,
             warp_size,
             seed,

@@ -1,11 +1,13 @@
 //! One job under many settings: what comparisons are made of.
 
+use std::path::Path;
+
 use isa::Diagnostics;
 
 use super::execute::Outcome;
 use super::{FinalBuffer, Job};
 use crate::launch::{Located, MachineOption, OptionValue};
-use crate::machine::{End, Watch};
+use crate::machine::{ControlFlow, End, Watch};
 use crate::stats::{LaunchStats, RunStats};
 
 /// How a job is run, other than it says itself.
@@ -55,6 +57,18 @@ impl Job {
     #[must_use]
     pub fn module_name(&self) -> &str {
         &self.module_name
+    }
+
+    /// The program's file.
+    #[must_use]
+    pub fn module_path(&self) -> &Path {
+        &self.module
+    }
+
+    /// The graph of one of the program's kernels; none if the machine has no such graphs.
+    #[must_use]
+    pub fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {
+        self.program.control_flow(kernel)
     }
 
     /// The seed.

@@ -114,7 +114,7 @@ mod tests {
                 successors: successors.into_iter().map(|(b, w)| (b, w.to_owned())).collect(),
                 post_dominator,
                 line: None,
-                notes: Vec::new(),
+                ..FlowBlock::default()
             };
         ControlFlow {
             kernel: "k".into(),

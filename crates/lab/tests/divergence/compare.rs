@@ -17,6 +17,7 @@ fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -> Compariso
         mechanisms: mechanisms.iter().map(|&m| m.to_owned()).collect(),
         warp_sizes: warp_sizes.to_vec(),
         order: None,
+        look: false,
     };
     compare(job, &plan, &mut Unwatched).expect("begins").expect("is not interrupted")
 }

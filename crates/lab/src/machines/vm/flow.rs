@@ -17,13 +17,16 @@ pub(super) fn control_flow(program: &VmProgram, name: &str) -> Option<ControlFlo
     let cfg = graph_of(function).ok()?;
     let tree = PostDominators::new(&cfg);
     let loops = Loops::new(&cfg);
-    let frontiers = Frontiers::new(&cfg, BlockOrder::layout(&cfg), FrontierRule::Closed).sizes();
+    let frontiers = Frontiers::new(&cfg, BlockOrder::layout(&cfg), FrontierRule::Closed);
+    let sizes = frontiers.sizes();
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for (node, block) in cfg.nodes().zip(&function.blocks) {
         let instructions = instructions(program, block);
         blocks.push(FlowBlock {
             name: block_name(node),
             line: instructions.first().map(|(line, _)| *line),
+            lines: instructions.iter().map(|(line, _)| *line).collect(),
+            frontier: frontier(&cfg, &frontiers, node),
             instructions: instructions.into_iter().map(|(_, text)| text).collect(),
             successors: successors(function, BlockId(node.get())),
             post_dominator: match tree.immediate(node) {
@@ -31,10 +34,18 @@ pub(super) fn control_flow(program: &VmProgram, name: &str) -> Option<ControlFlo
                 Immediate::Exit => PostDominator::Exit,
                 Immediate::None => PostDominator::None,
             },
-            notes: notes(&cfg, &loops, node, frontiers[node.index()]),
+            notes: notes(&cfg, &loops, node, sizes[node.index()]),
         });
     }
     Some(ControlFlow { kernel: name.to_owned(), notes: shape(&cfg, &loops), blocks })
+}
+
+/// The first members of a block's thread frontier; blocks that are never reached have none.
+fn frontier(cfg: &Cfg, frontiers: &Frontiers, node: Node) -> Vec<usize> {
+    if !cfg.is_reachable(node) {
+        return Vec::new();
+    }
+    frontiers.of(node).take(FlowBlock::FRONTIER).map(Node::index).collect()
 }
 
 fn block_name(node: Node) -> String {

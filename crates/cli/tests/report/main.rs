@@ -1,0 +1,194 @@
+//! The report of `compare --html`, opened in a browser.
+//!
+//! Ignored by default, since it needs Chromium and its chromedriver: `cargo test -p simtlab --test report -- --ignored`, which the build
+//! server's script does wherever it can install them. Without them the test fails and says so.
+
+mod webdriver;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use webdriver::Browser;
+
+/// A kernel with a branch of unequal sides, and text that would be markup if it were not escaped.
+const KERNEL: &str = "\
+// </script><script>window.broken = 1</script> <!-- <b>&amp;
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry diamond(.param .u64 out)
+{
+  .reg .pred %p;
+  .reg .b32 %t, %v;
+  .reg .b64 %at, %wide;
+  ld.param.u64 %at, [out];
+  mov.u32 %t, %tid.x;
+  setp.lt.u32 %p, %t, 10;
+  mov.u32 %v, 0;
+  @%p bra SMALL;
+  add.u32 %v, %v, 3;
+  add.u32 %v, %v, %t;
+  add.u32 %v, %v, %t;
+  bra DONE;
+SMALL:
+  mov.u32 %v, 7; // </script>
+DONE:
+  mul.wide.u32 %wide, %t, 4;
+  add.u64 %at, %at, %wide;
+  st.global.u32 [%at], %v;
+  ret;
+}
+";
+
+const ROWS: usize = 6;
+/// The row that is stepped through: `ipdom` at 32.
+const ROW: usize = 1;
+
+/// Writes the kernel under a name with markup in it, and compares: the folder, the JSON, the page.
+fn compared(name: &str) -> (PathBuf, Value, PathBuf) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (kernel, json, page) =
+        (folder.join("k<b>&.ptx"), folder.join("out.json"), folder.join("out.html"));
+    std::fs::write(&kernel, KERNEL).expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+        .arg("compare")
+        .arg(&kernel)
+        .args(["--grid", "1", "--block", "32", "--arg", "out=u32[32]:zeros"])
+        .args(["--mechanisms", "ipdom,min-pc,barrier-only", "--warp-size", "8,32", "--json"])
+        .arg(&json)
+        .arg("--html")
+        .arg(&page)
+        .output()
+        .expect("the command starts");
+    assert!(output.status.success(), "{output:?}");
+    let text = std::fs::read_to_string(json).expect("is written");
+    (folder, serde_json::from_str(&text).expect("is JSON"), page)
+}
+
+/// Digits of a text, without the spaces between groups of three.
+fn number(text: &Value) -> u64 {
+    let digits: String = text.as_str().unwrap_or("").chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_else(|_| panic!("no number: {text}"))
+}
+
+#[test]
+fn the_page_is_one_file_that_loads_nothing() {
+    let (_, json, page) = compared("report-file");
+    let text = std::fs::read_to_string(page).expect("is written");
+    assert!(text.starts_with("<!doctype html>") && text.contains("default-src 'none'"));
+    for loads in ["src=", "<link", "@import", "url(http", "https://", "fetch(", "<b>&"] {
+        assert!(!text.contains(loads), "{loads}");
+    }
+    // Three elements of data and script, none opened or closed by text of the kernel.
+    assert_eq!(text.matches("<script").count(), 3);
+    assert_eq!(text.matches("</script>").count(), 3);
+    let (_, rest) = text.split_once("id=\"comparison\">").expect("the data");
+    let (data, _) = rest.split_once("</script>").expect("its end");
+    assert_eq!(serde_json::from_str::<Value>(data).expect("is JSON"), json);
+    assert!(text.len() < 400_000, "{} bytes", text.len());
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: .ci/run runs it where it can install them"]
+fn a_browser_steps_through_the_lanes_and_reads_the_figures_of_the_json() {
+    let (folder, json, page) = compared("report-browser");
+    let browser = Browser::start(&folder);
+    browser.open(&page);
+
+    assert_eq!(browser.run("return window.broken === undefined"), true, "text of the kernel ran");
+    assert_eq!(browser.run("return performance.getEntriesByType('resource').length"), 0);
+    let embedded = browser.run("return document.getElementById('comparison').textContent");
+    let embedded: Value = serde_json::from_str(embedded.as_str().expect("text")).expect("is JSON");
+    assert_eq!(embedded, json);
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(ROWS));
+
+    for (index, row) in json["rows"].as_array().expect("rows").iter().enumerate() {
+        let cell = |key: &str| {
+            browser.run(&format!(
+                "return document.querySelector('.costs tr[data-row=\"{index}\"] [data-key=\"{key}\"]').textContent"
+            ))
+        };
+        for key in ["inst_executed", "max_divergence_depth"] {
+            assert_eq!(number(&cell(key)), row[key].as_u64().expect("a count"), "{key}");
+        }
+        let share = row["warp_execution_efficiency"].as_f64().expect("a share");
+        assert_eq!(cell("warp_execution_efficiency"), format!("{share:.1}"));
+    }
+    step_through(&browser, &json["rows"][ROW]);
+    lines_add_up(&browser, &json["rows"][ROW]);
+    graph(&browser);
+    phone(&browser);
+}
+
+/// All issues of the only warp at W = 32: forward with keys, back with the button.
+fn step_through(browser: &Browser, row: &Value) {
+    browser.click(&format!(".choose[data-row=\"{ROW}\"]"));
+    let issues = row["inst_executed"].as_u64().expect("a count");
+    let mut shown = Vec::new();
+    let mut on = 0;
+    for issue in 1..=issues {
+        let number_shown = browser.run("return document.getElementById('step-number').textContent");
+        assert_eq!(number_shown, format!("issue {issue} of {issues}"));
+        let text = browser.run("return document.getElementById('step-on').textContent");
+        let (lanes, width) = text.as_str().and_then(|t| t.split_once(" of ")).expect("n of W");
+        assert_eq!(width, "32");
+        on += lanes.parse::<u64>().expect("a count");
+        shown.push(browser.run("return document.getElementById('step-text').textContent"));
+        if issue < issues {
+            browser.keys("#lane-picture", "\u{e014}");
+        }
+    }
+    assert_eq!(on, row["lane_slots"]["on"].as_u64().expect("a count"));
+    let diverged = shown.iter().filter(|t| t.to_string().contains("on another path")).count();
+    assert!(diverged > 2 && (diverged as u64) < issues, "{diverged} of {issues} issues diverged");
+    for text in shown.iter().rev().skip(1) {
+        browser.click("#step-prev");
+        assert_eq!(&browser.run("return document.getElementById('step-text').textContent"), text);
+    }
+    browser.keys("#lane-picture", "\u{e010}");
+    let end = browser.run("return document.getElementById('step-number').textContent");
+    assert_eq!(end, format!("issue {issues} of {issues}"));
+    let marked = browser.run("return document.querySelector('tr.now .src').textContent.trim()");
+    assert_eq!(marked, "ret;");
+}
+
+/// Issues by line are those of the row, and so are shares.
+fn lines_add_up(browser: &Browser, row: &Value) {
+    let sum = browser.run(
+        "return [...document.querySelectorAll('[data-listing=t] tr')].map(r => Number(r.cells[1].textContent.replace(/\\D/g, ''))).reduce((a, b) => a + b)",
+    );
+    assert_eq!(sum, row["inst_executed"]);
+    let split = browser.run("return document.querySelector('tr.split .src').textContent.trim()");
+    assert_eq!(split, "@%p bra SMALL;");
+    let listed = browser.run("return document.querySelector('#t1 .src').textContent");
+    assert_eq!(listed, KERNEL.lines().next().expect("a line"), "text is shown as it is");
+}
+
+/// A chosen block marks its frontier and where its paths meet.
+fn graph(browser: &Browser) {
+    assert_eq!(browser.run("return document.querySelectorAll('.cfg .block').length"), 4);
+    browser.keys("[data-block=\"1\"]", "\u{e007}");
+    let marked = |class: &str| {
+        browser.run(&format!(
+            "return [...document.querySelectorAll('.block.{class} .name')].map(n => n.textContent).join(' ')"
+        ))
+    };
+    assert_eq!(marked("chosen"), "B1");
+    // While the first side runs, lanes of the other wait at its head.
+    assert_eq!(marked("waits"), "B2");
+    assert_eq!(marked("meet"), "B3");
+}
+
+/// On a phone nothing but the tables' own boxes scrolls sideways.
+fn phone(browser: &Browser) {
+    browser.screen(360, 740);
+    let [wide, screen] = ["document.documentElement.scrollWidth", "window.innerWidth"]
+        .map(|what| browser.run(&format!("return {what}")).as_u64().expect("pixels"));
+    assert!(wide <= screen && screen == 360, "{wide} of {screen}");
+    let small = browser.run(
+        "return [...document.querySelectorAll('.controls button')].filter(b => b.getBoundingClientRect().height < 40).length",
+    );
+    assert_eq!(small, 0, "buttons are large enough for a finger");
+}

@@ -1,0 +1,74 @@
+//! What a page shows beside the comparison: the program's text, the source behind it, the graphs of its kernels.
+
+use std::path::Path;
+
+use crate::divergence::Comparison;
+use crate::machine::ControlFlow;
+use crate::run::{Job, MAX_PROGRAM_BYTES, read_input};
+
+/// Largest source file that is shown, in bytes.
+const MAX_SOURCE_BYTES: u64 = 4 << 20;
+/// Source files that are shown.
+const MAX_SOURCES: usize = 8;
+
+/// A text with lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The file as the program's line table names it, or the program as the user named it.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// The texts and graphs of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// The program, if it is text.
+    pub program: Option<Text>,
+    /// Source files of the program's line table that could be read.
+    pub sources: Vec<Text>,
+    /// Source files that could not.
+    pub missing: Vec<String>,
+    /// The graphs of the kernels, each once.
+    pub graphs: Vec<ControlFlow>,
+}
+
+impl Material {
+    /// Reads the texts for a comparison of this job. A source file is looked for beside the program and under its last name only: a
+    /// line table is text of others and may not choose what is read.
+    #[must_use]
+    pub fn of(job: &Job, comparison: &Comparison) -> Self {
+        let path = job.module_path();
+        let read = |path: &Path, cap| {
+            let bytes = read_input(path, cap, None).ok()?;
+            String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+        };
+        let program = read(path, MAX_PROGRAM_BYTES)
+            .map(|text| Text { name: job.module_name().to_owned(), text });
+        let mut material = Self { program, ..Self::default() };
+        for name in source_files(comparison) {
+            let last = name.rsplit(['/', '\\']).next().unwrap_or("");
+            let usable = !matches!(last, "" | "." | "..") && material.sources.len() < MAX_SOURCES;
+            let beside = path.with_file_name(last);
+            match usable.then(|| read(&beside, MAX_SOURCE_BYTES)).flatten() {
+                Some(text) => material.sources.push(Text { name, text }),
+                None => material.missing.push(name),
+            }
+        }
+        let mut kernels: Vec<&str> = job.kernel_names().collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        material.graphs = kernels.into_iter().filter_map(|k| job.control_flow(k)).collect();
+        material
+    }
+}
+
+/// The files of the line table that lines of a run came from, in order.
+fn source_files(comparison: &Comparison) -> Vec<String> {
+    let views = comparison.rows.iter().filter_map(|row| row.views.as_ref());
+    let files = views.flat_map(|v| v.losses.source.iter().map(|((file, _), _)| file.to_string()));
+    let mut files: Vec<String> = files.collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+}

@@ -1,0 +1,131 @@
+//! The page as a whole.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::bars::{PATTERNS, bars, legend};
+use super::escape::{json, text};
+use super::graph::graph;
+use super::listing::listings;
+use super::material::Material;
+use super::remarks::remarks;
+use super::table::table;
+use super::views::views;
+use crate::divergence::{Comparison, Verdict, to_json};
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+
+/// Nothing may be loaded from anywhere.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// The head of arrows in graphs.
+const ARROW: &str = "<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\" focusable=\"false\"><defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0 8 4 0 8z\" class=\"ink\"/></marker></defs></svg>\n";
+
+const LANES: &str = r##"<div class="pick"><label>run <select id="pick-row"></select></label> <label>warp <select id="pick-warp"></select></label></div>
+<div id="stepper">
+<div class="controls" role="group" aria-label="Step through the issues of the warp">
+<button type="button" id="step-first" title="first issue (Home)">|◀<span class="sr">first issue</span></button>
+<button type="button" id="step-before" title="previous change of lanes (Page Up)">◀◀<span class="sr">previous change of lanes</span></button>
+<button type="button" id="step-prev" title="one issue back (←)">◀<span class="sr">one issue back</span></button>
+<output id="step-number" aria-live="polite"></output>
+<button type="button" id="step-next" title="one issue on (→)">▶<span class="sr">one issue on</span></button>
+<button type="button" id="step-after" title="next change of lanes (Page Down)">▶▶<span class="sr">next change of lanes</span></button>
+<button type="button" id="step-last" title="last issue kept (End)">▶|<span class="sr">last issue kept</span></button>
+</div>
+<input type="range" id="step-slider" min="1" value="1" aria-label="Issue of the warp">
+<div id="lane-picture" class="scroll" role="img" tabindex="0" aria-describedby="step-text"></div>
+<div id="step-text" aria-live="polite"><p id="step-code"></p><dl id="step-lanes"></dl></div>
+</div>
+<p class="note" id="lane-note"></p>
+<p class="keys">Keys: ← → one issue, Page Up and Page Down to where the lanes change, Home and End.</p>
+"##;
+
+/// The comparison as one page.
+#[must_use]
+pub fn to_html(comparison: &Comparison, material: &Material) -> String {
+    let kernels = comparison.kernels.join(", ");
+    let title = text(&format!("{kernels}: convergence mechanisms compared"));
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{PATTERNS}{ARROW}"
+    );
+    header(&mut out, comparison, &kernels);
+    out.push_str("<main>\n");
+    section(&mut out, "summary", "Mechanisms", &table(comparison));
+    section(&mut out, "findings", "What there is to say", &remarks(comparison));
+    section(&mut out, "lost", "Where the lane slots went", &bars(comparison));
+    let told = comparison.rows.iter().any(|r| r.views.is_some());
+    if told {
+        section(&mut out, "lanes", "Lanes over time", &format!("{}{LANES}", legend()));
+    } else {
+        let none = "<p>This machine tells no events of single issues, so there are no lanes to step through and no lines to blame.</p>\n";
+        section(&mut out, "lanes", "Lanes over time", none);
+    }
+    section(&mut out, "source", "Where lanes are lost", &listings(comparison, material));
+    if !material.graphs.is_empty() {
+        let graphs: String =
+            material.graphs.iter().enumerate().map(|(i, flow)| graph(i, flow)).collect();
+        section(
+            &mut out,
+            "graph",
+            "Control flow and thread frontiers",
+            &format!("{GRAPH_HELP}{graphs}"),
+        );
+    }
+    section(&mut out, "about", "How to read this", ABOUT);
+    out.push_str("</main>\n");
+    data(&mut out, "comparison", &to_json(comparison));
+    data(&mut out, "views", &views(comparison, material));
+    let _ = write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    out
+}
+
+const GRAPH_HELP: &str = "<p>Each block with its lines, its last instruction, the block where all ways on from it meet again, and its thread frontier: \
+the blocks in which other lanes of the warp may be waiting while it runs. T is the taken side of a branch, F the other. Choose a block (click, or Tab and Enter) to mark its frontier and its meeting point.</p>\n";
+
+const ABOUT: &str = "<p>The reference is fair serial execution: every thread runs its own program and gets its turn. A mechanism has to leave the same memory, \
+unless the kernel races or executes instructions that show the schedule. A <em>lane slot</em> is one lane of one issue; each has exactly one cause, so the bars always add up. \
+Under <em>masked</em> mechanisms lanes that a mask turns off are <em>predicated off</em>, not on another path.</p>\n\
+<p>The figures are those of <code>simtlab compare --json</code>, which this file holds whole in the element <code>comparison</code>.</p>\n";
+
+fn header(out: &mut String, comparison: &Comparison, kernels: &str) {
+    let order =
+        comparison.order.as_deref().map_or(String::new(), |o| format!(" · order {}", text(o)));
+    let _ = write!(
+        out,
+        "<header>\n<p class=\"brand\">simtlab compare</p>\n<h1>{}</h1>\n<p class=\"sub\"><code>{}</code> · machine {} · seed {}{order}</p>\n<p class=\"verdicts\">",
+        text(kernels),
+        text(&comparison.module),
+        text(&comparison.machine),
+        comparison.seed
+    );
+    for verdict in Verdict::ALL {
+        let n = comparison.rows.iter().filter(|r| r.verdict == verdict).count();
+        if n > 0 {
+            let name = verdict.name();
+            let _ = write!(out, "<span class=\"badge v-{name}\">{n} {name}</span> ");
+        }
+    }
+    out.push_str(
+        "</p>\n<nav aria-label=\"Parts of the report\"><a href=\"#summary\">mechanisms</a> <a href=\"#findings\">findings</a> <a href=\"#lost\">lane slots</a> \
+         <a href=\"#lanes\">lanes</a> <a href=\"#source\">source</a> <a href=\"#graph\">graph</a></nav>\n\
+         <noscript><p class=\"note\">Without scripts the tables, bars, listings and graphs are here, but not the lanes over time.</p></noscript>\n</header>\n",
+    );
+}
+
+fn section(out: &mut String, id: &str, title: &str, body: &str) {
+    let _ = write!(
+        out,
+        "<section id=\"{id}\" aria-labelledby=\"h-{id}\">\n<h2 id=\"h-{id}\">{title}</h2>\n{body}</section>\n"
+    );
+}
+
+fn data(out: &mut String, id: &str, value: &Value) {
+    let _ = writeln!(out, "<script type=\"application/json\" id=\"{id}\">{}</script>", json(value));
+}

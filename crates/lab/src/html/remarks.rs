@@ -1,0 +1,122 @@
+//! What there is to say about rows: races, hangs, faults, refusals, what differs and which instructions show the schedule.
+
+use std::fmt::Write as _;
+
+use super::escape::text;
+use crate::divergence::{Comparison, Race, Row, Side, Verdict};
+use crate::probe::Place;
+
+/// Entries of a list that are shown one by one.
+const SHOWN: usize = 6;
+
+/// A place that leads to its line in the listing.
+fn place(place: &Place) -> String {
+    let what = text(&place.describe());
+    match place.line {
+        Some(line) => format!("<a href=\"#t{line}\">{what}</a>"),
+        None => what,
+    }
+}
+
+/// All remarks; says so if there are none.
+pub(super) fn remarks(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    if let Err(report) = &comparison.reference {
+        let _ = writeln!(
+            out,
+            "<p class=\"note\">The reference, fair serial execution, did not end well: {}. Nothing can be compared with it.</p>",
+            text(&report.message)
+        );
+    }
+    races(&mut out, comparison);
+    for row in &comparison.rows {
+        let said = row.verdict == Verdict::Racy && row.differences.is_empty();
+        if row.verdict != Verdict::Ok && !said {
+            about(&mut out, row);
+        }
+    }
+    if out.is_empty() {
+        out.push_str("<p>Every mechanism ends with the memory of fair serial execution, and no accesses race.</p>\n");
+    }
+    out
+}
+
+fn races(out: &mut String, comparison: &Comparison) {
+    let mut told: Vec<&Race> = Vec::new();
+    for race in comparison.rows.iter().flat_map(|r| &r.races) {
+        let pair = |r: &Race| (r.first.place.span, r.second.place.span);
+        if !told.iter().any(|t| pair(t) == pair(race)) {
+            told.push(race);
+        }
+    }
+    for race in told.iter().take(SHOWN) {
+        let times =
+            if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
+        let _ = writeln!(
+            out,
+            "<article class=\"finding\"><h3>Race</h3><p>Nothing orders these two accesses to the same bytes; seen {times}.</p><ul>{}{}</ul></article>",
+            side(&race.first),
+            side(&race.second)
+        );
+    }
+    if told.len() > SHOWN {
+        let _ =
+            writeln!(out, "<p>And {} more pairs of accesses that race.</p>", told.len() - SHOWN);
+    }
+    if !comparison.races_complete {
+        out.push_str("<p class=\"note\">More memory is used than is followed: races may have been missed.</p>\n");
+    }
+}
+
+fn side(side: &Side) -> String {
+    format!(
+        "<li>{} by block {}, thread {} at {}: <code>{}</code></li>",
+        crate::divergence::access_name(side.kind),
+        side.thread.cta,
+        side.thread.index,
+        place(&side.place),
+        text(&side.place.text)
+    )
+}
+
+fn about(out: &mut String, row: &Row) {
+    let _ = write!(
+        out,
+        "<article class=\"finding\"><h3>{}: {}</h3>",
+        text(&row.label()),
+        row.verdict.name()
+    );
+    if let Some(sentence) = &row.sentence {
+        let _ = write!(out, "<p><strong>{}</strong></p>", text(sentence));
+    }
+    if let Some(report) = &row.report {
+        let _ = write!(out, "<p>{}</p>", text(&report.message));
+        if !report.notes.is_empty() {
+            out.push_str("<ul>");
+            for note in &report.notes {
+                let _ = write!(out, "<li>{}</li>", text(note));
+            }
+            out.push_str("</ul>");
+        }
+    }
+    if !row.differences.is_empty() {
+        out.push_str("<p>Differs from serial:</p><ul>");
+        for difference in row.differences.iter().take(SHOWN) {
+            let (what, how) = (text(&difference.what), text(&difference.text));
+            let _ = write!(out, "<li><code>{what}</code> {how}</li>");
+        }
+        out.push_str("</ul>");
+    }
+    if !row.witnesses.is_empty() {
+        out.push_str("<p>Instructions that show the schedule:</p><ul>");
+        for (shows, at) in row.witnesses.iter().take(SHOWN) {
+            let code = text(&at.text);
+            let _ = write!(out, "<li>{}: <code>{code}</code> at {}</li>", shows.name(), place(at));
+        }
+        out.push_str("</ul>");
+        if row.witnesses.len() > SHOWN {
+            let _ = write!(out, "<p>And {} more.</p>", row.witnesses.len() - SHOWN);
+        }
+    }
+    out.push_str("</article>\n");
+}

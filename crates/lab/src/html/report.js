@@ -1,0 +1,311 @@
+"use strict";
+(() => {
+  const by = (id) => document.getElementById(id);
+  const read = (id) => JSON.parse(by(id).textContent);
+  const comparison = read("comparison");
+  const views = read("views");
+  if (!views.rows.length) return;
+
+  const NS = "http://www.w3.org/2000/svg";
+  const svg = (name, attributes, parent) => {
+    const element = document.createElementNS(NS, name);
+    for (const key in attributes) element.setAttribute(key, attributes[key]);
+    if (parent) parent.append(element);
+    return element;
+  };
+  const make = (name, text, parent) => {
+    const element = document.createElement(name);
+    if (text !== undefined) element.textContent = text;
+    if (parent) parent.append(element);
+    return element;
+  };
+  const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  const cause = new Map(views.letters.map(([letter, id, name]) => [letter, { id, name }]));
+
+  let run = views.rows[0];
+  let warp = null;
+  let at = 0;
+
+  const steps = () => (warp ? warp.steps.length / 3 : 0);
+  const stepAt = (i) => ({
+    place: views.places[warp.steps[3 * i]],
+    lanes: views.sets[warp.steps[3 * i + 1]],
+    depth: warp.steps[3 * i + 2],
+  });
+
+  // Ranges such as 0–3, 7.
+  const ranges = (lanes) => {
+    const out = [];
+    for (let i = 0; i < lanes.length; ) {
+      let j = i;
+      while (j + 1 < lanes.length && lanes[j + 1] === lanes[j] + 1) j++;
+      out.push(i === j ? `${lanes[i]}` : `${lanes[i]}–${lanes[j]}`);
+      i = j + 1;
+    }
+    return out.join(", ");
+  };
+
+  const mask = (lanes, letters) => {
+    let value = 0n;
+    for (let i = 0; i < lanes.length; i++) if (letters.includes(lanes[i])) value |= 1n << BigInt(i);
+    return "0x" + value.toString(16);
+  };
+
+  // Where a lane was active last, before or at step i.
+  const lastPlace = (lane, i) => {
+    for (let k = i; k >= 0; k--) {
+      const letter = views.sets[warp.steps[3 * k + 1]][lane];
+      if (letter === "#" || letter === "o") return views.places[warp.steps[3 * k]];
+    }
+    return null;
+  };
+
+  const lineOf = (place) => (place && place[1] ? `line ${place[1]}` : "a line of its own");
+
+  function picture() {
+    const box = by("lane-picture");
+    const { lanes } = stepAt(at);
+    const width = warp.width;
+    const cell = 14;
+    const high = Math.max(3, Math.min(14, Math.floor(448 / width)));
+    const left = 34;
+    const top = 24;
+    const room = Math.max(12, Math.floor((box.clientWidth - left - 16) / cell));
+    const shown = Math.min(steps(), room);
+    const from = Math.max(0, Math.min(at - Math.floor(shown / 2), steps() - shown));
+    const image = svg("svg", { width: left + shown * cell + 4, height: top + width * high + 6, "aria-hidden": "true" });
+    for (let i = from; i < from + shown; i++) {
+      if ((i + 1) % 5 === 0) {
+        const label = svg("text", { x: left + (i - from) * cell + cell / 2, y: 10, "text-anchor": "middle" }, image);
+        label.textContent = i + 1;
+      }
+    }
+    const every = width <= 16 ? 1 : width <= 32 ? 4 : 8;
+    for (let lane = 0; lane < width; lane++) {
+      const y = top + lane * high;
+      if (lane % every === 0) {
+        const label = svg("text", { x: left - 6, y: y + Math.min(high, 10) - 1, "text-anchor": "end" }, image);
+        label.textContent = lane;
+      }
+      for (let i = from; i < from + shown; ) {
+        const letter = stepAt(i).lanes[lane];
+        let j = i + 1;
+        while (j < from + shown && stepAt(j).lanes[lane] === letter) j++;
+        svg("rect", {
+          x: left + (i - from) * cell, y, width: (j - i) * cell, height: high,
+          fill: `url(#p-${cause.get(letter).id})`, class: "cell",
+        }, image);
+        i = j;
+      }
+    }
+    const x = left + (at - from) * cell;
+    svg("rect", { x, y: top - 2, width: cell, height: width * high + 4, class: "cursor" }, image);
+    svg("path", { d: `M${x + 1} ${top - 10}h${cell - 2}l${1 - cell / 2} 8z`, class: "mark" }, image);
+    box.replaceChildren(image);
+    box.setAttribute("aria-label",
+      `Lanes 0 to ${width - 1} over issues ${from + 1} to ${from + shown}; at issue ${at + 1} lanes ${mask(lanes, "#")} are on`);
+  }
+
+  function describe() {
+    const { place, lanes, depth } = stepAt(at);
+    by("step-number").textContent = `issue ${grouped(at + 1)} of ${grouped(steps())}`;
+    by("step-slider").value = at + 1;
+    const code = by("step-code");
+    code.replaceChildren();
+    const where = make("strong", place[1] ? `line ${place[1]}` : "added", code);
+    where.id = "step-line";
+    if (place[2]) code.append(` (${place[2][0].split(/[\\/]/).pop()}:${place[2][1]})`);
+    code.append(": ");
+    make("span", place[0], code).id = "step-instruction";
+    if (place[3]) code.append(` — put there by the compiler: ${place[3]}`);
+    const list = by("step-lanes");
+    list.replaceChildren();
+    const item = (name, text, id) => {
+      const div = make("div", undefined, list);
+      make("dt", name, div);
+      const dd = make("dd", text, div);
+      if (id) dd.id = id;
+    };
+    const on = [...lanes].filter((c) => c === "#").length;
+    item("lanes that execute", `${on} of ${warp.width}`, "step-on");
+    item("mask", mask(lanes, "#"), "step-mask");
+    item("paths of the warp", String(depth), "step-depth");
+    for (const [letter, { id, name }] of cause) {
+      const members = [...lanes].flatMap((c, i) => (c === letter ? [i] : []));
+      if (!members.length) continue;
+      if (id !== "diverged" && id !== "waiting") {
+        item(name, `lanes ${ranges(members)}`);
+        continue;
+      }
+      // Lanes of one path stand where they ran last.
+      const groups = new Map();
+      for (const lane of members) {
+        const key = lineOf(lastPlace(lane, at));
+        groups.set(key, [...(groups.get(key) || []), lane]);
+      }
+      const told = [...groups].map(([key, list]) => `lanes ${ranges(list)} (last ran ${key})`);
+      item(name, told.join("; "));
+    }
+  }
+
+  function mark() {
+    document.querySelectorAll("tr.now").forEach((row) => { row.classList.remove("now"); row.removeAttribute("aria-current"); });
+    const { place } = stepAt(at);
+    const rows = [];
+    if (place[1]) rows.push(by(`t${place[1]}`));
+    if (place[2]) rows.push(by(`s${views.files.indexOf(place[2][0])}-${place[2][1]}`));
+    for (const row of rows.filter(Boolean)) {
+      row.classList.add("now");
+      row.setAttribute("aria-current", "step");
+      const box = row.closest(".scroll");
+      const y = row.offsetTop - box.scrollTop;
+      if (y < 40 || y > box.clientHeight - 40) box.scrollTop = row.offsetTop - box.clientHeight / 2;
+    }
+    views.graphs.forEach((graph, g) => {
+      graph.blocks.forEach((block, b) => {
+        const node = document.querySelector(`[data-graph="${g}"] [data-block="${b}"]`);
+        if (node) node.classList.toggle("now", block.lines.includes(place[1]));
+      });
+    });
+  }
+
+  function show() {
+    if (!warp || !steps()) return;
+    picture();
+    describe();
+    mark();
+  }
+
+  function go(to) {
+    at = Math.max(0, Math.min(steps() - 1, to));
+    show();
+  }
+
+  function change(direction) {
+    let i = at + direction;
+    const set = (k) => warp.steps[3 * k + 1];
+    while (i > 0 && i < steps() - 1 && set(i) === set(i - direction)) i += direction;
+    go(i);
+  }
+
+  // A bar of up to 70 pixels, and the number.
+  function meter(cell, share) {
+    const box = make("span", undefined, cell);
+    box.className = "meter";
+    const bar = svg("svg", { width: 70, height: 10, viewBox: "0 0 70 10", preserveAspectRatio: "xMinYMid slice", "aria-hidden": "true" }, box);
+    if (share > 0) svg("rect", { width: Math.max(1, 0.7 * share), height: 10, fill: "url(#p-diverged)", class: "cell" }, bar);
+    make("span", share >= 0.05 ? `${share.toFixed(1)}%` : "0", box);
+  }
+
+  function heat() {
+    document.querySelectorAll("[data-listing] tr").forEach((row) => {
+      row.classList.remove("split");
+      [...row.cells].slice(1, 4).forEach((cell) => row.classList.contains("gap") || cell.replaceChildren());
+    });
+    if (!run.heat) return;
+    const whole = Math.max(1, run.heat.lost);
+    const fill = (prefix, lines) => {
+      for (const [number, issues, width, on, active, splits] of lines) {
+        const row = by(prefix + number);
+        if (!row) continue;
+        row.cells[1].textContent = grouped(issues);
+        row.cells[2].textContent = width ? ((100 * active) / width).toFixed(0) : "";
+        meter(row.cells[3], (100 * (width - on)) / whole);
+        row.classList.toggle("split", splits > 0);
+      }
+    };
+    fill("t", run.heat.text);
+    run.heat.files.forEach((lines, i) => fill(`s${i}-`, lines));
+    const lost = new Map(run.heat.text.map(([number, , width, on]) => [number, width - on]));
+    views.graphs.forEach((graph, g) => {
+      graph.blocks.forEach((block, b) => {
+        const node = document.querySelector(`[data-graph="${g}"] [data-block="${b}"]`);
+        if (!node) return;
+        const share = (100 * block.lines.reduce((sum, line) => sum + (lost.get(line) || 0), 0)) / whole;
+        node.querySelector(".loss").setAttribute("width", (1.88 * share).toFixed(1));
+        node.querySelector(".share").textContent = share >= 0.05 ? `lost ${share.toFixed(1)}%` : "";
+      });
+    });
+  }
+
+  function chooseWarp(index) {
+    warp = run.warps[index] || null;
+    by("stepper").hidden = !warp || !steps();
+    const note = by("lane-note");
+    note.textContent = "";
+    if (!warp) return;
+    by("step-slider").max = steps();
+    if (steps() < warp.issues) note.append(`The first ${grouped(steps())} of ${grouped(warp.issues)} issues of this warp are kept. `);
+    if (run.warps.length < run.warps_of)
+      note.append(`${run.warps.length} of ${grouped(run.warps_of)} warps are kept: the first, and of those that began early the ones that lost most.`);
+    go(0);
+  }
+
+  function chooseRun(index) {
+    run = views.rows[index];
+    by("pick-row").value = String(index);
+    const pick = by("pick-warp");
+    pick.replaceChildren();
+    run.warps.forEach((w, i) => {
+      const lost = w.lane_slots ? ((100 * w.lost) / w.lane_slots).toFixed(0) : "0";
+      const launch = comparison.kernels.length > 1 ? `launch ${w.launch}, ` : "";
+      make("option", `${launch}block ${w.block}, warp ${w.warp}: ${lost}% lost`, pick).value = i;
+    });
+    document.querySelectorAll(".costs tr.chosen").forEach((row) => row.classList.remove("chosen"));
+    const row = document.querySelector(`.costs tr[data-row="${run.row}"]`);
+    if (row) row.classList.add("chosen");
+    let most = 0;
+    run.warps.forEach((w, i) => { if (w.lost / w.lane_slots > run.warps[most].lost / run.warps[most].lane_slots) most = i; });
+    pick.value = String(most);
+    chooseWarp(most);
+    heat();
+  }
+
+  views.rows.forEach((row, i) => { make("option", row.name, by("pick-row")).value = i; });
+  by("pick-row").addEventListener("change", (e) => chooseRun(Number(e.target.value)));
+  by("pick-warp").addEventListener("change", (e) => chooseWarp(Number(e.target.value)));
+  document.querySelectorAll(".choose").forEach((button) => button.addEventListener("click", () => {
+    const index = views.rows.findIndex((row) => row.row === Number(button.dataset.row));
+    if (index >= 0) chooseRun(index);
+  }));
+  const moves = {
+    "step-first": () => go(0), "step-prev": () => go(at - 1), "step-next": () => go(at + 1), "step-last": () => go(steps() - 1),
+    "step-before": () => change(-1), "step-after": () => change(1),
+  };
+  for (const id in moves) by(id).addEventListener("click", moves[id]);
+  by("step-slider").addEventListener("input", (e) => go(Number(e.target.value) - 1));
+  const keys = {
+    ArrowLeft: "step-prev", ArrowRight: "step-next", Home: "step-first", End: "step-last", PageUp: "step-before", PageDown: "step-after",
+  };
+  by("stepper").addEventListener("keydown", (event) => {
+    if (!(event.key in keys) || event.target.id === "step-slider" || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    moves[keys[event.key]]();
+  });
+  window.addEventListener("resize", show);
+
+  // Graphs: a chosen block marks its frontier and where its paths meet.
+  document.querySelectorAll("[data-graph]").forEach((figure) => {
+    const graph = views.graphs[Number(figure.dataset.graph)];
+    const node = (b) => figure.querySelector(`[data-block="${b}"]`);
+    const choose = (b) => {
+      const again = node(b).classList.contains("chosen");
+      figure.querySelectorAll(".block, .edge").forEach((e) => e.classList.remove("chosen", "waits", "meet", "lit"));
+      if (again) return;
+      node(b).classList.add("chosen");
+      graph.blocks[b].frontier.forEach((f) => node(f) && node(f).classList.add("waits"));
+      if (typeof graph.blocks[b].meets === "number" && node(graph.blocks[b].meets)) node(graph.blocks[b].meets).classList.add("meet");
+      figure.querySelectorAll(`.edge[data-from="${b}"]`).forEach((e) => e.classList.add("lit"));
+    };
+    figure.querySelectorAll(".block").forEach((block) => {
+      block.addEventListener("click", () => choose(Number(block.dataset.block)));
+      block.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(Number(block.dataset.block)); }
+      });
+    });
+  });
+
+  // The mechanism that is the machine's default comes first in the list of rows.
+  const first = views.rows.findIndex((row) => row.warps.some((w) => w.steps.length));
+  chooseRun(Math.max(0, first));
+})();

@@ -1,0 +1,149 @@
+//! What the page's script draws: lanes over time and losses by line, for each row.
+
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+use simt::slots::SlotCause;
+
+use super::bars::CAUSES;
+use super::material::Material;
+use crate::divergence::{Causes, Comparison, Explanation, Line, Recorded, Row, Warp};
+use crate::machine::{ControlFlow, PostDominator};
+use crate::probe::Place;
+
+/// Lines with losses that a page holds, all rows together.
+const LINES: usize = 60_000;
+
+/// Places and lane sets, each told once for all rows.
+#[derive(Default)]
+struct Tables {
+    places: Vec<Value>,
+    place_index: FxHashMap<PlaceKey, usize>,
+    sets: Vec<String>,
+    set_index: FxHashMap<String, usize>,
+}
+
+/// What tells places of different recordings apart.
+type PlaceKey = (std::sync::Arc<str>, Option<u32>, Option<(std::sync::Arc<str>, u32)>);
+
+impl Tables {
+    fn place(&mut self, place: &Place) -> usize {
+        let key = (place.text.clone(), place.line, place.source.clone());
+        if let Some(&at) = self.place_index.get(&key) {
+            return at;
+        }
+        let source = place.source.as_ref().map(|(file, line)| json!([&**file, line]));
+        self.places.push(json!([&*place.text, place.line, source, place.origin]));
+        self.place_index.insert(key, self.places.len() - 1);
+        self.places.len() - 1
+    }
+
+    fn set(&mut self, causes: &Causes, width: u32) -> usize {
+        let text = letters(causes, width);
+        if let Some(&at) = self.set_index.get(&text) {
+            return at;
+        }
+        self.sets.push(text.clone());
+        self.set_index.insert(text, self.sets.len() - 1);
+        self.sets.len() - 1
+    }
+}
+
+/// A letter for each lane, by cause.
+fn letters(causes: &Causes, width: u32) -> String {
+    let mut letters = vec!['-'; width as usize];
+    for (cause, _, letter) in CAUSES {
+        for lane in causes[cause as usize].iter().take_while(|&lane| lane < width as usize) {
+            letters[lane] = letter;
+        }
+    }
+    letters.into_iter().collect()
+}
+
+/// The object for the script.
+pub(super) fn views(comparison: &Comparison, material: &Material) -> Value {
+    let mut tables = Tables::default();
+    let mut lines_left = LINES;
+    let mut rows = Vec::new();
+    for (index, row) in comparison.rows.iter().enumerate() {
+        let Some(views) = &row.views else { continue };
+        let lines = views.losses.text.len() + views.losses.source.len();
+        let heat = (lines <= lines_left).then(|| heat(&views.losses, material));
+        lines_left = lines_left.saturating_sub(lines);
+        rows.push(json!({
+            "row": index,
+            "name": Row::label(row),
+            "warps": views.lanes.warps.iter().map(|w| warp(w, &views.lanes, &mut tables)).collect::<Vec<_>>(),
+            "warps_of": views.lanes.of,
+            "heat": heat,
+        }));
+    }
+    let letters: Vec<Value> =
+        CAUSES.iter().map(|(cause, name, c)| json!([c.to_string(), cause.name(), name])).collect();
+    json!({
+        "letters": letters,
+        "rows": rows,
+        "places": tables.places,
+        "sets": tables.sets,
+        "files": material.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+        "graphs": material.graphs.iter().map(graph).collect::<Vec<_>>(),
+    })
+}
+
+fn warp(warp: &Warp, recorded: &Recorded, tables: &mut Tables) -> Value {
+    let mut steps = Vec::with_capacity(3 * warp.steps.len());
+    for step in &warp.steps {
+        let place = recorded.places.get(step.place as usize).map_or(0, |p| tables.place(p));
+        let set = recorded.lanes.get(step.lanes as usize).map_or(0, |s| tables.set(s, warp.width));
+        steps.extend([place as u64, set as u64, u64::from(step.depth)]);
+    }
+    json!({
+        "launch": warp.launch,
+        "block": warp.group.cta,
+        "warp": warp.group.group,
+        "width": warp.width,
+        "issues": warp.issues,
+        "lane_slots": warp.slots,
+        "lost": warp.lost,
+        "steps": steps,
+    })
+}
+
+/// By line: number, issues, lane slots, slots on, slots in the issuing group, splits.
+fn heat(losses: &Explanation, material: &Material) -> Value {
+    let line = |number: u32, line: &Line| {
+        let slots = &line.slots;
+        json!([
+            number,
+            slots.issues(),
+            slots.width,
+            slots.of(SlotCause::On),
+            slots.active(),
+            line.splits
+        ])
+    };
+    let text: Vec<Value> = losses.text.iter().filter_map(|(n, l)| n.map(|n| line(n, l))).collect();
+    let file = |name: &str| -> Vec<Value> {
+        let of = losses.source.iter().filter(|((file, _), _)| **file == *name);
+        of.map(|((_, n), l)| line(*n, l)).collect()
+    };
+    let files: Vec<Value> = material.sources.iter().map(|s| json!(file(&s.name))).collect();
+    let total = &losses.total;
+    json!({ "lost": total.width - total.of(SlotCause::On), "text": text, "files": files })
+}
+
+/// Lines, ways on, post-dominators and frontiers by block.
+fn graph(flow: &ControlFlow) -> Value {
+    let blocks: Vec<Value> = flow
+        .blocks
+        .iter()
+        .map(|b| {
+            let meets = match b.post_dominator {
+                PostDominator::Block(at) => json!(at),
+                PostDominator::Exit => json!("exit"),
+                PostDominator::None => json!("none"),
+            };
+            json!({ "name": b.name, "lines": b.lines, "meets": meets, "frontier": b.frontier })
+        })
+        .collect();
+    json!({ "kernel": flow.kernel, "blocks": blocks })
+}
