@@ -83,6 +83,9 @@ pub(crate) struct IsaChoice {
     /// Machine; by default the file name's extension tells
     #[arg(long, value_name = "NAME")]
     pub(crate) isa: Option<String>,
+    /// linx: numbers of the tile operations
+    #[arg(long, value_name = "v0.4|v0.3")]
+    pub(crate) tile_ops: Option<String>,
 }
 
 /// What to run, and on what: the same for every command that runs something.
@@ -410,16 +413,23 @@ pub(crate) struct Asm {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) isa: IsaChoice,
-    /// Where to write the binary
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    /// Where to write the binary; with --listing it may be left away
+    #[arg(short, long, value_name = "FILE", required_unless_present = "listing")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print a listing: addresses, bytes and the text
+    #[arg(long)]
+    pub(crate) listing: bool,
 }
 
 /// `disasm`.
 #[derive(Debug, Group)]
 pub(crate) struct Disasm {
     /// A binary
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present = "hex", conflicts_with = "hex")]
+    pub(crate) file: Option<PathBuf>,
+    /// Bytes in hexadecimal, in memory order, instead of a file
+    #[arg(short = 'x', long, value_name = "HEX", requires = "isa")]
+    pub(crate) hex: Option<String>,
     #[command(flatten)]
     pub(crate) isa: IsaChoice,
 }
@@ -430,6 +440,9 @@ pub(crate) struct Conform {
     /// Machine
     #[arg(long, value_name = "NAME")]
     pub(crate) isa: String,
+    /// linx: numbers of the tile operations
+    #[arg(long, value_name = "v0.4|v0.3")]
+    pub(crate) tile_ops: Option<String>,
     /// Tables of the machine's own form; without any, the machine's own suite is run
     pub(crate) tables: Vec<PathBuf>,
 }

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, FileId, Span};
 use lab::compare::Tolerance;
-use lab::launch::{Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedTrap, Located};
+use lab::launch::{
+    Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedTrap, Located, MachineOption,
+    OptionValue,
+};
 use lab::run::RunWords;
 
 use crate::directive::{Directive, at, directives, marker, words};
@@ -308,10 +311,19 @@ fn run_words(directive: &Directive) -> Result<RunWords, String> {
             "--seed" => run.seed = Some(word),
             "--limit" => run.limit = Some(word),
             "--arg" => run.args.push(word),
+            "--option" => run.options.push(machine_option(&word)),
             _ => return Err(format!("`run` takes no {option}")),
         }
     }
     Ok(run)
+}
+
+/// `NAME=VALUE`; without a value the option is on.
+fn machine_option(word: &Located<String>) -> MachineOption {
+    let (name, value) = word.value.split_once('=').unwrap_or((&word.value, "on"));
+    let key = Located { value: name.to_owned(), span: word.span };
+    let value = OptionValue::String(value.to_owned());
+    MachineOption { key, value: Located { value, span: word.span } }
 }
 
 /// `name[range] = contents [atol=x] [rtol=x] [ulp=n]`, with `=` or `multiset`; contents are `[v, ...]`, `fill(v)` or `@file`.

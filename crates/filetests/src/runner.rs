@@ -84,6 +84,7 @@ fn prepare(
         let read = LaunchFile::parse(text, FILE)?;
         let isa = machine::find(&read.machine.value)
             .map_err(|finding| one(finding.at(read.machine.span, "unknown machine")))?;
+        let isa = machine::configured(isa, &read.options).map_err(one)?;
         let path = directory(file).join(&read.module.value);
         let bytes =
             lab::run::read_input(&path, lab::run::MAX_PROGRAM_BYTES, Some(read.module.span))
@@ -92,7 +93,8 @@ fn prepare(
         let program = load_program(isa, &shown, &bytes, &wanted(&read.launches), sources)?;
         return Ok(Some(Case { isa, program, source: Source::Launch(Box::new(read)) }));
     }
-    let isa = isa_of(file, name)?;
+    let options = file.runs.first().map_or(&[][..], |run| &run.options);
+    let isa = machine::configured(isa_of(file, name)?, options).map_err(one)?;
     let mut found = Diagnostics::new();
     let kernels = file.runs.iter().map(|run| run.kernel.clone());
     let kernels: Vec<Located<String>> = kernels.collect::<Option<_>>().unwrap_or_default();

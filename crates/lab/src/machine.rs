@@ -9,7 +9,7 @@ use std::fmt;
 
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
-use crate::launch::{Located, MachineOption};
+use crate::launch::{Located, MachineOption, OptionValue};
 use crate::probe::Probe;
 use crate::stats::LaunchStats;
 use isa::suggest::nearest;
@@ -127,6 +127,15 @@ pub trait Isa: Sync {
         Vec::new()
     }
 
+    /// The machine that reads programs as an option says, such as with another numbering of opcodes; none for options
+    /// that say nothing about reading.
+    ///
+    /// # Errors
+    /// What the option can be.
+    fn variant(&self, _option: &str, _value: &str) -> Result<Option<&'static dyn Isa>, String> {
+        Ok(None)
+    }
+
     /// Reads a program: the wanted kernels and what they can reach, or everything if none is named. Findings are
     /// collected; without errors there is a program.
     fn load(
@@ -142,6 +151,15 @@ pub trait Isa: Sync {
     /// What is wrong with the text, or that the machine has no assembler.
     fn assemble(&self, _image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
         Err(unsupported(self.name(), Command::Asm))
+    }
+
+    /// The listing of an assembly text: addresses and bytes. By default it is the disassembly of the binary.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or that the machine has no assembler or no listing.
+    fn listing(&self, image: Image<'_>) -> Result<String, Diagnostics> {
+        let bytes = self.assemble(image)?;
+        self.disassemble(Image { bytes: &bytes, file: image.file })
     }
 
     /// Disassembles a binary to text.
@@ -506,6 +524,27 @@ pub fn find(name: &str) -> Result<&'static dyn Isa, Diagnostic> {
             None => format!("machines are {}", names().collect::<Vec<_>>().join(", ")),
         })
     })
+}
+
+/// The machine that reads programs as the options say; options of other kinds do not matter.
+///
+/// # Errors
+/// If an option says what there is not.
+pub fn configured(
+    machine: &'static dyn Isa,
+    options: &[MachineOption],
+) -> Result<&'static dyn Isa, Diagnostic> {
+    let mut machine = machine;
+    for option in options {
+        let OptionValue::String(value) = &option.value.value else { continue };
+        match machine.variant(&option.key.value, value) {
+            Ok(found) => machine = found.unwrap_or(machine),
+            Err(why) => {
+                return Err(Diagnostic::error("isa::option", why).at(option.value.span, ""));
+            }
+        }
+    }
+    Ok(machine)
 }
 
 /// The machine whose programs have this file name extension.

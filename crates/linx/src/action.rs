@@ -12,6 +12,8 @@ pub enum Action {
     Marker(Marker),
     /// `BSTOP`, `C.BSTOP`.
     Stop,
+    /// `L.BSTOP` of older versions: no form of this one.
+    LegacyStop,
     /// A header descriptor.
     Descriptor(Descriptor),
     /// A branch in a body.

@@ -13,7 +13,7 @@ use crate::header::Header;
 use crate::insn::Insn;
 use crate::machine::Linx;
 use crate::program::{Fetched, Program};
-use crate::state::{Body, Group, Phase, Region, State};
+use crate::state::{Body, Group, Linear, Phase, Region, State};
 use crate::trap::{Trap, TrapNum};
 
 /// What stops an instruction, and the lanes at fault.
@@ -46,17 +46,26 @@ impl State {
         let outputs =
             header.outputs().iter().map(|&(hand, bytes)| self.tiles.push(hand, bytes)).collect();
         let boundaries = match self.options.region {
-            Region::FirstTerminator => boundaries(program, entry),
+            Region::FirstTerminator => self.boundaries(program, entry),
             Region::TakenPath => Vec::new(),
         };
         let width = u128::from(self.options.group_width);
         let (lanes, rows) = (u128::from(lb[0]), u128::from(lb[1]) * u128::from(lb[2]));
-        let groups = if self.options.linear_groups {
+        let linear = match self.options.linear_groups {
+            Linear::Off => false,
+            Linear::On => true,
+            Linear::Attribute => header.shared_rows,
+        };
+        let groups = if linear {
             lanes.saturating_mul(rows).div_ceil(width)
         } else {
             lanes.div_ceil(width).saturating_mul(rows)
         };
         self.touched.clear();
+        if header.inputs().len() > 3 || header.outputs().len() > 1 {
+            self.warnings
+                .insert("a kernel with more than three source tiles or one destination tile");
+        }
         let body = Body {
             simt,
             entry,
@@ -68,6 +77,7 @@ impl State {
             exports,
             inputs,
             outputs,
+            linear,
             boundaries,
             groups,
             at: 0,
@@ -104,7 +114,7 @@ impl State {
         } else {
             body.at
         };
-        body.group = Some(Box::new(group(body, index, options.group_width, options.linear_groups)));
+        body.group = Some(Box::new(group(body, index, options.group_width)));
         true
     }
 
@@ -126,7 +136,7 @@ impl State {
         let Phase::Body(body) = &self.phase else { return Ok(()) };
         let Some(group) = &body.group else { return Ok(()) };
         let (pc, linear, parallel) = (group.pc, body.simt.is_linear(), body.simt.is_parallel());
-        let insn = match program.fetch(pc) {
+        let insn = match self.fetch(program, pc) {
             Fetched::Insn(insn) => insn,
             Fetched::Illegal => return Err(stop(Trap::illegal(pc, "no instruction").in_body())),
             Fetched::Unmapped => return Err(stop(Trap::fetch(pc).in_body())),
@@ -159,7 +169,12 @@ impl State {
                 }
                 let writes_gpr = (1..24).contains(&insn.rd) || (1..24).contains(&insn.rd1);
                 if parallel && writes_gpr {
-                    return illegal("groups of a parallel kernel must not write general registers");
+                    if !self.options.warn_gpr_writes {
+                        return illegal(
+                            "groups of a parallel kernel must not write general registers",
+                        );
+                    }
+                    self.warnings.insert("groups of a parallel kernel write general registers");
                 }
                 self.execute_scalar(&insn, op, pc).map_err(|trap| stop(trap.in_body()))?;
                 self.count_uniform(pc, observer);
@@ -175,6 +190,8 @@ impl State {
             Action::Descriptor(_) => illegal("a descriptor in a body"),
             Action::Template(_) => illegal("a template block in a body"),
             Action::None(why) => illegal(why),
+            // Fetched as a stop, or as no instruction.
+            Action::LegacyStop => illegal("no instruction"),
         }
     }
 
@@ -252,6 +269,21 @@ impl State {
         Ok(())
     }
 
+    /// Instruction boundaries from the entry to the first terminator, that included.
+    fn boundaries(&self, program: &Program, entry: u64) -> Vec<u64> {
+        let mut out = Vec::new();
+        let mut at = entry;
+        while let Fetched::Insn(insn) = self.fetch(program, at) {
+            out.push(at);
+            if matches!(insn.action, Action::Stop | Action::Marker(_)) {
+                break;
+            }
+            let Some(next) = at.checked_add(insn.length) else { break };
+            at = next;
+        }
+        out
+    }
+
     /// Whether a branch may go to an address.
     fn contained(&self, program: &Program, body: &Body, target: u64) -> Result<(), &'static str> {
         if !target.is_multiple_of(2) {
@@ -264,7 +296,7 @@ impl State {
         if target < body.entry {
             return Err("the target lies before the body");
         }
-        match program.fetch(target) {
+        match self.fetch(program, target) {
             Fetched::Insn(insn) if insn.starts_block() => Err("the target is a block marker"),
             Fetched::Insn(_) => Ok(()),
             Fetched::Illegal | Fetched::Unmapped => Err("there is no instruction at the target"),
@@ -272,26 +304,11 @@ impl State {
     }
 }
 
-/// Instruction boundaries from the entry to the first terminator, that included.
-fn boundaries(program: &Program, entry: u64) -> Vec<u64> {
-    let mut out = Vec::new();
-    let mut at = entry;
-    while let Fetched::Insn(insn) = program.fetch(at) {
-        out.push(at);
-        if matches!(insn.action, Action::Stop | Action::Marker(_)) {
-            break;
-        }
-        let Some(next) = at.checked_add(insn.length) else { break };
-        at = next;
-    }
-    out
-}
-
 /// The group with this index in the iteration space.
-fn group(body: &Body, index: u128, width: u32, linear: bool) -> Group {
+fn group(body: &Body, index: u128, width: u32) -> Group {
     let wide = u128::from(width);
     let lanes = u128::from(body.lb[0]);
-    let (first, left, row) = if linear {
+    let (first, left, row) = if body.linear {
         let all = lanes.saturating_mul(u128::from(body.lb[1]) * u128::from(body.lb[2]));
         (index * wide, all - index * wide, 0)
     } else {

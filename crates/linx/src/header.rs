@@ -46,6 +46,8 @@ pub(crate) struct Header {
     pub(crate) iot: Vec<Iot>,
     /// The number of the format, and the whole word.
     pub(crate) arg: Option<(u8, u64)>,
+    /// The bit DR of B.ATTR: rows share groups.
+    pub(crate) shared_rows: bool,
     /// More descriptors than any kernel can use.
     too_many: bool,
 }
@@ -66,6 +68,7 @@ impl Header {
             ior: Vec::new(),
             iot: Vec::new(),
             arg: None,
+            shared_rows: false,
             too_many: false,
         }
     }
@@ -97,7 +100,8 @@ impl Header {
             }
             Descriptor::Iot | Descriptor::IotI => self.take_tiles(what, insn, reg(insn.bits(7, 5))),
             Descriptor::Arg => self.arg = Some((insn.bits(7, 5) as u8, insn.word)),
-            Descriptor::Attr | Descriptor::Hint => {}
+            Descriptor::Attr => self.shared_rows = insn.bits(26, 1) != 0,
+            Descriptor::Hint => {}
         }
     }
 
@@ -130,13 +134,13 @@ impl Header {
         self.iot.iter().filter_map(dest).collect()
     }
 
-    fn required(&self) -> [bool; 5] {
+    fn required(&self, lenient_arg: bool) -> [bool; 5] {
         // B.ARG, B.TEXT, B.IOT, B.IOR, B.DIM.
         match self.kind {
             Kind::Simt(_) => [false, true, false, false, true],
             Kind::Load | Kind::Store => [true, false, true, true, false],
             Kind::Move => [false, false, true, false, false],
-            Kind::Matmul { .. } => [true, false, true, false, true],
+            Kind::Matmul { .. } => [!lenient_arg, false, true, false, true],
             Kind::Convert => [true, false, true, true, true],
             Kind::Tile(op) => {
                 let scalar = op.v04 >= 0x20 || matches!(op.name, "TDIV" | "TCVT" | "TEXPANDS");
@@ -156,7 +160,9 @@ impl Header {
         let there =
             [self.arg.is_some(), self.texts > 0, !self.iot.is_empty(), !self.ior.is_empty(), dim];
         let families = [Family::Arg, Family::Text, Family::Iot, Family::Ior, Family::Dim];
-        for ((need, there), family) in self.required().into_iter().zip(there).zip(families) {
+        for ((need, there), family) in
+            self.required(state.options.lenient_arg).into_iter().zip(there).zip(families)
+        {
             if need && !there {
                 return trap(family, Detail::Missing, "a mandatory descriptor is missing");
             }
@@ -195,12 +201,12 @@ impl Header {
         Ok(())
     }
 
-    /// The imports in order. Under the replay order an export takes an index as well.
+    /// The imports in order. By option an export takes an index as well.
     pub(crate) fn imports(&self, state: &State) -> Vec<u64> {
         let mut out = Vec::new();
         for (sources, dest) in &self.ior {
             out.extend(sources);
-            if state.options.replay && *dest != 0 {
+            if state.options.exports_import && *dest != 0 {
                 out.push(state.scalar(i64::from(*dest)));
             }
         }

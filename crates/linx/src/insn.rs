@@ -6,6 +6,9 @@ use isa::table::Form;
 use crate::action::{Action, action};
 use crate::names::TileOps;
 
+/// `L.BSTOP` of v0.3 and before.
+const L_BSTOP: [u8; 8] = [0x0f, 0, 0, 0, 1, 0, 0, 0];
+
 /// An instruction, ready to execute. Fields that a form does not have are 0 or what its syntax implies (`t#1`, `->t`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Insn {
@@ -41,7 +44,15 @@ pub(crate) struct Insn {
 }
 
 impl Insn {
-    pub(crate) fn new(found: Instruction, tile_ops: TileOps) -> Self {
+    /// The instruction that bytes begin with, if they do.
+    pub(crate) fn decode(bytes: &[u8], tile_ops: TileOps) -> Option<Self> {
+        match crate::table(tile_ops).decode_bytes(bytes) {
+            Ok(found) => Some(Self::new(found, tile_ops)),
+            Err(_) => bytes.starts_with(&L_BSTOP).then(Self::legacy_stop),
+        }
+    }
+
+    fn new(found: Instruction, tile_ops: TileOps) -> Self {
         let form = crate::table(tile_ops).form(found.form);
         let mut insn = Self::blank(form, found.word, action(found.form.index()));
         for field in &form.fields {
@@ -50,14 +61,33 @@ impl Insn {
         insn
     }
 
+    /// `L.BSTOP`, which is no form of this version.
+    fn legacy_stop() -> Self {
+        Self { length: 8, ..Self::plain(Action::LegacyStop, u64::from_le_bytes(L_BSTOP)) }
+    }
+
     fn blank(form: &Form, word: u64, action: Action) -> Self {
+        let short = form.bits == 16;
+        Self {
+            length: form.bytes() as u64,
+            // The 16-bit forms imply `t#1` and `->t`.
+            rd: if short { 31 } else { 0 },
+            l: if short { 24 } else { 0 },
+            unscaled: form.name.ends_with(".u") || form.name.contains(".u."),
+            not: form.syntax.text.contains(":modn}") || form.attribute("invert") == Some("not"),
+            short,
+            ..Self::plain(action, word)
+        }
+    }
+
+    fn plain(action: Action, word: u64) -> Self {
         Self {
             action,
-            length: form.bytes() as u64,
+            length: 0,
             word,
-            rd: if form.bits == 16 { 31 } else { 0 },
+            rd: 0,
             rd1: 0,
-            l: if form.bits == 16 { 24 } else { 0 },
+            l: 0,
             r: 0,
             a: 0,
             has_r: false,
@@ -71,9 +101,9 @@ impl Insn {
             to: 0,
             lane_term: false,
             local: false,
-            unscaled: form.name.ends_with(".u") || form.name.contains(".u."),
-            not: form.syntax.text.contains(":modn}") || form.attribute("invert") == Some("not"),
-            short: form.bits == 16,
+            unscaled: false,
+            not: false,
+            short: false,
         }
     }
 

@@ -7,6 +7,7 @@
 pub mod action;
 mod body;
 pub mod cases;
+mod checks;
 mod compute;
 mod conform;
 mod engine;
@@ -16,6 +17,7 @@ mod machine;
 pub mod names;
 mod operand;
 mod options;
+mod parameters;
 mod program;
 pub mod regid;
 mod scalar;
@@ -35,8 +37,9 @@ pub use machine::Linx;
 pub use names::TileOps;
 pub use operand::LinxOperands;
 pub use options::{OPTIONS, OptionInfo};
+pub use parameters::{Parameter, ParameterType, parameters};
 pub use program::{LoadError, Program, binary};
-pub use state::{Conflict, Inactive, Launch, LaunchError, Options, POISON, Region, State};
+pub use state::{Conflict, Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 
 /// Where code starts.
@@ -98,29 +101,10 @@ pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
 /// # Errors
 /// Everything that is wrong with the text.
 pub fn assemble(file: FileId, text: &str, tile_ops: TileOps) -> Result<Image, Diagnostics> {
-    isa::asm::assemble(dialect(tile_ops, true), file, text)
-}
-
-/// The names that `.param NAME` gives to `a0`, `a1`, ... in order: what a launch must bring.
-///
-/// # Errors
-/// A directive without a name, or more than eight.
-pub fn parameters(image: &Image) -> Result<Vec<String>, Diagnostics> {
-    let mut found = Diagnostics::new();
-    let mut names = Vec::new();
-    for directive in image.directives.iter().filter(|d| d.name == ".param") {
-        let name = directive.arguments.trim();
-        if name.is_empty() || name.contains(char::is_whitespace) {
-            let error = isa::Diagnostic::error("linx::param", "`.param` takes one name");
-            found.push(error.at(directive.span, ""));
-        } else if names.len() == 8 {
-            let error = isa::Diagnostic::error("linx::param", "there are eight argument registers");
-            found.push(error.at(directive.span, ""));
-        } else {
-            names.push(name.to_owned());
-        }
+    match isa::asm::assemble(dialect(tile_ops, true), file, text) {
+        Ok(image) => checks::shifts(image, tile_ops),
+        Err(found) => Err(checks::newer(&found, text)),
     }
-    if found.has_errors() { Err(found) } else { Ok(names) }
 }
 
 /// Listing of a flat binary's code, and of its data in bytes. Texts are those of listings: an address base does not show its

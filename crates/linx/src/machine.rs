@@ -114,7 +114,7 @@ impl State {
 
     fn between<O: Observer<1>>(&mut self, program: &Program, observer: &mut O) -> Result<(), Trap> {
         let Phase::Between { pc, source } = self.phase else { return Ok(()) };
-        match program.fetch(pc) {
+        match self.fetch(program, pc) {
             Fetched::Insn(insn) if insn.starts_block() => self.begin(program, &insn, pc, observer),
             Fetched::Unmapped => Err(Trap::fetch(pc)),
             _ => Err(Trap::missing_marker(source, pc)),
@@ -224,7 +224,7 @@ impl State {
     ) -> Result<(), Trap> {
         let Phase::Block(block) = &self.phase else { return Ok(()) };
         let (pc, start) = (block.pc, block.start);
-        let insn = match program.fetch(pc) {
+        let insn = match self.fetch(program, pc) {
             Fetched::Insn(insn) => insn,
             Fetched::Illegal => return Err(Trap::illegal(pc, "no instruction")),
             Fetched::Unmapped => return Err(Trap::fetch(pc)),
@@ -257,7 +257,7 @@ impl State {
             Action::Branch(_) => Err(Trap::illegal(pc, "a body's branch in a scalar block")),
             Action::Vector(_) => Err(Trap::illegal(pc, "a kernel instruction in a scalar block")),
             Action::None(why) => Err(Trap::illegal(pc, why)),
-            Action::Marker(_) | Action::Template(_) => Ok(()),
+            Action::Marker(_) | Action::Template(_) | Action::LegacyStop => Ok(()),
         }
     }
 
@@ -313,7 +313,7 @@ impl State {
     ) -> Result<(), Trap> {
         let Phase::Header(header) = &self.phase else { return Ok(()) };
         let pc = header.pc;
-        let insn = match program.fetch(pc) {
+        let insn = match self.fetch(program, pc) {
             Fetched::Insn(insn) => insn,
             Fetched::Illegal => return Err(Trap::illegal(pc, "no instruction")),
             Fetched::Unmapped => return Err(Trap::fetch(pc)),

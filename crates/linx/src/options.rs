@@ -1,6 +1,6 @@
 //! Options by name, as the command line and launch files give them.
 
-use crate::state::{Inactive, Options, Region};
+use crate::state::{Inactive, Linear, Options, Region};
 
 /// An option's name and one line about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +16,29 @@ const fn info(name: &'static str, about: &'static str) -> OptionInfo {
 }
 
 /// All options that [`Options::set`] takes.
-pub const OPTIONS: [OptionInfo; 10] = [
+pub const OPTIONS: [OptionInfo; 16] = [
     info("group-width", "lanes of a group: 1, 2, 4, ... 64 (64)"),
     info("inactive", "inactive lanes of a pushed entry: merge, zero, poison (merge)"),
     info("region", "where a body may go: first-terminator, taken-path (first-terminator)"),
     info("replay", "one lane at a time, p only a branch flag: on, off (off)"),
-    info("linear-groups", "groups are cut from the linearised space: on, off (off)"),
+    info(
+        "linear-groups",
+        "groups are cut from the linearised space: on, off, attr: by B.ATTR.DR (off)",
+    ),
+    info(
+        "lc0",
+        "the counter lc0 makes an instruction lane-wise, or reads the first lane's: lane, group (lane)",
+    ),
+    info("import-order", "what takes an index among imports: sources, exports too (sources)"),
     info("order", "seed of the order of the groups of parallel kernels, 0 in order (0)"),
     info("align", "misaligned data traps: on, off (off)"),
     info("lenient-dim", "a kernel without B.DIM has one lane: on, off (off)"),
+    info("lenient-arg", "TMATMUL needs no B.ARG: on, off (off)"),
+    info("gpr-writes", "general registers written in a parallel kernel: reject, warn (reject)"),
+    info("l-bstop", "L.BSTOP of older versions ends a block: on, off (off)"),
     info("strict-branches", "compares of body branches reject queue entries: on, off (off)"),
     info("conflicts", "compare the accesses of groups of parallel kernels: on, off (off)"),
+    info("check", "tell of reads of queue entries that nothing was pushed to: on, off (off)"),
 ];
 
 impl Options {
@@ -65,7 +77,18 @@ impl Options {
                 };
             }
             "replay" => self.replay = switch()?,
-            "linear-groups" => self.linear_groups = switch()?,
+            "linear-groups" if value == "attr" => self.linear_groups = Linear::Attribute,
+            "linear-groups" => {
+                self.linear_groups = if switch()? { Linear::On } else { Linear::Off };
+            }
+            "lc0" => self.lc0_group = choice(name, value, ["lane", "group"])?,
+            "import-order" => {
+                self.exports_import = choice(name, value, ["sources", "exports"])?;
+            }
+            "gpr-writes" => self.warn_gpr_writes = choice(name, value, ["reject", "warn"])?,
+            "lenient-arg" => self.lenient_arg = switch()?,
+            "l-bstop" => self.l_bstop = switch()?,
+            "check" => self.check = switch()?,
             "order" => self.seed = number()?,
             "align" => self.align = switch()?,
             "lenient-dim" => self.lenient_dim = switch()?,
@@ -77,5 +100,13 @@ impl Options {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether the value is the second of two words.
+fn choice(name: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
+    match words.iter().position(|word| *word == value) {
+        Some(index) => Ok(index == 1),
+        None => Err(format!("`{value}`: {name} is {} or {}", words[0], words[1])),
     }
 }

@@ -132,8 +132,7 @@ impl Program {
         let Some(cell) = self.decoded.get(offset / 2) else { return Fetched::Unmapped };
         let decode = || {
             let bytes = &self.text[offset..self.text.len().min(offset + 8)];
-            let found = crate::table(self.tile_ops).decode_bytes(bytes).ok()?;
-            Some(Insn::new(found, self.tile_ops))
+            Insn::decode(bytes, self.tile_ops)
         };
         cell.get_or_init(decode).map_or(Fetched::Illegal, Fetched::Insn)
     }

@@ -3,16 +3,17 @@
 //! Always holds: a trap leaves the state that was before the instruction, so that stepping again tries it again; `p` has
 //! no bit of a lane that the group does not have; at most one group of one kernel exists at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use simt::mask::WarpMask;
 use simt::memory::{Addr, MapError, MemoryMap, Permission};
 use simt::observe::GroupId;
 use simt::slots::LaneSlots;
 
-use crate::action::{Simt, Transfer};
+use crate::action::{Action, Simt, Transfer};
 use crate::header::Header;
-use crate::program::Program;
+use crate::insn::Insn;
+use crate::program::{Fetched, Program};
 use crate::tile::Tiles;
 use crate::trap::Trap;
 
@@ -41,6 +42,18 @@ pub enum Region {
     TakenPath,
 }
 
+/// How groups are cut from the iteration space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Linear {
+    /// Each row on its own.
+    #[default]
+    Off,
+    /// From the linearised space, so that rows share groups.
+    On,
+    /// As the bit DR of the header's B.ATTR says.
+    Attribute,
+}
+
 /// What a file may choose about the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -53,18 +66,30 @@ pub struct Options {
     /// The schedule of the upstream emulator: groups of one lane, `p` only a branch flag, the region of the taken path,
     /// and imports that count the export of their descriptor.
     pub replay: bool,
-    /// Groups are cut from the linearised space, so that rows share groups.
-    pub linear_groups: bool,
+    /// How groups are cut from the iteration space.
+    pub linear_groups: Linear,
+    /// Whether `lc0` leaves an instruction in the group's domain, where it reads lane 0's.
+    pub lc0_group: bool,
+    /// Whether an export takes an index among the imports.
+    pub exports_import: bool,
     /// Order of the groups of parallel kernels: 0 in order, else a permutation.
     pub seed: u64,
     /// Whether misaligned data traps.
     pub align: bool,
     /// Whether a kernel without dimensions has one lane.
     pub lenient_dim: bool,
+    /// Whether TMATMUL may go without B.ARG.
+    pub lenient_arg: bool,
+    /// Whether groups of a parallel kernel may write general registers, with a warning.
+    pub warn_gpr_writes: bool,
+    /// Whether L.BSTOP of older versions is executed as BSTOP.
+    pub l_bstop: bool,
     /// Whether compares of body branches reject queue entries.
     pub strict_branches: bool,
     /// Whether accesses of groups of parallel kernels are compared.
     pub conflicts: bool,
+    /// Whether reads of queue entries that nothing was pushed to are told of.
+    pub check: bool,
 }
 
 impl Default for Options {
@@ -74,12 +99,18 @@ impl Default for Options {
             inactive: Inactive::Merge,
             region: Region::FirstTerminator,
             replay: false,
-            linear_groups: false,
+            linear_groups: Linear::Off,
+            lc0_group: false,
+            exports_import: false,
             seed: 0,
             align: false,
             lenient_dim: false,
+            lenient_arg: false,
+            warn_gpr_writes: false,
+            l_bstop: false,
             strict_branches: false,
             conflicts: false,
+            check: false,
         }
     }
 }
@@ -90,6 +121,7 @@ impl Options {
         if self.replay {
             self.group_width = 1;
             self.region = Region::TakenPath;
+            self.exports_import = true;
         }
         self
     }
@@ -195,6 +227,8 @@ pub(crate) struct Body {
     /// Tiles bound to `ta`.. and `to`, `ts`, as ids.
     pub(crate) inputs: Vec<u8>,
     pub(crate) outputs: Vec<u8>,
+    /// Whether rows share groups.
+    pub(crate) linear: bool,
     /// Instruction boundaries of the region, ascending, under the rule of the first terminator.
     pub(crate) boundaries: Vec<u64>,
     /// Groups in all, and the number of the one that runs.
@@ -257,6 +291,10 @@ pub struct State {
     pub(crate) touched: BTreeMap<u64, Touched>,
     pub(crate) conflict: Option<Conflict>,
     pub(crate) unwritten: u64,
+    /// The first instruction that read an entry that nothing was pushed to.
+    pub(crate) unwritten_at: Option<u64>,
+    /// What is allowed but probably not what was meant.
+    pub(crate) warnings: BTreeSet<&'static str>,
     pub(crate) issues: u64,
 }
 
@@ -295,6 +333,8 @@ impl State {
             touched: BTreeMap::new(),
             conflict: None,
             unwritten: 0,
+            unwritten_at: None,
+            warnings: BTreeSet::new(),
             issues: 0,
         })
     }
@@ -347,10 +387,43 @@ impl State {
         self.unwritten
     }
 
+    /// What a checking run tells, a line each: a conflict of groups, reads of unwritten entries, warnings.
+    #[must_use]
+    pub fn findings(&self) -> Vec<String> {
+        let mut found: Vec<String> =
+            self.warnings.iter().map(|w| format!("warning: {w}")).collect();
+        if let Some(Conflict { address, first, second }) = self.conflict {
+            found.push(format!(
+                "conflict: groups {first} and {second} both access {address:#x}, and their order shows"
+            ));
+        }
+        if let (true, Some(pc)) = (self.options.check, self.unwritten_at) {
+            let count = self.unwritten;
+            found.push(format!(
+                "unwritten: {count} reads of queue entries that nothing was pushed to, the first at {pc:#x}"
+            ));
+        }
+        found
+    }
+
     /// Instructions issued.
     #[must_use]
     pub fn issues(&self) -> u64 {
         self.issues
+    }
+
+    /// What is at an address, as the options read it.
+    pub(crate) fn fetch(&self, program: &Program, at: u64) -> Fetched {
+        match program.fetch(at) {
+            Fetched::Insn(insn) if insn.action == Action::LegacyStop => {
+                if self.options.l_bstop {
+                    Fetched::Insn(Insn { action: Action::Stop, ..insn })
+                } else {
+                    Fetched::Illegal
+                }
+            }
+            found => found,
+        }
     }
 
     /// CSTATE: ring, flags and rounding mode.

@@ -69,7 +69,7 @@ impl State {
         let ops = operands(i, op);
         let lanes = self.lanes(i, op, &ops);
         legal(op, &ops, lanes.vector).map_err(|why| illegal(why.to_owned()))?;
-        self.count_unwritten(&ops);
+        self.count_unwritten(&ops, pc);
         match op {
             VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop => {
                 self.execute_memory(i, op, &ops, lanes, pc, observer)?;
@@ -96,10 +96,11 @@ impl State {
     /// Which lanes an instruction runs on.
     fn lanes(&self, i: &Insn, op: VOp, ops: &Operands) -> Lanes {
         let none = Lanes { vector: false, valid: WarpMask::EMPTY, on: WarpMask::EMPTY };
-        let Some((_, group)) = self.body_group() else { return none };
+        let Some((body, group)) = self.body_group() else { return none };
         let own = |source: &Source| match source.reg {
-            Reg::Lane { .. } | Reg::Lc(0) => true,
-            Reg::Lc(_) => self.options.linear_groups,
+            Reg::Lane { .. } => true,
+            Reg::Lc(0) => !self.options.lc0_group,
+            Reg::Lc(_) => body.linear,
             _ => false,
         };
         let sources = [ops.l, ops.r, ops.a];
@@ -146,7 +147,7 @@ impl State {
         }
     }
 
-    fn count_unwritten(&mut self, ops: &Operands) {
+    fn count_unwritten(&mut self, ops: &Operands, pc: u64) {
         let Some((_, group)) = self.body_group() else { return };
         let never = |s: &&Source| match s.reg {
             Reg::Lane { hand, depth, .. } => depth >= group.pushed[usize::from(hand) & 3],
@@ -154,7 +155,10 @@ impl State {
         };
         let reads = [ops.l, ops.r, ops.a];
         let count = reads.iter().flatten().filter(never).count();
-        self.unwritten += count as u64;
+        if count > 0 {
+            self.unwritten += count as u64;
+            self.unwritten_at.get_or_insert(pc);
+        }
     }
 
     /// The register's 64 bits in a lane.
@@ -176,7 +180,7 @@ impl State {
 
     fn counter(&self, body: &Body, group: &Group, which: u8, lane: usize) -> u64 {
         let linear = group.first.wrapping_add(lane as u64);
-        match (self.options.linear_groups, which) {
+        match (body.linear, which) {
             (false, 0) => linear,
             (false, 1) => group.lc1,
             (false, _) => group.lc2,

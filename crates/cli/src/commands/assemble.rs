@@ -2,60 +2,129 @@
 
 use std::path::Path;
 
-use isa::{Diagnostic, Diagnostics, SourceMap};
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::machine::{Image, Isa};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 
-use super::{choose_isa, refuse};
+use super::{choose_isa, refuse, with_tile_ops};
 use crate::args::{Asm, Disasm, IsaChoice};
 use crate::line::Line;
 use crate::out::{Exit, Out};
 
-/// Reads the file and lets `work` have it.
+/// What a command reads.
+#[derive(Clone, Copy)]
+enum Input<'a> {
+    File(&'a Path),
+    /// Bytes in hexadecimal.
+    Hex(&'a str),
+}
+
+impl Input<'_> {
+    /// Name and bytes. `span` is where the command line names them.
+    fn read(self, span: Span) -> Result<(String, Vec<u8>), Diagnostic> {
+        match self {
+            Input::File(path) => {
+                let bytes = read_input(path, MAX_PROGRAM_BYTES, Some(span))?;
+                Ok((path.display().to_string(), bytes))
+            }
+            Input::Hex(text) => {
+                let wrong = || {
+                    Diagnostic::error("cli::hex", "these are not bytes in hexadecimal")
+                        .at(span, "")
+                        .help("write two digits a byte, in memory order: -x 7f026b0105004000")
+                };
+                Ok((String::new(), hex_bytes(text).ok_or_else(wrong)?))
+            }
+        }
+    }
+}
+
+/// Two digits a byte; blanks between bytes and `0x` before the first are skipped.
+fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+    let digits: String = text.split_whitespace().collect();
+    let digits = digits.strip_prefix("0x").unwrap_or(&digits);
+    let digits: Vec<u8> =
+        digits.chars().map(|c| Some(c.to_digit(16)? as u8)).collect::<Option<_>>()?;
+    let whole = !digits.is_empty() && digits.len().is_multiple_of(2);
+    whole.then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+/// Reads the input and lets `work` have it.
 fn with_input<T>(
     command: &str,
-    path: &Path,
+    input: Input<'_>,
     choice: &IsaChoice,
     out: &mut Out,
     work: impl FnOnce(&'static dyn Isa, Image<'_>) -> Result<T, Diagnostics>,
 ) -> Result<T, Exit> {
     let mut sources = SourceMap::new();
     let mut line = Line::new(command);
-    let span = line.path(path);
+    let (path, span) = match input {
+        Input::File(path) => (path, line.path(path)),
+        Input::Hex(text) => (Path::new(""), line.option("hex", text)),
+    };
     let isa_span = choice.isa.as_ref().map(|name| line.option("isa", name));
+    let tile_ops = choice.tile_ops.as_deref().map(|value| (value, line.option("tile-ops", value)));
     line.enter(&mut sources);
     let named = choice.isa.as_deref().zip(isa_span);
-    let isa = choose_isa(named, path, span).map_err(|finding| refuse(&finding, &sources, out))?;
-    let bytes = read_input(path, MAX_PROGRAM_BYTES, Some(span))
+    let isa = choose_isa(named, path, span)
+        .and_then(|isa| with_tile_ops(isa, tile_ops))
         .map_err(|finding| refuse(&finding, &sources, out))?;
-    let file = sources.add(path.display().to_string(), std::str::from_utf8(&bytes).unwrap_or(""));
+    let (name, bytes) = input.read(span).map_err(|finding| refuse(&finding, &sources, out))?;
+    let file = sources.add(name, std::str::from_utf8(&bytes).unwrap_or(""));
     work(isa, Image { bytes: &bytes, file }).map_err(|found| {
         out.findings(&found, &sources);
         Exit::Usage
     })
 }
 
-/// Text to binary.
+/// Text to binary, with a listing if it is asked for.
 pub(crate) fn asm(args: &Asm, out: &mut Out) -> Exit {
-    match with_input("asm", &args.file, &args.isa, out, <dyn Isa>::assemble) {
-        Ok(binary) => match std::fs::write(&args.output, binary) {
-            Ok(()) => Exit::Ok,
-            Err(error) => {
-                let message = format!("cannot write {}: {error}", args.output.display());
-                refuse(&Diagnostic::error("cli::output", message), &SourceMap::new(), out)
-            }
-        },
-        Err(exit) => exit,
+    let work = |isa: &'static dyn Isa, image: Image<'_>| {
+        let listing = args.listing.then(|| isa.listing(image)).transpose()?;
+        Ok((isa.assemble(image)?, listing))
+    };
+    let (binary, listing) = match with_input("asm", Input::File(&args.file), &args.isa, out, work) {
+        Ok(made) => made,
+        Err(exit) => return exit,
+    };
+    if let Some(path) = &args.output
+        && let Err(error) = std::fs::write(path, binary)
+    {
+        let message = format!("cannot write {}: {error}", path.display());
+        return refuse(&Diagnostic::error("cli::output", message), &SourceMap::new(), out);
     }
+    out.text(&listing.unwrap_or_default());
+    Exit::Ok
 }
 
 /// Binary to text.
 pub(crate) fn disasm(args: &Disasm, out: &mut Out) -> Exit {
-    match with_input("disasm", &args.file, &args.isa, out, <dyn Isa>::disassemble) {
+    let input = match (&args.hex, &args.file) {
+        (Some(hex), _) => Input::Hex(hex),
+        (None, Some(path)) => Input::File(path),
+        // The grammar wants one of them.
+        (None, None) => return Exit::Usage,
+    };
+    match with_input("disasm", input, &args.isa, out, <dyn Isa>::disassemble) {
         Ok(text) => {
             out.text(&text);
             Exit::Ok
         }
         Err(exit) => exit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hex_bytes;
+
+    #[test]
+    fn bytes_in_hexadecimal() {
+        assert_eq!(hex_bytes("7f02 6b01"), Some(vec![0x7f, 2, 0x6b, 1]));
+        assert_eq!(hex_bytes("0xAA"), Some(vec![0xaa]));
+        for wrong in ["", "0x", "abc", "zz", "12é4"] {
+            assert_eq!(hex_bytes(wrong), None, "{wrong}");
+        }
     }
 }

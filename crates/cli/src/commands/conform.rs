@@ -4,7 +4,7 @@ use isa::{Diagnostics, SourceMap};
 use lab::machine::{self, ConformCase, Image, Isa};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 
-use super::refuse;
+use super::{refuse, with_tile_ops};
 use crate::args::Conform;
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -37,10 +37,15 @@ pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let mut line = Line::new("conform");
     let span = line.option("isa", &args.isa);
+    let tile_ops =
+        args.tile_ops.as_ref().map(|value| (value.as_str(), line.option("tile-ops", value)));
     line.enter(&mut sources);
-    let isa = match machine::find(&args.isa) {
+    let isa = machine::find(&args.isa)
+        .map_err(|finding| finding.at(span, "unknown machine"))
+        .and_then(|isa| with_tile_ops(isa, tile_ops));
+    let isa = match isa {
         Ok(isa) => isa,
-        Err(finding) => return refuse(&finding.at(span, "unknown machine"), &sources, out),
+        Err(finding) => return refuse(&finding, &sources, out),
     };
     let cases = match cases(isa, args, &mut sources) {
         Ok(cases) => cases,

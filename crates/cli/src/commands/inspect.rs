@@ -7,7 +7,7 @@ use lab::machine::{Image, Isa, Program};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 use lab::show;
 
-use super::{choose_isa, refuse};
+use super::{choose_isa, refuse, with_tile_ops};
 use crate::args::{Cfg, Check, GraphFormat, IsaChoice, List};
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -16,15 +16,17 @@ use crate::out::{Exit, Out};
 struct Places {
     files: Vec<Span>,
     isa: Option<Span>,
+    tile_ops: Option<Span>,
 }
 
 /// Writes out a command that takes files and `--isa`.
 fn write_line(command: &str, files: &[&Path], isa: &IsaChoice, sources: &mut SourceMap) -> Places {
     let mut line = Line::new(command);
     let files = files.iter().map(|f| line.path(f)).collect();
-    let isa = isa.isa.as_ref().map(|name| line.option("isa", name));
+    let isa_span = isa.isa.as_ref().map(|name| line.option("isa", name));
+    let tile_ops = isa.tile_ops.as_ref().map(|value| line.option("tile-ops", value));
     line.enter(sources);
-    Places { files, isa }
+    Places { files, isa: isa_span, tile_ops }
 }
 
 fn isa_of(
@@ -34,7 +36,8 @@ fn isa_of(
     index: usize,
 ) -> Result<&'static dyn Isa, Diagnostic> {
     let named = choice.isa.as_deref().zip(places.isa);
-    choose_isa(named, path, places.files[index])
+    let isa = choose_isa(named, path, places.files[index])?;
+    with_tile_ops(isa, choice.tile_ops.as_deref().zip(places.tile_ops))
 }
 
 /// Reads a program and loads it; findings that are no errors come along.
@@ -111,9 +114,10 @@ pub(crate) fn cfg(args: &Cfg, out: &mut Out) -> Exit {
     let mut line = Line::new("cfg");
     let files = vec![line.path(&args.file)];
     let isa_span = args.isa.isa.as_ref().map(|name| line.option("isa", name));
+    let tile_ops = args.isa.tile_ops.as_ref().map(|value| line.option("tile-ops", value));
     let kernel_span = args.kernel.as_ref().map(|name| line.option("kernel", name));
     line.enter(&mut sources);
-    let places = Places { files, isa: isa_span };
+    let places = Places { files, isa: isa_span, tile_ops };
     let isa = match isa_of(&args.isa, &places, &args.file, 0) {
         Ok(isa) => isa,
         Err(finding) => return refuse(&finding, &sources, out),

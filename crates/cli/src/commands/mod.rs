@@ -45,6 +45,22 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     }
 }
 
+/// The machine as `--tile-ops` says, if it is given: the option's value and its place.
+fn with_tile_ops(
+    isa: &'static dyn Isa,
+    given: Option<(&str, Span)>,
+) -> Result<&'static dyn Isa, Diagnostic> {
+    let Some((value, span)) = given else { return Ok(isa) };
+    match isa.variant("tile-ops", value) {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => {
+            let message = format!("{} has no numberings of tile operations", isa.name());
+            Err(Diagnostic::error("isa::option", message).at(span, ""))
+        }
+        Err(why) => Err(Diagnostic::error("isa::option", why).at(span, "")),
+    }
+}
+
 /// Shows one finding and ends with a usage error.
 fn refuse(finding: &Diagnostic, sources: &SourceMap, out: &mut Out) -> Exit {
     out.finding(finding, sources);

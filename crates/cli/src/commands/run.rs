@@ -9,6 +9,7 @@ use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
 use lab::{npy, show, stats};
 
 use super::choose_isa;
+use super::target::one;
 use crate::args::{Run, Stats};
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -44,6 +45,7 @@ impl<'a> Words<'a> {
             Some(Located { value, span })
         };
         let isa = place("isa", &args.subject.isa.isa);
+        let tile_ops = place("tile-ops", &args.subject.isa.tile_ops);
         let mut run = RunWords {
             kernel: place("kernel", &args.subject.kernel),
             grid: place("grid", &args.subject.grid),
@@ -54,6 +56,7 @@ impl<'a> Words<'a> {
             seed: place("seed", &args.subject.seed),
             limit: place("limit", &args.subject.limit),
             args: Vec::new(),
+            options: Vec::new(),
             span,
         };
         let extra = more.iter().map(|(name, value)| place(name, value)).collect();
@@ -72,7 +75,12 @@ impl<'a> Words<'a> {
             let key = Located { value: name, span };
             MachineOption { key, value: Located { value: OptionValue::String(value), span } }
         };
-        let options = args.machine.given().into_iter().map(option).collect();
+        let tile_ops = tile_ops.map(|word| MachineOption {
+            key: Located { value: "tile-ops".to_owned(), span: word.span },
+            value: Located { value: OptionValue::String(word.value), span: word.span },
+        });
+        let given = args.machine.given().into_iter().map(option);
+        let options = tile_ops.into_iter().chain(given).collect();
         line.enter(sources);
         Self { path: &args.subject.path, isa, dump, options, run, extra }
     }
@@ -137,7 +145,9 @@ pub(super) fn prepare(
             found.push(finding.at(words.run.span, "").help("name a launch file or a program"));
             return Err(found);
         }
-        let parts = JobParts::from_launch_file(&path, Some(words.run.span), sources)?;
+        let mut parts = JobParts::from_launch_file(&path, Some(words.run.span), sources)?;
+        same_machine(words, &parts)?;
+        override_options(words, &mut parts);
         return Ok((Job::prepare(parts, &settings, sources)?, dumps));
     }
     let parts = program_parts(words, &mut found);
@@ -149,16 +159,30 @@ pub(super) fn prepare(
 
 /// Options that a launch file replaces.
 fn refuse_program_options(words: &Words<'_>, found: &mut Diagnostics) {
-    let isa = words.isa.as_ref().map(|word| ("isa", word));
-    if let Some(option) = words.options.first() {
-        let message = "machine options cannot be combined with a launch file";
-        let finding = Diagnostic::error("cli::conflict", message).at(option.key.span, "");
-        found.push(finding.help("write them into its `options` table"));
-    }
-    for (name, word) in isa.into_iter().chain(words.run.launch_words()) {
+    for (name, word) in words.run.launch_words() {
         let message = format!("--{name} cannot be combined with a launch file");
         let finding = Diagnostic::error("cli::conflict", message).at(word.span, "");
         found.push(finding.help("change the launch file, or run the program itself"));
+    }
+}
+
+/// `--isa` beside a launch file must name the file's machine.
+fn same_machine(words: &Words<'_>, parts: &JobParts) -> Result<(), Diagnostics> {
+    let Some(isa) = &words.isa else { return Ok(()) };
+    let named =
+        lab::machine::find(&isa.value).map_err(|f| one(f.at(isa.span, "unknown machine")))?;
+    if named.name() == parts.machine.name() {
+        return Ok(());
+    }
+    let message = format!("the launch file is for {}, not for {}", parts.machine.name(), isa.value);
+    Err(one(Diagnostic::error("cli::conflict", message).at(isa.span, "")))
+}
+
+/// Machine options of the command line come after those of the launch file, so that they count.
+fn override_options(words: &Words<'_>, parts: &mut JobParts) {
+    parts.options.extend(words.options.iter().cloned());
+    for launch in parts.launches.iter_mut().filter(|launch| !launch.options.is_empty()) {
+        launch.options.extend(words.options.iter().cloned());
     }
 }
 

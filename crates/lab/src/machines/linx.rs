@@ -1,8 +1,13 @@
 //! The machine `linx`: LinxISA v0.4. A program is assembly text or a flat binary with one kernel, `program`, whose
 //! parameters (`.param`) are `a0` to `a7`; the program's own block headers say how many lanes its kernels have.
 
-use ::linx::{LaunchError, Linx, OPTIONS, Options, Program as Code, TileOps, Trap, TrapNum};
-use isa::{Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+
+use ::linx::{
+    LaunchError, Linx, OPTIONS, Options, Parameter, ParameterType, Program as Code, TileOps, Trap,
+    TrapNum,
+};
+use isa::{Diagnostic, Diagnostics, SourceFile};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::{Blind, Observer};
@@ -11,7 +16,8 @@ use simt::trap::{Cause as _, Fault};
 use crate::launch::Located;
 use crate::machine::{
     Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
-    LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
+    LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
+    Watch,
 };
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, option_text, problem, refused, text_of,
@@ -34,8 +40,9 @@ const LIMIT: u64 = 100_000_000;
 
 struct LinxProgram {
     code: Code,
-    params: Vec<String>,
+    params: Vec<Parameter>,
     listing: Listing,
+    labels: BTreeMap<String, u64>,
     tile_ops: TileOps,
 }
 
@@ -45,15 +52,17 @@ impl LinxMachine {
         let tile_ops = self.tile_ops;
         let Some(text) = as_text(&image) else {
             let code = Code::from_binary(image.bytes, tile_ops).map_err(not_loaded)?;
-            let (params, listing) = Default::default();
-            return Ok(LinxProgram { code, params, listing, tile_ops });
+            let (params, listing, labels) = Default::default();
+            return Ok(LinxProgram { code, params, listing, labels, tile_ops });
         };
         let mut assembled = ::linx::assemble(image.file, text, tile_ops)?;
         found.append(std::mem::take(&mut assembled.warnings));
         let params = ::linx::parameters(&assembled)?;
         let code = Code::from_image(&assembled, tile_ops).map_err(not_loaded)?;
+        let labels = assembled.symbols.iter().filter(|s| s.address);
+        let labels = labels.map(|s| (s.name.clone(), s.value)).collect();
         let listing = Listing::new(text, assembled.lines);
-        Ok(LinxProgram { code, params, listing, tile_ops })
+        Ok(LinxProgram { code, params, listing, labels, tile_ops })
     }
 }
 
@@ -75,7 +84,9 @@ impl Isa for LinxMachine {
 
     fn about(&self) -> &'static str {
         match self.tile_ops {
-            TileOps::V04 => "LinxISA v0.4: block headers, kernel bodies under an EXEC mask",
+            TileOps::V04 => {
+                "LinxISA v0.4 (commit 76d65dc): block headers, kernel bodies under an EXEC mask"
+            }
             TileOps::V03 => "LinxISA v0.4 with the tile operations' numbers of v0.3",
         }
     }
@@ -108,12 +119,31 @@ impl Isa for LinxMachine {
     }
 
     fn options(&self) -> Vec<Named> {
+        let tile_ops = Named {
+            name: "tile-ops",
+            about: "numbers of the tile operations: v0.4, v0.3; for the whole file (v0.4)",
+        };
         let own = OPTIONS.iter().map(|o| Named { name: o.name, about: o.about });
         let map = Named {
             name: "map",
             about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address there",
         };
-        own.chain([map]).collect()
+        let entry = Named {
+            name: "entry",
+            about: "address or label to start at instead of _start or the first marker",
+        };
+        own.chain([map, entry, tile_ops]).collect()
+    }
+
+    fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
+        match (option, value) {
+            ("tile-ops", "v0.4") => Ok(Some(&LinxMachine { tile_ops: TileOps::V04 })),
+            ("tile-ops", "v0.3") => Ok(Some(&LinxMachine { tile_ops: TileOps::V03 })),
+            ("tile-ops", _) => {
+                Err(format!("`{}`: tile-ops is v0.4 or v0.3", crate::elem::shortened(value)))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn load(
@@ -128,6 +158,12 @@ impl Isa for LinxMachine {
     fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
         let assembled = ::linx::assemble(image.file, text_of(&image)?, self.tile_ops)?;
         ::linx::binary(&assembled).map_err(|error| refused("linx::load", error.to_string()))
+    }
+
+    fn listing(&self, image: Image<'_>) -> Result<String, Diagnostics> {
+        let text = text_of(&image)?;
+        let assembled = ::linx::assemble(image.file, text, self.tile_ops)?;
+        Ok(assembled.listing(&SourceFile::new("", text)))
     }
 
     fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
@@ -148,9 +184,50 @@ impl Isa for LinxMachine {
     }
 }
 
+impl LinxProgram {
+    /// The argument registers from the parameter block; each parameter has eight bytes of it.
+    fn arguments(&self, block: &[u8]) -> Vec<u64> {
+        let types = self.params.iter().map(|param| Some(param.ty)).chain(std::iter::repeat(None));
+        let register = |(bytes, ty): (&[u8], Option<ParameterType>)| {
+            let word = isa::decode::window(bytes).0;
+            ty.map_or(word, |ty| ty.extend(word))
+        };
+        block.chunks(8).zip(types).map(register).collect()
+    }
+
+    /// An address, or that of a label.
+    fn place(&self, text: &str) -> Result<u64, String> {
+        let hex = text.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16).ok());
+        let number = hex.unwrap_or_else(|| text.parse().ok());
+        let place = number.or_else(|| self.labels.get(text).copied());
+        place
+            .ok_or_else(|| format!("`{}` is no address and no label", crate::elem::shortened(text)))
+    }
+
+    /// The numbering of tile operations is settled when the program is read.
+    fn read_with(&self, tile_ops: &str) -> Result<(), String> {
+        let read = if self.tile_ops == TileOps::V03 { "v0.3" } else { "v0.4" };
+        if tile_ops == read {
+            return Ok(());
+        }
+        Err(format!("the program has been read with {read}: say tile-ops for the whole file"))
+    }
+}
+
 impl Program for LinxProgram {
     fn kernels(&self) -> Vec<KernelInfo> {
-        let params = shared::parameters(&self.params);
+        let param = |(param, offset): (&Parameter, u64)| ParamInfo {
+            name: param.name.clone(),
+            spelling: param.ty.spelling.to_owned(),
+            offset,
+            size: param.ty.bytes.into(),
+            kind: match param.ty {
+                ty if ty.float => ParamKind::Float,
+                ty if ty.bytes == 8 => ParamKind::Bits,
+                _ => ParamKind::Integer,
+            },
+        };
+        let params = self.params.iter().zip((0..).step_by(8)).map(param).collect();
         let span = self.listing.span(self.code.entry);
         vec![KernelInfo { name: KERNEL.to_owned(), params, span, ..KernelInfo::default() }]
     }
@@ -190,22 +267,29 @@ fn ranges(text: &str) -> Result<Vec<Range>, String> {
     each.collect()
 }
 
-/// The options of a launch: the machine's, and the ranges of the map action.
-fn configure(request: &LaunchRequest<'_>) -> Result<(Options, Vec<Range>), LaunchProblem> {
+/// What the options of a launch say.
+struct Choices {
+    machine: Options,
+    /// Ranges of the map action.
+    mapped: Vec<Range>,
+    entry: Option<u64>,
+}
+
+fn configure(program: &LinxProgram, request: &LaunchRequest<'_>) -> Result<Choices, LaunchProblem> {
     let width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
-    let mut options = Options { group_width: width, seed: request.seed, ..Options::default() };
-    let mut mapped = Vec::new();
+    let machine = Options { group_width: width, seed: request.seed, ..Options::default() };
+    let mut choices = Choices { machine, mapped: Vec::new(), entry: None };
     for (index, option) in request.options.iter().enumerate() {
         let value = option_text(option);
         let refuse = |why: String| problem(Subject::Option(index), why);
-        let name = crate::elem::shortened(&option.key.value);
-        if name == "map" {
-            mapped.extend(ranges(&value).map_err(refuse)?);
-        } else {
-            options.set(&name, &value).map_err(refuse)?;
+        match &*crate::elem::shortened(&option.key.value) {
+            "map" => choices.mapped.extend(ranges(&value).map_err(refuse)?),
+            "entry" => choices.entry = Some(program.place(&value).map_err(refuse)?),
+            "tile-ops" => program.read_with(&value).map_err(refuse)?,
+            name => choices.machine.set(name, &value).map_err(refuse)?,
         }
     }
-    Ok((options, mapped))
+    Ok(choices)
 }
 
 impl LinxContext<'_> {
@@ -296,14 +380,14 @@ impl Context for LinxContext<'_> {
             let message = "block headers say how many lanes there are: grid and block are 1";
             return Err(problem(Subject::Grid, message));
         }
-        let (options, mut mapped) = configure(request)?;
-        let word = |bytes: &[u8]| isa::decode::window(bytes).0;
+        let mut choices = configure(self.program, request)?;
+        let arguments = self.program.arguments(request.params);
         let memory = self.memory.try_clone();
         let launch = ::linx::Launch {
             memory: memory.map_err(|error| problem(Subject::Launch, error.to_string()))?,
-            arguments: request.params.chunks(8).map(word).collect(),
-            entry: None,
-            options,
+            arguments,
+            entry: choices.entry,
+            options: choices.machine,
         };
         let machine = Linx { tile_ops: self.program.tile_ops };
         let started = machine.launch(&self.program.code, launch);
@@ -316,7 +400,7 @@ impl Context for LinxContext<'_> {
             problem(about, error.to_string())
         })?;
         let mut counters = Counters::default();
-        let bounds = (request.limit.unwrap_or(LIMIT), &mut mapped);
+        let bounds = (request.limit.unwrap_or(LIMIT), &mut choices.mapped);
         let end = if request.detailed {
             self.drive(&mut state, &mut counters, bounds, watch)
         } else {
@@ -336,12 +420,8 @@ impl Context for LinxContext<'_> {
         if let Some(status) = state.status().filter(|&status| status != 0) {
             output.extend(format!("status {status:#x}\n").bytes());
         }
-        if let Some(conflict) = state.conflict() {
-            let line = format!(
-                "conflict: groups {} and {} both access {:#x}, and their order shows\n",
-                conflict.first, conflict.second, conflict.address
-            );
-            output.extend(line.bytes());
+        for finding in state.findings() {
+            output.extend(finding.bytes().chain([b'\n']));
         }
         self.memory = unmapped(state, &self.memory);
         Ok(LaunchResult { end, stats, output })

@@ -96,7 +96,12 @@ impl Job {
     ///
     /// # Errors
     /// Everything found wrong, as far as it can be told independently.
-    pub fn prepare(parts: JobParts, settings: &Settings, sources: &mut SourceMap) -> Result<Self> {
+    pub fn prepare(
+        mut parts: JobParts,
+        settings: &Settings,
+        sources: &mut SourceMap,
+    ) -> Result<Self> {
+        parts.machine = machine::configured(parts.machine, &parts.options).map_err(one)?;
         let image =
             read_input(&parts.module, MAX_PROGRAM_BYTES, Some(parts.module_span)).map_err(one)?;
         let module_name = parts.module.display().to_string();

@@ -5,7 +5,7 @@ use isa::{Diagnostic, Diagnostics, Span};
 use super::Settings;
 use crate::argspec::{ArgSpec, parse_argument};
 use crate::elem::parse_any_integer;
-use crate::launch::{LaunchEntry, Located};
+use crate::launch::{LaunchEntry, Located, MachineOption};
 
 /// A word that was given, or not.
 pub type Word = Option<Located<String>>;
@@ -31,6 +31,8 @@ pub struct RunWords {
     pub limit: Word,
     /// `--arg`, each.
     pub args: Vec<Located<String>>,
+    /// `--option`, each.
+    pub options: Vec<MachineOption>,
     /// Where the whole stands: what a missing option is missing from.
     pub span: Span,
 }
@@ -96,7 +98,7 @@ impl RunWords {
             shared,
             args,
             args_span,
-            options: Vec::new(),
+            options: self.options.clone(),
             span: self.span,
         }
     }
