@@ -11,7 +11,9 @@ use lab::Array;
 use lab::launch::{LaunchFile, Located};
 use lab::machine::{self, Image, Isa, Program, Unwatched};
 use lab::render::{Paint, render_all};
-use lab::run::{FinalBuffer, Job, JobParts, Report, Settings, Verdict, load_program, wanted};
+use lab::run::{
+    FinalBuffer, Job, JobParts, Report, RunWords, Settings, Verdict, load_program, wanted,
+};
 use lab::stats::Unit;
 use lab::{show, stats};
 
@@ -221,6 +223,12 @@ impl Case {
         job.run(true, &mut Unwatched)
     }
 
+    /// A machine without a grid needs no extents.
+    fn words(&self, run: &RunWords) -> RunWords {
+        let run = run.clone();
+        if self.isa.has_grid() { run } else { run.without_grid() }
+    }
+
     fn parts(&self, file: &TestFile, found: &mut Diagnostics) -> Result<JobParts, Diagnostics> {
         match &self.source {
             Source::Launch(read) => JobParts::from_parsed((**read).clone(), directory(file)),
@@ -232,7 +240,7 @@ impl Case {
                 run: lab::launch::RunDefaults::default(),
                 options: Vec::new(),
                 buffers: Vec::new(),
-                launches: file.runs.iter().map(|run| run.launch(found)).collect(),
+                launches: file.runs.iter().map(|run| self.words(run).launch(found)).collect(),
                 expectations: file.expectations.clone(),
             }),
         }

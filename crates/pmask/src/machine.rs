@@ -3,7 +3,7 @@
 use isa::FileId;
 use simt::LaneMask;
 use simt::machine::{Hang, HangKind, Machine, Step, Wait, Waiter};
-use simt::memory::{Addr, MapError, MemoryMap, Permission, Width};
+use simt::memory::{AccessKind, Addr, MapError, MemoryMap, Permission, Width};
 use simt::observe::{Events, Issue, Observer, Pc};
 use simt::slots::{Domain, IssueLanes, LaneSlots};
 use simt::trap::Fault;
@@ -197,7 +197,7 @@ fn hang(state: &State) -> Box<Hang> {
 }
 
 /// What may have gone wrong where no handler takes a trap.
-fn hint(state: &State, trap: Trap) -> String {
+fn hint(state: &State, inst: Option<&Inst>, trap: Trap) -> String {
     match trap.cause {
         TrapCause::FetchFault if trap.value == 0 => {
             "a jump to address 0, or a return from a program that should end itself".to_owned()
@@ -207,9 +207,14 @@ fn hint(state: &State, trap: Trap) -> String {
             let word = trap.value as u32;
             let table = crate::table::table();
             let have = u32::from(length(word)) * 8;
-            match table.decode(trap.value, have).map(|i| table.form(i.form).name.clone()) {
-                Ok(name) => format!("`{name}` is not offered by this machine, or not in this mode"),
-                Err(_) => "this word is no instruction".to_owned(),
+            let form = table.decode(trap.value, have).map(|found| table.form(found.form));
+            // `.insn` lines take any word.
+            match form.ok().filter(|form| form.attribute("assembly-only").is_none()) {
+                Some(form) => {
+                    let name = &form.name;
+                    format!("`{name}` is not offered by this machine, or not in this mode")
+                }
+                None => "this word is no instruction".to_owned(),
             }
         }
         TrapCause::Breakpoint => "a breakpoint without a debugger".to_owned(),
@@ -221,8 +226,14 @@ fn hint(state: &State, trap: Trap) -> String {
             "the address is not a multiple of the access's size".to_owned()
         }
         TrapCause::LoadFault | TrapCause::StoreFault => {
-            let access = state.memory.load(Addr(trap.value & !7), Width::B8);
-            access.err().map_or("outside memory".to_owned(), |error| error.to_string())
+            let size = inst.and_then(|inst| inst.op.access()).map_or(1, Width::bytes);
+            let kind = match trap.cause {
+                TrapCause::LoadFault => AccessKind::Load,
+                _ => AccessKind::Store,
+            };
+            let access = state.memory.check(kind, Addr(trap.value), size, 1);
+            let protected = "memory protection (PMP) forbids the access";
+            access.err().map_or(protected.to_owned(), |error| error.to_string())
         }
     }
 }
@@ -288,7 +299,7 @@ impl Pmask {
             state.pc = state.pc.wrapping_add(4);
             state.retired += 1;
         } else if unhandled {
-            let cause = StopCause::Trap { trap, pc: state.pc, hint: hint(state, trap) };
+            let cause = StopCause::Trap { trap, pc: state.pc, hint: hint(state, inst, trap) };
             return fault(state, cause);
         } else if repeats(state, trap) {
             return Step::Hang(hang(state));

@@ -537,6 +537,21 @@ impl Op {
         )
     }
 
+    /// How wide its memory access is; none for operations that make none.
+    #[must_use]
+    pub fn access(self) -> Option<Width> {
+        match self {
+            Self::Load(width, _)
+            | Self::Store(width)
+            | Self::Lr(width)
+            | Self::Sc(width)
+            | Self::Amo(_, width) => Some(width),
+            Self::FLoad(Fmt::S) | Self::FStore(Fmt::S) => Some(Width::B4),
+            Self::FLoad(Fmt::D) | Self::FStore(Fmt::D) => Some(Width::B8),
+            _ => None,
+        }
+    }
+
     /// The file of the destination, where there is one that a lane can write, and what zero is in it.
     #[must_use]
     pub fn destination(self) -> Option<(File, u64)> {

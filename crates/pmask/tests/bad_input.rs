@@ -15,7 +15,7 @@ use pmask::table::{dialect, table};
 use pmask::{Config, Launch, Level, Pmask, Program};
 
 fn elf() -> Vec<u8> {
-    let path = format!("{}/../../kernels/pmask/sieve.elf", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../kernels/pmask/sieve/sieve.elf", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(path).unwrap()
 }
 

@@ -10,7 +10,7 @@ use simt::memory::Addr;
 use simt::observe::Blind;
 
 fn source(name: &str) -> Program {
-    let path = format!("{}/../../kernels/pmask/{name}.s", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../kernels/pmask/{name}/{name}.s", env!("CARGO_MANIFEST_DIR"));
     common::program(&std::fs::read_to_string(path).unwrap())
 }
 
@@ -285,7 +285,7 @@ fn string_search() {
 /// The C program, as compiled by GNU C with the header of intrinsics.
 #[test]
 fn the_c_program_with_the_header() {
-    let path = format!("{}/../../kernels/pmask/sieve.elf", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../kernels/pmask/sieve/sieve.elf", env!("CARGO_MANIFEST_DIR"));
     let program = Program::from_elf(&std::fs::read(path).unwrap()).unwrap();
     let outcome = run(&Pmask::default(), &program, Launch::default(), common::LIMIT).unwrap();
     assert_eq!(String::from_utf8_lossy(&outcome.state.host.output), "primes 18\nsum 10100101\n");

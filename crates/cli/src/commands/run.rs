@@ -1,5 +1,6 @@
 //! `run`.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
@@ -14,6 +15,9 @@ use crate::args::{Run, Stats};
 use crate::line::Line;
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
+
+/// Bytes of input for a program's console at most.
+const MOST_INPUT: u64 = 16 << 20;
 
 /// The name of the launch file that a directory is searched for.
 const LAUNCH_FILE: &str = "launch.toml";
@@ -220,9 +224,7 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
     // A machine without a grid, or one whose own options say how many threads and blocks there are.
     let counted = words.options.iter().any(|o| matches!(&*o.key.value, "threads" | "blocks"));
     if !machine.has_grid() || counted {
-        let one = || Located { value: "1".to_owned(), span: words.run.span };
-        run.grid.get_or_insert_with(one);
-        run.block.get_or_insert_with(one);
+        run = run.without_grid();
     }
     let launch = run.launch(found);
     Some(JobParts {
@@ -231,10 +233,47 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
         module_span: words.run.span,
         directory: PathBuf::new(),
         run: RunDefaults::default(),
-        options: words.options.clone(),
+        options: options(words, found),
         buffers: Vec::new(),
         launches: vec![launch],
         expectations: Vec::new(),
+    })
+}
+
+/// The machine's options, with the contents of the file where `input=@FILE` or `input=@-` names one.
+fn options(words: &Words<'_>, found: &mut Diagnostics) -> Vec<MachineOption> {
+    let mut options = words.options.clone();
+    for option in &mut options {
+        let OptionValue::String(text) = &mut option.value.value else { continue };
+        let Some(path) = text.strip_prefix('@').filter(|_| option.key.value == "input") else {
+            continue;
+        };
+        match input(path, option.value.span) {
+            Ok(contents) => *text = contents,
+            Err(finding) => found.push(finding),
+        }
+    }
+    options
+}
+
+/// The text of a file, or of standard input for `-`.
+fn input(path: &str, span: Span) -> Result<String, Diagnostic> {
+    let bytes = if path == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().take(MOST_INPUT + 1).read_to_end(&mut bytes);
+        let wrong = |why: String| Diagnostic::error("cli::input", why).at(span, "");
+        read.map_err(|error| wrong(format!("cannot read standard input: {error}")))?;
+        if bytes.len() as u64 > MOST_INPUT {
+            return Err(wrong(format!("standard input has more than {MOST_INPUT} bytes")));
+        }
+        bytes
+    } else {
+        lab::run::read_input(Path::new(path), MOST_INPUT, Some(span))?
+    };
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("the input is not UTF-8 text: byte at offset {at}");
+        Diagnostic::error("cli::input", message).at(span, "")
     })
 }
 

@@ -8,7 +8,7 @@ use pmask::config::{Config, OPTIONS};
 use pmask::trap::StopCause;
 use pmask::{Launch, Pmask};
 use simt::machine::{HangKind, Machine, Step};
-use simt::memory::MemoryMap;
+use simt::memory::Addr;
 use simt::observe::{Blind, Observer};
 use simt::trap::{Cause as _, Fault};
 
@@ -26,6 +26,8 @@ pub struct PmaskMachine;
 
 /// The one kernel of a program.
 const KERNEL: &str = "program";
+/// Bytes of main memory at most.
+const MOST_RAM: u64 = 1 << 30;
 /// Steps between two looks at the watch.
 const SLICE: u64 = 1 << 18;
 
@@ -37,21 +39,46 @@ struct PmaskProgram {
 fn read(image: Image<'_>) -> Result<PmaskProgram, Diagnostics> {
     let program = pmask::Program::load(image.bytes, image.file).map_err(|error| match error {
         pmask::program::LoadError::Text(found) => found,
-        other => refused("pmask::load", other.to_string()),
+        other => {
+            let mut found = Diagnostics::new();
+            let finding = Diagnostic::error("pmask::load", other.to_string());
+            found.push(finding.at(Span::new(image.file, 0, 0), ""));
+            found
+        }
     })?;
     let text = std::str::from_utf8(image.bytes).ok().filter(|_| program.image.is_some());
     Ok(PmaskProgram { program, text: text.map(|text| SourceFile::new("", text)) })
 }
 
-/// The options of a machine, by the names that the book lists.
-fn configure(options: &[MachineOption]) -> Result<Config, (usize, String)> {
-    let mut config = Config::default();
+/// Options of a run, beside those of the machine.
+const RUN_OPTIONS: [Named; 3] = [
+    Named { name: "input", about: "what the program can read from its console" },
+    Named { name: "arguments", about: "its command line, for semihosting" },
+    Named { name: "ram", about: "bytes of main memory" },
+];
+
+/// What the options say, by the names that the book lists; else which one says nothing.
+fn configure(options: &[MachineOption]) -> Result<(Config, Launch), (usize, String)> {
+    let (mut config, mut launch) = (Config::default(), Launch::default());
     for (index, option) in options.iter().enumerate() {
         let value = option_text(option);
-        let name = crate::elem::shortened(&option.key.value);
-        config.set(&name, &value).map_err(|error| (index, error.to_string()))?;
+        match option.key.value.as_str() {
+            "input" => launch.input = value.into_bytes(),
+            "arguments" => launch.arguments = value,
+            "ram" => {
+                let bytes = crate::elem::parse_any_integer(&value);
+                let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+                let bytes = bytes.filter(|bytes| (16..=MOST_RAM).contains(bytes));
+                launch.ram = bytes
+                    .ok_or_else(|| (index, format!("`ram` is a number from 16 to {MOST_RAM}")))?;
+            }
+            name => {
+                let name = crate::elem::shortened(name);
+                config.set(&name, &value).map_err(|error| (index, error.to_string()))?;
+            }
+        }
     }
-    Ok(config)
+    Ok((config, launch))
 }
 
 impl Isa for PmaskMachine {
@@ -88,7 +115,8 @@ impl Isa for PmaskMachine {
     }
 
     fn options(&self) -> Vec<Named> {
-        OPTIONS.iter().map(|o| Named { name: o.name, about: o.about }).collect()
+        let own = OPTIONS.iter().map(|o| Named { name: o.name, about: o.about });
+        own.chain(RUN_OPTIONS).collect()
     }
 
     fn load(
@@ -171,14 +199,30 @@ impl Program for PmaskProgram {
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
-        Ok(Box::new(PmaskContext { program: self, memory: MemoryMap::new() }))
+        Ok(Box::new(PmaskContext { program: self, buffers: Vec::new() }))
     }
 }
 
-/// The program's memory after its last launch; a launch starts from the program's own.
+/// Buffers are the program's own data: a buffer lies at the symbol of its name. A launch starts from the program's memory
+/// and the buffers as the launch before has left them.
 struct PmaskContext<'p> {
     program: &'p PmaskProgram,
-    memory: MemoryMap,
+    buffers: Vec<Buffer>,
+}
+
+struct Buffer {
+    address: u64,
+    data: Vec<u8>,
+}
+
+/// Bytes from a symbol on up to the next one, or to the end of its segment.
+fn room(program: &pmask::Program, address: u64) -> Option<u64> {
+    let inside =
+        |s: &&pmask::program::Segment| address >= s.address && address - s.address < s.size;
+    let segment = program.segments.iter().find(inside)?;
+    let end = segment.address.saturating_add(segment.size);
+    let next = program.symbols.values().copied().filter(|&at| at > address).min();
+    Some(next.map_or(end, |next| next.min(end)) - address)
 }
 
 impl PmaskContext<'_> {
@@ -252,11 +296,23 @@ impl PmaskContext<'_> {
 
 impl Context for PmaskContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
-        shared::allocate(&mut self.memory, name, data)
+        let program = &self.program.program;
+        let Some(address) = program.symbol(name) else {
+            let near = isa::suggest::nearest(name, program.symbols.keys().map(String::as_str));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(format!("buffers are the program's symbols, and it has no `{name}`{near}"));
+        };
+        let (size, room) = (data.len() as u64, room(program, address).unwrap_or(0));
+        if size > room {
+            return Err(format!("it has {size} bytes, the program reserves {room} for `{name}`"));
+        }
+        self.buffers.push(Buffer { address, data: data.to_vec() });
+        Ok(address)
     }
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
-        shared::read(&self.memory, address, length)
+        let buffer = self.buffers.iter().find(|b| b.address == address && b.data.len() == length);
+        buffer.map(|b| b.data.clone()).ok_or_else(|| "no buffer lies there".to_owned())
     }
 
     fn launch(
@@ -267,11 +323,16 @@ impl Context for PmaskContext<'_> {
         if request.grid.iter().chain(&request.block).any(|extent| *extent != 1) {
             return Err(problem(Subject::Grid, "this machine has one hart: grid and block are 1"));
         }
-        let config = configure(request.options)
+        let (config, launch) = configure(request.options)
             .map_err(|(index, why)| problem(Subject::Option(index), why))?;
         let machine = Pmask { config };
-        let started = machine.launch(&self.program.program, Launch::default());
-        let mut state = started.map_err(|error| problem(Subject::Launch, error.to_string()))?;
+        let in_launch = |why: String| problem(Subject::Launch, why);
+        let started = machine.launch(&self.program.program, launch);
+        let mut state = started.map_err(|error| in_launch(error.to_string()))?;
+        for buffer in &self.buffers {
+            let placed = state.memory.host_write(Addr(buffer.address), &buffer.data);
+            placed.map_err(|error| in_launch(error.to_string()))?;
+        }
         let limit = request.limit.unwrap_or(pmask::run::DEFAULT_LIMIT);
         let mut counters = Counters::default();
         let end = if request.detailed {
@@ -290,7 +351,10 @@ impl Context for PmaskContext<'_> {
             ..LaunchStats::default()
         };
         let output = std::mem::take(&mut state.host.output);
-        self.memory = state.memory;
+        for buffer in &mut self.buffers {
+            // It was written there before the run, and memory stays mapped.
+            let _ = state.memory.read_bytes(Addr(buffer.address), &mut buffer.data);
+        }
         Ok(LaunchResult { end, stats, output })
     }
 }

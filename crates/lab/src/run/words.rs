@@ -71,6 +71,16 @@ impl RunWords {
         }
     }
 
+    /// The same for a machine without a grid, unless extents are given: both are 1.
+    #[must_use]
+    pub fn without_grid(mut self) -> Self {
+        let span = self.span;
+        let one = || Located { value: "1".to_owned(), span };
+        self.grid.get_or_insert_with(one);
+        self.block.get_or_insert_with(one);
+        self
+    }
+
     /// What to launch.
     pub fn launch(&self, found: &mut Diagnostics) -> LaunchEntry {
         let grid = self.extents("grid", &self.grid, found);

@@ -6,6 +6,7 @@
 //! first true lane stops there without a trap.
 
 use simt::LaneMask;
+use simt::memory::Width;
 use simt::observe::Observer;
 
 use crate::decode::Inst;
@@ -79,7 +80,7 @@ fn each_lane<O: Observer<1>>(
     let load = matches!(inst.op, Op::Load(..) | Op::FLoad(_));
     let first_fault = rsv.first_fault && load;
     // A base register that is the same for all lanes means consecutive elements.
-    let stride = if rsv.source_a.step == 0 { access_bytes(inst.op) } else { 0 };
+    let stride = if rsv.source_a.step == 0 { inst.op.access().map_or(0, Width::bytes) } else { 0 };
     let mut some_done = false;
     for lane in 0..lanes.count {
         let of_lane = of_lane(&rsv, inst, lane);
@@ -105,17 +106,6 @@ fn each_lane<O: Observer<1>>(
         state.rsv.fault_index = lanes.count.into();
     }
     Ok(())
-}
-
-/// Bytes of a memory access; 0 for other operations.
-fn access_bytes(op: Op) -> u64 {
-    use crate::op::Fmt;
-    match op {
-        Op::Load(width, _) | Op::Store(width) => width.bytes(),
-        Op::FLoad(Fmt::S) | Op::FStore(Fmt::S) => 4,
-        Op::FLoad(Fmt::D) | Op::FStore(Fmt::D) => 8,
-        _ => 0,
-    }
 }
 
 /// Zero of the destination's format.

@@ -1,10 +1,10 @@
 /* Primes below 64 with a mask bank as the set, then a masked sum of eight numbers with RSV: what xphmg_pmask.h is for.
  *
  *   riscv64-unknown-elf-gcc -O2 -march=rv64gc -mabi=lp64d -mcmodel=medany -nostdlib -nostartfiles \
- *       -ffreestanding -Wl,-Ttext=0x80000000 -Wl,--build-id=none -s -o sieve.elf sieve.c
+ *       -ffreestanding -Wl,-Ttext=0x80000000 -Wl,--build-id=none -o sieve.elf sieve.c
  *
  * Prints one line for each half; ends with code 0 if all of it is right. */
-#include "xphmg_pmask.h"
+#include "../xphmg_pmask.h"
 
 __asm__(".section .text.start,\"ax\"\n.globl _start\n_start:\n\tcall entry\n\tli a7, 93\n\tecall\n.text\n");
 
@@ -66,11 +66,13 @@ static uint64_t masked_sum(const uint64_t *values, uint64_t mask)
     return sum;
 }
 
+uint64_t primes, sum;
+
 int entry(void)
 {
     static const uint64_t values[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
-    uint64_t primes = sieve();
-    uint64_t sum = masked_sum(values, 0xa5);
+    primes = sieve();
+    sum = masked_sum(values, 0xa5);
     print_number("primes ", 7, primes);
     print_number("sum ", 4, sum);
     return primes == 18 && sum == 10100101 ? 0 : 1;
