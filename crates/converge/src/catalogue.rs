@@ -3,10 +3,10 @@
 //! A row says where a mechanism comes from, what it keeps, and what it cannot do; user interfaces print rows and never
 //! name mechanisms of their own. A new mechanism is a file and a row.
 
-use crate::mechanism::{Knobs, Mechanism, Refusal, Start};
+use crate::mechanism::{Knobs, Mechanism, Refusal, Scope, Start};
 use crate::{
-    barrier_only, convergence_barriers, ipdom, max_pc, min_pc, min_sp_pc, serial, tf_sandy,
-    tf_stack, uniform,
+    barrier_only, basic, compaction, convergence_barriers, ipdom, max_pc, min_pc, min_sp_pc,
+    multi_path, predicated_stack, serial, tf_sandy, tf_stack, uniform,
 };
 use thiserror::Error;
 
@@ -30,6 +30,8 @@ pub struct Entry {
     /// The pass that code has to go through first; without it the mechanism still gives the right results, or refuses, but is
     /// not the one that its source describes.
     pub pass: Option<Pass>,
+    /// Whose lanes it sees together.
+    pub scope: Scope,
     kind: Kind,
 }
 
@@ -45,6 +47,10 @@ pub enum Pass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Serial,
+    Basic,
+    PredicatedStack,
+    MultiPath,
+    Compaction,
     BarrierOnly,
     Ipdom,
     TfStack,
@@ -67,7 +73,20 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "never rejoins; with slice 0 (strict order) a lane that spins on a higher one never ends",
         knobs: &["slice"],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::Serial,
+    },
+    Entry {
+        name: basic::NAME,
+        aliases: &["next"],
+        summary: "lanes that part are taken to meet at the instruction after the branch",
+        source: "simulators without flow analysis: \"branch + 1\" as the place of reconvergence",
+        state: "a stack of (place, rejoin place, mask)",
+        limits: "unsound but for branches that go back: lanes that jump forward run alone to their end, and a barrier behind the real meeting place hangs",
+        knobs: &["order"],
+        pass: None,
+        scope: Scope::Group,
+        kind: Kind::Basic,
     },
     Entry {
         name: barrier_only::NAME,
@@ -78,6 +97,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "merges nothing: a lower bound for what merging is worth",
         knobs: &["order"],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::BarrierOnly,
     },
     Entry {
@@ -89,7 +109,32 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "lanes that wait for a lane parked at a rejoin point, or on the other side, hang",
         knobs: &["order"],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::Ipdom,
+    },
+    Entry {
+        name: predicated_stack::NAME,
+        aliases: &["stack", "predicated"],
+        summary: "the stack of ipdom; short forward branches run as predicated code",
+        source: "if-conversion of short branches, as LLVM's AMDGPU back end does below 12 instructions",
+        state: "as ipdom, with the lanes of one predicated region by place",
+        limits: "idle issues where all lanes jump over a region; else as ipdom",
+        knobs: &["order", "predicate"],
+        pass: None,
+        scope: Scope::Group,
+        kind: Kind::PredicatedStack,
+    },
+    Entry {
+        name: multi_path::NAME,
+        aliases: &["multipath", "dual-path"],
+        summary: "splits rejoin as under ipdom, but any of them may run next",
+        source: "ElTantawy et al., HPCA 2014",
+        state: "a split table and a reconvergence table: together at most 3 W rows a function level",
+        limits: "lanes that wait at a rejoin point for others that wait for them hang",
+        knobs: &["order", "slice"],
+        pass: None,
+        scope: Scope::Group,
+        kind: Kind::MultiPath,
     },
     Entry {
         name: tf_stack::NAME,
@@ -100,6 +145,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "lanes that wait in a block of lower priority than a loop starve while it goes round",
         knobs: &[],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::TfStack,
     },
     Entry {
@@ -111,6 +157,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "issues without lanes; lanes of lower priority starve as under tf-stack",
         knobs: &[],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::TfSandy,
     },
     Entry {
@@ -122,6 +169,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "lanes that spin at a low place starve the others; rejoins depend on code layout",
         knobs: &[],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::MinPc,
     },
     Entry {
@@ -133,6 +181,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "as min-pc, but callees behind their callers rejoin",
         knobs: &[],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::MinSpPc,
     },
     Entry {
@@ -144,6 +193,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "lanes still in a loop wait for those that left it",
         knobs: &[],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::MaxPc,
     },
     Entry {
@@ -155,7 +205,20 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "rejoins only where barriers are placed; a spin lock needs a late wait and a yield",
         knobs: &["order"],
         pass: Some(Pass::ConvergenceBarriers),
+        scope: Scope::Group,
         kind: Kind::ConvergenceBarriers,
+    },
+    Entry {
+        name: compaction::NAME,
+        aliases: &["dwf", "tbc"],
+        summary: "lanes regrouped across the warps of a block at every issue: an upper bound",
+        source: "Fung et al., MICRO 2007 (dynamic warp formation); Fung and Aamodt, HPCA 2011 (thread block compaction)",
+        state: "a sorted list of (place, mask of the block)",
+        limits: "regrouping is free, which no machine does; lanes keep their column; starves as min-sp-pc",
+        knobs: &[],
+        pass: None,
+        scope: Scope::Cta,
+        kind: Kind::Compaction,
     },
     Entry {
         name: "exec-mask",
@@ -166,6 +229,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "no branch tables, calls through addresses or recursion; lanes that spin on one that is off hang",
         knobs: &[],
         pass: Some(Pass::ExecMask),
+        scope: Scope::Group,
         kind: Kind::Uniform,
     },
     Entry {
@@ -177,6 +241,7 @@ pub const CATALOGUE: &[Entry] = &[
         limits: "faults if lanes part",
         knobs: &[],
         pass: None,
+        scope: Scope::Group,
         kind: Kind::Uniform,
     },
 ];
@@ -223,6 +288,10 @@ impl Entry {
     ) -> Result<Box<dyn Mechanism<N>>, Refusal> {
         Ok(match self.kind {
             Kind::Serial => Box::new(serial::Serial::new(start, knobs)),
+            Kind::Basic => Box::new(basic::Basic::new(start, knobs)),
+            Kind::PredicatedStack => Box::new(predicated_stack::PredicatedStack::new(start, knobs)),
+            Kind::MultiPath => Box::new(multi_path::MultiPath::new(start, knobs)),
+            Kind::Compaction => Box::new(compaction::Compaction::new(start)),
             Kind::Ipdom => Box::new(ipdom::Ipdom::new(start, knobs)),
             Kind::BarrierOnly => Box::new(barrier_only::BarrierOnly::new(start, knobs)),
             Kind::TfStack => tf_stack::new(start),
@@ -237,6 +306,40 @@ impl Entry {
         })
     }
 }
+
+impl Entry {
+    /// Bits that it keeps for a group of so many lanes, at most `depth` entries deep, with places of [`PLACE_BITS`] bits. Where
+    /// code carries masks (`exec-mask`), those that it saves are in registers, and not counted.
+    #[must_use]
+    pub fn state_bits(&self, lanes: u64, depth: u64) -> u64 {
+        let pc = PLACE_BITS;
+        let list = depth * (pc + lanes);
+        let stack = depth * (2 * pc + lanes);
+        match self.kind {
+            Kind::Serial => lanes * pc,
+            Kind::TfSandy => (lanes + 1) * pc,
+            Kind::Basic | Kind::Ipdom => stack,
+            // The window: its place and end, and for each lane how far ahead it is (up to 15 places).
+            Kind::PredicatedStack => stack + 2 * pc + 4 * lanes,
+            // Each row: place, rejoin place, both masks, its outer row.
+            Kind::MultiPath => depth * (2 * pc + 2 * lanes + 8),
+            Kind::BarrierOnly | Kind::TfStack | Kind::MinPc | Kind::MaxPc | Kind::Compaction => {
+                list
+            }
+            // Depths of calls beside the places.
+            Kind::MinSpPc => list + depth * 16,
+            // Paths, the masks with their valid bits, and who waits.
+            Kind::ConvergenceBarriers => {
+                let barriers = u64::from(convergence_barriers::BARRIERS);
+                list + barriers * (lanes + 1) + lanes
+            }
+            Kind::Uniform => pc + lanes,
+        }
+    }
+}
+
+/// Bits of a place in [`Entry::state_bits`].
+pub const PLACE_BITS: u64 = 32;
 
 /// The known name or alias with the fewest edits, if they are at most a third of its length.
 fn nearest(name: &str) -> Option<&'static str> {
@@ -290,7 +393,7 @@ mod tests {
         let text = |name| Entry::find(name).unwrap_err().to_string();
         assert_eq!(
             text("ipdon"),
-            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, barrier-only, ipdom, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, exec-mask, uniform"
+            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, basic, barrier-only, ipdom, predicated-stack, multi-path, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, compaction, exec-mask, uniform"
         );
         assert_eq!(Entry::find("minpcs").unwrap_err().nearest, Some("minpc"));
         assert_eq!(Entry::find("quicksort").unwrap_err().nearest, None);

@@ -6,29 +6,39 @@
 //! a mechanism: everything that verdicts, traces and a hand-over to another mechanism need is exported as
 //! [`Path`]s and [`Charges`].
 //!
-//! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its events.
+//! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its events, or a [`Session`],
+//! which chooses one by name, checks the flow graph and every mask, and keeps statistics.
 
 pub mod barrier_only;
+pub mod basic;
 pub mod catalogue;
+pub mod compaction;
 pub mod convergence_barriers;
 pub mod event;
 pub mod ipdom;
 mod lanes;
+pub mod listing;
 pub mod max_pc;
 pub mod mechanism;
 pub mod min_pc;
 pub mod min_sp_pc;
+pub mod multi_path;
 pub mod plan;
 pub mod planner;
 pub mod policy;
+pub mod predicated_stack;
 mod ranked;
 pub mod serial;
+pub mod session;
+mod stack;
 pub mod tf_sandy;
 pub mod tf_stack;
 pub mod uniform;
 
 pub use catalogue::{CATALOGUE, Entry, Pass, UnknownMechanism};
 pub use event::{Event, SyncOp};
-pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Start};
+pub use listing::{Flow, Listing, ListingError};
+pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Scope, Start};
 pub use plan::{Plan, Rejoin};
 pub use policy::Policy;
+pub use session::{Session, SessionError, Statistics};

@@ -31,13 +31,26 @@ pub struct Start<const N: usize> {
     pub paths: Vec<(Pc, LaneMask<N>)>,
     /// Lanes among them that are parked.
     pub parked: LaneMask<N>,
+    /// Slots of an issue: the width, unless the group gathers the lanes of several warps ([`Scope::Cta`]). Lane `l` takes slot
+    /// `l % slots`.
+    pub slots: u32,
+}
+
+/// Whose lanes a mechanism sees together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Those of one issue group, a warp.
+    #[default]
+    Group,
+    /// Those of all warps of a CTA; each issue still has the slots of one warp.
+    Cta,
 }
 
 impl<const N: usize> Start<N> {
     /// All `lanes` at `pc`.
     #[must_use]
     pub fn at(pc: Pc, lanes: LaneMask<N>, width: u32) -> Self {
-        Self { width, paths: vec![(pc, lanes)], parked: LaneMask::EMPTY }
+        Self { width, paths: vec![(pc, lanes)], parked: LaneMask::EMPTY, slots: width }
     }
 }
 
@@ -86,11 +99,13 @@ pub struct Knobs {
     pub order: Option<Order>,
     /// Issues after which a fair mechanism lets another path run; 0 means never (strict order).
     pub slice: u64,
+    /// Longest forward branch, in instructions up to where its lanes meet again, that is run as predicated code.
+    pub predicate: u64,
 }
 
 impl Default for Knobs {
     fn default() -> Self {
-        Self { order: None, slice: 1 << 12 }
+        Self { order: None, slice: 1 << 12, predicate: 12 }
     }
 }
 
@@ -109,6 +124,10 @@ pub struct Charges {
     pub visits: u64,
     /// Times that another path was switched to without a split or merge.
     pub switches: u64,
+    /// Splits whose lanes were to meet at a place that not all ways from the branch pass.
+    pub unsound: u64,
+    /// Branches run as predicated code.
+    pub predicated: u64,
     /// Most live paths or stack entries at once, whichever the mechanism keeps.
     pub max_depth: u32,
 }
@@ -122,6 +141,8 @@ impl Charges {
         self.pops += other.pops;
         self.visits += other.visits;
         self.switches += other.switches;
+        self.unsound += other.unsound;
+        self.predicated += other.predicated;
         self.max_depth = self.max_depth.max(other.max_depth);
     }
 }

@@ -17,7 +17,7 @@ use simt::Pc;
 pub const NAME: &str = "min-sp-pc";
 
 #[derive(Clone, Debug)]
-struct Order;
+pub(crate) struct Order;
 
 impl Rank for Order {
     const PLANNED: bool = true;

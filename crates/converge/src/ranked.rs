@@ -79,6 +79,20 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
         found.ok_or(Refusal::UnknownPath { path: path.0 })
     }
 
+    /// The running path of a name.
+    pub(crate) fn path(&self, id: PathId) -> Result<Path<N>, Refusal> {
+        Ok(path(&self.running[self.position(id)?], self.depth()))
+    }
+
+    /// Some lanes of a path become a path of their own for one event, after which they are elsewhere or with the others again.
+    pub(crate) fn part(&mut self, id: PathId, lanes: LaneMask<N>) -> Result<PathId, Refusal> {
+        let index = self.position(id)?;
+        let own = Entry { lanes, id: self.ids.take(), ..self.running[index] };
+        self.running[index].lanes -= lanes;
+        self.running.insert(index, own);
+        Ok(PathId(own.id))
+    }
+
     /// Puts lanes at a place, where they join those that are there.
     fn insert(&mut self, plan: &Plan, pc: Pc, calls: u32, lanes: LaneMask<N>) {
         if lanes.is_empty() {

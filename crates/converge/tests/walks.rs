@@ -352,7 +352,11 @@ fn programs() -> impl Strategy<Value = Program> {
 fn knobs() -> impl Strategy<Value = Knobs> {
     let orders: Vec<Option<Order>> =
         std::iter::once(None).chain(Order::ALL.map(|o| Some(o.1))).collect();
-    (prop::sample::select(orders), 0u64..5).prop_map(|(order, slice)| Knobs { order, slice })
+    (prop::sample::select(orders), 0u64..5).prop_map(|(order, slice)| Knobs {
+        order,
+        slice,
+        predicate: slice * 3,
+    })
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
@@ -383,11 +387,12 @@ proptest! {
 
     #[test]
     fn walks_do_not_depend_on_the_mechanism(
-        program in programs(), seed in any::<u64>(), width in 1usize..9, knobs in knobs(), policy in policies(),
+        program in programs(), seed in any::<u64>(), width in 1usize..9, slots in 1u32..9,
+        knobs in knobs(), policy in policies(),
     ) {
         let expected = alone(&program, seed, width, false);
         for entry in CATALOGUE.iter().filter(|e| !together(e)) {
-            let start = Start::at(program.entry(0), WarpMask::first(width), 8);
+            let start = Start { slots, ..Start::at(program.entry(0), WarpMask::first(width), 8) };
             let mut m = entry.build(&start, knobs).unwrap();
             let walks = Run::new(&program, seed, width, false).run(entry.name, &mut *m, policy);
             prop_assert_eq!(&walks, &expected, "{}", entry.name);
@@ -432,7 +437,7 @@ proptest! {
             m.paths(&mut paths);
             let parked = run.parked();
             for next in CATALOGUE.iter().filter(|e| !together(e)) {
-                let handed = Start { width: 8, paths: paths.iter().map(|p| (p.pc, p.lanes)).collect(), parked };
+                let handed = Start { width: 8, paths: paths.iter().map(|p| (p.pc, p.lanes)).collect(), parked, slots: 4 };
                 let mut taken = next.build(&handed, Knobs::default()).unwrap();
                 let run = Run { program: &program, seed, together: false, lanes: run.lanes.clone() };
                 let walks = run.run(next.name, &mut *taken, Policy::First);

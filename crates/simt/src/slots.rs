@@ -69,7 +69,9 @@ impl SlotCause {
 /// The sets may overlap; precedence decides. A lane of the width that is in no set is diverged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssueLanes<const N: usize = 1> {
-    /// Lanes of the issue group: `0..width`.
+    /// Slots of the issue. Lane `l` takes slot `l % width`: that is lane `l` itself, but in a group that gathers lanes of
+    /// several warps. There at most one active lane takes a slot; a slot that none takes has the last cause, in the order of
+    /// [`SlotCause`], that any of its lanes has.
     pub width: u32,
     /// Lanes that have a thread.
     pub launched: LaneMask<N>,
@@ -89,6 +91,10 @@ impl<const N: usize> IssueLanes<N> {
     /// The lanes of each cause, in the order of [`SlotCause::ALL`]; disjoint, and together `0..width`.
     #[must_use]
     pub fn by_cause(&self) -> [LaneMask<N>; 6] {
+        let width = self.width as usize;
+        if width > 0 && self.launched.highest().is_some_and(|lane| lane >= width) {
+            return self.folded().by_cause();
+        }
         let mut rest = LaneMask::first(self.width as usize);
         let mut take = |set: LaneMask<N>| {
             let lanes = rest & set;
@@ -101,6 +107,26 @@ impl<const N: usize> IssueLanes<N> {
         let diverged = take(!self.active);
         let off = take(!self.on);
         [never, exited, waiting, diverged, off, rest]
+    }
+}
+
+impl<const N: usize> IssueLanes<N> {
+    /// By slot: each set as the slots that its lanes take, so that the cause of a slot is the last of its lanes' causes.
+    #[must_use]
+    pub fn folded(&self) -> Self {
+        let width = self.width.max(1) as usize;
+        let slots = |set: LaneMask<N>| set.iter().map(|lane| lane % width).collect::<LaneMask<N>>();
+        let launched = slots(self.launched);
+        let live = self.launched - self.exited;
+        Self {
+            width: self.width,
+            launched,
+            exited: launched - slots(live),
+            waiting: launched - slots(live - self.waiting),
+            active: slots(self.active),
+            unmasked: slots(self.unmasked),
+            on: slots(self.on),
+        }
     }
 }
 
@@ -135,7 +161,7 @@ impl LaneSlots {
         }
         if lanes.unmasked != lanes.active {
             let off = by_cause[SlotCause::PredicatedOff as usize];
-            self.masked_off += u64::from((off - lanes.unmasked).count());
+            self.masked_off += u64::from((off - lanes.folded().unmasked).count());
         }
     }
 
@@ -201,6 +227,26 @@ fn ratio(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_of_several_warps_share_slots() {
+        // Slots 0..4; lanes 0..10 launched. Lane 4 issues in slot 0; lanes 1, 5 have exited, and 9 waits: slot 1 waits.
+        // Slot 2: lane 2 has exited, 6 is elsewhere: diverged. Slot 3: both have exited.
+        let lanes = IssueLanes::<1> {
+            width: 4,
+            launched: LaneMask::first(10),
+            exited: LaneMask::from_bits(0b00_1010_1110),
+            waiting: LaneMask::from_bits(0b10_0000_0001),
+            active: LaneMask::lane(4),
+            unmasked: LaneMask::lane(4),
+            on: LaneMask::lane(4),
+        };
+        let bits = lanes.by_cause().map(|m| m.bits());
+        assert_eq!(bits, [0, 8, 2, 4, 0, 1]);
+        let mut slots = LaneSlots::default();
+        slots.vector(&lanes);
+        assert!(slots.identity_holds());
+    }
 
     #[test]
     fn each_lane_has_the_first_cause_that_applies() {

@@ -260,7 +260,7 @@ fn issue_lanes<const N: usize>(state: &State<N>, now: &Now<N>, code: &Code) -> I
     // A conditional branch's guard decides where lanes go, not whether they take part.
     let on = if code.is_control() { now.unmasked } else { now.on };
     IssueLanes {
-        width: state.info.width,
+        width: state.info.slots,
         launched: group.launched,
         exited: group.exited,
         waiting: group.waiting,

@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::state::{LaunchInfo, State};
-use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Start};
+use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
 use ir::mods::Space;
 use ir::module::Signature;
@@ -48,6 +48,8 @@ pub struct Launch<const N: usize> {
     pub width: u32,
     /// The convergence mechanism.
     pub mechanism: MakeMechanism<N>,
+    /// Whose lanes it sees together ([`Entry::scope`]): if a CTA's, the mask has to hold all of them.
+    pub scope: Scope,
     /// Its settings.
     pub knobs: Knobs,
     /// Which runnable path runs.
@@ -90,6 +92,7 @@ impl<const N: usize> Launch<N> {
             dynamic_shared: 0,
             width: WARP_SIZE,
             mechanism,
+            scope: Scope::default(),
             knobs: Knobs::default(),
             policy: Policy::default(),
             memory: MemoryMap::new(),
@@ -261,7 +264,8 @@ pub(crate) fn begin<const N: usize>(
         grid: launch.grid,
         block: launch.block,
         threads,
-        width: launch.width,
+        width: span(&launch),
+        slots: launch.width,
         total: launch.grid.iter().map(|&g| u64::from(g)).product(),
         shared_bytes,
         dynamic_shared: launch.dynamic_shared,
@@ -275,6 +279,17 @@ pub(crate) fn begin<const N: usize>(
         heap_limit: launch.heap_limit,
     };
     State::new(program, info, launch.memory, &launch.params, launch.policy, launch.resident)
+}
+
+/// Lanes that a mechanism sees together: those of an issue group, or of all of a CTA's.
+fn span<const N: usize>(launch: &Launch<N>) -> u32 {
+    match launch.scope {
+        Scope::Group => launch.width,
+        Scope::Cta => {
+            let threads = launch.block.iter().product::<u32>();
+            threads.div_ceil(launch.width) * launch.width
+        }
+    }
 }
 
 fn check_sizes<const N: usize>(launch: &Launch<N>) -> Result<(), LaunchError> {
@@ -297,8 +312,8 @@ fn check_sizes<const N: usize>(launch: &Launch<N>) -> Result<(), LaunchError> {
         return Err(LaunchError::Threads(threads));
     }
     let most = (64 * N) as u32;
-    if launch.width == 0 || launch.width > most {
-        return Err(LaunchError::Width { given: launch.width, most });
+    if launch.width == 0 || launch.width > most || span(launch) > most {
+        return Err(LaunchError::Width { given: span(launch), most });
     }
     if launch.resident == 0 {
         return Err(LaunchError::Resident);

@@ -24,8 +24,10 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) block: [u32; 3],
     /// Threads of a CTA.
     pub(crate) threads: u32,
-    /// Lanes of an issue group.
+    /// Lanes that a mechanism sees together.
     pub(crate) width: u32,
+    /// Slots of an issue: the same, unless the mechanism regroups the warps of a CTA.
+    pub(crate) slots: u32,
     /// CTAs of the grid.
     pub(crate) total: u64,
     pub(crate) shared_bytes: u64,
@@ -323,7 +325,7 @@ impl<const N: usize> Group<N> {
     ) -> Result<Self, Refusal> {
         let lanes = (info.threads - first).min(info.width);
         let launched = LaneMask::first(lanes as usize);
-        let start = Start::at(kernel.entry, launched, info.width);
+        let start = Start { slots: info.slots, ..Start::at(kernel.entry, launched, info.width) };
         Ok(Self {
             mechanism: (info.mechanism)(&start, &info.knobs)?,
             first_thread: first,

@@ -34,6 +34,7 @@ fn words<const N: usize>(
     launch.params = out.0.to_le_bytes().to_vec();
     (launch.grid, launch.block) = ([GRID, 1, 1], [shape.block, 1, 1]);
     (launch.width, launch.policy) = (shape.width, shape.policy);
+    launch.scope = entry.scope;
     launch.knobs = Knobs { order: shape.order, ..Knobs::default() };
     let mut state = Engine::<N>.launch(&program, launch).expect("it launches");
     let end = Engine::<N>.run(&program, &mut state, &mut Blind, 1 << 24);
@@ -52,48 +53,67 @@ fn reference(module: &Module, block: u32) -> Vec<u32> {
     words.collect()
 }
 
+/// Runs a random kernel under every mechanism, and holds what it stores against the scalar reference. Gives the number of
+/// mechanisms that took it.
+fn under_every_mechanism(seed: u64, shape: KernelShape) -> usize {
+    let module = random_kernel(&mut Rng::new(seed), shape);
+    let block = [7, 32, 70][seed as usize % 3];
+    let words_expected = reference(&module, block);
+    let verified = VerifiedModule::new(module.clone()).unwrap();
+    let kernel = FuncId(module.functions.len() as u32 - 1);
+    let mut compared = 0;
+    for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
+        // A pass may refuse what it cannot take: graphs without structure, early ends in callees.
+        let Ok(module) = prepare(&verified, kernel, entry.pass) else {
+            assert!(entry.pass.is_some());
+            continue;
+        };
+        let width = [1, 4, 8, 32, 64][seed as usize % 5];
+        let policy = [Policy::First, Policy::Random { state: seed }][seed as usize / 5 % 2];
+        let order = [None, Some(Order::Taken), Some(Order::Minority)][seed as usize / 3 % 3];
+        let launch = Shape { width, block, order, policy };
+        let context = || format!("{} {shape:?} {seed} {launch:?}", entry.name);
+        let found = words::<2>(&module, entry, launch)
+            .unwrap_or_else(|end| panic!("{}: {end:?}\n{}", context(), print(&module)));
+        if found != words_expected {
+            let at = found.iter().zip(&words_expected).position(|(a, b)| a != b);
+            panic!("{}: word {at:?}\n{}", context(), print(&module));
+        }
+        compared += 1;
+    }
+    compared
+}
+
 #[test]
 fn random_kernels_store_what_the_reference_says_under_every_mechanism() {
+    let seeds = KernelShape::ALL.iter().flat_map(|&shape| (0..20).map(move |seed| (seed, shape)));
+    let compared: usize = seeds.map(|(seed, shape)| under_every_mechanism(seed, shape)).sum();
+    assert!(compared >= 60 * 10, "{compared}");
+}
+
+/// The long campaign: `SIMTLAB_FUZZ_COUNT` kernels (100,000) from `SIMTLAB_FUZZ_SEED` (0) on, printed as it goes.
+///
+/// `cargo test -p simtlab-vm --test random -- --ignored --nocapture fuzz_campaign`
+#[test]
+#[ignore = "a campaign of an hour"]
+#[allow(clippy::print_stdout, reason = "a campaign says how far it is")]
+fn fuzz_campaign() {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).map_or(default, |v| v.parse().expect("a whole number"))
+    };
+    let (count, first) = (number("SIMTLAB_FUZZ_COUNT", 100_000), number("SIMTLAB_FUZZ_SEED", 0));
     let mut compared = 0;
-    for shape in KernelShape::ALL {
-        for seed in 0..20 {
-            let module = random_kernel(&mut Rng::new(seed), shape);
-            let block = [7, 32, 70][seed as usize % 3];
-            let words_expected = reference(&module, block);
-            let verified = VerifiedModule::new(module.clone()).unwrap();
-            let kernel = FuncId(module.functions.len() as u32 - 1);
-            for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
-                // A pass may refuse what it cannot take: graphs without structure, early ends in callees.
-                let Ok(module) = prepare(&verified, kernel, entry.pass) else {
-                    assert!(entry.pass.is_some());
-                    continue;
-                };
-                let width = [1, 4, 8, 32, 64][seed as usize % 5];
-                let policy = [Policy::First, Policy::Random { state: seed }][seed as usize / 5 % 2];
-                let order =
-                    [None, Some(Order::Taken), Some(Order::Minority)][seed as usize / 3 % 3];
-                let launch = Shape { width, block, order, policy };
-                let found = words::<1>(&module, entry, launch);
-                let found = found.unwrap_or_else(|end| {
-                    panic!(
-                        "{} {shape:?} {seed} {launch:?}: {end:?}\n{}",
-                        entry.name,
-                        print(&module)
-                    )
-                });
-                if found != words_expected {
-                    let at = found.iter().zip(&words_expected).position(|(a, b)| a != b);
-                    panic!(
-                        "{} {shape:?} {seed} {launch:?}: word {at:?}\n{}",
-                        entry.name,
-                        print(&module)
-                    );
-                }
-                compared += 1;
-            }
+    for seed in first..first + count {
+        compared +=
+            under_every_mechanism(seed, KernelShape::ALL[seed as usize % KernelShape::ALL.len()]);
+        let done = seed + 1 - first;
+        if done.is_multiple_of(10_000) || done == count {
+            println!(
+                "{done} kernels, {compared} runs equal to the reference, slots add up in each"
+            );
         }
     }
-    assert!(compared >= 60 * 6, "{compared}");
+    assert!(compared as u64 >= count);
 }
 
 #[test]

@@ -159,6 +159,7 @@ fn charges(c: &Charges) -> Value {
     json!({
         "splits": c.splits, "merges": c.merges, "pushes": c.pushes, "pops": c.pops,
         "visits": c.visits, "switches": c.switches, "max_depth": c.max_depth,
+        "unsound_splits": c.unsound, "predicated_regions": c.predicated,
     })
 }
 

@@ -3,6 +3,7 @@
 //! Fair serial execution is the reference: every thread executes its own program, and none waits for ever on another's
 //! turn. A mechanism has to leave the same memory, unless the kernel races or looks at the schedule.
 
+use converge::Charges;
 use isa::Diagnostic;
 
 use crate::array::Array;
@@ -22,7 +23,8 @@ pub enum Verdict {
     Hang,
     /// Faulted.
     Fault,
-    /// Ended with other memory though the kernel neither races nor looks at the schedule: the mechanism is wrong for it.
+    /// Ended with other memory though the kernel neither races nor looks at the schedule: the mechanism is wrong for it. Or with
+    /// the same memory, but the mechanism expected lanes to meet at places that some of them never come to.
     Unsound,
     /// The mechanism, or the warp size, does not take the kernel.
     Unsupported,
@@ -57,6 +59,19 @@ impl Verdict {
 
 /// Codes of faults by which a mechanism says that the kernel is not for it.
 const REFUSALS: [&str; 2] = ["lanes-part", "mechanism"];
+
+/// What is to be told of a mechanism that expected lanes to meet where they need not.
+pub(super) fn expectation(charges: &Charges) -> Option<Diagnostic> {
+    if charges.unsound == 0 {
+        return None;
+    }
+    let message = format!(
+        "at {} of {} splits lanes are expected to meet at the next instruction, which not all ways from there pass",
+        charges.unsound, charges.splits
+    );
+    let note = "the lanes that jump over it run apart to their end; a barrier or collective that they reach would hang";
+    Some(Diagnostic::error("compare::rejoin", message).note(note))
+}
 
 /// The verdict that the end of a run gives by itself, with what is to be told; none if all launches ended.
 pub(super) fn of_end(run: &VariantRun) -> Option<(Verdict, Diagnostic)> {

@@ -166,4 +166,8 @@ metrics! {
         |l| l.charges.visits as f64;
     "switches" Count "Times that the mechanism went to another path without a split or merge."
         |l| l.charges.switches as f64;
+    "unsound_splits" Count "Splits that the mechanism expected to meet where not all ways from the branch come by (`basic`)."
+        |l| l.charges.unsound as f64;
+    "predicated_regions" Count "Branches run as predicated code (`predicated-stack`)."
+        |l| l.charges.predicated as f64;
 }

@@ -137,6 +137,7 @@ impl<'p> VmContext<'p> {
         launch.params = request.params.to_vec();
         launch.dynamic_shared = request.shared;
         launch.width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
+        launch.scope = entry.scope;
         options::apply(&mut launch, request.options, request.seed)?;
         if let Some(limit) = request.limit {
             launch.limit = limit;
@@ -289,10 +290,14 @@ impl Context for VmContext<'_> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
-        if request.warp_size <= 64 {
-            self.run::<1>(request, watch)
+        let whole_block = converge::Entry::find(request.mechanism)
+            .is_ok_and(|entry| entry.scope == converge::Scope::Cta);
+        let threads = request.block.iter().copied().fold(1, u64::saturating_mul);
+        let span = if whole_block {
+            threads.max(1).div_ceil(request.warp_size.max(1)).saturating_mul(request.warp_size)
         } else {
-            self.run::<16>(request, watch)
-        }
+            request.warp_size
+        };
+        if span <= 64 { self.run::<1>(request, watch) } else { self.run::<16>(request, watch) }
     }
 }

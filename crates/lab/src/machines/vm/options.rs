@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `order` | which side of a divergent branch runs first: `taken`, `fallthrough`, `minority`, `majority` |
 //! | `slice` | issues after which a fair mechanism lets another path run; 0 means never |
+//! | `predicate` | longest forward branch that is run as predicated code |
 //! | `policy` | which of several runnable paths runs: `first`, `round-robin`, `random` (seeded) |
 //! | `resident` | blocks resident at once |
 //! | `stack` | bytes of registers and local variables that a thread may have |
@@ -17,7 +18,7 @@ use crate::launch::{MachineOption, OptionValue};
 use crate::machine::{LaunchProblem, Subject};
 use isa::suggest::nearest;
 
-const NAMES: [&str; 6] = ["order", "slice", "policy", "resident", "stack", "heap"];
+const NAMES: [&str; 7] = ["order", "slice", "predicate", "policy", "resident", "stack", "heap"];
 
 /// Writes the options into the launch.
 pub(super) fn apply<const N: usize>(
@@ -48,6 +49,7 @@ fn set<const N: usize>(
     match name {
         "order" => launch.knobs.order = Some(one_of(option, &Order::ALL)?),
         "slice" => launch.knobs.slice = whole(option, 0)?,
+        "predicate" => launch.knobs.predicate = whole(option, 0)?,
         "policy" => {
             let policies = [
                 ("first", Policy::First),
