@@ -40,6 +40,10 @@ pub struct Entry {
 pub enum Pass {
     /// Branches become operations on the EXEC mask.
     ExecMask,
+    /// Branches become predicates.
+    Predication,
+    /// Branches become predicates in three mask banks.
+    MaskedBanks,
     /// Convergence barriers are placed.
     ConvergenceBarriers,
 }
@@ -233,6 +237,30 @@ pub const CATALOGUE: &[Entry] = &[
         kind: Kind::Uniform,
     },
     Entry {
+        name: "predication",
+        aliases: &["predicated", "prf"],
+        summary: "the compiler gives every instruction a predicate; both sides of a branch are always issued",
+        source: "if-conversion (Park and Schlansker 1991) for a GPU with a file of predicate registers and no other control flow",
+        state: "one place, 16 predicate registers, spill slots",
+        limits: "no calls through addresses or recursion; copies blocks of irreducible graphs, up to a bound; lanes that spin on one that is off hang",
+        knobs: &[],
+        pass: Some(Pass::Predication),
+        scope: Scope::Group,
+        kind: Kind::Uniform,
+    },
+    Entry {
+        name: "masked-banks",
+        aliases: &["banks", "pmask"],
+        summary: "as predication, with three programmable mask banks that are saved and restored",
+        source: "vector masks in banks: bank 0 is all lanes, banks 1 to 3 are the program's (XPHMG_PMASK)",
+        state: "one place, 3 mask banks, saved banks",
+        limits: "as predication",
+        knobs: &[],
+        pass: Some(Pass::MaskedBanks),
+        scope: Scope::Group,
+        kind: Kind::Uniform,
+    },
+    Entry {
         name: uniform::NAME,
         aliases: &["lockstep"],
         summary: "all lanes together, always: what compile-time passes make code for",
@@ -393,7 +421,7 @@ mod tests {
         let text = |name| Entry::find(name).unwrap_err().to_string();
         assert_eq!(
             text("ipdon"),
-            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, basic, barrier-only, ipdom, predicated-stack, multi-path, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, compaction, exec-mask, uniform"
+            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, basic, barrier-only, ipdom, predicated-stack, multi-path, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, compaction, exec-mask, predication, masked-banks, uniform"
         );
         assert_eq!(Entry::find("minpcs").unwrap_err().nearest, Some("minpc"));
         assert_eq!(Entry::find("quicksort").unwrap_err().nearest, None);

@@ -2,8 +2,8 @@
 
 use ir::module::MaskTest;
 use ir::{
-    Block, BlockId, Function, Inst, LocId, Op, Operand, Origin, Reg, RegTy, Term, TermKind, Ty,
-    WarpReg,
+    Block, BlockId, Function, Inst, LaneReg, LocId, Op, Operand, Origin, Reg, RegTy, Term,
+    TermKind, Ty, WarpReg,
 };
 
 /// A place to jump to, placed before or after jumps to it are emitted.
@@ -106,6 +106,12 @@ impl Emitter {
     pub(super) fn branch_if(&mut self, test: MaskTest, mask: Option<WarpReg>, to: Label) {
         let mask = mask.map_or(ir::module::MaskRef::Exec, ir::module::MaskRef::Reg);
         self.end_with(TermKind::MaskBr(test, mask, BlockId(to.0)));
+    }
+
+    /// Jumps if a predicate holds in some lane.
+    pub(super) fn branch_if_some(&mut self, pred: LaneReg, to: Label) {
+        let mask = ir::module::MaskRef::Pred(pred);
+        self.end_with(TermKind::MaskBr(MaskTest::Any, mask, BlockId(to.0)));
     }
 
     /// A label as the target of an end of the source.

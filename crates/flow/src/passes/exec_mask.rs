@@ -20,11 +20,12 @@
 
 use super::masked::structured;
 use super::pending::pending;
-use super::{PassError, Reason, Rewritten, Style, blame, called_from, finish};
+use super::{
+    PassError, Reason, Rewritten, Style, at_block, blame, called_from, finish, refuse_masks,
+};
 use crate::kernel::{block_lengths, graph_for_masks};
 use crate::structure::{Structure, Unstructured};
-use ir::op::Class;
-use ir::{FuncId, Function, LocId, Module, TermKind, VerifiedModule};
+use ir::{FuncId, Function, Module, TermKind, VerifiedModule};
 
 /// When a side of a branch is jumped over if no lane takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,29 +97,13 @@ fn rewrite(module: &Module, id: FuncId, options: Options) -> Result<(Function, S
     }
 }
 
-fn at_block(module: &Module, id: FuncId, block: &str, loc: LocId, reason: Reason) -> PassError {
-    PassError { block: Some(block.to_owned()), loc, ..blame(module, id, reason) }
-}
-
 /// Refuses what masks cannot express.
 fn check(module: &Module, id: FuncId) -> Result<(), PassError> {
+    refuse_masks(module, id)?;
     for block in &module.functions[id.index()].blocks {
-        let name = || block.name.clone();
-        let refuse = |loc, reason| Err(at_block(module, id, &block.name, loc, reason));
-        for inst in &block.insts {
-            let info = inst.op.info();
-            if matches!(info.class, Class::Exec | Class::Converge) {
-                let reason = Reason::Masked { block: name(), what: info.name };
-                return refuse(inst.loc, reason);
-            }
-        }
-        match block.term.kind {
-            TermKind::Switch(..) => return refuse(block.term.loc, Reason::Switch(name())),
-            TermKind::MaskBr(..) => {
-                let reason = Reason::Masked { block: name(), what: "maskbr" };
-                return refuse(block.term.loc, reason);
-            }
-            _ => {}
+        if matches!(block.term.kind, TermKind::Switch(..)) {
+            let reason = Reason::Switch(block.name.clone());
+            return Err(at_block(module, id, &block.name, block.term.loc, reason));
         }
     }
     Ok(())

@@ -9,10 +9,12 @@ pub mod exec_mask;
 mod masked;
 mod pending;
 mod place;
+pub mod predicate;
 
 use crate::graph::GraphError;
 use crate::structure::Unstructured;
-use ir::{FuncId, LocId, Module, Op, VerifiedModule, VerifyErrors};
+use ir::op::Class;
+use ir::{FuncId, LocId, Module, Op, TermKind, VerifiedModule, VerifyErrors};
 use thiserror::Error;
 
 /// Why a pass did not take a function.
@@ -65,6 +67,23 @@ pub enum Reason {
         /// Why.
         why: Unstructured,
     },
+    /// Node splitting makes too many copies.
+    #[error(
+        "the cycle at block `{block}` is entered at several places, and to copy blocks until it is not would take more than {limit} instructions"
+    )]
+    Exploded {
+        /// A block of the cycle.
+        block: String,
+        /// Most instructions that may be copied.
+        limit: u64,
+    },
+    /// A machine with so many predicate registers is beyond the pass.
+    #[error(
+        "predicated code needs {fewest} to {most} predicate registers, not {0}",
+        fewest = predicate::FEWEST,
+        most = predicate::MOST
+    )]
+    Predicates(u32),
     /// The result breaks a rule of the verifier, which is a fault of the pass (or of a limit, such as the number of registers).
     #[error("the result is not valid: {0}")]
     Invalid(String),
@@ -174,4 +193,28 @@ fn callees(module: &Module, id: FuncId) -> Result<Vec<FuncId>, PassError> {
 fn blame(module: &Module, id: FuncId, reason: Reason) -> PassError {
     let function = &module.functions[id.index()];
     PassError { function: function.name.clone(), block: None, loc: function.loc, reason }
+}
+
+fn at_block(module: &Module, id: FuncId, block: &str, loc: LocId, reason: Reason) -> PassError {
+    PassError { block: Some(block.to_owned()), loc, ..blame(module, id, reason) }
+}
+
+/// Refuses a function that handles masks or convergence itself.
+fn refuse_masks(module: &Module, id: FuncId) -> Result<(), PassError> {
+    for block in &module.functions[id.index()].blocks {
+        let refuse = |loc, what| {
+            let reason = Reason::Masked { block: block.name.clone(), what };
+            Err(at_block(module, id, &block.name, loc, reason))
+        };
+        for inst in &block.insts {
+            let info = inst.op.info();
+            if matches!(info.class, Class::Exec | Class::Converge) {
+                return refuse(inst.loc, info.name);
+            }
+        }
+        if matches!(block.term.kind, TermKind::MaskBr(..)) {
+            return refuse(block.term.loc, "maskbr");
+        }
+    }
+    Ok(())
 }
