@@ -12,6 +12,8 @@ pub enum Action {
     Marker(Marker),
     /// `BSTOP`, `C.BSTOP`.
     Stop,
+    /// A `BSTART.TEPL` whose number is no operation's: no form either, but a marker all the same.
+    ReservedTile,
     /// `L.BSTOP` of older versions: no form of this one.
     LegacyStop,
     /// A header descriptor.

@@ -148,8 +148,10 @@ impl State {
                 self.end_group();
                 Ok(())
             }
-            Action::Marker(_) if linear => illegal("a block marker in a linear body"),
-            Action::Marker(_) => {
+            Action::Marker(_) | Action::ReservedTile if linear => {
+                illegal("a block marker in a linear body")
+            }
+            Action::Marker(_) | Action::ReservedTile => {
                 self.count_uniform(pc, observer);
                 self.end_group();
                 Ok(())
@@ -275,7 +277,7 @@ impl State {
         let mut at = entry;
         while let Fetched::Insn(insn) = self.fetch(program, at) {
             out.push(at);
-            if matches!(insn.action, Action::Stop | Action::Marker(_)) {
+            if matches!(insn.action, Action::Stop | Action::Marker(_) | Action::ReservedTile) {
                 break;
             }
             let Some(next) = at.checked_add(insn.length) else { break };

@@ -238,6 +238,12 @@ macro_rules! with_format {
     };
 }
 
+impl FloatType {
+    pub(crate) fn is_nan(self, value: u64) -> bool {
+        with_format!(self, F => F::is_nan(value))
+    }
+}
+
 /// Width and sign of an integer type of converts; one-bit `bool` apart.
 pub(crate) fn int_type(code: i64) -> Option<(u32, bool)> {
     let widths = [64, 32, 16, 8, 4, 2, 1];

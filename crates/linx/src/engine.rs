@@ -11,6 +11,7 @@ use crate::compute::{self, FloatType, alu, extend, float_op, ones};
 use crate::header::{Header, Kind};
 use crate::names::TileOp;
 use crate::state::State;
+use crate::tile::Accumulator;
 use crate::trap::{Detail, Family, Trap};
 
 /// The type of elements.
@@ -203,10 +204,15 @@ impl State {
         }
         let (a, b) =
             (self.input(header, 0, m * k * size, at)?, self.input(header, 1, k * n * size, at)?);
-        let integer = matches!(element, Element::Int(..));
+        let kind = match element {
+            Element::Int(..) => Accumulator::Integer,
+            Element::Float(FloatType::Fp64, _) => Accumulator::Double,
+            Element::Float(..) => Accumulator::Single,
+        };
+        let integer = kind == Accumulator::Integer;
         let fits = self.tiles.acc.len() == m * n
             && self.tiles.acc_columns == n
-            && self.tiles.acc_integer == integer;
+            && self.tiles.acc_kind == kind;
         if accumulate && !fits {
             return Err(Trap::format(
                 at,
@@ -231,7 +237,7 @@ impl State {
             }
         }
         self.raise(flags);
-        (self.tiles.acc, self.tiles.acc_columns, self.tiles.acc_integer) = (acc, n, integer);
+        (self.tiles.acc, self.tiles.acc_columns, self.tiles.acc_kind) = (acc, n, kind);
         Ok(())
     }
 
@@ -258,27 +264,23 @@ impl State {
         let scale = scalars.first().copied().unwrap_or(0) & ones(32);
         let zero = scalars.get(1).copied().unwrap_or(0);
         let mut tile = vec![0; size as usize];
+        // Doubles are scaled as doubles, all else as singles.
+        let (from, bits) = match self.tiles.acc_kind {
+            Accumulator::Double => (FloatType::Fp64, 64),
+            _ => (FloatType::Fp32, 32),
+        };
+        let scale = compute::float_to_float(scale, FloatType::Fp32, from, env, &mut flags);
         for (i, &value) in acc.iter().enumerate() {
-            let single = if self.tiles.acc_integer {
-                compute::int_to_float(value, true, FloatType::Fp32, env, &mut flags)
-            } else {
-                value
+            let value = match self.tiles.acc_kind {
+                Accumulator::Integer => compute::int_to_float(value, true, from, env, &mut flags),
+                _ => value,
             };
-            let scaled = float_op(Float::Mul, 32, single, scale, 0, env, &mut flags);
+            let scaled = float_op(Float::Mul, bits, value, scale, 0, env, &mut flags);
             let out = match element {
-                Element::Float(to, _) => {
-                    compute::float_to_float(scaled, FloatType::Fp32, to, env, &mut flags)
-                }
+                Element::Float(to, _) => compute::float_to_float(scaled, from, to, env, &mut flags),
                 Element::Int(bits, signed) => {
-                    let value = compute::float_to_int(
-                        scaled,
-                        FloatType::Fp32,
-                        bits,
-                        signed,
-                        env,
-                        &mut flags,
-                    );
-                    value.wrapping_add(zero)
+                    compute::float_to_int(scaled, from, bits, signed, env, &mut flags)
+                        .wrapping_add(zero)
                 }
             };
             write(&mut tile, i, element, out);
@@ -334,6 +336,11 @@ impl State {
         let slot = self.tiles.push(hand, size);
         let tile = self.tiles.bytes_mut(slot);
         values.iter().enumerate().for_each(|(i, &v)| write(tile, i, out_type, v));
+        if matches!(op.name, "TDIV" | "TDIVS")
+            && let Some((_, dest)) = header.ior.iter().find(|(_, dest)| *dest != 0)
+        {
+            self.write_scalar(i64::from(*dest), context.division_status(&inputs, &values));
+        }
         Ok(())
     }
 }
@@ -433,6 +440,32 @@ impl Context {
                 all.map(|i| self.one(stem, a(i), second(i), flags)).collect::<Option<_>>()?
             }
         })
+    }
+
+    /// What a division tells through the export of its descriptor: bit 0, a divisor was zero; bit 1, a quotient
+    /// overflowed; bit 2, a result is NaN.
+    fn division_status(&self, inputs: &[Vec<u64>], results: &[u64]) -> u64 {
+        let divisor = |i: usize| match inputs.get(1) {
+            Some(tile) => tile.get(i).copied().unwrap_or(0),
+            None => self.cut(self.scalar),
+        };
+        let dividend = |i: usize| inputs.first().and_then(|t| t.get(i)).copied().unwrap_or(0);
+        let mut status = 0;
+        for (i, &result) in results.iter().enumerate() {
+            status |= match self.element {
+                Element::Int(..) if divisor(i) == 0 => 1,
+                Element::Int(bits, true) => {
+                    let least = extend(1 << (bits - 1), bits, true);
+                    u64::from(dividend(i) == least && divisor(i) == u64::MAX) << 1
+                }
+                Element::Int(..) => 0,
+                Element::Float(ty, bits) => {
+                    let zero = divisor(i) & (ones(bits) >> 1) == 0;
+                    u64::from(zero) | u64::from(ty.is_nan(result)) << 2
+                }
+            };
+        }
+        status
     }
 
     /// The scalar's low bits, with the element's sign.

@@ -9,6 +9,9 @@ use crate::names::TileOps;
 /// `L.BSTOP` of v0.3 and before.
 const L_BSTOP: [u8; 8] = [0x0f, 0, 0, 0, 1, 0, 0, 0];
 
+/// Fixed bits of BSTART.TEPL: mask and value.
+const TEPL: (u32, u32) = (0x0600_7fff, 0x0200_1181);
+
 /// An instruction, ready to execute. Fields that a form does not have are 0 or what its syntax implies (`t#1`, `->t`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Insn {
@@ -48,7 +51,16 @@ impl Insn {
     pub(crate) fn decode(bytes: &[u8], tile_ops: TileOps) -> Option<Self> {
         match crate::table(tile_ops).decode_bytes(bytes) {
             Ok(found) => Some(Self::new(found, tile_ops)),
-            Err(_) => bytes.starts_with(&L_BSTOP).then(Self::legacy_stop),
+            Err(_) if bytes.starts_with(&L_BSTOP) => {
+                let word = u64::from_le_bytes(L_BSTOP);
+                Some(Self { length: 8, ..Self::plain(Action::LegacyStop, word) })
+            }
+            Err(_) => {
+                let word = u32::from_le_bytes(*bytes.first_chunk()?);
+                let reserved = word & TEPL.0 == TEPL.1;
+                reserved
+                    .then(|| Self { length: 4, ..Self::plain(Action::ReservedTile, word.into()) })
+            }
         }
     }
 
@@ -62,10 +74,6 @@ impl Insn {
     }
 
     /// `L.BSTOP`, which is no form of this version.
-    fn legacy_stop() -> Self {
-        Self { length: 8, ..Self::plain(Action::LegacyStop, u64::from_le_bytes(L_BSTOP)) }
-    }
-
     fn blank(form: &Form, word: u64, action: Action) -> Self {
         let short = form.bits == 16;
         Self {
@@ -145,12 +153,24 @@ impl Insn {
     /// Whether control may come here: a marker or a template block.
     pub(crate) fn starts_block(&self) -> bool {
         match self.action {
-            Action::Marker(_) | Action::Template(_) => true,
+            Action::Marker(_) | Action::Template(_) | Action::ReservedTile => true,
             // Template blocks that encode only are legal targets all the same.
             Action::None(_) => {
                 matches!(self.word & 0x7f, 0x41 | 0x31) || self.word & 0x7fff == 0x6f81
             }
             _ => false,
         }
+    }
+}
+
+/// What bytes would be that are no instruction of this version, if that is known.
+pub(crate) fn refusal(bytes: &[u8], tile_ops: TileOps) -> Option<String> {
+    let insn = Insn::decode(bytes, tile_ops)?;
+    match insn.action {
+        Action::LegacyStop => Some("L.BSTOP of older versions".to_owned()),
+        Action::ReservedTile => {
+            Some(format!("BSTART.TEPL: {}", tile_ops.refusal(insn.bits(15, 10))))
+        }
+        _ => None,
     }
 }

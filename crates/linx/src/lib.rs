@@ -126,6 +126,11 @@ pub fn disassemble(code: &[u8], address: u64, tile_ops: TileOps) -> Vec<isa::dis
             let at = isa::asm::PrintContext { address: line.address, label: &label };
             line.text = dialect(tile_ops, false).print_at(found, &at);
         }
+        if line.instruction.is_none()
+            && let Some(why) = insn::refusal(&line.bytes, tile_ops)
+        {
+            line.comment = Some(why);
+        }
         line
     };
     exact.into_iter().map(shown).collect()

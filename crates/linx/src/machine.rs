@@ -140,6 +140,10 @@ impl State {
                 self.count_uniform(pc, observer);
                 return self.fall_through(program, next, pc);
             }
+            Action::ReservedTile => {
+                let number = insn.bits(15, 10);
+                return Err(Trap::illegal(pc, program.tile_ops().refusal(number)));
+            }
             Action::None(why) => return Err(Trap::illegal(pc, why)),
             _ => return Err(Trap::missing_marker(pc, pc)),
         };
@@ -257,7 +261,9 @@ impl State {
             Action::Branch(_) => Err(Trap::illegal(pc, "a body's branch in a scalar block")),
             Action::Vector(_) => Err(Trap::illegal(pc, "a kernel instruction in a scalar block")),
             Action::None(why) => Err(Trap::illegal(pc, why)),
-            Action::Marker(_) | Action::Template(_) | Action::LegacyStop => Ok(()),
+            Action::Marker(_) | Action::Template(_) | Action::LegacyStop | Action::ReservedTile => {
+                Ok(())
+            }
         }
     }
 

@@ -110,6 +110,23 @@ impl TileOps {
         }
     }
 
+    /// Why a number is no operation's.
+    #[must_use]
+    pub fn refusal(self, number: u64) -> String {
+        match self {
+            Self::V03 if number == u64::from(LEGACY_TILE_OP) => {
+                format!("{number:#05x} is legacy, not canonical")
+            }
+            Self::V03 => format!("{number:#05x} is no tile operation of v0.3"),
+            Self::V04 => match TILE_OPS.iter().find(|op| u64::from(op.v03) == number) {
+                Some(op) => {
+                    format!("{number:#05x} is no tile operation of v0.4: {} of v0.3", op.name)
+                }
+                None => format!("{number:#05x} is no tile operation: reserved"),
+            },
+        }
+    }
+
     /// The legal numbers as ranges of the table's text form.
     pub(crate) fn legal(self) -> String {
         match self {

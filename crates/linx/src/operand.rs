@@ -7,8 +7,8 @@ use isa::asm::{Cursor, Fail, OperandSlot, OperandValue, Operands, PrintContext, 
 use isa::table::Kind;
 
 use crate::names::{
-    ARG_FORMATS, CONVERT_FLOAT, CONVERT_INT, DATA_TYPES, LEGACY_TILE_OP, SCALAR_FLOAT,
-    SCALAR_SIGNED, SCALAR_UNSIGNED, TileOps, system_register, system_register_id,
+    ARG_FORMATS, CONVERT_FLOAT, CONVERT_INT, DATA_TYPES, SCALAR_FLOAT, SCALAR_SIGNED,
+    SCALAR_UNSIGNED, TileOps, system_register, system_register_id,
 };
 use crate::regid;
 
@@ -166,13 +166,8 @@ impl LinxOperands {
                 u64::from(number.map_err(|m| cursor.fail_from(mark, "linx::tile-op", m))?)
             }
         };
-        if self.tile_ops == TileOps::V03 && number == u64::from(LEGACY_TILE_OP) {
-            let message = "0x027 is legacy, not canonical";
-            return Err(cursor.fail_from(mark, "linx::tile-op", message));
-        }
         if self.tile_ops.find(number).is_none() {
-            let message = format!("{number:#x} is no tile operation");
-            return Err(cursor.fail_from(mark, "linx::tile-op", message));
+            return Err(cursor.fail_from(mark, "linx::tile-op", self.tile_ops.refusal(number)));
         }
         set(out, 0, number as i64);
         Ok(())

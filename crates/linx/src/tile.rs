@@ -13,12 +13,21 @@ pub(crate) struct Tiles {
     storage: Vec<Vec<u8>>,
     /// Storage ids by hand, newest first.
     hands: [[u8; DEPTH]; 4],
-    /// The accumulator: one value for each element, row by row, as bits of FP32 or as an integer.
+    /// The accumulator: one value for each element, row by row.
     pub(crate) acc: Vec<u64>,
     /// Columns of the accumulator.
     pub(crate) acc_columns: usize,
-    /// Whether the accumulator holds integers.
-    pub(crate) acc_integer: bool,
+    /// What the accumulator holds.
+    pub(crate) acc_kind: Accumulator,
+}
+
+/// What an accumulator's values are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Accumulator {
+    #[default]
+    Single,
+    Double,
+    Integer,
 }
 
 impl Default for Tiles {
@@ -29,7 +38,7 @@ impl Default for Tiles {
             hands: [hand(0), hand(1), hand(2), hand(3)],
             acc: Vec::new(),
             acc_columns: 0,
-            acc_integer: false,
+            acc_kind: Accumulator::Single,
         }
     }
 }
