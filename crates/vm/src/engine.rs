@@ -112,11 +112,23 @@ fn step<const N: usize, O: Observer<N>>(
     state: &mut State<N>,
     observer: &mut O,
 ) -> Step<Cause, N> {
+    match next(program, state, observer) {
+        Ok(path) => issue(program, state, path, observer),
+        Err(end) => end,
+    }
+}
+
+/// The path whose instruction is issued next, or how the launch ends if there is none.
+pub(crate) fn next<const N: usize, O: Observer<N>>(
+    program: &Program,
+    state: &mut State<N>,
+    observer: &mut O,
+) -> Result<Path<N>, Step<Cause, N>> {
     loop {
         let Turn { slot, group, .. } = state.turn;
         let Some(Some(cta)) = state.resident.get(slot) else {
             if state.resident.iter().all(Option::is_none) {
-                return Step::Done;
+                return Err(Step::Done);
             }
             next_slot(state);
             continue;
@@ -133,10 +145,10 @@ fn step<const N: usize, O: Observer<N>>(
             any.then(|| state.scratch.paths[state.policy.pick(&state.scratch.paths)])
         };
         if let Some(path) = path {
-            return issue(program, state, path, observer);
+            return Ok(path);
         }
         if let Some(end) = end_turn(program, state, observer) {
-            return end;
+            return Err(end);
         }
     }
 }
@@ -199,7 +211,7 @@ fn retire<const N: usize, O: Observer<N>>(
 }
 
 /// Issues the instruction of a path.
-fn issue<const N: usize, O: Observer<N>>(
+pub(crate) fn issue<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
     path: Path<N>,

@@ -13,6 +13,7 @@ mod collective;
 mod compute;
 mod control;
 mod engine;
+mod facts;
 mod heap;
 mod launch;
 mod link;
@@ -29,6 +30,7 @@ mod watch;
 pub use cause::Cause;
 pub use code::{Code, Shows};
 pub use engine::{BACK_EDGES, Engine};
+pub use facts::{FactCheck, Violation};
 pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
     WARP_SIZE, catalogued, defaults, load_variables,

@@ -13,11 +13,14 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
         Op::Mov => lane!(|_e, a| a),
         Op::Pack => pack,
         Op::Unpack => unpack,
+        // 32-bit generic addresses cannot name a window: what is left of one is cut to the register.
         Op::CvtaTo => match window(inst.mods.space?) {
+            Some(_) if ty == Ty::U32 => lane!(|e, a| a.wrapping_add(e.extra) & 0xffff_ffff),
             Some(_) => lane!(|e, a| a.wrapping_add(e.extra)),
             None => lane!(|_e, a| a),
         },
         Op::CvtaFrom => match window(inst.mods.space?) {
+            Some(_) if ty == Ty::U32 => lane!(|e, a| a.wrapping_sub(e.extra) & 0xffff_ffff),
             Some(_) => lane!(|e, a| a.wrapping_sub(e.extra)),
             None => lane!(|_e, a| a),
         },

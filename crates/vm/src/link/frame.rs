@@ -49,13 +49,15 @@ impl Frame<'_> {
     /// Rows, or warp-file indices, of an instruction's results; discarded ones go to the scratch rows.
     pub(super) fn results(&self, inst: &Inst) -> Linked<Rows> {
         let mut out = Rows::new();
-        for result in &inst.results {
+        for (i, result) in inst.results.iter().enumerate() {
             match *result {
                 Some(Reg::Lane(reg)) => out.extend(self.rows_of(reg)),
                 Some(Reg::Warp(reg)) => out.push(self.warp[reg.index()]),
                 None => {
                     out.push(self.scratch);
-                    if inst.ty == Some(Ty::B128) {
+                    // Of a 128-bit value that is split into parts, the parts are narrower.
+                    let ty = inst.result_slot(i).and_then(|slot| inst.slot_ty(slot));
+                    if ty == Some(Ty::B128) {
                         out.push(self.scratch + 1);
                     }
                 }

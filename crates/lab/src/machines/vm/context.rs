@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ::flow::analysis::{Options, Shape};
 use converge::Pass;
 use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
@@ -9,7 +10,7 @@ use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
-use vm::{Engine, Launch, LaunchError, State, Variables};
+use vm::{Engine, FactCheck, Launch, LaunchError, State, Variables};
 
 use super::{VmProgram, options, report};
 use crate::machine::{
@@ -69,6 +70,9 @@ impl<'p> VmContext<'p> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
+        if options::checks_facts(request.options) {
+            self.check_facts(program, launch.clone(), request)?;
+        }
         let engine = Engine::<N>;
         let (width, block) = (launch.width, launch.block.iter().copied().map(u64::from).product());
         let started = engine.launch(&program.program, launch);
@@ -87,6 +91,34 @@ impl<'p> VmContext<'p> {
         let output = state.output().to_vec();
         self.memory = state.into_memory();
         Ok(LaunchResult { end, stats, output })
+    }
+
+    /// Runs the launch once with every fact of the analyses checked, on memory of its own.
+    fn check_facts<const N: usize>(
+        &self,
+        program: &VmProgram,
+        launch: Launch<N>,
+        request: &LaunchRequest<'_>,
+    ) -> Result<(), LaunchProblem> {
+        let problem = |message: String| {
+            let about = Subject::Launch;
+            LaunchProblem { about, message, help: None, span: None }
+        };
+        if request.mechanism != "ipdom" {
+            return Err(problem("facts are checked under the mechanism `ipdom` alone".to_owned()));
+        }
+        let shape = Shape { grid: launch.grid, block: launch.block, width: launch.width };
+        let mut check = FactCheck::new(&program.program, shape, Options::default())
+            .map_err(|error| problem(error.to_string()))?;
+        let state = Engine::<N>.launch(&program.program, launch);
+        let mut state = state.map_err(|error| self.problem(&error))?;
+        loop {
+            match check.step(&program.program, &mut state) {
+                Ok(Step::Issued) => {}
+                Ok(_) => return Ok(()),
+                Err(violation) => return Err(problem(format!("a fact is wrong: {violation}"))),
+            }
+        }
     }
 
     /// The program that a mechanism's pass makes for a kernel.

@@ -9,6 +9,7 @@
 //! | `resident` | blocks resident at once |
 //! | `stack` | bytes of registers and local variables that a thread may have |
 //! | `heap` | bytes that `malloc` gives out |
+//! | `check-facts` | `yes`: every fact of the analyses that faster engines rest on is checked at each issue |
 
 use converge::{Order, Policy};
 use vm::Launch;
@@ -18,7 +19,18 @@ use crate::launch::{MachineOption, OptionValue};
 use crate::machine::{LaunchProblem, Subject};
 use isa::suggest::nearest;
 
-const NAMES: [&str; 7] = ["order", "slice", "predicate", "policy", "resident", "stack", "heap"];
+const NAMES: [&str; 8] =
+    ["order", "slice", "predicate", "policy", "resident", "stack", "heap", CHECK_FACTS];
+
+const CHECK_FACTS: &str = "check-facts";
+
+/// Whether facts of the analyses are to be checked.
+pub(super) fn checks_facts(options: &[MachineOption]) -> bool {
+    let last = options.iter().rfind(|o| o.key.value == CHECK_FACTS);
+    last.is_some_and(|o| one_of(o, &YES_OR_NO) == Ok(true))
+}
+
+const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 
 /// Writes the options into the launch.
 pub(super) fn apply<const N: usize>(
@@ -63,6 +75,7 @@ fn set<const N: usize>(
         }
         "stack" => launch.stack_limit = whole(option, 1)?,
         "heap" => launch.heap_limit = whole(option, 0)?,
+        CHECK_FACTS => drop(one_of(option, &YES_OR_NO)?),
         _ => {
             let help = match nearest(name, NAMES) {
                 Some(near) => format!("did you mean {near}?"),
