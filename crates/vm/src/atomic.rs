@@ -19,7 +19,8 @@ pub(crate) fn supported(op: AtomOp, ty: Ty) -> bool {
 }
 
 /// The value after the operation. `operands` are its operands: two for compare-and-swap, else one.
-pub(crate) fn apply(op: AtomOp, ty: Ty, old: u64, operands: &[u64]) -> u64 {
+#[must_use]
+pub fn apply(op: AtomOp, ty: Ty, old: u64, operands: &[u64]) -> u64 {
     let a = operands.first().copied().unwrap_or(0);
     match op {
         AtomOp::Exch => a,

@@ -219,23 +219,40 @@ fn finish<const N: usize>(
         value(cta, (first + lane) / width, &info.vars, src, first + lane)
     };
     let on = LaneMask::<1>::from_bits(u64::from(lanes));
-    let mut values = [0u64; 32];
+    let mut values = [[0u64; 3]; 32];
     for lane in on {
-        values[lane] = get(cta, lane, 0);
+        values[lane] = [0, 1, 2].map(|i| get(cta, lane, i));
     }
+    let results = results(op.kind, on, &values);
+    for lane in on {
+        let (first_result, second) = results[lane];
+        for (&row, value) in op.dst.iter().zip([first_result, second]) {
+            cta.set_row(row, first + lane, value);
+        }
+    }
+    true
+}
+
+/// The two results of each lane of a collective of these lanes of an architectural warp, from their operands.
+pub(crate) fn results(
+    kind: CollectiveKind,
+    on: LaneMask<1>,
+    operands: &[[u64; 3]; 32],
+) -> [(u64, u64); 32] {
     let mut results = [(0u64, 0u64); 32];
-    match op.kind {
+    match kind {
         CollectiveKind::Shuffle(mode) => {
             for lane in on {
-                let (source, inside) =
-                    shuffle_source(mode, lane as u32, get(cta, lane, 1), get(cta, lane, 2));
+                let [own, b, c] = operands[lane];
+                let (source, inside) = shuffle_source(mode, lane as u32, b, c);
                 // A source lane that does not take part has no value here: the lane keeps its own.
-                let from = if on.contains(source as usize) { source as usize } else { lane };
-                results[lane] = (values[from], u64::from(inside));
+                let value =
+                    if on.contains(source as usize) { operands[source as usize][0] } else { own };
+                results[lane] = (value, u64::from(inside));
             }
         }
         CollectiveKind::Vote(vote) => {
-            let holds = on.filter(|lane| values[lane] & 1 != 0);
+            let holds = on.filter(|lane| operands[lane][0] & 1 != 0);
             let result = match vote {
                 Vote::All => u64::from(holds == on),
                 Vote::Any => u64::from(holds.any()),
@@ -244,9 +261,11 @@ fn finish<const N: usize>(
             };
             results = [(result, 0); 32];
         }
-        CollectiveKind::Match { all, bits } => match_lanes(on, &values, all, bits, &mut results),
+        CollectiveKind::Match { all, bits } => {
+            match_lanes(on, &operands.map(|o| o[0]), all, bits, &mut results);
+        }
         CollectiveKind::Redux { op, ty, nan } => {
-            let all = on.iter().map(|lane| values[lane]);
+            let all = on.iter().map(|lane| operands[lane][0]);
             let result = all.reduce(|a, b| reduce(op, ty, nan, a, b)).unwrap_or(0);
             results = [(result, 0); 32];
         }
@@ -258,13 +277,7 @@ fn finish<const N: usize>(
         CollectiveKind::ActiveMask => results = [(on.bits(), 0); 32],
         CollectiveKind::Sync => {}
     }
-    for lane in on {
-        let (first_result, second) = results[lane];
-        for (&row, value) in op.dst.iter().zip([first_result, second]) {
-            cta.set_row(row, first + lane, value);
-        }
-    }
-    true
+    results
 }
 
 /// The lane that a shuffle reads from, and whether it is inside the segment (PTX ISA, `shfl.sync`). Out of it, the lane

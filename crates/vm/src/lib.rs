@@ -12,6 +12,7 @@ mod code;
 mod collective;
 mod compute;
 mod control;
+mod detached;
 mod engine;
 mod facts;
 mod heap;
@@ -27,8 +28,10 @@ mod stats;
 mod system;
 mod watch;
 
+pub use atomic::apply as atomic_result;
 pub use cause::Cause;
 pub use code::{Code, Shows};
+pub use detached::{DetachedCollective, DetachedLanes};
 pub use engine::{BACK_EDGES, Engine};
 pub use facts::{FactCheck, Violation};
 pub use launch::{
@@ -37,5 +40,5 @@ pub use launch::{
 };
 pub use prepare::prepare;
 pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, LoadError, Program};
-pub use state::State;
+pub use state::{Setup, State};
 pub use stats::Stats;

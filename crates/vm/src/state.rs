@@ -164,7 +164,71 @@ pub(crate) struct Group<const N: usize> {
     pub(crate) spills: Vec<LaneMask<N>>,
 }
 
+/// What a launch was begun with, checked and laid out: all that another engine needs to run it from the start.
+#[derive(Clone, Debug)]
+pub struct Setup<'s> {
+    /// The kernel's index.
+    pub kernel: u32,
+    /// CTAs in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y, z.
+    pub block: [u32; 3],
+    /// Threads of a CTA.
+    pub threads: u32,
+    /// Lanes of an issue group.
+    pub width: u32,
+    /// CTAs of the grid.
+    pub total: u64,
+    /// CTAs resident at once.
+    pub resident: usize,
+    /// Bytes of shared memory of a CTA, its dynamic part included.
+    pub shared_bytes: u64,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u64,
+    /// Where dynamic shared memory begins.
+    pub dynamic_base: u64,
+    /// Addresses of the module's variables, in their spaces.
+    pub variables: &'s [u64],
+    /// The parameter block.
+    pub params: Vec<u8>,
+    /// The mechanism's settings.
+    pub knobs: Knobs,
+    /// Whether the first runnable path always runs.
+    pub first_path: bool,
+    /// Issues of a CTA after which it is taken to hang.
+    pub limit: u64,
+}
+
 impl<const N: usize> State<N> {
+    /// What the launch was begun with.
+    #[must_use]
+    pub fn setup(&self) -> Setup<'_> {
+        let info = &self.info;
+        Setup {
+            kernel: info.kernel,
+            grid: info.grid,
+            block: info.block,
+            threads: info.threads,
+            width: info.width,
+            total: info.total,
+            resident: self.resident.len(),
+            shared_bytes: info.shared_bytes,
+            dynamic_shared: info.dynamic_shared,
+            dynamic_base: info.dynamic_base,
+            variables: &info.vars,
+            params: self.params.to_vec(),
+            knobs: info.knobs,
+            first_path: self.policy == Policy::First,
+            limit: info.limit,
+        }
+    }
+
+    /// Whether nothing has been issued yet.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.clock == 0
+    }
+
     pub(crate) fn new(
         program: &Program,
         info: LaunchInfo<N>,

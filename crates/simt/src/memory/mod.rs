@@ -33,6 +33,7 @@
 mod access;
 mod address;
 mod block;
+mod direct;
 mod error;
 mod hints;
 mod host;
@@ -49,6 +50,7 @@ pub use address::{
     generic, resolve,
 };
 pub use block::{Block, Width};
+pub use direct::{DirectMemory, Place};
 pub use error::{
     AccessError, AccessKind, AccessResult, BlockInfo, MapError, Nearest, Position, Symbol,
     Violation,

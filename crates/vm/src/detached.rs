@@ -1,0 +1,97 @@
+//! Computations of linked instructions apart from any state, so that other engines execute them with the same code.
+
+use crate::code::{Code, CollectiveKind, Exec, LaneOp, Src};
+use crate::compute::{Bases, Columns};
+use simt::LaneMask;
+
+/// A per-lane computation on a file of the caller's: row `i` holds source `i`, then come the results.
+#[derive(Clone, Debug)]
+pub struct DetachedLanes {
+    op: LaneOp,
+    sources: usize,
+}
+
+/// A collective of lanes that are all there.
+#[derive(Clone, Copy, Debug)]
+pub struct DetachedCollective {
+    kind: CollectiveKind,
+    named: bool,
+}
+
+impl Code {
+    /// Its per-lane computation, if it is one.
+    #[must_use]
+    pub fn detached_lanes(&self) -> Option<DetachedLanes> {
+        let Exec::Lanes(op) = &self.exec else { return None };
+        if op.uniform {
+            return None;
+        }
+        let sources = op.src.len();
+        let mut op = op.clone();
+        for (i, src) in op.src.iter_mut().enumerate() {
+            if !matches!(src, Src::Const(_)) {
+                *src = Src::Row(i as u32);
+            }
+        }
+        for (i, row) in op.dst.iter_mut().enumerate() {
+            *row = (sources + i) as u32;
+        }
+        Some(DetachedLanes { op, sources })
+    }
+
+    /// Its collective, if it is one.
+    #[must_use]
+    pub fn detached_collective(&self) -> Option<DetachedCollective> {
+        match &self.exec {
+            Exec::Collective(op) => {
+                Some(DetachedCollective { kind: op.kind, named: op.members.is_some() })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl DetachedLanes {
+    /// Rows that hold sources: 128-bit operands take two.
+    #[must_use]
+    pub fn sources(&self) -> usize {
+        self.sources
+    }
+
+    /// Rows that hold results, discarded ones included.
+    #[must_use]
+    pub fn results(&self) -> usize {
+        self.op.dst.len()
+    }
+
+    /// Computes the results of the lanes that are on. Row `r` of lane `i` is `file[r * lanes + i]`; there are at most 64 lanes.
+    ///
+    /// # Panics
+    /// If the file has not all rows.
+    pub fn run(&self, file: &mut [u64], lanes: usize, on: LaneMask<1>) {
+        let base = Bases::Uniform(0);
+        let (stride, first) = (lanes, 0);
+        let mut columns = Columns { file, stride, first, lanes, on, base, scalars: &[], vars: &[] };
+        (self.op.run)(&mut columns, &self.op);
+    }
+}
+
+impl DetachedCollective {
+    /// Whether it names its members; else those that execute it together are.
+    #[must_use]
+    pub fn names_members(&self) -> bool {
+        self.named
+    }
+
+    /// Whether it waits for threads that have exited too.
+    #[must_use]
+    pub fn waits_for_exited(&self) -> bool {
+        !self.kind.skips_exited()
+    }
+
+    /// The two results of each lane, from its operands without the member mask.
+    #[must_use]
+    pub fn results(&self, on: LaneMask<1>, operands: &[[u64; 3]; 32]) -> [(u64, u64); 32] {
+        crate::collective::results(self.kind, on, operands)
+    }
+}
