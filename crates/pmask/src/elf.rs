@@ -5,6 +5,7 @@ use crate::program::Program;
 const FILE_HEADER: u64 = 64;
 const PROGRAM_HEADER: u64 = 56;
 const SECTION_HEADER: u64 = 64;
+const PAGE: u64 = 4096;
 const SECTION_NAMES: &[u8] = b"\0.symtab\0.strtab\0.shstrtab\0";
 
 /// Bytes under construction.
@@ -36,9 +37,15 @@ pub fn write(program: &Program) -> Vec<u8> {
     let segments = program.segments.iter().take(count);
     let mut out = Writer::default();
     let data_start = FILE_HEADER + PROGRAM_HEADER * count as u64;
-    let data: u64 = segments.clone().map(|s| s.bytes.len() as u64).sum();
+    let (mut offsets, mut end) = (Vec::new(), data_start);
+    for segment in segments.clone() {
+        // Loaders that map pages want offsets and addresses to agree within a page.
+        end += segment.address.wrapping_sub(end) % PAGE;
+        offsets.push(end);
+        end += segment.bytes.len() as u64;
+    }
     let (symbols, names) = symbol_table(program);
-    let symbols_at = (data_start + data).next_multiple_of(8);
+    let symbols_at = end.next_multiple_of(8);
     let names_at = symbols_at + symbols.len() as u64;
     let section_names_at = names_at + names.len() as u64;
     let sections_at = (section_names_at + SECTION_NAMES.len() as u64).next_multiple_of(8);
@@ -52,16 +59,15 @@ pub fn write(program: &Program) -> Vec<u8> {
     for value in [FILE_HEADER, PROGRAM_HEADER, count as u64, SECTION_HEADER, 4, 3] {
         out.half(value as u16);
     }
-    let mut at = data_start;
-    for segment in segments.clone() {
+    for (segment, at) in segments.clone().zip(&offsets) {
         out.word(1); // to load
         out.word(7); // readable, writable, executable
         let length = segment.bytes.len() as u64;
         let (address, size) = (segment.address, segment.size);
-        out.longs(&[at, address, address, length, size, 1]);
-        at += length;
+        out.longs(&[*at, address, address, length, size, PAGE]);
     }
-    for segment in segments {
+    for (segment, at) in segments.zip(&offsets) {
+        out.0.resize(*at as usize, 0);
         out.0.extend(&segment.bytes);
     }
     out.0.resize(symbols_at as usize, 0);
