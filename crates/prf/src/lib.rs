@@ -12,26 +12,40 @@
 //! | [`op`] | operations, units, decoded instructions |
 //! | [`config`] | profiles and options |
 //! | [`exec`] | what instructions do |
+//! | [`program`], [`launch`](mod@launch) | what is loaded, what is launched |
 //! | [`machine`] | the functional model |
+//! | [`timing`] | the cycle-level model |
+//! | [`hazard`] | what packets must not hold |
+//! | [`counts`] | what both models count |
 //! | [`options`] | options by name |
 //! | [`conform`](mod@conform) | conformance tables |
 
 pub mod config;
 pub mod conform;
+pub mod counts;
 pub mod encoding;
 pub mod exec;
+pub mod hazard;
 pub mod image;
+pub mod launch;
 pub mod machine;
 pub mod op;
 pub mod options;
+pub mod program;
 pub mod syntax;
+pub mod timing;
 
 pub use config::{Config, Polarity, PredicateWrites, Profile};
-pub use conform::{TABLES as CONFORM_TABLES, conform};
+pub use conform::{TABLES as CONFORM_TABLES, TimingTable, conform, conform_own, is_timing};
+pub use counts::Counts;
 pub use encoding::{Encoding, JalUnit, JpnzForm, Predicates};
 pub use exec::Trap;
+pub use hazard::Hazard;
 pub use image::Words;
-pub use machine::{Counts, Launch, LaunchError, LoadError, Prf, Program, State};
+pub use launch::{Launch, LaunchError};
+pub use machine::{Prf, State};
 pub use op::{Insn, Op, Unit};
 pub use options::{OPTIONS, OptionError, OptionInfo, Options};
+pub use program::{LoadError, Program};
 pub use syntax::{assemble, dialect, parameters};
+pub use timing::{Hazards, Params, ParamsError, Policy, Timed, TimingCounts};

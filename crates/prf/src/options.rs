@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Polarity, PredicateWrites, Profile};
 use crate::encoding::{JalUnit, JpnzForm};
-use crate::machine::BLOCK_THREADS;
+use crate::launch::BLOCK_THREADS;
 
 /// An option's name and one line about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

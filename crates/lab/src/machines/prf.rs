@@ -137,7 +137,7 @@ fn conform_cases(name: &str, table: &str) -> Vec<ConformCase> {
         name: format!("{name}: line {}: {}", c.line, c.fact),
         failure: c.failure,
     };
-    ::prf::conform(table).cases.into_iter().map(case).collect()
+    ::prf::conform_own(name, table).cases.into_iter().map(case).collect()
 }
 
 impl PrfProgram {

@@ -6,8 +6,13 @@
 //! | `reference syntax line`, `canonical_word` | a line and the word it assembles to, both ways |
 //! | `id`, `threads_per_block`, `blocks`, `load_address`, `words`, `assembly (...`, `initial_memory`, `expected_nonzero_words_in_10000000_1fffffff` | a program: what it assembles to and what it leaves in memory |
 //!
+//! | `trace`, `threads`, `config`, `total_cycles`, `load_address`, `words`, `assembly (...` | a program, what it assembles to, and its cycles |
+//! | `trace`, `warp`, `pc`, `occurrence`, `fetch_req` ... `wb` | the cycle of each stage of an instruction of such a program |
+//!
 //! Columns may stand in any order, and there may be others. In programs, statements are separated by `;` and memory is
 //! `address=word ...`, all other words zero.
+
+mod timing;
 
 use std::collections::BTreeMap;
 
@@ -20,16 +25,24 @@ use simt::observe::Blind;
 use crate::config::Profile;
 use crate::exec::lane_wise;
 use crate::image::Words;
-use crate::machine::{Launch, Prf, Program};
+use crate::launch::Launch;
+use crate::machine::Prf;
 use crate::op::Op;
+use crate::program::Program;
 use crate::syntax::{assemble, dialect};
 
 /// The tables that come with the machine, by name.
-pub const TABLES: [(&str, &str); 3] = [
-    ("alu-vectors", include_str!("../tests/data/alu-vectors.tsv")),
-    ("asm-vectors", include_str!("../tests/data/asm-vectors.tsv")),
-    ("program-vectors", include_str!("../tests/data/program-vectors.tsv")),
+pub const TABLES: [(&str, &str); 5] = [
+    ("alu-vectors", include_str!("../../tests/data/alu-vectors.tsv")),
+    ("asm-vectors", include_str!("../../tests/data/asm-vectors.tsv")),
+    ("program-vectors", include_str!("../../tests/data/program-vectors.tsv")),
+    ("timing-programs", TIMING_PROGRAMS),
+    ("timing-traces", TIMING_TRACES),
 ];
+const TIMING_PROGRAMS: &str = include_str!("../../tests/data/timing-programs.tsv");
+const TIMING_TRACES: &str = include_str!("../../tests/data/timing-traces.tsv");
+
+pub use timing::{TimingTable, is_timing};
 
 /// A program that has not ended after this many instructions fails.
 const LIMIT: u64 = 10_000_000;
@@ -38,7 +51,7 @@ const HEAP: (u64, u64) = (0x1000_0000, 0x2000_0000);
 
 /// A row, by column name.
 pub(crate) struct Row<'a> {
-    header: &'a [&'a str],
+    header: Vec<&'a str>,
     columns: Vec<&'a str>,
 }
 
@@ -51,6 +64,12 @@ impl<'a> Row<'a> {
         column.copied().ok_or_else(|| format!("the row has no column `{name}`"))
     }
 
+    /// The first columns, for messages.
+    pub(crate) fn fact(&self, columns: usize) -> String {
+        let fact = self.columns.iter().take(columns).copied().collect::<Vec<_>>().join(" ");
+        fact.chars().take(80).collect()
+    }
+
     pub(crate) fn number(&self, name: &str) -> Result<u32, String> {
         let text = self.get(name)?;
         let parsed = match text.strip_prefix("0x") {
@@ -61,30 +80,56 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Checks every row of a table.
-#[must_use]
-pub fn conform(table: &str) -> Report {
-    let mut report = Report::default();
+/// Rows with their numbers.
+type Rows<'a> = Vec<(Row<'a>, u32)>;
+
+/// The header and the rows of a table; none if it is empty.
+fn rows(table: &str) -> Option<(Vec<&str>, Rows<'_>)> {
     let mut lines = table.lines().zip(1u32..).filter(|(l, _)| !l.is_empty() && !l.starts_with('#'));
-    let Some((first, number)) = lines.next() else { return report };
-    let header: Vec<&str> = first.split('\t').map(str::trim).collect();
+    let header: Vec<&str> = lines.next()?.0.split('\t').map(str::trim).collect();
+    let mut rows = Vec::new();
+    for (line, number) in lines {
+        let columns = line.split('\t').map(str::trim).collect();
+        rows.push((Row { header: header.clone(), columns }, number));
+    }
+    Some((header, rows))
+}
+
+/// Checks every row of a table; `beside` is the other one where two belong together.
+#[must_use]
+pub fn conform(table: &str, beside: Option<&str>) -> Report {
+    let mut report = Report::default();
+    let Some((header, rows)) = rows(table) else { return report };
+    match is_timing(table) {
+        Some(TimingTable::Programs) => return timing::programs(table, beside.unwrap_or("")),
+        Some(TimingTable::Traces) => return timing::traces(beside.unwrap_or(""), table),
+        None => {}
+    }
     let check: fn(&Row<'_>) -> Result<(), String> = match header.first() {
         Some(&"op") => alu,
         Some(&"reference syntax line") => assembly,
         Some(&"id") => program,
         _ => {
             let failure = Some("the first line names the columns of no table known".to_owned());
-            report.cases.push(Case { line: number, fact: String::new(), failure });
+            report.cases.push(Case { line: 1, fact: String::new(), failure });
             return report;
         }
     };
-    for (line, number) in lines {
-        let row = Row { header: &header, columns: line.split('\t').map(str::trim).collect() };
-        let fact = row.columns.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-        let fact = fact.chars().take(80).collect();
-        report.cases.push(Case { line: number, fact, failure: check(&row).err() });
+    for (row, line) in rows {
+        report.cases.push(Case { line, fact: row.fact(2), failure: check(&row).err() });
     }
     report
+}
+
+/// A table of those that come with the machine, checked.
+#[must_use]
+pub fn conform_own(name: &str, table: &str) -> Report {
+    let beside = match name {
+        "timing-programs" => Some(TIMING_TRACES),
+        "timing-traces" => Some(TIMING_PROGRAMS),
+        _ => None,
+    };
+    conform(table, beside)
 }
 
 fn hex(text: &str) -> Result<u32, String> {
@@ -184,14 +229,19 @@ fn statements(text: &str) -> String {
     text.split(';').map(line).collect()
 }
 
+/// Maps what programs of tables may use.
+fn heap(memory: &mut MemoryMap) -> Result<(), String> {
+    let (base, length) = HEAP;
+    let mapped = memory.map_at("heap", Addr(base), length, Permission::ReadWrite);
+    mapped.map(|_| ()).map_err(|e| e.to_string())
+}
+
 fn program(row: &Row<'_>) -> Result<(), String> {
     let words = program_words(row)?;
     let machine = Prf { config: Profile::default().config() };
     let program = Program::new(&words, machine.config).map_err(|e| e.to_string())?;
     let mut memory = MemoryMap::new();
-    let (base, length) = HEAP;
-    let mapped = memory.map_at("heap", Addr(base), length, Permission::ReadWrite);
-    mapped.map_err(|e| e.to_string())?;
+    heap(&mut memory)?;
     for (at, word) in memory_of(row.get("initial_memory")?)? {
         memory.store(Addr(at.into()), Width::B4, word.into()).map_err(|e| e.to_string())?;
     }

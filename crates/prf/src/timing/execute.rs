@@ -1,0 +1,283 @@
+//! The functional units: what is dispatched enters its unit in the next cycle and comes out after the unit's latency.
+//!
+//! Units take an instruction each cycle, but for the load/store unit, which serves one after the other. An instruction
+//! computes when it enters; a load or store when it has been served, so that accesses happen in the order of dispatch.
+//! Instructions whose mask is empty pass through their unit like all others.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use simt::mask::WarpMask;
+use simt::memory::MemoryMap;
+
+use crate::config::Config;
+use crate::counts::participants;
+use crate::exec::{Effect, Effects, Inputs, Special, Stop, compute, store};
+use crate::op::{Insn, Op, Unit};
+use crate::timing::flight::{Flight, Stage};
+use crate::timing::params::{LoadStore, Params};
+use crate::timing::stats::Stall;
+
+/// A unit, and the queue of its results.
+#[derive(Clone, Debug)]
+struct Pipe {
+    unit: Unit,
+    latency: u32,
+    /// Dispatched in the last cycle, or held up since.
+    input: Option<Box<Flight>>,
+    /// Inside, with the cycles left; the load/store unit serves the first only.
+    inside: VecDeque<(Box<Flight>, u32)>,
+    /// Came out in the last cycle, or held up since.
+    result: Option<Box<Flight>>,
+    pub(crate) queue: VecDeque<Box<Flight>>,
+}
+
+/// All units.
+#[derive(Clone, Debug)]
+pub(crate) struct Execute {
+    pipes: Vec<Pipe>,
+    queue: usize,
+    waiting_accesses: usize,
+    params: Params,
+    /// Lines of the data cache that were stored to since the last flush.
+    dirty: BTreeSet<u32>,
+}
+
+/// What entering its unit did: an instruction has been computed.
+pub(crate) struct Computed<'a> {
+    pub(crate) flight: &'a Flight,
+    pub(crate) target: Option<u32>,
+}
+
+/// What computing needs beside the instruction.
+pub(crate) struct Bench<'a> {
+    pub(crate) config: Config,
+    pub(crate) memory: &'a mut MemoryMap,
+    /// The special registers of the warp in a slot.
+    pub(crate) special: &'a dyn Fn(usize) -> Special,
+}
+
+impl Execute {
+    pub(crate) fn new(params: &Params) -> Self {
+        let pipe = |&unit: &Unit| Pipe {
+            unit,
+            latency: params.latency(unit),
+            input: None,
+            inside: VecDeque::new(),
+            result: None,
+            queue: VecDeque::new(),
+        };
+        Self {
+            pipes: Unit::ALL.iter().map(pipe).collect(),
+            queue: params.writeback.queue as usize,
+            waiting_accesses: params.load_store.queue as usize,
+            params: params.clone(),
+            dirty: BTreeSet::new(),
+        }
+    }
+
+    /// Cycles that writing back what was stored takes; nothing is left to write back then.
+    pub(crate) fn flush(&mut self) -> u64 {
+        let lines = std::mem::take(&mut self.dirty).len() as u64;
+        let LoadStore { flush_first, flush_next, .. } = self.params.load_store;
+        let more = lines.saturating_sub(1);
+        if lines == 0 { 0 } else { u64::from(flush_first) + u64::from(flush_next) * more }
+    }
+
+    /// Why the unit of an instruction does not take it.
+    pub(crate) fn takes(&self, flight: &Flight) -> Option<Stall> {
+        let pipe = &self.pipes[flight.insn.op.unit() as usize];
+        let memory = pipe.unit == Unit::LoadStore;
+        if memory && pipe.inside.len() + usize::from(pipe.input.is_some()) >= self.waiting_accesses
+        {
+            return Some(Stall::Memory);
+        }
+        pipe.input.as_ref()?;
+        let behind = pipe.result.is_some() && pipe.queue.len() >= self.queue;
+        Some(if behind { Stall::QueueFull } else { Stall::UnitBusy })
+    }
+
+    pub(crate) fn dispatch(&mut self, flight: Box<Flight>) {
+        let unit = flight.insn.op.unit() as usize;
+        self.pipes[unit].input = Some(flight);
+    }
+
+    /// Results of the last cycle enter the queues of their units.
+    pub(crate) fn to_queues(&mut self) {
+        for pipe in &mut self.pipes {
+            if pipe.queue.len() < self.queue {
+                pipe.queue.extend(pipe.result.take());
+            }
+        }
+    }
+
+    /// The queues of results, in the order of [`Unit::ALL`].
+    pub(crate) fn heads(&self) -> impl Iterator<Item = (usize, usize, &Flight)> {
+        let pipes = self.pipes.iter().enumerate();
+        pipes.filter_map(|(unit, p)| Some((unit, p.queue.len(), &**p.queue.front()?)))
+    }
+
+    pub(crate) fn pop(&mut self, unit: usize) -> Option<Box<Flight>> {
+        self.pipes.get_mut(unit)?.queue.pop_front()
+    }
+
+    /// Whether the load/store unit has something to do.
+    pub(crate) fn accesses(&self) -> bool {
+        let pipe = &self.pipes[Unit::LoadStore as usize];
+        pipe.input.is_some() || !pipe.inside.is_empty()
+    }
+
+    /// One cycle of all units. `computed` hears of each instruction when it takes effect on memory or control.
+    pub(crate) fn cycle(
+        &mut self,
+        cycle: u64,
+        bench: &mut Bench<'_>,
+        computed: &mut dyn FnMut(Computed<'_>),
+    ) -> Result<(), (Stop, Box<Flight>)> {
+        let Self { pipes, params, dirty, .. } = self;
+        for pipe in pipes {
+            if pipe.result.is_some() {
+                continue;
+            }
+            if pipe.unit == Unit::LoadStore {
+                pipe.serve(cycle, (params, dirty), bench, computed)?;
+            } else {
+                pipe.advance(cycle, bench, computed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pipe {
+    fn advance(
+        &mut self,
+        cycle: u64,
+        bench: &mut Bench<'_>,
+        computed: &mut dyn FnMut(Computed<'_>),
+    ) -> Result<(), (Stop, Box<Flight>)> {
+        for (_, left) in &mut self.inside {
+            *left -= 1;
+        }
+        if let Some(flight) = self.input.take() {
+            let flight = execute(flight, bench, computed)?;
+            self.inside.push_back((flight, self.latency - 1));
+        }
+        if self.inside.front().is_some_and(|(_, left)| *left == 0) {
+            self.put_out(cycle);
+        }
+        Ok(())
+    }
+
+    fn serve(
+        &mut self,
+        cycle: u64,
+        (params, dirty): (&Params, &mut BTreeSet<u32>),
+        bench: &mut Bench<'_>,
+        computed: &mut dyn FnMut(Computed<'_>),
+    ) -> Result<(), (Stop, Box<Flight>)> {
+        if let Some(flight) = self.input.take() {
+            let cycles = params.access_cycles(stores(&flight.insn), requests(&flight));
+            self.inside.push_back((flight, cycles));
+        }
+        let Some((_, left)) = self.inside.front_mut() else { return Ok(()) };
+        *left -= 1;
+        if *left > 0 {
+            return Ok(());
+        }
+        if let Some((flight, _)) = self.inside.pop_front() {
+            let flight = execute(flight, bench, computed)?;
+            touch(&flight, params.load_store.line, dirty);
+            self.inside.push_front((flight, 0));
+        }
+        self.put_out(cycle);
+        Ok(())
+    }
+
+    fn put_out(&mut self, cycle: u64) {
+        self.result = self.inside.pop_front().map(|(mut flight, _)| {
+            flight.pass(Stage::Result, cycle);
+            flight
+        });
+    }
+}
+
+/// Computes, and writes memory.
+fn execute(
+    mut flight: Box<Flight>,
+    bench: &mut Bench<'_>,
+    computed: &mut dyn FnMut(Computed<'_>),
+) -> Result<Box<Flight>, (Stop, Box<Flight>)> {
+    if flight.fault.is_some() {
+        return Ok(flight);
+    }
+    let inputs = inputs(&flight, (bench.special)(flight.slot));
+    let done = compute(&inputs, bench.config, bench.memory)
+        .and_then(|effects| store(&effects.effect, bench.memory).map(|()| effects));
+    match done {
+        Ok(Effects { effect, target }) => {
+            flight.effect = effect;
+            computed(Computed { flight: &flight, target });
+            Ok(flight)
+        }
+        Err(stop) => Err((stop, flight)),
+    }
+}
+
+/// What an instruction was given.
+pub(crate) fn inputs(flight: &Flight, special: Special) -> Inputs<'_> {
+    let Flight { insn, pc, live, predicate, ref a, ref b, .. } = *flight;
+    Inputs { insn, pc, special, predicate, live, a, b }
+}
+
+pub(crate) fn stores(insn: &Insn) -> bool {
+    matches!(insn.op, Op::Sw | Op::Sh | Op::Sb | Op::Prsw)
+}
+
+/// The address of each lane that accesses memory, and the bytes of an access; none for other instructions.
+pub(crate) fn addresses(flight: &Flight) -> Option<(WarpMask, [u32; 32], u32)> {
+    let insn = &flight.insn;
+    let (base, size) = match insn.op {
+        Op::Lw | Op::Sw => (&flight.a, 4),
+        Op::Lh | Op::Sh => (&flight.a, 2),
+        Op::Lb | Op::Sb => (&flight.a, 1),
+        Op::Prlw | Op::Prsw => (&flight.b, 4),
+        _ => return None,
+    };
+    let on = participants(insn, flight.predicate, flight.live);
+    Some((on, base.map(|b| b.wrapping_add_signed(insn.imm)), size))
+}
+
+/// The cache holds no more lines than this: older ones have been written back.
+const LINES: usize = 256;
+
+/// Notes the lines that a store writes.
+fn touch(flight: &Flight, line: u32, dirty: &mut BTreeSet<u32>) {
+    let Some((on, addresses, _)) = addresses(flight).filter(|_| stores(&flight.insn)) else {
+        return;
+    };
+    for lane in on {
+        if dirty.len() < LINES {
+            dirty.insert(addresses[lane] / line);
+        }
+    }
+}
+
+/// Requests of a load or store: one for each different address.
+fn requests(flight: &Flight) -> u32 {
+    let Some((on, addresses, _)) = addresses(flight) else { return 0 };
+    let mut named: Vec<u32> = on.iter().map(|lane| addresses[lane]).collect();
+    named.sort_unstable();
+    named.dedup();
+    // At most 32.
+    named.len() as u32
+}
+
+/// Whether the flight changes something that its warp's mask does not cover: nothing may.
+pub(crate) fn changes_only_its_lanes(flight: &Flight) -> bool {
+    let on = participants(&flight.insn, flight.predicate, flight.live);
+    match &flight.effect {
+        Effect::Register { lanes, .. } | Effect::Store { lanes, .. } => lanes.is_subset(&on),
+        Effect::Predicate { set, .. } => set.is_subset(&on),
+        Effect::Retire(_) | Effect::None | Effect::Mask { .. } => true,
+    }
+}

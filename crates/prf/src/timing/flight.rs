@@ -1,0 +1,136 @@
+//! An instruction on its way through the pipeline.
+
+use simt::mask::WarpMask;
+
+use crate::exec::{Effect, LANES, Lanes, Trap};
+use crate::op::Insn;
+
+/// Where an instruction can have come; each is passed in one cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Fetched.
+    Fetch,
+    /// Put out by the instruction cache.
+    Cache,
+    /// Decoded; its predicate read.
+    Decode,
+    /// In the instruction buffer of its group.
+    Buffered,
+    /// In an operand collector.
+    Collecting,
+    /// All operands read.
+    Ready,
+    /// Given to its functional unit.
+    Dispatch,
+    /// The unit has put out the result.
+    Result,
+    /// Written to registers or the predicate file.
+    Written,
+}
+
+impl Stage {
+    /// All, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Fetch,
+        Self::Cache,
+        Self::Decode,
+        Self::Buffered,
+        Self::Collecting,
+        Self::Ready,
+        Self::Dispatch,
+        Self::Result,
+        Self::Written,
+    ];
+}
+
+/// The cycle of each stage, in the order of [`Stage::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times(pub [u64; 9]);
+
+impl Times {
+    /// The cycle of a stage.
+    #[must_use]
+    pub fn at(&self, stage: Stage) -> u64 {
+        self.0[stage as usize]
+    }
+}
+
+/// An instruction that has been written, for timelines and conformance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Block.
+    pub block: u32,
+    /// Index of the warp in its block.
+    pub warp: u32,
+    /// Place of the warp on the multiprocessor.
+    pub slot: u32,
+    /// Address.
+    pub pc: u32,
+    /// The instruction.
+    pub insn: Insn,
+    /// Lanes that took part.
+    pub on: WarpMask,
+    /// When.
+    pub times: Times,
+}
+
+/// The instruction with what it has collected so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    /// Place of its warp.
+    pub(crate) slot: usize,
+    pub(crate) pc: u32,
+    /// What was fetched; a `halt` of no lane where nothing could be.
+    pub(crate) insn: Insn,
+    /// Why nothing could be fetched. Counts when it would be written, if its warp still has live lanes then.
+    pub(crate) fault: Option<Trap>,
+    /// The warp's live lanes as they were attached at fetch.
+    pub(crate) live: WarpMask,
+    pub(crate) predicate: WarpMask,
+    pub(crate) a: Box<Lanes>,
+    pub(crate) b: Box<Lanes>,
+    pub(crate) effect: Effect,
+    pub(crate) times: Times,
+}
+
+impl Flight {
+    pub(crate) fn new(slot: usize, pc: u32, fetched: Result<Insn, Trap>, live: WarpMask) -> Self {
+        let nothing = Insn {
+            op: crate::op::Op::Halt,
+            rd: 0,
+            rs1: 0,
+            rs2: 0,
+            pred: 0,
+            pdst: 0,
+            imm: 0,
+            start: false,
+            end: false,
+            by_register: false,
+        };
+        let (insn, fault) = match fetched {
+            Ok(insn) => (insn, None),
+            Err(trap) => (nothing, Some(trap)),
+        };
+        Self {
+            slot,
+            pc,
+            insn,
+            fault,
+            live,
+            predicate: WarpMask::EMPTY,
+            a: Box::new([0; LANES]),
+            b: Box::new([0; LANES]),
+            effect: Effect::None,
+            times: Times::default(),
+        }
+    }
+
+    pub(crate) fn pass(&mut self, stage: Stage, cycle: u64) {
+        self.times.0[stage as usize] = cycle;
+    }
+
+    /// Whether its warp can fetch nothing sensible before it has had its effect: control depends on it.
+    pub(crate) fn controls(&self) -> bool {
+        self.fault.is_some() || self.insn.jumps() || self.insn.op == crate::op::Op::Halt
+    }
+}
