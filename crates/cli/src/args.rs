@@ -212,6 +212,21 @@ pub(crate) struct MachineOptions {
     /// prf: where to start
     #[arg(long, value_name = "PC")]
     pub(crate) entry: Option<String>,
+    /// prf: run on the cycle-level model
+    #[arg(long)]
+    pub(crate) timing: bool,
+    /// prf: what orders a warp's instructions on the cycle-level model
+    #[arg(long, value_name = "faithful|interlocked")]
+    pub(crate) hazards: Option<String>,
+    /// prf: which warp fetches on the cycle-level model
+    #[arg(long, value_name = "round-robin|greedy-then-oldest")]
+    pub(crate) scheduler: Option<String>,
+    /// prf: sizes and latencies of the cycle-level model
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) params: Option<String>,
+    /// prf: write a timeline of the cycle-level model for Perfetto or Chrome
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<String>,
 }
 
 impl MachineOptions {
@@ -237,12 +252,20 @@ impl MachineOptions {
             ("threads", &self.threads),
             ("blocks", &self.blocks),
             ("entry", &self.entry),
+            ("hazards", &self.hazards),
+            ("scheduler", &self.scheduler),
+            ("params", &self.params),
+            ("trace", &self.trace),
         ];
         let named = named
             .into_iter()
             .filter_map(|(name, value)| Some((name, name.to_owned(), value.clone()?)));
-        let switches =
-            [("scalar-algebra", self.scalar_algebra), ("rt", self.rt), ("replay", self.replay)];
+        let switches = [
+            ("scalar-algebra", self.scalar_algebra),
+            ("rt", self.rt),
+            ("replay", self.replay),
+            ("timing", self.timing),
+        ];
         let switches = switches.into_iter().filter(|(_, on)| *on);
         let switches = switches.map(|(name, _)| (name, name.to_owned(), "on".to_owned()));
         let free = self.options.iter().map(|text| {

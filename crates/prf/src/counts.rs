@@ -41,6 +41,20 @@ impl fmt::Display for Counts {
 }
 
 impl Counts {
+    /// Each count with its name.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let Self { predicate_reads, predicate_writes, branches, divergent, spills, fills } = *self;
+        [
+            ("predicate_reads", predicate_reads),
+            ("predicate_writes", predicate_writes),
+            ("comparisons", branches),
+            ("divergent_comparisons", divergent),
+            ("spills", spills),
+            ("fills", fills),
+        ]
+        .into_iter()
+    }
+
     /// Counts an instruction with its effect.
     pub(crate) fn count(&mut self, insn: &Insn, effect: &Effect) {
         self.predicate_reads += u64::from(insn.reads_predicate());

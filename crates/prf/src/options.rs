@@ -1,8 +1,9 @@
 //! Options by name, as launch files and command lines give them.
 
 use crate::config::{Config, Polarity, PredicateWrites, Profile};
-use crate::encoding::{JalUnit, JpnzForm};
+use crate::encoding::{JalUnit, JpnzForm, Predicates};
 use crate::launch::BLOCK_THREADS;
+use crate::timing::{Hazards, Params, ParamsError, Timed};
 
 /// An option's name and one line about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +15,12 @@ pub struct OptionInfo {
 }
 
 /// All options.
-pub const OPTIONS: [OptionInfo; 12] = [
+pub const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "profile", about: "founding, cardinal or clean; give it first" },
+    OptionInfo {
+        name: "predicates",
+        about: "registers of a warp, instead of the profile's: 16, 32",
+    },
     OptionInfo { name: "writes", about: "lanes outside the mask of a predicate write: and, merge" },
     OptionInfo { name: "jpnz", about: "encoding: cardinal, compiler, bytes, register" },
     OptionInfo { name: "jpnz-jumps", about: "when any or none of the lanes is left" },
@@ -27,10 +32,24 @@ pub const OPTIONS: [OptionInfo; 12] = [
     OptionInfo { name: "blocks", about: "number of blocks" },
     OptionInfo { name: "total", about: "threads in all, for a shorter last block" },
     OptionInfo { name: "heap", about: "bytes of memory at 0x10000000" },
+    OptionInfo {
+        name: "timing",
+        about: "the cycle-level model: on, off; on if one of the following is given",
+    },
+    OptionInfo {
+        name: "hazards",
+        about: "what orders a warp's instructions: faithful, interlocked",
+    },
+    OptionInfo { name: "scheduler", about: "which warp fetches: round-robin, greedy-then-oldest" },
+    OptionInfo {
+        name: "params",
+        about: "sizes and latencies, as a text of TOML; single ones by dotted names: memory.latency",
+    },
+    OptionInfo { name: "trace", about: "keep the cycles of all stages for a timeline: on, off" },
 ];
 
 /// What the options say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The profile that was named.
     pub profile: Profile,
@@ -48,6 +67,16 @@ pub struct Options {
     pub total: Option<u64>,
     /// Bytes of memory at the start of the heap.
     pub heap: Option<u64>,
+    /// Whether the cycle-level model was asked for, or refused.
+    pub timing: Option<bool>,
+    /// Whether something was said that only the cycle-level model has.
+    pub timing_details: bool,
+    /// What orders the instructions of a warp.
+    pub hazards: Hazards,
+    /// Sizes and latencies.
+    pub params: Params,
+    /// Whether a timeline is wanted.
+    pub trace: bool,
 }
 
 /// Why an option is refused.
@@ -66,6 +95,9 @@ pub enum OptionError {
         /// What it takes.
         about: &'static str,
     },
+    /// A parameter of the cycle-level model.
+    #[error("parameters: {0}")]
+    Params(#[from] ParamsError),
 }
 
 /// A decimal or `0x` number.
@@ -86,6 +118,15 @@ impl Options {
     /// # Errors
     /// If there is no such option or it does not take the value.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        if name.contains('.') || matches!(name, "params" | "scheduler") {
+            self.timing_details = true;
+            if name == "params" {
+                self.params = Params::parse(value)?;
+            } else {
+                self.params.set(name, value)?;
+            }
+            return Ok(());
+        }
         let info = OPTIONS.iter().find(|o| o.name == name);
         let info = info.ok_or_else(|| OptionError::Unknown(name.chars().take(80).collect()))?;
         self.apply(name, value).ok_or_else(|| OptionError::Value {
@@ -102,6 +143,10 @@ impl Options {
             "profile" => {
                 self.profile = Profile::ALL.into_iter().find(|p| p.name() == value)?;
                 encoding.predicates = self.profile.config().encoding.predicates;
+            }
+            "predicates" => {
+                let choices = [("16", Predicates::P16), ("32", Predicates::P32)];
+                encoding.predicates = one_of(value, &choices)?;
             }
             "writes" => {
                 let choices = [("and", PredicateWrites::And), ("merge", PredicateWrites::Merge)];
@@ -135,8 +180,32 @@ impl Options {
             "blocks" => self.blocks = Some(small(value).filter(|&n| n > 0)?),
             "total" => self.total = Some(number(value)?),
             "heap" => self.heap = Some(number(value).filter(|&n| n <= 1 << 31)?),
+            "timing" => self.timing = Some(one_of(value, &[("on", true), ("off", false)])?),
+            "hazards" => {
+                let choices =
+                    [("faithful", Hazards::Faithful), ("interlocked", Hazards::Interlocked)];
+                self.hazards = one_of(value, &choices)?;
+                self.timing_details = true;
+            }
+            "trace" => {
+                self.trace = one_of(value, &[("on", true), ("off", false)])?;
+                self.timing_details |= self.trace;
+            }
             _ => return None,
         }
         Some(())
+    }
+
+    /// Whether the cycle-level model runs the launch.
+    #[must_use]
+    pub fn timing(&self) -> bool {
+        self.timing.unwrap_or(self.timing_details)
+    }
+
+    /// The cycle-level model that the options describe.
+    #[must_use]
+    pub fn timed(&self) -> Timed {
+        let Self { config, profile, hazards, .. } = *self;
+        Timed { config, profile, params: self.params.clone(), hazards, records: 0 }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use lab::machine::{Command, unsupported};
-use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
+use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
 use lab::{npy, show, stats};
 
 use super::choose_isa;
@@ -93,7 +93,11 @@ impl<'a> Words<'a> {
 /// Runs what the command line or a launch file says.
 pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    let words = Words::new("run", args, &[], &mut sources);
+    let mut words = Words::new("run", args, &[], &mut sources);
+    let trace = match files(&mut words.options) {
+        Ok(trace) => trace,
+        Err(finding) => return super::refuse(&finding, &sources, out),
+    };
     let (job, dumps) = match prepare(&words, &mut sources) {
         Ok(ready) => ready,
         Err(found) => {
@@ -112,6 +116,12 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         }
     };
     let mut exit = print(&report, args.stats, &sources, out);
+    if let Some(path) = trace
+        && let Err(finding) = write_trace(&path, &report)
+    {
+        out.finding(&finding, &sources);
+        exit = if exit == Exit::Ok { Exit::Usage } else { exit };
+    }
     for dump in &dumps {
         if let Err(finding) = write_dump(dump, &report) {
             out.finding(&finding, &sources);
@@ -119,6 +129,39 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         }
     }
     exit
+}
+
+/// Options that name files: the text of `params` takes the place of its name; gives where a trace goes.
+fn files(options: &mut [MachineOption]) -> Result<Option<Located<String>>, Diagnostic> {
+    let mut trace = None;
+    for option in options {
+        let OptionValue::String(value) = &mut option.value.value else { continue };
+        match option.key.value.as_str() {
+            "params" => {
+                let path = Path::new(value.as_str());
+                let bytes = read_input(path, MAX_PROGRAM_BYTES, Some(option.value.span))?;
+                *value = String::from_utf8(bytes).map_err(|_| {
+                    let message = format!("{} is not text", path.display());
+                    Diagnostic::error("input::not-text", message).at(option.value.span, "")
+                })?;
+            }
+            "trace" => {
+                let path = std::mem::replace(value, "on".to_owned());
+                trace = Some(Located { value: path, span: option.value.span });
+            }
+            _ => {}
+        }
+    }
+    Ok(trace)
+}
+
+/// Writes the timelines of all launches into one file, a process for each.
+fn write_trace(path: &Located<String>, report: &Report) -> Result<(), Diagnostic> {
+    let text = lab::divergence::document(&report.stats);
+    std::fs::write(&path.value, text).map_err(|error| {
+        let message = format!("cannot write {}: {error}", path.value);
+        Diagnostic::error("cli::output", message).at(path.span, "")
+    })
 }
 
 /// A buffer to write and where to.

@@ -28,6 +28,6 @@ pub use race::{Race, Races, Side, Thread};
 pub use rejoin::{Rejoins, Times};
 pub use study::{Diff, diff, explain, trace};
 pub use text::to_text;
-pub use timeline::Timeline;
+pub use timeline::{Timeline, document};
 pub use verdict::{Difference, Verdict};
 pub use watching::{Watched, Witnesses};

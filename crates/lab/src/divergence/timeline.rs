@@ -11,6 +11,7 @@ use serde_json::json;
 use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
 
 use crate::probe::{Beginning, Lanes, Place, Probe, WORDS};
+use crate::stats::RunStats;
 
 /// Blocks of different launches are different processes: so many numbers are left for each launch.
 const PROCESSES: u64 = 1 << 20;
@@ -27,6 +28,29 @@ pub struct Timeline {
     now: u64,
     open: Option<Slice>,
     named: BTreeSet<(u64, u32)>,
+}
+
+/// Events, with commas between them, as a document in the Trace Event format.
+fn enclose(other: &serde_json::Value, events: &str) -> String {
+    format!("{{\"displayTimeUnit\":\"ms\",\"otherData\":{other},\"traceEvents\":[\n{events}\n]}}\n")
+}
+
+/// The timelines that a machine made of the launches of a run, as one document: a process for each launch.
+#[must_use]
+pub fn document(run: &RunStats) -> String {
+    let mut text = String::new();
+    for (index, launch) in run.launches.iter().enumerate() {
+        for event in &launch.timeline {
+            let mut event = event.clone();
+            event["pid"] = json!(index + 1);
+            if event["name"] == "process_name" {
+                event["args"]["name"] = json!(format!("{} (launch {index})", launch.kernel));
+            }
+            text.push_str(if text.is_empty() { "" } else { ",\n" });
+            let _ = write!(text, "{event}");
+        }
+    }
+    enclose(&json!({ "about": run.module, "unit": "cycles" }), &text)
 }
 
 #[derive(Clone, Debug)]
@@ -67,10 +91,7 @@ impl Timeline {
     pub fn finish(mut self, about: &str) -> String {
         self.close();
         let other = json!({ "about": about, "unit": "issues", "complete": self.complete() });
-        format!(
-            "{{\"displayTimeUnit\":\"ms\",\"otherData\":{other},\"traceEvents\":[\n{}\n]}}\n",
-            self.text
-        )
+        enclose(&other, &self.text)
     }
 
     fn process(&self, group: GroupId) -> u64 {

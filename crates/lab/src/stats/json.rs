@@ -37,7 +37,7 @@ fn launch(launch: &LaunchStats) -> Value {
         .iter()
         .map(|l| json!({ "file": l.file, "line": l.line, "issues": l.slots.issues(), "lane_slots": slots(&l.slots) }))
         .collect();
-    json!({
+    let mut report = json!({
         "kernel": launch.kernel,
         "grid": launch.grid,
         "block": launch.block,
@@ -46,7 +46,12 @@ fn launch(launch: &LaunchStats) -> Value {
         "metrics": metrics(launch),
         "active_lanes": launch.counters.active_lanes,
         "lines": lines,
-    })
+    });
+    if !launch.own.is_empty() {
+        let own = launch.own.iter().map(|(name, count)| (name.clone(), json!(count)));
+        report["own"] = Value::Object(own.collect::<Map<_, _>>());
+    }
+    report
 }
 
 fn metrics(launch: &LaunchStats) -> Value {

@@ -154,6 +154,8 @@ metrics! {
         |l| l.counters.ctas as f64;
     "threads" Count "Threads launched."
         |l| l.threads as f64;
+    "cycles" Count "Cycles, on machines that have them; else 0."
+        |l| l.cycles as f64;
     "splits" Count "Branches, calls and returns that made more than one path of one."
         |l| l.charges.splits as f64;
     "merges" Count "Times that two paths became one."

@@ -44,6 +44,12 @@ pub struct LaunchStats {
     pub charges: Charges,
     /// Lane slots by source line, in the order of lines; empty where the program has no line table.
     pub lines: Vec<LineSlots>,
+    /// Cycles, on machines that have them.
+    pub cycles: u64,
+    /// What only this machine counts, by name.
+    pub own: Vec<(String, u64)>,
+    /// Events of a timeline in the Trace Event format, if one was asked for. Not part of the reports.
+    pub timeline: Vec<serde_json::Value>,
 }
 
 /// Lane slots of one source line.
@@ -85,6 +91,7 @@ impl RunStats {
             total.charges.add(&launch.charges);
             total.block_issues += launch.block_issues;
             total.threads += launch.threads;
+            total.cycles += launch.cycles;
         }
         total
     }

@@ -127,6 +127,39 @@ impl TimingCounts {
         self.fetch_lost[stall as usize]
     }
 
+    /// Each count with its name; lost slots as `fetch_lost.CAUSE` and `issue_lost.CAUSE`, units as `unit.UNIT.COUNT`.
+    #[must_use]
+    pub fn named(&self) -> Vec<(String, u64)> {
+        let single = [
+            ("cycles", self.cycles),
+            ("fetched", self.fetched),
+            ("issued", self.issued),
+            ("icache_hits", self.cache_hits),
+            ("icache_misses", self.cache_misses),
+            ("predicate_file_reads", self.predicate_file_reads),
+            ("predicate_file_writes", self.predicate_file_writes),
+            ("arbitration_lost", self.arbitration_lost),
+            ("hazards", self.hazards),
+        ];
+        let mut named: Vec<_> = single.map(|(name, count)| (name.to_owned(), count)).into();
+        for &stall in Stall::ALL {
+            named.push((format!("fetch_lost.{}", stall.name()), self.fetch_stalls(stall)));
+            named.push((format!("issue_lost.{}", stall.name()), self.issue_stalls(stall)));
+        }
+        for (unit, counts) in Unit::ALL.iter().zip(&self.units) {
+            let UnitCounts { issues, empty, lanes_on, lanes_off } = *counts;
+            let of = [
+                ("instructions", issues),
+                ("for_no_lane", empty),
+                ("lanes_on", lanes_on),
+                ("lanes_off", lanes_off),
+            ];
+            let of = of.into_iter().filter(|_| issues > 0);
+            named.extend(of.map(|(name, n)| (format!("unit.{}.{name}", unit.name()), n)));
+        }
+        named
+    }
+
     pub(crate) fn executed(&mut self, unit: Unit, lanes: &IssueLanes<1>) {
         let counts = &mut self.units[unit as usize];
         let (on, live) = (u64::from(lanes.on.count()), u64::from(lanes.active.count()));

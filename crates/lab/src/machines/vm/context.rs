@@ -258,6 +258,7 @@ fn stats<const N: usize>(
         block_issues: counted.block_issues,
         threads: counted.threads,
         charges: counted.charges,
+        ..LaunchStats::default()
     }
 }
 

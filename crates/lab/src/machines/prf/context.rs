@@ -1,0 +1,311 @@
+//! Memory and launches, on either model.
+
+use ::prf::{LaunchError, Options, Prf, Timed, Trap};
+use isa::Diagnostic;
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap, Permission};
+use simt::observe::{Blind, Observer};
+use simt::trap::{Cause as _, Fault};
+
+use super::{PrfProgram, timeline};
+use crate::launch::MachineOption;
+use crate::machine::{
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Stop, Subject, Watch,
+};
+use crate::machines::shared::{self, limit_reached, option_text, problem};
+use crate::stats::{Counters, LaunchStats, PcSlots};
+
+/// Issues between two looks at the watch.
+const SLICE: u64 = 1 << 16;
+/// As many, where each may take many cycles.
+const TIMED_SLICE: u64 = 1 << 12;
+/// Most issues when nothing else is said.
+const LIMIT: u64 = 1_000_000_000;
+/// The most instructions of a timeline.
+const RECORDS: usize = 200_000;
+/// Where the block of arguments lies.
+const ARGUMENTS: u64 = 0x0f00_0000;
+/// Where the heap of programs that bring no buffers starts.
+const HEAP: u64 = 0x1000_0000;
+/// Where buffers start and end.
+const BUFFERS: (u64, u64) = (0x2000_0000, 0xf000_0000);
+/// Buffers start at multiples of this, with as much unmapped between them at least.
+const ALIGN: u64 = 256;
+
+pub(super) struct PrfContext<'p> {
+    program: &'p PrfProgram,
+    memory: MemoryMap,
+    /// Where the next buffer starts.
+    next: u64,
+}
+
+/// What the options of a request say.
+fn options(given: &[MachineOption]) -> Result<Options, LaunchProblem> {
+    let mut options = Options::default();
+    for (index, option) in given.iter().enumerate() {
+        let value = option_text(option);
+        let set = options.set(&option.key.value, &value);
+        set.map_err(|error| problem(Subject::Option(index), error.to_string()))?;
+    }
+    Ok(options)
+}
+
+/// The x extent, as far as this machine can have it.
+fn extent(extents: [u64; 3], about: Subject) -> Result<u32, LaunchProblem> {
+    let [x, y, z] = extents;
+    if y != 1 || z != 1 {
+        return Err(problem(about, "this machine has one dimension"));
+    }
+    u32::try_from(x).map_err(|_| problem(about, format!("{x} is more than {}", u32::MAX)))
+}
+
+/// The block of arguments: one word for each parameter.
+fn arguments(params: &[(String, bool)], block: &[u8]) -> Result<Vec<u8>, LaunchProblem> {
+    let mut words = Vec::new();
+    let mut rest = block;
+    for (name, pointer) in params {
+        let (value, after) = rest.split_at(rest.len().min(if *pointer { 8 } else { 4 }));
+        rest = after;
+        let value = isa::decode::window(value).0;
+        let word = u32::try_from(value).map_err(|_| {
+            problem(Subject::Args, format!("{value:#x} for `{name}` is no 32-bit address"))
+        })?;
+        words.extend(word.to_le_bytes());
+    }
+    Ok(words)
+}
+
+impl<'p> PrfContext<'p> {
+    pub(super) fn new(program: &'p PrfProgram) -> Self {
+        Self { program, memory: MemoryMap::new(), next: BUFFERS.0 }
+    }
+
+    /// Maps a region at a fixed address unless it is there; fills it.
+    fn fixed(&mut self, name: &str, at: u64, length: u64, data: &[u8]) -> Result<(), String> {
+        let there = self.memory.region_at(Addr(at)).map(|r| (r.base(), r.len()));
+        if let Some((base, had)) = there {
+            if base != Addr(at) || had < length {
+                self.memory.free(base).map_err(|e| e.to_string())?;
+            } else {
+                return self.memory.host_write(Addr(at), data).map_err(|e| e.to_string());
+            }
+        }
+        let mapped = self.memory.map_at(name, Addr(at), length, Permission::ReadWrite);
+        mapped.map_err(|e| e.to_string())?;
+        self.memory.host_write(Addr(at), data).map_err(|e| e.to_string())
+    }
+
+    fn prepare(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        options: &Options,
+    ) -> Result<::prf::Launch, LaunchProblem> {
+        if request.shared > 0 {
+            return Err(problem(Subject::Shared, "this machine has no shared memory"));
+        }
+        if request.warp_size != 32 {
+            return Err(problem(Subject::WarpSize, "warps of this machine have 32 lanes"));
+        }
+        let in_launch = |why: String| problem(Subject::Launch, why);
+        let params = &self.program.params;
+        let mut argument = options.argument.unwrap_or(0);
+        if !params.is_empty() {
+            let words = arguments(params, request.params)?;
+            self.fixed("arguments", ARGUMENTS, 4096, &words).map_err(in_launch)?;
+            if options.argument.is_none() {
+                argument = ARGUMENTS as u32;
+            }
+        }
+        // Programs without parameters have nowhere else to put results.
+        let heap = options.heap.unwrap_or(if params.is_empty() { 1 << 20 } else { 0 });
+        if heap > 0 {
+            self.fixed("heap", HEAP, heap, &[]).map_err(in_launch)?;
+        }
+        let memory = self.memory.try_clone().map_err(|e| in_launch(e.to_string()))?;
+        let threads = options.threads.map_or_else(|| extent(request.block, Subject::Block), Ok)?;
+        let blocks = options.blocks.map_or_else(|| extent(request.grid, Subject::Grid), Ok)?;
+        let Options { total, entry, .. } = *options;
+        Ok(::prf::Launch { threads, blocks, total, argument, entry, memory })
+    }
+
+    /// Steps to the end, to the limit, or until the watch says to stop. `done` gives the blocks that have ended.
+    fn drive<M, O>(
+        &self,
+        (machine, program): (&M, &::prf::Program),
+        state: &mut M::State,
+        observer: &mut O,
+        (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
+        (slice, blocks, done): (u64, u64, fn(&M::State) -> u32),
+    ) -> End
+    where
+        M: Machine<1, Program = ::prf::Program, Cause = Trap>,
+        O: Observer<1>,
+    {
+        let limit = request.limit.unwrap_or(LIMIT);
+        loop {
+            let issues = machine.slots(state).issues();
+            let now = slice.min(limit.saturating_sub(issues));
+            match machine.run(program, state, observer, now) {
+                Step::Done => return End::Done,
+                Step::Fault(fault) => return End::Fault(self.fault(&fault)),
+                Step::Issued | Step::Hang(_) if now < slice => {
+                    return End::Hang(limit_reached(limit));
+                }
+                Step::Issued | Step::Hang(_) => {}
+            }
+            let blocks_done = done(state).into();
+            if !watch.go_on(Progress { blocks_done, blocks, issues: issues + now }) {
+                return End::Interrupted;
+            }
+        }
+    }
+
+    /// Launches on one of the models and runs it to its end.
+    fn execute<M>(
+        &mut self,
+        machine: &M,
+        program: &::prf::Program,
+        launch: ::prf::Launch,
+        (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
+        (slice, done): (u64, fn(&M::State) -> u32),
+    ) -> Result<(End, LaunchStats, M::State), LaunchProblem>
+    where
+        M: Machine<
+                1,
+                Program = ::prf::Program,
+                Launch = ::prf::Launch,
+                LaunchError = LaunchError,
+                Cause = Trap,
+            >,
+    {
+        let (threads, blocks) = (launch.threads, u64::from(launch.blocks));
+        let total = launch.total.unwrap_or(u64::from(threads) * blocks);
+        let mut state = machine.launch(program, launch).map_err(|error| {
+            let about = match error {
+                LaunchError::Threads(_) | LaunchError::Warps { .. } => Subject::Block,
+                LaunchError::NoBlocks => Subject::Grid,
+                _ => Subject::Launch,
+            };
+            problem(about, error.to_string())
+        })?;
+        let mut counters = Counters::default();
+        let (what, how) = ((machine, program), (slice, blocks, done));
+        let end = if request.detailed {
+            counters = Counters::with_pcs(PcSlots::new(program.code_bytes()));
+            self.drive(what, &mut state, &mut counters, (request, watch), how)
+        } else {
+            self.drive(what, &mut state, &mut Blind, (request, watch), how)
+        };
+        let stats = LaunchStats {
+            kernel: request.kernel.to_owned(),
+            grid: [blocks, 1, 1],
+            block: [threads.into(), 1, 1],
+            outcome: end.name().to_owned(),
+            slots: *machine.slots(&state),
+            lines: self.program.listing.line_slots(&counters),
+            counters,
+            threads: total,
+            ..LaunchStats::default()
+        };
+        Ok((end, stats, state))
+    }
+
+    /// On the functional model.
+    fn functional(
+        &mut self,
+        options: &Options,
+        program: &::prf::Program,
+        launch: ::prf::Launch,
+        both: (&LaunchRequest<'_>, &mut dyn Watch),
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let machine = Prf { config: options.config };
+        let how: (u64, fn(&::prf::State) -> u32) = (SLICE, ::prf::State::blocks_done);
+        let detailed = both.0.detailed;
+        let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
+        let counts = *state.counts();
+        stats.own = counts.named().map(|(name, count)| (name.to_owned(), count)).collect();
+        self.memory = state.memory;
+        let output = if detailed { counts.to_string().into_bytes() } else { Vec::new() };
+        Ok(LaunchResult { end, stats, output })
+    }
+
+    /// On the cycle-level model.
+    fn timed(
+        &mut self,
+        options: &Options,
+        program: &::prf::Program,
+        launch: ::prf::Launch,
+        both: (&LaunchRequest<'_>, &mut dyn Watch),
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let records = if options.trace { RECORDS } else { 0 };
+        let machine = Timed { records, ..options.timed() };
+        let how: (u64, fn(&::prf::timing::State) -> u32) =
+            (TIMED_SLICE, ::prf::timing::State::blocks_done);
+        let detailed = both.0.detailed;
+        let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
+        let (counts, timing) = (*state.counts(), state.timing());
+        let named = counts.named().map(|(name, count)| (name.to_owned(), count));
+        stats.own = named.chain(timing.named()).collect();
+        stats.cycles = timing.cycles;
+        if options.trace {
+            stats.timeline = timeline::events(&state, &self.program.listing);
+        }
+        let mut output = String::new();
+        if detailed {
+            output = format!("{counts}{timing}");
+            for met in state.hazards() {
+                output.push_str(&format!("hazard: {met}\n"));
+            }
+        }
+        self.memory = state.memory;
+        Ok(LaunchResult { end, stats, output: output.into_bytes() })
+    }
+
+    fn fault(&self, fault: &Fault<Trap>) -> Stop {
+        let span = self.program.listing.span(fault.pc.0);
+        let mut report = Diagnostic::error(fault.cause.code(), fault.cause.to_string());
+        if let Some(span) = span {
+            report = report.at(span, format!("lanes {} fault here", fault.lanes));
+        }
+        let (block, warp, pc) = (fault.group.cta, fault.group.group, fault.pc.0);
+        let place = format!("in block {block}, warp {warp}, lanes {}, at {pc:#x}", fault.lanes);
+        let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
+        Stop { code: fault.cause.code(), report: report.note(place), line }
+    }
+}
+
+impl Context for PrfContext<'_> {
+    fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
+        let length = data.len() as u64;
+        let at = self.next;
+        let end = at.checked_add(length).filter(|&end| end <= BUFFERS.1);
+        let end = end.ok_or_else(|| {
+            format!("the buffers exceed the memory from {:#x} to {:#x}", BUFFERS.0, BUFFERS.1)
+        })?;
+        let mapped = self.memory.map_at(name, Addr(at), length, Permission::ReadWrite);
+        mapped.map_err(|e| e.to_string())?;
+        self.memory.host_write(Addr(at), data).map_err(|e| e.to_string())?;
+        self.next = (end + ALIGN).next_multiple_of(ALIGN);
+        Ok(at)
+    }
+
+    fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
+        shared::read(&self.memory, address, length)
+    }
+
+    fn launch(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let options = options(request.options)?;
+        let program = self.program.configured(options.config);
+        let program = program.map_err(|why| problem(Subject::Launch, why))?;
+        let launch = self.prepare(request, &options)?;
+        if options.timing() {
+            self.timed(&options, &program, launch, (request, watch))
+        } else {
+            self.functional(&options, &program, launch, (request, watch))
+        }
+    }
+}
