@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(crate) fn marker(extension: &OsStr) -> Option<&'static str> {
     match extension.to_str()? {
         "ptx" | "ir" => Some("//"),
-        "toml" | "toys" | "s" => Some("#"),
+        "toml" | "toys" | "s" | "prf" => Some("#"),
         _ => None,
     }
 }
