@@ -34,6 +34,7 @@ fn params(random: &mut Random) -> Params {
     set("icache.bytes", 64 << random.below(6));
     set("sm.warps", 4 + 2 * random.below(15));
     let full = 1 + random.below(4);
+    set("buffer.full", 1);
     set("buffer.entries", full + 2 + random.below(3));
     set("buffer.full", full);
     set("writeback.queue", 1 + random.below(8));
@@ -82,7 +83,9 @@ fn flagged(seed: u64) {
     let found = check(&program);
     // Everything else is a packet of its own.
     assert!(found.iter().any(|h| h.kind == plant.kind), "seed {seed}: {:?}\n{text}", plant.kind);
-    let expected = |kind: Kind| kind == plant.kind || matches!(kind, Kind::Overwrite(42));
+    let expected = |kind: Kind| {
+        kind == plant.kind || matches!(kind, Kind::Overwrite(42) | Kind::EarlyWrite(42))
+    };
     assert!(found.iter().all(|h| expected(h.kind)), "seed {seed}: {found:?}");
 }
 
@@ -264,7 +267,7 @@ fn parameters_are_read_and_refused() {
     set.set("memory.latency", "6").unwrap();
     set.set("writeback.shared-port", "true").unwrap();
     set.set("scheduler", "greedy-then-oldest").unwrap();
-    assert_eq!((six.memory, Some(true)), (set.memory, set.writeback.shared_port));
+    assert_eq!((&six.memory, Some(true)), (&set.memory, set.writeback.shared_port));
     let refused = [
         ("nonsense", "line 1"),
         ("[memory]\nlatency = -1", "line 2"),

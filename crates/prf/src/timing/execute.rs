@@ -102,7 +102,7 @@ impl Execute {
     }
 
     /// Results of the last cycle enter the queues of their units.
-    pub(crate) fn to_queues(&mut self) {
+    pub(crate) fn enqueue_results(&mut self) {
         for pipe in &mut self.pipes {
             if pipe.queue.len() < self.queue {
                 pipe.queue.extend(pipe.result.take());

@@ -83,6 +83,7 @@ pub struct State {
     issue: Issue,
     execute: Execute,
     /// Selected in the last cycle, written in the next.
+    #[allow(clippy::vec_box, reason = "instructions move between stages as one pointer")]
     selected: Vec<Box<Flight>>,
     watcher: Watcher,
     slots: LaneSlots,
@@ -155,7 +156,7 @@ impl State {
         let (selected, lost) = writeback::select(&mut self.execute, self.shared_port);
         self.selected = selected;
         self.timing.arbitration_lost += lost;
-        self.execute.to_queues();
+        self.execute.enqueue_results();
         self.compute(now, config, observer, &mut news)?;
         let decoded = self.decoded.take();
         let execute = &self.execute;

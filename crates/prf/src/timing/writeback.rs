@@ -24,6 +24,7 @@ fn port(flight: &Flight, shared: bool) -> Port {
 }
 
 /// The results that are written in the next cycle, and how many heads of queues have to wait.
+#[allow(clippy::vec_box, reason = "instructions move between stages as one pointer")]
 pub(crate) fn select(execute: &mut Execute, shared: bool) -> (Vec<Box<Flight>>, u64) {
     let predicate = if shared { Port::Bank(0) } else { Port::Predicate };
     let heads: Vec<(usize, usize, u64, Port)> = execute

@@ -18,13 +18,13 @@ const THREADS: u64 = 0x1000_0000;
 const WARPS: u64 = 0x1100_0000;
 const MOST_THREADS: u64 = 512;
 /// More instructions than any of these programs takes.
-pub const LIMIT: u64 = 2_000_000;
+pub(crate) const LIMIT: u64 = 2_000_000;
 
 /// A generator of numbers (splitmix64).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -32,15 +32,15 @@ impl Random {
         z ^ z >> 31
     }
 
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.word() % n
     }
 
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    pub fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.below(words.len() as u64) as usize]
     }
 }
@@ -52,7 +52,7 @@ const PROLOGUE: &str = "csrr x1, bid\ncsrr x2, bdim\ncsrr x3, tid\nmul x5, x1, x
     lui x8, 0x11\nadd x8, x8, x6\n";
 
 /// Writes a program.
-pub struct Writer<'r> {
+pub(crate) struct Writer<'r> {
     random: &'r mut Random,
     text: String,
     labels: u32,
@@ -63,14 +63,14 @@ pub struct Writer<'r> {
 
 /// Two instructions that must not be in one packet.
 #[derive(Clone, Copy)]
-pub struct Plant {
-    pub first: &'static str,
-    pub second: &'static str,
-    pub kind: Kind,
+pub(crate) struct Plant {
+    pub(crate) first: &'static str,
+    pub(crate) second: &'static str,
+    pub(crate) kind: Kind,
 }
 
 /// One for each kind; registers from x40 and predicates from p12 on are for them alone.
-pub const PLANTS: [Plant; 12] = [
+pub(crate) const PLANTS: [Plant; 12] = [
     Plant { first: "addi x40, x5, 3", second: "add x41, x41, x40", kind: Kind::Read(40) },
     Plant { first: "lw x40, 0(x7)", second: "mul x41, x40, x40", kind: Kind::Read(40) },
     Plant { first: "lli x42, 5", second: "lmi x42, 6", kind: Kind::Read(42) },
@@ -98,12 +98,12 @@ pub const PLANTS: [Plant; 12] = [
 ];
 
 impl<'r> Writer<'r> {
-    pub fn new(random: &'r mut Random) -> Self {
+    pub(crate) fn new(random: &'r mut Random) -> Self {
         Self { random, text: String::new(), labels: 0, loops: 0, plant: None }
     }
 
     /// A program of about so many statements.
-    pub fn program(mut self, statements: u64, plant: Option<Plant>) -> String {
+    pub(crate) fn program(mut self, statements: u64, plant: Option<Plant>) -> String {
         self.text.push_str(PROLOGUE);
         for r in 10..26 {
             let by = self.random.below(60) as i64 - 28;
@@ -126,7 +126,7 @@ impl<'r> Writer<'r> {
         }
         for (index, r) in (10..26).enumerate() {
             let line = if index % 8 == 0 { "addi x7, x7, 31\naddi x7, x7, 1\n" } else { "" };
-            let _ = write!(self.text, "{line}sw x{r}, {}(x7)\n", 4 * (index % 8));
+            let _ = writeln!(self.text, "{line}sw x{r}, {}(x7)", 4 * (index % 8));
         }
         for p in 1..8 {
             let _ = writeln!(self.text, "prsw p{p}, {}(x8)", 4 * p);
@@ -214,7 +214,7 @@ impl<'r> Writer<'r> {
     /// A loop that lanes leave after one to four rounds, each after as many as its number says.
     fn repeat(&mut self, depth: u32) {
         let (counter, p) = (26 + self.loops % 4, 8 + self.loops % 2);
-        if depth > 0 && self.loops % 2 == 0 {
+        if depth > 0 && self.loops.is_multiple_of(2) {
             return self.compute();
         }
         self.loops += 1;
@@ -257,13 +257,13 @@ const BINARY: [&str; 19] = [
 ];
 
 /// Assembles for a configuration.
-pub fn words(config: Config, text: &str) -> Words {
+pub(crate) fn words(config: Config, text: &str) -> Words {
     let image = assemble(config.encoding, FileId::default(), text);
     Words::assembled(&image.unwrap_or_else(|e| panic!("{text}\n{e:?}")))
 }
 
 /// Takes away ends of packets at random, then puts back what the checker asks for.
-pub fn pack(random: &mut Random, words: &mut Words, config: Config) {
+pub(crate) fn pack(random: &mut Random, words: &mut Words, config: Config) {
     const END: u32 = 1 << 31;
     let last = *words.0.keys().next_back().unwrap();
     for (&at, word) in &mut words.0 {
@@ -288,13 +288,13 @@ pub fn pack(random: &mut Random, words: &mut Words, config: Config) {
 
 /// A launch of a random size.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
-    pub threads: u32,
-    pub blocks: u32,
+pub(crate) struct Size {
+    pub(crate) threads: u32,
+    pub(crate) blocks: u32,
 }
 
 impl Size {
-    pub fn random(random: &mut Random) -> Self {
+    pub(crate) fn random(random: &mut Random) -> Self {
         let threads = 1 + random.below(100) as u32;
         Self { threads, blocks: 1 + random.below(3) as u32 }
     }
@@ -311,7 +311,7 @@ impl Size {
 }
 
 /// What both regions hold.
-pub fn regions(memory: &MemoryMap) -> Vec<u8> {
+pub(crate) fn regions(memory: &MemoryMap) -> Vec<u8> {
     let mut all = Vec::new();
     for (base, bytes) in [(THREADS, 128), (WARPS, 64)] {
         let mut part = vec![0; (MOST_THREADS * bytes) as usize];
@@ -322,7 +322,7 @@ pub fn regions(memory: &MemoryMap) -> Vec<u8> {
 }
 
 /// Runs to the end and gives the state.
-pub fn run<M>(machine: &M, program: &Program, size: Size) -> Result<M::State, String>
+pub(crate) fn run<M>(machine: &M, program: &Program, size: Size) -> Result<M::State, String>
 where
     M: Machine<
             1,
