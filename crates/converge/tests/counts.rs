@@ -7,15 +7,19 @@
 use converge::planner::{FunctionFlow, Priorities, plan};
 use converge::{Entry, Event, Knobs, Order, Path, Start};
 use flow::Cfg;
+use proptest::prelude::*;
 use simt::{CtaMask, Pc};
 
 const THREADS: usize = 512;
+/// Rounds of the work that all threads do.
+const WORK: usize = 100;
 
 #[derive(Clone, Copy, Default)]
 struct Lane {
     tid: usize,
     i: usize,
     j: usize,
+    work: usize,
 }
 
 /// Blocks in layout order: name, and where to go on true and on false; the same twice for a jump, nothing at the end.
@@ -33,7 +37,7 @@ fn bits(block: &str, lane: &mut Lane) -> bool {
 
 fn counted(lane: &mut Lane) -> bool {
     lane.j += 1;
-    lane.j <= 100
+    lane.j <= lane.work
 }
 
 const SHORT_CIRCUIT: Kernel = Kernel {
@@ -164,14 +168,25 @@ impl Kernel {
 
     /// Block issues of all groups of `width` lanes.
     fn issues(&self, mechanism: &str, width: usize, knobs: Knobs) -> u64 {
+        self.sized(mechanism, width, knobs, (THREADS, WORK))
+    }
+
+    /// The same for so many threads and rounds of work.
+    fn sized(
+        &self,
+        mechanism: &str,
+        width: usize,
+        knobs: Knobs,
+        (threads, work): (usize, usize),
+    ) -> u64 {
         let cfg = self.cfg();
         let places: Vec<_> = (0..self.blocks.len() as u64).map(|i| i..i + 1).collect();
         let plan =
             plan(&[FunctionFlow { cfg: &cfg, places: &places }], Priorities::Layout).unwrap();
         let mut issues = 0;
-        for first in (0..THREADS).step_by(width) {
+        for first in (0..threads).step_by(width) {
             let mut lanes: Vec<Lane> =
-                (0..width).map(|l| Lane { tid: first + l, ..Lane::default() }).collect();
+                (0..width).map(|l| Lane { tid: first + l, work, ..Lane::default() }).collect();
             let start = Start::at(Pc(0), CtaMask::first(width), u32::try_from(width).unwrap());
             let mut m = Entry::find(mechanism).unwrap().build(&start, knobs).unwrap();
             while let Some(path) = m.preferred() {
@@ -242,13 +257,62 @@ fn the_order_of_sides_does_not_change_the_counts() {
     }
 }
 
+/// Closed forms for one group of `n` threads with `j` rounds of work, by mechanism:
+/// serial, barrier-only, ipdom, tf-stack.
+fn forms(kernel: &str, n: u64, j: u64) -> [u64; 4] {
+    // From P to R: the work.
+    let tail = 2 * j + 3;
+    match kernel {
+        // One lane leaves the first loop in each round, and the edge that is never taken keeps the loop's branch from
+        // rejoining before the end: each lane runs the tail alone.
+        "exception_loop" => {
+            let head = 1 + n + 2 * (n - 1);
+            let serial = n * (3 + tail) + 3 * n * (n - 1) / 2;
+            [serial, head + n * (tail + 1), head + n * tail + 1, head + tail + 1]
+        }
+        // Two sides of the branch, each with the tail.
+        "exception_cond" => {
+            let odd = n / 2;
+            [n * (tail + 2) + 2 * odd, 3 + 2 * (tail + 1), 3 + 2 * tail + 1, 3 + tail + 1]
+        }
+        "exception_call" => [n * (tail + 4), 5 + 2 * (tail + 1), 5 + 2 * tail + 1, 5 + tail + 1],
+        // From F to D with one of R0, R1: 2 j + 4 blocks, behind S0 and behind S1.
+        _ => {
+            let side = 2 * j + 5;
+            let odd = n / 2;
+            let even = n - odd - 1;
+            let serial = odd * (side + 3) + even * (side + 4) + 5;
+            [serial, 2 + (side + 2) + 2 + (side + 1) + 2, 5 + 2 * side, 2 * j + 12]
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// The forms hold for all sizes in which both sides of each branch have threads.
+    #[test]
+    fn closed_forms(n in 3usize..200, j in 0usize..60) {
+        let mechanisms = ["serial", "barrier-only", "ipdom", "tf-stack"];
+        for kernel in [&EXCEPTION_LOOP, &EXCEPTION_COND, &EXCEPTION_CALL, &SPLIT_MERGE] {
+            let expected = forms(kernel.name, n as u64, j as u64);
+            for (mechanism, expected) in mechanisms.iter().zip(expected) {
+                let found = kernel.sized(mechanism, n, Knobs::default(), (n, j));
+                prop_assert_eq!(found, expected, "{} {} {} {}", kernel.name, mechanism, n, j);
+            }
+            // Meeting only at post-dominators, any interleaving of splits costs the same.
+            for slice in [0, 1, 7] {
+                let knobs = Knobs { slice, ..Knobs::default() };
+                prop_assert_eq!(kernel.sized("multi-path", n, knobs, (n, j)), expected[2]);
+            }
+        }
+    }
+}
+
 #[test]
-fn closed_forms_of_the_exception_loop() {
-    // One lane leaves the first loop in each round, and the edge that is never taken keeps the loop's branch from
-    // rejoining before the end: all but the first to leave run the 203 blocks of the tail alone.
-    let n = THREADS as u64;
-    let head = 1 + n + 2 * (n - 1);
-    let count = |m| EXCEPTION_LOOP.issues(m, THREADS, Knobs::default());
-    assert_eq!(count("ipdom"), head + n * 203 + 1);
-    assert_eq!(count("min-pc"), head + 203 + 1);
+fn the_forms_give_the_published_counts() {
+    assert_eq!(forms("exception_loop", 512, 100), [497_920, 105_983, 105_472, 1739]);
+    assert_eq!(forms("exception_cond", 512, 100), [105_472, 411, 410, 207]);
+    assert_eq!(forms("exception_call", 512, 100), [105_984, 413, 412, 209]);
+    assert_eq!(forms("split_merge", 512, 100), [106_548, 419, 415, 212]);
 }

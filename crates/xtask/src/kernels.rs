@@ -1,6 +1,6 @@
 //! `cargo xtask kernels`: makes the generated files of `kernels/` again.
 //!
-//! Each folder of `kernels/` with a `.cu` file holds the `.ptx` that NVRTC makes of it and the `.npy` arrays that its
+//! Each folder of `kernels/` and `kernels/divergence/` with a `.cu` file holds the `.ptx` that NVRTC makes of it and the `.npy` arrays that its
 //! `expected.py` computes. Both are deterministic for the versions pinned in `kernels/tools/requirements.txt`, so
 //! `--check` compares bytes. No GPU and no CUDA toolkit is used.
 
@@ -48,6 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The folders of the named kernels, or of all.
 fn choose(kernels: &Path, names: &[String]) -> Result<Vec<PathBuf>> {
     let mut all = tree::entries(kernels)?;
+    all.extend(tree::entries(&kernels.join("divergence"))?);
     all.retain(|folder| tree::files(folder, "cu").is_ok_and(|sources| !sources.is_empty()));
     let known: BTreeSet<String> = all.iter().map(|folder| name_of(folder)).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(*name)) {

@@ -22,6 +22,7 @@ pub use explain::{Explanation, Line, Losses};
 pub(crate) use json::access_name;
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};
 pub use lanes::{Causes, Recorded, Recorder, Step, Warp};
+pub(crate) use names::one_mechanism;
 pub use names::{catalogue_text, mechanisms_named, numbers_named, order_named};
 pub use part::{Moment, Parted, Parting, Recording};
 pub use race::{Race, Races, Side, Thread};

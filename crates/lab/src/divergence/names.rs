@@ -38,7 +38,15 @@ pub fn mechanisms_named(
     Ok(out)
 }
 
-fn one_mechanism(machine: &dyn Isa, known: &[Named], name: &str) -> Result<String, Diagnostic> {
+/// The machine's name of the mechanism that a name or alias means.
+///
+/// # Errors
+/// A name that the machine does not have, with the nearest that it has.
+pub(crate) fn one_mechanism(
+    machine: &dyn Isa,
+    known: &[Named],
+    name: &str,
+) -> Result<String, Diagnostic> {
     let has = |wanted: &str| known.iter().find(|m| m.name == wanted).map(|m| m.name.to_owned());
     let other = || Entry::find(name).ok().and_then(|entry| has(entry.name));
     if let Some(found) = has(name).or_else(other) {

@@ -205,24 +205,21 @@ fn mechanism(
     let given = settings.mechanism.clone().or(run.mechanism.clone());
     let default = known.first().map_or("", |m| m.name);
     let chosen = given.unwrap_or(Located { value: default.to_owned(), span: nowhere });
-    known_mechanism(machine, &chosen).map(|()| chosen)
+    let value = known_mechanism(machine, &chosen)?;
+    Ok(Located { value, span: chosen.span })
 }
 
+/// The machine's own name of the mechanism that a name or alias means.
 fn known_mechanism(
     machine: &'static dyn Isa,
     name: &Located<String>,
-) -> std::result::Result<(), Diagnostic> {
+) -> std::result::Result<String, Diagnostic> {
     let known = machine.mechanisms();
-    if known.is_empty() || known.iter().any(|m| m.name == name.value) {
-        return Ok(());
+    if known.is_empty() {
+        return Ok(name.value.clone());
     }
-    let names = || known.iter().map(|m| m.name);
-    let message = format!("{} has no mechanism `{}`", machine.name(), shortened(&name.value));
-    let finding = Diagnostic::error("run::mechanism", message).at(name.span, "unknown mechanism");
-    Err(finding.help(match nearest(&name.value, names()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("mechanisms are {}", names().collect::<Vec<_>>().join(", ")),
-    }))
+    crate::divergence::one_mechanism(machine, &known, &name.value)
+        .map_err(|finding| finding.at(name.span, "unknown mechanism"))
 }
 
 /// Gives buffers that are made for an argument a name of their own: the argument's, or else the parameter's.
@@ -356,13 +353,14 @@ fn prepare_checks(
     let mut checks = Vec::new();
     let mut skipped = 0;
     for expectation in &parts.expectations {
+        let mut named = false;
         for name in &expectation.mechanisms {
-            if let Err(finding) = known_mechanism(parts.machine, name) {
-                found.push(finding);
+            match known_mechanism(parts.machine, name) {
+                Ok(known) => named |= known == mechanism,
+                Err(finding) => found.push(finding),
             }
         }
-        let applies = (expectation.mechanisms.is_empty()
-            || expectation.mechanisms.iter().any(|m| m.value == mechanism))
+        let applies = (expectation.mechanisms.is_empty() || named)
             && (expectation.warp_sizes.is_empty() || expectation.warp_sizes.contains(&warp_size));
         if !applies {
             skipped += 1;
