@@ -132,6 +132,9 @@ pub(crate) struct Run {
     /// How to print statistics
     #[arg(long, value_enum, default_value_t = Stats::Text)]
     pub(crate) stats: Stats,
+    /// Say which schedule each launch ran under
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Write a buffer to a file after the run
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub(crate) dump: Vec<String>,
@@ -294,6 +297,7 @@ impl Target {
             mechanism: None,
             warp_size: None,
             stats: Stats::None,
+            verbose: false,
             dump: Vec::new(),
             machine: MachineOptions::default(),
         }

@@ -55,6 +55,47 @@ fn a_run_that_meets_its_expectations_ends_with_0() {
 }
 
 #[test]
+fn a_verbose_run_says_its_schedule() {
+    let file = launch(&folder("verbose"), "[0, 1, 2, 3]");
+    let output = simtlab(&["run", &file, "--verbose", "--warp-size", "8"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        text.starts_with("launch 0, k: ipdom on ir, schedule canonical: each group of 8 lanes"),
+        "{text}"
+    );
+    let quiet = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!quiet.contains("schedule"), "{quiet}");
+}
+
+/// Copies `%laneid` to the buffer.
+const LANES: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<4>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %laneid;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+";
+
+#[test]
+fn check_marks_kernels_that_depend_on_the_size_of_the_warp() {
+    let file = folder("lanes").join("k.ptx");
+    std::fs::write(&file, LANES).expect("a file");
+    let output = simtlab(&["check", &file.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mark = "  kernel `k` is warp-size-dependent: `mov.u32 %r1, %laneid;` at line 10\n";
+    assert!(text.ends_with(mark), "{text}");
+}
+
+#[test]
 fn an_expectation_that_is_not_met_ends_with_1() {
     let file = launch(&folder("unmet"), "[0, 1, 2, 4]");
     assert_eq!(simtlab(&["run", &file]).status.code(), Some(1));

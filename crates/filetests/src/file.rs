@@ -55,6 +55,8 @@ pub struct TestFile {
     pub(crate) failure: Option<Failure>,
     /// Why buffers may differ between mechanisms and warp sizes.
     pub(crate) may_differ: Option<String>,
+    /// The machine's own options.
+    pub(crate) options: Vec<MachineOption>,
     /// Text that is added to the program: how often, and what.
     pub(crate) append: Vec<(u64, String)>,
     pub(crate) directives: Vec<Directive>,
@@ -92,6 +94,7 @@ impl TestFile {
             stats_lines: Vec::new(),
             failure: None,
             may_differ: None,
+            options: Vec::new(),
             append: Vec::new(),
             directives,
         };
@@ -171,6 +174,7 @@ impl TestFile {
             }
             "may-differ" => self.may_differ = Some(directive.value.clone()),
             "append" => self.append.push(append(&directive.value)?),
+            "option" => self.options.push(option(directive)?),
             name => match name.strip_prefix("fails ").map(str::parse) {
                 Some(Ok(code)) => {
                     self.failure = Some(Failure { code, text: directive.block.clone() });
@@ -268,13 +272,22 @@ impl StatsLine {
     }
 }
 
+/// `NAME=VALUE`, as after `--option`.
+fn option(directive: &Directive) -> Result<MachineOption, String> {
+    let (name, value) = directive.value.split_once('=').ok_or("write name=value")?;
+    let span = TestFile::span(directive);
+    let value = OptionValue::String(value.trim().to_owned());
+    let key = Located { value: name.trim().to_owned(), span };
+    Ok(MachineOption { key, value: Located { value, span } })
+}
+
 /// Items between commas.
 fn list(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
 fn unknown(name: &str) -> String {
-    const KNOWN: [&str; 12] = [
+    const KNOWN: [&str; 13] = [
         "machine",
         "check",
         "run",
@@ -286,6 +299,7 @@ fn unknown(name: &str) -> String {
         "stats",
         "may-differ",
         "append",
+        "option",
         "fails CODE",
     ];
     match isa::suggest::nearest(name, KNOWN) {

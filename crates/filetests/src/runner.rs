@@ -238,7 +238,7 @@ impl Case {
                 module_span: Span::new(FILE, 0, 0),
                 directory: directory(file).to_owned(),
                 run: lab::launch::RunDefaults::default(),
-                options: Vec::new(),
+                options: file.options.clone(),
                 buffers: Vec::new(),
                 launches: file.runs.iter().map(|run| self.words(run).launch(found)).collect(),
                 expectations: file.expectations.clone(),

@@ -169,9 +169,9 @@ ops! {
     Sreg "sreg" Compute [T] [Sreg] (TySet::of(&[Ty::B16, Ty::B32, Ty::B64, Ty::U16, Ty::U32, Ty::U64])) {} {} {} "Reads a special register.";
 
     // --- Arithmetic on integers and floats
-    Add "add" Compute [T] [T, T] (INT.or(FLOAT)) {Rounding} {} {Ftz Sat} "Adds.";
-    Sub "sub" Compute [T] [T, T] (INT.or(FLOAT)) {Rounding} {} {Ftz Sat} "Subtracts.";
-    Mul "mul" Compute [T] [T, T] (INT.or(FLOAT)) {Rounding} {} {Ftz Sat} "Multiplies; of integers, the low half.";
+    Add "add" Compute [T] [T, T] (INT.or(INT_PAIR).or(FLOAT).or(PAIR)) {Rounding} {} {Ftz Sat} "Adds.";
+    Sub "sub" Compute [T] [T, T] (INT.or(FLOAT).or(PAIR)) {Rounding} {} {Ftz Sat} "Subtracts.";
+    Mul "mul" Compute [T] [T, T] (INT.or(FLOAT).or(PAIR)) {Rounding} {} {Ftz Sat} "Multiplies; of integers, the low half.";
     MulHi "mulhi" Compute [T] [T, T] (INT) {} {} {} "The high half of the product.";
     MulWide "mulwide" Compute [Wide] [T, T] (TySet::of(&[Ty::U16, Ty::S16, Ty::U32, Ty::S32])) {} {} {} "The whole product, of twice the width.";
     Mad "mad" Compute [T] [T, T, T] (INT) {} {} {} "Product's low half plus the third operand.";
@@ -190,9 +190,9 @@ ops! {
     Rem "rem" Compute [T] [T, T] (INT) {} {} {} "Remainder with the sign of the dividend; by zero gives the dividend.";
     Abs "abs" Compute [T] [T] (INT.or(FLOAT)) {} {} {Ftz} "Absolute value.";
     Neg "neg" Compute [T] [T] (INT.or(FLOAT)) {} {} {Ftz} "Negation.";
-    Min "min" Compute [T] [T, T, opt T] (INT.or(FLOAT)) {} {} {Ftz Nan Relu XorSignAbs} "Minimum; of floats, a NaN loses unless `nan` is given.";
-    Max "max" Compute [T] [T, T, opt T] (INT.or(FLOAT)) {} {} {Ftz Nan Relu XorSignAbs} "Maximum; of floats, a NaN loses unless `nan` is given.";
-    Fma "fma" Compute [T] [T, T, T] (FLOAT) {Rounding} {} {Ftz Sat Relu} "Product plus the third operand, rounded once.";
+    Min "min" Compute [T] [T, T, opt T] (INT.or(INT_PAIR).or(FLOAT)) {} {} {Ftz Nan Relu XorSignAbs} "Minimum; of floats, a NaN loses unless `nan` is given.";
+    Max "max" Compute [T] [T, T, opt T] (INT.or(INT_PAIR).or(FLOAT)) {} {} {Ftz Nan Relu XorSignAbs} "Maximum; of floats, a NaN loses unless `nan` is given.";
+    Fma "fma" Compute [T] [T, T, T] (FLOAT.or(PAIR)) {Rounding} {} {Ftz Sat Relu} "Product plus the third operand, rounded once.";
     Rcp "rcp" Compute [T] [T] (F) {Rounding Precision} {} {Ftz} "Reciprocal.";
     Sqrt "sqrt" Compute [T] [T] (F) {Rounding Precision} {} {Ftz} "Square root.";
     Rsqrt "rsqrt" Compute [T] [T] (F) {Precision} {} {Ftz} "Reciprocal square root, approximate.";
@@ -230,7 +230,7 @@ ops! {
     Dp2a "dp2a" Compute [B32] [T, T2, B32] (ONLY32, ONLY32) {} {} {Upper} "Sum of two products of halfwords and bytes plus the third operand.";
 
     // --- Comparison and selection
-    Setp "setp" Compute [P, opt P] [T, T, opt P] (INT.or(SCALAR).or(BITS)) {BoolOp} {Cmp} {Ftz} "Compares; the second result is the complement's combination.";
+    Setp "setp" Compute [P, opt P] [T, T, opt P] (INT.or(FLOAT).or(BITS)) {BoolOp} {Cmp} {Ftz} "Compares; the second result is the complement's combination. Of packed pairs: low halves, then high halves.";
     Set "set" Compute [T2] [T, T, opt P] (INT.or(FLOAT).or(BITS), TySet::of(&[Ty::U32, Ty::S32, Ty::F32, Ty::U16, Ty::S16, Ty::F16, Ty::Bf16, Ty::F16x2, Ty::Bf16x2])) {BoolOp} {Cmp} {Ftz} "Compares; true is all ones, or 1.0 for floats. Packed pairs give packed pairs.";
     Selp "selp" Compute [T] [T, T, P] (ANY.or(PRED)) {} {} {} "First operand if the predicate holds, else the second.";
     Slct "slct" Compute [T] [T, T, T2] (INT.or(FLOAT).or(BITS), TySet::of(&[Ty::S32, Ty::F32])) {} {} {Ftz} "First operand if the third is not negative, else the second.";

@@ -29,6 +29,9 @@ pub enum Ty {
     Bf16x2,
     F32,
     F64,
+    F32x2,
+    U16x2,
+    S16x2,
     Tf32,
     E4m3,
     E5m2,
@@ -38,7 +41,7 @@ pub enum Ty {
 }
 
 /// All types with their spellings.
-const TYPES: [(Ty, &str, u32); 26] = [
+const TYPES: [(Ty, &str, u32); 29] = [
     (Ty::Pred, "pred", 1),
     (Ty::B8, "b8", 8),
     (Ty::B16, "b16", 16),
@@ -59,6 +62,9 @@ const TYPES: [(Ty, &str, u32); 26] = [
     (Ty::Bf16x2, "bf16x2", 32),
     (Ty::F32, "f32", 32),
     (Ty::F64, "f64", 64),
+    (Ty::F32x2, "f32x2", 64),
+    (Ty::U16x2, "u16x2", 32),
+    (Ty::S16x2, "s16x2", 32),
     (Ty::Tf32, "tf32", 32),
     (Ty::E4m3, "e4m3", 8),
     (Ty::E5m2, "e5m2", 8),
@@ -106,7 +112,7 @@ impl Ty {
     /// Whether it is read as floating point, packed pairs included.
     #[must_use]
     pub fn is_float(self) -> bool {
-        FLOAT.has(self)
+        FLOAT.or(PAIR).has(self)
     }
 
     /// The register type that holds it exactly.
@@ -264,6 +270,10 @@ pub const HALF: TySet = TySet::of(&[Ty::F16, Ty::Bf16, Ty::F16x2, Ty::Bf16x2]);
 pub const SCALAR: TySet = F.or(TySet::of(&[Ty::F16, Ty::Bf16]));
 /// All floating point that arithmetic works on.
 pub const FLOAT: TySet = F.or(HALF);
+/// Packed pairs of 16-bit integers, which only a few operations work on.
+pub const INT_PAIR: TySet = TySet::of(&[Ty::U16x2, Ty::S16x2]);
+/// Packed pairs of single precision, which only a few operations work on.
+pub const PAIR: TySet = TySet::of(&[Ty::F32x2]);
 /// Everything that memory and moves take.
 pub const ANY: TySet = FLOAT.or(INT).or(BITS).or(INT8).or(TySet::of(&[Ty::B8, Ty::B128]));
 /// Conversion formats.

@@ -223,11 +223,25 @@ pub trait Program: Send + Sync {
     /// A kernel's control-flow graph; none if the kernel is unknown or the machine has no such graph.
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow>;
 
+    /// Where a kernel's results depend on how many lanes the warp has that it sees: on lane numbers, on shuffle distances.
+    fn warp_size_dependence(&self, _kernel: &str) -> Vec<Dependence> {
+        Vec::new()
+    }
+
     /// A context in which the program can be launched: its memory, with the program's own variables in it.
     ///
     /// # Errors
     /// If the host has no memory for them.
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic>;
+}
+
+/// An instruction that something depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependence {
+    /// The instruction as it is written.
+    pub text: String,
+    /// Its line in the program.
+    pub line: Option<u32>,
 }
 
 /// What a kernel takes.
@@ -341,6 +355,11 @@ pub trait Context {
         Vec::new()
     }
 
+    /// In which order a launch of this request lets its groups run.
+    fn schedule(&self, _request: &LaunchRequest<'_>) -> Schedule {
+        Schedule { class: "sequential", about: "one instruction after the other".to_owned() }
+    }
+
     /// Runs a kernel to its end, or until `watch` says to stop.
     ///
     /// # Errors
@@ -350,6 +369,15 @@ pub trait Context {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem>;
+}
+
+/// The order in which a launch lets its groups run, and what that promises: the same class, the same results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Short name of the class.
+    pub class: &'static str,
+    /// What it is, in a line.
+    pub about: String,
 }
 
 /// One launch, ready to run.

@@ -30,6 +30,8 @@ pub mod pool;
 pub mod print;
 mod spanless;
 pub mod spelling;
+pub mod support;
+pub mod testing;
 mod types;
 
 pub use ast::Module;

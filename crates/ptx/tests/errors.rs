@@ -68,7 +68,7 @@ errors! {
     special_register: "add.u32 %r1, %tid.x, 1;" => "operand the special register `%tid.x` is not possible here [%tid.x]";
     special_written: "mov.u32 %tid.x, %r1;" => "operand the special register `%tid.x` cannot be written [%tid.x]";
     special_width: "mov.u64 %d1, %tid.x;" => "operand-type `%tid.x` has 32 bits [%tid.x]";
-    special_unknown: "mov.u32 %r1, %envreg1;" => "unsupported the special register `%envreg1` is not supported [%envreg1]";
+    special_unknown: "mov.u32 %r1, %envreg32;" => "undefined `%envreg32` is not declared [%envreg32]";
     discard: "add.u32 _, %r1, %r2;" => "operand the result of this instruction cannot be discarded [_]";
     constant_written: "add.u32 5, %r1, %r2;" => "operand `5` cannot be written [5]";
     not_complement: "add.u32 %r1, !%r2, %r3;" => "operand this operand cannot be complemented [!%r2]";
@@ -131,59 +131,95 @@ fn files_as_a_whole() {
 }
 
 const FILES: &[(&str, &str)] = &[
-    ("", ""),
-    (".entry k() { ret; }", "warning no-version the file has no `.version` []"),
+    ("", "no-version the file has no `.version` []"),
+    (".entry k() { ret; }", "no-version the file has no `.version` []"),
     (
         ".version 8.0\n.target sm_80\n.address_size 32",
         "address-size 32-bit addresses are not supported [.address_size 32]",
     ),
-    (".version 8.0\n.global .u32 a; .global .u64 a;", "redefined `a` is defined twice [a]"),
-    (".version 8.0\n.entry k() {} .entry k() {}", "redefined `k` is defined twice [k]"),
-    (".version 8.0\n.entry k();", ""),
     (
-        ".version 8.0\n.entry k(.param .b8 a[0]) {}",
+        ".version 8.0\n.target sm_80\n.global .u32 a; .global .u64 a;",
+        "redefined `a` is defined twice [a]",
+    ),
+    (
+        ".version 8.0\n.target sm_80\n.entry k() {} .entry k() {}",
+        "redefined `k` is defined twice [k]",
+    ),
+    (".version 8.0\n.target sm_80\n.entry k();", ""),
+    (".version 8.0\n.entry k();", "no-target the file has no `.target` []"),
+    (
+        ".version 99.0\n.target sm_80\n.entry k();",
+        "version there is no PTX version 99.0 [.version 99.0]",
+    ),
+    (
+        ".target sm_80\n.version 8.0\n.entry k();",
+        "header-order the file does not begin with `.version` and `.target` [.version 8.0]",
+    ),
+    (
+        ".version 8.0\n.target sm_80\n.entry k(.param .b8 a[0]) {}",
         "parameter a parameter of no bytes [.param .b8 a[0]]",
     ),
     (".version 8.0\n.target sm80", "target there is no target `sm80` [sm80]"),
-    (".version 8.0\n.sat 5;", "warning unknown-directive the directive `.sat` is not known [.sat]"),
-    (".version 8.0\n.pred 5;", "directive `.pred` begins no statement here [.pred]"),
-    (".version 8.0\n.alias a, b;", "undefined there is no function `b` [b]"),
     (
-        ".version 8.0\n.global .u32 a[2] = {1, 2, 3};",
+        ".version 8.0\n.target sm_80\n.sat 5;",
+        "warning unknown-directive the directive `.sat` is not known [.sat]",
+    ),
+    (".version 8.0\n.target sm_80\n.pred 5;", "directive `.pred` begins no statement here [.pred]"),
+    (".version 8.0\n.target sm_80\n.alias a, b;", "undefined there is no function `b` [b]"),
+    (
+        ".version 8.0\n.target sm_80\n.global .u32 a[2] = {1, 2, 3};",
         "initialiser more values than the variable has room for [3]",
     ),
-    (".version 8.0\n.global .u32 a = b;", "undefined `b` is not defined [b]"),
-    (".version 8.0\n.global .u32 a = 1.5;", "initialiser the value cannot be of type `.u32` [1.5]"),
-    (".version 8.0\n.global .u16 a = a;", "initialiser an address needs 64 bits [a]"),
-    (".version 8.0\n.global .q32 a;", "unknown-type `.q32` is no type [.q32]"),
-    (".version 8.0\n.global a;", "no-type a declaration without a type [.global a;]"),
+    (".version 8.0\n.target sm_80\n.global .u32 a = b;", "undefined `b` is not defined [b]"),
     (
-        ".version 8.0\n.global .u32 a[99999999999999999];",
+        ".version 8.0\n.target sm_80\n.global .u32 a = 1.5;",
+        "initialiser the value cannot be of type `.u32` [1.5]",
+    ),
+    (
+        ".version 8.0\n.target sm_80\n.global .u16 a = a;",
+        "initialiser an address needs 64 bits [a]",
+    ),
+    (".version 8.0\n.target sm_80\n.global .q32 a;", "unknown-type `.q32` is no type [.q32]"),
+    (
+        ".version 8.0\n.target sm_80\n.global a;",
+        "no-type a declaration without a type [.global a;]",
+    ),
+    (
+        ".version 8.0\n.target sm_80\n.global .u32 a[99999999999999999];",
         "array-size the variable has more bytes than any device [a]",
     ),
     (
-        ".version 8.0\n.global .u32 a[][2][];",
+        ".version 8.0\n.target sm_80\n.global .u32 a[][2][];",
         "array-size only the first dimension can be left open [a]",
     ),
-    (".version 8.0\n.shared .u32 a = 1;", "initialiser shared memory cannot be initialised [1]"),
-    (".version 8.0\n.global .texref t;", "unsupported `.texref` variables are not supported [t]"),
     (
-        ".version 8.0\n.extern .global .u32 a; .global .u64 p = a;",
+        ".version 8.0\n.target sm_80\n.shared .u32 a = 1;",
+        "initialiser shared memory cannot be initialised [1]",
+    ),
+    (
+        ".version 8.0\n.target sm_80\n.global .texref t;",
+        "unsupported `.texref` variables are not supported [t]",
+    ),
+    (
+        ".version 8.0\n.target sm_80\n.extern .global .u32 a; .global .u64 p = a;",
         "undefined the variable `a` is not defined in this file [a]",
     ),
     (
-        ".version 8.0\n.entry k(.param .b8 a[40000]) {}",
+        ".version 8.0\n.target sm_80\n.entry k(.param .b8 a[40000]) {}",
         "parameter a kernel's parameters have at most 32764 bytes [.param .b8 a[40000]]",
     ),
     (
-        ".version 8.0\n.entry k(.reg .u32 a) {}",
+        ".version 8.0\n.target sm_80\n.entry k(.reg .u32 a) {}",
         "parameter a kernel's parameters are in `.param`, and not predicates [.reg .u32 a]",
     ),
     (
-        ".version 8.0\n.entry k() .maxntid 0 {}",
+        ".version 8.0\n.target sm_80\n.entry k() .maxntid 0 {}",
         "bounds a number of threads from 1 on is needed [0]",
     ),
-    (".version 8.0\n.local .u32 a;", "space variables of the module cannot be in `.local` [a]"),
+    (
+        ".version 8.0\n.target sm_80\n.local .u32 a;",
+        "space variables of the module cannot be in `.local` [a]",
+    ),
     (
         ".version 9999999999.0",
         "syntax expected a version such as `8.5`, found `9999999999.0` [9999999999.0]",

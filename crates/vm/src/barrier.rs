@@ -8,7 +8,6 @@ use crate::cause::Cause;
 use crate::code::{Code, Exec};
 use crate::control::{fail, value};
 use crate::engine::{Executed, Now, Outcome, Release, guarded};
-use crate::launch::WARP_SIZE;
 use crate::program::Program;
 use crate::state::{Cta, Parked, State, Waiting};
 use ir::mods::Barrier;
@@ -80,13 +79,13 @@ fn check<const N: usize>(
 ) -> Result<(u8, Option<u32>), Cause> {
     let number = u8::try_from(id).ok().filter(|&i| usize::from(i) < COUNT);
     let number = number.ok_or(Cause::BarrierId { id })?;
-    let threads = (cta.parked.len() as u32).next_multiple_of(WARP_SIZE);
-    let bad = |count| Cause::BarrierCount { count, warp: WARP_SIZE, threads };
+    let threads = (cta.parked.len() as u32).next_multiple_of(cta.warp);
+    let bad = |count| Cause::BarrierCount { count, warp: cta.warp, threads };
     match count {
         // A count of zero means all threads, but `arrive` needs one.
         None | Some(0) if kind == Barrier::Arrive => Err(bad(0)),
         None | Some(0) => Ok((number, None)),
-        Some(n) if n % u64::from(WARP_SIZE) != 0 || n > u64::from(threads) => Err(bad(n)),
+        Some(n) if n % u64::from(cta.warp) != 0 || n > u64::from(threads) => Err(bad(n)),
         Some(n) => Ok((number, Some(n as u32))),
     }
 }
@@ -126,7 +125,7 @@ fn arrive<const N: usize, O: Observer<N>>(
 pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
     let Some(count) = barrier.count else { return (barrier.arrived.count(), cta.live) };
     let threads = cta.parked.len();
-    let warp = WARP_SIZE as usize;
+    let warp = cta.warp as usize;
     let mut arrived = 0;
     for first in (0..threads).step_by(warp) {
         let here =

@@ -273,6 +273,30 @@ impl Code {
 }
 
 impl Code {
+    /// The special register that it reads, if that is a mask of lanes.
+    pub(crate) fn lane_mask(&self) -> Option<&'static str> {
+        use ir::Sreg::{LaneMaskEq, LaneMaskGe, LaneMaskGt, LaneMaskLe, LaneMaskLt};
+        match &self.exec {
+            Exec::Sreg {
+                reg: reg @ (LaneMaskEq | LaneMaskGe | LaneMaskGt | LaneMaskLe | LaneMaskLt),
+                ..
+            } => Some(reg.name()),
+            _ => None,
+        }
+    }
+
+    /// Whether its result depends on how many lanes the architectural warp has: on lane numbers, on shuffle distances, on
+    /// which lanes are asked.
+    #[must_use]
+    pub fn shows_warp_size(&self) -> bool {
+        use ir::Sreg::{LaneId, NWarpId, WarpId};
+        match &self.exec {
+            Exec::Collective(c) => c.kind != CollectiveKind::Sync,
+            Exec::Sreg { reg: LaneId | WarpId | NWarpId, .. } => true,
+            _ => self.lane_mask().is_some(),
+        }
+    }
+
     /// Whether lanes of the architectural warp wait for each other here.
     pub(crate) fn is_collective(&self) -> bool {
         matches!(&self.exec, Exec::Collective(_))

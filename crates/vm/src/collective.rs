@@ -1,6 +1,6 @@
 //! Warp collectives: votes, shuffles, matches, reductions, warp synchronisation.
 //!
-//! The rendezvous is on the *architectural* warp of 32 threads, whatever the width of the issue groups: an executing lane waits
+//! The rendezvous is on the *architectural* warp (`Launch::warp`, 32 threads), whatever the width of the issue groups: an executing lane waits
 //! until all lanes that its member mask names have executed the same instruction with the same mask. Lanes that were never
 //! launched are not waited for; lanes that have exited are waited for only by `bar.warp.sync`, as the PTX ISA words it ("all
 //! threads" there, "all non-exited threads" elsewhere).
@@ -9,7 +9,6 @@ use crate::cause::Cause;
 use crate::code::{CollectiveKind, CollectiveOp, Exec};
 use crate::control::{fail, value};
 use crate::engine::{Executed, Now, Outcome, Release};
-use crate::launch::WARP_SIZE;
 use crate::program::Program;
 use crate::state::{Cta, Parked, State, Waiting};
 use ir::Ty;
@@ -44,8 +43,10 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     let mut meetings = SmallVec::<[(u32, u32, u32); 2]>::new();
     for lane in now.on {
         let thread = cta.groups[now.group].thread(lane);
-        let (warp, bit) = (thread as u32 / WARP_SIZE, thread as u32 % WARP_SIZE);
+        let (warp, bit) = (thread as u32 / info.warp, thread as u32 % info.warp);
         let members = op.members.map(|m| value(cta, now.group, &info.vars, m, thread) as u32);
+        // Bits beyond the warp name nobody.
+        let members = members.map(|m| m & u32::MAX >> (32 - info.warp.min(32)));
         // Without a member mask, the lanes that execute it together are the members.
         let members = members.unwrap_or(0);
         if op.members.is_some() && members >> bit & 1 == 0 {
@@ -88,7 +89,7 @@ fn group_lanes<const N: usize>(
     let first = cta.groups[now.group].first_thread as usize;
     now.on.filter(|lane| {
         let thread = (first + lane) as u32;
-        thread / WARP_SIZE == warp && lanes >> (thread % WARP_SIZE) & 1 != 0
+        thread / cta.warp == warp && lanes >> (thread % cta.warp) & 1 != 0
     })
 }
 
@@ -117,7 +118,7 @@ fn meet<const N: usize>(
         return true;
     }
     for bit in LaneMask::from_bits(u64::from(lanes)) {
-        let thread = warp as usize * WARP_SIZE as usize + bit;
+        let thread = (warp * cta.warp) as usize + bit;
         cta.parked[thread] = Some(Parked { pc: now.pc, wait: Waiting::Collective { members } });
     }
     false
@@ -125,9 +126,9 @@ fn meet<const N: usize>(
 
 /// Members that have a thread, without those that need not come.
 fn awaited<const N: usize>(cta: &Cta<N>, meeting: &Rendezvous) -> u32 {
-    let first = (meeting.warp * WARP_SIZE) as usize;
+    let first = (meeting.warp * cta.warp) as usize;
     let mut awaited = meeting.members;
-    for bit in 0..WARP_SIZE as usize {
+    for bit in 0..cta.warp.min(32) as usize {
         let thread = first + bit;
         let absent = thread >= cta.exited.len() || meeting.skips_exited && cta.exited[thread];
         if absent {
@@ -143,16 +144,16 @@ fn is_complete<const N: usize>(cta: &Cta<N>, meeting: &Rendezvous) -> bool {
 
 /// Members that have not come, and those of them that have exited.
 pub(crate) fn missing<const N: usize>(cta: &Cta<N>, thread: usize, members: u32) -> (u32, u32) {
-    let warp = thread as u32 / WARP_SIZE;
-    let bit = 1 << (thread as u32 % WARP_SIZE);
+    let warp = thread as u32 / cta.warp;
+    let bit = 1u32.checked_shl(thread as u32 % cta.warp).unwrap_or(0);
     let meeting = cta
         .rendezvous
         .iter()
         .find(|r| r.warp == warp && r.members == members && r.arrived & bit != 0);
     let Some(meeting) = meeting else { return (0, 0) };
     let missing = awaited(cta, meeting) & !meeting.arrived;
-    let exited = (0..WARP_SIZE)
-        .filter(|b| missing >> b & 1 != 0 && cta.exited[(warp * WARP_SIZE + b) as usize])
+    let exited = (0..cta.warp.min(32))
+        .filter(|b| missing >> b & 1 != 0 && cta.exited[(warp * cta.warp + b) as usize])
         .fold(0, |m, b| m | 1 << b);
     (missing, exited)
 }
@@ -173,7 +174,7 @@ fn conclude<const N: usize>(
     let width = state.info.width as usize;
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     for bit in LaneMask::from_bits(u64::from(meeting.arrived & !issuing)) {
-        let thread = (meeting.warp * WARP_SIZE) as usize + bit;
+        let thread = (meeting.warp * cta.warp) as usize + bit;
         let Some(parked) = cta.parked[thread].take() else { continue };
         let (group, lane) = (thread / width, thread % width);
         match releases.iter_mut().find(|r| r.group == group && r.pc == parked.pc) {
@@ -212,7 +213,7 @@ fn finish<const N: usize>(
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[slot].as_deref_mut() else { return true };
     let Exec::Collective(op) = &program.code[pc.0 as usize].exec else { return true };
-    let first = (warp * WARP_SIZE) as usize;
+    let first = (warp * info.warp) as usize;
     let width = info.width as usize;
     let get = |cta: &Cta<N>, lane: usize, index: usize| {
         let src = op.src.get(index).copied().unwrap_or(crate::code::Src::Const(0));
@@ -223,7 +224,7 @@ fn finish<const N: usize>(
     for lane in on {
         values[lane] = [0, 1, 2].map(|i| get(cta, lane, i));
     }
-    let results = results(op.kind, on, &values);
+    let results = results(op.kind, info.warp, on, &values);
     for lane in on {
         let (first_result, second) = results[lane];
         for (&row, value) in op.dst.iter().zip([first_result, second]) {
@@ -236,6 +237,7 @@ fn finish<const N: usize>(
 /// The two results of each lane of a collective of these lanes of an architectural warp, from their operands.
 pub(crate) fn results(
     kind: CollectiveKind,
+    warp: u32,
     on: LaneMask<1>,
     operands: &[[u64; 3]; 32],
 ) -> [(u64, u64); 32] {
@@ -244,7 +246,7 @@ pub(crate) fn results(
         CollectiveKind::Shuffle(mode) => {
             for lane in on {
                 let [own, b, c] = operands[lane];
-                let (source, inside) = shuffle_source(mode, lane as u32, b, c);
+                let (source, inside) = shuffle_source(mode, warp, lane as u32, b, c);
                 // A source lane that does not take part has no value here: the lane keeps its own.
                 let value =
                     if on.contains(source as usize) { operands[source as usize][0] } else { own };
@@ -282,7 +284,7 @@ pub(crate) fn results(
 
 /// The lane that a shuffle reads from, and whether it is inside the segment (PTX ISA, `shfl.sync`). Out of it, the lane
 /// reads itself.
-fn shuffle_source(mode: Shuffle, lane: u32, b: u64, c: u64) -> (u32, bool) {
+fn shuffle_source(mode: Shuffle, warp: u32, lane: u32, b: u64, c: u64) -> (u32, bool) {
     let (b, clamp, segment) = (b as u32 & 0x1f, c as u32 & 0x1f, c as u32 >> 8 & 0x1f);
     let max = lane & segment | clamp & !segment;
     let min = lane & segment;
@@ -292,6 +294,8 @@ fn shuffle_source(mode: Shuffle, lane: u32, b: u64, c: u64) -> (u32, bool) {
         Shuffle::Bfly => (lane ^ b, (lane ^ b) <= max),
         Shuffle::Idx => (min | b & !segment, (min | b & !segment) <= max),
     };
+    // A warp below 32 lanes ends before the segment may.
+    let inside = inside && source < warp;
     (if inside { source } else { lane }, inside)
 }
 

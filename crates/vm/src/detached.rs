@@ -92,6 +92,6 @@ impl DetachedCollective {
     /// The two results of each lane, from its operands without the member mask.
     #[must_use]
     pub fn results(&self, on: LaneMask<1>, operands: &[[u64; 3]; 32]) -> [(u64, u64); 32] {
-        crate::collective::results(self.kind, on, operands)
+        crate::collective::results(self.kind, crate::WARP_SIZE, on, operands)
     }
 }

@@ -44,8 +44,12 @@ pub struct Launch<const N: usize> {
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
-    /// Lanes of an issue group: 1 to `64 * N`. The architectural warp stays [`WARP_SIZE`].
+    /// Lanes of an issue group: 1 to `64 * N`. It does not change what the program sees.
     pub width: u32,
+    /// Lanes of the architectural warp, which the program sees in lane numbers, shuffles and member masks: a power of two up
+    /// to 64, [`WARP_SIZE`] on every device so far. Below 32 member-mask bits beyond it are ignored; beyond 32, where
+    /// masks have no bits for all lanes, no collective is possible.
+    pub warp: u32,
     /// The convergence mechanism.
     pub mechanism: MakeMechanism<N>,
     /// Whose lanes it sees together ([`Entry::scope`]): if a CTA's, the mask has to hold all of them.
@@ -91,6 +95,7 @@ impl<const N: usize> Launch<N> {
             params: Vec::new(),
             dynamic_shared: 0,
             width: WARP_SIZE,
+            warp: WARP_SIZE,
             mechanism,
             scope: Scope::default(),
             knobs: Knobs::default(),
@@ -175,13 +180,28 @@ pub enum LaunchError {
     Resident,
     /// A collective that is not defined for the group's width.
     #[error(
-        "`{op}` needs whole warps of {WARP_SIZE} lanes to wait for each other, which groups of {width} lanes cannot do"
+        "`{op}` needs whole warps of {warp} lanes to wait for each other, which groups of {width} lanes cannot do"
     )]
     Collective {
         /// The operation.
         op: &'static str,
+        /// Lanes of the architectural warp.
+        warp: u32,
         /// The width.
         width: u32,
+        /// Its place in the module's text.
+        loc: ir::LocId,
+    },
+    /// An architectural warp that there cannot be.
+    #[error("a warp of {0} lanes: 1, 2, 4, 8, 16, 32 and 64 are possible")]
+    Warp(u32),
+    /// An operation on a warp's lanes that has no bits for all of them.
+    #[error("`{op}` names lanes by masks of 32 bits, which a warp of {warp} lanes does not have")]
+    LaneMask {
+        /// The operation, or the special register.
+        op: &'static str,
+        /// Lanes of the architectural warp.
+        warp: u32,
         /// Its place in the module's text.
         loc: ir::LocId,
     },
@@ -266,6 +286,7 @@ pub(crate) fn begin<const N: usize>(
         threads,
         width: span(&launch),
         slots: launch.width,
+        warp: launch.warp,
         total: launch.grid.iter().map(|&g| u64::from(g)).product(),
         shared_bytes,
         dynamic_shared: launch.dynamic_shared,
@@ -314,6 +335,9 @@ fn check_sizes<const N: usize>(launch: &Launch<N>) -> Result<(), LaunchError> {
     let most = (64 * N) as u32;
     if launch.width == 0 || launch.width > most || span(launch) > most {
         return Err(LaunchError::Width { given: span(launch), most });
+    }
+    if !launch.warp.is_power_of_two() || launch.warp > 64 {
+        return Err(LaunchError::Warp(launch.warp));
     }
     if launch.resident == 0 {
         return Err(LaunchError::Resident);
@@ -406,15 +430,21 @@ fn check_collectives<const N: usize>(
     program: &Program,
     launch: &Launch<N>,
 ) -> Result<(), LaunchError> {
-    let width = launch.width;
-    if WARP_SIZE.is_multiple_of(width) || width.is_multiple_of(WARP_SIZE) {
+    let (width, warp) = (launch.width, launch.warp);
+    let whole = warp.is_multiple_of(width) || width.is_multiple_of(warp);
+    if whole && warp <= 32 {
         return Ok(());
     }
     for function in program.reachable(launch.kernel.0) {
         for code in program.code_of(function) {
-            if code.is_collective() {
-                let op = code.op.map_or("a collective", ir::Op::name);
-                return Err(LaunchError::Collective { op, width, loc: code.loc });
+            let mask = code.lane_mask().filter(|_| warp > 32);
+            if code.is_collective() || mask.is_some() {
+                let op = mask.or(code.op.map(ir::Op::name)).unwrap_or("a collective");
+                let loc = code.loc;
+                return Err(match warp > 32 {
+                    true => LaunchError::LaneMask { op, warp, loc },
+                    false => LaunchError::Collective { op, warp, width, loc },
+                });
             }
         }
     }

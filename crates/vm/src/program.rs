@@ -162,6 +162,11 @@ impl Program {
     }
 
     /// The code of a function, by index.
+    /// Instructions that a kernel can reach whose results depend on how many lanes the architectural warp has.
+    pub fn warp_size_dependence(&self, kernel: ir::FuncId) -> impl Iterator<Item = &Code> {
+        self.reachable(kernel.0).flat_map(|f| self.code_of(f)).filter(|code| code.shows_warp_size())
+    }
+
     pub(crate) fn code_of(&self, function: u32) -> &[Code] {
         let Some(info) = self.functions.get(function as usize) else { return &[] };
         &self.code[info.entry.0 as usize..info.end.0 as usize]

@@ -1,7 +1,6 @@
 //! Special registers.
 
 use crate::engine::Now;
-use crate::launch::WARP_SIZE;
 use crate::state::{State, unrank};
 use ir::Sreg;
 
@@ -29,8 +28,9 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
     let info = &state.info;
     let id = state.resident[slot].as_deref().map_or([0; 3], |cta| cta.id);
     let tid = unrank(thread as u64, info.block);
-    let lane = thread as u32 % WARP_SIZE;
-    let own = 1u32 << lane;
+    let lane = thread as u32 % info.warp;
+    // Launches of warps beyond 32 have no program that asks for lane masks.
+    let own = 1u32.checked_shl(lane).unwrap_or(0);
     match reg {
         Sreg::TidX => tid[0].into(),
         Sreg::TidY => tid[1].into(),
@@ -45,16 +45,16 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
         Sreg::NctaidY => info.grid[1].into(),
         Sreg::NctaidZ => info.grid[2].into(),
         Sreg::LaneId => lane.into(),
-        Sreg::WarpId => u64::from(thread as u32 / WARP_SIZE),
-        Sreg::NWarpId => info.threads.div_ceil(WARP_SIZE).into(),
+        Sreg::WarpId => u64::from(thread as u32 / info.warp),
+        Sreg::NWarpId => info.threads.div_ceil(info.warp).into(),
         Sreg::SmId => slot as u64,
         Sreg::NSmId => state.resident.len() as u64,
         Sreg::GridId => 0,
         Sreg::LaneMaskEq => own.into(),
-        Sreg::LaneMaskLt => (own - 1).into(),
-        Sreg::LaneMaskLe => ((own - 1) | own).into(),
-        Sreg::LaneMaskGe => (!(own - 1)).into(),
-        Sreg::LaneMaskGt => (!((own - 1) | own)).into(),
+        Sreg::LaneMaskLt => own.wrapping_sub(1).into(),
+        Sreg::LaneMaskLe => (own.wrapping_sub(1) | own).into(),
+        Sreg::LaneMaskGe => (!own.wrapping_sub(1)).into(),
+        Sreg::LaneMaskGt => (!(own.wrapping_sub(1) | own)).into(),
         Sreg::Clock | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GlobalTimerLo => state.clock,
         Sreg::ClockHi | Sreg::GlobalTimerHi => state.clock >> 32,
         Sreg::DynamicSmemSize => info.dynamic_shared,

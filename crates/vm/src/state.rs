@@ -28,6 +28,8 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) width: u32,
     /// Slots of an issue: the same, unless the mechanism regroups the warps of a CTA.
     pub(crate) slots: u32,
+    /// Lanes of the architectural warp.
+    pub(crate) warp: u32,
     /// CTAs of the grid.
     pub(crate) total: u64,
     pub(crate) shared_bytes: u64,
@@ -96,6 +98,8 @@ impl<const N: usize> Clone for Scratch<N> {
 pub(crate) struct Cta<const N: usize> {
     /// Linear index in the grid.
     pub(crate) index: u64,
+    /// Lanes of the architectural warp.
+    pub(crate) warp: u32,
     pub(crate) id: [u32; 3],
     /// The register file, row by row.
     pub(crate) file: Vec<u64>,
@@ -329,6 +333,7 @@ impl<const N: usize> Cta<N> {
         let groups = (0..info.threads).step_by(info.width as usize);
         let mut cta = Self {
             index,
+            warp: info.warp,
             id,
             file: vec![0; kernel.rows as usize * threads],
             frames: Frames {

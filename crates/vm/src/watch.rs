@@ -6,7 +6,6 @@
 //! equal futures, so the launch never ends; programs that read a clock are excluded, for their future may differ.
 
 use crate::cause::Cause;
-use crate::launch::WARP_SIZE;
 use crate::program::Program;
 use crate::state::{Cta, State, Waiting};
 use converge::Path;
@@ -170,7 +169,7 @@ fn waits<const N: usize>(
             Some(Waiting::Collective { members }) => {
                 let (missing, exited) = crate::collective::missing(cta, thread, members);
                 // Lanes of the architectural warp as lanes of the group, as far as they are in it.
-                let warp = thread / WARP_SIZE as usize * WARP_SIZE as usize;
+                let warp = thread - thread % cta.warp as usize;
                 let place = |bits: u32| {
                     LaneMask::<1>::from_bits(u64::from(bits))
                         .iter()

@@ -3,6 +3,7 @@
 //! A chore that generates committed files has `--check`, which writes nothing and fails where a file is not current.
 
 mod kernels;
+mod ptxas;
 mod python;
 mod tree;
 
@@ -22,12 +23,15 @@ struct Cli {
 enum Chore {
     /// Compile the bundled CUDA C++ kernels to PTX again, and compute their expected results again.
     Kernels(kernels::Options),
+    /// Compare what the PTX front end takes with what NVIDIA's assembler takes.
+    Ptxas(ptxas::Options),
 }
 
 #[allow(clippy::print_stderr, reason = "a command's error message")]
 fn main() -> ExitCode {
     let result = match Cli::parse().chore {
         Chore::Kernels(options) => kernels::run(&options),
+        Chore::Ptxas(options) => ptxas::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

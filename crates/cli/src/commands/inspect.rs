@@ -82,6 +82,7 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
                 let kernels = program.kernels().len();
                 let plural = if kernels == 1 { "" } else { "s" };
                 out.text(&format!("{name}: ok, {kernels} kernel{plural}\n"));
+                out.text(&show::dependence_lines(program.as_ref()));
             }
             None => {
                 let plural = if found.error_count() == 1 { "" } else { "s" };

@@ -115,6 +115,9 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
             return Exit::Usage;
         }
     };
+    if args.verbose {
+        out.note(&show::schedule_lines(&report));
+    }
     let mut exit = print(&report, args.stats, &sources, out);
     if let Some(path) = trace
         && let Err(finding) = write_trace(&path, &report)

@@ -5,12 +5,12 @@ use super::{At, BARRIERS, Checker, Violation};
 use crate::mods::{AtomOp, Barrier, Cmp, Flag, Kind, Mods, Precision, Rounding, Vote};
 use crate::module::{FuncId, Inst, Operand, Signature};
 use crate::op::{Class, Op};
-use crate::ty::{BITS, FLOAT, HALF, INT, INT32, RegTy, Ty};
+use crate::ty::{BITS, FLOAT, HALF, INT, INT32, PAIR, RegTy, Ty};
 
 /// Types in which only floating-point values are stored, beside those that arithmetic works on.
 fn is_float(ty: Ty) -> bool {
     let storage = matches!(ty, Ty::Tf32 | Ty::E4m3 | Ty::E5m2 | Ty::E4m3x2 | Ty::E5m2x2);
-    FLOAT.has(ty) || storage
+    FLOAT.or(PAIR).has(ty) || storage
 }
 
 impl Checker<'_> {
@@ -182,14 +182,15 @@ fn ill_typed_word(inst: &Inst) -> Option<&'static str> {
         return Some(precision.word());
     }
     let float_flags = [Flag::Ftz, Flag::Nan, Flag::Relu, Flag::XorSignAbs, Flag::SatFinite];
-    // PTX clamps minima and maxima of 32-bit integers at zero, too.
-    let clamps = matches!(inst.op, Op::Min | Op::Max) && ty == Ty::S32;
+    // PTX clamps minima and maxima of some signed integers at zero, too.
+    let clamps = matches!(inst.op, Op::Min | Op::Max) && matches!(ty, Ty::S32 | Ty::S16x2);
     let fits = |f: Flag| float || f == Flag::Relu && clamps;
     if let Some(flag) = float_flags.into_iter().find(|&f| mods.flags.has(f) && !fits(f)) {
         return Some(flag.word());
     }
     let converts = matches!(inst.op, Op::Cvt | Op::CvtPack);
-    let saturates = converts || ty == Ty::S32 || (is_float(ty) && ty != Ty::F64);
+    let saturates =
+        converts || ty == Ty::S32 || (is_float(ty) && !matches!(ty, Ty::F64 | Ty::F32x2));
     if mods.flags.has(Flag::Sat) && !saturates {
         return Some(Flag::Sat.word());
     }

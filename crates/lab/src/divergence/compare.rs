@@ -8,7 +8,7 @@ use super::race::{Race, Races};
 use super::rejoin::{Rejoins, Times};
 use super::verdict::{self, Difference, Verdict};
 use super::watching::{Watched, Witnesses};
-use crate::machine::{End, Watch};
+use crate::machine::{Dependence, End, Watch};
 use crate::probe::{Both, Place, Probe, Shows};
 use crate::run::{Job, UNSUPPORTED, Variant, VariantRun};
 use crate::stats::LaunchStats;
@@ -111,6 +111,9 @@ pub struct Comparison {
     pub seed: u64,
     /// The order asked for.
     pub order: Option<String>,
+    /// Kernels whose results depend on the size of the warp that they see, with the first instruction that makes it so, and how
+    /// many there are.
+    pub warp_size_dependent: Vec<(String, Dependence, usize)>,
     /// How the reference ended; what is told of it if it did not end well.
     pub reference: Result<(), Diagnostic>,
     /// Whether the search for races could follow all of memory: if not, some may have been missed.
@@ -177,6 +180,7 @@ pub fn compare(
         seed: job.seed(),
         order: plan.order.clone(),
         races_complete,
+        warp_size_dependent: job.warp_size_dependences(),
         reference: verdict::of_end(&setting.reference).map_or(Ok(()), |(_, report)| Err(report)),
         rows,
     }))

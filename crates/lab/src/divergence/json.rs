@@ -26,6 +26,13 @@ pub fn to_json(comparison: &Comparison) -> Value {
             json!({ "mechanism": "serial", "outcome": report.code, "message": report.message })
         }
     };
+    let dependent: Vec<Value> = comparison
+        .warp_size_dependent
+        .iter()
+        .map(|(kernel, first, count)| {
+            json!({ "kernel": kernel, "text": first.text, "line": first.line, "count": count })
+        })
+        .collect();
     json!({
         "schema": COMPARE_SCHEMA_NAME,
         "version": COMPARE_VERSION,
@@ -36,6 +43,7 @@ pub fn to_json(comparison: &Comparison) -> Value {
         "seed": comparison.seed,
         "order": comparison.order,
         "races_complete": comparison.races_complete,
+        "warp_size_dependent": dependent,
         "reference": reference,
         "rows": rows,
     })

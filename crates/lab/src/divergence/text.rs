@@ -124,6 +124,13 @@ fn remarks(out: &mut String, comparison: &Comparison) {
     if told.len() > SHOWN {
         let _ = writeln!(out, "\nand {} more pairs of accesses that race", told.len() - SHOWN);
     }
+    for (kernel, first, count) in &comparison.warp_size_dependent {
+        let at = first.line.map_or(String::new(), |line| format!(" at line {line}"));
+        let more = if *count > 1 { format!(", and {} more", count - 1) } else { String::new() };
+        let text = format!("`{kernel}`: `{}`{at}{more}", first.text);
+        out.push('\n');
+        paragraph(out, "warp-size-dependent: ", &text);
+    }
     if !comparison.races_complete {
         out.push_str("\nmore memory is used than is followed: races may have been missed\n");
     }

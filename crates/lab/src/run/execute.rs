@@ -10,7 +10,7 @@ use crate::bind::bind;
 use crate::elem::shortened;
 use crate::launch::LaunchEntry;
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Schedule, Subject, Watch,
 };
 use crate::stats::RunStats;
 use isa::suggest::nearest;
@@ -79,6 +79,8 @@ pub(super) struct Outcome {
     pub(super) buffers: Vec<FinalBuffer>,
     /// The program's own variables.
     pub(super) variables: Vec<(String, Vec<u8>)>,
+    /// The schedule of each launch that began.
+    pub(super) schedules: Vec<Schedule>,
 }
 
 impl Job {
@@ -89,7 +91,7 @@ impl Job {
     /// hangs of kernels are part of the report.
     pub fn run(&self, detailed: bool, watch: &mut dyn Watch) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
-        let Outcome { mut results, buffers, .. } =
+        let Outcome { mut results, buffers, schedules, .. } =
             self.launch_all(&self.mechanism.value, detailed, watch)?;
         let last = results.len().saturating_sub(1);
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
@@ -121,7 +123,7 @@ impl Job {
             false => self.checks.iter().map(|c| c.judge(&ends, &buffers, &stats)).collect(),
         };
         let skipped_checks = self.skipped_checks;
-        Ok(Report { stats, ends, buffers, output, checks, skipped_checks, expected_end })
+        Ok(Report { stats, schedules, ends, buffers, output, checks, skipped_checks, expected_end })
     }
 
     /// Runs the launches up to the first that does not end by itself.
@@ -151,9 +153,10 @@ impl Job {
         if found.has_errors() {
             return Err(found);
         }
-        let mut results = Vec::new();
+        let (mut results, mut schedules) = (Vec::new(), Vec::new());
         for ((kernel, launch), params) in self.launches.iter().zip(&blocks) {
             let request = self.request(&kernel.name, launch, params, mechanism, detailed);
+            schedules.push(context.schedule(&request));
             let result = context
                 .launch(&request, watch)
                 .map_err(|problem| one(self.locate(problem, launch)))?;
@@ -164,7 +167,8 @@ impl Job {
             }
         }
         let variables = context.variables();
-        Ok(Outcome { results, buffers: read_back(context.as_ref(), placed)?, variables })
+        let buffers = read_back(context.as_ref(), placed)?;
+        Ok(Outcome { results, buffers, variables, schedules })
     }
 
     fn request<'a>(

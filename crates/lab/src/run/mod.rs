@@ -26,7 +26,7 @@ pub use words::{RunWords, Word};
 use crate::array::Array;
 use crate::launch::{LaunchEntry, Located, MachineOption, NamedBuffer};
 use crate::limits::Limits;
-use crate::machine::{End, Isa, KernelInfo, Program};
+use crate::machine::{End, Isa, KernelInfo, Program, Schedule};
 use crate::stats::RunStats;
 use checks::Check;
 
@@ -76,6 +76,8 @@ pub struct FinalBuffer {
 pub struct Report {
     /// Statistics of all launches that began.
     pub stats: RunStats,
+    /// In which order each of them let its groups run.
+    pub schedules: Vec<Schedule>,
     /// How each of them ended.
     pub ends: Vec<End>,
     /// All buffers, those made for arguments included.

@@ -7,7 +7,7 @@ use isa::Diagnostics;
 use super::execute::Outcome;
 use super::{FinalBuffer, Job};
 use crate::launch::{Located, MachineOption, OptionValue};
-use crate::machine::{ControlFlow, End, Watch};
+use crate::machine::{ControlFlow, Dependence, End, Watch};
 use crate::stats::{LaunchStats, RunStats};
 
 /// How a job is run, other than it says itself.
@@ -82,6 +82,21 @@ impl Job {
         self.launches.iter().map(|(kernel, _)| kernel.name.as_str())
     }
 
+    /// Kernels whose results depend on how many lanes the warp has that they see, each once: with the first instruction that
+    /// makes it so, and how many there are.
+    #[must_use]
+    pub fn warp_size_dependences(&self) -> Vec<(String, Dependence, usize)> {
+        let mut out: Vec<(String, Dependence, usize)> = Vec::new();
+        for name in self.kernel_names() {
+            let mut all = self.program.warp_size_dependence(name);
+            if !all.is_empty() && !out.iter().any(|(known, ..)| known == name) {
+                let count = all.len();
+                out.push((name.to_owned(), all.swap_remove(0), count));
+            }
+        }
+        out
+    }
+
     /// Buffers in which the order of elements does not count, as expectations say.
     pub fn multisets(&self) -> impl Iterator<Item = &str> {
         self.checks.iter().filter_map(super::Check::multiset)
@@ -105,7 +120,7 @@ impl Job {
         let outcome = self.launch_all(&variant.mechanism, true, watch);
         (self.mechanism, self.warp_size, self.limit) = kept;
         self.restore(options);
-        let Outcome { results, buffers, variables } = outcome?;
+        let Outcome { results, buffers, variables, .. } = outcome?;
         let stats = RunStats {
             machine: self.machine.name().to_owned(),
             module: self.module_name.clone(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::machine::KernelInfo;
+use crate::machine::{KernelInfo, Program};
 
 /// Kernels with their parameters and sizes, for people; ends in a newline unless there are none.
 #[must_use]
@@ -64,4 +64,25 @@ saxpy
 "
         );
     }
+}
+
+/// A line for each kernel whose results depend on how many lanes the warp has, naming the first instruction that makes it so.
+#[must_use]
+pub fn dependence_lines(program: &dyn Program) -> String {
+    let mut out = String::new();
+    for kernel in program.kernels() {
+        let all = program.warp_size_dependence(&kernel.name);
+        let Some(first) = all.first() else { continue };
+        let at = first.line.map_or(String::new(), |line| format!(" at line {line}"));
+        let more = match all.len() - 1 {
+            0 => String::new(),
+            n => format!(", and {n} more"),
+        };
+        let _ = writeln!(
+            out,
+            "  kernel `{}` is warp-size-dependent: `{}`{at}{more}",
+            kernel.name, first.text
+        );
+    }
+    out
 }

@@ -5,5 +5,5 @@ mod kernels;
 mod report;
 
 pub use flow::{flow_dot, flow_text};
-pub use kernels::kernel_list;
-pub use report::{buffer_line, check_lines, findings, verdict_line};
+pub use kernels::{dependence_lines, kernel_list};
+pub use report::{buffer_line, check_lines, findings, schedule_lines, verdict_line};

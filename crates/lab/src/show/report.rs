@@ -21,6 +21,32 @@ pub fn buffer_line(buffer: &FinalBuffer) -> String {
     format!("{} = {} [{}{more}]", buffer.name, array.describe(), shown.join(", "))
 }
 
+/// What ran, for those who ask: the mechanism and the schedule of each launch, a line for several that are alike.
+#[must_use]
+pub fn schedule_lines(report: &Report) -> String {
+    let mut out = String::new();
+    let stats = &report.stats;
+    let all: Vec<_> = report.schedules.iter().zip(&stats.launches).collect();
+    let mut next = 0;
+    while let Some((schedule, launch)) = all.get(next) {
+        let alike = all[next..]
+            .iter()
+            .take_while(|(s, l)| s == schedule && l.kernel == launch.kernel)
+            .count();
+        let which = match alike {
+            1 => format!("launch {next}"),
+            _ => format!("launches {next} to {}", next + alike - 1),
+        };
+        let _ = writeln!(
+            out,
+            "{which}, {}: {} on {}, schedule {}: {}",
+            launch.kernel, stats.mechanism, stats.machine, schedule.class, schedule.about
+        );
+        next += alike;
+    }
+    out
+}
+
 /// A line for each expectation that is met, and one for those that do not apply.
 #[must_use]
 pub fn check_lines(report: &Report) -> String {

@@ -5,6 +5,8 @@ use simt::observe::{
 };
 use simt::slots::{Domain, LaneSlots};
 
+use super::memory::{PcTraffic, Traffic};
+
 /// Counts of one launch, beside its lane slots. All are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
@@ -38,6 +40,10 @@ pub struct Counters {
     pub ctas: u64,
     /// Vector issues by the number of lanes in the issuing group: index 0 counts idle ones.
     pub active_lanes: Vec<u64>,
+    /// Traffic of global and shared memory.
+    pub traffic: Traffic,
+    /// Traffic by instruction.
+    pub traffic_by_pc: PcTraffic,
     /// Slots by instruction, for machines whose program counter is small and dense.
     pub by_pc: PcSlots,
 }
@@ -89,6 +95,8 @@ impl Counters {
         for (sum, count) in self.active_lanes.iter_mut().zip(&other.active_lanes) {
             *sum += count;
         }
+        self.traffic.add(&other.traffic);
+        self.traffic_by_pc = PcTraffic::default();
         self.by_pc = PcSlots::default();
     }
 }
@@ -134,6 +142,8 @@ impl<const N: usize> Observer<N> for Counters {
             AccessKind::Store => self.stores += 1,
             AccessKind::Atomic => self.atomics += 1,
         }
+        let found = self.traffic_by_pc.access(access);
+        self.traffic.add(&found);
     }
 
     fn sync(&mut self, sync: &Sync<'_, N>) {

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 use simt::slots::{LaneSlots, SlotCause};
 
-use super::{LaunchStats, METRICS, RunStats, Unit};
+use super::{AccessSite, LaunchStats, METRICS, RunStats, Traffic, Unit};
 
 /// What `schema` says in every report.
 pub const JSON_SCHEMA_NAME: &str = "simtlab-stats";
@@ -37,6 +37,7 @@ fn launch(launch: &LaunchStats) -> Value {
         .iter()
         .map(|l| json!({ "file": l.file, "line": l.line, "issues": l.slots.issues(), "lane_slots": slots(&l.slots) }))
         .collect();
+    let sites: Vec<Value> = launch.sites.iter().map(site).collect();
     let mut report = json!({
         "kernel": launch.kernel,
         "grid": launch.grid,
@@ -46,12 +47,37 @@ fn launch(launch: &LaunchStats) -> Value {
         "metrics": metrics(launch),
         "active_lanes": launch.counters.active_lanes,
         "lines": lines,
+        "accesses": sites,
     });
     if !launch.own.is_empty() {
         let own = launch.own.iter().map(|(name, count)| (name.clone(), json!(count)));
         report["own"] = Value::Object(own.collect::<Map<_, _>>());
     }
     report
+}
+
+fn site(site: &AccessSite) -> Value {
+    let Traffic {
+        global_requests,
+        global_sectors,
+        global_bytes,
+        shared_requests,
+        shared_passes,
+        bank_conflicts,
+    } = site.traffic;
+    let (file, source_line) = site.source.clone().unzip();
+    json!({
+        "line": site.line,
+        "file": file,
+        "source_line": source_line,
+        "text": site.text,
+        "global_requests": global_requests,
+        "global_sectors": global_sectors,
+        "global_bytes": global_bytes,
+        "shared_requests": shared_requests,
+        "shared_passes": shared_passes,
+        "bank_conflicts": bank_conflicts,
+    })
 }
 
 fn metrics(launch: &LaunchStats) -> Value {

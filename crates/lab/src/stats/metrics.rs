@@ -144,6 +144,20 @@ metrics! {
         |l| l.counters.stores as f64;
     "atomics" Count "Atomic instructions issued with a lane on."
         |l| l.counters.atomics as f64;
+    "global_requests" Count "Accesses to global memory issued by groups with a lane on: loads, stores, atomics."
+        |l| l.counters.traffic.global_requests as f64;
+    "global_sectors" Count "Sectors of 32 bytes that they touched, each counted once a request."
+        |l| l.counters.traffic.global_sectors as f64;
+    "sectors_per_request" Mean "global_sectors / global_requests."
+        |l| ratio(l.counters.traffic.global_sectors, l.counters.traffic.global_requests);
+    "global_efficiency" Percent "Bytes that lanes asked for, each counted once a request, over 32 global_sectors."
+        |l| 100.0 * ratio(l.counters.traffic.global_bytes, 32 * l.counters.traffic.global_sectors);
+    "shared_requests" Count "Accesses to shared memory issued by groups with a lane on."
+        |l| l.counters.traffic.shared_requests as f64;
+    "shared_passes" Count "Passes over the 32 banks of 4 bytes that they took."
+        |l| l.counters.traffic.shared_passes as f64;
+    "bank_conflicts" Count "Of shared_passes: those needed only because lanes met in a bank."
+        |l| l.counters.traffic.bank_conflicts as f64;
     "barrier_arrivals" Count "Arrivals of groups at block-wide barriers."
         |l| l.counters.barrier_arrivals as f64;
     "collectives" Count "Warp-wide collectives completed: votes, shuffles, matches, reductions, warp barriers."

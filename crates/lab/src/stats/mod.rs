@@ -6,6 +6,7 @@
 
 mod counters;
 mod json;
+mod memory;
 mod metrics;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ mod text;
 
 pub use counters::{Counters, PcSlots};
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
+pub use memory::{PcTraffic, Traffic};
 pub use metrics::{METRICS, Metric, Unit, metric};
 pub use text::to_text;
 
@@ -50,6 +52,21 @@ pub struct LaunchStats {
     pub own: Vec<(String, u64)>,
     /// Events of a timeline in the Trace Event format, if one was asked for. Not part of the reports.
     pub timeline: Vec<serde_json::Value>,
+    /// Instructions that access global or shared memory, in the order of the program.
+    pub sites: Vec<AccessSite>,
+}
+
+/// What the accesses of one line of the program came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessSite {
+    /// Line of the program's text, from 1.
+    pub line: u32,
+    /// File and line of the source behind it, where the program has a line table.
+    pub source: Option<(String, u32)>,
+    /// The instruction's text.
+    pub text: String,
+    /// Requests, sectors, passes.
+    pub traffic: Traffic,
 }
 
 /// Lane slots of one source line.

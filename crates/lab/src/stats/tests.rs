@@ -1,5 +1,7 @@
 use simt::LaneMask;
-use simt::observe::{Branch, GroupId, Issue, Observer, Pc};
+use simt::observe::{
+    Access, AccessKind, Branch, GroupId, Issue, Observer, Order, Pc, Scope, Space,
+};
 use simt::slots::{Domain, IssueLanes};
 
 use super::*;
@@ -77,6 +79,60 @@ fn metrics_follow_their_definitions() {
     assert_eq!(run.value("nonsense", None), None);
 }
 
+/// An access of 32 lanes at these addresses.
+fn access(space: Space, pc: u64, at: impl Fn(u64) -> u64) -> Traffic {
+    let lanes: Vec<(u16, u64)> = (0..32).map(|lane| (lane, at(lane.into()))).collect();
+    let mut counters = Counters::default();
+    Observer::<1>::access(
+        &mut counters,
+        &Access {
+            group: GroupId::default(),
+            pc: Pc(pc),
+            kind: AccessKind::Load,
+            space,
+            order: Order::Weak,
+            scope: Scope::Gpu,
+            size: 4,
+            lanes: &lanes,
+        },
+    );
+    counters.traffic
+}
+
+#[test]
+fn the_text_report_names_lines_where_memory_hurts() {
+    let mut run = run();
+    let launch = &mut run.launches[0];
+    for (line, space, stride) in
+        [(5, Space::Global, 4), (6, Space::Global, 128), (9, Space::Shared, 8)]
+    {
+        let traffic = access(space, line.into(), |lane| lane * stride);
+        launch.counters.traffic.add(&traffic);
+        let source = (line != 9).then(|| ("src/k.cu".to_owned(), line + 10));
+        launch.sites.push(AccessSite { line, source, text: "ld".into(), traffic });
+    }
+    let text = to_text(&run);
+    assert!(
+        text.contains("sectors_per_request                              18.00  2 requests"),
+        "{text}"
+    );
+    assert!(
+        text.contains("bank_conflicts                                       1  1 requests"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(
+            "
+  where memory hurts
+  line 6, k.cu:16                                1 requests, 32.00 sectors a request
+  line 9                                         1 requests, 1.00 conflicts an access
+"
+        ),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
 #[test]
 fn metric_names_are_unique() {
     for (i, metric) in METRICS.iter().enumerate() {
@@ -130,6 +186,15 @@ fn the_json_report_is_what_its_schema_says() {
     let mut run = run();
     run.launches[0].lines =
         vec![LineSlots { file: "k.cu".into(), line: 7, slots: run.launches[0].slots }];
+    run.launches[0].sites = vec![
+        AccessSite {
+            line: 3,
+            source: Some(("k.cu".into(), 7)),
+            text: "ld".into(),
+            traffic: access(Space::Global, 3, |lane| lane * 64),
+        },
+        AccessSite { line: 4, source: None, text: String::new(), traffic: Traffic::default() },
+    ];
     let report = to_json(&run);
     let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");

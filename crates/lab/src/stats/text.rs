@@ -7,10 +7,13 @@ use std::fmt::Write as _;
 
 use simt::slots::SlotCause;
 
-use super::{LaunchStats, RunStats};
+use super::{AccessSite, LaunchStats, RunStats, Traffic};
 
 /// Columns of a bar.
 const BAR: usize = 34;
+
+/// Accesses listed under "where memory hurts".
+const SPOTS: usize = 4;
 
 /// Launches listed one by one; the rest is summed up in a line.
 const LISTED: usize = 8;
@@ -44,7 +47,42 @@ pub fn to_text(run: &RunStats) -> String {
     summary(&mut out, &total);
     let _ = writeln!(out);
     bars(&mut out, &total);
+    hot_spots(&mut out, &run.launches);
     out
+}
+
+/// The accesses that cost most beyond what their bytes need: at most [`SPOTS`] lines, none where nothing is lost.
+fn hot_spots(out: &mut String, launches: &[LaunchStats]) {
+    let mut sites: Vec<&AccessSite> = launches.iter().flat_map(|l| &l.sites).collect();
+    sites.retain(|s| s.traffic.excess() > 0);
+    sites.sort_by_key(|s| (std::cmp::Reverse(s.traffic.excess()), s.line));
+    if sites.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n  where memory hurts");
+    for site in sites.iter().take(SPOTS) {
+        let place = match &site.source {
+            Some((file, line)) => {
+                let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+                format!("{}, {name}:{line}", site.line)
+            }
+            None => site.line.to_string(),
+        };
+        let Traffic { global_requests, global_sectors, shared_requests, .. } = site.traffic;
+        let cost = if site.traffic.excess_sectors() >= site.traffic.bank_conflicts {
+            let each = global_sectors as f64 / global_requests.max(1) as f64;
+            format!("{each:.2} sectors a request")
+        } else {
+            let each = site.traffic.bank_conflicts as f64 / shared_requests.max(1) as f64;
+            format!("{each:.2} conflicts an access")
+        };
+        let requests = grouped(global_requests + shared_requests);
+        let place = shorten(&format!("line {place}"), 34);
+        let _ = writeln!(out, "  {place:<34}{requests:>14} requests, {cost}");
+    }
+    if sites.len() > SPOTS {
+        let _ = writeln!(out, "  and {} more lines", sites.len() - SPOTS);
+    }
 }
 
 /// `kernel, grid 12 x 32, block 32 x 8`.
@@ -118,6 +156,16 @@ fn summary(out: &mut String, total: &LaunchStats) {
     }
     if slots.idle_issues > 0 {
         row("idle_issues", grouped(slots.idle_issues), String::new());
+    }
+    let traffic = &counters.traffic;
+    if traffic.global_requests > 0 {
+        let each = traffic.global_sectors as f64 / traffic.global_requests as f64;
+        let note = format!("{} requests", grouped(traffic.global_requests));
+        row("sectors_per_request", format!("{each:.2}"), note);
+    }
+    if traffic.shared_requests > 0 {
+        let note = format!("{} requests", grouped(traffic.shared_requests));
+        row("bank_conflicts", grouped(traffic.bank_conflicts), note);
     }
     row(
         "max_depth",

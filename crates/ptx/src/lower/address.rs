@@ -147,6 +147,7 @@ impl Body<'_, '_> {
         written: Option<IrSpace>,
         found: Option<IrSpace>,
     ) -> Lowering<Option<IrSpace>> {
+        let written = super::spilled::space_of_access(written, found);
         match (written, found) {
             (Some(written), Some(found)) if written != found => {
                 let text = crate::print::operand_text(self.cx.tree, operand);

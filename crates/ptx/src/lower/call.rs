@@ -401,9 +401,6 @@ impl Body<'_, '_> {
             }
         }
         if let Some(given) = given {
-            if operands.is_empty() {
-                out.resize(given.len(), None);
-            }
             let regs: Vec<Option<u32>> =
                 out.iter().map(|r| r.and_then(|r| self.width(ir::Operand::Reg(r)))).collect();
             self.compare(&regs, given, "result", i, head)?;

@@ -10,7 +10,7 @@ use super::emit::Code;
 use super::instruction::Context;
 use super::names::{LabelMeaning, Meaning, RegisterKey, ScopeLabel, Scopes, labels_by_scope};
 use super::params::ParamVar;
-use super::{Failed, Lowerer, Lowering};
+use super::{Failed, Lowerer, Lowering, MAX_FRAME_BYTES};
 use crate::ast::{
     Declaration, Declarator, Directive, Function, FunctionKind, Space, Statement, Type,
 };
@@ -19,8 +19,6 @@ use crate::pool::Id;
 
 /// Most bytes of a kernel's parameters, from PTX 8.1 on.
 const MAX_PARAM_BYTES: u64 = 32_764;
-/// Most bytes of a thread's variables.
-const MAX_FRAME_BYTES: u64 = 512 << 10;
 
 /// The work on a function.
 pub(super) struct Body<'a, 't> {
@@ -66,6 +64,12 @@ pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Functi
     body.scopes.enter();
     let signature = body.signature(function);
     body.enter();
+    if !body.kernel && signature.is_ok() {
+        let addressed = super::spilled::addressed(tree, run);
+        let params = &tree.declarations[function.signature.params];
+        // What is wrong was reported.
+        let _ = body.spill_params(params, &addressed);
+    }
     for statement in &tree.statements[run] {
         // What is wrong was reported; the rest is looked at all the same.
         let _ = body.statement(statement);

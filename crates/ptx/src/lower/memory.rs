@@ -187,6 +187,10 @@ impl<'t> Body<'_, 't> {
         let mut inst = Inst::new(op);
         inst.ty = Some(self.ir_ty(s.ty(), operand.span)?);
         inst.mods = ir_mods(s, op);
+        if s.word(Kind::Space) == Some("param::func") && found.is_none() {
+            let message = "parameters of functions are accessed by their names";
+            return self.cx.error("ptx::space", message, operand.span, "not a parameter's name");
+        }
         inst.mods.space = self.access_space(operand, inst.mods.space, found)?;
         let ordered = !matches!(inst.mods.order, None | Some(Order::Weak | Order::Volatile));
         if inst.mods.scope.is_some() && !ordered && matches!(op, Op::Ld | Op::St) {

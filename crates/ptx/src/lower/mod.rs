@@ -23,6 +23,7 @@ mod moves;
 mod names;
 mod operand;
 mod params;
+mod spilled;
 mod symbols;
 mod variable;
 
@@ -41,6 +42,9 @@ use crate::spelling::{Form, Spelled};
 /// Registers of arguments, targets of indexed branches, and 64ths of zeros between initialised bytes of one file. A few words of text
 /// can ask for many of them, again and again; real programs stay far below.
 const BUDGET: usize = 1 << 20;
+
+/// Most bytes of a thread's variables.
+const MAX_FRAME_BYTES: u64 = 512 << 10;
 
 /// What of a file to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -142,6 +142,10 @@ impl Lowerer<'_> {
                 Diagnostic::error("ptx::modifier", format!("`{name}` needs {what}"))
                     .at(opcode.span, "missing here")
             }
+            Misspelling::MissingOneOf { what } => {
+                let message = format!("`{name}` needs {}", what.join(", or "));
+                Diagnostic::error("ptx::modifier", message).at(opcode.span, "missing here")
+            }
             Misspelling::Rule { needed } => {
                 let text = self.spelling_of(instruction);
                 let message = format!("the modifiers of `{text}` do not go together");

@@ -189,6 +189,17 @@ impl Scopes {
         best
     }
 
+    /// The range that a name is beyond: its stem, and how many registers it has.
+    pub(super) fn range_of<'t>(&self, tree: &'t Module, name: Symbol) -> Option<(&'t str, u64)> {
+        let text = tree.name(name);
+        let stem = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        let symbol = tree.names.find(stem).filter(|_| stem.len() < text.len())?;
+        match self.values.now.get(&symbol)?.meaning {
+            Meaning::Range { count, .. } => Some((stem, count)),
+            _ => None,
+        }
+    }
+
     /// Names that look like a name that is not there.
     pub(super) fn nearest<'t>(&self, tree: &'t Module, name: Symbol) -> Option<&'t str> {
         let wrong = tree.name(name);

@@ -250,6 +250,12 @@ impl Body<'_, '_> {
                 return constant(1);
             }
             "is_explicit_cluster" => return Some((Special::Constant(0), Type::Pred)),
+            // No device graph, no performance monitor, nothing from a driver, no shared memory that the system keeps.
+            "current_graph_exec" => return Some((Special::Constant(0), Type::U64)),
+            name if is_idle(name) => {
+                let ty = if name.ends_with("_64") { Type::U64 } else { Type::U32 };
+                return Some((Special::Constant(0), ty));
+            }
             _ => {}
         }
         // There is one CTA to a cluster, so clusters are numbered as CTAs are.
@@ -309,10 +315,6 @@ impl Body<'_, '_> {
                     .at(operand.span, "only `mov` and `cvt` read special registers")
                     .help("move it into a register first")
             }
-            (None, None) if is_special(tree.name(name)) => {
-                let message = format!("the special register `{text}` is not supported");
-                Diagnostic::error("ptx::unsupported", message).at(operand.span, "not supported yet")
-            }
             (None, None) => return self.undefined(name, operand.span),
         };
         self.cx.fail(diagnostic)
@@ -328,6 +330,12 @@ impl Body<'_, '_> {
         let text = tree.name(name);
         let diagnostic = Diagnostic::error("ptx::undefined", format!("`{text}` is not declared"))
             .at(span, "unknown name");
+        if let Some((stem, count)) = self.scopes.range_of(tree, name) {
+            let last = count.saturating_sub(1);
+            let help =
+                format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{last}`: raise the number");
+            return self.cx.fail(diagnostic.help(help));
+        }
         // Looking through all names takes time; after many errors it would help nobody.
         let few = self.cx.diagnostics.error_count() < 50;
         let near = few.then(|| self.scopes.nearest(tree, name)).flatten();
@@ -340,13 +348,20 @@ impl Body<'_, '_> {
     }
 }
 
-/// Whether PTX has a special register of this name that cannot be read here.
-fn is_special(name: &str) -> bool {
-    let Some(name) = name.strip_prefix('%') else { return false };
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    matches!(stem, "envreg" | "pm" | "reserved_smem_offset_" | "current_graph_exec")
-        || name.starts_with("reserved_smem_offset_")
-        || (name.starts_with("pm") && name.ends_with("_64"))
+/// Whether PTX has a special register of this name, without its percent sign, that reads as zero here: `%envreg0` to
+/// `%envreg31`, `%pm0` to `%pm7` and their `_64`, `%reserved_smem_offset_...`.
+fn is_idle(name: &str) -> bool {
+    let numbered = |number: &str, count: u8| {
+        let plain = number == "0" || !number.starts_with('0');
+        plain && number.parse::<u8>().is_ok_and(|n| n < count)
+    };
+    if let Some(number) = name.strip_prefix("envreg") {
+        return numbered(number, 32);
+    }
+    if let Some(which) = name.strip_prefix("reserved_smem_offset_") {
+        return matches!(which, "begin" | "end" | "cap" | "0" | "1");
+    }
+    name.strip_prefix("pm").is_some_and(|n| numbered(n.strip_suffix("_64").unwrap_or(n), 8))
 }
 
 /// What is said of a variable where a value is needed.

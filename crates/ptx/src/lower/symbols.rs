@@ -9,16 +9,18 @@ use crate::ast::{Declarator, Directive, Function, Item, Linkage, Name, Statement
 use crate::names::kw;
 use crate::pool::Id;
 
+/// The newest version of PTX that this reads: the one of `ptxas` 13.5.
+const NEWEST: (u32, u32) = (9, 5);
+
 impl Lowerer<'_> {
     /// `.version`, `.target`, `.address_size`, `.file`.
     pub(super) fn header(&mut self) {
         let tree = self.tree;
-        let mut has_version = false;
         for item in &tree.items {
             match item {
-                Item::Version { major, minor, .. } => {
+                Item::Version { major, minor, span } => {
                     self.version = (*major, *minor);
-                    has_version = true;
+                    self.known_version(*span);
                 }
                 Item::Target { words, .. } => {
                     self.target_words(&tree.name_lists[*words]);
@@ -39,11 +41,48 @@ impl Lowerer<'_> {
                 self.file(file.index, file.path);
             }
         }
-        if !has_version && !tree.incomplete && !tree.items.is_empty() {
-            let missing = Diagnostic::warning("ptx::no-version", "the file has no `.version`")
-                .help("begin it with `.version 8.0`, `.target sm_80` and `.address_size 64`");
-            self.diagnostics.push(missing);
+        if !tree.incomplete {
+            self.header_order();
         }
+    }
+
+    /// A file begins with `.version`, then `.target`.
+    fn header_order(&mut self) {
+        let tree = self.tree;
+        let help = "begin the file with `.version 8.0`, `.target sm_80` and `.address_size 64`";
+        let first = |is: fn(&Item) -> bool| tree.items.iter().position(is);
+        let version = first(|item| matches!(item, Item::Version { .. }));
+        let target = first(|item| matches!(item, Item::Target { .. }));
+        let missing = match (version, target) {
+            (Some(0), Some(1)) => return,
+            (None, _) => Diagnostic::error("ptx::no-version", "the file has no `.version`"),
+            (_, None) => Diagnostic::error("ptx::no-target", "the file has no `.target`"),
+            (Some(version), Some(target)) => {
+                let at = if version > 0 { version } else { target };
+                let span = match &tree.items[at] {
+                    Item::Version { span, .. } | Item::Target { span, .. } => *span,
+                    _ => Span::default(),
+                };
+                let message = "the file does not begin with `.version` and `.target`";
+                Diagnostic::error("ptx::header-order", message).at(span, "too late here")
+            }
+        };
+        self.diagnostics.push(missing.help(help));
+    }
+
+    /// Versions that exist, or may come to exist below the newest one that is known here.
+    fn known_version(&mut self, span: Span) {
+        let (major, minor) = self.version;
+        if major > 0 && self.version <= NEWEST {
+            return;
+        }
+        let message = format!("there is no PTX version {major}.{minor}");
+        let (newest, last) = NEWEST;
+        self.diagnostics.push(
+            Diagnostic::error("ptx::version", message)
+                .at(span, format!("versions known here are 1.0 to {newest}.{last}"))
+                .help("write the version whose instructions the file uses, such as `.version 8.0`"),
+        );
     }
 
     fn target_words(&mut self, words: &[Name]) {

@@ -165,7 +165,10 @@ impl Lowerer<'_> {
             Space::Shared => IrSpace::Shared,
             other => {
                 let message = format!("variables of the module cannot be in `.{}`", other.word());
-                return self.error("ptx::space", message, at, "not supported here");
+                let diagnostic = Diagnostic::error("ptx::space", message)
+                    .at(at, "not possible here")
+                    .help("declare it in the functions that use it, or in `.global`");
+                return Err(self.fail(diagnostic));
             }
         };
         if matches!(layout.ty, Type::Texref | Type::Samplerref | Type::Surfref | Type::Pred) {
@@ -174,7 +177,11 @@ impl Lowerer<'_> {
         }
         if declaration.bank.is_some_and(|b| b > 0) {
             let message = "banks of constant memory are not supported";
-            return self.error("ptx::unsupported", message, at, "in a bank");
+            let diagnostic = Diagnostic::error("ptx::unsupported", message)
+                .at(at, "in a bank")
+                .note("PTX 2.2 took them away")
+                .help("declare it as `.const`, without a number");
+            return Err(self.fail(diagnostic));
         }
         let open = layout.size == 0;
         let dynamic = space == IrSpace::Shared && open;

@@ -74,6 +74,11 @@ pub enum Misspelling {
         /// The kind's name.
         what: &'static str,
     },
+    /// One of several kinds is missing, each of which another form needs.
+    MissingOneOf {
+        /// The kinds' names.
+        what: Vec<&'static str>,
+    },
     /// Each modifier is right by itself, but they do not go together.
     Rule {
         /// What is needed.
@@ -102,7 +107,7 @@ impl Misspelling {
     /// How far from right: the form with the smallest is the one that was meant.
     fn distance(&self) -> u32 {
         match self {
-            Self::Missing { .. } | Self::Rule { .. } => 1,
+            Self::Missing { .. } | Self::MissingOneOf { .. } | Self::Rule { .. } => 1,
             Self::Twice { .. } | Self::TypeTwice { .. } => 2,
             Self::Unknown { .. } => 3,
             Self::Type { .. } => 5,
@@ -120,18 +125,32 @@ pub type Word<'a> = (&'a str, Option<Type>);
 /// What is wrong for the form that fits best; never empty.
 pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
     let mut best: Option<(u32, Vec<Misspelling>)> = None;
+    let mut missing: Vec<&'static str> = Vec::new();
     for &form in forms {
         match assign(form, words) {
             Ok(spelled) => return Ok(spelled),
             Err(wrong) => {
                 let distance = wrong.iter().map(Misspelling::distance).sum();
+                if let [Misspelling::Missing { what }] = wrong.as_slice()
+                    && !missing.contains(what)
+                {
+                    missing.push(what);
+                }
                 if best.as_ref().is_none_or(|(least, _)| distance < *least) {
                     best = Some((distance, wrong));
                 }
             }
         }
     }
-    Err(best.map_or_else(|| vec![Misspelling::Missing { what: "a form" }], |(_, wrong)| wrong))
+    Err(match best {
+        Some((_, wrong))
+            if matches!(*wrong, [Misspelling::Missing { .. }]) && missing.len() > 1 =>
+        {
+            vec![Misspelling::MissingOneOf { what: missing }]
+        }
+        Some((_, wrong)) => wrong,
+        None => vec![Misspelling::Missing { what: "a form" }],
+    })
 }
 
 fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {

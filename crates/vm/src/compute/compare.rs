@@ -10,10 +10,12 @@ use simt::arith::{BF16, Cmp, F16, F32, Format};
 
 pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     match inst.op {
+        Op::Setp if ty == Ty::F16x2 => Some(setp_packed::<F16>(inst.results.len())),
+        Op::Setp if ty == Ty::Bf16x2 => Some(setp_packed::<BF16>(inst.results.len())),
         Op::Setp if ty.is_float() => by_format!(ty, setp_float(inst.results.len())),
         Op::Setp => by_int!(unsigned_if(inst, ty), setp_int(inst.results.len())),
-        Op::Set if ty == Ty::F16x2 && inst.ty2 == Some(ty) => Some(set_packed::<F16>()),
-        Op::Set if ty == Ty::Bf16x2 && inst.ty2 == Some(ty) => Some(set_packed::<BF16>()),
+        Op::Set if ty == Ty::F16x2 => Some(set_packed::<F16>()),
+        Op::Set if ty == Ty::Bf16x2 => Some(set_packed::<BF16>()),
         Op::Set if ty.is_float() => by_format!(ty, set_float(inst.ty2?)),
         Op::Set => by_int!(unsigned_if(inst, ty), set_int(inst.ty2?)),
         Op::Selp => Some(lane!(|_e, a, b, p| if p != 0 { a } else { b })),
@@ -82,6 +84,20 @@ fn setp_float<F: Format>(results: usize) -> LaneFn {
         })
     } else {
         lane!([F: Format]; |e, a, b, p| combine(e, float::holds::<F>(cmp(e), a, b, e.env), p))
+    }
+}
+
+/// Of packed pairs: the outcome for the low halves, then the one for the high halves.
+fn setp_packed<F: Format>(results: usize) -> LaneFn {
+    if results == 2 {
+        lane2!([F: Format]; |e, a, b, p| {
+            let half = |a, b| combine(e, float::holds::<F>(cmp(e), a, b, e.env), p);
+            (half(a & 0xffff, b & 0xffff), half(a >> 16 & 0xffff, b >> 16 & 0xffff))
+        })
+    } else {
+        lane!([F: Format]; |e, a, b, p| {
+            combine(e, float::holds::<F>(cmp(e), a & 0xffff, b & 0xffff, e.env), p)
+        })
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     match ty {
         Ty::F16x2 => packed::<F16>(inst.op),
         Ty::Bf16x2 => packed::<BF16>(inst.op),
+        Ty::F32x2 => pair(inst.op),
         Ty::F32 if inst.mods.precision.is_some() || always_approximate(inst.op) => {
             approximate_f32(inst.op, inst.mods.precision)
         }
@@ -114,6 +115,27 @@ fn packed<F: Format>(op: Op) -> Option<LaneFn> {
         Op::Neg => lane!([F: Format]; |e, a| int::lanes2([a], |[a]| float::neg::<F>(a, e.env.ftz))),
         Op::Min => lane!([F: Format]; |e, a, b| int::lanes2([a, b], |[a, b]| min::<F>(e, a, b))),
         Op::Max => lane!([F: Format]; |e, a, b| int::lanes2([a, b], |[a, b]| max::<F>(e, a, b))),
+        Op::Ex2 => lane!([F: Format]; |e, a| int::lanes2([a], |[a]| approx::ex2::<F>(a, e.env))),
+        Op::Tanh => lane!([F: Format]; |e, a| int::lanes2([a], |[a]| approx::tanh::<F>(a, e.env))),
+        _ => return None,
+    })
+}
+
+/// The same function of the low and the high words.
+#[inline]
+fn words2<const K: usize>(values: [u64; K], f: impl Fn([u64; K]) -> u64) -> u64 {
+    f(values.map(|v| v >> 32)) << 32 | f(values.map(|v| v & 0xffff_ffff))
+}
+
+/// Packed pairs of single precision.
+fn pair(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::Add => lane!(|e, a, b| words2([a, b], |[a, b]| float::add::<F32>(a, b, e.env))),
+        Op::Sub => lane!(|e, a, b| words2([a, b], |[a, b]| float::sub::<F32>(a, b, e.env))),
+        Op::Mul => lane!(|e, a, b| words2([a, b], |[a, b]| float::mul::<F32>(a, b, e.env))),
+        Op::Fma => {
+            lane!(|e, a, b, c| words2([a, b, c], |[a, b, c]| float::fma::<F32>(a, b, c, e.env)))
+        }
         _ => return None,
     })
 }

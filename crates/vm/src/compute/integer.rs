@@ -8,10 +8,26 @@ use simt::arith::int::{self, DivByZero, Int};
 pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     let sat = inst.mods.flags.has(Flag::Sat);
     match inst.op {
+        op if ty == Ty::U16x2 => packed::<u16>(op),
+        op if ty == Ty::S16x2 => packed::<i16>(op),
         Op::MadHi | Op::Mad24Hi if sat => by_int!(ty, saturating(inst.op)).flatten(),
         Op::Add | Op::Sub if sat => by_int!(ty, saturating(inst.op)).flatten(),
         op => by_int!(ty, plain(op)).flatten(),
     }
+}
+
+/// Pairs of 16-bit integers.
+fn packed<T: Int>(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::Add => lane!([T: Int]; |_e, a, b| int::lanes2([a, b], |[a, b]| int::add::<T>(a, b))),
+        Op::Min => lane!([T: Int]; |e, a, b| int::lanes2([a, b], |[a, b]| {
+            relu::<T>(e.mods.flags.has(Flag::Relu), int::min::<T>(a, b))
+        })),
+        Op::Max => lane!([T: Int]; |e, a, b| int::lanes2([a, b], |[a, b]| {
+            relu::<T>(e.mods.flags.has(Flag::Relu), int::max::<T>(a, b))
+        })),
+        _ => return None,
+    })
 }
 
 fn saturating<T: Int>(op: Op) -> Option<LaneFn> {

@@ -6,6 +6,7 @@ use ::flow::analysis::{Options, Shape};
 use converge::Pass;
 use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
+use simt::Pc;
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
@@ -14,11 +15,11 @@ use vm::{Engine, FactCheck, Launch, LaunchError, State, Variables};
 
 use super::{VmProgram, options, report};
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Subject, Watch,
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Schedule, Subject, Watch,
 };
 use crate::machines::shared;
 use crate::probe::{Beginning, Probing};
-use crate::stats::{Counters, LaunchStats, LineSlots, PcSlots};
+use crate::stats::{AccessSite, Counters, LaunchStats, LineSlots, PcSlots, Traffic};
 
 /// Issues between two looks at the watch.
 const SLICE: u64 = 1 << 16;
@@ -145,7 +146,7 @@ impl<'p> VmContext<'p> {
     }
 
     fn prepare<const N: usize>(
-        &mut self,
+        &self,
         request: &LaunchRequest<'_>,
     ) -> Result<(Launch<N>, Option<Pass>), LaunchProblem> {
         let problem =
@@ -192,12 +193,20 @@ impl<'p> VmContext<'p> {
             LaunchError::Collective { .. } => {
                 (Subject::WarpSize, Some("use a warp size that divides 32, or a multiple of 32"))
             }
+            LaunchError::LaneMask { .. } => (
+                Subject::WarpSize,
+                Some(
+                    "leave the option `warp` at 32; `--warp-size 64` issues two such warps together",
+                ),
+            ),
             LaunchError::NotAKernel(_) => (Subject::Kernel, None),
             LaunchError::Params { .. } => (Subject::Args, None),
             _ => (Subject::Launch, None),
         };
         let span = match error {
-            LaunchError::Collective { loc, .. } => self.program.span(*loc),
+            LaunchError::Collective { loc, .. } | LaunchError::LaneMask { loc, .. } => {
+                self.program.span(*loc)
+            }
             _ => None,
         };
         LaunchProblem { about, message: error.to_string(), help: help.map(str::to_owned), span }
@@ -254,6 +263,7 @@ fn stats<const N: usize>(
         outcome: end.name().to_owned(),
         slots: counted.slots,
         lines: lines(program, &counters),
+        sites: sites(program, &counters),
         counters,
         block_issues: counted.block_issues,
         threads: counted.threads,
@@ -279,6 +289,24 @@ fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
         }
     }
     by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
+}
+
+/// Traffic by line of the program's text.
+fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
+    let mut by_line: BTreeMap<u32, AccessSite> = BTreeMap::new();
+    for (pc, traffic) in counters.traffic_by_pc.iter() {
+        let loc = program.loc_of(Pc(pc));
+        let Some(span) = program.span(loc) else { continue };
+        let line = program.line(span);
+        let site = by_line.entry(line).or_insert_with(|| AccessSite {
+            line,
+            source: program.source_line(loc),
+            text: super::places::written(program, span).unwrap_or_default(),
+            traffic: Traffic::default(),
+        });
+        site.traffic.add(traffic);
+    }
+    by_line.into_values().collect()
 }
 
 /// Observers that end up as counters.
@@ -316,6 +344,19 @@ impl Context for VmContext<'_> {
             Some((var.name.clone(), self.read(address.0, length).ok()?))
         };
         global.filter_map(read).collect()
+    }
+
+    fn schedule(&self, request: &LaunchRequest<'_>) -> Schedule {
+        // What the request asks for that is wrong is told when it is launched.
+        let launch = self.prepare::<16>(request).ok();
+        let resident = launch.map_or(vm::defaults::RESIDENT, |(launch, _)| launch.resident);
+        let about = format!(
+            "each group of {} lanes runs until it waits, ends or has gone back {} times in loops; then the next \
+             group of the block, and the next of {resident} resident blocks",
+            request.warp_size,
+            vm::BACK_EDGES,
+        );
+        Schedule { class: "canonical", about }
     }
 
     fn launch(

@@ -11,7 +11,9 @@ use ir::{Function, LocId, Module, Ty};
 use isa::{Diagnostic, Diagnostics, SourceFile, Span};
 use simt::Pc;
 
-use crate::machine::{Context, ControlFlow, KernelInfo, Named, ParamInfo, ParamKind, Program};
+use crate::machine::{
+    Context, ControlFlow, Dependence, KernelInfo, Named, ParamInfo, ParamKind, Program,
+};
 
 /// The mechanism that runs when nothing else is said.
 const DEFAULT_MECHANISM: &str = "ipdom";
@@ -154,6 +156,18 @@ impl Program for VmProgram {
 
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {
         flow::control_flow(self, kernel)
+    }
+
+    fn warp_size_dependence(&self, kernel: &str) -> Vec<Dependence> {
+        let Some(kernel) = self.module().function(kernel) else { return Vec::new() };
+        let code = self.program.warp_size_dependence(kernel);
+        code.map(|code| {
+            let span = self.span(code.loc());
+            let written = span.and_then(|s| places::written(self, s));
+            let name = || code.op().map_or("", ir::Op::name).to_owned();
+            Dependence { text: written.unwrap_or_else(name), line: span.map(|s| self.line(s)) }
+        })
+        .collect()
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {

@@ -10,6 +10,7 @@
 //! | `stack` | bytes of registers and local variables that a thread may have |
 //! | `heap` | bytes that `malloc` gives out |
 //! | `check-facts` | `yes`: every fact of the analyses that faster engines rest on is checked at each issue |
+//! | `warp` | lanes of the warp that the program sees: 32 on every device; see "Warp sizes" in the book's page on PTX |
 
 use converge::{Order, Policy};
 use vm::Launch;
@@ -19,8 +20,8 @@ use crate::launch::{MachineOption, OptionValue};
 use crate::machine::{LaunchProblem, Subject};
 use isa::suggest::nearest;
 
-const NAMES: [&str; 8] =
-    ["order", "slice", "predicate", "policy", "resident", "stack", "heap", CHECK_FACTS];
+const NAMES: [&str; 9] =
+    ["order", "slice", "predicate", "policy", "resident", "stack", "heap", "warp", CHECK_FACTS];
 
 const CHECK_FACTS: &str = "check-facts";
 
@@ -76,6 +77,7 @@ fn set<const N: usize>(
         "stack" => launch.stack_limit = whole(option, 1)?,
         "heap" => launch.heap_limit = whole(option, 0)?,
         CHECK_FACTS => drop(one_of(option, &YES_OR_NO)?),
+        "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
             let help = match nearest(name, NAMES) {
                 Some(near) => format!("did you mean {near}?"),
@@ -88,11 +90,13 @@ fn set<const N: usize>(
 }
 
 fn whole(option: &MachineOption, least: u64) -> Result<u64, Refused> {
-    let value = match option.value.value {
-        OptionValue::Integer(value) => u64::try_from(value).ok().filter(|&v| v >= least),
+    let value = match &option.value.value {
+        OptionValue::Integer(value) => u64::try_from(*value).ok(),
+        // The command line knows only text.
+        OptionValue::String(text) => text.parse().ok(),
         _ => None,
     };
-    value.ok_or_else(|| {
+    value.filter(|&v| v >= least).ok_or_else(|| {
         let message = format!("`{}` takes a whole number", option.key.value);
         (message, format!("write a number from {least} up"))
     })

@@ -16,16 +16,19 @@ pub(super) fn places(program: &VmProgram) -> Arc<[Place]> {
     program.program.code().iter().map(|code| place(program, code, &mut files)).collect()
 }
 
+/// An instruction as it stands in the text, on one line.
+pub(super) fn written(program: &VmProgram, span: isa::Span) -> Option<String> {
+    let text = program.text.text().get(span.range())?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some(words.join(" ").chars().take(LONGEST).collect())
+}
+
 fn place(program: &VmProgram, code: &vm::Code, files: &mut FxHashMap<String, Arc<str>>) -> Place {
     let span = program.span(code.loc());
     let origin = code.origin();
     let made = !matches!(origin, ir::Origin::Source | ir::Origin::Lowering);
-    let written = span.and_then(|s| program.text.text().get(s.range())).filter(|_| !made);
-    let text: Arc<str> = match written {
-        Some(text) => {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            words.join(" ").chars().take(LONGEST).collect::<String>().into()
-        }
+    let text: Arc<str> = match span.filter(|_| !made).and_then(|s| written(program, s)) {
+        Some(text) => text.into(),
         None => code.op().map_or("branch", ir::Op::name).into(),
     };
     let source = program.source_line(code.loc()).map(|(file, line)| {

@@ -7,9 +7,12 @@ use super::Form;
 use super::Val::{P, PNot, T, T2};
 use super::rules::{CMP_TEXT, comparable, one_bound, xorsign};
 use super::sets::{
-    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MINMAX, ONLY_F32, ONLY_F64, op,
+    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MINMAX, ONLY_F32, ONLY_F64, PAIRS,
+    op,
 };
-use crate::ast::Type::{B16, B32, B64, Bf16, F16, F16x2, F32, F64, S16, S32, S64, U16, U32, U64};
+use crate::ast::Type::{
+    B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F32x2, F64, S16, S32, S64, U16, U32, U64,
+};
 use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
@@ -18,14 +21,18 @@ pub(super) static ROWS: &[Form] = &[
     op("add", Op::Add, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
     op("add", Op::Add, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
     op("add", Op::Add, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
+    op("add", Op::Add, DS2).ty(&[F32x2]).opt(&[Kind::Rounding, Kind::Ftz]).since(8, 6, 100),
     op("sub", Op::Sub, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("sub", Op::Sub, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
     op("sub", Op::Sub, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
     op("sub", Op::Sub, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
+    op("sub", Op::Sub, DS2).ty(&[F32x2]).opt(&[Kind::Rounding, Kind::Ftz]).since(8, 6, 100),
     op("mul", Op::Mul, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("mul", Op::Mul, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
     op("mul", Op::Mul, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
     op("mul", Op::Mul, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
+    op("mul", Op::Mul, DS2).ty(&[F32x2]).opt(&[Kind::Rounding, Kind::Ftz]).since(8, 6, 100),
+    op("fma", Op::Fma, DS3).ty(&[F32x2]).need(&[Kind::Rounding]).opt(&[Kind::Ftz]).since(8, 6, 100),
     op("fma", Op::Fma, DS3)
         .ty(ONLY_F32)
         .need(&[Kind::Rounding])
@@ -128,6 +135,18 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT)
         .since(4, 2, 53),
+    op("setp", Op::Setp, &[Dp(P), S(T), S(T)])
+        .ty(PAIRS)
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("setp", Op::Setp, &[Dp(P), S(T), S(T), S(PNot)])
+        .ty(PAIRS)
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
         .ty(&[U32, S32, F32])
         .ty(&[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64])
@@ -164,4 +183,46 @@ pub(super) static ROWS: &[Form] = &[
         .need(&[Kind::Cmp, Kind::BoolOp])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(&[F16x2, U32, S32])
+        .ty(&[F16x2])
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(&[F16x2, U32, S32])
+        .ty(&[F16x2])
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(&[Bf16x2, U32, S32])
+        .ty(&[Bf16x2])
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(&[Bf16x2, U32, S32])
+        .ty(&[Bf16x2])
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("set", Op::Set, &[D(T), S(T2), S(T2)])
+        .ty(HALF_SCALARS)
+        .ty(COMPARED)
+        .need(&[Kind::Cmp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
+    op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
+        .ty(HALF_SCALARS)
+        .ty(COMPARED)
+        .need(&[Kind::Cmp, Kind::BoolOp])
+        .opt(&[Kind::Ftz])
+        .rule(comparable, CMP_TEXT)
+        .since(4, 2, 53),
 ];

@@ -6,17 +6,18 @@ use super::Arg::{D, Dpp, S};
 use super::Val::{Imm, PNot, T, T2, Wide};
 use super::rules::{hi, left, lo, right, wide};
 use super::sets::{
-    BITS, BITS_PRED, BITS32, DS1, DS2, DS3, INT, INT_16_32, INT_32_64, ONLY_B32, ONLY_S32, ONLY32,
-    SIGNED, op, special,
+    BITS, BITS_PRED, BITS32, DS1, DS2, DS3, INT, INT_16_32, INT_32_64, INT_PAIRS, ONLY_B32,
+    ONLY_S32, ONLY32, SIGNED, op, special,
 };
 use super::{Form, Special, Val};
-use crate::ast::Type::{B16, B32, B64, S16, S32, S64, U16, U32, U64};
+use crate::ast::Type::{B16, B32, B64, S16, S16x2, S32, S64, U16, U32, U64};
 use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
     // Integer arithmetic.
     op("add", Op::Add, DS2).ty(ONLY_S32).need(&[Kind::Sat]),
     op("add", Op::Add, DS2).ty(INT),
+    op("add", Op::Add, DS2).ty(INT_PAIRS).since(8, 0, 90),
     op("sub", Op::Sub, DS2).ty(ONLY_S32).need(&[Kind::Sat]),
     op("sub", Op::Sub, DS2).ty(INT),
     op("mul", Op::Mul, DS2).ty(INT).need(&[Kind::Half]).rule(lo, "`.lo`"),
@@ -43,7 +44,11 @@ pub(super) static ROWS: &[Form] = &[
     op("abs", Op::Abs, DS1).ty(SIGNED),
     op("neg", Op::Neg, DS1).ty(SIGNED),
     op("min", Op::Min, DS2).ty(INT),
+    op("min", Op::Min, DS2).ty(INT_PAIRS).since(8, 0, 90),
+    op("min", Op::Min, DS2).ty(&[S32, S16x2]).need(&[Kind::Relu]).since(8, 0, 90),
     op("max", Op::Max, DS2).ty(INT),
+    op("max", Op::Max, DS2).ty(INT_PAIRS).since(8, 0, 90),
+    op("max", Op::Max, DS2).ty(&[S32, S16x2]).need(&[Kind::Relu]).since(8, 0, 90),
     op("popc", Op::Popc, &[D(Val::B32), S(T)]).ty(BITS32).since(2, 0, 20),
     op("clz", Op::Clz, &[D(Val::B32), S(T)]).ty(BITS32).since(2, 0, 20),
     op("bfind", Op::Bfind, &[D(Val::B32), S(T)])

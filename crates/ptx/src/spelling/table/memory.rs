@@ -5,8 +5,9 @@ use ir::Op;
 use super::Arg::{A, D, Ds, O, Rest, S, V};
 use super::Val::{Imm, T};
 use super::rules::{
-    ACCESS_TEXT, ATOM_TEXT, combinable, loadable, reducible_in_memory, storable, vector_combinable,
-    vector_of_128, vector_reducible,
+    ACCESS_TEXT, ATOM_TEXT, combinable, first_level, global_or_local, loadable,
+    reducible_in_memory, second_level, storable, vector_combinable, vector_of_128,
+    vector_reducible,
 };
 use super::sets::{ATOMIC, MEMORY, PTR, op, special};
 use super::{Form, Special, Val};
@@ -22,7 +23,7 @@ pub(super) static ROWS: &[Form] = &[
     special("ldu", Special::Ld, &[V, A])
         .ty(MEMORY)
         .opt(&[Kind::GlobalSpace, Kind::Vector])
-        .rule(vector_of_128, "a vector of at most 128 bits")
+        .rule(vector_of_128, "`.v2` or `.v4`, and at most 128 bits")
         .since(2, 0, 20),
     special("st", Special::St, &[A, V, O(Val::B64)])
         .ty(MEMORY)
@@ -61,12 +62,20 @@ pub(super) static ROWS: &[Form] = &[
         .need(&[Kind::CacheLevel])
         .opt(&[Kind::Space])
         .hints()
+        .rule(global_or_local, "`.global`, `.local`, or no space")
         .since(2, 0, 20),
-    special("prefetchu", Special::Nop, &[Rest]).need(&[Kind::CacheLevel]).since(2, 0, 20),
-    special("applypriority", Special::Nop, &[Rest]).opt(&[Kind::Space]).hints().since(7, 4, 80),
+    special("prefetchu", Special::Nop, &[Rest])
+        .need(&[Kind::CacheLevel])
+        .rule(first_level, "`.L1`")
+        .since(2, 0, 20),
+    special("applypriority", Special::Nop, &[Rest])
+        .opt(&[Kind::GlobalSpace])
+        .hints()
+        .since(7, 4, 80),
     special("discard", Special::Nop, &[Rest])
         .need(&[Kind::CacheLevel])
-        .opt(&[Kind::Space])
+        .opt(&[Kind::GlobalSpace])
+        .rule(second_level, "`.L2`")
         .since(7, 4, 80),
     op("alloca", Op::Alloca, &[D(T), S(T), O(Imm)]).ty(PTR).since(7, 3, 52),
 ];

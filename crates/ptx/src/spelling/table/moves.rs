@@ -5,14 +5,15 @@ use ir::Op;
 use super::Arg::{Any, D, S};
 use super::Val::{P, PNot, T, T2};
 use super::rules::{
-    FTZ_TEXT, bounded_rounding, convertible, flushable, nearest, nearest_or_zero, saturable,
+    FTZ_TEXT, addressable, bounded_rounding, convertible, flushable, nearest, nearest_or_zero,
+    saturable,
 };
 use super::sets::{
-    CVT1, CVT2, DS1, F8X2, FLOATS, HALF_SCALARS, INTEGERS, MOVABLE, NARROW, ONLY_B32, ONLY_F32,
-    ONLY_S32, PTR, SELECTABLE, op, special,
+    CVT1, CVT2, DS1, F8X2, FLOATS, HALF_SCALARS, INTEGERS, MOVABLE, ONLY_B32, ONLY_F32, ONLY_S32,
+    PTR, SELECTABLE, op, special,
 };
 use super::{Form, Special, Val};
-use crate::ast::Type::{Bf16x2, F16x2, Tf32};
+use crate::ast::Type::{Bf16x2, F16x2, S8, S16, Tf32, U8, U16};
 use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
@@ -92,20 +93,29 @@ pub(super) static ROWS: &[Form] = &[
         .rule(nearest, "`.rn`")
         .since(8, 1, 89),
     op("cvt", Op::CvtPack, &[D(Val::B32), S(T2), S(T2)])
-        .ty(NARROW)
+        .ty(&[U16, S16])
         .ty(ONLY_S32)
         .need(&[Kind::Pack, Kind::Sat])
         .since(6, 5, 72),
     op("cvt", Op::CvtPack, &[D(Val::B32), S(T2), S(T2), S(Val::B32)])
-        .ty(NARROW)
+        .ty(&[U8, S8])
         .ty(ONLY_S32)
         .ty(ONLY_B32)
         .need(&[Kind::Pack, Kind::Sat])
         .since(6, 5, 72),
-    op("cvta", Op::CvtaFrom, DS1).ty(PTR).need(&[Kind::To, Kind::Space]).since(2, 0, 20),
-    op("cvta", Op::CvtaTo, DS1).ty(PTR).need(&[Kind::Space]).since(2, 0, 20),
+    op("cvta", Op::CvtaFrom, DS1)
+        .ty(PTR)
+        .need(&[Kind::To, Kind::Space])
+        .rule(addressable, "a space that has generic addresses")
+        .since(2, 0, 20),
+    op("cvta", Op::CvtaTo, DS1)
+        .ty(PTR)
+        .need(&[Kind::Space])
+        .rule(addressable, "a space that has generic addresses")
+        .since(2, 0, 20),
     op("isspacep", Op::IsSpace, &[D(P), S(Val::B64)])
         .need(&[Kind::Space])
+        .rule(addressable, "a space that has generic addresses")
         .reads(ir::Ty::U64)
         .since(2, 0, 20),
 ];

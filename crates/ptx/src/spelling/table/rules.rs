@@ -100,7 +100,24 @@ pub(super) fn vector_reducible(s: &Spelled) -> bool {
 }
 
 pub(super) fn vector_of_128(s: &Spelled) -> bool {
-    vector_bits(s) <= 128
+    vector_bits(s) <= 128 && s.word(Kind::Vector) != Some("v8")
+}
+
+pub(super) fn global_or_local(s: &Spelled) -> bool {
+    matches!(s.word(Kind::Space), None | Some("global" | "local"))
+}
+
+pub(super) fn first_level(s: &Spelled) -> bool {
+    s.word(Kind::CacheLevel) == Some("L1")
+}
+
+pub(super) fn second_level(s: &Spelled) -> bool {
+    s.word(Kind::CacheLevel) == Some("L2")
+}
+
+/// Parameters of functions have no place that a generic address could have.
+pub(super) fn addressable(s: &Spelled) -> bool {
+    s.word(Kind::Space) != Some("param::func")
 }
 
 pub(super) fn vector_bits(s: &Spelled) -> u32 {
@@ -204,4 +221,5 @@ pub(super) const CMP_TEXT: &str =
     "a comparison that goes with the type (and `.ftz` only with `.f32` and `.f16`)";
 pub(super) const ATOM_TEXT: &str =
     "an operation that goes with the type, and `.noftz` for 16-bit formats and only there";
+pub(super) const REDUX_TEXT: &str = "`.add` with `.u32` or `.s32`; `.min` or `.max` with these or `.f32`; `.and`, `.or` or `.xor` with `.b32`";
 pub(super) const ACCESS_TEXT: &str = "a scope with `.relaxed`, `.acquire` or `.release` and only there, `.global` with `.nc`, at most 128 bits (256 of 32-bit or 64-bit elements), a space that can be written";

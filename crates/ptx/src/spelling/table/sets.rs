@@ -10,6 +10,7 @@ use crate::ast::Type::{self, *};
 pub(super) const INT: &[Type] = &[U16, U32, U64, S16, S32, S64];
 pub(super) const INT_16_32: &[Type] = &[U16, U32, S16, S32];
 pub(super) const INT_32_64: &[Type] = &[U32, U64, S32, S64];
+pub(super) const INT_PAIRS: &[Type] = &[U16x2, S16x2];
 pub(super) const ONLY32: &[Type] = &[U32, S32];
 pub(super) const SIGNED: &[Type] = &[S16, S32, S64];
 pub(super) const ONLY_S32: &[Type] = &[S32];
@@ -32,12 +33,12 @@ pub(super) const MEMORY: &[Type] =
 pub(super) const SELECTABLE: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 pub(super) const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 pub(super) const HALF_SCALARS: &[Type] = &[F16, Bf16];
+pub(super) const PAIRS: &[Type] = &[F16x2, Bf16x2];
 pub(super) const INTEGERS: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64];
 pub(super) const FLOATS: &[Type] = &[F16, Bf16, F32, F64];
 pub(super) const F8X2: &[Type] = &[E4m3x2, E5m2x2];
 pub(super) const ATOMIC: &[Type] =
     &[B16, B32, B64, B128, U32, U64, S32, S64, F32, F64, F16, F16x2, Bf16, Bf16x2];
-pub(super) const NARROW: &[Type] = &[U16, S16, U8, S8];
 
 pub(super) const D_T: &[Arg] = &[D(T)];
 pub(super) const DS1: &[Arg] = &[D(T), S(T)];

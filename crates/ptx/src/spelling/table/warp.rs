@@ -6,7 +6,7 @@ use ir::mods::Flag;
 use super::Arg::{Any, D, Dp, Dpp, O, Rest, S};
 use super::Val::{P, PNot, T};
 use super::rules::{
-    ATOM_TEXT, arrives, asks, ballot, counts, match_all, match_any, not_ballot, reducible, syncs,
+    REDUX_TEXT, arrives, asks, ballot, counts, match_all, match_any, not_ballot, reducible, syncs,
 };
 use super::sets::{BITS32, D_T, ONLY_B32, ONLY_PRED, ONLY_U32, op, special};
 use super::{Form, Special, Val};
@@ -61,7 +61,7 @@ pub(super) static ROWS: &[Form] = &[
         .ty(&[U32, S32, B32, F32])
         .need(&[Kind::Sync, Kind::Atom])
         .opt(&[Kind::Nan])
-        .rule(reducible, ATOM_TEXT)
+        .rule(reducible, REDUX_TEXT)
         .since(7, 0, 80),
     op("elect", Op::Elect, &[Dpp(Val::B32), S(Val::B32)]).need(&[Kind::Sync]).since(8, 0, 90),
     op("activemask", Op::ActiveMask, D_T).ty(ONLY_B32).since(6, 2, 30),

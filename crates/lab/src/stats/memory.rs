@@ -1,0 +1,228 @@
+//! Where memory hurts: requests and sectors of global memory, passes over the banks of shared memory, by instruction.
+//!
+//! The model is that of NVIDIA's devices from Maxwell on, with no cache in it. A *request* is one access of a group with a lane
+//! on. Global memory moves in *sectors* of 32 bytes: a request needs as many as its lanes touch, each counted once.
+//! Shared memory has 32 banks of 4 bytes: in one *pass* each bank gives one word to any number of lanes. Accesses of 8 bytes a lane
+//! go by half-warps, those of 16 bytes by quarter-warps, so that without conflicts they take 2 and 4 passes; passes beyond that
+//! are *bank conflicts*. An atomic operation on shared memory takes a pass for each lane that names the same word.
+
+use std::collections::BTreeMap;
+
+use simt::observe::{Access, AccessKind, Space};
+
+/// Bytes of a sector.
+const SECTOR: u64 = 32;
+/// Banks of shared memory.
+const BANKS: usize = 32;
+/// Bytes of a bank's word.
+const WORD: u64 = 4;
+/// Lanes that go together where each takes a word at most.
+const WARP: u32 = 32;
+
+/// What accesses of one instruction, or of all, came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Requests to global memory.
+    pub global_requests: u64,
+    /// Sectors that they touched.
+    pub global_sectors: u64,
+    /// Bytes that lanes asked for in them, each counted once a request.
+    pub global_bytes: u64,
+    /// Requests to shared memory.
+    pub shared_requests: u64,
+    /// Passes over the banks.
+    pub shared_passes: u64,
+    /// Passes that were only needed because lanes met in a bank.
+    pub bank_conflicts: u64,
+}
+
+impl Traffic {
+    /// Adds counts.
+    pub fn add(&mut self, other: &Self) {
+        self.global_requests += other.global_requests;
+        self.global_sectors += other.global_sectors;
+        self.global_bytes += other.global_bytes;
+        self.shared_requests += other.shared_requests;
+        self.shared_passes += other.shared_passes;
+        self.bank_conflicts += other.bank_conflicts;
+    }
+
+    /// Sectors that would not have been needed, had the bytes asked for stood together.
+    #[must_use]
+    pub fn excess_sectors(&self) -> u64 {
+        self.global_sectors.saturating_sub(self.global_bytes.div_ceil(SECTOR))
+    }
+
+    /// What the accesses cost beyond the least: sectors and passes alike.
+    #[must_use]
+    pub fn excess(&self) -> u64 {
+        self.excess_sectors() + self.bank_conflicts
+    }
+}
+
+/// Traffic by program counter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PcTraffic {
+    by_pc: BTreeMap<u64, Traffic>,
+    /// Kept for its room.
+    ranges: Vec<(u64, u64)>,
+}
+
+impl PcTraffic {
+    /// Takes note of an access; gives what it came to.
+    pub fn access(&mut self, access: &Access<'_>) -> Traffic {
+        let found = match access.space {
+            Space::Global => self.global(access),
+            Space::Shared => shared(access),
+            _ => return Traffic::default(),
+        };
+        self.by_pc.entry(access.pc.0).or_default().add(&found);
+        found
+    }
+
+    /// Program counters in order, with their traffic.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Traffic)> {
+        self.by_pc.iter().map(|(pc, traffic)| (*pc, traffic))
+    }
+
+    fn global(&mut self, access: &Access<'_>) -> Traffic {
+        let size = u64::from(access.size.max(1));
+        self.ranges.clear();
+        self.ranges.extend(access.lanes.iter().map(|(_, at)| (*at, at.saturating_add(size))));
+        self.ranges.sort_unstable();
+        let (mut sectors, mut bytes) = (0, 0);
+        // The end of what is counted: of bytes, and of sectors as their number.
+        let (mut covered, mut next_sector) = (0, 0);
+        for &(start, end) in &self.ranges {
+            bytes += end.saturating_sub(start.max(covered));
+            covered = covered.max(end);
+            let (first, last) = (start / SECTOR, (end - 1) / SECTOR + 1);
+            sectors += last.saturating_sub(first.max(next_sector));
+            next_sector = next_sector.max(last);
+        }
+        Traffic {
+            global_requests: 1,
+            global_sectors: sectors,
+            global_bytes: bytes,
+            ..Traffic::default()
+        }
+    }
+}
+
+/// Passes over the banks for an access to shared memory.
+fn shared(access: &Access<'_>) -> Traffic {
+    let size = u64::from(access.size.max(1));
+    let words = size.div_ceil(WORD);
+    let together = (WARP / u32::try_from(words).unwrap_or(WARP).max(1)).max(1);
+    let team = |lane: u16| (access.group.first_thread + u32::from(lane)) / together;
+    let atomic = access.kind == AccessKind::Atomic;
+    let (mut passes, mut least) = (0, 0);
+    let mut rest = access.lanes;
+    while let Some(&(first, _)) = rest.first() {
+        let count = rest.iter().take_while(|(lane, _)| team(*lane) == team(first)).count();
+        let (here, after) = rest.split_at(count);
+        passes += passes_of(here, words, atomic);
+        least += 1;
+        rest = after;
+    }
+    Traffic {
+        shared_requests: 1,
+        shared_passes: passes,
+        bank_conflicts: passes - least,
+        ..Traffic::default()
+    }
+}
+
+/// The most words that one bank has to give; at least one pass.
+fn passes_of(lanes: &[(u16, u64)], words: u64, atomic: bool) -> u64 {
+    let mut wanted: Vec<u64> = lanes
+        .iter()
+        .flat_map(|(_, at)| (0..words).map(move |k| (at / WORD).saturating_add(k)))
+        .collect();
+    wanted.sort_unstable();
+    if !atomic {
+        wanted.dedup();
+    }
+    let mut banks = [0_u64; BANKS];
+    for word in wanted {
+        banks[word as usize % BANKS] += 1;
+    }
+    banks.into_iter().max().unwrap_or(0).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simt::observe::{GroupId, Order, Pc, Scope};
+
+    fn traffic(space: Space, kind: AccessKind, size: u32, at: impl Fn(u64) -> u64) -> Traffic {
+        let lanes: Vec<(u16, u64)> = (0..32).map(|lane| (lane, at(lane.into()))).collect();
+        let mut all = PcTraffic::default();
+        let found = all.access(&Access {
+            group: GroupId::default(),
+            pc: Pc(7),
+            kind,
+            space,
+            order: Order::Weak,
+            scope: Scope::Gpu,
+            size,
+            lanes: &lanes,
+        });
+        assert_eq!(all.iter().collect::<Vec<_>>(), [(7, &found)]);
+        found
+    }
+
+    #[test]
+    fn sectors_are_counted_once_a_request() {
+        for (size, stride, offset, sectors, bytes) in [
+            (4, 4, 0, 4, 128),
+            (4, 4, 4, 5, 128),
+            (4, 0, 0, 1, 4),
+            (4, 128, 0, 32, 128),
+            (16, 16, 0, 16, 512),
+            (8, 8, 28, 9, 256),
+            (1, 1, 0, 1, 32),
+            (4, 8, 0, 8, 128),
+            (4, 2, 0, 3, 66),
+        ] {
+            let found = traffic(Space::Global, AccessKind::Load, size, |l| offset + l * stride);
+            let got = (found.global_sectors, found.global_bytes);
+            assert_eq!(got, (sectors, bytes), "{size} bytes every {stride} from {offset}");
+        }
+    }
+
+    #[test]
+    fn sectors_agree_with_a_set() {
+        // Against the plain definition, for scattered and overlapping places.
+        for seed in 1..200_u64 {
+            let at = |l: u64| (l * seed * 7919 + seed * 31) % 997;
+            let size = [1, 2, 4, 8, 16][seed as usize % 5];
+            let found = traffic(Space::Global, AccessKind::Store, size, at);
+            let bytes: std::collections::BTreeSet<u64> =
+                (0..32).flat_map(|l| at(l)..at(l) + u64::from(size)).collect();
+            let sectors: std::collections::BTreeSet<u64> =
+                bytes.iter().map(|b| b / SECTOR).collect();
+            assert_eq!(found.global_bytes, bytes.len() as u64);
+            assert_eq!(found.global_sectors, sectors.len() as u64);
+        }
+    }
+
+    #[test]
+    fn lanes_that_meet_in_a_bank_take_turns() {
+        let read = |size, stride| {
+            let found = traffic(Space::Shared, AccessKind::Load, size, |l| l * stride);
+            (found.shared_passes, found.bank_conflicts)
+        };
+        assert_eq!(read(4, 4), (1, 0), "a word each");
+        assert_eq!(read(4, 0), (1, 0), "the same word");
+        assert_eq!(read(4, 8), (2, 1), "every other bank");
+        assert_eq!(read(4, 128), (32, 31), "one bank");
+        assert_eq!(read(4, 132), (1, 0), "a padded column");
+        assert_eq!(read(1, 1), (1, 0), "bytes of a word");
+        assert_eq!(read(8, 8), (2, 0), "half-warps");
+        assert_eq!(read(16, 16), (4, 0), "quarter-warps");
+        assert_eq!(read(8, 16), (4, 2), "half-warps in every other pair of banks");
+        let add = traffic(Space::Shared, AccessKind::Atomic, 4, |_| 12);
+        assert_eq!((add.shared_passes, add.bank_conflicts), (32, 31), "turns at one word");
+    }
+}

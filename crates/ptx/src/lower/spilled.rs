@@ -1,0 +1,88 @@
+//! Parameters of device functions whose address is taken.
+//!
+//! Parameters travel in registers (see `params`). One that a function takes the address of is copied to the thread's
+//! variables when the function begins, as the PTX ISA has it (`mov`: "the parameter will be copied onto the stack"), and every
+//! access of its name goes there: its address is one of `.local`.
+
+use ir::mods::Space as IrSpace;
+use ir::module::LocalVar;
+use ir::{Inst, Op, Origin};
+use rustc_hash::FxHashSet;
+
+use super::function::Body;
+use super::names::Meaning;
+use super::{Lowering, MAX_FRAME_BYTES};
+use crate::ast::{Declaration, Module, OperandKind, Statement};
+use crate::names::Symbol;
+use crate::pool::Run;
+
+/// Names whose address some `mov` or `cvta` of a body takes, if they are names of variables.
+pub(super) fn addressed(tree: &Module, body: Run<Statement>) -> FxHashSet<Symbol> {
+    let mut names = FxHashSet::default();
+    for statement in &tree.statements[body] {
+        let Statement::Instruction(id) = statement else { continue };
+        let instruction = &tree.instructions[*id];
+        if !matches!(tree.name(instruction.opcode.symbol), "mov" | "cvta") {
+            continue;
+        }
+        if let Some(source) = tree.operands[instruction.operands].get(1)
+            && let OperandKind::Name(name)
+            | OperandKind::Sum(name, _)
+            | OperandKind::Element(name, _) = source.kind
+        {
+            names.insert(name);
+        }
+    }
+    names
+}
+
+impl Body<'_, '_> {
+    /// Copies the parameters that are in `addressed` to local variables, which their names mean from here on.
+    pub(super) fn spill_params(
+        &mut self,
+        params: &[Declaration],
+        addressed: &FxHashSet<Symbol>,
+    ) -> Lowering<()> {
+        let tree = self.cx.tree;
+        for (index, d) in params.iter().enumerate() {
+            let Some(declarator) = tree.declarators[d.declarators].first() else { continue };
+            let name = declarator.name;
+            if !addressed.contains(&name.symbol) || d.space != crate::ast::Space::Param {
+                continue;
+            }
+            let layout = self.cx.layout(d, declarator)?;
+            let offset = self.code.frame_size().next_multiple_of(u64::from(layout.align));
+            if offset.saturating_add(layout.size) > MAX_FRAME_BYTES {
+                let message = format!("a thread's variables have at most {MAX_FRAME_BYTES} bytes");
+                return self.cx.error("ptx::frame", message, name.span, "too many here");
+            }
+            let local = self.code.local(LocalVar {
+                name: tree.name(name.symbol).to_owned(),
+                offset: offset as u32,
+                size: layout.size.max(1) as u32,
+                align: layout.align,
+            });
+            let chunks = self.params.get(index).map(|p| p.chunks.clone()).unwrap_or_default();
+            for chunk in chunks {
+                let mut store = Inst::new(Op::St);
+                store.ty = Some(super::params::register_of(chunk.bytes).ty());
+                store.mods.space = Some(IrSpace::Local);
+                store.operands.push(ir::Operand::Symbol(ir::Symbol::Local(local), 0));
+                store.offset = chunk.offset as i64;
+                store.operands.push(ir::Operand::lane(chunk.reg));
+                self.emit(store, Origin::Lowering);
+            }
+            let meaning = Meaning::Local { index: local, element: layout.element };
+            self.declare(name.symbol, meaning, name.span);
+        }
+        Ok(())
+    }
+}
+
+/// The space of an access that says `.param`, where the parameter was copied to local memory.
+pub(super) fn space_of_access(written: Option<IrSpace>, found: Option<IrSpace>) -> Option<IrSpace> {
+    match (written, found) {
+        (Some(IrSpace::Param), Some(IrSpace::Local)) => Some(IrSpace::Local),
+        _ => written,
+    }
+}
