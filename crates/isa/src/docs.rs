@@ -10,16 +10,22 @@ use crate::table::{Field, Form, Kind, Table};
 /// the order of the table, by their attribute `group`, groups in the order in which they first appear.
 #[must_use]
 pub fn reference(table: &Table) -> String {
+    reference_with(table, |_, form| form.doc.clone())
+}
+
+/// The same, with words about each form from `about`, which gets its place in the table.
+#[must_use]
+pub fn reference_with(table: &Table, about: impl Fn(usize, &Form) -> String) -> String {
     let mut out = String::new();
-    let mut groups: Vec<(&str, Vec<&Form>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<(usize, &Form)>)> = Vec::new();
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
-    for form in table.forms() {
+    for (place, form) in table.forms().iter().enumerate() {
         let group = form.attribute("group").unwrap_or("other");
         let at = *index.entry(group).or_insert_with(|| {
             groups.push((group, Vec::new()));
             groups.len() - 1
         });
-        groups[at].1.push(form);
+        groups[at].1.push((place, form));
     }
     let _ = writeln!(out, "# {} instructions\n", table.name());
     let _ = writeln!(out, "{} forms in {} groups.\n", table.forms().len(), groups.len());
@@ -30,8 +36,8 @@ pub fn reference(table: &Table) -> String {
     kinds(table, &mut out);
     for (group, forms) in groups {
         let _ = writeln!(out, "## {group}\n");
-        for form in forms {
-            describe(form, &mut out);
+        for (place, form) in forms {
+            describe(form, &about(place, form), &mut out);
         }
     }
     out
@@ -58,10 +64,10 @@ fn kinds(table: &Table, out: &mut String) {
     out.push('\n');
 }
 
-fn describe(form: &Form, out: &mut String) {
+fn describe(form: &Form, about: &str, out: &mut String) {
     let _ = writeln!(out, "### {}\n", form.name);
-    if !form.doc.is_empty() {
-        let _ = writeln!(out, "{}\n", form.doc);
+    if !about.is_empty() {
+        let _ = writeln!(out, "{about}\n");
     }
     let _ = writeln!(out, "    {}", form.syntax.text);
     for alias in &form.aliases {

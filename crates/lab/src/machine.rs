@@ -117,6 +117,14 @@ pub trait Isa: Sync {
         32
     }
 
+    /// Mechanism and warp size whose results `compare` holds the others against: `serial` where there is one, else the
+    /// first mechanism.
+    fn reference(&self) -> (&'static str, u64) {
+        let known = self.mechanisms();
+        let serial = known.iter().find(|m| m.name == "serial");
+        (serial.or(known.first()).map_or("", |m| m.name), self.default_warp_size())
+    }
+
     /// Whether a launch has a grid of blocks; else both extents are 1.
     fn has_grid(&self) -> bool {
         true

@@ -74,11 +74,59 @@ type Words = Vec<(&'static str, Vec<u32>)>;
 
 struct Case {
     name: &'static str,
-    source: &'static str,
+    text: Text,
     /// What must be left, by mode: exec if true.
     expected: fn(bool) -> Words,
     /// What the row's columns must contain: replay, exec.
     says: (&'static str, &'static str),
+}
+
+/// A program that starts kernels and ends.
+struct Text {
+    /// What `a0`, `a1`, ... hold: labels or numbers.
+    registers: &'static [&'static str],
+    /// Blocks in order.
+    kernels: &'static [Kernel],
+    /// Scalar instructions behind them.
+    after: &'static str,
+    /// The kernels' bodies.
+    body: &'static str,
+    data: &'static str,
+}
+
+/// A block with a header.
+struct Kernel {
+    marker: &'static str,
+    /// The label of its body, if it has one.
+    body: &'static str,
+    descriptors: &'static [&'static str],
+    /// LB0, LB1, ...
+    bounds: &'static [u8],
+}
+
+/// A kernel that runs `body` in order.
+const fn mseq(descriptors: &'static [&'static str], bounds: &'static [u8]) -> Kernel {
+    Kernel { marker: "BSTART.MSEQ 0", body: "body", descriptors, bounds }
+}
+
+impl Text {
+    fn source(&self) -> String {
+        let mut lines = vec!["_start: C.BSTART.STD".to_owned()];
+        let values = self.registers.iter().enumerate();
+        lines.extend(values.map(|(i, value)| format!("hl.liu {value}, ->a{i}")));
+        for kernel in self.kernels {
+            lines.push(kernel.marker.to_owned());
+            if !kernel.body.is_empty() {
+                lines.push(format!("B.TEXT {}", kernel.body));
+            }
+            lines.extend(kernel.descriptors.iter().map(|d| (*d).to_owned()));
+            let bounds = kernel.bounds.iter().enumerate();
+            lines.extend(bounds.map(|(i, bound)| format!("C.B.DIMI {bound}, ->lb{i}")));
+        }
+        let Self { after, body, data, .. } = self;
+        lines.push(format!("C.BSTART.STD\n{after}\nebreak 0\n{body}\n.data\n{data}\n"));
+        lines.join("\n")
+    }
 }
 
 /// Checks a case by its name: the program gives its results in both modes, and the row says the same.
@@ -98,7 +146,7 @@ pub fn check(name: &str, replay: &str, exec: &str) -> Result<(), String> {
         }
         let replay = mode == "replay";
         let options = Options { replay, region: Region::TakenPath, ..Options::default() };
-        let outcome = run(case.source, options, &[])?;
+        let outcome = run(&case.text.source(), options, &[])?;
         if let Some(trap) = &outcome.trap {
             return Err(format!("expected {mode} to end, got {trap}"));
         }
@@ -126,7 +174,7 @@ fn escape(replay: &str, exec: &str) -> Result<(), String> {
     }
     for replay in [true, false] {
         let options = Options { replay, region: Region::TakenPath, ..Options::default() };
-        let outcome = run(ESCAPE, options, &[])?;
+        let outcome = run(&ESCAPE.source(), options, &[])?;
         let symbol = |name: &str| outcome.image.symbol(name).map(|s| s.value);
         let trap = outcome.trap.as_ref().ok_or("expected a trap, got none")?;
         let facts = (trap.trapno(), trap.arg, Some(trap.tpc), trap.bi);
@@ -138,18 +186,18 @@ fn escape(replay: &str, exec: &str) -> Result<(), String> {
     Ok(())
 }
 
-const ESCAPE: &str = "
-_start: BSTART.MSEQ 0
-        B.TEXT  body
-        C.B.DIMI 1, ->lb0
-        C.BSTART.STD
-        ebreak  0
+const ESCAPE: Text = Text {
+    registers: &[],
+    kernels: &[mseq(&[], &[1])],
+    after: "",
+    body: "
 body:   v.cmp.ltui lc0.ud, 1, ->p
 branch: b.nz    behind
         C.BSTOP
 behind: C.BSTART.STD
-        ebreak  0
-";
+        ebreak  0",
+    data: "",
+};
 
 /// Rows of words, `stride` words apart, the words between them 0.
 fn rows(rows: u32, stride: u32, width: u32, f: fn(u32, u32) -> u32) -> Vec<u32> {
@@ -160,108 +208,85 @@ fn rows(rows: u32, stride: u32, width: u32, f: fn(u32, u32) -> u32) -> Vec<u32> 
 static CASES: [Case; 14] = [
     Case {
         name: "store_sum",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0],[]
-        C.B.DIMI 64, ->lb0
-        C.B.DIMI 32, ->lb1
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out"],
+            kernels: &[
+                mseq(&["B.IOR   [a0],[]"], &[64, 32]),
+            ],
+            after: "",
+            body: "
 body:   v.add   lc0.uw, lc1.uw, ->vt.w
         v.sw.brg vt#1.uw, [ri0, lc0<<2, lc1.ud<<10]
-        C.BSTOP
-        .data
-out:    .space 32768
-",
+        C.BSTOP",
+            data: "
+out:    .space 32768",
+        },
         expected: |_| vec![("out", rows(32, 256, 64, |i, j| i + j))],
         says: ("a[i][j]=i+j for j<64", "same"),
     },
     Case {
         name: "copy",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  src, ->a0
-        hl.liu  dst, ->a1
-        hl.liu  0, ->a2
-        BSTART.MSEQ 0
-        B.TEXT  fill
-        B.IOR   [a0],[]
-        B.DIM   zero, 2048, ->lb0
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1],[]
-        C.B.DIMI 64, ->lb0
-        C.B.DIMI 8, ->lb1
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["src", "dst", "0"],
+            kernels: &[
+                Kernel { marker: "BSTART.MSEQ 0", body: "fill", descriptors: &["B.IOR   [a0],[]", "B.DIM   zero, 2048, ->lb0"], bounds: &[] },
+                mseq(&["B.IOR   [a0,a1],[]"], &[64, 8]),
+            ],
+            after: "",
+            body: "
 body:   v.lw.brg [ri0, lc0<<2, lc1.ud<<10], ->vt.w
         v.sw.brg vt#1.uw, [ri1, lc0<<2, lc1.ud<<10]
         C.BSTOP
 fill:   v.sw.brg lc0.uw, [ri0, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
+        C.BSTOP",
+            data: "
 src:    .space 8192
-dst:    .space 8192
-",
+dst:    .space 8192",
+        },
         expected: |_| vec![("dst", rows(8, 256, 64, |i, j| 256 * i + j))],
         says: ("dst row i word j = src for j<64, rest 0", "same"),
     },
     Case {
         name: "tile_store",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        BSTART.VSEQ 0
-        B.TEXT  body
-        B.IOTI  [], last ->t<4KB>
-        C.B.DIMI 16, ->lb0
-        C.B.DIMI 16, ->lb1
-        BSTART.TSTORE INT32
-        B.ARG   NORM.normal
-        B.IOR   [a0],[]
-        B.IOTI  [t#1], last
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out"],
+            kernels: &[
+                Kernel { marker: "BSTART.VSEQ 0", body: "body", descriptors: &["B.IOTI  [], last ->t<4KB>"], bounds: &[16, 16] },
+                Kernel { marker: "BSTART.TSTORE INT32", body: "", descriptors: &["B.ARG   NORM.normal", "B.IOR   [a0],[]", "B.IOTI  [t#1], last"], bounds: &[] },
+            ],
+            after: "",
+            body: "
 body:   v.add   lc0.uw, lc1.uw, ->vt.w
         v.sw    vt#1.uw, [to, lc0<<2, lc1.ud<<6]
-        C.BSTOP
-        .data
-out:    .space 4096
-",
+        C.BSTOP",
+            data: "
+out:    .space 4096",
+        },
         expected: |_| vec![("out", rows(16, 16, 16, |i, j| i + j))],
         says: ("out[i*16+j]=i+j", "same"),
     },
     Case {
         name: "add_sub",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  a, ->a0
-        hl.liu  b, ->a1
-        hl.liu  sum, ->a2
-        hl.liu  diff, ->a3
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a2],[]
-        B.IOR   [a3],[]
-        C.B.DIMI 32, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["a", "b", "sum", "diff"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a2],[]", "B.IOR   [a3],[]"], &[32]),
+            ],
+            after: "",
+            body: "
 body:   v.lw.brg [ri0, lc0<<2, zero.ud], ->vt.w
         v.lw.brg [ri1, lc0<<2, zero.ud], ->vu.w
         v.add   vt#1.sw, vu#1.sw, ->vm.w
         v.sub   vt#1.sw, vu#1.sw, ->vn.w
         v.sw.brg vm#1.sw, [ri2, lc0<<2, zero.ud<<2]
         v.sw.brg vn#1.sw, [ri3, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
+        C.BSTOP",
+            data: "
 a:      .word 100, 103, 106, 109, 112, 115, 118, 121, 124, 127, 130, 133, 136, 139, 142, 145, 148, 151, 154, 157, 160, 163, 166, 169, 172, 175, 178, 181, 184, 187, 190, 193
 b:      .word 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48
 sum:    .space 128
-diff:   .space 128
-",
+diff:   .space 128",
+        },
         expected: |_| {
             vec![
                 ("sum", (0..32).map(|i| 117 + 4 * i).collect()),
@@ -272,78 +297,59 @@ diff:   .space 128
     },
     Case {
         name: "fabs",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  src, ->a0
-        hl.liu  dst, ->a1
-        hl.liu  4, ->a2
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1],[]
-        B.DIM   a2, 0, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["src", "dst", "4"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1],[]", "B.DIM   a2, 0, ->lb0"], &[]),
+            ],
+            after: "",
+            body: "
 body:   v.lwi.brg [ri0, lc0<<2, 0], ->vt.w
         v.fabs  vt#1.fs, ->vt.w
         v.swi.brg vt#1.uw, [ri1, lc0<<2, 0]
-        C.BSTOP
-        .data
+        C.BSTOP",
+            data: "
 src:    .word 0xbf800000, 0x40000000, 0x80000000, 0xff800000
-dst:    .word 0, 0, 0, 0, 0xdeadbeef
-",
+dst:    .word 0, 0, 0, 0, 0xdeadbeef",
+        },
         expected: |_| vec![("dst", vec![0x3f80_0000, 0x4000_0000, 0, 0x7f80_0000, D])],
         says: ("sign bit cleared", "same"),
     },
     Case {
         name: "scalar_once",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  0, ->a7
-        BSTART.MSEQ 0
-        B.TEXT  body
-        C.B.DIMI 32, ->lb0
-        C.BSTART.STD
-        swi     a7, [a0, 0]
-        ebreak  0
+        text: Text {
+            registers: &["out"],
+            kernels: &[
+                mseq(&[], &[32]),
+            ],
+            after: "swi     a7, [a0, 0]",
+            body: "
 body:   addi    a7, 1, ->a7
-        C.BSTOP
-        .data
-out:    .word 0xdeadbeef
-",
+        C.BSTOP",
+            data: "
+out:    .word 0xdeadbeef",
+        },
         expected: |exec| vec![("out", vec![if exec { 1 } else { 32 }])],
         says: ("a7 = 32", "a7 = 1"),
     },
     Case {
         name: "ri_order",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  4, ->a1
-        hl.liu  20, ->a2
-        hl.liu  30, ->a3
-        hl.liu  40, ->a4
-        hl.liu  50, ->a5
-        hl.liu  60, ->a6
-        hl.liu  70, ->a7
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1],[zero]
-        B.IOR   [zero,a2],[a3]
-        B.IOR   [a4,zero],[a5]
-        B.IOR   [a6,a7],[s0]
-        C.B.DIMI 1, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out", "4", "20", "30", "40", "50", "60", "70"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1],[zero]", "B.IOR   [zero,a2],[a3]", "B.IOR   [a4,zero],[a5]", "B.IOR   [a6,a7],[s0]"], &[1]),
+            ],
+            after: "",
+            body: "
 body:   v.cmp.nei ri6.ud, 0, ->u.d
         v.csel  u#1.ud, ri6.ud, ri4.ud, ->t.d
         v.csel  u#1.ud, ri7.ud, ri5.ud, ->t.d
         v.sw.brg t#2.uw, [ri0, lc0<<2, zero.ud<<2]
         v.sw.brg t#1.uw, [ri0, lc0<<2, lb0.ud<<2]
-        C.BSTOP
-        .data
-out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+        C.BSTOP",
+            data: "
+out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |_| {
             // Exec: ri4 is a6, ri5 is a7; nothing is bound to ri6 and ri7, which read 0 and select those.
             vec![("out", vec![60, 70])]
@@ -352,69 +358,55 @@ out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
     },
     Case {
         name: "branch_nz",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  1, ->a1
-        hl.liu  2, ->a2
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a2],[]
-        C.B.DIMI 4, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out", "1", "2"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a2],[]"], &[4]),
+            ],
+            after: "",
+            body: "
 body:   v.cmp.ltui lc0.ud, 2, ->p
         b.nz    other
         v.sw.brg ri2.uw, [ri0, lc0<<2, zero.ud<<2]
         C.BSTOP
 other:  v.sw.brg ri1.uw, [ri0, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
-out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+        C.BSTOP",
+            data: "
+out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |exec| vec![("out", if exec { vec![1, 1, D, D] } else { vec![1, 1, 2, 2] })],
         says: ("[T,T,F,F]", "[T,T,D,D]"),
     },
     Case {
         name: "branch_z",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  1, ->a1
-        hl.liu  2, ->a2
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a2],[]
-        C.B.DIMI 4, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out", "1", "2"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a2],[]"], &[4]),
+            ],
+            after: "",
+            body: "
 body:   v.cmp.ltui lc0.ud, 2, ->p
         b.z    other
         v.sw.brg ri1.uw, [ri0, lc0<<2, zero.ud<<2]
         C.BSTOP
 other:  v.sw.brg ri2.uw, [ri0, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
-out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+        C.BSTOP",
+            data: "
+out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |exec| vec![("out", if exec { vec![1, 1, D, D] } else { vec![1, 1, 2, 2] })],
         says: ("[T,T,F,F]", "[T,T,D,D]"),
     },
     Case {
         name: "branch_nested",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  101, ->a1
-        hl.liu  202, ->a2
-        hl.liu  303, ->a3
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a2],[]
-        B.IOR   [a3],[]
-        C.B.DIMI 8, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out", "101", "202", "303"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a2],[]", "B.IOR   [a3],[]"], &[8]),
+            ],
+            after: "",
+            body: "
 body:   v.cmp.ltui lc0.ud, 2, ->p
         b.nz    low
         v.cmp.ltui lc0.ud, 6, ->p
@@ -428,10 +420,10 @@ low:    v.cmp.ltui lc0.ud, 1, ->p
         v.sw.brg ri1.uw, [ri0, lc0<<2, zero.ud<<2]
         C.BSTOP
 first:  v.sw.brg zero.uw, [ri0, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
-out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+        C.BSTOP",
+            data: "
+out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |exec| {
             let all = vec![0, 101, 202, 202, 202, 202, 303, 303];
             vec![("out", if exec { vec![0, D, D, D, D, D, D, D] } else { all })]
@@ -440,23 +432,13 @@ out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdead
     },
     Case {
         name: "nested_rejoin",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  0x10, ->a1
-        hl.liu  0x20, ->a2
-        hl.liu  0x30, ->a3
-        hl.liu  0x40, ->a4
-        hl.liu  0x100, ->a5
-        hl.liu  tail, ->a6
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a2],[]
-        B.IOR   [a3,a4,a5],[]
-        B.IOR   [a6],[]
-        C.B.DIMI 4, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out", "0x10", "0x20", "0x30", "0x40", "0x100", "tail"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a2],[]", "B.IOR   [a3,a4,a5],[]", "B.IOR   [a6],[]"], &[4]),
+            ],
+            after: "",
+            body: "
 body:   v.cmp.ltui lc0.ud, 2, ->p
         b.nz    low
         v.cmp.ltui lc0.ud, 3, ->p
@@ -472,11 +454,11 @@ low:    v.cmp.ltui lc0.ud, 1, ->p
 first:  v.sw.brg ri1.uw, [ri0, lc0<<2, zero.ud<<2]
 rest:   v.add   lc0.uw, ri5.uw, ->vt.w
         v.sw.brg vt#1.uw, [ri6, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
+        C.BSTOP",
+            data: "
 out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-tail:   .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+tail:   .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |exec| {
             if exec {
                 vec![("out", vec![0x10, D, D, D]), ("tail", vec![0x100, D, D, D])]
@@ -488,16 +470,13 @@ tail:   .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
     },
     Case {
         name: "backward_loop",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  out, ->a0
-        hl.liu  1, ->a1
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1],[]
-        C.B.DIMI 4, ->lb0
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["out", "1"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1],[]"], &[4]),
+            ],
+            after: "",
+            body: "
 body:   v.add   zero.uw, zero.uw, ->vt.w
 loop:   v.cmp.ltu vt#1.uw, lc0.uw, ->p
         b.z     end
@@ -505,29 +484,22 @@ loop:   v.cmp.ltu vt#1.uw, lc0.uw, ->p
         j       loop
 end:    v.add   vt#1.uw, ri1.uw, ->vt.w
         v.sw.brg vt#1.uw, [ri0, lc0<<2, zero.ud<<2]
-        C.BSTOP
-        .data
-out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+        C.BSTOP",
+            data: "
+out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |exec| vec![("out", if exec { vec![D; 4] } else { vec![1, 2, 3, 4] })],
         says: ("[1,2,3,4]", "[D,D,D,D]"),
     },
     Case {
         name: "active_state",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  counts, ->a0
-        hl.liu  limits, ->a1
-        hl.liu  active, ->a2
-        hl.liu  1, ->a3
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a2],[]
-        B.IOR   [a3],[]
-        C.B.DIMI 4, ->lb0
-        C.B.DIMI 4, ->lb1
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["counts", "limits", "active", "1"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a2],[]", "B.IOR   [a3],[]"], &[4, 4]),
+            ],
+            after: "",
+            body: "
 body:   v.lw.brg [ri2, lc0<<2, zero.ud], ->vt.w
         v.cmp.eqi vt#1.uw, 0, ->p
         b.nz    end
@@ -539,12 +511,12 @@ body:   v.lw.brg [ri2, lc0<<2, zero.ud], ->vt.w
 count:  v.lw.brg [ri0, lc0<<2, zero.ud], ->vm.w
         v.add   vm#1.uw, ri3.uw, ->vm.w
         v.sw.brg vm#1.uw, [ri0, lc0<<2, zero.ud<<2]
-end:    C.BSTOP
-        .data
+end:    C.BSTOP",
+            data: "
 counts: .word 0, 0, 0, 0
 limits: .word 1, 3, 0, 2
-active: .word 1, 1, 1, 1
-",
+active: .word 1, 1, 1, 1",
+        },
         expected: |exec| {
             let (counts, active) = if exec { ([0; 4], [1; 4]) } else { ([1, 3, 0, 2], [0; 4]) };
             vec![("counts", counts.to_vec()), ("active", active.to_vec())]
@@ -553,37 +525,26 @@ active: .word 1, 1, 1, 1
     },
     Case {
         name: "any_zero_break",
-        source: "
-_start: C.BSTART.STD
-        hl.liu  in, ->a0
-        hl.liu  out, ->a1
-        hl.liu  in2, ->a2
-        hl.liu  out2, ->a3
-        hl.liu  9, ->a4
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a0,a1,a4],[]
-        C.B.DIMI 1, ->lb0
-        C.B.DIMI 4, ->lb1
-        BSTART.MSEQ 0
-        B.TEXT  body
-        B.IOR   [a2,a3,a4],[]
-        C.B.DIMI 1, ->lb0
-        C.B.DIMI 4, ->lb1
-        C.BSTART.STD
-        ebreak  0
+        text: Text {
+            registers: &["in", "out", "in2", "out2", "9"],
+            kernels: &[
+                mseq(&["B.IOR   [a0,a1,a4],[]"], &[1, 4]),
+                mseq(&["B.IOR   [a2,a3,a4],[]"], &[1, 4]),
+            ],
+            after: "",
+            body: "
 body:   v.lw.brg [ri0, lc0<<2, lc1.ud<<2], ->vt.w
         v.cmp.eqi vt#1.sw, 0, ->p
         b.nz    end
         v.addi  zero.ud, 1, ->p
         v.sw.brg ri2.uw, [ri1, lc0<<2, lc1.ud<<2]
-end:    C.BSTOP
-        .data
+end:    C.BSTOP",
+            data: "
 in:     .word 5, -1, 7, -3
 in2:    .word 5, 0, 7, -3
 out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-out2:   .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef
-",
+out2:   .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
+        },
         expected: |_| vec![("out", vec![9, 9, 9, 9]), ("out2", vec![9, D, 9, 9])],
         says: ("in=[5,-1,7,-3]: all V; in=[5,0,7,-3]: out[1] untouched", "same"),
     },

@@ -8,7 +8,7 @@
 //! | `addr bytes bits text status src` | listing lines: the text assembles to the bytes, the bytes print as the text |
 //! | `bytes bits [word] text note` | the same without addresses; rows of another operand codec by opcode and immediate |
 //! | `name block launch ...` | programs with known results, by name: see [`crate::cases`] |
-//! | `name number` (or no header) | opcode map: tile operations and instructions by name and number |
+//! | `name number` (or no header) | opcode map: tile operations and instructions by name and number; separated by tabs, commas or blanks |
 //!
 //! Listings leave the type of an address base out, and clamp tile sizes to 4 KB in rows with status `size-clamped`:
 //! those bits do not count. Rows with a `legacy` status hold encodings of older versions; they pass if this version does
@@ -82,14 +82,19 @@ pub fn conform(table: &str, tile_ops: TileOps) -> Report {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
+        // Opcode maps of other projects are as often separated by commas or blanks.
+        let columns: Vec<&str> = if line.contains('\t') {
+            line.split('\t').map(str::trim).collect()
+        } else {
+            line.split([',', ' ']).map(str::trim).filter(|word| !word.is_empty()).collect()
+        };
         let Some(known) = kind else {
             let header = match columns.as_slice() {
                 ["addr", "bytes", "bits", "text", ..] => Some(Kind::Listing),
                 ["bytes", "bits", "word", "text", ..] => Some(Kind::Worked),
                 ["bytes", "bits", "text", ..] => Some(Kind::Encodings),
                 ["name", "block", "launch", ..] => Some(Kind::Cases),
-                ["name" | "op", ..] => Some(Kind::Opcodes),
+                ["name" | "op" | "mnemonic", ..] => Some(Kind::Opcodes),
                 _ => None,
             };
             kind = Some(header.unwrap_or(Kind::Opcodes));

@@ -5,6 +5,7 @@
 //! table is derived from LinxISA/linx-isa (BSD-3-Clause, Copyright (c) 2026 Kevin Zhou; see `licenses/LINX-ISA.txt`).
 
 pub mod action;
+mod bodies;
 mod body;
 pub mod cases;
 mod checks;
@@ -19,6 +20,7 @@ mod operand;
 mod options;
 mod parameters;
 mod program;
+mod prose;
 pub mod regid;
 mod scalar;
 mod state;
@@ -39,6 +41,7 @@ pub use operand::LinxOperands;
 pub use options::{OPTIONS, OptionInfo};
 pub use parameters::{Parameter, ParameterType, parameters};
 pub use program::{LoadError, Program, binary};
+pub use prose::prose;
 pub use state::{Conflict, Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 

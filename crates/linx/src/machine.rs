@@ -425,8 +425,8 @@ impl State {
         match id {
             0x10 | 0xC00 => self.issues,
             0x20 => self.cstate(),
-            // Vectors of 64 lanes.
-            0x24 => 6 << 16,
+            // log2 of the lanes of a group.
+            0x24 => u64::from(self.options.group_width.trailing_zeros()) << 16,
             0x50..=0x52 => body.map_or_else(|| self.ssr_value(id), |b| b.lb[(id - 0x50) as usize]),
             0x53..=0x55 => counter((id - 0x53) as usize),
             _ => self.ssr_value(id),

@@ -43,9 +43,22 @@ fn how_many_forms_execute() {
     assert_eq!(done, 588);
 }
 
+/// Every form has words, and those of a family that differ in size or sign differ in words.
+#[test]
+fn every_form_is_described() {
+    for (id, form) in table(TileOps::V04).iter() {
+        let words = linx::prose(id.index(), form);
+        assert!(
+            words.ends_with('.') && words.len() > 5 && !words.contains('?'),
+            "{}: {words}",
+            form.name
+        );
+    }
+}
+
 #[test]
 fn the_page_of_instructions_is_current() {
-    let page = isa::docs::reference(table(TileOps::V04));
+    let page = isa::docs::reference_with(table(TileOps::V04), linx::prose);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linx-instructions.md");
     if std::env::var_os("SIMTLAB_BLESS").is_some() {
         std::fs::write(path, &page).unwrap();

@@ -40,7 +40,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut findings = compile(&python, &tools, &work.join("ptx"), &chosen, options.check)?;
     if options.expected {
         python.run(&tools.join("oracle.py"), &[] as &[&str], &tools)?;
-        findings.extend(compute(&python, &work.join("expected"), &chosen, options.check)?);
+        let mut folders = chosen;
+        if options.names.is_empty() {
+            folders.extend(nested(&kernels)?);
+        }
+        findings.extend(compute(&python, &work.join("expected"), &folders, options.check)?);
     }
     report(&findings, options.check)
 }
@@ -62,6 +66,16 @@ fn choose(kernels: &Path, names: &[String]) -> Result<Vec<PathBuf>> {
         all.retain(|folder| names.contains(&name_of(folder)));
     }
     Ok(all)
+}
+
+/// The kernels of other machines: folders one level down that have an `expected.py`.
+fn nested(kernels: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in tree::entries(kernels)?.into_iter().filter(|path| path.is_dir()) {
+        let inner = tree::entries(&folder)?;
+        found.extend(inner.into_iter().filter(|path| path.join("expected.py").is_file()));
+    }
+    Ok(found)
 }
 
 fn name_of(folder: &Path) -> String {

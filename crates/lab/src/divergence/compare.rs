@@ -13,8 +13,6 @@ use crate::probe::{Both, Place, Probe, Shows};
 use crate::run::{Job, UNSUPPORTED, Variant, VariantRun};
 use crate::stats::LaunchStats;
 
-/// The mechanism whose results are the reference.
-pub(super) const REFERENCE: &str = "serial";
 /// Most issues of a block in the reference, if the job sets no limit.
 const REFERENCE_LIMIT: u64 = 1 << 28;
 /// A run may take so many times the reference's issues, if the job sets no limit, before it is taken to hang.
@@ -141,12 +139,10 @@ pub fn compare(
     watch: &mut dyn Watch,
 ) -> Result<Option<Comparison>, Diagnostics> {
     let multisets: Vec<String> = job.multisets().map(str::to_owned).collect();
-    let known = job.machine().mechanisms();
-    let serial = known.iter().any(|m| m.name == REFERENCE);
-    let mechanism = if serial { REFERENCE } else { known.first().map_or("", |m| m.name) };
+    let (mechanism, warp_size) = job.machine().reference();
     let variant = Variant {
         mechanism: mechanism.to_owned(),
-        warp_size: job.machine().default_warp_size(),
+        warp_size,
         order: None,
         limit: Some(REFERENCE_LIMIT),
     };

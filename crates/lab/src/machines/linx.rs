@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use ::linx::{
-    LaunchError, Linx, OPTIONS, Options, Parameter, ParameterType, Program as Code, TileOps, Trap,
-    TrapNum,
+    Inactive, LaunchError, Linx, OPTIONS, Options, Parameter, ParameterType, Program as Code,
+    Region, TileOps, Trap, TrapNum,
 };
 use isa::{Diagnostic, Diagnostics, SourceFile};
 use simt::machine::{Machine, Step};
@@ -30,6 +30,29 @@ pub struct LinxMachine {
     /// The numbering.
     pub tile_ops: TileOps,
 }
+
+/// A mechanism: its name, one line about it, and what it sets; options may set more.
+type Mechanism = (&'static str, &'static str, fn(&mut Options));
+
+const MECHANISMS: [Mechanism; 5] = [
+    ("exec", "a program counter a group; lanes by the EXEC mask p", |_| {}),
+    ("exec-zero", "the same; inactive lanes of a pushed entry become 0", |o| {
+        o.inactive = Inactive::Zero;
+    }),
+    (
+        "exec-poison",
+        "the same; inactive lanes of a pushed entry become a recognisable value",
+        |o| {
+            o.inactive = Inactive::Poison;
+        },
+    ),
+    ("exec-taken-path", "the same; a body goes where its taken path leads", |o| {
+        o.region = Region::TakenPath;
+    }),
+    ("replay", "the upstream emulator's schedule: one lane at a time, p only a branch flag", |o| {
+        o.replay = true;
+    }),
+];
 
 /// The one kernel of a program.
 const KERNEL: &str = "program";
@@ -59,6 +82,7 @@ impl LinxMachine {
         found.append(std::mem::take(&mut assembled.warnings));
         let params = ::linx::parameters(&assembled)?;
         let code = Code::from_image(&assembled, tile_ops).map_err(not_loaded)?;
+        found.append(Linx::body_warnings(&code, &assembled));
         let labels = assembled.symbols.iter().filter(|s| s.address);
         let labels = labels.map(|s| (s.name.clone(), s.value)).collect();
         let listing = Listing::new(text, assembled.lines);
@@ -103,7 +127,7 @@ impl Isa for LinxMachine {
     }
 
     fn mechanisms(&self) -> Vec<Named> {
-        vec![Named { name: "exec", about: "a program counter a group; lanes by the EXEC mask p" }]
+        MECHANISMS.iter().map(|&(name, about, _)| Named { name, about }).collect()
     }
 
     fn usual_mechanisms(&self) -> &'static [&'static str] {
@@ -112,6 +136,11 @@ impl Isa for LinxMachine {
 
     fn default_warp_size(&self) -> u64 {
         64
+    }
+
+    /// One lane at a time.
+    fn reference(&self) -> (&'static str, u64) {
+        ("exec", 1)
     }
 
     fn has_grid(&self) -> bool {
@@ -277,7 +306,10 @@ struct Choices {
 
 fn configure(program: &LinxProgram, request: &LaunchRequest<'_>) -> Result<Choices, LaunchProblem> {
     let width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
-    let machine = Options { group_width: width, seed: request.seed, ..Options::default() };
+    let mut machine = Options { group_width: width, seed: request.seed, ..Options::default() };
+    if let Some((_, _, set)) = MECHANISMS.iter().find(|m| m.0 == request.mechanism) {
+        set(&mut machine);
+    }
     let mut choices = Choices { machine, mapped: Vec::new(), entry: None };
     for (index, option) in request.options.iter().enumerate() {
         let value = option_text(option);

@@ -1,0 +1,26 @@
+# A jump to the scalar code before the body.
+#: machine: linx
+#: run: --option check=on
+#: fails 3:
+#| error[body-fetch]: E_BLOCK(EC_BFETCH): the target is outside the body (TRAPNO 0x4000000300000005, TRAPARG0 0x10000, BI 1, TPC 0x10026)
+#|   --> body-branch-before.s:23:9
+#|    |
+#| 23 | here:   j       _start
+#|    |         ^^^^^^^^^^^^^^ this instruction
+#|    |
+#|    = note: TRAPNO 0x4000000300000005, TRAPNUM 5, CAUSE 0x300, TRAPARG0 0x10000, BI 1, TPC 0x10026
+#|    = note: in group 0, lanes {}
+_start: C.BSTART.STD
+        hl.liu  out, ->a0
+        BSTART.MSEQ 0
+        B.TEXT  body
+        B.IOR   [a0],[]
+        C.B.DIMI 4, ->lb0
+        C.BSTART.STD
+        c.movi  0, ->a0
+        ebreak  0
+body:   v.addi  zero.ud, 0, ->t.d
+here:   j       _start
+        C.BSTOP
+        .data
+out:    .space 64

@@ -1,0 +1,28 @@
+# A jump through a register to an odd address.
+#: machine: linx
+#: run: --option check=on
+#: fails 3:
+#| error[body-fetch]: E_BLOCK(EC_BFETCH): the target is misaligned (TRAPNO 0x4000000300000005, TRAPARG0 0x10029, BI 1, TPC 0x1002e)
+#|   --> body-jr-odd.s:25:9
+#|    |
+#| 25 | here:   jr      u#1, 0
+#|    |         ^^^^^^^^^^^^^^ this instruction
+#|    |
+#|    = note: TRAPNO 0x4000000300000005, TRAPNUM 5, CAUSE 0x300, TRAPARG0 0x10029, BI 1, TPC 0x1002e
+#|    = note: in group 0, lanes {}
+_start: C.BSTART.STD
+        hl.liu  out, ->a0
+        BSTART.MSEQ 0
+        B.TEXT  body
+        B.IOR   [a0],[]
+        C.B.DIMI 4, ->lb0
+        C.BSTART.STD
+        c.movi  0, ->a0
+        ebreak  0
+body:   v.addi  zero.ud, 0, ->t.d
+        addtpc  1, ->u
+        addi    u#1, 1, ->u
+here:   jr      u#1, 0
+        C.BSTOP
+        .data
+out:    .space 64

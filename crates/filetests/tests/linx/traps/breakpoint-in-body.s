@@ -1,0 +1,26 @@
+# EBREAK in a body.
+#: machine: linx
+#: run: --option check=on
+#: fails 3:
+#| error[breakpoint]: SW_BREAKPOINT: ebreak in a body (TRAPNO 0x0000000000000032, TRAPARG0 not valid, BI 1, TPC 0x10026)
+#|   --> breakpoint-in-body.s:23:9
+#|    |
+#| 23 | here:   ebreak  0
+#|    |         ^^^^^^^^^ this instruction
+#|    |
+#|    = note: TRAPNO 0x0000000000000032, TRAPNUM 50, CAUSE 0x0, TRAPARG0 not valid, BI 1, TPC 0x10026
+#|    = note: in group 0, lanes {}
+_start: C.BSTART.STD
+        hl.liu  out, ->a0
+        BSTART.MSEQ 0
+        B.TEXT  body
+        B.IOR   [a0],[]
+        C.B.DIMI 4, ->lb0
+        C.BSTART.STD
+        c.movi  0, ->a0
+        ebreak  0
+body:   v.addi  zero.ud, 0, ->t.d
+here:   ebreak  0
+        C.BSTOP
+        .data
+out:    .space 64

@@ -1,0 +1,16 @@
+# A body without a terminator runs off the text.
+#: machine: linx
+#: run: --option check=on
+#: fails 3:
+#| error[instruction-page-fault]: E_DATA(INST_PAGE_FAULT): no code at 0x1001a (TRAPNO 0x4000000000000021, TRAPARG0 0x1001a, BI 1, TPC 0x1001a)
+#|  |
+#|  = note: TRAPNO 0x4000000000000021, TRAPNUM 33, CAUSE 0x0, TRAPARG0 0x1001a, BI 1, TPC 0x1001a
+#|  = note: in group 0, lanes {}
+_start: C.BSTART.STD
+        BSTART.MSEQ 0
+        B.TEXT  body
+        C.B.DIMI 1, ->lb0
+        C.BSTART.STD
+        ebreak  0
+body:   v.addi  zero.ud, 1, ->t.d
+here:

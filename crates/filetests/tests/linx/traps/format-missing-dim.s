@@ -1,0 +1,19 @@
+# A kernel without B.DIM: family 1, detail 0.
+#: machine: linx
+#: run: --option check=on
+#: fails 3:
+#| error[block-format]: E_BLOCK(EC_BLOCKFMT): a mandatory descriptor is missing (TRAPNO 0x4000000200000005, TRAPARG0 0x1, BI 0, TPC 0x1000a)
+#|   --> format-missing-dim.s:15:9
+#|    |
+#| 15 | here:   C.BSTOP
+#|    |         ^^^^^^^ this instruction
+#|    |
+#|    = note: TRAPNO 0x4000000200000005, TRAPNUM 5, CAUSE 0x200, TRAPARG0 0x1, BI 0, TPC 0x1000a
+_start: C.BSTART.STD
+        BSTART.MPAR 0
+        B.TEXT  body
+here:   C.BSTOP
+        C.BSTART.STD
+        c.movi  0, ->a0
+        ebreak  0
+body:   C.BSTOP

@@ -1,0 +1,26 @@
+# A branch in a linear body.
+#: machine: linx
+#: run: --option check=on
+#: fails 3:
+#| error[illegal-instruction]: ILLEGAL_INST: a branch in a linear body (TRAPNO 0x4000000100000004, TRAPARG0 0x10026, BI 1, TPC 0x10026)
+#|   --> illegal-branch-in-linear-body.s:23:9
+#|    |
+#| 23 | here:   b.nz    here
+#|    |         ^^^^^^^^^^^^ this instruction
+#|    |
+#|    = note: TRAPNO 0x4000000100000004, TRAPNUM 4, CAUSE 0x100, TRAPARG0 0x10026, BI 1, TPC 0x10026
+#|    = note: in group 0, lanes {}
+_start: C.BSTART.STD
+        hl.liu  out, ->a0
+        BSTART.VSEQ 0
+        B.TEXT  body
+        B.IOR   [a0],[]
+        C.B.DIMI 4, ->lb0
+        C.BSTART.STD
+        c.movi  0, ->a0
+        ebreak  0
+body:   v.addi  zero.ud, 0, ->t.d
+here:   b.nz    here
+        C.BSTOP
+        .data
+out:    .space 64
