@@ -24,13 +24,13 @@ struct Writer<'a> {
     save: Option<WarpReg>,
 }
 
-/// The function of predicated code.
+/// The function of predicated code, and its registers that are predicate registers.
 pub(super) fn emit(
     source: &Function,
     graph: &Graph,
     steps: &Steps,
     allocation: &Allocation,
-) -> Function {
+) -> (Function, Vec<LaneReg>) {
     let mut function = steps.function.clone();
     let mut registers = vec![LaneReg(0)];
     for i in 1..=allocation.used {
@@ -53,7 +53,8 @@ pub(super) fn emit(
     if !ended {
         writer.out.ret();
     }
-    writer.out.finish()
+    let file = writer.registers.split_off(1);
+    (writer.out.finish(), file)
 }
 
 impl Writer<'_> {

@@ -97,8 +97,8 @@ fn rewrite(
     let steps = steps::steps(function, &shape);
     let registers = options.predicates - 1;
     let allocation = allocate::allocate(&steps.steps, steps.preds.len(), registers);
-    let after = emit::emit(function, &shape.graph, &steps, &allocation);
-    let about = report::report(id, function, &after, &shape, &steps, &allocation);
+    let (after, file) = emit::emit(function, &shape.graph, &steps, &allocation);
+    let about = report::report(id, (function, &after, file), &shape, &steps, &allocation);
     Ok((after, about))
 }
 

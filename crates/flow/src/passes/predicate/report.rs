@@ -5,7 +5,7 @@ use super::regions::{Cond, Region};
 use super::shape::Shape;
 use super::steps::{Meaning, Steps};
 use crate::kernel::block_lengths;
-use ir::{FuncId, Function, LocId, Op, Origin};
+use ir::{FuncId, Function, LaneReg, LocId, Op, Origin};
 
 /// What the pass did to one function. Counts are of instructions in the code, ends of blocks included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Predicated {
     pub branches: u64,
     /// Loops.
     pub loops: u32,
+    /// The registers of the rewritten function that are the machine's predicates 1, 2, ..
+    pub file: Vec<LaneReg>,
     /// Every predicate, in order of definition.
     pub map: Vec<Held>,
 }
@@ -88,8 +90,7 @@ impl Predicated {
 
 pub(super) fn report(
     id: FuncId,
-    source: &Function,
-    after: &Function,
+    (source, after, file): (&Function, &Function, Vec<LaneReg>),
     shape: &Shape,
     steps: &Steps,
     allocation: &Allocation,
@@ -119,6 +120,7 @@ pub(super) fn report(
         copied_blocks: reached.filter(|b| b.copy).count() as u64,
         branches: source.blocks.iter().filter(|b| !b.term.targets().is_empty()).count() as u64,
         loops: u32::try_from(shape.regions.levels.len() - 1).unwrap_or(u32::MAX),
+        file,
         map: map(source, shape, steps, allocation),
     }
 }

@@ -1,0 +1,199 @@
+//! General registers: where each register of the kernel is needed, and which of the machine's it gets.
+//!
+//! The code is straight but for loops, so a register is needed from its first access to its last. Through a loop it is needed
+//! as a whole if it is accessed outside of it, or if a lane could read in one round what it wrote in another: if some read in the loop
+//! has no write before it, in the same round, that all its lanes took part in. Which lanes take part is known from how
+//! predicates are made: each is part of the one that it was made from.
+
+use crate::Missing;
+use ir::{Function, Guard, LaneReg, LocId, Op, Operand, Reg, TermKind};
+use rustc_hash::FxHashMap;
+
+/// A predicate's content between two writes: its index, and what it was made from.
+#[derive(Default)]
+struct Versions {
+    from: Vec<usize>,
+    depth: Vec<u32>,
+}
+
+impl Versions {
+    fn new(&mut self, from: usize) -> usize {
+        self.from.push(from);
+        self.depth.push(self.depth.get(from).map_or(0, |d| d + 1));
+        self.from.len() - 1
+    }
+
+    /// Whether all lanes of `inner` are in `outer`.
+    fn within(&self, mut inner: usize, outer: usize) -> bool {
+        while self.depth[inner] > self.depth[outer] {
+            inner = self.from[inner];
+        }
+        inner == outer
+    }
+}
+
+/// An access: where, under which predicate, whether it writes.
+#[derive(Clone, Copy)]
+struct Access {
+    at: u32,
+    version: usize,
+    writes: bool,
+}
+
+struct Scan<'a> {
+    function: &'a Function,
+    file: FxHashMap<LaneReg, usize>,
+    versions: Versions,
+    /// The content of each predicate register, and of each spill slot.
+    now: Vec<usize>,
+    slots: FxHashMap<u128, usize>,
+    accesses: FxHashMap<LaneReg, Vec<Access>>,
+    /// First and last place of each loop, inner ones first.
+    loops: Vec<(u32, u32)>,
+}
+
+/// A machine register, from x1 on, for each register of the kernel that is used; `limit` is the first that must not be taken.
+pub(super) fn assign(
+    function: &Function,
+    file: &[LaneReg],
+    limit: u32,
+) -> Result<FxHashMap<LaneReg, u32>, Missing> {
+    let mut scan = Scan {
+        function,
+        file: file.iter().enumerate().map(|(i, &r)| (r, i + 1)).collect(),
+        versions: Versions::default(),
+        now: Vec::new(),
+        slots: FxHashMap::default(),
+        accesses: FxHashMap::default(),
+        loops: Vec::new(),
+    };
+    let all = scan.versions.new(0);
+    scan.now = vec![all; file.len() + 1];
+    scan.run();
+    let mut ranges: Vec<(u32, u32, LaneReg)> = scan.ranges();
+    ranges.sort_unstable();
+    color(&ranges, limit)
+}
+
+impl Scan<'_> {
+    fn run(&mut self) {
+        let mut at = 0;
+        let mut starts = Vec::new();
+        for block in &self.function.blocks {
+            starts.push(at);
+            for inst in &block.insts {
+                self.inst(inst, at);
+                at += 1;
+            }
+            if let TermKind::MaskBr(_, _, to) = block.term.kind
+                && let Some(&head) = starts.get(to.index())
+            {
+                self.loops.push((head, at));
+            }
+            at += 1;
+        }
+    }
+
+    fn access(&mut self, reg: LaneReg, at: u32, version: usize, writes: bool) {
+        if !self.file.contains_key(&reg) {
+            self.accesses.entry(reg).or_default().push(Access { at, version, writes });
+        }
+    }
+
+    fn inst(&mut self, inst: &ir::Inst, at: u32) {
+        let guard = inst.guard.and_then(|Guard { pred, .. }| self.file.get(&pred).copied());
+        let mut version = self.now[guard.unwrap_or(0)];
+        let result = inst.results.first().copied().flatten();
+        let made = match result {
+            Some(Reg::Lane(reg)) => self.file.get(&reg).copied(),
+            _ => None,
+        };
+        if let (Some(_), Some(Operand::Reg(Reg::Lane(from)))) = (made, inst.operands.first())
+            && let Some(&from) = self.file.get(from)
+        {
+            version = self.now[from];
+        }
+        for operand in &inst.operands {
+            if let Operand::Reg(Reg::Lane(reg)) = *operand {
+                self.access(reg, at, version, false);
+            }
+        }
+        match (inst.op, inst.operands.first(), inst.operands.get(1)) {
+            (Op::PredSpill, Some(&Operand::Imm(slot)), Some(Operand::Reg(Reg::Lane(reg)))) => {
+                let content = self.file.get(reg).map_or(0, |&i| self.now[i]);
+                self.slots.insert(slot, content);
+            }
+            (Op::PredFill, Some(Operand::Imm(slot)), _) => {
+                if let Some(index) = made {
+                    self.now[index] = self.slots.get(slot).copied().unwrap_or(0);
+                }
+            }
+            _ => {
+                if let Some(index) = made {
+                    self.now[index] = self.versions.new(version);
+                }
+            }
+        }
+        for result in inst.results.iter().flatten() {
+            if let Reg::Lane(reg) = *result {
+                self.access(reg, at, version, true);
+            }
+        }
+    }
+
+    fn ranges(&self) -> Vec<(u32, u32, LaneReg)> {
+        let mut out = Vec::new();
+        for (&reg, accesses) in &self.accesses {
+            let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else { continue };
+            let (mut start, mut end) = (first.at, last.at);
+            // Inner loops come first, so that what grows to one is seen by those around it.
+            for &(head, back) in &self.loops {
+                let inside = start <= back && end >= head;
+                let whole = start >= head && end <= back;
+                if inside && (!whole || self.carried(accesses, head, back)) {
+                    (start, end) = (start.min(head), end.max(back));
+                }
+            }
+            out.push((start, end, reg));
+        }
+        out
+    }
+
+    /// Whether some read in the loop may see what an earlier round wrote.
+    fn carried(&self, accesses: &[Access], head: u32, back: u32) -> bool {
+        let mut writes: Vec<usize> = Vec::new();
+        for access in accesses.iter().filter(|a| (head..=back).contains(&a.at)) {
+            if access.writes {
+                if writes.last() != Some(&access.version) {
+                    writes.push(access.version);
+                }
+            } else if !writes.iter().any(|&w| self.versions.within(access.version, w)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn color(ranges: &[(u32, u32, LaneReg)], limit: u32) -> Result<FxHashMap<LaneReg, u32>, Missing> {
+    let mut out = FxHashMap::default();
+    let mut free: Vec<u32> = (1..limit).rev().collect();
+    let mut busy: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> =
+        std::collections::BinaryHeap::new();
+    for &(start, end, reg) in ranges {
+        while let Some(&std::cmp::Reverse((until, register))) = busy.peek() {
+            if until >= start {
+                break;
+            }
+            busy.pop();
+            free.push(register);
+        }
+        let Some(register) = free.pop() else {
+            let what = format!("more than {} general registers for values", limit - 1);
+            return Err(Missing { what, loc: LocId(0) });
+        };
+        out.insert(reg, register);
+        busy.push(std::cmp::Reverse((end, register)));
+    }
+    Ok(out)
+}

@@ -1,0 +1,78 @@
+//! Lines of assembly, with jumps as near or far as they have to be.
+
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+
+/// Spill slots that one base register reaches: offsets are -32 to 31.
+pub(super) const SLOTS_OF_BASE: u32 = 16;
+/// Words that `jpnz` reaches in either direction, with a margin.
+const REACH: usize = 1000;
+
+/// A line.
+#[derive(Clone, Debug)]
+pub(super) enum Line {
+    Label(u32, String),
+    /// Without its predicate.
+    Code(String, u8),
+    /// To a label while the predicate has lanes.
+    Jump(u8, u32),
+}
+
+/// The lines as text, and how many instructions they are.
+pub(super) fn text(lines: &[Line]) -> (String, usize) {
+    let mut far = vec![false; lines.len()];
+    loop {
+        let places = places(lines, &far);
+        let mut changed = false;
+        for (i, line) in lines.iter().enumerate() {
+            if let Line::Jump(_, to) = line
+                && !far[i]
+                && places.at[i].abs_diff(places.label.get(to).copied().unwrap_or(0)) > REACH
+            {
+                (far[i], changed) = (true, true);
+            }
+        }
+        if !changed {
+            return (print(lines, &far), places.end);
+        }
+    }
+}
+
+struct Places {
+    at: Vec<usize>,
+    label: FxHashMap<u32, usize>,
+    end: usize,
+}
+
+fn places(lines: &[Line], far: &[bool]) -> Places {
+    let mut places = Places { at: Vec::new(), label: FxHashMap::default(), end: 0 };
+    for (line, &far) in lines.iter().zip(far) {
+        places.at.push(places.end);
+        match line {
+            Line::Label(id, _) => {
+                places.label.insert(*id, places.end);
+            }
+            Line::Code(..) => places.end += 1,
+            Line::Jump(..) => places.end += if far { 3 } else { 1 },
+        }
+    }
+    places
+}
+
+fn print(lines: &[Line], far: &[bool]) -> String {
+    let mut out = String::new();
+    for (i, (line, &far)) in lines.iter().zip(far).enumerate() {
+        let _ = match line {
+            Line::Label(id, name) => writeln!(out, "L{id}:    # {name}"),
+            Line::Code(text, 0) => writeln!(out, "    {text}"),
+            Line::Code(text, pred) => writeln!(out, "    {text} @p{pred}"),
+            Line::Jump(pred, to) if !far => writeln!(out, "    jpnz p{pred}, L{to}"),
+            // Over a jump that reaches further.
+            Line::Jump(pred, to) => writeln!(
+                out,
+                "    jpnz p{pred}, F{i}\n    jal x0, G{i}\nF{i}:\n    jal x0, L{to}\nG{i}:"
+            ),
+        };
+    }
+    out
+}

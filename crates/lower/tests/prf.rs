@@ -1,0 +1,291 @@
+//! Random kernels on the predicate-register-file GPU store what each thread alone would store.
+
+use ::prf::{Prf, Profile, Words};
+use flow::passes::predicate::{Options, predicate};
+use ir::{FuncId, Module, VerifiedModule};
+use lower::prf::{Assembly, prf};
+use proptest::prelude::*;
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap, Permission};
+use simt::observe::Blind;
+use std::fmt::Write;
+use vm::{Engine, Launch, Program, catalogued, load_variables};
+
+const THREADS: u32 = 40;
+const BLOCKS: u32 = 2;
+const OUT: u64 = 0x2000_0000;
+const ARGUMENTS: u64 = 0xf0_0000;
+
+fn verified(text: &str) -> VerifiedModule {
+    let module = ir::text::parse(isa::FileId::default(), text)
+        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    VerifiedModule::new(module).unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+/// What every thread stores when it runs alone.
+fn alone(module: &Module) -> Vec<u32> {
+    let program = Program::link(module.clone()).unwrap();
+    let serial = converge::Entry::find("serial").unwrap();
+    let mut launch = Launch::<1>::new(FuncId(0), catalogued(serial));
+    let bytes = 4 * (THREADS * BLOCKS) as usize;
+    let out = launch.memory.allocate("out", bytes as u64).unwrap();
+    launch.variables = load_variables(&program, &mut launch.memory).unwrap();
+    launch.params = [out.0.to_le_bytes(), 77u64.to_le_bytes()].concat()[..12].to_vec();
+    (launch.grid, launch.block) = ([BLOCKS, 1, 1], [THREADS, 1, 1]);
+    let mut state = Engine::<1>.launch(&program, launch).unwrap();
+    assert_eq!(Engine::<1>.run(&program, &mut state, &mut Blind, u64::MAX), Step::Done);
+    words(state.memory(), out, bytes)
+}
+
+fn words(memory: &MemoryMap, at: Addr, bytes: usize) -> Vec<u32> {
+    let mut content = vec![0; bytes];
+    memory.read_bytes(at, &mut content).unwrap();
+    content.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
+}
+
+/// What the machine stores.
+fn on_machine(assembly: &Assembly, predicates: u32) -> Vec<u32> {
+    let profile = if predicates <= 16 { Profile::Founding } else { Profile::Cardinal };
+    let config = profile.config();
+    let assembled = ::prf::assemble(config.encoding, isa::FileId::default(), &assembly.text);
+    let assembled = assembled.unwrap_or_else(|d| panic!("{}\n{d:#?}", assembly.text));
+    let program = ::prf::Program::new(&Words::assembled(&assembled), config).unwrap();
+    let bytes = 4 * (THREADS * BLOCKS) as usize;
+    let mut memory = MemoryMap::new();
+    memory.map_at("out", Addr(OUT), bytes as u64, Permission::ReadWrite).unwrap();
+    memory.map_at("arguments", Addr(ARGUMENTS), 4096, Permission::ReadWrite).unwrap();
+    memory
+        .host_write(Addr(ARGUMENTS), &[OUT.to_le_bytes()[..4].to_vec(), vec![77, 0, 0, 0]].concat())
+        .unwrap();
+    let launch = ::prf::Launch {
+        threads: THREADS,
+        blocks: BLOCKS,
+        total: None,
+        argument: ARGUMENTS as u32,
+        entry: None,
+        memory,
+    };
+    let machine = Prf { config };
+    let mut state = machine.launch(&program, launch).unwrap();
+    let end = machine.run(&program, &mut state, &mut Blind, 1 << 22);
+    assert_eq!(end, Step::Done, "{}", assembly.text);
+    words(&state.memory, Addr(OUT), bytes)
+}
+
+fn lowered(module: &VerifiedModule, predicates: u32) -> Result<Assembly, lower::Missing> {
+    let options = Options { predicates, ..Options::default() };
+    let (made, report) = predicate(module, FuncId(0), options).unwrap();
+    prf(&made, FuncId(0), &report[0])
+}
+
+#[track_caller]
+fn check(text: &str) {
+    let module = verified(text);
+    let expected = alone(&module);
+    for predicates in [3, 5, 16, 31] {
+        let assembly = lowered(&module, predicates).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let found = on_machine(&assembly, predicates);
+        assert_eq!(found, expected, "{predicates}\n{text}\n{}", assembly.text);
+    }
+}
+
+const HEAD: &str = "
+  reg %tid, %cta, %n, %h, %x, %y: b32
+  reg %f, %g: b32
+  reg %p, %q, %r: pred
+  reg %at, %wide: b64
+start:
+  %at = ld.param.u64 [@out]
+  %y = ld.param.u32 [@word]
+  %tid = sreg.u32 tid.x
+  %cta = sreg.u32 ctaid.x
+  %x = sreg.u32 ntid.x
+  %tid = mad.u32 %cta, %x, %tid
+  %wide = mulwide.u32 %tid, 4
+  %at = add.u64 %at, %wide
+  %h = mul.u32 %tid, 0x9e3779b1
+  %n = mov.u32 0
+  %g = mov.u32 0
+  %p = setp.eq.u32 %n, 1
+  %q = mov.pred %p
+  %r = mov.pred %p
+  %f = cvt.f32.s32 %tid
+";
+
+/// A block's work; then `%p` is one bit in four, or true after 40 blocks.
+fn work(out: &mut String, index: usize) {
+    let _ = write!(
+        out,
+        "  %h = mad.u32 %h, 1664525, {}
+  %n = add.u32 %n, 1
+  %f = add.f32 %f, 0x3f800000
+  @%p %h = xor.b32 %h, %y
+  st.global.u32 [%at], %h
+  %x = shr.b32 %h, 13
+  %x = and.b32 %x, 3
+  %q = setp.gt.u32 %n, 40
+  %p = setp.eq.or.u32 %x, {}, %q
+",
+        1_013_904_223 + index * 12_345,
+        index % 4
+    );
+    out.push_str(match index % 9 {
+        0 => "  %y = selp.b32 %h, %n, %p\n  %g = neg.f32 %f\n",
+        1 => "  %y = shr.s32 %h, %n\n  %y = shl.b32 %y, 3\n",
+        2 => "  %g = cvt.s32.f32.rzi %f\n  %h = add.u32 %h, %g\n",
+        3 => "  %y = rem.s32 %h, %x\n  %y = div.s32 %y, %x\n",
+        4 => "  %y = min.s32 %h, %y\n  %y = max.u32 %y, %n\n",
+        5 => "  %r = setp.geu.f32 %f, 0x41a00000\n  @!%r %y = not.b32 %y\n",
+        6 => "  %r = setp.le.s32 %h, %y\n  %p = and.pred %p, %r\n  %p = or.pred %p, %q\n",
+        7 => "  %y = abs.s32 %h\n  %y = shl.b32 %y, %n\n",
+        _ => "  %g = mul.f32 %f, %f\n  %r = setp.ne.f32 %g, %f\n  %y = selp.b32 %y, %g, %r\n",
+    });
+}
+
+#[derive(Clone, Debug)]
+enum Code {
+    Plain,
+    Seq(Vec<Code>),
+    If(bool, Box<Code>),
+    IfElse(Box<Code>, Box<Code>),
+    While(bool, Box<Code>),
+    DoWhile(Box<Code>),
+    Break,
+    Return,
+}
+
+fn programs() -> impl Strategy<Value = Code> {
+    let leaf = prop_oneof![6 => Just(Code::Plain), 1 => Just(Code::Break), 1 => Just(Code::Return)];
+    leaf.prop_recursive(6, 40, 3, |inner| {
+        let code = || inner.clone().prop_map(Box::new);
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Code::Seq),
+            (any::<bool>(), code()).prop_map(|(n, a)| Code::If(n, a)),
+            (code(), code()).prop_map(|(a, b)| Code::IfElse(a, b)),
+            (any::<bool>(), code()).prop_map(|(n, a)| Code::While(n, a)),
+            code().prop_map(Code::DoWhile),
+        ]
+    })
+}
+
+/// Writes code; `leave` is the label behind the innermost loop.
+fn emit(code: &Code, out: &mut String, count: &mut usize, leave: Option<usize>) {
+    let id = *count;
+    *count += 1;
+    let _ = writeln!(out, "c{id}:");
+    work(out, id);
+    match code {
+        Code::Plain => {}
+        Code::Seq(list) => list.iter().for_each(|c| emit(c, out, count, leave)),
+        Code::If(negated, a) => {
+            let not = if *negated { "!" } else { "" };
+            let _ = writeln!(out, "  @{not}%p br c{id}.join\nc{id}.then:");
+            emit(a, out, count, leave);
+            let _ = writeln!(out, "c{id}.join:\n  nop");
+        }
+        Code::IfElse(a, b) => {
+            let _ = writeln!(out, "  @%p br c{id}.else\nc{id}.then:");
+            emit(a, out, count, leave);
+            let _ = writeln!(out, "  br c{id}.join\nc{id}.else:");
+            emit(b, out, count, leave);
+            let _ = writeln!(out, "c{id}.join:\n  nop");
+        }
+        Code::While(early, a) => {
+            let _ = writeln!(out, "c{id}.head:");
+            work(out, id + 1);
+            let _ = writeln!(out, "  @%p br c{id}.out\nc{id}.body:");
+            emit(a, out, count, Some(id));
+            if *early {
+                let _ = writeln!(out, "  @%r br c{id}.head\nc{id}.more:\n  %y = add.u32 %y, 1");
+            }
+            let _ = writeln!(out, "  br c{id}.head\nc{id}.out:\n  nop");
+        }
+        Code::DoWhile(a) => {
+            let _ = writeln!(out, "c{id}.head:");
+            emit(a, out, count, Some(id));
+            work(out, id + 2);
+            let _ = writeln!(out, "  @!%p br c{id}.head\nc{id}.out:\n  nop");
+        }
+        Code::Break => {
+            if let Some(to) = leave {
+                let _ = writeln!(out, "  @%p br c{to}.out\nc{id}.stay:\n  nop");
+            }
+        }
+        Code::Return => {
+            let _ = writeln!(out, "  @%p exit\nc{id}.stay:\n  nop");
+        }
+    }
+}
+
+fn kernel(body: &str) -> String {
+    format!("kernel @k(out: u64 global, word: u32) {{{HEAD}{body}  ret\n}}\n")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn structured_kernels(code in programs()) {
+        let mut out = String::new();
+        emit(&code, &mut out, &mut 0, None);
+        check(&kernel(&out));
+    }
+
+    #[test]
+    fn any_graph(ends in prop::collection::vec((0u8..4, any::<u32>()), 1..7)) {
+        let n = ends.len() as u32;
+        let mut out = "  br b0\n".to_owned();
+        for (i, &(kind, to)) in ends.iter().enumerate() {
+            let _ = writeln!(out, "b{i}:");
+            work(&mut out, i);
+            let _ = writeln!(out, "  @%q exit\nb{i}.end:");
+            let _ = match kind {
+                0 => writeln!(out, "  br b{}", to % n),
+                1 | 2 => writeln!(out, "  @%p br b{}", to % n),
+                _ => {
+                    let names: Vec<String> =
+                        (0..4).map(|k| format!("b{}", (to >> (8 * k)) % n)).collect();
+                    writeln!(out, "  switch %x, [{}]", names.join(", "))
+                }
+            };
+        }
+        out.push_str("last:\n");
+        check(&kernel(&out));
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let missing = |inst: &str| {
+        let text = format!(
+            "kernel @k(out: u64 global) {{
+  reg %x, %y: b32
+  reg %w: b64
+  reg %d: b64
+  reg %p: pred
+a:
+  {inst}
+  ret
+}}
+"
+        );
+        lowered(&verified(&text), 16).unwrap_err().to_string()
+    };
+    assert_eq!(missing("bar.sync 0"), "the machine has no operation `bar` (for `bar`)");
+    assert_eq!(
+        missing("%p = setp.lt.u64 %w, %d"),
+        "the machine has no comparison of u64 values (for `setp.u64`)"
+    );
+    assert_eq!(
+        missing("%x = fma.f32.rn %x, %x, %y"),
+        "the machine has no multiplication and addition rounded once (for `fma.f32`)"
+    );
+    assert_eq!(
+        missing("%x = ld.shared.b32 [%x]"),
+        "the machine has no shared memory (for `ld.b32`)"
+    );
+    assert_eq!(
+        missing("%d = add.f64 %d, %d"),
+        "the machine has no operation `add` (for `add.f64`)"
+    );
+}
