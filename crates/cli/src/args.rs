@@ -50,6 +50,8 @@ pub(crate) enum Command {
     List(List),
     /// Show a kernel's control-flow graph with immediate post-dominators
     Cfg(Cfg),
+    /// Turn a kernel's branches into predicates: how many, spills, added instructions, assembly
+    Predicate(Predicate),
     /// Assemble text to a binary
     Asm(Asm),
     /// Disassemble a binary to text
@@ -421,6 +423,27 @@ pub(crate) struct Cfg {
     /// Text, or Graphviz's language
     #[arg(long, value_enum, default_value_t = GraphFormat::Text)]
     pub(crate) format: GraphFormat,
+}
+
+/// `predicate`.
+#[derive(Debug, Group)]
+pub(crate) struct Predicate {
+    /// A program, a launch file (.toml), or a directory that holds a launch.toml
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) isa: IsaChoice,
+    /// Which kernel; all of them if left away
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+    /// Predicate registers of a warp, the one of all lanes counted
+    #[arg(long, value_name = "N")]
+    pub(crate) np: Option<String>,
+    /// Print the predicated code, too, as IR
+    #[arg(long)]
+    pub(crate) code: bool,
+    /// Write assembly for the predicate-register-file GPU
+    #[arg(short, long, value_name = "FILE.s")]
+    pub(crate) output: Option<String>,
 }
 
 /// Forms of a graph.

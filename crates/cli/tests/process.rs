@@ -145,3 +145,33 @@ fn a_reader_that_goes_away_is_no_panic() {
     child.wait().expect("it ends");
     assert!(!errors.contains("panicked"), "{errors}");
 }
+
+#[test]
+fn a_kernel_made_predicated_runs_on_the_machine_that_it_was_made_for() {
+    let folder = folder("predicated");
+    let (source, assembly) = (folder.join("odd.ir"), folder.join("odd.s"));
+    let kernel = KERNEL.replace(
+        "  st.global.u32 [%at], %t\n",
+        "  %n = and.b32 %t, 1\n  %p = setp.eq.u32 %n, 0\n  @%p br join\nodd:\n  %t = mul.u32 %t, 10\njoin:\n  \
+         st.global.u32 [%at], %t\n",
+    );
+    let kernel = kernel.replace("reg %at", "reg %p: pred\n  reg %at");
+    std::fs::write(&source, kernel).expect("a file");
+    let (source, assembly) = (source.display().to_string(), assembly.display().to_string());
+    let output = simtlab(&["predicate", &source, "-o", &assembly]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text.contains("k: 2 predicates needed at once; of 16, they fit"), "{text}");
+    let dump = folder.join("odd.npy").display().to_string();
+    let dumped = format!("out={dump}");
+    let run = ["run", "--isa", "prf", &assembly, "--grid", "1", "--block", "4"];
+    let output = simtlab(&[&run[..], &["--arg", "out=u32[4]:zeros", "--dump", &dumped]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let bytes = std::fs::read(&dump).expect("the buffer");
+    let words = bytes[bytes.len() - 16..].chunks(4).map(|w| w[0]);
+    assert_eq!(words.collect::<Vec<_>>(), [0, 10, 2, 30]);
+    let refused = simtlab(&["predicate", &source, "--np", "2"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(why.contains("needs 3 to 1024 predicate registers, not 2"), "{why}");
+}

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod machine;
 pub mod machines;
 pub mod npy;
+pub mod predicate;
 pub mod probe;
 pub mod render;
 pub mod run;

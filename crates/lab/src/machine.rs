@@ -236,6 +236,11 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
+    /// The kernel IR that it was lowered to, if it was.
+    fn module(&self) -> Option<&ir::Module> {
+        None
+    }
+
     /// A context in which the program can be launched: its memory, with the program's own variables in it.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod assemble;
 mod compare;
 mod conform;
 mod inspect;
+mod predicate;
 mod run;
 mod study;
 mod target;
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Check(check) => inspect::check(&check, out),
         Command::List(list) => inspect::list(&list, out),
         Command::Cfg(cfg) => inspect::cfg(&cfg, out),
+        Command::Predicate(args) => predicate::predicate(&args, out),
         Command::Asm(asm) => assemble::asm(&asm, out),
         Command::Disasm(disasm) => assemble::disasm(&disasm, out),
         Command::Conform(conform) => conform::conform(&conform, out),

@@ -154,6 +154,10 @@ impl Program for VmProgram {
             .collect()
     }
 
+    fn module(&self) -> Option<&Module> {
+        Some(self.module())
+    }
+
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {
         flow::control_flow(self, kernel)
     }

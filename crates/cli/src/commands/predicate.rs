@@ -1,0 +1,132 @@
+//! `predicate`: straight predicated code of a kernel.
+
+use std::path::{Path, PathBuf};
+
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use lab::machine::{Image, Isa, Program};
+use lab::run::{JobParts, MAX_PROGRAM_BYTES, read_input};
+
+use super::choose_isa;
+use super::target::{one, writable, write};
+use crate::args::Predicate;
+use crate::line::Line;
+use crate::out::{Exit, Out};
+
+/// Predicates of a warp if nothing is said.
+const USUAL: u32 = 16;
+
+/// What the command line says, with places.
+struct Words<'a> {
+    args: &'a Predicate,
+    file: Span,
+    isa: Option<Span>,
+    kernel: Option<Span>,
+    np: Option<Span>,
+    output: Option<Span>,
+}
+
+pub(crate) fn predicate(args: &Predicate, out: &mut Out) -> Exit {
+    let mut sources = SourceMap::new();
+    let mut line = Line::new("predicate");
+    let file = line.path(&args.file);
+    let isa = args.isa.isa.as_ref().map(|name| line.option("isa", name));
+    let kernel = args.kernel.as_ref().map(|name| line.option("kernel", name));
+    let np = args.np.as_ref().map(|n| line.option("np", n));
+    let output = args.output.as_ref().map(|path| line.option("output", path));
+    line.enter(&mut sources);
+    let words = Words { args, file, isa, kernel, np, output };
+    match report(&words, &mut sources) {
+        Ok((text, notes)) => {
+            out.findings(&notes, &sources);
+            out.text(&text);
+            Exit::Ok
+        }
+        Err(found) => {
+            out.findings(&found, &sources);
+            Exit::Usage
+        }
+    }
+}
+
+/// The report of each kernel asked for, and findings that are no errors.
+fn report(
+    words: &Words<'_>,
+    sources: &mut SourceMap,
+) -> Result<(String, Diagnostics), Diagnostics> {
+    let np = predicates(words).map_err(one)?;
+    let (program, notes) = load(words, sources)?;
+    let Some(module) = program.module() else {
+        let finding = Diagnostic::error(
+            "predicate::machine",
+            "only programs in PTX or the IR have branches that can become predicates",
+        );
+        return Err(one(finding.at(words.file, "")));
+    };
+    let infos = program.kernels();
+    let wanted = words.args.kernel.as_deref();
+    let kernels: Vec<&str> = if wanted.is_none() && words.args.output.is_none() {
+        infos.iter().map(|k| k.name.as_str()).collect()
+    } else {
+        let chosen = lab::run::choose_kernel(&infos, wanted);
+        let span = words.kernel.unwrap_or(words.file);
+        vec![&chosen.map_err(|finding| one(finding.at(span, "")))?.name]
+    };
+    let mut text = String::new();
+    for kernel in kernels {
+        let study = lab::predicate::study(module, kernel, np).map_err(one)?;
+        text.push_str(&study.text());
+        if let (Some(path), Some(span)) = (&words.args.output, words.output) {
+            writable(path, span).map_err(one)?;
+            let assembly = study.assembly().map_err(one)?;
+            if path == "-" {
+                text = assembly;
+            } else {
+                write(path, span, &assembly)?;
+            }
+        }
+        if words.args.code {
+            text.push('\n');
+            text.push_str(&study.code());
+        }
+    }
+    Ok((text, notes))
+}
+
+fn predicates(words: &Words<'_>) -> Result<u32, Diagnostic> {
+    let (Some(given), Some(span)) = (&words.args.np, words.np) else { return Ok(USUAL) };
+    given.parse().map_err(|_| {
+        let message = format!("{given:?} is no number of predicates");
+        Diagnostic::error("predicate::np", message).at(span, "").help("write one, as in --np 32")
+    })
+}
+
+/// The program: a file, or what a launch file names.
+fn load(
+    words: &Words<'_>,
+    sources: &mut SourceMap,
+) -> Result<(Box<dyn Program>, Diagnostics), Diagnostics> {
+    let path = &words.args.file;
+    let named = words.args.isa.isa.as_deref().zip(words.isa);
+    let (isa, path): (&'static dyn Isa, PathBuf) = match launch_file(path) {
+        Some(launch) => {
+            let parts = JobParts::from_launch_file(&launch, Some(words.file), sources)?;
+            (parts.machine, parts.module)
+        }
+        None => (choose_isa(named, path, words.file).map_err(one)?, path.clone()),
+    };
+    let bytes = read_input(&path, MAX_PROGRAM_BYTES, Some(words.file)).map_err(one)?;
+    let text = std::str::from_utf8(&bytes).unwrap_or("");
+    let file = sources.add(path.display().to_string(), text);
+    let mut found = Diagnostics::new();
+    match isa.load(Image { bytes: &bytes, file }, &[], &mut found) {
+        Some(program) if !found.has_errors() => Ok((program, found)),
+        _ => Err(found),
+    }
+}
+
+fn launch_file(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return Some(path.join("launch.toml"));
+    }
+    path.extension().is_some_and(|e| e == "toml").then(|| path.to_owned())
+}

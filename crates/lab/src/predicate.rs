@@ -1,0 +1,137 @@
+//! `simtlab predicate`: straight predicated code of a kernel, what it costs, and assembly for the machine that runs it.
+
+use std::fmt::Write as _;
+
+use flow::passes::predicate::{Held, Options, Predicated, Where, predicate};
+use ir::{FuncId, LocId, Module, VerifiedModule};
+use isa::{Diagnostic, Span};
+
+/// Predicates of the map that are listed.
+const LISTED: usize = 400;
+
+/// A kernel as predicated code.
+#[derive(Clone, Debug)]
+pub struct Study {
+    module: VerifiedModule,
+    kernel: FuncId,
+    predicates: u32,
+    /// What the pass did to each function, the kernel last.
+    pub functions: Vec<Predicated>,
+}
+
+/// Puts a kernel and what it calls under `predicates` predicate registers.
+///
+/// # Errors
+/// If the pass refuses it: why and where.
+pub fn study(module: &Module, kernel: &str, predicates: u32) -> Result<Study, Diagnostic> {
+    let invalid = |why: String| Diagnostic::error("predicate::refused", why);
+    let id = module.function(kernel);
+    let id = id.ok_or_else(|| invalid(format!("there is no kernel `{kernel}`")))?;
+    let verified = VerifiedModule::new(module.clone()).map_err(|e| invalid(e.to_string()))?;
+    let options = Options { predicates, ..Options::default() };
+    let (made, functions) = predicate(&verified, id, options)
+        .map_err(|error| place(invalid(error.to_string()), module, error.loc))?;
+    Ok(Study { module: made, kernel: id, predicates, functions })
+}
+
+fn place(finding: Diagnostic, module: &Module, loc: LocId) -> Diagnostic {
+    match span(module, loc) {
+        Some(span) => finding.at(span, ""),
+        None => finding,
+    }
+}
+
+fn span(module: &Module, loc: LocId) -> Option<Span> {
+    (loc != LocId(0)).then(|| module.loc(loc).span)
+}
+
+impl Study {
+    /// Assembly for the predicate-register-file GPU.
+    ///
+    /// # Errors
+    /// What the kernel needs and the machine lacks, and where.
+    pub fn assembly(&self) -> Result<String, Diagnostic> {
+        let Some(about) = self.functions.iter().find(|f| f.function == self.kernel) else {
+            return Err(Diagnostic::error("predicate::missing", "there is no such kernel"));
+        };
+        let lowered = lower::prf::prf(&self.module, self.kernel, about);
+        lowered.map(|assembly| assembly.text).map_err(|missing| {
+            let finding = Diagnostic::error("predicate::missing", missing.to_string());
+            place(finding, &self.module, missing.loc)
+                .help("the report without -o works for every kernel")
+        })
+    }
+
+    /// The predicated code as IR.
+    #[must_use]
+    pub fn code(&self) -> String {
+        ir::text::print(&self.module)
+    }
+
+    /// The report for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for about in self.functions.iter().rev() {
+            let name = &self.module.functions[about.function.index()].name;
+            self.function(&mut out, name, about);
+        }
+        out
+    }
+
+    fn function(&self, out: &mut String, name: &str, about: &Predicated) {
+        let np = self.predicates;
+        let fits = if about.peak <= np { "they fit" } else { "they do not fit" };
+        let _ = writeln!(out, "{name}: {} predicates needed at once; of {np}, {fits}", about.peak);
+        let rows = [
+            ("registers used", format!("{} (p0 is all lanes)", about.registers)),
+            (
+                "spilled",
+                format!(
+                    "{} predicates: {} stores, {} loads",
+                    about.spilled, about.spills, about.fills
+                ),
+            ),
+            (
+                "instructions",
+                format!("{} before, {} after: {:+}", about.before, about.after, about.added()),
+            ),
+            ("  masks", format!("{} (make predicates, jump back)", about.masks)),
+            ("  flags", format!("{} (where several ways meet; kept conditions)", about.flags)),
+            ("  copies", format!("{} in {} copied blocks", about.copied, about.copied_blocks)),
+            ("  spills", (about.spills + about.fills).to_string()),
+            ("branches gone", about.branches.to_string()),
+            ("loops", about.loops.to_string()),
+        ];
+        for (what, value) in rows {
+            let _ = writeln!(out, "  {what:<16}{value}");
+        }
+        if !about.map.is_empty() {
+            let _ = writeln!(out, "  predicates, in order:");
+        }
+        for held in about.map.iter().take(LISTED) {
+            let _ = writeln!(out, "    {}", line(held));
+        }
+        if about.map.len() > LISTED {
+            let _ = writeln!(out, "    and {} more", about.map.len() - LISTED);
+        }
+    }
+}
+
+fn line(held: &Held) -> String {
+    let slot = held.slot.map_or(String::new(), |s| format!(", slot {s}"));
+    let lanes = match &held.lanes {
+        Where::Condition { register, negated } => {
+            format!("lanes where %{register} {}", if *negated { "does not hold" } else { "holds" })
+        }
+        Where::Cases(cases) => {
+            let cases: Vec<String> = cases.iter().take(8).map(u32::to_string).collect();
+            format!("lanes whose index is {}", cases.join(", "))
+        }
+        Where::Flag => "lanes that one of several branches leads here".to_owned(),
+        Where::Loop => "lanes in the loop".to_owned(),
+        Where::Guard => "lanes where an instruction's own guard holds".to_owned(),
+    };
+    let block = if held.block.is_empty() { String::new() } else { format!("{}: ", held.block) };
+    format!("p{}{slot}  {block}{lanes}", held.register)
+}

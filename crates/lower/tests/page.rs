@@ -1,0 +1,178 @@
+//! The book's chapter on predication: its tables are what the pass does and the machine takes.
+
+use ::prf::timing::Timed;
+use ::prf::{Prf, Profile, Words};
+use flow::passes::predicate::{Options, Predicated, predicate};
+use ir::VerifiedModule;
+use lower::nested::{nested, stored};
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap, Permission};
+use simt::observe::Blind;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const PAGE: &str = include_str!("../../../docs/predication.md");
+
+/// One kernel: its file, name, and what the pass did to it and the functions it calls, or why not.
+type Row = (String, String, Result<Vec<Predicated>, String>);
+
+fn programs(folder: &Path, out: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            programs(&path, out);
+        } else if path.extension().is_some_and(|e| e == "ptx") {
+            out.push(path);
+        }
+    }
+}
+
+fn rows(predicates: u32) -> Vec<Row> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    let mut files = Vec::new();
+    programs(&root, &mut files);
+    let mut rows = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (tree, errors) = ptx::parse(isa::FileId::default(), &text);
+        assert!(!errors.has_errors(), "{}", file.display());
+        let (module, _) = ptx::lower(&tree, ptx::Select::All);
+        let Some(module) = module else { continue };
+        let module = VerifiedModule::new(module).unwrap();
+        for kernel in (0..module.functions.len()).filter(|&i| module.functions[i].is_kernel()) {
+            let options = Options { predicates, ..Options::default() };
+            let done = predicate(&module, ir::FuncId(kernel as u32), options);
+            let name = file.strip_prefix(&root).unwrap().with_extension("");
+            let done = done.map(|d| d.1).map_err(|e| e.to_string());
+            rows.push((name.display().to_string(), module.functions[kernel].name.clone(), done));
+        }
+    }
+    rows
+}
+
+/// Figures of a kernel with its functions: needed, spilled, stores, loads, added, before.
+fn sums(done: &[Predicated]) -> (u32, u32, u64, u64, i64, u64) {
+    let sum = |f: fn(&Predicated) -> u64| done.iter().map(f).sum::<u64>();
+    (
+        done.iter().map(|d| d.peak).max().unwrap_or(1),
+        done.iter().map(|d| d.spilled).sum(),
+        sum(|d| d.spills),
+        sum(|d| d.fills),
+        done.iter().map(Predicated::added).sum(),
+        sum(|d| d.before),
+    )
+}
+
+fn kernels() -> String {
+    let rows = rows(16);
+    let taken: Vec<_> = rows.iter().filter_map(|r| r.2.as_ref().ok()).collect();
+    let over = |n: u32| taken.iter().filter(|d| sums(d).0 > n).count();
+    let spilled = taken.iter().filter(|d| sums(d).1 > 0).count();
+    let most = taken.iter().map(|d| sums(d).0).max().unwrap_or(0);
+    let mut out = format!(
+        "Of {} kernels the pass takes {}. Most predicates needed at once: {most}. More than 16 need {}, more than 32 {}; \
+         {spilled} spill at 16 (a call leaves no predicate in its register).\n\n\
+         | program | kernel | predicates needed | spilled at 16 | stores, loads | instructions | added |\n|---|---|---|---|---|---|---|\n",
+        rows.len(),
+        taken.len(),
+        over(16),
+        over(32),
+    );
+    for (file, kernel, done) in &rows {
+        let _ = match done {
+            Ok(done) => {
+                let (peak, spilled, stores, loads, added, before) = sums(done);
+                let percent = added * 100 / before.max(1).cast_signed();
+                writeln!(
+                    out,
+                    "| {file} | `{kernel}` | {peak} | {spilled} | {stores}, {loads} | {before} | {added} ({percent}%) |"
+                )
+            }
+            Err(why) => writeln!(out, "| {file} | `{kernel}` | refused: {why} | | | | |"),
+        };
+    }
+    out
+}
+
+/// Cycles of the nest on one warp of the machine, results checked.
+fn cycles(depth: u32, predicates: u32) -> u64 {
+    let profile = if predicates <= 16 { Profile::Founding } else { Profile::Cardinal };
+    let (assembly, _) = nested(depth, predicates).unwrap();
+    let config = profile.config();
+    let assembled =
+        ::prf::assemble(config.encoding, isa::FileId::default(), &assembly.text).unwrap();
+    let program = ::prf::Program::new(&Words::assembled(&assembled), config).unwrap();
+    let launch = || {
+        let mut memory = MemoryMap::new();
+        memory.map_at("out", Addr(0x2000_0000), 4 * 64, Permission::ReadWrite).unwrap();
+        memory.map_at("arguments", Addr(0xf0_0000), 4096, Permission::ReadWrite).unwrap();
+        memory.host_write(Addr(0xf0_0000), &0x2000_0000u32.to_le_bytes()).unwrap();
+        let (threads, blocks, argument) = (64, 1, 0xf0_0000);
+        ::prf::Launch { threads, blocks, total: None, argument, entry: None, memory }
+    };
+    let check = |memory: &MemoryMap| {
+        let mut content = vec![0; 4 * 64];
+        memory.read_bytes(Addr(0x2000_0000), &mut content).unwrap();
+        for (t, word) in content.chunks(4).enumerate() {
+            let found = u32::from_le_bytes(word.try_into().unwrap());
+            assert_eq!(found, stored(depth, t as u32), "depth {depth}, thread {t}");
+        }
+    };
+    let machine = Prf { config };
+    let mut state = machine.launch(&program, launch()).unwrap();
+    assert_eq!(machine.run(&program, &mut state, &mut Blind, 1 << 20), Step::Done);
+    check(&state.memory);
+    let timed = Timed { config, profile, ..Timed::default() };
+    let mut state = timed.launch(&program, launch()).unwrap();
+    let end = loop {
+        match timed.run(&program, &mut state, &mut Blind, 1 << 20) {
+            Step::Issued => {}
+            end => break end,
+        }
+    };
+    assert!(matches!(end, Step::Done), "{depth}");
+    check(&state.memory);
+    assert!(state.hazards().is_empty());
+    state.timing().cycles
+}
+
+fn depths() -> String {
+    let mut out = "| depth | predicates needed | spilled at 16 | stores, loads | added at 16 | cycles at 16 | spilled at 32 | cycles at 32 |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for depth in 1..=40 {
+        let (_, at16) = nested(depth, 16).unwrap();
+        // p31 as the predicate of `halt` would mean all lanes; no nest ends lanes under it.
+        let (_, at32) = nested(depth, 32).unwrap();
+        let _ = writeln!(
+            out,
+            "| {depth} | {} | {} | {}, {} | {} | {} | {} | {} |",
+            at16.peak,
+            at16.spilled,
+            at16.spills,
+            at16.fills,
+            at16.added(),
+            cycles(depth, 16),
+            at32.spilled,
+            cycles(depth, 32)
+        );
+    }
+    out
+}
+
+#[test]
+fn the_page_is_true() {
+    let mut page = PAGE.to_owned();
+    for (name, content) in [("kernels", kernels()), ("depths", depths())] {
+        let (start, end) = (format!("<!-- {name} -->\n\n"), format!("\n<!-- end of {name} -->"));
+        let (before, rest) = page.split_once(&start).expect("has the mark");
+        let (_, after) = rest.split_once(&end).expect("has the mark");
+        page = format!("{before}{start}{content}{end}{after}");
+    }
+    if std::env::var_os("SIMTLAB_BLESS").is_some_and(|v| !v.is_empty() && v != "0") {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/predication.md");
+        std::fs::write(path, page).unwrap();
+        return;
+    }
+    assert!(page == PAGE, "docs/predication.md should read:\n\n{page}");
+}
