@@ -175,3 +175,36 @@ fn a_kernel_made_predicated_runs_on_the_machine_that_it_was_made_for() {
     let why = String::from_utf8_lossy(&refused.stderr);
     assert!(why.contains("needs 3 to 1024 predicate registers, not 2"), "{why}");
 }
+
+#[test]
+fn prf_programs_run_cycle_by_cycle_with_parameters_and_a_trace() {
+    let folder = folder("prf");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let program = "top:\n    addi x4, x4, 1\n    slti x5, x4, 20\n    bne p1, x5, x0\n    \
+                   jpnz p1, top\n    halt\n";
+    std::fs::write(folder.join("loop.prf"), program).expect("a file");
+    std::fs::write(folder.join("slow.toml"), "[memory]\nlatency = 50\n").expect("a file");
+    std::fs::write(folder.join("wrong.toml"), "[memory]\nlatency = 0\n").expect("a file");
+    let (program, slow, wrong, trace) =
+        (path("loop.prf"), path("slow.toml"), path("wrong.toml"), path("trace.json"));
+    let base = ["run", &program, "--threads", "70", "--stats", "json"];
+    let cycles = |more: &[&str]| -> u64 {
+        let output = simtlab(&[&base, more].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (_, rest) = text.split_once("\"cycles\": ").expect("a count of cycles");
+        rest.split([',', '\n']).next().and_then(|n| n.parse().ok()).expect("a number")
+    };
+    let faithful = cycles(&["--timing", "--trace", &trace]);
+    assert_eq!(cycles(&[]), 0, "the functional model has no cycles");
+    assert!(cycles(&["--hazards", "interlocked"]) < faithful);
+    assert!(cycles(&["--params", &slow]) > faithful);
+    let trace = std::fs::read_to_string(trace).expect("the trace");
+    assert!(trace.starts_with("{\"displayTimeUnit\"") && trace.contains("write-back"));
+    let refused = simtlab(&[&base[..], &["--params", &wrong]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(text.contains("`memory.latency` is 0, but possible are 1 to 100000"), "{text}");
+    let missing = simtlab(&[&base[..], &["--params", &path("no.toml")]].concat());
+    assert_eq!(missing.status.code(), Some(2));
+}

@@ -314,7 +314,7 @@ fn input(path: &str, span: Span) -> Result<String, Diagnostic> {
         }
         bytes
     } else {
-        lab::run::read_input(Path::new(path), MOST_INPUT, Some(span))?
+        read_input(Path::new(path), MOST_INPUT, Some(span))?
     };
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
