@@ -201,6 +201,13 @@ fn prf_programs_run_cycle_by_cycle_with_parameters_and_a_trace() {
     assert!(cycles(&["--params", &slow]) > faithful);
     let trace = std::fs::read_to_string(trace).expect("the trace");
     assert!(trace.starts_with("{\"displayTimeUnit\"") && trace.contains("write-back"));
+    // The address of the arguments, as a number: it is what special register 3 holds.
+    std::fs::write(folder.join("arg.hex"), "0x24 0xc00063d8\n0x28 0xc000e320\n0x2c 0xc1ffffff\n")
+        .expect("a file");
+    let hex = path("arg.hex");
+    let run = |arg: &str| simtlab(&["run", "--isa", "prf", &hex, "--threads", "1", "--arg", arg]);
+    assert_eq!(run("0x10000004").status.code(), Some(0), "{:?}", run("0x10000004"));
+    assert_eq!(run("0x30000000").status.code(), Some(3), "nothing is mapped there");
     let refused = simtlab(&[&base[..], &["--params", &wrong]].concat());
     assert_eq!(refused.status.code(), Some(2));
     let text = String::from_utf8_lossy(&refused.stderr).into_owned();

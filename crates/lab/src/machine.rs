@@ -144,6 +144,12 @@ pub trait Isa: Sync {
         Ok(None)
     }
 
+    /// The option that an argument sets which is a number and nothing else (`--arg 0x20000000`), on machines whose programs
+    /// get the address of their arguments in a register.
+    fn bare_argument(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Reads a program: the wanted kernels and what they can reach, or everything if none is named. Findings are
     /// collected; without errors there is a program.
     fn load(

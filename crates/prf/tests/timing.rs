@@ -265,7 +265,8 @@ fn parameters_are_read_and_refused() {
     let six = Params::parse("[memory]\nlatency = 6\n").unwrap();
     let mut set = default.clone();
     set.set("memory.latency", "6").unwrap();
-    set.set("writeback.shared-port", "true").unwrap();
+    set.set("writeback.shared-port", "off").unwrap();
+    set.set("writeback.shared-port", "on").unwrap();
     set.set("scheduler", "greedy-then-oldest").unwrap();
     assert_eq!((&six.memory, Some(true)), (&set.memory, set.writeback.shared_port));
     let refused = [

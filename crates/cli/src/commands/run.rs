@@ -272,6 +272,10 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
     if !machine.has_grid() || counted {
         run = run.without_grid();
     }
+    let mut options = options(words, found);
+    if let Some(name) = machine.bare_argument() {
+        options.extend(bare_arguments(&mut run.args, name));
+    }
     let launch = run.launch(found);
     Some(JobParts {
         machine,
@@ -279,11 +283,24 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
         module_span: words.run.span,
         directory: PathBuf::new(),
         run: RunDefaults::default(),
-        options: options(words, found),
+        options,
         buffers: Vec::new(),
         launches: vec![launch],
         expectations: Vec::new(),
     })
+}
+
+/// Takes the arguments that are a number and nothing else out of the list, as options of this name.
+fn bare_arguments(args: &mut Vec<Located<String>>, name: &str) -> Vec<MachineOption> {
+    let is_number = |arg: &mut Located<String>| {
+        let digits = arg.value.strip_prefix("0x");
+        digits.map_or_else(|| arg.value.parse::<u64>(), |d| u64::from_str_radix(d, 16)).is_ok()
+    };
+    let option = |Located { value, span }| {
+        let key = Located { value: name.to_owned(), span };
+        MachineOption { key, value: Located { value: OptionValue::String(value), span } }
+    };
+    args.extract_if(.., is_number).map(option).collect()
 }
 
 /// The machine's options, with the contents of the file where `input=@FILE` or `input=@-` names one.

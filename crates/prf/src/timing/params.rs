@@ -222,9 +222,10 @@ impl Params {
         let shown = || name.chars().take(80).collect::<String>();
         let mut table = toml::Table::try_from(&*self)
             .map_err(|e| ParamsError::Toml { line: None, message: e.to_string() })?;
-        let value = match (value.parse::<i64>(), value.parse::<bool>()) {
+        let value = match (value.parse::<i64>(), value) {
             (Ok(number), _) => toml::Value::Integer(number),
-            (_, Ok(truth)) => toml::Value::Boolean(truth),
+            (_, "true" | "on") => toml::Value::Boolean(true),
+            (_, "false" | "off") => toml::Value::Boolean(false),
             _ => toml::Value::String(value.chars().take(80).collect()),
         };
         let optional = name == "writeback.shared-port";

@@ -108,6 +108,10 @@ impl Isa for PrfMachine {
         &["predicates"]
     }
 
+    fn bare_argument(&self) -> Option<&'static str> {
+        Some("argument")
+    }
+
     fn options(&self) -> Vec<Named> {
         OPTIONS.iter().map(|o| Named { name: o.name, about: o.about }).collect()
     }
