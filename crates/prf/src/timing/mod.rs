@@ -217,13 +217,18 @@ impl State {
                 resident.warp.commit(&flight.effect, config);
                 self.timing.predicate_file_writes += u64::from(flight.insn.writes_predicate());
             }
-            if resident.in_flight <= 1 && !self.interlocked {
-                self.watcher.drained(flight.slot);
-            }
             let (block, warp) = (resident.warp.special.block, resident.warp.id.group);
             self.issue.written(&flight);
             news.written.push((flight.slot, fetch::is_halt(&flight)));
             self.record(&flight, block, warp);
+        }
+        // Two instructions of a warp can be written in one cycle.
+        for (slot, _) in &news.written {
+            let written = news.written.iter().filter(|(other, _)| other == slot).count();
+            let left = self.scheduler.resident(*slot).map_or(0, |r| r.in_flight as usize);
+            if left <= written {
+                self.watcher.drained(*slot);
+            }
         }
         Ok(())
     }
