@@ -469,6 +469,9 @@ pub(crate) struct Asm {
     /// Print a listing: addresses, bytes and the text
     #[arg(long)]
     pub(crate) listing: bool,
+    /// linx: how operands of 64-bit forms are read
+    #[arg(long, value_name = "regid10|b")]
+    pub(crate) codec: Option<String>,
 }
 
 /// `disasm`.
@@ -480,6 +483,9 @@ pub(crate) struct Disasm {
     /// Bytes in hexadecimal, in memory order, instead of a file
     #[arg(short = 'x', long, value_name = "HEX", requires = "isa")]
     pub(crate) hex: Option<String>,
+    /// linx: how operands of 64-bit forms are read
+    #[arg(long, value_name = "regid10|b")]
+    pub(crate) codec: Option<String>,
     #[command(flatten)]
     pub(crate) isa: IsaChoice,
 }

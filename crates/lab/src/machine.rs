@@ -549,8 +549,8 @@ pub fn all() -> &'static [&'static dyn Isa] {
         &crate::machines::IrText,
         &crate::machines::ToyMachine,
         &crate::machines::PmaskMachine,
-        &crate::machines::LinxMachine { tile_ops: linx::TileOps::V04 },
-        &crate::machines::LinxMachine { tile_ops: linx::TileOps::V03 },
+        &crate::machines::LinxMachine::V04,
+        &crate::machines::LinxMachine::V03,
         &crate::machines::PrfMachine,
     ]
 }

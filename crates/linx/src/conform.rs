@@ -299,7 +299,7 @@ const PLACE: u64 = 0x10_0000;
 fn encoding(bytes: &str, text: &str, note: &str, tile_ops: TileOps) -> Result<(), String> {
     let bytes = parse_bytes(bytes)?;
     if note.starts_with("codec B") {
-        return other_codec(&bytes, text, tile_ops);
+        return other_codec(&bytes, text);
     }
     if let Some(facts) = text.find("simm=") {
         return fields(&bytes, &text[facts..], tile_ops);
@@ -342,23 +342,24 @@ fn fields(bytes: &[u8], facts: &str, tile_ops: TileOps) -> Result<(), String> {
     Ok(())
 }
 
-/// Rows whose registers are in another codec: mnemonic, and immediate if there is one.
-fn other_codec(bytes: &[u8], text: &str, tile_ops: TileOps) -> Result<(), String> {
-    let word = word(bytes);
-    let mnemonic = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    let forms = crate::table(tile_ops).forms();
-    let mut same = forms.iter().filter(|f| f.bytes() == bytes.len() && word & f.mask == f.pattern);
-    let form = same.next().ok_or("expected an instruction, got none")?;
-    if form.name != mnemonic {
-        return Err(format!("expected {mnemonic}, got {}", form.name));
+/// Rows in codec B, both ways in its own dialect.
+fn other_codec(bytes: &[u8], text: &str) -> Result<(), String> {
+    let dialect = crate::other_dialect();
+    let found = dialect.table.decode_bytes(bytes);
+    let found = found.map_err(|error| format!("expected an instruction, got: {error}"))?;
+    let printed = dialect.print(found, 0);
+    if tight(&printed) != tight(text) {
+        return Err(format!("expected text `{text}`, got `{printed}`"));
     }
-    let Some(field) = form.field("imm") else { return Ok(()) };
-    let mut numbers = text.rsplit(',').filter_map(|t| t.trim().parse::<i64>().ok());
-    match numbers.next() {
-        Some(value) if field.extract(word) != value => {
-            Err(format!("expected {value}, got {}", field.extract(word)))
-        }
-        _ => Ok(()),
+    let image = isa::asm::assemble(dialect, FileId::default(), text).map_err(|errors| {
+        let first = errors.iter().next().map_or("", |d| d.message.as_str());
+        format!("expected `{text}` to assemble, got: {first}")
+    })?;
+    let got = image.bytes_at(crate::TEXT).unwrap_or_default();
+    if got == bytes {
+        Ok(())
+    } else {
+        Err(format!("expected bytes {}, got {}", hex(bytes), hex(got)))
     }
 }
 

@@ -42,6 +42,7 @@ pub use options::{OPTIONS, OptionInfo};
 pub use parameters::{Parameter, ParameterType, parameters};
 pub use program::{LoadError, Program, binary};
 pub use prose::prose;
+pub use regid::Codec;
 pub use state::{Conflict, Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 
@@ -53,17 +54,18 @@ pub const DATA: u64 = 0x10_0000;
 /// The source of the table.
 const FORMS: &str = include_str!("forms.tsv");
 
-fn build(tile_ops: TileOps) -> Table {
+fn build(tile_ops: TileOps, codec: Codec) -> Table {
     let mut text = FORMS.to_owned();
-    for (name, ranges) in regid::legal() {
+    for (name, ranges) in regid::legal_of(codec) {
         text = text.replace(name, &ranges);
     }
     text = text.replace("@tileop", &tile_ops.legal());
     Table::parse(&text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-static V04: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04));
-static V03: LazyLock<Table> = LazyLock::new(|| build(TileOps::V03));
+static V04: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04, Codec::RegId10));
+static OTHER: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04, Codec::Other));
+static V03: LazyLock<Table> = LazyLock::new(|| build(TileOps::V03, Codec::RegId10));
 
 /// The instruction table. The two numberings of tile operations differ in the legal numbers of one form.
 #[must_use]
@@ -85,10 +87,10 @@ static SYNTAX: Syntax = Syntax {
 };
 
 static OPERANDS: [LinxOperands; 4] = [
-    LinxOperands { exact: false, tile_ops: TileOps::V04 },
-    LinxOperands { exact: true, tile_ops: TileOps::V04 },
-    LinxOperands { exact: false, tile_ops: TileOps::V03 },
-    LinxOperands { exact: true, tile_ops: TileOps::V03 },
+    LinxOperands { exact: false, tile_ops: TileOps::V04, codec: Codec::RegId10 },
+    LinxOperands { exact: true, tile_ops: TileOps::V04, codec: Codec::RegId10 },
+    LinxOperands { exact: false, tile_ops: TileOps::V03, codec: Codec::RegId10 },
+    LinxOperands { exact: true, tile_ops: TileOps::V03, codec: Codec::RegId10 },
 ];
 
 /// The assembly language. With `exact`, what it prints reads back to the same bits; without, address bases print as in
@@ -97,6 +99,14 @@ static OPERANDS: [LinxOperands; 4] = [
 pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
     let index = 2 * usize::from(tile_ops == TileOps::V03) + usize::from(exact);
     Dialect { table: table(tile_ops), operands: &OPERANDS[index], syntax: &SYNTAX }
+}
+
+/// The assembly language in codec B, another operand codec of the 64-bit forms: for reading and writing, not for running.
+#[must_use]
+pub fn other_dialect() -> Dialect<'static> {
+    static OPERANDS: LinxOperands =
+        LinxOperands { exact: true, tile_ops: TileOps::V04, codec: Codec::Other };
+    Dialect { table: &OTHER, operands: &OPERANDS, syntax: &SYNTAX }
 }
 
 /// Assembles a text whose findings refer to `file`.

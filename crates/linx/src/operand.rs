@@ -10,7 +10,7 @@ use crate::names::{
     ARG_FORMATS, CONVERT_FLOAT, CONVERT_INT, DATA_TYPES, SCALAR_FLOAT, SCALAR_SIGNED,
     SCALAR_UNSIGNED, TileOps, system_register, system_register_id,
 };
-use crate::regid;
+use crate::regid::{self, Codec, other};
 
 /// The operand kinds of LinxISA.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +19,8 @@ pub struct LinxOperands {
     pub exact: bool,
     /// Numbers of tile operations.
     pub tile_ops: TileOps,
+    /// How operands of 64-bit forms are read.
+    pub codec: Codec,
 }
 
 type Out<'o> = &'o mut [OperandValue];
@@ -36,14 +38,14 @@ impl Operands for LinxOperands {
         out: &mut [OperandValue],
     ) -> Read {
         match slot.kind {
-            "src" => set(out, 0, source(cursor, false)?),
-            "fsrc" => set(out, 0, source(cursor, true)?),
-            "dst" => set(out, 0, dest(cursor)?),
-            "base" => set(out, 0, base(cursor)?),
-            "vmod" => vector_modified(slot, cursor, out)?,
+            "src" => set(out, 0, self.source(cursor, false)?),
+            "fsrc" => set(out, 0, self.source(cursor, true)?),
+            "dst" => set(out, 0, self.dest(cursor)?),
+            "base" => set(out, 0, self.base(cursor)?),
+            "vmod" => vector_modified(*self, slot, cursor, out)?,
             "mod" | "modn" | "modw" => modified(slot, cursor, out)?,
-            "mem" | "mems" => memory(slot, cursor, out)?,
-            "memi" => memory_immediate(slot, cursor, out)?,
+            "mem" | "mems" => memory(*self, slot, cursor, out)?,
+            "memi" => memory_immediate(*self, slot, cursor, out)?,
             "dtype" => named_or_int(cursor, out, &DATA_TYPES, "a data type such as FP32")?,
             "cube" => named_or_int(cursor, out, &CUBE, "a CUBE function")?,
             "tma" => named_or_int(cursor, out, &TMA, "a TMA function")?,
@@ -80,13 +82,13 @@ impl Operands for LinxOperands {
     ) {
         let v = |i: usize| values.get(i).copied().unwrap_or(0);
         let text = match slot.kind {
-            "src" => regid::print_source(v(0), false),
-            "fsrc" => regid::print_source(v(0), true),
-            "dst" => regid::print_dest(v(0)),
-            "base" => regid::print_base(v(0), self.exact),
+            "src" => self.source_text(v(0), false),
+            "fsrc" => self.source_text(v(0), true),
+            "dst" => self.dest_text(v(0)),
+            "base" => self.base_text(v(0)),
             "vmod" => {
                 let invert = if v(1) == 3 { invert(slot) } else { "" };
-                format!("{}{invert}{}", regid::print_source(v(0), false), shift(v(2)))
+                format!("{}{invert}{}", self.source_text(v(0), false), shift(v(2)))
             }
             "mod" | "modn" | "modw" => {
                 let name = register_name(v(0));
@@ -94,17 +96,17 @@ impl Operands for LinxOperands {
             }
             "mem" | "mems" => {
                 let k = scale(slot);
-                let index = regid::print_source(v(2), false);
+                let mut index = self.source_text(v(2), false);
+                if index == "lc0" {
+                    // Without types it would read as the lane term.
+                    index.push_str(".ud");
+                }
                 let amount =
                     if slot.kind == "mems" { format!("<<{}", k + v(3)) } else { shift(v(3)) };
-                format!(
-                    "[{}, {}{index}{amount}]",
-                    regid::print_base(v(0), self.exact),
-                    lane(k, v(1))
-                )
+                format!("[{}, {}{index}{amount}]", self.base_text(v(0)), lane(k, v(1)))
             }
             "memi" => {
-                let (base, k) = (regid::print_base(v(0), self.exact), scale(slot));
+                let (base, k) = (self.base_text(v(0)), scale(slot));
                 format!("[{base}, {}{}]", lane(k, v(1)), v(2))
             }
             "dtype" => name_or_number(&DATA_TYPES, v(0)),
@@ -150,6 +152,48 @@ impl Operands for LinxOperands {
 }
 
 impl LinxOperands {
+    fn source(self, cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> {
+        match self.codec {
+            Codec::RegId10 => source(cursor, float),
+            Codec::Other => untyped(cursor, other::source),
+        }
+    }
+
+    fn dest(self, cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+        match self.codec {
+            Codec::RegId10 => dest(cursor),
+            Codec::Other => untyped(cursor, other::dest),
+        }
+    }
+
+    fn base(self, cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+        match self.codec {
+            Codec::RegId10 => base(cursor),
+            Codec::Other => untyped(cursor, other::source),
+        }
+    }
+
+    fn source_text(self, code: i64, float: bool) -> String {
+        match self.codec {
+            Codec::RegId10 => regid::print_source(code, float),
+            Codec::Other => other::source(code).unwrap_or_else(|| format!("?{code:#x}")),
+        }
+    }
+
+    fn dest_text(self, code: i64) -> String {
+        match self.codec {
+            Codec::RegId10 => regid::print_dest(code),
+            Codec::Other => other::dest(code).unwrap_or_else(|| format!("?{code:#x}")),
+        }
+    }
+
+    fn base_text(self, code: i64) -> String {
+        match self.codec {
+            Codec::RegId10 => regid::print_base(code, self.exact),
+            Codec::Other => self.source_text(code, false),
+        }
+    }
+
     fn tile_op(self, cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
         let mark = cursor.mark();
         let number = match cursor.integer()? {
@@ -228,6 +272,31 @@ fn source(cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> {
     Err(cursor.expected(if float { "a type: .fd .fs or .fh" } else { "a type such as .sw or .ud" }))
 }
 
+/// A register of codec B; types are read and dropped.
+fn untyped(cursor: &mut Cursor<'_>, name_of: fn(i64) -> Option<String>) -> Result<i64, Fail> {
+    let mark = cursor.mark();
+    let (name, entry) = register(cursor)?;
+    let name = match entry {
+        Some(entry) => format!("{}#{entry}", name.to_ascii_lowercase()),
+        None => name.to_ascii_lowercase(),
+    };
+    let Some(code) = other::code(&name, name_of) else {
+        cursor.back_to(mark);
+        return Err(cursor.expected("a register of codec B such as vt#1, ri0, lc0, t#1 or p"));
+    };
+    let mark = cursor.mark();
+    if cursor.eat_prefix(".") {
+        let suffix = cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default();
+        let suffix = suffix.to_ascii_lowercase();
+        // `.w` of a destination is the width of `.uw`.
+        let typed = regid::type_code(&suffix).or_else(|| regid::type_code(&format!("u{suffix}")));
+        if typed.is_none() {
+            cursor.back_to(mark);
+        }
+    }
+    Ok(code)
+}
+
 fn dest(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     let mark = cursor.mark();
     let (name, entry) = register(cursor)?;
@@ -273,8 +342,13 @@ fn invert(slot: OperandSlot<'_>) -> &'static str {
     if slot.form.attribute("invert") == Some("not") { ".not" } else { ".neg" }
 }
 
-fn vector_modified(slot: OperandSlot<'_>, cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
-    set(out, 0, source(cursor, false)?);
+fn vector_modified(
+    this: LinxOperands,
+    slot: OperandSlot<'_>,
+    cursor: &mut Cursor<'_>,
+    out: Out<'_>,
+) -> Read {
+    set(out, 0, this.source(cursor, false)?);
     set(out, 1, if cursor.eat(invert(slot)) { 3 } else { 0 });
     let mark = cursor.mark();
     let amount = shift_amount(cursor)?;
@@ -321,13 +395,15 @@ fn scalar_register(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     Err(cursor.expected("a register such as a0, t#1 or zero"))
 }
 
+/// Registers by their 5-bit codes.
+pub(crate) const REGISTERS: [&str; 32] = [
+    "zero", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ra", "s0", "s1", "s2", "s3",
+    "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3", "t#1", "t#2", "t#3", "t#4", "u#1", "u#2",
+    "u#3", "u#4",
+];
+
 fn register_name(code: i64) -> &'static str {
-    const NAMES: [&str; 32] = [
-        "zero", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ra", "s0", "s1", "s2", "s3",
-        "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3", "t#1", "t#2", "t#3", "t#4", "u#1",
-        "u#2", "u#3", "u#4",
-    ];
-    NAMES[(code & 31) as usize]
+    REGISTERS[(code & 31) as usize]
 }
 
 fn shift(amount: i64) -> String {
@@ -363,16 +439,22 @@ fn eat_lane(cursor: &mut Cursor<'_>, k: i64) -> Result<bool, Fail> {
     Ok(true)
 }
 
-fn memory(slot: OperandSlot<'_>, cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
+fn memory(
+    this: LinxOperands,
+    slot: OperandSlot<'_>,
+    cursor: &mut Cursor<'_>,
+    out: Out<'_>,
+) -> Read {
     let k = scale(slot);
     cursor.expect("[")?;
-    set(out, 0, base(cursor)?);
+    set(out, 0, this.base(cursor)?);
     let mut lane = false;
-    let (mut index, mut amount) = (2 << 5 | 31 | 1 << 9, if slot.kind == "mems" { k } else { 0 });
+    let zero = if this.codec == Codec::Other { 0 } else { 2 << 5 | 31 | 1 << 9 };
+    let (mut index, mut amount) = (zero, if slot.kind == "mems" { k } else { 0 });
     if cursor.eat(",") {
         lane = eat_lane(cursor, k)?;
         if !lane || cursor.eat(",") {
-            index = source(cursor, false)?;
+            index = this.source(cursor, false)?;
             let mark = cursor.mark();
             amount = shift_amount(cursor)?;
             if slot.kind == "mems" && amount < k {
@@ -388,9 +470,14 @@ fn memory(slot: OperandSlot<'_>, cursor: &mut Cursor<'_>, out: Out<'_>) -> Read 
     Ok(())
 }
 
-fn memory_immediate(slot: OperandSlot<'_>, cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
+fn memory_immediate(
+    this: LinxOperands,
+    slot: OperandSlot<'_>,
+    cursor: &mut Cursor<'_>,
+    out: Out<'_>,
+) -> Read {
     cursor.expect("[")?;
-    set(out, 0, base(cursor)?);
+    set(out, 0, this.base(cursor)?);
     let mut lane = false;
     set(out, 2, 0);
     if cursor.eat(",") {

@@ -283,6 +283,68 @@ pub(crate) fn dest_code(name: &str, entry: Option<u64>, width: Option<&str>) -> 
     Some(width << 7 | index)
 }
 
+/// The codes for which a rule holds, under the names by which the table asks for them.
+pub(crate) fn legal_of(codec: Codec) -> [(&'static str, String); 3] {
+    match codec {
+        Codec::RegId10 => legal(),
+        Codec::Other => [
+            ("@fsource", ranges(|code| other::source(code).is_some())),
+            ("@source", ranges(|code| other::source(code).is_some())),
+            ("@dest", ranges(|code| other::dest(code).is_some())),
+        ],
+    }
+}
+
+/// How the ten bits of operands of 64-bit forms are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// Types and registers: v0.4.
+    #[default]
+    RegId10,
+    /// "Codec B" of another public back end: a class and an index, no types. It can be written and read, not executed.
+    Other,
+}
+
+/// Codec B: `[9:5] class | [4:0] index`.
+pub(crate) mod other {
+    use super::HANDS;
+
+    /// Registers of class 0, by their 5-bit codes.
+    const SCALARS: [&str; 32] = crate::operand::REGISTERS;
+    const TILES: [&str; 6] = ["ta", "tb", "tc", "td", "to", "ts"];
+
+    /// The name of a source.
+    pub(crate) fn source(code: i64) -> Option<String> {
+        let (class, index) = ((code >> 5 & 31) as usize, (code & 31) as usize);
+        Some(match (class, index) {
+            (0, _) => SCALARS[index].to_owned(),
+            (1, 0..=11) => format!("ri{index}"),
+            (2, 28) => "p".to_owned(),
+            (3, 0..=2) => format!("lc{index}"),
+            (4..=7, 1..=4) => format!("{}#{index}", HANDS[class - 4]),
+            (8, 0..=5) => TILES[index].to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// The name of a destination.
+    pub(crate) fn dest(code: i64) -> Option<String> {
+        let (class, index) = ((code >> 5 & 31) as usize, (code & 31) as usize);
+        Some(match (class, index) {
+            (0, 30) => "u".to_owned(),
+            (0, 31) => "t".to_owned(),
+            (1, 0..=3) => format!("ro{index}"),
+            (4..=7, 0) => HANDS[class - 4].to_owned(),
+            _ => return source(code).filter(|_| class != 1 && class != 3 && class != 8),
+        })
+    }
+
+    /// The code of a name, among those for which `name_of` has one.
+    pub(crate) fn code(name: &str, name_of: fn(i64) -> Option<String>) -> Option<i64> {
+        (0..1024).find(|&code| name_of(code).is_some_and(|known| known == name))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,13 @@ fn every_form_goes_round_with_random_fields() {
     }
 }
 
+/// Codec B: the same forms with untyped operands.
+#[test]
+fn every_form_goes_round_in_the_other_codec() {
+    let done = testing::round_trip(linx::other_dialect(), 12, 7).unwrap();
+    assert_eq!((done.forms, done.words), (740, 740 * 12));
+}
+
 fn passes(table: &str, rows: usize) {
     let report = linx::conform(table, TileOps::V04);
     assert_eq!((report.passed(), report.failed()), (rows, 0), "{report}");

@@ -6,7 +6,7 @@ use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::machine::{Image, Isa};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 
-use super::{choose_isa, refuse, with_tile_ops};
+use super::{choose_isa, reading, refuse};
 use crate::args::{Asm, Disasm, IsaChoice};
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -53,7 +53,7 @@ fn hex_bytes(text: &str) -> Option<Vec<u8>> {
 fn with_input<T>(
     command: &str,
     input: Input<'_>,
-    choice: &IsaChoice,
+    (choice, codec): (&IsaChoice, &Option<String>),
     out: &mut Out,
     work: impl FnOnce(&'static dyn Isa, Image<'_>) -> Result<T, Diagnostics>,
 ) -> Result<T, Exit> {
@@ -65,10 +65,12 @@ fn with_input<T>(
     };
     let isa_span = choice.isa.as_ref().map(|name| line.option("isa", name));
     let tile_ops = choice.tile_ops.as_deref().map(|value| (value, line.option("tile-ops", value)));
+    let codec = codec.as_deref().map(|value| (value, line.option("codec", value)));
     line.enter(&mut sources);
     let named = choice.isa.as_deref().zip(isa_span);
     let isa = choose_isa(named, path, span)
-        .and_then(|isa| with_tile_ops(isa, tile_ops))
+        .and_then(|isa| reading(isa, "tile-ops", tile_ops))
+        .and_then(|isa| reading(isa, "codec", codec))
         .map_err(|finding| refuse(&finding, &sources, out))?;
     let (name, bytes) = input.read(span).map_err(|finding| refuse(&finding, &sources, out))?;
     let file = sources.add(name, std::str::from_utf8(&bytes).unwrap_or(""));
@@ -84,10 +86,11 @@ pub(crate) fn asm(args: &Asm, out: &mut Out) -> Exit {
         let listing = args.listing.then(|| isa.listing(image)).transpose()?;
         Ok((isa.assemble(image)?, listing))
     };
-    let (binary, listing) = match with_input("asm", Input::File(&args.file), &args.isa, out, work) {
-        Ok(made) => made,
-        Err(exit) => return exit,
-    };
+    let (binary, listing) =
+        match with_input("asm", Input::File(&args.file), (&args.isa, &args.codec), out, work) {
+            Ok(made) => made,
+            Err(exit) => return exit,
+        };
     if let Some(path) = &args.output
         && let Err(error) = std::fs::write(path, binary)
     {
@@ -106,7 +109,7 @@ pub(crate) fn disasm(args: &Disasm, out: &mut Out) -> Exit {
         // The grammar wants one of them.
         (None, None) => return Exit::Usage,
     };
-    match with_input("disasm", input, &args.isa, out, <dyn Isa>::disassemble) {
+    match with_input("disasm", input, (&args.isa, &args.codec), out, <dyn Isa>::disassemble) {
         Ok(text) => {
             out.text(&text);
             Exit::Ok

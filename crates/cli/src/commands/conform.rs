@@ -4,7 +4,7 @@ use isa::{Diagnostics, SourceMap};
 use lab::machine::{self, ConformCase, Image, Isa};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 
-use super::{refuse, with_tile_ops};
+use super::{reading, refuse};
 use crate::args::Conform;
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -42,7 +42,7 @@ pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
     line.enter(&mut sources);
     let isa = machine::find(&args.isa)
         .map_err(|finding| finding.at(span, "unknown machine"))
-        .and_then(|isa| with_tile_ops(isa, tile_ops));
+        .and_then(|isa| reading(isa, "tile-ops", tile_ops));
     let isa = match isa {
         Ok(isa) => isa,
         Err(finding) => return refuse(&finding, &sources, out),

@@ -7,7 +7,7 @@ use lab::machine::{Image, Isa, Program};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 use lab::show;
 
-use super::{choose_isa, refuse, with_tile_ops};
+use super::{choose_isa, reading, refuse};
 use crate::args::{Cfg, Check, GraphFormat, IsaChoice, List};
 use crate::line::Line;
 use crate::out::{Exit, Out};
@@ -37,7 +37,7 @@ fn isa_of(
 ) -> Result<&'static dyn Isa, Diagnostic> {
     let named = choice.isa.as_deref().zip(places.isa);
     let isa = choose_isa(named, path, places.files[index])?;
-    with_tile_ops(isa, choice.tile_ops.as_deref().zip(places.tile_ops))
+    reading(isa, "tile-ops", choice.tile_ops.as_deref().zip(places.tile_ops))
 }
 
 /// Reads a program and loads it; findings that are no errors come along.

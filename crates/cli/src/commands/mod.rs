@@ -47,18 +47,19 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     }
 }
 
-/// The machine as `--tile-ops` says, if it is given: the option's value and its place.
-fn with_tile_ops(
+/// The machine as an option of reading says, if it is given: the option's value and its place.
+fn reading(
     isa: &'static dyn Isa,
+    option: &str,
     given: Option<(&str, Span)>,
 ) -> Result<&'static dyn Isa, Diagnostic> {
     let Some((value, span)) = given else { return Ok(isa) };
-    match isa.variant("tile-ops", value) {
-        Ok(Some(found)) => Ok(found),
-        Ok(None) => {
-            let message = format!("{} has no numberings of tile operations", isa.name());
-            Err(Diagnostic::error("isa::option", message).at(span, ""))
-        }
+    if !isa.options().iter().any(|o| o.name == option) {
+        let message = format!("{} has no option `{option}`", isa.name());
+        return Err(Diagnostic::error("isa::option", message).at(span, ""));
+    }
+    match isa.variant(option, value) {
+        Ok(found) => Ok(found.unwrap_or(isa)),
         Err(why) => Err(Diagnostic::error("isa::option", why).at(span, "")),
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use ::linx::{
-    Inactive, LaunchError, Linx, OPTIONS, Options, Parameter, ParameterType, Program as Code,
-    Region, TileOps, Trap, TrapNum,
+    Codec, Inactive, LaunchError, Linx, OPTIONS, Options, Parameter, ParameterType,
+    Program as Code, Region, TileOps, Trap, TrapNum,
 };
 use isa::{Diagnostic, Diagnostics, SourceFile};
 use simt::machine::{Machine, Step};
@@ -29,6 +29,8 @@ use crate::stats::{Counters, LaunchStats};
 pub struct LinxMachine {
     /// The numbering.
     pub tile_ops: TileOps,
+    /// How operands of 64-bit forms are read.
+    pub codec: Codec,
 }
 
 /// A mechanism: its name, one line about it, and what it sets; options may set more.
@@ -70,9 +72,28 @@ struct LinxProgram {
 }
 
 impl LinxMachine {
+    /// The machine `linx`.
+    pub const V04: Self = Self { tile_ops: TileOps::V04, codec: Codec::RegId10 };
+    /// With the tile operations' numbers of v0.3.
+    pub const V03: Self = Self { tile_ops: TileOps::V03, codec: Codec::RegId10 };
+    /// In codec B: it assembles and disassembles, and does not run.
+    const OTHER_CODEC: Self = Self { tile_ops: TileOps::V04, codec: Codec::Other };
+
+    fn assembled(self, image: Image<'_>) -> Result<isa::asm::Image, Diagnostics> {
+        let text = text_of(&image)?;
+        match self.codec {
+            Codec::RegId10 => ::linx::assemble(image.file, text, self.tile_ops),
+            Codec::Other => isa::asm::assemble(::linx::other_dialect(), image.file, text),
+        }
+    }
+
     fn read(self, image: Image<'_>, found: &mut Diagnostics) -> Result<LinxProgram, Diagnostics> {
         let not_loaded = |error: ::linx::LoadError| refused("linx::load", error.to_string());
         let tile_ops = self.tile_ops;
+        if self.codec == Codec::Other {
+            let finding = "operands in codec B have no types: such programs cannot be run";
+            return Err(refused("linx::codec", finding));
+        }
         let Some(text) = as_text(&image) else {
             let code = Code::from_binary(image.bytes, tile_ops).map_err(not_loaded)?;
             let (params, listing, labels) = Default::default();
@@ -161,13 +182,30 @@ impl Isa for LinxMachine {
             name: "entry",
             about: "address or label to start at instead of _start or the first marker",
         };
-        own.chain([map, entry, tile_ops]).collect()
+        let codec = Named {
+            name: "codec",
+            about: "how operands of 64-bit forms are read: regid10; b, without types, not to be run (regid10)",
+        };
+        own.chain([map, entry, tile_ops, codec]).collect()
     }
 
     fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
         match (option, value) {
-            ("tile-ops", "v0.4") => Ok(Some(&LinxMachine { tile_ops: TileOps::V04 })),
-            ("tile-ops", "v0.3") => Ok(Some(&LinxMachine { tile_ops: TileOps::V03 })),
+            ("tile-ops", "v0.4") => {
+                Ok(Some(if self.codec == Codec::Other { &Self::OTHER_CODEC } else { &Self::V04 }))
+            }
+            ("tile-ops", "v0.3") if self.codec == Codec::Other => {
+                Err("codec B has the tile operations of v0.4".to_owned())
+            }
+            ("tile-ops", "v0.3") => Ok(Some(&Self::V03)),
+            ("codec", "regid10") => Ok(None),
+            ("codec", "b") if self.tile_ops == TileOps::V03 => {
+                Err("codec B has the tile operations of v0.4".to_owned())
+            }
+            ("codec", "b") => Ok(Some(&Self::OTHER_CODEC)),
+            ("codec", _) => {
+                Err(format!("`{}`: codec is regid10 or b", crate::elem::shortened(value)))
+            }
             ("tile-ops", _) => {
                 Err(format!("`{}`: tile-ops is v0.4 or v0.3", crate::elem::shortened(value)))
             }
@@ -185,17 +223,22 @@ impl Isa for LinxMachine {
     }
 
     fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
-        let assembled = ::linx::assemble(image.file, text_of(&image)?, self.tile_ops)?;
+        let assembled = self.assembled(image)?;
         ::linx::binary(&assembled).map_err(|error| refused("linx::load", error.to_string()))
     }
 
     fn listing(&self, image: Image<'_>) -> Result<String, Diagnostics> {
         let text = text_of(&image)?;
-        let assembled = ::linx::assemble(image.file, text, self.tile_ops)?;
+        let assembled = self.assembled(image)?;
         Ok(assembled.listing(&SourceFile::new("", text)))
     }
 
     fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
+        if self.codec == Codec::Other {
+            let dialect = ::linx::other_dialect();
+            let lines = isa::disasm::disassemble(dialect, image.bytes, ::linx::TEXT);
+            return Ok(isa::disasm::listing(&lines));
+        }
         Ok(::linx::listing(image.bytes, self.tile_ops))
     }
 
@@ -318,6 +361,8 @@ fn configure(program: &LinxProgram, request: &LaunchRequest<'_>) -> Result<Choic
             "map" => choices.mapped.extend(ranges(&value).map_err(refuse)?),
             "entry" => choices.entry = Some(program.place(&value).map_err(refuse)?),
             "tile-ops" => program.read_with(&value).map_err(refuse)?,
+            // A program in another codec has not been loaded.
+            "codec" => {}
             name => choices.machine.set(name, &value).map_err(refuse)?,
         }
     }
