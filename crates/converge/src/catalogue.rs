@@ -6,7 +6,7 @@
 use crate::mechanism::{Knobs, Mechanism, Refusal, Scope, Start};
 use crate::{
     barrier_only, basic, compaction, convergence_barriers, ipdom, max_pc, min_pc, min_sp_pc,
-    multi_path, predicated_stack, serial, tf_sandy, tf_stack, uniform,
+    multi_path, predicated_stack, serial, split_join, tf_sandy, tf_stack, uniform,
 };
 use thiserror::Error;
 
@@ -44,6 +44,8 @@ pub enum Pass {
     Predication,
     /// Branches become predicates in three mask banks.
     MaskedBanks,
+    /// Branches stand between splits and joins.
+    SplitJoin,
     /// Convergence barriers are placed.
     ConvergenceBarriers,
 }
@@ -63,6 +65,7 @@ enum Kind {
     MinSpPc,
     MaxPc,
     ConvergenceBarriers,
+    SplitJoin,
     Uniform,
 }
 
@@ -237,8 +240,20 @@ pub const CATALOGUE: &[Entry] = &[
         kind: Kind::Uniform,
     },
     Entry {
+        name: split_join::NAME,
+        aliases: &["vortex", "splitjoin"],
+        summary: "the compiler puts branches between split and join; each side takes its turn on a stack of masks",
+        source: "Vortex (vx_split, vx_join; vx_pred for loops) and instruction sets derived from it",
+        state: "one place, one mask, a stack of (mask, place), EXEC for loops",
+        limits: "as predication, and no ends of threads in called functions; threads that end early are off until the kernel ends",
+        knobs: &[],
+        pass: Some(Pass::SplitJoin),
+        scope: Scope::Group,
+        kind: Kind::SplitJoin,
+    },
+    Entry {
         name: "predication",
-        aliases: &["predicated", "prf"],
+        aliases: &["full-predication", "prf"],
         summary: "the compiler gives every instruction a predicate; both sides of a branch are always issued",
         source: "if-conversion (Park and Schlansker 1991) for a GPU with a file of predicate registers and no other control flow",
         state: "one place, 16 predicate registers, spill slots",
@@ -330,6 +345,7 @@ impl Entry {
             Kind::ConvergenceBarriers => {
                 Box::new(convergence_barriers::ConvergenceBarriers::new(start, knobs))
             }
+            Kind::SplitJoin => Box::new(split_join::SplitJoin::new(start)?),
             Kind::Uniform => Box::new(uniform::Uniform::new(start)?),
         })
     }
@@ -361,6 +377,8 @@ impl Entry {
                 let barriers = u64::from(convergence_barriers::BARRIERS);
                 list + barriers * (lanes + 1) + lanes
             }
+            // Each split: the whole mask, and the other side with its place.
+            Kind::SplitJoin => pc + 2 * lanes + depth * (pc + 2 * lanes),
             Kind::Uniform => pc + lanes,
         }
     }
@@ -421,7 +439,7 @@ mod tests {
         let text = |name| Entry::find(name).unwrap_err().to_string();
         assert_eq!(
             text("ipdon"),
-            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, basic, barrier-only, ipdom, predicated-stack, multi-path, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, compaction, exec-mask, predication, masked-banks, uniform"
+            "there is no mechanism `ipdon`: did you mean `ipdom`?; known: serial, basic, barrier-only, ipdom, predicated-stack, multi-path, tf-stack, tf-sandy, min-pc, min-sp-pc, max-pc, convergence-barriers, compaction, exec-mask, split-join, predication, masked-banks, uniform"
         );
         assert_eq!(Entry::find("minpcs").unwrap_err().nearest, Some("minpc"));
         assert_eq!(Entry::find("quicksort").unwrap_err().nearest, None);

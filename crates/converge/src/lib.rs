@@ -30,6 +30,7 @@ pub mod predicated_stack;
 mod ranked;
 pub mod serial;
 pub mod session;
+pub mod split_join;
 mod stack;
 pub mod tf_sandy;
 pub mod tf_stack;

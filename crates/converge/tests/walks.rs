@@ -327,7 +327,7 @@ impl<'a> Run<'a> {
 
 /// Mechanisms that keep lanes together, and refuse what parts them.
 fn together(entry: &Entry) -> bool {
-    matches!(entry.name, "uniform" | "exec-mask" | "predication" | "masked-banks")
+    matches!(entry.name, "uniform" | "exec-mask" | "predication" | "masked-banks" | "split-join")
 }
 
 fn cfgs() -> impl Strategy<Value = Cfg> {

@@ -124,7 +124,12 @@ pub(crate) fn uniform(scalars: &mut [u64], vars: &[u64], op: &LaneOp) {
 pub(crate) fn converge<const N: usize>(state: &State<N>, now: &Now<N>, exec: &Exec) -> Outcome<N> {
     let Some(cta) = state.resident[now.slot].as_deref() else { return Outcome::Advance };
     Outcome::Sync(match exec {
-        Exec::Split(pred) => SyncOp::Split { taken: predicate(cta, now, *pred) },
+        Exec::Split(pred) => {
+            // Lanes that EXEC turns off go along with those that hold, if any do.
+            let holds = predicate(cta, now, *pred);
+            let off = now.path.lanes - now.unmasked;
+            SyncOp::Split { taken: if holds.is_empty() { holds } else { holds | off } }
+        }
         Exec::Join => SyncOp::Join,
         Exec::BarrierSet { barrier, rejoin } => SyncOp::Set { barrier: *barrier, rejoin: *rejoin },
         Exec::BarrierWait(barrier) => SyncOp::Wait { barrier: *barrier },

@@ -4,6 +4,7 @@ use converge::Pass;
 use flow::passes::PassError;
 use flow::passes::barriers::{Yields, place_barriers};
 use flow::passes::exec_mask::{Options, exec_mask};
+use flow::passes::predicate::split_join::split_join;
 use flow::passes::predicate::{Options as Predicates, predicate};
 use ir::{FuncId, Module, VerifiedModule};
 
@@ -21,6 +22,7 @@ pub fn prepare(
         None => return Ok(Module::clone(module)),
         Some(Pass::ExecMask) => exec_mask(module, kernel, Options::default())?.0,
         Some(Pass::Predication) => predicate(module, kernel, Predicates::default())?.0,
+        Some(Pass::SplitJoin) => split_join(module, kernel)?.0,
         Some(Pass::MaskedBanks) => predicate(module, kernel, Predicates::banks())?.0,
         Some(Pass::ConvergenceBarriers) => place_barriers(module, kernel, Yields::default())?.0,
     };

@@ -5,6 +5,7 @@ mod common;
 
 use common::{HEAD, THREADS, verified, work};
 use converge::catalogue::Entry;
+use flow::passes::predicate::split_join::split_join;
 use flow::passes::predicate::{Options, Predicated, predicate};
 use ir::testing::{KERNEL_WORDS, KernelShape, Rng, expected, random_kernel};
 use ir::{FuncId, Function, LaneReg, Module, Op, Origin, Reg, VerifiedModule};
@@ -98,6 +99,16 @@ fn check(text: &str) -> Predicated {
     let module = verified(text);
     let (expected, _) = run_k(&module, "serial", 32);
     let kernel = module.function("k").unwrap();
+    match split_join(&module, kernel) {
+        Ok((made, _)) => {
+            for width in [8, 32] {
+                let (found, stats) = run_k(&made, "split-join", width);
+                assert_eq!(found, expected, "{text}\n{}", ir::text::print(&made));
+                assert_eq!(stats.divergent_branches, 0);
+            }
+        }
+        Err(refusal) => assert!(refusal.to_string().contains("ends threads"), "{refusal}"),
+    }
     let mut last = None;
     for predicates in [3, 4, 6, 16] {
         let (made, report) = predicate(&module, kernel, options(predicates)).unwrap();
@@ -122,7 +133,7 @@ fn check(text: &str) -> Predicated {
 }
 
 fn random(shape: KernelShape, seeds: std::ops::Range<u64>) -> (u32, u32, u64) {
-    let (mut taken, mut spilled, mut copied) = (0, 0, 0);
+    let (mut taken, mut spilled, mut copied, mut joined) = (0, 0, 0, 0);
     for seed in seeds {
         let module = random_kernel(&mut Rng::new(seed), shape);
         let kernel = FuncId(module.functions.len() as u32 - 1);
@@ -158,10 +169,22 @@ fn random(shape: KernelShape, seeds: std::ops::Range<u64>) -> (u32, u32, u64) {
             ir::text::print(&module),
             ir::text::print(&made)
         );
+        if let Ok((made, _)) = split_join(&verified, kernel) {
+            let (found, _) = run(&made, (kernel, bytes), "split-join", (2, block, width));
+            assert_eq!(
+                found,
+                words,
+                "{shape:?} {seed}\n{}\n{}",
+                ir::text::print(&module),
+                ir::text::print(&made)
+            );
+            joined += 1;
+        }
         taken += 1;
         spilled += u32::from(report.iter().any(|r| r.spilled > 0));
         copied += report.iter().map(|r| r.copied_blocks).sum::<u64>();
     }
+    assert!(2 * joined > taken, "{joined} of {taken} take splits");
     (taken, spilled, copied)
 }
 

@@ -8,34 +8,34 @@ use ir::{
 
 /// A place to jump to, placed before or after jumps to it are emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(u32);
+pub(in crate::passes) struct Label(u32);
 
 /// Emits blocks. Targets of the ends it is given are labels until [`Emitter::finish`].
-pub(super) struct Emitter {
+pub(in crate::passes) struct Emitter {
     function: Function,
     /// The block being filled; `None` right after an end.
     open: Option<Block>,
     labels: Vec<Option<u32>>,
     /// Where inserted operations are said to come from.
-    pub(super) loc: LocId,
+    pub(in crate::passes) loc: LocId,
     origin: Origin,
 }
 
 impl Emitter {
     /// For a function with the source's registers and no blocks.
     /// Operations it inserts are marked with `origin`.
-    pub(super) fn new(source: &Function, origin: Origin) -> Self {
+    pub(in crate::passes) fn new(source: &Function, origin: Origin) -> Self {
         let function = Function { blocks: Vec::new(), ..source.clone() };
         Self { function, open: None, labels: Vec::new(), loc: source.loc, origin }
     }
 
-    pub(super) fn label(&mut self) -> Label {
+    pub(in crate::passes) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(u32::try_from(self.labels.len() - 1).unwrap_or(u32::MAX))
     }
 
     /// A block with this name starts here.
-    pub(super) fn start(&mut self, name: &str) {
+    pub(in crate::passes) fn start(&mut self, name: &str) {
         if let Some(block) = self.open.as_mut().filter(|b| b.insts.is_empty()) {
             name.clone_into(&mut block.name);
             return;
@@ -52,7 +52,7 @@ impl Emitter {
     }
 
     /// The label names this place.
-    pub(super) fn place(&mut self, label: Label, name: &str) {
+    pub(in crate::passes) fn place(&mut self, label: Label, name: &str) {
         if self.open.as_ref().is_none_or(|b| !b.insts.is_empty()) {
             self.start(name);
         }
@@ -71,12 +71,12 @@ impl Emitter {
     }
 
     /// Copies an instruction.
-    pub(super) fn copy(&mut self, inst: &Inst) {
+    pub(in crate::passes) fn copy(&mut self, inst: &Inst) {
         self.block().insts.push(inst.clone());
     }
 
     /// Inserts an operation.
-    pub(super) fn insert(
+    pub(in crate::passes) fn insert(
         &mut self,
         op: Op,
         ty: Option<Ty>,
@@ -92,7 +92,7 @@ impl Emitter {
     }
 
     /// Ends the block with an end of the source.
-    pub(super) fn end(&mut self, term: Term) {
+    pub(in crate::passes) fn end(&mut self, term: Term) {
         self.block().term = term;
         self.close();
     }
@@ -103,41 +103,46 @@ impl Emitter {
     }
 
     /// Jumps if the test holds of a mask; EXEC if none is named.
-    pub(super) fn branch_if(&mut self, test: MaskTest, mask: Option<WarpReg>, to: Label) {
+    pub(in crate::passes) fn branch_if(
+        &mut self,
+        test: MaskTest,
+        mask: Option<WarpReg>,
+        to: Label,
+    ) {
         let mask = mask.map_or(ir::module::MaskRef::Exec, ir::module::MaskRef::Reg);
         self.end_with(TermKind::MaskBr(test, mask, BlockId(to.0)));
     }
 
     /// Jumps if a predicate holds in some lane.
-    pub(super) fn branch_if_some(&mut self, pred: LaneReg, to: Label) {
+    pub(in crate::passes) fn branch_if_some(&mut self, pred: LaneReg, to: Label) {
         let mask = ir::module::MaskRef::Pred(pred);
         self.end_with(TermKind::MaskBr(MaskTest::Any, mask, BlockId(to.0)));
     }
 
     /// A label as the target of an end of the source.
-    pub(super) fn target(&self, label: Label) -> BlockId {
+    pub(in crate::passes) fn target(&self, label: Label) -> BlockId {
         BlockId(label.0)
     }
 
     /// A label as an operand of an inserted operation.
-    pub(super) fn block_operand(&self, label: Label) -> Operand {
+    pub(in crate::passes) fn block_operand(&self, label: Label) -> Operand {
         Operand::Block(BlockId(label.0))
     }
 
     /// Lanes for which the guard holds leave a convergence barrier.
-    pub(super) fn guarded_break(&mut self, guard: ir::Guard, register: u16) {
+    pub(in crate::passes) fn guarded_break(&mut self, guard: ir::Guard, register: u16) {
         self.insert(Op::CbBreak, None, None, &[Operand::Imm(u128::from(register))]);
         if let Some(inst) = self.block().insts.last_mut() {
             inst.guard = Some(guard);
         }
     }
 
-    pub(super) fn jump(&mut self, to: Label) {
+    pub(in crate::passes) fn jump(&mut self, to: Label) {
         self.end_with(TermKind::Br(BlockId(to.0)));
     }
 
     /// Ends the lanes that are on; the others fall into what follows.
-    pub(super) fn exit_lanes_on(&mut self, source: &Term) {
+    pub(in crate::passes) fn exit_lanes_on(&mut self, source: &Term) {
         let pred = self.function.new_reg("on", RegTy::Pred);
         self.insert(Op::Mov, Some(Ty::Pred), Some(Reg::Lane(pred)), &[Operand::Imm(1)]);
         let guard = ir::Guard { pred, negated: false };
@@ -145,16 +150,21 @@ impl Emitter {
     }
 
     /// Returns from the function, or ends the kernel.
-    pub(super) fn ret(&mut self) {
+    pub(in crate::passes) fn ret(&mut self) {
         self.end_with(TermKind::Ret(None));
     }
 
-    pub(super) fn mask_reg(&mut self, name: &str) -> WarpReg {
+    pub(in crate::passes) fn mask_reg(&mut self, name: &str) -> WarpReg {
         self.function.new_warp_reg(name, RegTy::Mask)
     }
 
+    /// A new per-lane register.
+    pub(in crate::passes) fn lane_reg(&mut self, name: &str, ty: RegTy) -> LaneReg {
+        self.function.new_reg(name, ty)
+    }
+
     /// The function, with labels made block numbers.
-    pub(super) fn finish(mut self) -> Function {
+    pub(in crate::passes) fn finish(mut self) -> Function {
         self.close();
         let placed = |label: BlockId| {
             BlockId(self.labels.get(label.index()).copied().flatten().unwrap_or(u32::MAX))

@@ -67,6 +67,11 @@ pub enum Reason {
         /// Why.
         why: Unstructured,
     },
+    /// Threads that end inside a called function.
+    #[error(
+        "block `{0}` ends threads in a called function, where they stand inside their caller's splits"
+    )]
+    EndsInCall(String),
     /// Node splitting makes too many copies.
     #[error(
         "the cycle at block `{block}` is entered at several places, and to copy blocks until it is not would take more than {limit} instructions"

@@ -68,7 +68,7 @@ fn parts(step: &Step) -> (Option<Pred>, Option<Pred>) {
         Step::Do { under, .. } | Step::Exit { under, .. } => (some(*under), None),
         Step::And { to, from, .. } | Step::Copy { to, from, .. } => (some(*from), some(*to)),
         Step::Back { pred, .. } => (some(*pred), None),
-        Step::Head(_) | Step::Name(_) => (None, None),
+        Step::Head { .. } | Step::Name(_) | Step::Close | Step::Out => (None, None),
     }
 }
 
@@ -113,7 +113,7 @@ impl Life {
                 list.push(pred);
             }
             match step {
-                Step::Head(_) => {
+                Step::Head { .. } => {
                     heads.push(at);
                     used.push(Vec::new());
                 }
@@ -268,7 +268,7 @@ impl<'a> Allocator<'a> {
         let mut place = Place::default();
         let (reads, writes) = parts(step);
         match step {
-            Step::Head(_) => self.heads.push(self.held.clone()),
+            Step::Head { .. } => self.heads.push(self.held.clone()),
             Step::Back { .. } => self.restore(at, &mut place),
             _ => {}
         }

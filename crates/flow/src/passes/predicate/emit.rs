@@ -87,7 +87,8 @@ impl Writer<'_> {
                 self.out.insert(Op::Mov, Some(Ty::Pred), writes.map(Reg::Lane), &[from]);
             }
             Step::Exit { term, .. } => return self.exit(term, reads, last),
-            Step::Head(level) => {
+            Step::Close | Step::Out => {}
+            Step::Head { level, .. } => {
                 let label = self.out.label();
                 self.heads.insert(*level, label);
                 self.out.place(label, "loop");

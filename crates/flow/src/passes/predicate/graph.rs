@@ -69,13 +69,15 @@ pub(in crate::passes) struct Graph {
 
 impl Graph {
     /// Of a verified function without branches on masks.
-    pub(in crate::passes) fn new(function: &Function) -> Self {
+    /// With `ends_last`, ends of threads are ways to the virtual block behind the last.
+    pub(in crate::passes) fn new(function: &Function, ends_last: bool) -> Self {
         let mut graph = Self { blocks: vec![Block::new(None, End::Jump(1))] };
         // The block behind the last is where returns of a called function lead.
         let after = number(function.blocks.len()) + 1;
-        let ends: Vec<bool> = (0..function.blocks.len()).map(|i| only_ends(function, i)).collect();
+        let only = |i| !ends_last && only_ends(function, i);
+        let ends: Vec<bool> = (0..function.blocks.len()).map(only).collect();
         for i in 0..function.blocks.len() {
-            graph.blocks.push(block(function, i, after, &ends));
+            graph.blocks.push(block(function, i, after, &ends, ends_last));
         }
         graph.blocks.push(Block::new(None, End::Stop));
         graph
@@ -130,8 +132,8 @@ fn only_ends(function: &Function, index: usize) -> bool {
     ends && block.insts.is_empty()
 }
 
-fn block(function: &Function, index: usize, after: u32, ends: &[bool]) -> Block {
-    let kernel = function.is_kernel();
+fn block(function: &Function, index: usize, after: u32, ends: &[bool], ends_last: bool) -> Block {
+    let kernel = function.is_kernel() && !ends_last;
     let at = |b: BlockId| b.0 + 1;
     let next = number(index) + 2;
     let mut out = Block::new(Some(number(index)), End::Stop);
@@ -143,6 +145,10 @@ fn block(function: &Function, index: usize, after: u32, ends: &[bool]) -> Block 
         TermKind::Switch(operand, targets) => {
             let targets: Vec<u32> = targets.iter().map(|&b| at(b)).collect();
             out.end = End::Switch(*operand, targets);
+        }
+        TermKind::Exit(None) if ends_last => out.end = End::Jump(after),
+        TermKind::Exit(Some(guard)) if ends_last => {
+            out.end = End::Branch(*guard, [after, next]);
         }
         TermKind::Exit(None) => {}
         TermKind::Ret(None) if kernel => {}

@@ -25,6 +25,7 @@ pub(in crate::passes) mod regions;
 mod report;
 pub(in crate::passes) mod shape;
 mod split;
+pub mod split_join;
 mod steps;
 
 use self::graph::Graph;
@@ -93,7 +94,7 @@ fn rewrite(
     options: Options,
 ) -> Result<(Function, Predicated), PassError> {
     let function = &module.functions[id.index()];
-    let shape = structure(module, id, options.growth)?;
+    let shape = structure(module, id, options.growth, false)?;
     let steps = steps::steps(function, &shape);
     let registers = options.predicates - 1;
     let allocation = allocate::allocate(&steps.steps, steps.preds.len(), registers);
@@ -102,16 +103,17 @@ fn rewrite(
     Ok((after, about))
 }
 
-/// A function as structured code.
+/// A function as structured code. With `ends_last`, threads that end early go to the end of the function instead.
 pub(in crate::passes) fn structure(
     module: &Module,
     id: FuncId,
     growth: u32,
+    ends_last: bool,
 ) -> Result<Shape, PassError> {
     let function = &module.functions[id.index()];
     refuse_masks(module, id)?;
     let graph_error = |e| blame(module, id, Reason::Graph(e));
-    let graph = Graph::new(function);
+    let graph = Graph::new(function, ends_last);
     let cfg = graph.cfg().map_err(graph_error)?;
     let size: u64 = function.blocks.iter().map(|b| b.insts.len() as u64 + 1).sum();
     let limit = size.saturating_mul(u64::from(growth)).saturating_add(256);

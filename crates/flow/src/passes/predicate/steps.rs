@@ -25,14 +25,18 @@ pub(super) const ALL: Pred = Pred(0);
 pub(super) enum Step {
     /// An instruction for the lanes of a predicate.
     Do { inst: Box<Inst>, under: Pred },
-    /// `to = from and cond`.
-    And { to: Pred, from: Pred, cond: Guard, loc: LocId },
+    /// `to = from and cond`: opens a region, or is the guard of an instruction.
+    And { to: Pred, from: Pred, cond: Guard, opens: bool, loc: LocId },
     /// `to = from`.
     Copy { to: Pred, from: Pred, loc: LocId },
     /// The lanes of a predicate end.
     Exit { under: Pred, term: Term },
-    /// The loop of this number begins.
-    Head(u32),
+    /// The region opened last ends.
+    Close,
+    /// The loop of this number begins; `narrows` says that some lanes leave it other than by ending.
+    Head { level: u32, narrows: bool },
+    /// Behind the innermost loop.
+    Out,
     /// Back to its beginning while the predicate has lanes.
     Back { level: u32, pred: Pred, loc: LocId },
     /// A block of the source begins.
@@ -139,7 +143,10 @@ impl Maker<'_> {
         self.conjunction = None;
         match item {
             Item::Open(region) => self.open(region, self.in_place[at]),
-            Item::Close(_) => drop(self.open.pop()),
+            Item::Close(_) => {
+                self.open.pop();
+                self.push(Step::Close);
+            }
             Item::Block(block) => self.block(block),
             Item::Loop(level) => self.begin_loop(level),
             Item::Again(level) => self.again(level),
@@ -147,6 +154,7 @@ impl Maker<'_> {
                 let ends = self.shape.regions.levels[level as usize].again.is_some();
                 debug_assert!(ends || !self.open.is_empty());
                 self.open.pop();
+                self.push(Step::Out);
             }
         }
     }
@@ -170,7 +178,7 @@ impl Maker<'_> {
         };
         let to = if in_place { from } else { self.pred(Some(region), None) };
         let loc = self.loc;
-        self.push(Step::And { to, from, cond, loc });
+        self.push(Step::And { to, from, cond, opens: true, loc });
         self.open.push(to);
     }
 
@@ -182,7 +190,8 @@ impl Maker<'_> {
         let (from, loc) = (self.here(), self.loc);
         let to = self.pred(None, Some(level));
         self.push(Step::Copy { to, from, loc });
-        self.push(Step::Head(level));
+        let narrows = info.again.is_some_and(|region| region.0 != info.root);
+        self.push(Step::Head { level, narrows });
         self.open.push(to);
     }
 
@@ -260,7 +269,7 @@ impl Maker<'_> {
             return pred;
         }
         let (to, loc) = (self.pred(None, None), self.loc);
-        self.push(Step::And { to, from: under, cond: guard, loc });
+        self.push(Step::And { to, from: under, cond: guard, opens: false, loc });
         self.conjunction = Some((under, guard, to));
         to
     }
