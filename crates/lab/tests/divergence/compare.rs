@@ -175,6 +175,22 @@ fn the_json_is_as_its_schema_says() {
     }
 }
 
+/// `basic` expects the sides of the diamond to meet behind the branch, where one of them never comes: the results are the same,
+/// and the expectation is reported. It is right about a loop's branch.
+#[test]
+fn basic_is_unsound_where_lanes_jump_forward() {
+    let comparison = compared(&mut ir("basic", DIAMOND, ONE_WARP), &["basic"], &[32]);
+    let found = row(&comparison, "basic", 32);
+    assert_eq!((found.verdict, found.equal), (Verdict::Unsound, Some(true)));
+    assert_eq!(found.report.as_ref().map(|r| r.code), Some("compare::rejoin"));
+    // The four instructions after the branch are issued twice; no result is another.
+    assert_eq!(found.stats.as_ref().map(|s| (s.slots.issues(), s.charges.unsound)), Some((18, 1)));
+    assert!(comparison.sound());
+    let mut job = bundled("divergence/trip_count/launch.toml");
+    let comparison = compared(&mut job, &["basic"], &[32]);
+    assert_eq!(row(&comparison, "basic", 32).verdict, Verdict::Ok);
+}
+
 #[test]
 fn names_that_do_not_exist_get_the_nearest() {
     let machine = find("ptx").expect("there is one");

@@ -2,5 +2,6 @@
 
 mod common;
 mod compare;
+mod kernels;
 mod looks;
 mod races;

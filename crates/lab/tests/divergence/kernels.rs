@@ -1,0 +1,71 @@
+//! Every bundled PTX kernel under every mechanism: a campaign of an hour or so.
+
+use std::path::{Path, PathBuf};
+
+use crate::common::bundled;
+use lab::divergence::{Plan, Row, Verdict, compare};
+use lab::machine::Unwatched;
+
+/// Folders whose launch files say themselves which mechanism hangs on them.
+const ABOUT_HANGS: [&str; 5] =
+    ["spinlock", "spin_lock", "producer_consumer", "lock_order", "barriers"];
+
+/// Launch files of PTX kernels below a folder.
+fn launch_files(folder: &Path, out: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("can be listed")
+        .map(|e| e.expect("an entry").path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !ABOUT_HANGS.contains(&name.as_str()) {
+                launch_files(&path, out);
+            }
+        } else if name.ends_with(".toml")
+            && std::fs::read_to_string(&path).expect("is text").contains("machine = \"ptx\"")
+        {
+            out.push(path);
+        }
+    }
+}
+
+/// Whether a verdict is one that the mechanism may have on a kernel that is right.
+fn allowed(row: &Row) -> bool {
+    let equal = row.equal == Some(true);
+    match row.verdict {
+        Verdict::Ok => equal,
+        Verdict::OrderDependent | Verdict::Racy => true,
+        // Lanes that jump forward run alone to their end, and barriers that they come to hang.
+        Verdict::Unsound => row.mechanism == "basic" && equal,
+        Verdict::Hang => row.mechanism == "basic",
+        // Compile-time mechanisms say why.
+        Verdict::Unsupported => row.report.is_some(),
+        Verdict::Fault => false,
+    }
+}
+
+/// `cargo test --release -p simtlab-lab --test divergence -- --ignored --nocapture every_bundled_kernel`
+#[test]
+#[ignore = "a campaign of an hour"]
+#[allow(clippy::print_stdout, reason = "a campaign says how far it is")]
+fn every_bundled_kernel_under_every_mechanism() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    let mut files = Vec::new();
+    launch_files(&root, &mut files);
+    assert!(files.len() > 40, "{}", files.len());
+    for file in files {
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        let mut job = bundled(&name);
+        let known = job.machine().mechanisms();
+        let mechanisms = known.iter().map(|m| m.name.to_owned()).collect();
+        let plan = Plan { mechanisms, warp_sizes: vec![32], order: None };
+        let found = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");
+        for row in &found.rows {
+            let slots = row.stats.as_ref().is_none_or(|s| s.slots.identity_holds());
+            assert!(slots && allowed(row), "{name} under {}: {:?}", row.mechanism, row.verdict);
+        }
+        println!("{name}: {} mechanisms", found.rows.len());
+    }
+}
