@@ -17,7 +17,7 @@ struct Versions {
 }
 
 impl Versions {
-    fn new(&mut self, from: usize) -> usize {
+    fn made_from(&mut self, from: usize) -> usize {
         self.from.push(from);
         self.depth.push(self.depth.get(from).map_or(0, |d| d + 1));
         self.from.len() - 1
@@ -67,7 +67,7 @@ pub(super) fn assign(
         accesses: FxHashMap::default(),
         loops: Vec::new(),
     };
-    let all = scan.versions.new(0);
+    let all = scan.versions.made_from(0);
     scan.now = vec![all; file.len() + 1];
     scan.run();
     let mut ranges: Vec<(u32, u32, LaneReg)> = scan.ranges();
@@ -130,7 +130,7 @@ impl Scan<'_> {
             }
             _ => {
                 if let Some(index) = made {
-                    self.now[index] = self.versions.new(version);
+                    self.now[index] = self.versions.made_from(version);
                 }
             }
         }

@@ -62,7 +62,7 @@ impl Select<'_> {
     pub(super) fn choose(&mut self, to: u32, p: u32, a: u32, b: u32) {
         self.code(format!("sub x63, x0, x{p}"));
         self.code(format!("xor x62, x{a}, x{b}"));
-        self.code(format!("and x62, x62, x63"));
+        self.code("and x62, x62, x63".to_owned());
         self.code(format!("xor x{to}, x{b}, x62"));
     }
 
@@ -84,13 +84,16 @@ impl Select<'_> {
                 Ltu => ("sgef", a, b, true),
                 Gtu => ("sgef", b, a, true),
                 Eq | Neu => {
-                    return Ok(self.both(to, ("sgef", a, b), ("sgef", b, a), "and", cmp == Neu));
+                    self.both(to, ("sgef", a, b), ("sgef", b, a), "and", cmp == Neu);
+                    return Ok(());
                 }
                 Ne | Equ => {
-                    return Ok(self.both(to, ("sltf", a, b), ("sltf", b, a), "or", cmp == Equ));
+                    self.both(to, ("sltf", a, b), ("sltf", b, a), "or", cmp == Equ);
+                    return Ok(());
                 }
                 Num | Nan => {
-                    return Ok(self.both(to, ("sgef", a, a), ("sgef", b, b), "and", cmp == Nan));
+                    self.both(to, ("sgef", a, a), ("sgef", b, b), "and", cmp == Nan);
+                    return Ok(());
                 }
                 _ => return Err(self.missing(inst, "such comparison")),
             };
@@ -144,7 +147,7 @@ impl Select<'_> {
         if let Some(amount) = Self::immediate(inst, 1) {
             match (amount < 32, name) {
                 (true, _) => {
-                    self.code(format!("{} x{to}, x{a}, {}", immediate_form(name), signed6(amount)))
+                    self.code(format!("{} x{to}, x{a}, {}", immediate_form(name), signed6(amount)));
                 }
                 (false, "sra") => self.code(format!("srai x{to}, x{a}, 31")),
                 (false, _) => self.code(format!("addi x{to}, x0, 0")),

@@ -101,11 +101,11 @@ impl Order<'_> {
     }
 
     fn leave(&mut self, level: u32, around: usize) {
-        if level > 0 {
-            if let Some(again) = self.regions.levels[level as usize].again {
-                self.go_to(again);
-                self.items.push(Item::Again(level));
-            }
+        if level > 0
+            && let Some(again) = self.regions.levels[level as usize].again
+        {
+            self.go_to(again);
+            self.items.push(Item::Again(level));
         }
         while self.open.len() > around {
             self.close();
