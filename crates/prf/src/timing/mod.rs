@@ -3,7 +3,7 @@
 //!
 //! Instructions mean what they mean in the functional model: operands and masks are read in different cycles, effects are
 //! computed when an instruction enters its unit and committed when it is written. Stages are evaluated back to front,
-//! so that each hand-over costs a cycle; the order inside a cycle is that of [`State::cycle`].
+//! so that each hand-over costs a cycle; the order inside a cycle is that of `State::cycle`.
 //!
 //! | module | what |
 //! |---|---|

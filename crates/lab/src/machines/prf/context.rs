@@ -32,6 +32,9 @@ const BUFFERS: (u64, u64) = (0x2000_0000, 0xf000_0000);
 /// Buffers start at multiples of this, with as much unmapped between them at least.
 const ALIGN: u64 = 256;
 
+/// The blocks of a state that have ended.
+type Done<S> = fn(&S) -> u32;
+
 pub(super) struct PrfContext<'p> {
     program: &'p PrfProgram,
     memory: MemoryMap,
@@ -135,7 +138,7 @@ impl<'p> PrfContext<'p> {
         state: &mut M::State,
         observer: &mut O,
         (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
-        (slice, blocks, done): (u64, u64, fn(&M::State) -> u32),
+        (slice, blocks, done): (u64, u64, Done<M::State>),
     ) -> End
     where
         M: Machine<1, Program = ::prf::Program, Cause = Trap>,
@@ -167,7 +170,7 @@ impl<'p> PrfContext<'p> {
         program: &::prf::Program,
         launch: ::prf::Launch,
         (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
-        (slice, done): (u64, fn(&M::State) -> u32),
+        (slice, done): (u64, Done<M::State>),
     ) -> Result<(End, LaunchStats, M::State), LaunchProblem>
     where
         M: Machine<
@@ -219,7 +222,7 @@ impl<'p> PrfContext<'p> {
         both: (&LaunchRequest<'_>, &mut dyn Watch),
     ) -> Result<LaunchResult, LaunchProblem> {
         let machine = Prf { config: options.config };
-        let how: (u64, fn(&::prf::State) -> u32) = (SLICE, ::prf::State::blocks_done);
+        let how: (u64, Done<::prf::State>) = (SLICE, ::prf::State::blocks_done);
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
         let counts = *state.counts();
@@ -239,7 +242,7 @@ impl<'p> PrfContext<'p> {
     ) -> Result<LaunchResult, LaunchProblem> {
         let records = if options.trace { RECORDS } else { 0 };
         let machine = Timed { records, ..options.timed() };
-        let how: (u64, fn(&::prf::timing::State) -> u32) =
+        let how: (u64, Done<::prf::timing::State>) =
             (TIMED_SLICE, ::prf::timing::State::blocks_done);
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
