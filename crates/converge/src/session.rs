@@ -3,7 +3,7 @@
 //! A [`Session`] keeps a mechanism, the graph of the program and statistics of one group. The executor asks [`Session::now`]
 //! which lanes stand where, executes that instruction, and says what it was: [`Session::step`] for an ordinary one,
 //! [`Session::branch`] with the lanes that were active and those that jump, [`Session::jump`], [`Session::switch`],
-//! [`Session::exit`]. Whoever needs calls, waits or several groups drives a [`Mechanism`](crate::Mechanism) by its events instead.
+//! [`Session::exit`]. Whoever needs calls, waits or several groups drives a [`Mechanism`] by its events instead.
 //!
 //! Nothing is taken on trust: places have to be in the graph, and masks have to be those of the path that runs.
 
