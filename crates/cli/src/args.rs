@@ -34,6 +34,8 @@ pub(crate) enum Command {
     /// Run a kernel, or what a launch file says
     #[command(after_long_help = RUN_HELP)]
     Run(Box<Run>),
+    /// Measure the engines side by side, and the native limit of known kernels
+    Bench(Bench),
     /// Run under every convergence mechanism: one table, results held against serial execution
     Compare(Box<Compare>),
     /// Show where lanes are lost: by cause, by line
@@ -131,10 +133,13 @@ pub(crate) struct Run {
     /// Lanes of an issue group
     #[arg(long, value_name = "N")]
     pub(crate) warp_size: Option<String>,
+    /// Engine that runs the launches, of machines that have several
+    #[arg(long, value_enum, default_value_t = EngineName::Fast)]
+    pub(crate) engine: EngineName,
     /// How to print statistics
     #[arg(long, value_enum, default_value_t = Stats::Text)]
     pub(crate) stats: Stats,
-    /// Say which schedule each launch ran under
+    /// Say which engine ran each launch and why no faster one did, and under which schedule
     #[arg(long, short)]
     pub(crate) verbose: bool,
     /// Write a buffer to a file after the run
@@ -298,6 +303,7 @@ impl Target {
             subject: self.subject.clone(),
             mechanism: None,
             warp_size: None,
+            engine: EngineName::Fast,
             stats: Stats::None,
             verbose: false,
             dump: Vec::new(),
@@ -377,6 +383,29 @@ pub(crate) struct Trace {
     /// Most slices and instants in the trace
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) slices: usize,
+}
+
+/// `bench`.
+#[derive(Debug, Group)]
+pub(crate) struct Bench {
+    /// Launch files, folders with one, or saxpy, mandelbrot, sgemm, reduce, collatz; these five if none is given
+    pub(crate) targets: Vec<String>,
+    /// Runs of each kernel on each engine; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) repeat: usize,
+    /// Write the rows as JSON, to standard output if FILE is -
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(crate) json: Option<String>,
+}
+
+/// The engines of a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// The fastest that runs a launch to the same end as the exact one.
+    #[default]
+    Fast,
+    /// The one that defines results, faults and statistics.
+    Exact,
 }
 
 /// How to print statistics.

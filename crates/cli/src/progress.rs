@@ -21,6 +21,7 @@ pub(crate) struct Bar {
     started: Instant,
     terminal: bool,
     bar: Option<ProgressBar>,
+    engines: Vec<String>,
 }
 
 impl Bar {
@@ -32,7 +33,17 @@ impl Bar {
                 std::process::exit(130);
             }
         });
-        Self { started: Instant::now(), terminal: std::io::stderr().is_terminal(), bar: None }
+        Self {
+            started: Instant::now(),
+            terminal: std::io::stderr().is_terminal(),
+            bar: None,
+            engines: Vec::new(),
+        }
+    }
+
+    /// Which engines ran the launches, in order.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        std::mem::take(&mut self.engines)
     }
 
     fn show(&mut self, progress: Progress) {
@@ -59,6 +70,10 @@ impl Watch for Bar {
             self.show(progress);
         }
         !INTERRUPTED.load(Ordering::Relaxed)
+    }
+
+    fn ran_on(&mut self, engine: &str) {
+        self.engines.push(engine.to_owned());
     }
 }
 

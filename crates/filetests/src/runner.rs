@@ -9,7 +9,7 @@ use std::sync::Arc;
 use isa::{Diagnostics, SourceMap, Span};
 use lab::Array;
 use lab::launch::{LaunchFile, Located};
-use lab::machine::{self, Image, Isa, Program, Unwatched};
+use lab::machine::{self, Choice, Image, Isa, Program, Unwatched};
 use lab::render::{Paint, render_all};
 use lab::run::{
     FinalBuffer, Job, JobParts, Report, RunWords, Settings, Verdict, load_program, wanted,
@@ -169,7 +169,11 @@ impl Case {
         let mut first: Option<(String, Vec<FinalBuffer>)> = None;
         for (mechanism, size) in self.matrix(file) {
             let entry = format!("{} at warp size {}", mechanism.value, size.value);
-            let report = self.run_entry(file, mechanism.clone(), size.clone())?;
+            let report = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Fast)?;
+            let exact = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Exact)?;
+            if let Some(message) = apart(&exact, &report, sources) {
+                return Ok(Err(format!("under {entry}, fast against exact: {message}")));
+            }
             if let Err(message) = slots_add_up(&report) {
                 return Ok(Err(format!("under {entry}: {message}")));
             }
@@ -204,6 +208,7 @@ impl Case {
         file: &TestFile,
         mechanism: Located<String>,
         size: Located<u64>,
+        engine: Choice,
     ) -> Result<Report, Diagnostics> {
         let mut found = Diagnostics::new();
         let mut settings = match file.runs.first() {
@@ -211,6 +216,7 @@ impl Case {
             None => Settings::default(),
         };
         settings.mechanism = Some(mechanism);
+        settings.engine = engine;
         settings.warp_size = Some(size);
         let parts = self.parts(file, &mut found)?;
         if settings.limit.is_none() && parts.run.limit.is_none() {
@@ -256,6 +262,22 @@ fn failure(report: &Report, sources: &SourceMap) -> Option<(u8, String)> {
         Verdict::Interrupted => 130,
     };
     Some((code, render_all(&show::findings(report), sources, Paint::Plain)))
+}
+
+/// What differs between the engines: buffers, statistics, output, what is told to the user.
+fn apart(exact: &Report, fast: &Report, sources: &SourceMap) -> Option<String> {
+    if failure(exact, sources) != failure(fast, sources) {
+        return Some("they end in different ways".to_owned());
+    }
+    if exact.output != fast.output {
+        return Some("their output differs".to_owned());
+    }
+    for (a, b) in exact.stats.launches.iter().zip(&fast.stats.launches) {
+        if a != b {
+            return Some(format!("statistics differ: {a:#?}\nagainst {b:#?}"));
+        }
+    }
+    difference(&exact.buffers, &fast.buffers)
 }
 
 fn slots_add_up(report: &Report) -> Result<(), String> {

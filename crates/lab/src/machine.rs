@@ -399,6 +399,16 @@ pub struct Schedule {
     pub about: String,
 }
 
+/// Which of a machine's engines runs a launch, where it has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The fastest one that runs it to the same end.
+    #[default]
+    Fast,
+    /// The one that defines what the end is.
+    Exact,
+}
+
 /// One launch, ready to run.
 #[derive(Clone, Debug)]
 pub struct LaunchRequest<'a> {
@@ -422,6 +432,8 @@ pub struct LaunchRequest<'a> {
     pub limit: Option<u64>,
     /// Whether statistics beyond the lane slots are wanted.
     pub detailed: bool,
+    /// The engine.
+    pub engine: Choice,
     /// The machine's own options.
     pub options: &'a [MachineOption],
 }
@@ -524,6 +536,9 @@ pub struct Progress {
 pub trait Watch {
     /// Takes note of the progress; `false` stops the launch.
     fn go_on(&mut self, progress: Progress) -> bool;
+
+    /// Is told which engine runs a launch, and why no faster one does. Machines with one engine do not call it.
+    fn ran_on(&mut self, _engine: &str) {}
 
     /// What looks at the events of the launch, if anything does. Machines without events ignore it.
     fn probe(&mut self) -> Option<&mut dyn Probe> {

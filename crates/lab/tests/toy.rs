@@ -31,6 +31,7 @@ fn request(params: &[u8]) -> LaunchRequest<'_> {
         seed: 0,
         limit: Some(1000),
         detailed: true,
+        engine: lab::machine::Choice::Fast,
         options: &[],
     }
 }

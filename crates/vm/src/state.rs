@@ -181,6 +181,8 @@ pub struct Setup<'s> {
     pub threads: u32,
     /// Lanes of an issue group.
     pub width: u32,
+    /// Lanes of the architectural warp.
+    pub warp: u32,
     /// CTAs of the grid.
     pub total: u64,
     /// CTAs resident at once.
@@ -214,6 +216,7 @@ impl<const N: usize> State<N> {
             block: info.block,
             threads: info.threads,
             width: info.width,
+            warp: info.warp,
             total: info.total,
             resident: self.resident.len(),
             shared_bytes: info.shared_bytes,

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod assemble;
+mod bench;
 mod compare;
 mod conform;
 mod inspect;
@@ -22,6 +23,7 @@ use crate::out::{Exit, Out};
 pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     match command {
         Command::Run(run) => run::run(&run, out),
+        Command::Bench(bench) => bench::bench(&bench, out),
         Command::Compare(compare) => compare::compare(&compare, out),
         Command::Explain(explain) => study::explain(&explain, out),
         Command::Diff(diff) => study::diff(&diff, out),

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
-use lab::machine::{Command, unsupported};
+use lab::machine::{Choice, Command, unsupported};
 use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
 use lab::{npy, show, stats};
 
 use super::choose_isa;
 use super::target::one;
-use crate::args::{Run, Stats};
+use crate::args::{EngineName, Run, Stats};
 use crate::line::Line;
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
@@ -20,7 +20,7 @@ use crate::progress::Bar;
 const MOST_INPUT: u64 = 16 << 20;
 
 /// The name of the launch file that a directory is searched for.
-const LAUNCH_FILE: &str = "launch.toml";
+pub(super) const LAUNCH_FILE: &str = "launch.toml";
 
 /// The command's words with their places.
 pub(super) struct Words<'a> {
@@ -29,6 +29,7 @@ pub(super) struct Words<'a> {
     dump: Vec<Located<String>>,
     options: Vec<MachineOption>,
     run: RunWords,
+    engine: Choice,
     /// Options that `run` does not have, in the order asked for.
     pub(super) extra: Vec<Word>,
 }
@@ -86,7 +87,11 @@ impl<'a> Words<'a> {
         let given = args.machine.given().into_iter().map(option);
         let options = tile_ops.into_iter().chain(given).collect();
         line.enter(sources);
-        Self { path: &args.subject.path, isa, dump, options, run, extra }
+        let engine = match args.engine {
+            EngineName::Fast => Choice::Fast,
+            EngineName::Exact => Choice::Exact,
+        };
+        Self { path: &args.subject.path, isa, dump, options, run, engine, extra }
     }
 }
 
@@ -107,7 +112,10 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     };
     let mut bar = Bar::new();
     let outcome = job.run(args.stats != Stats::None, &mut bar);
-    drop(bar);
+    let engines = bar.finish();
+    if args.verbose {
+        engines.iter().for_each(|engine| out.note(&format!("engine: {engine}\n")));
+    }
     let report = match outcome {
         Ok(report) => report,
         Err(found) => {
@@ -179,7 +187,8 @@ pub(super) fn prepare(
     sources: &mut SourceMap,
 ) -> Result<(Job, Vec<Dump>), Diagnostics> {
     let mut found = Diagnostics::new();
-    let settings = words.run.settings(&mut found);
+    let mut settings = words.run.settings(&mut found);
+    settings.engine = words.engine;
     let dumps = dumps(words, &mut found);
     let is_directory = words.path.is_dir();
     let is_launch_file = words.path.extension().is_some_and(|e| e == "toml");

@@ -1,6 +1,7 @@
 //! Running a job.
 
 use isa::{Diagnostic, Diagnostics, Span};
+use std::time::Instant;
 
 use super::prepare::one;
 use super::{FinalBuffer, Job, Report, Result};
@@ -71,12 +72,18 @@ impl Watch for Budget<'_> {
     fn go_on(&mut self, progress: Progress) -> bool {
         self.watch.go_on(progress) && progress.issues < self.issues
     }
+
+    fn ran_on(&mut self, engine: &str) {
+        self.watch.ran_on(engine);
+    }
 }
 
 /// What the launches came to, before anything is judged.
 pub(super) struct Outcome {
     pub(super) results: Vec<LaunchResult>,
     pub(super) buffers: Vec<FinalBuffer>,
+    /// Seconds in launches.
+    pub(super) seconds: f64,
     /// The program's own variables.
     pub(super) variables: Vec<(String, Vec<u8>)>,
     /// The schedule of each launch that began.
@@ -154,12 +161,15 @@ impl Job {
             return Err(found);
         }
         let (mut results, mut schedules) = (Vec::new(), Vec::new());
+        let mut seconds = 0.0;
         for ((kernel, launch), params) in self.launches.iter().zip(&blocks) {
             let request = self.request(&kernel.name, launch, params, mechanism, detailed);
             schedules.push(context.schedule(&request));
+            let start = Instant::now();
             let result = context
                 .launch(&request, watch)
                 .map_err(|problem| one(self.locate(problem, launch)))?;
+            seconds += super::time::since(start);
             let ended = matches!(result.end, End::Done);
             results.push(result);
             if !ended {
@@ -168,7 +178,7 @@ impl Job {
         }
         let variables = context.variables();
         let buffers = read_back(context.as_ref(), placed)?;
-        Ok(Outcome { results, buffers, variables, schedules })
+        Ok(Outcome { results, buffers, seconds, variables, schedules })
     }
 
     fn request<'a>(
@@ -190,6 +200,7 @@ impl Job {
             seed: self.seed,
             limit: self.limit,
             detailed,
+            engine: self.engine,
             options: if launch.options.is_empty() { &self.options } else { &launch.options },
         }
     }

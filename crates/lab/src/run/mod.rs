@@ -9,6 +9,7 @@ mod checks;
 mod execute;
 mod load;
 mod prepare;
+mod time;
 mod vary;
 mod words;
 
@@ -20,13 +21,14 @@ use isa::Span;
 pub use checks::CheckOutcome;
 pub use load::{MAX_PROGRAM_BYTES, io_reason, read_input};
 pub use prepare::{JobParts, choose_kernel, load_program, wanted};
+pub use time::Timing;
 pub use vary::{Variant, VariantRun};
 pub use words::{RunWords, Word};
 
 use crate::array::Array;
 use crate::launch::{LaunchEntry, Located, MachineOption, NamedBuffer};
 use crate::limits::Limits;
-use crate::machine::{End, Isa, KernelInfo, Program, Schedule};
+use crate::machine::{Choice, End, Isa, KernelInfo, Program, Schedule};
 use crate::stats::RunStats;
 use checks::Check;
 
@@ -41,6 +43,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// Most issues of one launch.
     pub limit: Option<u64>,
+    /// The engine.
+    pub engine: Choice,
     /// Caps on memory.
     pub limits: Limits,
 }
@@ -55,6 +59,7 @@ pub struct Job {
     warp_size: Located<u64>,
     seed: u64,
     limit: Option<u64>,
+    engine: Choice,
     options: Vec<MachineOption>,
     buffers: Vec<(NamedBuffer, Array)>,
     launches: Vec<(KernelInfo, LaunchEntry)>,

@@ -157,6 +157,7 @@ impl Job {
             warp_size,
             seed,
             limit,
+            engine: settings.engine,
             options: parts.options,
             buffers,
             launches,

@@ -59,6 +59,13 @@ impl PcSlots {
         Self(vec![LaneSlots::default(); bound])
     }
 
+    /// Sets the slots of a program counter below the bound.
+    pub(crate) fn put(&mut self, pc: u64, slots: LaneSlots) {
+        if let Some(place) = usize::try_from(pc).ok().and_then(|pc| self.0.get_mut(pc)) {
+            *place = slots;
+        }
+    }
+
     /// Slots of all program counters in order.
     #[must_use]
     pub fn slots(&self) -> &[LaneSlots] {

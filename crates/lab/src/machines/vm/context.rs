@@ -13,6 +13,7 @@ use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
 use vm::{Engine, FactCheck, Launch, LaunchError, State, Variables};
 
+use super::quick::Tried;
 use super::{VmProgram, options, report};
 use crate::machine::{
     Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Schedule, Subject, Watch,
@@ -43,6 +44,15 @@ impl<'p> VmContext<'p> {
             )
         })?;
         Ok(Self { program, prepared: BTreeMap::new(), memory, variables })
+    }
+
+    pub(super) fn program(&self) -> &'p VmProgram {
+        self.program
+    }
+
+    /// The memory that a launch has left.
+    pub(super) fn keep(&mut self, memory: MemoryMap) {
+        self.memory = memory;
     }
 
     fn run<const N: usize>(
@@ -88,7 +98,7 @@ impl<'p> VmContext<'p> {
         } else {
             drive(program, state, Blind, request, watch)
         };
-        let stats = stats(program, request, &end, &state, counters);
+        let stats = stats(program, request, &end, state.stats(), counters);
         let output = state.output().to_vec();
         self.memory = state.into_memory();
         Ok(LaunchResult { end, stats, output })
@@ -107,6 +117,9 @@ impl<'p> VmContext<'p> {
         };
         if request.mechanism != "ipdom" {
             return Err(problem("facts are checked under the mechanism `ipdom` alone".to_owned()));
+        }
+        if launch.warp != vm::WARP_SIZE {
+            return Err(problem("facts are checked for warps of 32 threads alone".to_owned()));
         }
         let shape = Shape { grid: launch.grid, block: launch.block, width: launch.width };
         let mut check = FactCheck::new(&program.program, shape, Options::default())
@@ -145,7 +158,7 @@ impl<'p> VmContext<'p> {
         }
     }
 
-    fn prepare<const N: usize>(
+    pub(super) fn prepare<const N: usize>(
         &self,
         request: &LaunchRequest<'_>,
     ) -> Result<(Launch<N>, Option<Pass>), LaunchProblem> {
@@ -182,7 +195,7 @@ impl<'p> VmContext<'p> {
     }
 
     /// Which part of the request the engine refuses.
-    fn problem(&self, error: &LaunchError) -> LaunchProblem {
+    pub(super) fn problem(&self, error: &LaunchError) -> LaunchProblem {
         let (about, help) = match error {
             LaunchError::Dimension { what: "grid", .. } => (Subject::Grid, None),
             LaunchError::Dimension { .. }
@@ -247,14 +260,13 @@ fn drive<const N: usize, O: Observer<N> + Collect>(
     (end, observer.collect(), state)
 }
 
-fn stats<const N: usize>(
+pub(super) fn stats(
     program: &VmProgram,
     request: &LaunchRequest<'_>,
     end: &End,
-    state: &State<N>,
+    counted: &vm::Stats,
     counters: Counters,
 ) -> LaunchStats {
-    let counted = state.stats();
     LaunchStats {
         kernel: request.kernel.to_owned(),
         grid: request.grid,
@@ -364,6 +376,9 @@ impl Context for VmContext<'_> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
+        if let Tried::Ran(result) = self.try_fast(request, watch)? {
+            return Ok(*result);
+        }
         let whole_block = converge::Entry::find(request.mechanism)
             .is_ok_and(|entry| entry.scope == converge::Scope::Cta);
         let threads = request.block.iter().copied().fold(1, u64::saturating_mul);

@@ -4,6 +4,7 @@ mod context;
 mod flow;
 mod options;
 mod places;
+mod quick;
 mod report;
 
 use ir::module::Signature;

@@ -1,0 +1,454 @@
+//! From a linked kernel and its facts to steps.
+
+use crate::Declined;
+use crate::code::{
+    Atomic, Block, Code, Collective, Dst, End, Generic, Guard, Kind, Memory, Rejoin, Src, Step,
+    Storage,
+};
+use crate::ops::{Native, Op64, native};
+use converge::plan::Rejoin as Planned;
+use flow::analysis::{Facts, Options, Shape};
+use ir::mods::{Barrier, Order, Scope, Space};
+use ir::module::TermKind;
+use ir::op::Class;
+use ir::{Function, Inst, Op, Operand, Reg, Symbol, Ty};
+use simt::Pc;
+use vm::{Program, Setup};
+
+/// Decodes the kernel of a launch.
+pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Result<Code, Declined> {
+    let function = &program.module().functions[setup.kernel as usize];
+    supported(function)?;
+    let shape = Shape { grid: setup.grid, block: setup.block, width: setup.width };
+    let facts = Facts::new(function, shape, Options { assume })
+        .map_err(|_| Declined::Kernel("it has no flow graph"))?;
+    let storage = Storage::new(function, &facts);
+    let entry = program.entry(setup.kernel as usize).map_or(0, |pc| pc.0);
+    let places = flow::kernel::block_places(function, entry);
+    let mut decoder =
+        Decoder { program, setup, function, facts: &facts, storage: &storage, steps: Vec::new() };
+    let mut blocks = Vec::with_capacity(function.blocks.len());
+    for b in 0..function.blocks.len() {
+        blocks.push(decoder.block(b, &places)?);
+    }
+    let steps = decoder.steps;
+    let canon = canonical(&places);
+    for block in &mut blocks {
+        match &mut block.end {
+            End::Go(to) | End::Exit(_, to) => *to = canon[*to as usize],
+            End::Branch(_, a, b) => {
+                *a = canon[*a as usize];
+                *b = canon[*b as usize];
+            }
+            End::Switch(_, targets) => targets.iter_mut().for_each(|t| *t = canon[*t as usize]),
+        }
+        if let Rejoin::At(to) = &mut block.rejoin {
+            *to = canon[*to as usize];
+        }
+    }
+    Ok(Code {
+        blocks,
+        steps,
+        entry: canon[0],
+        narrow: storage.narrow,
+        wide: storage.wide,
+        preds: storage.preds,
+        scalars: storage.scalars,
+        local_bytes: function.frame_size().next_multiple_of(16) as usize,
+    })
+}
+
+/// For each block, the first block at its place that takes one: blocks without issues share it with what follows.
+fn canonical(places: &[std::ops::Range<u64>]) -> Vec<u32> {
+    let mut canon: Vec<u32> = (0..places.len() as u32).collect();
+    for b in (0..places.len().saturating_sub(1)).rev() {
+        if places[b].is_empty() {
+            canon[b] = canon[b + 1];
+        }
+    }
+    canon
+}
+
+/// What only the exact engine does.
+fn supported(function: &Function) -> Result<(), Declined> {
+    let refuse = |what| Err(Declined::Kernel(what));
+    if !function.warp_regs.is_empty() {
+        return refuse("it has warp registers");
+    }
+    for block in &function.blocks {
+        if matches!(block.term.kind, TermKind::MaskBr(..)) {
+            return refuse("it branches on masks");
+        }
+        for inst in &block.insts {
+            match inst.op {
+                Op::Call | Op::CallInd => return refuse("it calls functions"),
+                Op::Printf => return refuse("it prints"),
+                Op::Malloc | Op::Free => return refuse("it allocates memory"),
+                Op::Alloca => return refuse("it allocates local memory"),
+                Op::AtomVec => return refuse("it has vector atomics"),
+                Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
+                Op::Sreg if clock(inst) => return refuse("it reads a clock"),
+                Op::Bar if !plain_barrier(inst) => {
+                    return refuse("it has barriers of some threads, or without waiting");
+                }
+                _ => {}
+            }
+            if matches!(inst.op.info().class, Class::Exec | Class::Converge) {
+                return refuse("it steers EXEC or its mechanism");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn clock(inst: &Inst) -> bool {
+    use ir::Sreg;
+    matches!(inst.operands.first(), Some(Operand::Sreg(reg)) if reg.observes_schedule() && *reg != Sreg::SmId)
+}
+
+/// Whether a barrier waits for all threads.
+fn plain_barrier(inst: &Inst) -> bool {
+    match inst.mods.barrier {
+        Some(Barrier::Sync) => inst.operands.len() == 1,
+        Some(Barrier::Arrive) | None => false,
+        Some(_) => inst.operands.len() == 2,
+    }
+}
+
+struct Decoder<'a> {
+    program: &'a Program,
+    setup: &'a Setup<'a>,
+    function: &'a Function,
+    facts: &'a Facts,
+    storage: &'a Storage,
+    steps: Vec<Step>,
+}
+
+impl Decoder<'_> {
+    fn block(&mut self, b: usize, places: &[std::ops::Range<u64>]) -> Result<Block, Declined> {
+        let block = &self.function.blocks[b];
+        let first = self.steps.len();
+        for (i, inst) in block.insts.iter().enumerate() {
+            let step = self.step(b, i, inst, places[b].start + i as u64)?;
+            self.steps.push(step);
+        }
+        let next = b as u32 + 1;
+        let insts = block.insts.len();
+        let condition = || self.facts.webs().condition(b, insts).map(|w| self.storage.src(w));
+        let guard = |negated| condition().map(|pred| Guard { pred, negated });
+        let end = match &block.term.kind {
+            TermKind::Fall => End::Go(next),
+            TermKind::Br(to) => End::Go(to.0),
+            TermKind::CondBr(g, to) => match guard(g.negated) {
+                Some(guard) => End::Branch(guard, to.0, next),
+                None => return Err(Declined::Kernel("a branch has no condition")),
+            },
+            TermKind::Switch(index, targets) => {
+                let src = match index {
+                    Operand::Reg(_) => condition(),
+                    other => self.constant(other),
+                };
+                let src = src.ok_or(Declined::Kernel("a switch has no index"))?;
+                End::Switch(src, targets.iter().map(|t| t.0).collect())
+            }
+            TermKind::Ret(g) | TermKind::Exit(g) => {
+                let guard = g.and_then(|g| guard(g.negated));
+                End::Exit(guard, next.min(self.function.blocks.len() as u32 - 1))
+            }
+            TermKind::MaskBr(..) => return Err(Declined::Kernel("it branches on masks")),
+        };
+        let pc = places[b].end.saturating_sub(1);
+        let rejoin = match self.program.plan().rejoin(Pc(pc)) {
+            Planned::At(to) => {
+                let at = places.iter().position(|p| p.start == to.0 && !p.is_empty());
+                at.map_or(Rejoin::Enclosing, |b| Rejoin::At(b as u32))
+            }
+            Planned::FunctionEnd | Planned::Never => Rejoin::Enclosing,
+        };
+        Ok(Block {
+            steps: first..self.steps.len(),
+            end_issues: block.term.issues(),
+            end,
+            rejoin,
+            pc,
+            first: places[b].start,
+        })
+    }
+
+    /// An operand that is no register.
+    fn constant(&self, operand: &Operand) -> Option<Src> {
+        Some(Src::Const(match *operand {
+            Operand::Imm(bits) => match u64::try_from(bits) {
+                Ok(bits) => bits,
+                Err(_) => return Some(Src::ConstPair(bits as u64, (bits >> 64) as u64)),
+            },
+            Operand::Symbol(Symbol::Var(v), offset) => {
+                self.setup.variables[v.index()].wrapping_add_signed(offset)
+            }
+            Operand::Symbol(Symbol::Func(f), offset) => {
+                (vm::FUNCTION_BASE + 16 * u64::from(f.0)).wrapping_add_signed(offset)
+            }
+            Operand::Symbol(Symbol::Param(p), offset) => {
+                let param = self.function.params().get(p as usize)?;
+                u64::from(param.offset).wrapping_add_signed(offset)
+            }
+            Operand::Symbol(Symbol::Local(l), offset) => {
+                let at = i64::from(self.function.locals.get(l as usize)?.offset);
+                at.checked_add(offset)? as u64
+            }
+            _ => return None,
+        }))
+    }
+
+    fn operand(&self, b: usize, i: usize, inst: &Inst, index: usize) -> Option<Src> {
+        match inst.operands.get(index)? {
+            Operand::Reg(Reg::Lane(_)) => {
+                let web = self.facts.webs().operand(b, i, inst.results.len(), index)?;
+                Some(self.storage.src(web))
+            }
+            other => self.constant(other),
+        }
+    }
+
+    fn reg_bits(&self, reg: Option<Reg>) -> u32 {
+        match reg {
+            Some(Reg::Lane(reg)) => self.function.regs[reg.index()].ty.bits(),
+            _ => 64,
+        }
+    }
+
+    fn result(&self, b: usize, i: usize, inst: &Inst, index: usize) -> Dst {
+        match inst.results.get(index) {
+            Some(Some(Reg::Lane(_))) => self.storage.dst(self.facts.webs().result(b, i, index)),
+            _ => Dst::None,
+        }
+    }
+
+    fn step(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Step, Declined> {
+        let guard = inst.guard.and_then(|g| {
+            let pred = self.storage.src(self.facts.webs().guard(b, i)?);
+            Some(Guard { pred, negated: g.negated })
+        });
+        let blend = (0..inst.results.len()).any(|r| self.facts.blends(b, i, r));
+        let kind = match inst.op.info().class {
+            _ if inst.op == Op::Fence => Kind::Fence,
+            _ if matches!(inst.op, Op::Nop | Op::Nanosleep) => Kind::Nothing,
+            Class::Compute if inst.op == Op::Sreg => self.sreg(b, i, inst)?,
+            Class::Compute => self.compute(b, i, inst, pc)?,
+            Class::Memory => self.memory(b, i, inst)?,
+            Class::Collective => self.collective(b, i, inst, pc)?,
+            Class::Barrier => self.barrier(b, i, inst)?,
+            _ => Kind::Leave(inst.op.name()),
+        };
+        Ok(Step { guard, blend, kind })
+    }
+
+    fn sreg(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        let Some(Operand::Sreg(reg)) = inst.operands.first() else {
+            return Err(Declined::Kernel("a special register is missing"));
+        };
+        let bits = self.reg_bits(inst.results[0]);
+        Ok(Kind::Sreg { reg: *reg, dst: self.result(b, i, inst, 0), bits })
+    }
+
+    /// Whether registers are as wide as the types say: only loads, stores and conversions may differ.
+    fn exact_widths(&self, inst: &Inst) -> bool {
+        if inst.op != Op::Cvt {
+            return true;
+        }
+        let result = inst.ty.is_some_and(|t| t.bits() == self.reg_bits(inst.results[0]));
+        let operand = match inst.operands.first() {
+            Some(Operand::Reg(reg)) => {
+                inst.ty2.is_some_and(|t| t.bits() == self.reg_bits(Some(*reg)))
+            }
+            _ => true,
+        };
+        result && operand
+    }
+
+    fn compute(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
+        let dst = self.result(b, i, inst, 0);
+        let native = native(inst).filter(|_| self.exact_widths(inst));
+        let sources: Option<Vec<Src>> =
+            (0..inst.operands.len().min(3)).map(|k| self.operand(b, i, inst, k)).collect();
+        let (Some(native), Some(mut src)) = (native, sources) else {
+            return self.generic(b, i, inst, pc);
+        };
+        src.resize(3, Src::Const(0));
+        let src = [src[0], src[1], src[2]];
+        if let Dst::Scalar(dst) = dst {
+            return self.scalar(native, dst, src);
+        }
+        Ok(match (native, dst) {
+            (_, Dst::None) => Kind::Nothing,
+            (Native::Narrow(op), Dst::Narrow(dst)) => Kind::Narrow { op, dst, src },
+            (Native::Wide(op), Dst::Wide(dst)) => Kind::Wide { op, dst, src },
+            (Native::Low, Dst::Narrow(dst)) => Kind::Low { dst, src: src[0] },
+            (Native::Test { test, wide, combine }, Dst::Pred(dst)) => {
+                Kind::Test { test, wide, combine, dst, src }
+            }
+            (Native::Select { wide: false }, Dst::Narrow(dst)) => {
+                Kind::Select { wide: false, dst, src }
+            }
+            (Native::Select { wide: true }, Dst::Wide(dst)) => {
+                Kind::Select { wide: true, dst, src }
+            }
+            (Native::Logic(op), Dst::Pred(dst)) => Kind::Logic { op, dst, src: [src[0], src[1]] },
+            _ => return self.generic(b, i, inst, pc),
+        })
+    }
+
+    /// A scalar result: all operands are scalars.
+    fn scalar(&self, native: Native, dst: u32, src: [Src; 3]) -> Result<Kind, Declined> {
+        let line = |s: &Src| matches!(s, Src::Line(_, stride, _) if *stride != 0);
+        let widen = match native {
+            Native::Wide(Op64::Zext32) => Some((false, false)),
+            Native::Wide(Op64::Sext32) => Some((true, false)),
+            Native::Wide(Op64::MulWideU | Op64::MadWideU) => Some((false, true)),
+            Native::Wide(Op64::MulWideS | Op64::MadWideS) => Some((true, true)),
+            _ => None,
+        };
+        let Some((signed, product)) = widen.filter(|_| line(&src[0]) || line(&src[1])) else {
+            return Ok(Kind::Scalar { native, dst, src });
+        };
+        let (moving, fixed) = if line(&src[0]) { (src[0], src[1]) } else { (src[1], src[0]) };
+        let (Src::Line(base, stride, _), factor) = (moving, fixed) else {
+            return Err(Declined::Kernel("a widened value is no line"));
+        };
+        let factor = match (product, factor) {
+            (false, _) => 1,
+            (true, Src::Const(bits)) if signed => i64::from(bits as i32) as u64,
+            (true, Src::Const(bits)) => bits,
+            _ => return Err(Declined::Kernel("a line is multiplied by what is not known")),
+        };
+        let addend = if product { src[2] } else { Src::Const(0) };
+        Ok(Kind::Widen { signed, dst, base, stride, factor, addend })
+    }
+
+    fn generic(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("an operation is not known");
+        let code = self.program.at(Pc(pc)).ok_or_else(missing)?;
+        let lanes = code.detached_lanes().ok_or_else(missing)?;
+        let mut src = Vec::new();
+        for (k, operand) in inst.operands.iter().enumerate() {
+            let ty = inst.operand_slot(k).and_then(|slot| inst.slot_ty(slot));
+            match self.operand(b, i, inst, k).ok_or_else(missing)? {
+                Src::Pair(low, high) => src.extend([Src::Wide(low), Src::Wide(high)]),
+                Src::ConstPair(low, high) => src.extend([Src::Const(low), Src::Const(high)]),
+                Src::Const(bits) if ty == Some(Ty::B128) && matches!(operand, Operand::Imm(_)) => {
+                    src.extend([Src::Const(bits), Src::Const(0)]);
+                }
+                other => src.push(other),
+            }
+        }
+        let mut dst = Vec::new();
+        for k in 0..inst.results.len() {
+            match self.result(b, i, inst, k) {
+                Dst::Pair(low, high) => dst.extend([Dst::Wide(low), Dst::Wide(high)]),
+                Dst::None => {
+                    let ty = inst.result_slot(k).and_then(|slot| inst.slot_ty(slot));
+                    dst.push(Dst::None);
+                    if ty == Some(Ty::B128) {
+                        dst.push(Dst::None);
+                    }
+                }
+                other => dst.push(other),
+            }
+        }
+        if src.len() != lanes.sources() || dst.len() != lanes.results() {
+            return Err(missing());
+        }
+        Ok(Kind::Generic(Box::new(Generic { lanes, src, dst })))
+    }
+
+    fn memory(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("a memory operand is not known");
+        let ty = inst.ty.ok_or_else(missing)?;
+        let mut src = Vec::new();
+        for k in 1..inst.operands.len() {
+            match self.operand(b, i, inst, k).ok_or_else(missing)? {
+                Src::Pair(low, high) => src.extend([Src::Wide(low), Src::Wide(high)]),
+                Src::ConstPair(low, high) => src.extend([Src::Const(low), Src::Const(high)]),
+                Src::Const(bits) if ty == Ty::B128 => {
+                    src.extend([Src::Const(bits), Src::Const(0)]);
+                }
+                other => src.push(other),
+            }
+        }
+        let mut dst = Vec::new();
+        for k in 0..inst.results.len() {
+            match self.result(b, i, inst, k) {
+                Dst::Pair(low, high) => dst.extend([Dst::Wide(low), Dst::Wide(high)]),
+                Dst::None if ty == Ty::B128 => dst.extend([Dst::None, Dst::None]),
+                other => dst.push(other),
+            }
+        }
+        let words = match inst.op {
+            Op::Ld => dst.len(),
+            Op::St => src.len(),
+            _ => 1,
+        };
+        let signed = inst.op == Op::Ld && ty.is_signed();
+        let result = inst.results.first().copied().flatten();
+        let memory = Memory {
+            space: inst.mods.space.unwrap_or(Space::Generic),
+            addr: self.operand(b, i, inst, 0).ok_or_else(missing)?,
+            offset: inst.offset,
+            word: ty.bytes().min(8),
+            words: words as u32,
+            extend: signed.then(|| (ty.bits(), self.reg_bits(result).clamp(1, 64))),
+            dst,
+            src,
+            order: inst.mods.order.unwrap_or(match inst.op {
+                Op::Atom => Order::Relaxed,
+                _ => Order::Weak,
+            }),
+            scope: inst.mods.scope.unwrap_or(Scope::Gpu),
+            hint: std::cell::Cell::new(0),
+        };
+        Ok(match inst.op {
+            Op::Ld => Kind::Load(Box::new(memory)),
+            Op::St => Kind::Store(Box::new(memory)),
+            Op::Atom => {
+                let op = inst.mods.atom.ok_or_else(missing)?;
+                Kind::Atomic(Box::new(Atomic { memory, op, ty }))
+            }
+            _ => Kind::Leave(inst.op.name()),
+        })
+    }
+
+    fn collective(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("a collective is not known");
+        let what = self.program.at(Pc(pc)).and_then(vm::Code::detached_collective);
+        let what = what.ok_or_else(missing)?;
+        let members_at = match inst.op {
+            Op::Shfl => Some(3),
+            Op::Vote | Op::Ballot | Op::Match | Op::Redux => Some(1),
+            Op::Elect | Op::WarpSync => Some(0),
+            _ => None,
+        };
+        let values = members_at.unwrap_or(0).min(inst.operands.len());
+        let src: Option<Vec<Src>> = (0..values).map(|k| self.operand(b, i, inst, k)).collect();
+        let members = match members_at {
+            Some(at) if what.names_members() => {
+                Some(self.operand(b, i, inst, at).ok_or_else(missing)?)
+            }
+            _ => None,
+        };
+        let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
+        Ok(Kind::Collective(Box::new(Collective {
+            what,
+            members,
+            src: src.ok_or_else(missing)?,
+            dst,
+        })))
+    }
+
+    fn barrier(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("a barrier is not known");
+        let kind = inst.mods.barrier.ok_or_else(missing)?;
+        let id = self.operand(b, i, inst, 0).ok_or_else(missing)?;
+        let pred = if kind.reduces() { self.operand(b, i, inst, 1) } else { None };
+        Ok(Kind::Barrier { kind, id, pred, dst: self.result(b, i, inst, 0) })
+    }
+}

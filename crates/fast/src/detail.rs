@@ -1,0 +1,111 @@
+//! Counts beyond a launch's `Stats`: what an observer of all events of the exact engine would have counted.
+//!
+//! The lanes of a warp are the same in all of a block, so lane slots are summed up by block and given to its instructions in the end;
+//! what guards turn off is counted by step.
+
+use crate::code::{Code, End, Kind};
+use simt::slots::LaneSlots;
+
+/// Counts of one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detail {
+    /// Jumps, conditional or not, and switches.
+    pub branches: u64,
+    /// Distinct next places, summed over all of them.
+    pub branch_targets: u64,
+    /// Most live split levels that an issue was under, itself counted.
+    pub max_depth: u64,
+    /// Split levels summed over all issues.
+    pub depth_sum: u64,
+    /// Arrivals of warps at barriers.
+    pub barrier_arrivals: u64,
+    /// Collectives with a lane on.
+    pub collectives: u64,
+    /// Fences issued.
+    pub fences: u64,
+    /// Issues by active lanes.
+    pub active_lanes: Vec<u64>,
+    /// Lane slots by place, of the kernel's places alone.
+    pub by_place: Vec<(u64, LaneSlots)>,
+    /// Slots of whole runs of each block.
+    blocks: Vec<LaneSlots>,
+    /// Slots of single steps, and of ends (behind the steps, by block).
+    places: Vec<LaneSlots>,
+    /// Lanes that each step's guard has turned off.
+    off: Vec<u64>,
+}
+
+impl Detail {
+    pub(crate) fn new(code: &Code) -> Self {
+        Self {
+            active_lanes: vec![0; 33],
+            blocks: vec![LaneSlots::default(); code.blocks.len()],
+            places: vec![LaneSlots::default(); code.steps.len() + code.blocks.len()],
+            off: vec![0; code.steps.len()],
+            ..Self::default()
+        }
+    }
+
+    /// `slots` holds the slots of one issue; `n` issues from step `first` of a block on, or the whole block.
+    pub(crate) fn count(
+        &mut self,
+        code: &Code,
+        block: u32,
+        (first, n): (usize, usize),
+        slots: &LaneSlots,
+        depth: u32,
+    ) {
+        let depth = u64::from(depth);
+        self.max_depth = self.max_depth.max(depth);
+        self.depth_sum += depth * n as u64;
+        let active = slots.by_cause[4] + slots.by_cause[5];
+        self.active_lanes[active as usize] += n as u64;
+        let (index, block) = (block as usize, &code.blocks[block as usize]);
+        let whole = block.steps.len() + usize::from(block.end_issues);
+        if (first, n) == (0, whole) {
+            self.blocks[index].add(slots);
+            return;
+        }
+        for i in first..first + n {
+            let at = if i < block.steps.len() {
+                block.steps.start + i
+            } else {
+                code.steps.len() + index
+            };
+            self.places[at].add(slots);
+        }
+    }
+
+    pub(crate) fn off(&mut self, step: usize, lanes: u32) {
+        self.off[step] += u64::from(lanes.count_ones());
+    }
+
+    /// Sums up.
+    pub(crate) fn finish(&mut self, code: &Code) {
+        for (index, block) in code.blocks.iter().enumerate() {
+            let whole = self.blocks[index];
+            for (i, step) in block.steps.clone().enumerate() {
+                let mut slots = self.places[step];
+                slots.add(&whole);
+                if matches!(code.steps[step].kind, Kind::Fence) {
+                    self.fences += slots.vector_issues;
+                }
+                slots.by_cause[4] += self.off[step];
+                slots.by_cause[5] -= self.off[step];
+                self.by_place.push((block.first + i as u64, slots));
+            }
+            if block.end_issues {
+                let mut slots = self.places[code.steps.len() + index];
+                slots.add(&whole);
+                if let End::Go(_) = block.end {
+                    self.branches += slots.vector_issues;
+                    self.branch_targets += slots.vector_issues;
+                }
+                self.by_place.push((block.pc, slots));
+            }
+        }
+        if self.active_lanes.iter().all(|&n| n == 0) {
+            self.active_lanes.clear();
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Which vector instructions are used: chosen when a launch begins.
+//!
+//! The engine is one generic function, compiled once for each level; the compiler turns its loops over lanes into what the level
+//! has. Results do not depend on the level.
+#![allow(
+    unsafe_code,
+    reason = "a function for instructions that not every host has can only be called so"
+)]
+
+use crate::machine::{Context, Ended, Machine};
+use crate::{Declined, GoOn};
+use simt::memory::DirectMemory;
+use std::fmt;
+
+/// A set of vector instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What every host of the architecture has.
+    Portable,
+    /// x86-64 with AVX2 and FMA.
+    Avx2,
+    /// x86-64 with AVX-512 (F, BW, DQ, VL).
+    Avx512,
+}
+
+impl Level {
+    /// The best level of this host.
+    #[must_use]
+    pub fn best() -> Self {
+        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether this host has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+        })
+    }
+}
+
+/// Runs a launch at a level; at a lower one if the host does not have it.
+pub(crate) fn run<'m>(
+    level: Level,
+    context: Context<'m>,
+    memory: DirectMemory<'m>,
+    detailed: bool,
+    watch: &'m mut dyn GoOn,
+) -> Result<Ended, Declined> {
+    let machine = Machine::new(context, memory, detailed, watch);
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if Level::Avx512.is_available() => {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { avx512(machine) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 | Level::Avx2 if Level::Avx2.is_available() => {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { avx2(machine) }
+        }
+        _ => machine.run(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn avx512(machine: Machine<'_>) -> Result<Ended, Declined> {
+    machine.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn avx2(machine: Machine<'_>) -> Result<Ended, Declined> {
+    machine.run()
+}
+
+/// Calls a function that is compiled for the best level of the host.
+pub(crate) fn wide<R>(f: impl FnOnce() -> R) -> R {
+    match Level::best() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { wide_avx512(f) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { wide_avx2(f) }
+        }
+        _ => f(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn wide_avx512<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn wide_avx2<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}

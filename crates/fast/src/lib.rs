@@ -1,0 +1,128 @@
+//! The fast engine: runs launches of the kernel IR to the same end as the exact engine, many lanes at a time.
+//!
+//! A kernel is decoded for the shape of its launch, on the facts of `flow::analysis`: uniform and affine values are scalars,
+//! predicates are masks, everything else rows of 32 lanes; results are blended only where somebody reads what lanes that are off
+//! have; adjacent addresses are one access. Warps run in the exact engine's canonical schedule, issue by issue, so that results, lane
+//! slots and the mechanism's charges are the same by construction, races included.
+//!
+//! **When in doubt, the exact engine.** What this engine has no notion of (calls, output, clocks, ...) is [`Declined`] before the
+//! launch begins. Whatever would be a fault or a hang, or breaks an assumption of the analysis, is declined on the way, with the
+//! launch's memory lost: the caller repeats the launch on the exact engine, whose report is then the report. So there is no second
+//! rendering of faults that could differ.
+//!
+//! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
+
+mod code;
+mod decode;
+mod detail;
+mod level;
+mod machine;
+mod memory;
+pub mod native;
+mod ops;
+mod row;
+mod stack;
+mod step;
+mod sync;
+mod warp;
+
+pub use detail::Detail;
+pub use level::Level;
+
+use simt::memory::MemoryMap;
+use thiserror::Error;
+use vm::{Program, State, Stats};
+
+/// Why a launch is left to the exact engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Declined {
+    /// The kernel does something that only the exact engine does.
+    #[error("{0}")]
+    Kernel(&'static str),
+    /// The launch asks for something that only the exact engine has.
+    #[error("{0}")]
+    Launch(&'static str),
+    /// A fault, a hang, or something that the exact engine has to judge, while it ran.
+    #[error("while it ran: {0}")]
+    Running(&'static str),
+    /// An index wrapped around over the lanes of a warp.
+    #[error("while it ran: an index wrapped around over the lanes of a warp")]
+    Wrapped,
+}
+
+/// A launch that has ended, or was stopped.
+#[derive(Debug)]
+pub struct Finished {
+    /// Whether it has ended.
+    pub done: bool,
+    /// Guest memory.
+    pub memory: MemoryMap,
+    /// What the launch did: equal to the exact engine's, number by number.
+    pub stats: Stats,
+    /// Further counts, if they were asked for.
+    pub detail: Option<Box<Detail>>,
+    /// The vector instructions that were used.
+    pub level: Level,
+}
+
+/// What may stop a launch from outside.
+pub trait GoOn {
+    /// Asked now and then, with blocks ended and instructions issued; `false` stops the launch.
+    fn go_on(&mut self, blocks: u64, issues: u64) -> bool;
+
+    /// Is told of each access of a launch that is run in detail, as an observer of the exact engine is.
+    fn access(&mut self, _access: &simt::observe::Access<'_>) {}
+}
+
+impl<F: FnMut(u64, u64) -> bool> GoOn for F {
+    fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
+        self(blocks, issues)
+    }
+}
+
+/// A decoded launch.
+#[derive(Debug)]
+pub struct Kernel(code::Code);
+
+/// Decodes the kernel of a launch that has not begun, if this engine can run it. Without `assume`, nothing is taken for
+/// granted about indices, which may be slower, and [`Declined::Wrapped`] does not happen.
+///
+/// # Errors
+/// Why not.
+pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
+    let setup = state.setup();
+    if !state.is_fresh() {
+        return Err(Declined::Launch("it has begun already"));
+    }
+    if setup.width != 32 || setup.warp != 32 {
+        return Err(Declined::Launch("its warps are not of 32 lanes"));
+    }
+    if !setup.first_path {
+        return Err(Declined::Launch("its policy is not `first`"));
+    }
+    decode::decode(program, &setup, assume).map(Kernel)
+}
+
+/// Runs a launch under the mechanism `ipdom`; with `detailed`, counts more than its statistics.
+///
+/// # Errors
+/// Why the exact engine has to run it, from the start.
+pub fn run(
+    kernel: &Kernel,
+    state: State<1>,
+    level: Level,
+    detailed: bool,
+    watch: &mut dyn GoOn,
+) -> Result<Finished, Declined> {
+    let setup = state.setup();
+    let context = machine::Context::new(&kernel.0, &setup);
+    drop(setup);
+    let mut memory = state.into_memory();
+    let (stats, detail, done) = {
+        let direct = memory
+            .direct()
+            .ok_or(Declined::Launch("it has memory of the host's, or the host is big-endian"))?;
+        level::run(level, context, direct, detailed, watch)?
+    };
+    Ok(Finished { done, memory, stats, detail, level })
+}

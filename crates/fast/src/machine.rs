@@ -1,0 +1,519 @@
+//! Runs the CTAs of a launch in the canonical schedule.
+//!
+//! Each warp runs until it waits or has ended or has taken `vm::BACK_EDGES` loop back-edges; then the next warp of the CTA; after the
+//! last, the next resident CTA. A warp's block runs as a whole: nothing in it can end a turn but a barrier.
+
+use crate::code::{Block, Code, End};
+use crate::detail::Detail;
+use crate::stack::{Entry, Target};
+use crate::step::After;
+use crate::sync::{BARRIERS, Barrier};
+use crate::warp::Warp;
+use crate::{Declined, GoOn};
+use converge::mechanism::Order;
+use ir::Sreg;
+use simt::memory::DirectMemory;
+use simt::slots::LaneSlots;
+use smallvec::SmallVec;
+use vm::{BACK_EDGES, Setup, Stats, WARP_SIZE};
+
+/// Rounds of the schedule without progress before states are compared, and between two comparisons.
+const QUIET_ROUNDS: u64 = 256;
+const COMPARE_EVERY: u64 = 64;
+/// Turns between two looks at the watch.
+const TURNS: u32 = 512;
+
+/// What stays the same during a launch.
+pub(crate) struct Context<'c> {
+    pub(crate) code: &'c Code,
+    pub(crate) params: Vec<u8>,
+    grid: [u32; 3],
+    block: [u32; 3],
+    threads: u32,
+    total: u64,
+    resident: usize,
+    shared_bytes: u64,
+    dynamic_shared: u64,
+    dynamic_base: u64,
+    order: Option<Order>,
+    limit: u64,
+}
+
+impl<'c> Context<'c> {
+    pub(crate) fn new(code: &'c Code, setup: &Setup<'_>) -> Self {
+        Self {
+            code,
+            params: setup.params.clone(),
+            grid: setup.grid,
+            block: setup.block,
+            threads: setup.threads,
+            total: setup.total,
+            resident: setup.resident,
+            shared_bytes: setup.shared_bytes,
+            dynamic_shared: setup.dynamic_shared,
+            dynamic_base: setup.dynamic_base,
+            order: setup.knobs.order,
+            limit: setup.limit,
+        }
+    }
+
+    /// A special register of a thread of a CTA.
+    pub(crate) fn sreg(
+        &self,
+        reg: Sreg,
+        cta: [u32; 3],
+        slot: usize,
+        slots: usize,
+        thread: u32,
+    ) -> u64 {
+        let tid = unrank(u64::from(thread), self.block);
+        let lane = thread % WARP_SIZE;
+        let own = 1u32 << lane;
+        match reg {
+            Sreg::TidX => tid[0].into(),
+            Sreg::TidY => tid[1].into(),
+            Sreg::TidZ => tid[2].into(),
+            Sreg::NtidX => self.block[0].into(),
+            Sreg::NtidY => self.block[1].into(),
+            Sreg::NtidZ => self.block[2].into(),
+            Sreg::CtaidX => cta[0].into(),
+            Sreg::CtaidY => cta[1].into(),
+            Sreg::CtaidZ => cta[2].into(),
+            Sreg::NctaidX => self.grid[0].into(),
+            Sreg::NctaidY => self.grid[1].into(),
+            Sreg::NctaidZ => self.grid[2].into(),
+            Sreg::LaneId => lane.into(),
+            Sreg::WarpId => u64::from(thread / WARP_SIZE),
+            Sreg::NWarpId => self.threads.div_ceil(WARP_SIZE).into(),
+            Sreg::SmId => slot as u64,
+            Sreg::NSmId => slots as u64,
+            Sreg::LaneMaskEq => own.into(),
+            Sreg::LaneMaskLt => (own - 1).into(),
+            Sreg::LaneMaskLe => ((own - 1) | own).into(),
+            Sreg::LaneMaskGe => (!(own - 1)).into(),
+            Sreg::LaneMaskGt => (!((own - 1) | own)).into(),
+            Sreg::DynamicSmemSize => self.dynamic_shared,
+            Sreg::TotalSmemSize => self.shared_bytes,
+            Sreg::DynamicSmemBase => self.dynamic_base,
+            // Clocks are not decoded; the launch's number is 0.
+            _ => 0,
+        }
+    }
+}
+
+/// A resident CTA, or the room of one.
+pub(crate) struct Cta {
+    pub(crate) index: u64,
+    pub(crate) id: [u32; 3],
+    alive: bool,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) shared: Vec<u8>,
+    pub(crate) local: Vec<u8>,
+    pub(crate) barriers: Vec<Barrier>,
+    /// Threads that have not ended.
+    pub(crate) live: u32,
+    issues: u64,
+}
+
+/// What a launch did.
+pub(crate) type Ended = (Stats, Option<Box<Detail>>, bool);
+
+/// A launch that runs.
+pub(crate) struct Machine<'m> {
+    pub(crate) context: Context<'m>,
+    pub(crate) memory: DirectMemory<'m>,
+    pub(crate) ctas: Vec<Cta>,
+    pub(crate) stats: Stats,
+    /// Whose turn it is.
+    pub(crate) slot: usize,
+    pub(crate) group: usize,
+    back_edges: u32,
+    issued: bool,
+    next_cta: u64,
+    /// Whether memory may have changed or somebody was released since the last round.
+    pub(crate) progress: bool,
+    quiet: u64,
+    reference: Option<(u64, u64)>,
+    pub(crate) detail: Option<Box<Detail>>,
+    pub(crate) watch: &'m mut dyn GoOn,
+}
+
+impl<'m> Machine<'m> {
+    pub(crate) fn new(
+        context: Context<'m>,
+        memory: DirectMemory<'m>,
+        detailed: bool,
+        watch: &'m mut dyn GoOn,
+    ) -> Self {
+        let detail = detailed.then(|| Box::new(Detail::new(context.code)));
+        Self {
+            detail,
+            watch,
+            context,
+            memory,
+            ctas: Vec::new(),
+            stats: Stats::default(),
+            slot: 0,
+            group: 0,
+            back_edges: 0,
+            issued: false,
+            next_cta: 0,
+            progress: false,
+            quiet: 0,
+            reference: None,
+        }
+    }
+
+    fn begin(&mut self) {
+        for _ in 0..self.context.resident {
+            let (context, code) = (&self.context, self.context.code);
+            let threads = context.threads;
+            let warps = (0..threads).step_by(WARP_SIZE as usize);
+            let warps: Vec<Warp> =
+                warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
+            let cta = Cta {
+                index: 0,
+                id: [0; 3],
+                alive: false,
+                warps,
+                shared: vec![0; context.shared_bytes as usize],
+                local: vec![0; code.local_bytes * threads as usize],
+                barriers: vec![Barrier::default(); BARRIERS],
+                live: 0,
+                issues: 0,
+            };
+            self.ctas.push(cta);
+            let slot = self.ctas.len() - 1;
+            self.fill(slot, true);
+        }
+    }
+
+    /// Puts the next CTA of the grid into a slot, if there is one.
+    fn fill(&mut self, slot: usize, fresh: bool) {
+        let cta = &mut self.ctas[slot];
+        cta.alive = self.next_cta < self.context.total;
+        if !cta.alive {
+            return;
+        }
+        if !fresh {
+            for warp in &mut cta.warps {
+                warp.reset(self.context.code, self.context.order);
+            }
+            cta.shared.fill(0);
+            cta.local.fill(0);
+            cta.barriers.fill(Barrier::default());
+        }
+        cta.index = self.next_cta;
+        cta.id = unrank(self.next_cta, self.context.grid);
+        cta.live = self.context.threads;
+        cta.issues = 0;
+        self.next_cta += 1;
+        self.stats.threads += u64::from(self.context.threads);
+    }
+
+    /// Runs to the end, or until the watch stops it; which of them comes last in the answer.
+    #[inline(always)]
+    pub(crate) fn run(mut self) -> Result<Ended, Declined> {
+        self.begin();
+        let mut turns = 0;
+        loop {
+            if !self.ctas[self.slot].alive {
+                if self.ctas.iter().all(|c| !c.alive) {
+                    return Ok(self.ended(true));
+                }
+                self.next_slot();
+                continue;
+            }
+            self.turn()?;
+            turns += 1;
+            if turns % TURNS == 0 && !self.watch.go_on(self.stats.ctas, self.stats.slots.issues()) {
+                return Ok(self.ended(false));
+            }
+            self.end_turn()?;
+        }
+    }
+
+    fn ended(mut self, done: bool) -> Ended {
+        if let Some(detail) = &mut self.detail {
+            detail.branches += self.stats.branches;
+            detail.finish(self.context.code);
+        }
+        (self.stats, self.detail, done)
+    }
+
+    fn next_slot(&mut self) {
+        self.slot = (self.slot + 1) % self.ctas.len();
+        self.group = 0;
+        self.issued = false;
+    }
+
+    /// The next warp, or the next CTA.
+    fn end_turn(&mut self) -> Result<(), Declined> {
+        self.group += 1;
+        let cta = &self.ctas[self.slot];
+        if self.group < cta.warps.len() {
+            return Ok(());
+        }
+        if cta.live == 0 {
+            for warp in &cta.warps {
+                self.stats.charges.add(&warp.stack.charges);
+            }
+            self.stats.ctas += 1;
+            self.progress = true;
+            self.fill(self.slot, false);
+            self.next_slot();
+            return Ok(());
+        }
+        if !self.issued {
+            return Err(Declined::Running("no warp can go on"));
+        }
+        let round = self.slot + 1 == self.ctas.len();
+        self.next_slot();
+        if round { self.round() } else { Ok(()) }
+    }
+
+    /// The end of a round over all resident CTAs: a launch that repeats itself is the exact engine's to report.
+    fn round(&mut self) -> Result<(), Declined> {
+        if std::mem::take(&mut self.progress) {
+            self.quiet = 0;
+            self.reference = None;
+            return Ok(());
+        }
+        self.quiet += 1;
+        if self.quiet < QUIET_ROUNDS || !self.quiet.is_multiple_of(COMPARE_EVERY) {
+            return Ok(());
+        }
+        let image = self.image();
+        match self.reference {
+            Some((reference, _)) if reference == image => {
+                Err(Declined::Running("its state repeats"))
+            }
+            Some((_, until)) if self.quiet < until => Ok(()),
+            _ => {
+                self.reference = Some((image, 2 * self.quiet));
+                Ok(())
+            }
+        }
+    }
+
+    /// A number that is the same for equal states. For unequal ones it may be, too: then a launch is repeated in vain.
+    fn image(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut add =
+            |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        for cta in self.ctas.iter().filter(|c| c.alive) {
+            add(cta.index);
+            for warp in &cta.warps {
+                for entry in warp.stack.entries() {
+                    add(u64::from(entry.block) << 32 | u64::from(entry.lanes));
+                }
+                add(warp.resume as u64);
+                warp.scalars.iter().for_each(|&s| add(s));
+                warp.preds.iter().for_each(|&p| add(p.into()));
+                warp.narrow.iter().flat_map(|r| r.0).for_each(|v| add(v.into()));
+                warp.wide.iter().flat_map(|r| r.0).for_each(&mut add);
+            }
+        }
+        hash
+    }
+
+    /// A turn of one warp.
+    #[inline(always)]
+    fn turn(&mut self) -> Result<(), Declined> {
+        let code = self.context.code;
+        self.back_edges = 0;
+        let cta = &mut self.ctas[self.slot];
+        if cta.warps[self.group].parked || cta.warps[self.group].stack.top().is_none() {
+            return Ok(());
+        }
+        // The warp is out of its CTA while it runs, so that both can be changed.
+        let mut warp = std::mem::replace(&mut cta.warps[self.group], vacant());
+        let mut end = Ok(());
+        while let Some(&top) = warp.stack.top() {
+            match self.block(code, &mut warp, &top) {
+                Ok(After::Next) if self.back_edges < BACK_EDGES => {}
+                Ok(_) => break,
+                Err(declined) => {
+                    end = Err(declined);
+                    break;
+                }
+            }
+        }
+        self.ctas[self.slot].warps[self.group] = warp;
+        end
+    }
+
+    /// Runs a block, or what is left of it.
+    #[inline(always)]
+    fn block(&mut self, code: &Code, warp: &mut Warp, top: &Entry) -> Result<After, Declined> {
+        let lanes = top.lanes;
+        let block = &code.blocks[top.block as usize];
+        let steps = &code.steps[block.steps.clone()];
+        let first = warp.resume;
+        let mut off = 0;
+        for (i, step) in steps.iter().enumerate().skip(first) {
+            let on = match &step.guard {
+                None => lanes,
+                Some(guard) => {
+                    let on = warp.guarded(guard, lanes);
+                    off += (lanes & !on).count_ones();
+                    if let Some(detail) = &mut self.detail {
+                        detail.off(block.steps.start + i, lanes & !on);
+                    }
+                    on
+                }
+            };
+            if on != 0 && self.step(warp, step, block.first + i as u64, on)? == After::Park {
+                warp.resume = i + 1;
+                self.count(warp, top, (first, i + 1 - first), off)?;
+                return Ok(After::Park);
+            }
+        }
+        warp.resume = 0;
+        let issues = steps.len() - first + usize::from(block.end_issues);
+        self.count(warp, top, (first, issues), off)?;
+        self.end(warp, block, lanes)
+    }
+
+    /// Counts issues with the same lanes; `off` lane slots of them were guarded off.
+    #[inline(always)]
+    fn count(
+        &mut self,
+        warp: &Warp,
+        top: &Entry,
+        (first, issues): (usize, usize),
+        off: u32,
+    ) -> Result<(), Declined> {
+        let n = issues as u64;
+        if n == 0 {
+            return Ok(());
+        }
+        let cta = &mut self.ctas[self.slot];
+        cta.issues += n;
+        if cta.issues > self.context.limit {
+            return Err(Declined::Running("a CTA takes more issues than the limit"));
+        }
+        self.issued = true;
+        self.stats.block_issues += u64::from(first == 0);
+        let active = u64::from(top.lanes.count_ones());
+        let exited = u64::from(warp.exited.count_ones());
+        let launched = u64::from(warp.launched.count_ones());
+        // Never launched, exited, waiting, diverged, predicated off, on.
+        let one =
+            [u64::from(WARP_SIZE) - launched, exited, 0, launched - exited - active, 0, active];
+        let slots = &mut self.stats.slots;
+        slots.vector_issues += n;
+        slots.width += n * u64::from(WARP_SIZE);
+        for (sum, one) in slots.by_cause.iter_mut().zip(one) {
+            *sum += n * one;
+        }
+        slots.by_cause[4] += u64::from(off);
+        slots.by_cause[5] -= u64::from(off);
+        if let Some(detail) = &mut self.detail {
+            let width = u64::from(WARP_SIZE);
+            let slots =
+                LaneSlots { vector_issues: 1, width, by_cause: one, ..LaneSlots::default() };
+            detail.count(self.context.code, top.block, (first, issues), &slots, top.depth);
+        }
+        Ok(())
+    }
+
+    /// The end of a block.
+    #[inline(always)]
+    fn end(&mut self, warp: &mut Warp, block: &Block, lanes: u32) -> Result<After, Declined> {
+        let code = self.context.code;
+        let place = |block: u32| code.blocks[block as usize].first;
+        match &block.end {
+            End::Go(to) => {
+                if block.end_issues {
+                    self.back_edges += u32::from(place(*to) <= block.pc);
+                }
+                warp.stack.go(*to);
+            }
+            End::Branch(guard, to, next) => {
+                let taken = warp.guarded(guard, lanes);
+                let stay = lanes & !taken;
+                self.stats.branches += 1;
+                self.target(1);
+                if taken == 0 || stay == 0 || to == next {
+                    let target = if taken != 0 { *to } else { *next };
+                    self.back_edges += u32::from(place(target) <= block.pc);
+                    warp.stack.go(target);
+                } else {
+                    let mut targets = [(*to, place(*to), taken), (*next, place(*next), stay)];
+                    targets.sort_unstable_by_key(|t| t.1);
+                    self.part(warp, block, &targets);
+                }
+            }
+            End::Switch(index, table) => {
+                let mut targets: SmallVec<[Target; 8]> = SmallVec::new();
+                for lane in crate::row::lanes(lanes) {
+                    let index = usize::try_from(warp.lane(*index, lane)).ok();
+                    let to = index.and_then(|i| table.get(i));
+                    let &to = to.ok_or(Declined::Running("a branch index is beyond its table"))?;
+                    match targets.binary_search_by_key(&place(to), |t| t.1) {
+                        Ok(i) => targets[i].2 |= 1 << lane,
+                        Err(i) => targets.insert(i, (to, place(to), 1 << lane)),
+                    }
+                }
+                self.stats.branches += 1;
+                self.target(1);
+                if let [(to, at, _)] = targets[..] {
+                    self.back_edges += u32::from(at <= block.pc);
+                    warp.stack.go(to);
+                } else {
+                    self.part(warp, block, &targets);
+                }
+            }
+            End::Exit(guard, next) => {
+                let ending = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
+                warp.exited |= ending;
+                self.ctas[self.slot].live -= ending.count_ones();
+                warp.stack.exit(ending, *next);
+                if ending != 0 {
+                    self.after_exit();
+                }
+            }
+        }
+        Ok(After::Next)
+    }
+
+    /// Counts distinct next places.
+    #[inline(always)]
+    fn target(&mut self, count: u64) {
+        if let Some(detail) = &mut self.detail {
+            detail.branch_targets += count;
+        }
+    }
+
+    #[inline(never)]
+    fn part(&mut self, warp: &mut Warp, block: &Block, targets: &[Target]) {
+        self.stats.divergent_branches += 1;
+        self.stats.divergent_paths += targets.len() as u64;
+        self.target(targets.len() as u64 - 1);
+        self.back_edges += u32::from(targets.iter().any(|t| t.1 <= block.pc));
+        warp.stack.part(block.pc, targets, block.rejoin);
+    }
+}
+
+/// Stands in a CTA for the warp that runs.
+fn vacant() -> Warp {
+    Warp {
+        narrow: Vec::new(),
+        wide: Vec::new(),
+        preds: Vec::new(),
+        scalars: Vec::new(),
+        stack: crate::stack::Stack::new(0, 0, None),
+        first_thread: 0,
+        launched: 0,
+        exited: 0,
+        parked: true,
+        resume: 0,
+    }
+}
+
+/// The coordinates of the `index`-th element of a box, x fastest.
+fn unrank(index: u64, size: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
+    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+}

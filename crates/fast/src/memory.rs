@@ -1,0 +1,324 @@
+//! Loads, stores, atomics.
+//!
+//! Global and constant memory are regions of the map; shared memory is the CTA's, local memory the thread's, parameters the
+//! launch's. Every byte that a lane reaches is checked before it is touched. An access that may not be makes the launch the exact engine's
+//! ([`Declined::Running`]), so nothing needs to be undone here.
+//!
+//! A scalar address is one access; addresses on a line one after another are one range, checked once from the first lane that is on
+//! to the last; everything else goes lane by lane, in increasing order.
+
+use crate::Declined;
+use crate::code::{Atomic, Dst, Memory, Src};
+use crate::row::lanes;
+use crate::warp::Warp;
+use ir::mods::Space;
+use simt::memory::{Addr, DirectMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+
+/// Whatever the lanes of a warp can reach.
+pub(crate) struct Reach<'a, 'm> {
+    pub(crate) global: &'a mut DirectMemory<'m>,
+    pub(crate) shared: &'a mut [u8],
+    /// Local memory of the CTA's threads, one after another.
+    pub(crate) local: &'a mut [u8],
+    pub(crate) local_bytes: usize,
+    pub(crate) params: &'a [u8],
+}
+
+/// A checked place.
+#[derive(Clone, Copy)]
+enum Place {
+    Global(u32, usize),
+    Shared(usize),
+    Local(usize),
+    Param(usize),
+}
+
+const REFUSED: Declined = Declined::Running("a memory access is not allowed");
+
+impl Reach<'_, '_> {
+    /// The place of `bytes` bytes at an operand's value plus offset, as a thread sees it.
+    #[inline(always)]
+    fn place(
+        &self,
+        op: &Memory,
+        value: u64,
+        (bytes, align): (u64, u64),
+        thread: usize,
+        write: bool,
+    ) -> Result<Place, Declined> {
+        let address = value.wrapping_add_signed(op.offset);
+        let (space, at) = match op.space {
+            Space::Global | Space::Const => (Space::Global, address),
+            Space::Generic => match Space::of(Addr(address)) {
+                window @ (Space::Shared | Space::Local | Space::Param) => {
+                    (window, address & 0xffff_ffff)
+                }
+                _ => (Space::Global, address),
+            },
+            window => (window, address & 0xffff_ffff),
+        };
+        if at & (align - 1) != 0 {
+            return Err(REFUSED);
+        }
+        let inside = |len: usize| at.checked_add(bytes).is_some_and(|end| end <= len as u64);
+        match space {
+            Space::Shared if inside(self.shared.len()) => Ok(Place::Shared(at as usize)),
+            Space::Local if inside(self.local_bytes) => {
+                Ok(Place::Local(thread * self.local_bytes + at as usize))
+            }
+            Space::Param if inside(self.params.len()) && !write => Ok(Place::Param(at as usize)),
+            Space::Global => {
+                // Addresses of windows are no global addresses, and no region lies there.
+                let place = self.global.place(op.hint.get(), at, bytes, write).ok_or(REFUSED)?;
+                op.hint.set(place.region);
+                Ok(Place::Global(place.region, place.offset))
+            }
+            _ => Err(REFUSED),
+        }
+    }
+
+    #[inline(always)]
+    fn bytes(&self, place: Place, len: usize) -> &[u8] {
+        match place {
+            Place::Global(region, at) => &self.global.bytes(region)[at..at + len],
+            Place::Shared(at) => &self.shared[at..at + len],
+            Place::Local(at) => &self.local[at..at + len],
+            Place::Param(at) => &self.params[at..at + len],
+        }
+    }
+
+    #[inline(always)]
+    fn bytes_mut(&mut self, place: Place, len: usize) -> &mut [u8] {
+        match place {
+            Place::Global(region, at) => &mut self.global.bytes_mut(region)[at..at + len],
+            Place::Shared(at) => &mut self.shared[at..at + len],
+            Place::Local(at) => &mut self.local[at..at + len],
+            // Parameters are never written: no place for writing is one.
+            Place::Param(_) => &mut [],
+        }
+    }
+
+    /// A load.
+    #[inline(always)]
+    pub(crate) fn load(
+        &self,
+        warp: &mut Warp,
+        op: &Memory,
+        on: u32,
+        blend: bool,
+    ) -> Result<(), Declined> {
+        let (word, whole) = (op.word as usize, (op.bytes(), op.bytes()));
+        if let Src::Line(..) | Src::Const(_) = op.addr {
+            let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
+            let first = on.trailing_zeros() as usize;
+            let thread = warp.first_thread as usize + first;
+            let local = matches!(op.space, Space::Local | Space::Generic);
+            if stride == 0 && !local {
+                let place = self.place(op, warp.scalar(op.addr), whole, thread, false)?;
+                let bytes = self.bytes(place, op.bytes() as usize);
+                for (i, &dst) in op.dst.iter().enumerate() {
+                    let value = extend(op, read(bytes, i * word, word));
+                    warp.put_all(dst, value, if blend { on } else { u32::MAX });
+                }
+                return Ok(());
+            }
+            if stride == word as i64
+                && op.dst.len() == 1
+                && matches!(op.space, Space::Global | Space::Const | Space::Shared)
+                && op.extend.is_none()
+                && self.line(warp, op, on, blend)?
+            {
+                return Ok(());
+            }
+        }
+        for lane in lanes(on) {
+            let thread = warp.first_thread as usize + lane;
+            let place = self.place(op, address(warp, op, lane), whole, thread, false)?;
+            let bytes = self.bytes(place, op.bytes() as usize);
+            if let ([Dst::Narrow(dst)], 4, None) = (op.dst.as_slice(), word, op.extend) {
+                warp.narrow[*dst as usize].0[lane] = read(bytes, 0, 4) as u32;
+                continue;
+            }
+            for (i, &dst) in op.dst.iter().enumerate() {
+                warp.put_lane(dst, lane, extend(op, read(bytes, i * word, word)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A load from one range; whether it could be done.
+    #[inline(always)]
+    fn line(&self, warp: &mut Warp, op: &Memory, on: u32, blend: bool) -> Result<bool, Declined> {
+        let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
+        let count = last - first + 1;
+        let word = op.word as usize;
+        let Some(place) = self.range(warp, op, (first, count), false)? else { return Ok(false) };
+        let bytes = self.bytes(place, count * word);
+        match (op.dst[0], word) {
+            (Dst::Narrow(dst), 4) => {
+                let to = &mut warp.narrow[dst as usize];
+                if count == 32 && (on == u32::MAX || !blend) {
+                    for (to, from) in to.0.iter_mut().zip(bytes.chunks_exact(4)) {
+                        *to = u32::from_le_bytes([from[0], from[1], from[2], from[3]]);
+                    }
+                } else {
+                    for lane in lanes(on) {
+                        to.0[lane] = read(bytes, (lane - first) * 4, 4) as u32;
+                    }
+                }
+            }
+            (Dst::Wide(dst), 8) => {
+                let to = &mut warp.wide[dst as usize];
+                for lane in lanes(on) {
+                    to.0[lane] = read(bytes, (lane - first) * 8, 8);
+                }
+            }
+            (dst, _) => {
+                for lane in lanes(on) {
+                    warp.put_lane(dst, lane, read(bytes, (lane - first) * word, word));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The range of `count` words from lane `first` on, whose addresses are on a line; `None` if they wrap around.
+    #[inline(always)]
+    fn range(
+        &self,
+        warp: &Warp,
+        op: &Memory,
+        (first, count): (usize, usize),
+        write: bool,
+    ) -> Result<Option<Place>, Declined> {
+        let word = u64::from(op.word);
+        let (low, high) = (address(warp, op, first), address(warp, op, first + count - 1));
+        if high.wrapping_sub(low) != word * (count as u64 - 1) || high < low {
+            return Ok(None);
+        }
+        let thread = warp.first_thread as usize + first;
+        self.place(op, low, (word * count as u64, word), thread, write).map(Some)
+    }
+
+    /// A store.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, warp: &Warp, op: &Memory, on: u32) -> Result<(), Declined> {
+        let (word, whole) = (op.word as usize, (op.bytes(), op.bytes()));
+        if let Src::Line(_, stride, _) = op.addr
+            && stride == word as i64
+            && op.src.len() == 1
+            && matches!(op.space, Space::Global | Space::Shared)
+        {
+            let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
+            let count = last - first + 1;
+            if let Some(place) = self.range(warp, op, (first, count), true)? {
+                let bytes = self.bytes_mut(place, count * word);
+                if word == 4 && on == u32::MAX {
+                    let row = warp.narrow(op.src[0]);
+                    for (to, from) in bytes.chunks_exact_mut(4).zip(&row.0) {
+                        to.copy_from_slice(&from.to_le_bytes());
+                    }
+                } else {
+                    for lane in lanes(on) {
+                        write(bytes, (lane - first) * word, word, warp.lane(op.src[0], lane));
+                    }
+                }
+                return Ok(());
+            }
+        }
+        for lane in lanes(on) {
+            let thread = warp.first_thread as usize + lane;
+            let place = self.place(op, address(warp, op, lane), whole, thread, true)?;
+            let bytes = self.bytes_mut(place, op.bytes() as usize);
+            for (i, &src) in op.src.iter().enumerate() {
+                write(bytes, i * word, word, warp.lane(src, lane));
+            }
+        }
+        Ok(())
+    }
+
+    /// An atomic: lanes in increasing order. Whether memory has changed.
+    pub(crate) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        atomic: &Atomic,
+        on: u32,
+    ) -> Result<bool, Declined> {
+        let op = &atomic.memory;
+        let word = op.word as usize;
+        let mask = u64::MAX >> (64 - 8 * word);
+        let mut changed = false;
+        for lane in lanes(on) {
+            let thread = warp.first_thread as usize + lane;
+            let size = (word as u64, word as u64);
+            let place = self.place(op, address(warp, op, lane), size, thread, true)?;
+            let mut operands = [0; 2];
+            for (to, &src) in operands.iter_mut().zip(&op.src) {
+                *to = warp.lane(src, lane);
+            }
+            let operands = &operands[..op.src.len().min(2)];
+            let bytes = self.bytes_mut(place, word);
+            let old = read(bytes, 0, word);
+            let new = vm::atomic_result(atomic.op, atomic.ty, old, operands) & mask;
+            changed |= new != old;
+            write(bytes, 0, word, new);
+            if let Some(&dst) = op.dst.first() {
+                warp.put_lane(dst, lane, old);
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// A lane's value of the address operand, as the register holds it.
+#[inline(always)]
+fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
+    let value = warp.lane(op.addr, lane);
+    match op.space {
+        // Addresses of windows are cut to 32 bits in the end; a line of a 32-bit register is cut here.
+        Space::Shared | Space::Local | Space::Param => value & 0xffff_ffff,
+        _ => value,
+    }
+}
+
+#[inline(always)]
+fn read(bytes: &[u8], at: usize, word: usize) -> u64 {
+    let mut out = [0; 8];
+    match word {
+        4 => out[..4].copy_from_slice(&bytes[at..at + 4]),
+        8 => out.copy_from_slice(&bytes[at..at + 8]),
+        2 => out[..2].copy_from_slice(&bytes[at..at + 2]),
+        _ => out[0] = bytes[at],
+    }
+    u64::from_le_bytes(out)
+}
+
+#[inline(always)]
+fn write(bytes: &mut [u8], at: usize, word: usize, value: u64) {
+    let value = value.to_le_bytes();
+    match word {
+        4 => bytes[at..at + 4].copy_from_slice(&value[..4]),
+        8 => bytes[at..at + 8].copy_from_slice(&value),
+        2 => bytes[at..at + 2].copy_from_slice(&value[..2]),
+        _ => bytes[at] = value[0],
+    }
+}
+
+/// A loaded word as the register holds it.
+#[inline(always)]
+fn extend(op: &Memory, value: u64) -> u64 {
+    match op.extend {
+        None => value,
+        Some((from, to)) => {
+            let shift = 64 - from;
+            ((value << shift) as i64 >> shift) as u64 & u64::MAX >> (64 - to)
+        }
+    }
+}
+
+/// The windows are those of the address map.
+const _: () = assert!(
+    SHARED_WINDOW.start >> 32 == 1
+        && LOCAL_WINDOW.start >> 32 == 2
+        && PARAM_WINDOW.start >> 32 == 3
+);

@@ -1,0 +1,265 @@
+//! Executes one step for the lanes that are on.
+
+use crate::Declined;
+use crate::code::{Dst, Generic, Kind, Memory, Src, Step};
+use crate::machine::Machine;
+use crate::memory::Reach;
+use crate::ops::{Native, Test};
+use crate::row::{LANES, Narrow, Wide, lanes};
+use crate::warp::Warp;
+use ir::mods::BoolOp;
+use simt::memory::{Addr, Space};
+use simt::observe::{Access, AccessKind, GroupId};
+use simt::{LaneMask, Pc};
+
+/// What comes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Next,
+    /// The warp waits.
+    Park,
+}
+
+impl Warp {
+    /// Steps that look at the warp's own registers alone; `false` if it is no such step.
+    #[inline(always)]
+    pub(crate) fn compute(&mut self, step: &Step, on: u32) -> Result<bool, Declined> {
+        let blend = step.blend;
+        match &step.kind {
+            Kind::Narrow { op, dst, src } => {
+                let row = op.all(&self.narrow(src[0]), &self.narrow(src[1]), &self.narrow(src[2]));
+                self.put_narrow(*dst, &row, on, blend);
+            }
+            Kind::Wide { op, dst, src } => {
+                let row = op.all(&self.wide(src[0]), &self.wide(src[1]), &self.wide(src[2]));
+                self.put_wide(*dst, &row, on, blend);
+            }
+            Kind::Low { dst, src } => {
+                let row = self.wide(*src).narrow();
+                self.put_narrow(*dst, &row, on, blend);
+            }
+            Kind::Test { test, wide, combine, dst, src } => {
+                let holds = self.test(*test, *wide, [src[0], src[1]]);
+                let mask = combined(*combine, holds, self.pred(src[2]));
+                self.put_pred(*dst, mask, on);
+            }
+            Kind::Select { wide, dst, src } => {
+                let pred = self.pred(src[2]);
+                if *wide {
+                    let (mut row, first) = (self.wide(src[1]), self.wide(src[0]));
+                    row.blend(&first, pred);
+                    self.put_wide(*dst, &row, on, blend);
+                } else {
+                    let (mut row, first) = (self.narrow(src[1]), self.narrow(src[0]));
+                    row.blend(&first, pred);
+                    self.put_narrow(*dst, &row, on, blend);
+                }
+            }
+            Kind::Logic { op, dst, src } => {
+                let mask = op.of(self.pred(src[0]), self.pred(src[1]));
+                self.put_pred(*dst, mask, on);
+            }
+            Kind::Scalar { native, dst, src } => {
+                let value = self.one(*native, *src);
+                self.scalars[*dst as usize] = value;
+            }
+            Kind::Widen { signed, dst, base, stride, factor, addend } => {
+                let line = self.widen(*signed, *base, *stride, on)?;
+                let value = line.wrapping_mul(*factor).wrapping_add(self.scalar(*addend));
+                self.scalars[*dst as usize] = value;
+            }
+            Kind::Generic(generic) => self.generic(generic, on),
+            Kind::Nothing | Kind::Fence => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn test(&self, test: Test, wide: bool, [a, b]: [Src; 2]) -> u32 {
+        if wide {
+            test.wide(&self.wide(a), &self.wide(b))
+        } else {
+            test.narrow(&self.narrow(a), &self.narrow(b))
+        }
+    }
+
+    /// An operation on scalars.
+    fn one(&self, native: Native, src: [Src; 3]) -> u64 {
+        let [a, b, c] = src.map(|s| self.scalar(s));
+        match native {
+            Native::Narrow(op) => u64::from(op.one(a as u32, b as u32, c as u32)),
+            Native::Wide(op) => op.one(a, b, c),
+            Native::Low => a & 0xffff_ffff,
+            Native::Test { test, wide, combine } => {
+                // Of rows that are the same in all lanes, one lane.
+                let holds = if wide {
+                    test.wide(&Wide::splat(a), &Wide::splat(b))
+                } else {
+                    test.narrow(&Narrow::splat(a as u32), &Narrow::splat(b as u32))
+                };
+                u64::from(combined(combine, holds, c as u32) & 1)
+            }
+            Native::Select { .. } => {
+                if c & 1 != 0 {
+                    a
+                } else {
+                    b
+                }
+            }
+            Native::Logic(op) => u64::from(op.of(a as u32, b as u32) & 1),
+        }
+    }
+
+    /// The base of a line of 32-bit values as one of 64-bit ones, as the lanes that are on see it.
+    fn widen(&self, signed: bool, base: u32, stride: i64, on: u32) -> Result<u64, Declined> {
+        let (first, last) = (i64::from(on.trailing_zeros()), 31 - i64::from(on.leading_zeros()));
+        let value = (self.scalars[base as usize] as i64).wrapping_add(first * stride) as u32;
+        let value = if signed { i64::from(value as i32) } else { i64::from(value) };
+        let (least, most) = match signed {
+            true => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            false => (0, i64::from(u32::MAX)),
+        };
+        let end = value + (last - first) * stride;
+        if end < least || end > most {
+            return Err(Declined::Wrapped);
+        }
+        Ok(value.wrapping_sub(first * stride) as u64)
+    }
+
+    /// The exact engine's function on a file made for it.
+    #[inline(never)]
+    fn generic(&mut self, generic: &Generic, on: u32) {
+        let scalar = generic.dst.iter().all(|d| matches!(d, Dst::Scalar(_) | Dst::None))
+            && generic.dst.iter().any(|d| matches!(d, Dst::Scalar(_)));
+        let (lanes, mask) = if scalar { (1, 1) } else { (LANES, on) };
+        let rows = generic.src.len() + generic.dst.len();
+        let mut room = [0u64; 8 * LANES];
+        let mut more = Vec::new();
+        let file: &mut [u64] = if rows * lanes <= room.len() {
+            &mut room[..rows * lanes]
+        } else {
+            more.resize(rows * lanes, 0);
+            &mut more
+        };
+        for (i, &src) in generic.src.iter().enumerate() {
+            if scalar {
+                file[i] = self.scalar(src);
+            } else {
+                file[i * LANES..(i + 1) * LANES].copy_from_slice(&self.wide(src).0);
+            }
+        }
+        generic.lanes.run(file, lanes, LaneMask::from_bits(u64::from(mask)));
+        let results = &file[generic.src.len() * lanes..];
+        for (i, &dst) in generic.dst.iter().enumerate().rev() {
+            let row = &results[i * lanes..(i + 1) * lanes];
+            if scalar {
+                self.put_lane(dst, 0, row[0]);
+            } else if let Dst::Scalar(_) = dst {
+                self.put_lane(dst, 0, row[on.trailing_zeros() as usize]);
+            } else {
+                self.put_each(dst, on, |lane| row[lane]);
+            }
+        }
+    }
+}
+
+/// A comparison's outcome combined with a predicate.
+#[inline(always)]
+fn combined(how: Option<BoolOp>, holds: u32, pred: u32) -> u32 {
+    match how {
+        None => holds,
+        Some(BoolOp::And) => holds & pred,
+        Some(BoolOp::Or) => holds | pred,
+        Some(BoolOp::Xor) => holds ^ pred,
+    }
+}
+
+impl Machine<'_> {
+    /// Executes a step of the warp whose turn it is, for lanes that are on; there are some.
+    #[inline(always)]
+    pub(crate) fn step(
+        &mut self,
+        warp: &mut Warp,
+        step: &Step,
+        pc: u64,
+        on: u32,
+    ) -> Result<After, Declined> {
+        if warp.compute(step, on)? {
+            return Ok(After::Next);
+        }
+        match &step.kind {
+            Kind::Load(op) => {
+                self.stats.memory_instructions += 1;
+                self.announce(warp, op, AccessKind::Load, pc, on);
+                self.reach(|reach| reach.load(warp, op, on, step.blend))?;
+            }
+            Kind::Store(op) => {
+                self.stats.memory_instructions += 1;
+                self.progress = true;
+                self.announce(warp, op, AccessKind::Store, pc, on);
+                self.reach(|reach| reach.store(warp, op, on))?;
+            }
+            Kind::Atomic(op) => {
+                self.stats.memory_instructions += 1;
+                self.announce(warp, &op.memory, AccessKind::Atomic, pc, on);
+                self.progress |= self.reach(|reach| reach.atomic(warp, op, on))?;
+            }
+            Kind::Sreg { reg, dst, bits } => self.sreg(warp, *reg, *dst, *bits, on),
+            Kind::Collective(op) => self.collective(warp, op, on)?,
+            Kind::Barrier { kind, id, pred, dst } => {
+                return self.barrier(warp, *kind, *id, *pred, *dst, on);
+            }
+            Kind::Leave(what) => return Err(Declined::Running(what)),
+            _ => {}
+        }
+        Ok(After::Next)
+    }
+
+    /// Tells the watch of an access, if it wants to know: one event for each space that lanes reach.
+    #[inline(always)]
+    fn announce(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
+        if self.detail.is_some() {
+            self.announce_all(warp, op, kind, pc, on);
+        }
+    }
+
+    #[inline(never)]
+    fn announce_all(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
+        let cta = &self.ctas[self.slot];
+        let group =
+            GroupId { cta: cta.index, group: self.group as u32, first_thread: warp.first_thread };
+        let window = op.space.window();
+        let place = |lane: usize| {
+            let address = warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
+            let generic = window.as_ref().map_or(address, |w| w.start + u64::from(address as u32));
+            (lane as u16, generic)
+        };
+        let mut places: Vec<(u16, u64)> = lanes(on).map(place).collect();
+        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
+        while let Some(&(_, first)) = places.first() {
+            let space = Space::of(Addr(first));
+            let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
+            let same = |p: &&(u16, u64)| Space::of(Addr(p.1)) == space;
+            let here: Vec<(u16, u64)> =
+                places.iter().filter(same).map(|p| (p.0, p.1 & mask)).collect();
+            places.retain(|p| Space::of(Addr(p.1)) != space);
+            let (order, scope) = (op.order, op.scope);
+            let pc = Pc(pc);
+            self.watch.access(&Access { group, pc, kind, space, order, scope, size, lanes: &here });
+        }
+    }
+
+    #[inline(always)]
+    fn reach<T>(&mut self, f: impl FnOnce(&mut Reach<'_, '_>) -> T) -> T {
+        let cta = &mut self.ctas[self.slot];
+        let mut reach = Reach {
+            global: &mut self.memory,
+            shared: &mut cta.shared,
+            local: &mut cta.local,
+            local_bytes: self.context.code.local_bytes,
+            params: &self.context.params,
+        };
+        f(&mut reach)
+    }
+}

@@ -1,0 +1,161 @@
+//! Warp collectives and CTA barriers, and special registers.
+//!
+//! A collective is done here if all lanes that it waits for execute it together; else the launch is the exact engine's. A barrier
+//! waits for all threads of the CTA that have not ended; arrivals are counted by thread, as the exact engine does.
+
+use crate::Declined;
+use crate::code::{Collective, Dst, Src};
+use crate::machine::Machine;
+use crate::row::lanes;
+use crate::step::After;
+use crate::warp::Warp;
+use ir::Sreg;
+use ir::mods::Barrier as Kind;
+use simt::LaneMask;
+
+/// Barriers of a CTA.
+pub(crate) const BARRIERS: usize = 16;
+
+/// Threads that wait at a barrier.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Barrier {
+    pub(crate) arrived: u32,
+    holding: u32,
+    /// By warp: lanes that wait, for which kind of result, and where it goes.
+    waiting: Vec<(usize, u32, Kind, Dst)>,
+}
+
+impl Machine<'_> {
+    /// Lanes arrive at a barrier.
+    pub(crate) fn barrier(
+        &mut self,
+        warp: &mut Warp,
+        kind: Kind,
+        id: Src,
+        pred: Option<Src>,
+        dst: Dst,
+        on: u32,
+    ) -> Result<After, Declined> {
+        let first = warp.lane(id, on.trailing_zeros() as usize);
+        if lanes(on).any(|lane| warp.lane(id, lane) != first) {
+            return Err(Declined::Running("lanes are at different barriers"));
+        }
+        let id = usize::try_from(first).ok().filter(|&i| i < BARRIERS);
+        let id = id.ok_or(Declined::Running("a barrier does not exist"))?;
+        if let Some(detail) = &mut self.detail {
+            detail.barrier_arrivals += 1;
+        }
+        let holding = pred.map_or(0, |p| warp.pred(p) & on);
+        let group = self.group;
+        let cta = &mut self.ctas[self.slot];
+        let barrier = &mut cta.barriers[id];
+        barrier.arrived += on.count_ones();
+        barrier.holding += holding.count_ones();
+        barrier.waiting.push((group, on, kind, dst));
+        if barrier.arrived < cta.live {
+            warp.parked = true;
+            return Ok(After::Park);
+        }
+        self.complete(id, Some(warp));
+        Ok(After::Next)
+    }
+
+    /// A barrier completes: its threads go on. `now` is the warp that is running, which has been taken out of its CTA.
+    fn complete(&mut self, id: usize, now: Option<&mut Warp>) {
+        self.stats.barriers += 1;
+        self.progress = true;
+        let (group, cta) = (self.group, &mut self.ctas[self.slot]);
+        let barrier = std::mem::take(&mut cta.barriers[id]);
+        let waiting: u32 = barrier.waiting.iter().map(|w| w.1.count_ones()).sum();
+        let mut now = now;
+        for (warp, on, kind, dst) in barrier.waiting {
+            let value = match kind {
+                Kind::RedPopc => u64::from(barrier.holding),
+                Kind::RedAnd => u64::from(barrier.holding == waiting),
+                _ => u64::from(barrier.holding > 0),
+            };
+            match now.as_deref_mut() {
+                Some(running) if warp == group => running.put_all(dst, value, on),
+                _ => {
+                    let warp = &mut cta.warps[warp];
+                    warp.put_all(dst, value, on);
+                    warp.parked = false;
+                }
+            }
+        }
+    }
+
+    /// Threads have ended: barriers that waited only for them complete.
+    pub(crate) fn after_exit(&mut self) {
+        for id in 0..BARRIERS {
+            let cta = &self.ctas[self.slot];
+            let arrived = cta.barriers[id].arrived;
+            if arrived > 0 && arrived >= cta.live {
+                self.complete(id, None);
+            }
+        }
+    }
+
+    /// A collective of the lanes that are on.
+    pub(crate) fn collective(
+        &mut self,
+        warp: &mut Warp,
+        op: &Collective,
+        on: u32,
+    ) -> Result<(), Declined> {
+        if let Some(detail) = &mut self.detail {
+            detail.collectives += 1;
+        }
+        let Some(members) = op.members else {
+            finish(warp, op, on);
+            return Ok(());
+        };
+        let awaited = match op.what.waits_for_exited() {
+            true => warp.launched,
+            false => warp.launched & !warp.exited,
+        };
+        let mut rest = on;
+        while rest != 0 {
+            let mask = warp.lane(members, rest.trailing_zeros() as usize) as u32;
+            let meeting: u32 =
+                lanes(rest).filter(|&l| warp.lane(members, l) as u32 == mask).map(|l| 1 << l).sum();
+            if meeting & !mask != 0 {
+                return Err(Declined::Running("a lane is no member of its collective"));
+            }
+            if mask & awaited & !meeting != 0 {
+                return Err(Declined::Running("lanes come to a collective one after another"));
+            }
+            finish(warp, op, meeting);
+            self.stats.collectives += 1;
+            rest &= !meeting;
+        }
+        Ok(())
+    }
+
+    /// A special register.
+    pub(crate) fn sreg(&self, warp: &mut Warp, reg: Sreg, dst: Dst, bits: u32, on: u32) {
+        let mask = u64::MAX >> (64 - bits.clamp(1, 64));
+        let first = warp.first_thread;
+        let cta = &self.ctas[self.slot];
+        let of = |lane: usize| {
+            self.context.sreg(reg, cta.id, self.slot, self.ctas.len(), first + lane as u32) & mask
+        };
+        match dst {
+            Dst::Scalar(_) => warp.put_lane(dst, 0, of(0)),
+            _ => warp.put_each(dst, on, of),
+        }
+    }
+}
+
+fn finish(warp: &mut Warp, op: &Collective, on: u32) {
+    let mut operands = [[0u64; 3]; 32];
+    for lane in lanes(on) {
+        for (to, &src) in operands[lane].iter_mut().zip(&op.src) {
+            *to = warp.lane(src, lane);
+        }
+    }
+    let results = op.what.results(LaneMask::from_bits(u64::from(on)), &operands);
+    for (i, &dst) in op.dst.iter().enumerate() {
+        warp.put_each(dst, on, |lane| if i == 0 { results[lane].0 } else { results[lane].1 });
+    }
+}

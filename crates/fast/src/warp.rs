@@ -1,0 +1,193 @@
+//! The state of a warp, and how steps read and write it.
+
+use crate::code::{Code, Dst, Guard, Src};
+use crate::row::{LANES, Narrow, Wide, lanes};
+use crate::stack::Stack;
+use converge::mechanism::Order;
+
+/// A warp of a CTA.
+#[derive(Clone, Debug)]
+pub(crate) struct Warp {
+    pub(crate) narrow: Vec<Narrow>,
+    pub(crate) wide: Vec<Wide>,
+    pub(crate) preds: Vec<u32>,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) stack: Stack,
+    pub(crate) first_thread: u32,
+    pub(crate) launched: u32,
+    pub(crate) exited: u32,
+    /// Whether it waits at a barrier.
+    pub(crate) parked: bool,
+    /// Steps of the top's block that have been issued.
+    pub(crate) resume: usize,
+}
+
+impl Warp {
+    pub(crate) fn new(code: &Code, first_thread: u32, threads: u32, order: Option<Order>) -> Self {
+        let launched = match threads - first_thread {
+            0 => 0,
+            n if n >= LANES as u32 => u32::MAX,
+            n => (1 << n) - 1,
+        };
+        Self {
+            narrow: vec![Narrow::ZERO; code.narrow as usize],
+            wide: vec![Wide::ZERO; code.wide as usize],
+            preds: vec![0; code.preds as usize],
+            scalars: vec![0; code.scalars as usize],
+            stack: Stack::new(code.entry, launched, order),
+            first_thread,
+            launched,
+            exited: 0,
+            parked: false,
+            resume: 0,
+        }
+    }
+
+    /// Back to the beginning, for another CTA.
+    pub(crate) fn reset(&mut self, code: &Code, order: Option<Order>) {
+        self.narrow.fill(Narrow::ZERO);
+        self.wide.fill(Wide::ZERO);
+        self.preds.fill(0);
+        self.scalars.fill(0);
+        self.stack = Stack::new(code.entry, self.launched, order);
+        self.exited = 0;
+        self.parked = false;
+        self.resume = 0;
+    }
+
+    /// An operand as 32-bit values.
+    #[inline(always)]
+    pub(crate) fn narrow(&self, src: Src) -> Narrow {
+        match src {
+            Src::Narrow(i) => self.narrow[i as usize],
+            Src::Line(i, 0, _) => Narrow::splat(self.scalars[i as usize] as u32),
+            Src::Line(i, stride, mask) => {
+                Narrow::line(self.scalars[i as usize] as u32, stride as u32, mask as u32)
+            }
+            Src::Const(bits) | Src::ConstPair(bits, _) => Narrow::splat(bits as u32),
+            Src::Wide(i) | Src::Pair(i, _) => self.wide[i as usize].narrow(),
+            Src::Pred(i) => self.bits(self.preds[i as usize]),
+        }
+    }
+
+    /// An operand as 64-bit values; narrower ones are widened with zeros.
+    #[inline(always)]
+    pub(crate) fn wide(&self, src: Src) -> Wide {
+        match src {
+            Src::Wide(i) | Src::Pair(i, _) => self.wide[i as usize],
+            Src::Line(i, 0, _) => Wide::splat(self.scalars[i as usize]),
+            Src::Line(i, stride, mask) => Wide::line(self.scalars[i as usize], stride as u64, mask),
+            Src::Const(bits) | Src::ConstPair(bits, _) => Wide::splat(bits),
+            Src::Narrow(i) => self.narrow[i as usize].wide(),
+            Src::Pred(i) => self.bits(self.preds[i as usize]).wide(),
+        }
+    }
+
+    fn bits(&self, mask: u32) -> Narrow {
+        let mut out = Narrow::ZERO;
+        for lane in 0..LANES {
+            out.0[lane] = mask >> lane & 1;
+        }
+        out
+    }
+
+    /// A predicate.
+    #[inline(always)]
+    pub(crate) fn pred(&self, src: Src) -> u32 {
+        match src {
+            Src::Pred(i) => self.preds[i as usize],
+            Src::Line(i, ..) => mask_of(self.scalars[i as usize]),
+            Src::Const(bits) => mask_of(bits),
+            _ => 0,
+        }
+    }
+
+    /// The lanes of a guard.
+    #[inline(always)]
+    pub(crate) fn guarded(&self, guard: &Guard, lanes: u32) -> u32 {
+        let pred = self.pred(guard.pred);
+        lanes & if guard.negated { !pred } else { pred }
+    }
+
+    /// A scalar operand: the value in lane 0, which may be off.
+    #[inline(always)]
+    pub(crate) fn scalar(&self, src: Src) -> u64 {
+        match src {
+            Src::Line(i, ..) => self.scalars[i as usize],
+            Src::Const(bits) | Src::ConstPair(bits, _) => bits,
+            // Decoding gives scalars no other operands.
+            _ => 0,
+        }
+    }
+
+    /// One lane's value of an operand.
+    #[inline(always)]
+    pub(crate) fn lane(&self, src: Src, lane: usize) -> u64 {
+        match src {
+            Src::Narrow(i) => u64::from(self.narrow[i as usize].0[lane]),
+            Src::Wide(i) | Src::Pair(i, _) => self.wide[i as usize].0[lane],
+            Src::Pred(i) => u64::from(self.preds[i as usize] >> lane & 1),
+            Src::Line(i, stride, mask) => {
+                let part = (lane as u64).wrapping_mul(stride as u64);
+                self.scalars[i as usize].wrapping_add(part) & mask
+            }
+            Src::Const(bits) | Src::ConstPair(bits, _) => bits,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn put_narrow(&mut self, dst: u32, row: &Narrow, on: u32, blend: bool) {
+        let to = &mut self.narrow[dst as usize];
+        if blend && on != u32::MAX { to.blend(row, on) } else { *to = *row }
+    }
+
+    #[inline(always)]
+    pub(crate) fn put_wide(&mut self, dst: u32, row: &Wide, on: u32, blend: bool) {
+        let to = &mut self.wide[dst as usize];
+        if blend && on != u32::MAX { to.blend(row, on) } else { *to = *row }
+    }
+
+    #[inline(always)]
+    pub(crate) fn put_pred(&mut self, dst: u32, mask: u32, on: u32) {
+        let to = &mut self.preds[dst as usize];
+        *to = *to & !on | mask & on;
+    }
+
+    /// Sets one lane of a result.
+    #[inline(always)]
+    pub(crate) fn put_lane(&mut self, dst: Dst, lane: usize, value: u64) {
+        match dst {
+            Dst::None => {}
+            Dst::Narrow(i) => self.narrow[i as usize].0[lane] = value as u32,
+            Dst::Wide(i) | Dst::Pair(i, _) => self.wide[i as usize].0[lane] = value,
+            Dst::Pred(i) => {
+                let to = &mut self.preds[i as usize];
+                *to = *to & !(1 << lane) | ((value & 1) as u32) << lane;
+            }
+            Dst::Scalar(i) => self.scalars[i as usize] = value,
+        }
+    }
+
+    /// Sets the lanes that are on to one value.
+    pub(crate) fn put_all(&mut self, dst: Dst, value: u64, on: u32) {
+        match dst {
+            Dst::None => {}
+            Dst::Scalar(i) => self.scalars[i as usize] = value,
+            Dst::Narrow(i) => self.narrow[i as usize].blend(&Narrow::splat(value as u32), on),
+            Dst::Wide(i) | Dst::Pair(i, _) => self.wide[i as usize].blend(&Wide::splat(value), on),
+            Dst::Pred(i) => self.put_pred(i, mask_of(value), on),
+        }
+    }
+
+    /// Sets the lanes that are on from a list.
+    pub(crate) fn put_each(&mut self, dst: Dst, on: u32, value: impl Fn(usize) -> u64) {
+        for lane in lanes(on) {
+            self.put_lane(dst, lane, value(lane));
+        }
+    }
+}
+
+#[inline(always)]
+fn mask_of(bit: u64) -> u32 {
+    0u32.wrapping_sub((bit & 1) as u32)
+}

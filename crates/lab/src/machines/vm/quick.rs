@@ -1,0 +1,125 @@
+//! Launches on the fast engine, where it can run them.
+
+use fast::{Declined, Detail, GoOn, Level};
+use simt::machine::Machine;
+use simt::observe::{Access, Observer};
+use vm::{Engine, Launch, State};
+
+use super::context::{VmContext, stats};
+use crate::machine::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Watch};
+use crate::stats::{Counters, PcSlots};
+
+/// What came of trying.
+pub(super) enum Tried {
+    /// The launch has ended, or was interrupted.
+    Ran(Box<LaunchResult>),
+    /// The exact engine has to run it.
+    Exact,
+}
+
+impl VmContext<'_> {
+    /// Runs a launch on the fast engine, unless the request or the kernel wants the exact one. Memory changes only if it ran.
+    pub(super) fn try_fast(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Tried, LaunchProblem> {
+        let seen = watch.probe().is_some() || super::options::checks_facts(request.options);
+        let why = match request.engine {
+            Choice::Exact => Some("asked for"),
+            Choice::Fast if seen => Some("something looks at its events"),
+            Choice::Fast if request.mechanism != "ipdom" => {
+                Some("the fast engine has the mechanism ipdom alone")
+            }
+            Choice::Fast if request.warp_size != 32 => {
+                Some("the fast engine has warps of 32 lanes alone")
+            }
+            Choice::Fast => None,
+        };
+        if let Some(why) = why {
+            watch.ran_on(&format!("exact ({why})"));
+            return Ok(Tried::Exact);
+        }
+        // With assumptions about indices first, and without if one of them fails.
+        for assume in [true, false] {
+            let state = self.fresh(request)?;
+            let program = self.program();
+            let kernel = match fast::prepare(&program.program, &state, assume) {
+                Ok(kernel) => kernel,
+                Err(declined) => return Ok(exact(declined, watch)),
+            };
+            let counters = Counters::with_pcs(PcSlots::new(program.program.code().len()));
+            let blocks = request.grid.iter().product();
+            let mut counting = Counting { counters, blocks, watch: &mut *watch };
+            let ran = fast::run(&kernel, state, Level::best(), request.detailed, &mut counting);
+            let counters = counting.counters;
+            match ran {
+                Ok(finished) => {
+                    watch.ran_on(&format!("fast ({})", finished.level));
+                    let end = if finished.done { End::Done } else { End::Interrupted };
+                    let counters = counted(counters, &finished.stats, finished.detail.as_deref());
+                    let stats = stats(program, request, &end, &finished.stats, counters);
+                    self.keep(finished.memory);
+                    let output = Vec::new();
+                    return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output })));
+                }
+                Err(Declined::Wrapped) if assume => {}
+                Err(declined) => return Ok(exact(declined, watch)),
+            }
+        }
+        Ok(Tried::Exact)
+    }
+
+    /// The state before a launch, on a copy of memory.
+    fn fresh(&self, request: &LaunchRequest<'_>) -> Result<State<1>, LaunchProblem> {
+        let (launch, _): (Launch<1>, _) = self.prepare(request)?;
+        let state = Engine::<1>.launch(&self.program().program, launch);
+        state.map_err(|error| self.problem(&error))
+    }
+}
+
+fn exact(declined: Declined, watch: &mut dyn Watch) -> Tried {
+    watch.ran_on(&format!("exact ({declined})"));
+    Tried::Exact
+}
+
+/// Counts accesses, and asks whether to go on.
+struct Counting<'w> {
+    counters: Counters,
+    blocks: u64,
+    watch: &'w mut dyn Watch,
+}
+
+impl GoOn for Counting<'_> {
+    fn go_on(&mut self, blocks_done: u64, issues: u64) -> bool {
+        self.watch.go_on(Progress { blocks_done, blocks: self.blocks, issues })
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        Observer::<1>::access(&mut self.counters, access);
+    }
+}
+
+/// The fast engine's counts beside those of accesses; nothing if there are none.
+fn counted(counters: Counters, stats: &vm::Stats, detail: Option<&Detail>) -> Counters {
+    let Some(detail) = detail else { return Counters::default() };
+    let mut counters = Counters {
+        branches: detail.branches,
+        divergent_branches: stats.divergent_branches,
+        branch_targets: detail.branch_targets,
+        divergent_targets: stats.divergent_paths,
+        max_depth: detail.max_depth,
+        depth_sum: detail.depth_sum,
+        depth_issues: stats.slots.vector_issues,
+        barrier_arrivals: detail.barrier_arrivals,
+        collectives: detail.collectives,
+        fences: detail.fences,
+        ctas: stats.ctas,
+        active_lanes: detail.active_lanes.clone(),
+        ..counters
+    };
+    for &(place, slots) in &detail.by_place {
+        counters.by_pc.put(place, slots);
+    }
+    counters
+}

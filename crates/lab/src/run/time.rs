@@ -1,0 +1,58 @@
+//! How long a job's launches take.
+
+use std::time::Instant;
+
+use super::{Job, Result};
+use crate::machine::{Choice, End, Progress, Watch};
+
+/// One run of a job's launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timing {
+    /// Seconds in all launches together: copying memory, decoding and running.
+    pub seconds: f64,
+    /// Instructions issued, times the lanes that were active.
+    pub thread_instructions: u64,
+    /// The engines that ran the launches, with what else is known of them.
+    pub engines: Vec<String>,
+    /// Whether all launches ended by themselves.
+    pub done: bool,
+}
+
+#[derive(Default)]
+struct Engines(Vec<String>);
+
+impl Watch for Engines {
+    fn go_on(&mut self, _: Progress) -> bool {
+        true
+    }
+
+    fn ran_on(&mut self, engine: &str) {
+        self.0.push(engine.to_owned());
+    }
+}
+
+impl Job {
+    /// Runs the launches on an engine, without statistics beyond the lane slots.
+    ///
+    /// # Errors
+    /// As [`Job::run`].
+    pub fn time(&mut self, engine: Choice) -> Result<Timing> {
+        let kept = std::mem::replace(&mut self.engine, engine);
+        let mut engines = Engines::default();
+        let outcome = self.launch_all(&self.mechanism.value, false, &mut engines);
+        self.engine = kept;
+        let outcome = outcome?;
+        let slots = outcome.results.iter().map(|r| r.stats.slots.active());
+        Ok(Timing {
+            seconds: outcome.seconds,
+            thread_instructions: slots.sum(),
+            engines: engines.0,
+            done: outcome.results.iter().all(|r| matches!(r.end, End::Done)),
+        })
+    }
+}
+
+/// The time since a moment, in seconds.
+pub(super) fn since(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64()
+}
