@@ -28,6 +28,7 @@ impl VmContext<'_> {
         let why = match request.engine {
             Choice::Exact => Some("asked for"),
             Choice::Fast if seen => Some("something looks at its events"),
+            Choice::Fast if request.detailed => Some("statistics beyond lane slots are wanted"),
             Choice::Fast if request.mechanism != "ipdom" => {
                 Some("the fast engine has the mechanism ipdom alone")
             }
