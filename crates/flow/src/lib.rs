@@ -15,6 +15,7 @@ pub mod kernel;
 mod loops;
 mod order;
 pub mod passes;
+mod spin;
 mod structure;
 
 pub use control::ControlDependence;
@@ -23,4 +24,5 @@ pub use frontier::{FrontierRule, Frontiers};
 pub use graph::{Cfg, CfgBuilder, GraphError, MAX_SIZE, Node};
 pub use loops::{LoopId, Loops};
 pub use order::{BlockOrder, OrderError};
+pub use spin::{SpinWait, SpinWaits, WriteIs, spin_waits};
 pub use structure::{Region, RegionId, Structure, Unstructured};

@@ -247,6 +247,11 @@ pub trait Program: Send + Sync {
         None
     }
 
+    /// What may go wrong when it runs, as far as that can be told before.
+    fn warnings(&self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     /// A context in which the program can be launched: its memory, with the program's own variables in it.
     ///
     /// # Errors
@@ -507,6 +512,17 @@ pub struct Stop {
     pub report: Diagnostic,
     /// The program's line.
     pub line: Option<u64>,
+}
+
+/// How the note begins that tells a hang in a sentence: with the mechanism, then who waits where for whom.
+pub const HANGS: &str = "hangs under ";
+
+impl Stop {
+    /// A hang in a sentence, where the machine tells one.
+    #[must_use]
+    pub fn sentence(report: &Diagnostic) -> Option<&str> {
+        report.notes.iter().map(String::as_str).find(|note| note.starts_with(HANGS))
+    }
 }
 
 impl End {

@@ -74,7 +74,8 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
                 continue;
             }
         };
-        let (program, found) = load(isa, path, places.files[index], &mut sources);
+        let (program, mut found) = load(isa, path, places.files[index], &mut sources);
+        program.iter().flat_map(|p| p.warnings()).for_each(|warning| found.push(warning));
         out.findings(&found, &sources);
         let name = path.display();
         match program {

@@ -4,9 +4,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use lab::divergence::{Rejoins, Watched};
 use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use lab::machine::{Choice, Command, unsupported};
 use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
+use lab::stats::RunTimes;
 use lab::{npy, show, stats};
 
 use super::choose_isa;
@@ -111,13 +113,23 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         }
     };
     let mut bar = Bar::new();
-    let outcome = job.run(args.stats != Stats::None, &mut bar);
+    let mut rejoins = Rejoins::default();
+    let outcome = match args.stats {
+        // How long lanes stay apart takes a look at each issue: only the whole report pays for it.
+        Stats::Json => job.run(true, &mut Watched { watch: &mut bar, probe: &mut rejoins }),
+        Stats::Text => job.run(true, &mut bar),
+        Stats::None => job.run(false, &mut bar),
+    };
     let engines = bar.finish();
     if args.verbose {
         engines.iter().for_each(|engine| out.note(&format!("engine: {engine}\n")));
     }
     let report = match outcome {
-        Ok(report) => report,
+        Ok(mut report) => {
+            let times = RunTimes { launches: rejoins.by_launch(), total: rejoins.times() };
+            report.stats.times = Some(times).filter(|t| !t.launches.is_empty());
+            report
+        }
         Err(found) => {
             out.findings(&found, &sources);
             return Exit::Usage;

@@ -112,6 +112,8 @@ pub struct Comparison {
     /// Kernels whose results depend on the size of the warp that they see, with the first instruction that makes it so, and how
     /// many there are.
     pub warp_size_dependent: Vec<(String, Dependence, usize)>,
+    /// What may go wrong, as far as that can be told without running anything.
+    pub warnings: Vec<Diagnostic>,
     /// How the reference ended; what is told of it if it did not end well.
     pub reference: Result<(), Diagnostic>,
     /// Whether the search for races could follow all of memory: if not, some may have been missed.
@@ -175,6 +177,7 @@ pub fn compare(
         kernels: job.kernel_names().map(str::to_owned).collect(),
         seed: job.seed(),
         order: plan.order.clone(),
+        warnings: job.warnings(),
         races_complete,
         warp_size_dependent: job.warp_size_dependences(),
         reference: verdict::of_end(&setting.reference).map_or(Ok(()), |(_, report)| Err(report)),
@@ -276,6 +279,7 @@ fn row(
             row.verdict = Verdict::Racy;
         }
     }
+    row.sentence = verdict::sentence(&row);
     Ok(Some(row))
 }
 

@@ -1,6 +1,7 @@
 //! A comparison as JSON. Its form is versioned and documented in `docs/compare.md`, with a JSON Schema beside it.
 
 use converge::Charges;
+use isa::Diagnostic;
 use serde_json::{Map, Value, json};
 use simt::observe::{AccessKind, Space};
 use simt::slots::{LaneSlots, SlotCause};
@@ -8,7 +9,7 @@ use simt::slots::{LaneSlots, SlotCause};
 use super::compare::{Comparison, Row, max_divergence_depth};
 use super::race::{Race, Side};
 use crate::probe::Place;
-use crate::stats::{LaunchStats, metric};
+use crate::stats::{LaunchStats, metric, times_json};
 
 /// What `schema` says in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";
@@ -42,6 +43,7 @@ pub fn to_json(comparison: &Comparison) -> Value {
         "kernels": comparison.kernels,
         "seed": comparison.seed,
         "order": comparison.order,
+        "warnings": comparison.warnings.iter().map(warning).collect::<Vec<_>>(),
         "races_complete": comparison.races_complete,
         "warp_size_dependent": dependent,
         "reference": reference,
@@ -58,6 +60,7 @@ fn row(row: &Row) -> Value {
     put("warp_size", json!(row.warp_size));
     put("verdict", json!(row.verdict.name()));
     put("equal_to_serial", json!(row.equal));
+    put("sentence", json!(row.sentence));
     let zero = LaunchStats::default();
     let stats = row.stats.as_ref().unwrap_or(&zero);
     let ran = row.stats.is_some();
@@ -73,13 +76,9 @@ fn row(row: &Row) -> Value {
     put("divergent_paths", if ran { json!(paths) } else { Value::Null });
     let depth = max_divergence_depth(stats);
     put("max_divergence_depth", if ran { json!(depth) } else { Value::Null });
-    let rate = 100.0 - metric("branch_efficiency").map_or(100.0, |m| (m.value)(stats));
+    let rate = metric("average_divergence_rate").map_or(0.0, |m| (m.value)(stats));
     put("average_divergence_rate", if ran { json!(rate) } else { Value::Null });
-    let times = &row.times;
-    let time = json!({
-        "mean": times.mean, "p50": times.p50, "p99": times.p99,
-        "rejoined": times.rejoined, "never": times.never,
-    });
+    let time = times_json(&row.times);
     put("reconvergence_time", if ran { time } else { Value::Null });
     put("divergence_impact_factor", json!(row.impact.divergence_impact_factor));
     put("legacy_impact", if ran { json!(row.impact.legacy) } else { Value::Null });
@@ -100,6 +99,10 @@ fn row(row: &Row) -> Value {
         .map(|r| json!({ "code": r.code, "message": r.message, "notes": r.notes }));
     put("report", message.unwrap_or(Value::Null));
     Value::Object(out)
+}
+
+fn warning(warning: &Diagnostic) -> Value {
+    json!({ "code": warning.code, "message": warning.message, "notes": warning.notes })
 }
 
 fn race(race: &Race) -> Value {

@@ -4,6 +4,7 @@
 //! verdict; its [`Comparison`] becomes a table ([`to_text`]) or JSON ([`to_json`]).
 
 mod compare;
+mod earliest;
 mod explain;
 mod json;
 mod lanes;
@@ -18,6 +19,7 @@ mod verdict;
 mod watching;
 
 pub use compare::{Comparison, Impact, Plan, Row, Views, compare};
+pub use earliest::{Earliest, Splits};
 pub use explain::{Explanation, Line, Losses};
 pub(crate) use json::access_name;
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};

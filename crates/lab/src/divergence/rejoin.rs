@@ -19,7 +19,18 @@ const MOST_OPEN: usize = 2048;
 #[derive(Clone, Debug, Default)]
 pub struct Rejoins {
     groups: BTreeMap<GroupId, Group>,
-    /// Times by how often they occurred.
+    /// Of all launches so far.
+    all: Histogram,
+    /// Of the launch at hand.
+    launch: Histogram,
+    /// Of the launches before it.
+    done: Vec<Times>,
+    begun: bool,
+}
+
+/// Times by how often they occurred, and splits that have none.
+#[derive(Clone, Debug, Default)]
+struct Histogram {
     times: BTreeMap<u64, u64>,
     never: u64,
 }
@@ -53,15 +64,12 @@ pub struct Times {
     pub p99: u64,
 }
 
-impl Rejoins {
-    /// What was measured so far. Splits still open count as never rejoined.
-    #[must_use]
-    pub fn times(&self) -> Times {
+impl Histogram {
+    fn times(&self, open: u64) -> Times {
         let rejoined: u64 = self.times.values().sum();
-        let open: usize = self.groups.values().map(|g| g.open.len()).sum();
         let sum: u128 = self.times.iter().map(|(t, n)| u128::from(*t) * u128::from(*n)).sum();
         let mean = if rejoined == 0 { 0.0 } else { sum as f64 / rejoined as f64 };
-        let never = self.never + open as u64;
+        let never = self.never + open;
         Times { rejoined, never, mean, p50: self.quantile(50), p99: self.quantile(99) }
     }
 
@@ -78,11 +86,30 @@ impl Rejoins {
         }
         0
     }
+}
 
-    fn close_all(&mut self) {
-        let open: usize = self.groups.values().map(|g| g.open.len()).sum();
-        self.never += open as u64;
-        self.groups.clear();
+impl Rejoins {
+    /// What was measured so far. Splits still open count as never rejoined.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        self.all.times(self.open())
+    }
+
+    /// What was measured of each launch.
+    #[must_use]
+    pub fn by_launch(&self) -> Vec<Times> {
+        let mut out = self.done.clone();
+        out.extend(self.begun.then(|| self.launch.times(self.open())));
+        out
+    }
+
+    fn open(&self) -> u64 {
+        self.groups.values().map(|g| g.open.len() as u64).sum()
+    }
+
+    fn never(&mut self, splits: u64) {
+        self.all.never += splits;
+        self.launch.never += splits;
     }
 }
 
@@ -92,7 +119,13 @@ impl Probe for Rejoins {
     }
 
     fn begin(&mut self, _launch: &Beginning<'_>) {
-        self.close_all();
+        let open = self.open();
+        self.never(open);
+        self.groups.clear();
+        let last = std::mem::take(&mut self.launch);
+        if std::mem::replace(&mut self.begun, true) {
+            self.done.push(last.times(0));
+        }
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {
@@ -105,15 +138,18 @@ impl Probe for Rejoins {
         if group.open.is_empty() || active.count() < 2 {
             return;
         }
-        let (exited, times, never) = (group.exited, &mut self.times, &mut self.never);
+        let exited = group.exited;
+        let Self { all, launch, .. } = self;
         group.open.retain(|split| {
             let left = split.lanes - exited;
             if split.sides.iter().any(|side| left.is_subset(side)) {
-                *never += 1;
+                all.never += 1;
+                launch.never += 1;
                 return false;
             }
             if left.is_subset(&active) {
-                *times.entry(now - split.at).or_default() += 1;
+                *all.times.entry(now - split.at).or_default() += 1;
+                *launch.times.entry(now - split.at).or_default() += 1;
                 return false;
             }
             true
@@ -129,7 +165,8 @@ impl Probe for Rejoins {
         let lanes = sides.iter().fold(Lanes::EMPTY, |all, side| all | *side);
         if group.open.len() == MOST_OPEN {
             group.open.remove(0);
-            self.never += 1;
+            self.all.never += 1;
+            self.launch.never += 1;
         }
         group.open.push(Split { at: group.issues, lanes, sides });
     }
@@ -140,7 +177,8 @@ impl Probe for Rejoins {
             let last = GroupId { cta, group: u32::MAX, first_thread: u32::MAX };
             let ended: Vec<GroupId> = self.groups.range(first..=last).map(|g| *g.0).collect();
             for id in ended {
-                self.never += self.groups.remove(&id).map_or(0, |g| g.open.len() as u64);
+                let open = self.groups.remove(&id).map_or(0, |g| g.open.len() as u64);
+                self.never(open);
             }
         }
     }

@@ -113,6 +113,11 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         out.push_str("reference (fair serial):\n");
         paragraph(out, "", &format!("{}; nothing can be compared with it", report.message));
     }
+    for warning in &comparison.warnings {
+        out.push_str("\nbefore running, from the text alone:\n");
+        paragraph(out, "", &warning.message);
+        warning.notes.iter().for_each(|note| paragraph(out, "", note));
+    }
     let mut told: Vec<&Race> = Vec::new();
     for race in comparison.rows.iter().flat_map(|r| &r.races) {
         let pair = |r: &Race| (r.first.place.span, r.second.place.span);
@@ -141,9 +146,12 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         }
         let _ =
             writeln!(out, "\n{} at W = {}: {}", row.mechanism, row.warp_size, row.verdict.name());
+        if let Some(sentence) = &row.sentence {
+            paragraph(out, "", sentence);
+        }
         if let Some(report) = &row.report {
             paragraph(out, "", &report.message);
-            for note in &report.notes {
+            for note in report.notes.iter().filter(|n| Some(*n) != row.sentence.as_ref()) {
                 note.lines().for_each(|line| paragraph(out, "", line));
             }
         }

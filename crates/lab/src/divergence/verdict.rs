@@ -6,8 +6,11 @@
 use converge::Charges;
 use isa::Diagnostic;
 
+use super::compare::Row;
+use super::json::access_name;
+use super::race::Side;
 use crate::array::Array;
-use crate::machine::End;
+use crate::machine::{End, Stop};
 use crate::run::VariantRun;
 
 /// A run in one word.
@@ -81,6 +84,37 @@ pub(super) fn of_end(run: &VariantRun) -> Option<(Verdict, Diagnostic)> {
             Some((Verdict::Unsupported, stop.report.clone()))
         }
         Some(End::Fault(stop)) => Some((Verdict::Fault, stop.report.clone())),
+        _ => None,
+    }
+}
+
+/// The verdict in a sentence: who waits for whom, which instruction shows the schedule, which accesses race.
+pub(super) fn sentence(row: &Row) -> Option<String> {
+    match row.verdict {
+        Verdict::Hang => Stop::sentence(row.report.as_ref()?).map(str::to_owned),
+        Verdict::OrderDependent => {
+            let (difference, (shows, place)) = (row.differences.first()?, row.witnesses.first()?);
+            Some(format!(
+                "order-dependent: `{}` differs from serial, and `{}` at {} shows the schedule ({})",
+                difference.what,
+                place.text,
+                place.describe(),
+                shows.name()
+            ))
+        }
+        Verdict::Racy => {
+            let race = row.races.first()?;
+            let side = |side: &Side| {
+                let (cta, thread, place) = (side.thread.cta, side.thread.index, &side.place);
+                let kind = access_name(side.kind);
+                format!(
+                    "the {kind} `{}` at {} by block {cta}, thread {thread}",
+                    place.text,
+                    place.describe()
+                )
+            };
+            Some(format!("racy: nothing orders {} and {}", side(&race.first), side(&race.second)))
+        }
         _ => None,
     }
 }

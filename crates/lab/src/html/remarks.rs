@@ -28,6 +28,16 @@ pub(super) fn remarks(comparison: &Comparison) -> String {
             text(&report.message)
         );
     }
+    for warning in &comparison.warnings {
+        let notes: Vec<String> =
+            warning.notes.iter().map(|n| format!("<li>{}</li>", text(n))).collect();
+        let _ = writeln!(
+            out,
+            "<article class=\"finding\"><h3>Before running</h3><p><strong>{}</strong></p><ul>{}</ul></article>",
+            text(&warning.message),
+            notes.concat()
+        );
+    }
     races(&mut out, comparison);
     for row in &comparison.rows {
         let said = row.verdict == Verdict::Racy && row.differences.is_empty();
@@ -35,7 +45,7 @@ pub(super) fn remarks(comparison: &Comparison) -> String {
             about(&mut out, row);
         }
     }
-    if out.is_empty() {
+    if comparison.rows.iter().all(|row| row.verdict == Verdict::Ok) {
         out.push_str("<p>Every mechanism ends with the memory of fair serial execution, and no accesses race.</p>\n");
     }
     out
@@ -93,7 +103,7 @@ fn about(out: &mut String, row: &Row) {
         let _ = write!(out, "<p>{}</p>", text(&report.message));
         if !report.notes.is_empty() {
             out.push_str("<ul>");
-            for note in &report.notes {
+            for note in report.notes.iter().filter(|n| Some(*n) != row.sentence.as_ref()) {
                 let _ = write!(out, "<li>{}</li>", text(note));
             }
             out.push_str("</ul>");

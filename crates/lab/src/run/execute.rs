@@ -117,6 +117,7 @@ impl Job {
             warp_size: self.warp_size.value,
             seed: self.seed,
             launches: results.iter().map(|r| r.stats.clone()).collect(),
+            times: None,
         };
         let output = results.iter().flat_map(|r| r.output.iter().copied()).collect();
         let ends: Vec<End> = results.into_iter().map(|r| r.end).collect();

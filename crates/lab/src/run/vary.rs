@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use isa::Diagnostics;
+use isa::{Diagnostic, Diagnostics};
 
 use super::execute::Outcome;
 use super::{FinalBuffer, Job};
@@ -63,6 +63,12 @@ impl Job {
     #[must_use]
     pub fn module_path(&self) -> &Path {
         &self.module
+    }
+
+    /// What may go wrong when the program runs, as far as that can be told before.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.program.warnings()
     }
 
     /// The graph of one of the program's kernels; none if the machine has no such graphs.
@@ -128,6 +134,7 @@ impl Job {
             warp_size: variant.warp_size,
             seed: self.seed,
             launches: results.iter().map(|r| r.stats.clone()).collect(),
+            times: None,
         };
         let output = results.iter().flat_map(|r| r.output.iter().copied()).collect();
         let ends = results.into_iter().map(|r| r.end).collect();

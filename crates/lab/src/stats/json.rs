@@ -5,7 +5,8 @@
 use serde_json::{Map, Value, json};
 use simt::slots::{LaneSlots, SlotCause};
 
-use super::{AccessSite, LaunchStats, METRICS, RunStats, Traffic, Unit};
+use super::{AccessSite, LaunchStats, METRICS, RunStats, Traffic, Unit, metric};
+use crate::divergence::Times;
 
 /// What `schema` says in every report.
 pub const JSON_SCHEMA_NAME: &str = "simtlab-stats";
@@ -16,7 +17,11 @@ pub const JSON_VERSION: u64 = 1;
 /// The report as JSON.
 #[must_use]
 pub fn to_json(run: &RunStats) -> Value {
-    let launches: Vec<Value> = run.launches.iter().map(launch).collect();
+    let times = run.times.as_ref();
+    let of_launch = |index: usize| times.and_then(|t| t.launches.get(index));
+    let launches: Vec<Value> =
+        run.launches.iter().enumerate().map(|(at, l)| launch(l, of_launch(at))).collect();
+    let total = run.total();
     json!({
         "schema": JSON_SCHEMA_NAME,
         "version": JSON_VERSION,
@@ -27,11 +32,38 @@ pub fn to_json(run: &RunStats) -> Value {
         "warp_size": run.warp_size,
         "seed": run.seed,
         "launches": launches,
-        "total": { "metrics": metrics(&run.total()) },
+        "total": {
+            "metrics": metrics(&total),
+            "divergence": divergence(&total, times.map(|t| &t.total)),
+        },
     })
 }
 
-fn launch(launch: &LaunchStats) -> Value {
+/// The numbers that older tools print about divergence, as `docs/divergence-numbers.md` defines them. How a run compares with the best
+/// mechanism is not known of a single run.
+fn divergence(launch: &LaunchStats, times: Option<&Times>) -> Value {
+    let depth = launch.counters.max_depth.saturating_sub(1);
+    let rate = metric("average_divergence_rate").map_or(0.0, |m| (m.value)(launch));
+    json!({
+        "divergent_branches": launch.counters.divergent_branches,
+        "divergent_paths": launch.counters.divergent_targets,
+        "max_divergence_depth": depth,
+        "average_divergence_rate": rate,
+        "reconvergence_time": times.map(times_json),
+        "divergence_impact_factor": null,
+        "legacy_impact": times.map(|t| t.mean * depth as f64 / 100.0),
+    })
+}
+
+/// Reconvergence times, in issues of the group.
+pub(crate) fn times_json(times: &Times) -> Value {
+    json!({
+        "mean": times.mean, "p50": times.p50, "p99": times.p99,
+        "rejoined": times.rejoined, "never": times.never,
+    })
+}
+
+fn launch(launch: &LaunchStats, times: Option<&Times>) -> Value {
     let lines: Vec<Value> = launch
         .lines
         .iter()
@@ -45,6 +77,7 @@ fn launch(launch: &LaunchStats) -> Value {
         "shared": launch.shared,
         "outcome": launch.outcome,
         "metrics": metrics(launch),
+        "divergence": divergence(launch, times),
         "active_lanes": launch.counters.active_lanes,
         "lines": lines,
         "accesses": sites,

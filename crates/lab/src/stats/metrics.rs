@@ -116,10 +116,16 @@ metrics! {
         |l| l.counters.divergent_branches as f64;
     "branch_efficiency" Percent "(branches - divergent_branches) / branches; 100 without branches."
         branch_efficiency;
+    "divergent_paths" Count "Distinct next places of divergent branches, summed."
+        |l| l.counters.divergent_targets as f64;
+    "average_divergence_rate" Percent "divergent_branches / branches; 0 without branches."
+        |l| 100.0 - branch_efficiency(l);
     "branch_targets" Count "Distinct next places, summed over branch issues."
         |l| l.counters.branch_targets as f64;
     "max_depth" Count "Most paths or stack entries of one group at once, whichever the mechanism keeps."
         |l| l.counters.max_depth.max(u64::from(l.charges.max_depth)) as f64;
+    "max_divergence_depth" Count "Most paths of one group at an issue beyond its first; 0 for a run that never diverges."
+        |l| l.counters.max_depth.saturating_sub(1) as f64;
     "mean_depth" Mean "Paths that the group held, averaged over issues."
         |l| ratio(l.counters.depth_sum, l.counters.depth_issues);
     "lane_slots" Count "Sum of the widths of all vector issues: the whole that the six causes divide."

@@ -13,6 +13,7 @@ mod tests;
 mod text;
 
 pub use counters::{Counters, PcSlots};
+pub(crate) use json::times_json;
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
 pub use memory::{PcTraffic, Traffic};
 pub use metrics::{METRICS, Metric, Unit, metric};
@@ -20,6 +21,8 @@ pub use text::to_text;
 
 use converge::Charges;
 use simt::slots::LaneSlots;
+
+use crate::divergence::Times;
 
 /// The statistics of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,6 +98,17 @@ pub struct RunStats {
     pub seed: u64,
     /// The launches, in order.
     pub launches: Vec<LaunchStats>,
+    /// How long lanes stayed apart, if that was measured.
+    pub times: Option<RunTimes>,
+}
+
+/// How long lanes stayed apart in a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunTimes {
+    /// In each launch.
+    pub launches: Vec<Times>,
+    /// In all of them.
+    pub total: Times,
 }
 
 impl RunStats {

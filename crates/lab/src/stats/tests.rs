@@ -57,6 +57,7 @@ fn run() -> RunStats {
         warp_size: 4,
         seed: 0,
         launches: vec![sample()],
+        times: None,
     }
 }
 

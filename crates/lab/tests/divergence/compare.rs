@@ -12,7 +12,7 @@ use lab::machine::{Unwatched, find};
 use lab::probe::Shows;
 use lab::run::Job;
 
-fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -> Comparison {
+pub(crate) fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -> Comparison {
     let plan = Plan {
         mechanisms: mechanisms.iter().map(|&m| m.to_owned()).collect(),
         warp_sizes: warp_sizes.to_vec(),

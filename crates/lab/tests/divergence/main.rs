@@ -5,3 +5,4 @@ mod compare;
 mod kernels;
 mod looks;
 mod races;
+mod verdicts;

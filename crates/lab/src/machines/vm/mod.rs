@@ -6,6 +6,7 @@ mod options;
 mod places;
 mod quick;
 mod report;
+mod spin;
 
 use ir::module::Signature;
 use ir::{Function, LocId, Module, Ty};
@@ -173,6 +174,10 @@ impl Program for VmProgram {
             Dependence { text: written.unwrap_or_else(name), line: span.map(|s| self.line(s)) }
         })
         .collect()
+    }
+
+    fn warnings(&self) -> Vec<Diagnostic> {
+        spin::warnings(self)
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {

@@ -64,6 +64,9 @@ pub(super) fn hang<const N: usize>(
     if let (Some(span), Some(waiter)) = (span, hang.waiters.first()) {
         report = report.at(span, waiter.wait.to_string());
     }
+    if let Some(sentence) = super::spin::sentence(program, hang, request) {
+        report = report.note(sentence);
+    }
     report = report.note(format!("in kernel `{}` under {}", request.kernel, request.mechanism));
     for waiter in hang.waiters.iter().take(SHOWN) {
         report = report.note(describe(program, waiter, request));
@@ -72,6 +75,7 @@ pub(super) fn hang<const N: usize>(
     if more > 0 {
         report = report.note(format!("and {more} more"));
     }
+    report = report.note(super::spin::schedule(request));
     if hang.kind == HangKind::Limit {
         report = report.help("raise it with --limit if the kernel needs that long");
     }
