@@ -326,6 +326,9 @@ pub(crate) struct Compare {
     /// Write the comparison as JSON (docs/compare.md); `-` writes it to standard output, in place of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
+    /// A machine's option to vary, with its values (all that there are, if none is named); repeat it for combinations
+    #[arg(long = "axis", value_name = "NAME[=V,V,..]")]
+    pub(crate) axes: Vec<String>,
     /// Write a report that opens in any browser, without a network (docs/compare.md); `-` writes it to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<String>,

@@ -22,7 +22,7 @@ use crate::kernel::graph_of;
 use crate::{Cfg, LoopId, Loops, Node, PostDominators};
 
 /// Instructions and blocks looked at in one function, all loops together.
-const WORK: usize = 1 << 24;
+const WORK: usize = 1 << 22;
 /// Copies, sums and conversions that an address is followed through.
 const STEPS: usize = 64;
 

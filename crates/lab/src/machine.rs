@@ -92,6 +92,31 @@ pub struct Named {
     pub about: &'static str,
 }
 
+/// An option of a machine that comparisons vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The option's name.
+    pub name: &'static str,
+    /// Values worth a row each, the default first.
+    pub values: &'static [&'static str],
+    /// Whether the value is the number of lanes of a group.
+    pub width: bool,
+}
+
+impl Axis {
+    /// An option with its values, the default first.
+    #[must_use]
+    pub const fn new(name: &'static str, values: &'static [&'static str]) -> Self {
+        Self { name, values, width: false }
+    }
+
+    /// As [`Axis::new`], of a number of lanes.
+    #[must_use]
+    pub const fn width(name: &'static str, values: &'static [&'static str]) -> Self {
+        Self { name, values, width: true }
+    }
+}
+
 /// An instruction set as the laboratory sees it.
 pub trait Isa: Sync {
     /// The name used by `--isa` and by `machine` in launch files.
@@ -148,6 +173,16 @@ pub trait Isa: Sync {
     /// get the address of their arguments in a register.
     fn bare_argument(&self) -> Option<&'static str> {
         None
+    }
+
+    /// What comparisons vary beside mechanisms and warp sizes.
+    fn axes(&self) -> Vec<Axis> {
+        Vec::new()
+    }
+
+    /// Values of axes of the reference, where mechanism and warp size do not say it.
+    fn reference_settings(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
 
     /// Reads a program: the wanted kernels and what they can reach, or everything if none is named. Findings are

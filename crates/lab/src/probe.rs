@@ -100,6 +100,10 @@ pub struct Beginning<'a> {
 pub trait Probe {
     /// The events wanted; others are not told.
     fn events(&self) -> Events;
+    /// Whether issues need not be told just now: asked before each, so it has to be quick.
+    fn idle(&self) -> bool {
+        false
+    }
     /// A launch begins.
     fn begin(&mut self, _launch: &Beginning<'_>) {}
     /// An issue, before its effects.
@@ -168,7 +172,7 @@ impl<const N: usize> Observer<N> for Probing<'_> {
     const EVENTS: Events = Events::ALL;
 
     fn issue(&mut self, issue: &Issue<'_, N>) {
-        if !self.0.events().has(Events::ISSUE) {
+        if !self.0.events().has(Events::ISSUE) || self.0.idle() {
             return;
         }
         let of = issue.lanes;

@@ -31,13 +31,15 @@ fn run(
     sources: &mut SourceMap,
     out: &mut Out,
 ) -> Result<Option<Comparison>, Diagnostics> {
-    let more = [
+    let axes: Vec<Option<String>> = args.axes.iter().cloned().map(Some).collect();
+    let mut more = vec![
         ("mechanisms", &args.mechanisms),
         ("warp-size", &args.warp_size),
         ("order", &args.target.order),
         ("json", &args.json),
         ("html", &args.html),
     ];
+    more.extend(axes.iter().map(|axis| ("axis", axis)));
     let Ready { mut job, extra } = ready("compare", &args.target, &more, sources)?;
     let mut found = Diagnostics::new();
     let mut words = extra.into_iter();
@@ -47,6 +49,7 @@ fn run(
         mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
+        settings: divergence::usual_settings(job.machine()),
         look: html.is_some(),
     };
     if let Some(Some(word)) = mechanisms {
@@ -64,6 +67,13 @@ fn run(
     if let Some(Some(word)) = order {
         match divergence::order_named(&word.value, word.span) {
             Ok(order) => plan.order = Some(order),
+            Err(finding) => found.push(finding),
+        }
+    }
+    if !args.axes.is_empty() {
+        let words: Vec<_> = words.flatten().map(|word| (word.value, word.span)).collect();
+        match divergence::settings_named(job.machine(), &words) {
+            Ok(settings) => plan.settings = settings,
             Err(finding) => found.push(finding),
         }
     }

@@ -57,7 +57,7 @@ fn variant(
         None => None,
         Some(word) => Some(divergence::order_named(&word.value, word.span).map_err(one)?),
     };
-    Ok(Variant { mechanism, warp_size, order, limit: None })
+    Ok(Variant { mechanism, warp_size, order, options: Vec::new(), limit: None })
 }
 
 /// Tells of a fault or hang; gives the exit code.

@@ -2,6 +2,7 @@
 
 use isa::{Diagnostic, Diagnostics};
 
+use super::axes::{self, Settings};
 use super::explain::{Explanation, Losses};
 use super::lanes::{Recorded, Recorder};
 use super::race::{Race, Races};
@@ -29,6 +30,8 @@ pub struct Plan {
     pub warp_sizes: Vec<u64>,
     /// Which side of a divergent branch runs first, where a mechanism asks.
     pub order: Option<String>,
+    /// Values of the machine's axes: each is tried with each mechanism and warp size.
+    pub settings: Vec<Settings>,
     /// Whether lanes over time and losses by line are kept, for the report.
     pub look: bool,
 }
@@ -40,6 +43,8 @@ pub struct Row {
     pub mechanism: String,
     /// Lanes of an issue group.
     pub warp_size: u64,
+    /// Values of the machine's axes that are not by default.
+    pub settings: Settings,
     /// What is said of it.
     pub verdict: Verdict,
     /// Whether memory and output are those of the reference; none if one of the two did not end.
@@ -68,7 +73,14 @@ impl Row {
     /// `ipdom, W = 32`.
     #[must_use]
     pub fn label(&self) -> String {
-        format!("{}, W = {}", self.mechanism, self.warp_size)
+        format!("{}, W = {}", self.name(), self.warp_size)
+    }
+
+    /// The mechanism, or the values of axes where the machine has only one.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let settings = axes::describe(&self.settings);
+        if settings.is_empty() { self.mechanism.clone() } else { settings }
     }
 
     /// Most nested splits at an issue.
@@ -114,6 +126,8 @@ pub struct Comparison {
     pub warp_size_dependent: Vec<(String, Dependence, usize)>,
     /// What may go wrong, as far as that can be told without running anything.
     pub warnings: Vec<Diagnostic>,
+    /// What the reference is: `serial`, or values of the machine's axes.
+    pub reference_name: String,
     /// How the reference ended; what is told of it if it did not end well.
     pub reference: Result<(), Diagnostic>,
     /// Whether the search for races could follow all of memory: if not, some may have been missed.
@@ -142,11 +156,19 @@ pub fn compare(
 ) -> Result<Option<Comparison>, Diagnostics> {
     let multisets: Vec<String> = job.multisets().map(str::to_owned).collect();
     let (mechanism, warp_size) = job.machine().reference();
+    let own = job.machine().reference_settings().iter();
+    let chosen: Settings = own.map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let variant = Variant {
         mechanism: mechanism.to_owned(),
-        warp_size,
+        warp_size: axes::width(job.machine(), &chosen).unwrap_or(warp_size),
         order: None,
+        options: chosen.clone(),
         limit: Some(REFERENCE_LIMIT),
+    };
+    let reference_name = match chosen.is_empty() {
+        false => axes::describe(&chosen),
+        true if warp_size == job.machine().default_warp_size() => mechanism.to_owned(),
+        true => format!("{mechanism} of width {warp_size}"),
     };
     let mut races = Races::default();
     let mut watched = Watched { watch, probe: &mut races };
@@ -158,15 +180,19 @@ pub fn compare(
     let limit = issues.saturating_mul(PATIENCE).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
     let races_complete = races.complete();
     let races = races.found();
-    let steps = crate::html::steps_of_warp(plan.mechanisms.len() * plan.warp_sizes.len());
+    let many = plan.mechanisms.len() * plan.warp_sizes.len() * plan.settings.len();
+    let steps = crate::html::steps_of_warp(many);
     let (order, look) = (plan.order.clone(), plan.look);
-    let setting = Setting { multisets, reference, races, limit, order, look, steps };
+    let name = reference_name.clone();
+    let setting = Setting { name, multisets, reference, races, limit, order, look, steps };
     let mut rows = Vec::new();
     for mechanism in &plan.mechanisms {
         for &warp_size in &plan.warp_sizes {
-            match row(job, &setting, mechanism, warp_size, watch)? {
-                Some(row) => rows.push(row),
-                None => return Ok(None),
+            for settings in &plan.settings {
+                match row(job, &setting, (mechanism, warp_size, settings), watch)? {
+                    Some(row) => rows.push(row),
+                    None => return Ok(None),
+                }
             }
         }
     }
@@ -178,6 +204,7 @@ pub fn compare(
         seed: job.seed(),
         order: plan.order.clone(),
         warnings: job.warnings(),
+        reference_name,
         races_complete,
         warp_size_dependent: job.warp_size_dependences(),
         reference: verdict::of_end(&setting.reference).map_or(Ok(()), |(_, report)| Err(report)),
@@ -187,6 +214,8 @@ pub fn compare(
 
 /// What all rows share.
 struct Setting {
+    /// Of the reference.
+    name: String,
     multisets: Vec<String>,
     reference: VariantRun,
     /// Races of the reference: what races there races under every mechanism.
@@ -205,13 +234,14 @@ fn interrupted(run: &VariantRun) -> bool {
 fn row(
     job: &mut Job,
     setting: &Setting,
-    mechanism: &str,
-    warp_size: u64,
+    (mechanism, warp_size, settings): (&str, u64, &Settings),
     watch: &mut dyn Watch,
 ) -> Result<Option<Row>, Diagnostics> {
+    let warp_size = axes::width(job.machine(), settings).unwrap_or(warp_size);
     let mut row = Row {
         mechanism: mechanism.to_owned(),
         warp_size,
+        settings: settings.clone(),
         verdict: Verdict::Ok,
         equal: None,
         differences: Vec::new(),
@@ -230,6 +260,7 @@ fn row(
         mechanism: mechanism.to_owned(),
         warp_size,
         order: setting.order.clone(),
+        options: settings.clone(),
         limit: Some(setting.limit),
     };
     let mut probes = Both(&mut rejoins, &mut witnesses);
@@ -254,7 +285,8 @@ fn row(
     if let Some((verdict, report)) = verdict::of_end(&run) {
         (row.verdict, row.report) = (verdict, Some(report));
     } else if verdict::of_end(&setting.reference).is_none() {
-        row.differences = verdict::differences(&run, &setting.reference, &setting.multisets);
+        row.differences =
+            verdict::differences(&run, &setting.reference, &setting.multisets, &setting.name);
         row.equal = Some(row.differences.is_empty());
         if !row.differences.is_empty() {
             row.witnesses = witnesses.found();
@@ -283,6 +315,11 @@ fn row(
     Ok(Some(row))
 }
 
+/// Rows are held against others of their warp size; those of a machine's axes against all, for the width may be an axis.
+fn comparable(a: &Row, b: &Row) -> bool {
+    a.warp_size == b.warp_size || !a.settings.is_empty() || !b.settings.is_empty()
+}
+
 fn impacts(rows: &mut [Row]) {
     let ended = |r: &Row| {
         let done = !matches!(r.verdict, Verdict::Hang | Verdict::Fault | Verdict::Unsupported);
@@ -290,7 +327,7 @@ fn impacts(rows: &mut [Row]) {
     };
     let best: Vec<Option<u64>> = rows
         .iter()
-        .map(|row| rows.iter().filter(|r| r.warp_size == row.warp_size).filter_map(ended).min())
+        .map(|row| rows.iter().filter(|r| comparable(r, row)).filter_map(ended).min())
         .collect();
     for (row, best) in rows.iter_mut().zip(best) {
         let factor = |best: u64| Some(ended(row)? as f64 / best.max(1) as f64);

@@ -22,9 +22,9 @@ pub const COMPARE_VERSION: u64 = 1;
 pub fn to_json(comparison: &Comparison) -> Value {
     let rows: Vec<Value> = comparison.rows.iter().map(row).collect();
     let reference = match &comparison.reference {
-        Ok(()) => json!({ "mechanism": "serial", "outcome": "done" }),
+        Ok(()) => json!({ "mechanism": comparison.reference_name, "outcome": "done" }),
         Err(report) => {
-            json!({ "mechanism": "serial", "outcome": report.code, "message": report.message })
+            json!({ "mechanism": comparison.reference_name, "outcome": report.code, "message": report.message })
         }
     };
     let dependent: Vec<Value> = comparison
@@ -58,6 +58,8 @@ fn row(row: &Row) -> Value {
     };
     put("mechanism", json!(row.mechanism));
     put("warp_size", json!(row.warp_size));
+    let settings = row.settings.iter().map(|(name, value)| (name.clone(), json!(value)));
+    put("settings", Value::Object(settings.collect()));
     put("verdict", json!(row.verdict.name()));
     put("equal_to_serial", json!(row.equal));
     put("sentence", json!(row.sentence));

@@ -3,6 +3,7 @@
 //! [`compare()`] runs a job under mechanisms and warp sizes, holds every run against fair serial execution and gives each a
 //! verdict; its [`Comparison`] becomes a table ([`to_text`]) or JSON ([`to_json`]).
 
+mod axes;
 mod compare;
 mod earliest;
 mod explain;
@@ -18,6 +19,7 @@ mod timeline;
 mod verdict;
 mod watching;
 
+pub use axes::{Settings, settings_named, usual_settings};
 pub use compare::{Comparison, Impact, Plan, Row, Views, compare};
 pub use earliest::{Earliest, Splits};
 pub use explain::{Explanation, Line, Losses};

@@ -26,6 +26,8 @@ pub struct Rejoins {
     /// Of the launches before it.
     done: Vec<Times>,
     begun: bool,
+    /// Splits that are open now.
+    open_now: usize,
 }
 
 /// Times by how often they occurred, and splits that have none.
@@ -118,10 +120,16 @@ impl Probe for Rejoins {
         Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
     }
 
+    /// Times are differences: nothing is missed while no split is open.
+    fn idle(&self) -> bool {
+        self.open_now == 0
+    }
+
     fn begin(&mut self, _launch: &Beginning<'_>) {
         let open = self.open();
         self.never(open);
         self.groups.clear();
+        self.open_now = 0;
         let last = std::mem::take(&mut self.launch);
         if std::mem::replace(&mut self.begun, true) {
             self.done.push(last.times(0));
@@ -139,7 +147,8 @@ impl Probe for Rejoins {
             return;
         }
         let exited = group.exited;
-        let Self { all, launch, .. } = self;
+        let before = group.open.len();
+        let Self { all, launch, open_now, .. } = self;
         group.open.retain(|split| {
             let left = split.lanes - exited;
             if split.sides.iter().any(|side| left.is_subset(side)) {
@@ -154,6 +163,7 @@ impl Probe for Rejoins {
             }
             true
         });
+        *open_now = open_now.saturating_sub(before - group.open.len());
     }
 
     fn branch(&mut self, branch: &Branch<'_, WORDS>) {
@@ -167,7 +177,9 @@ impl Probe for Rejoins {
             group.open.remove(0);
             self.all.never += 1;
             self.launch.never += 1;
+            self.open_now = self.open_now.saturating_sub(1);
         }
+        self.open_now += 1;
         group.open.push(Split { at: group.issues, lanes, sides });
     }
 
@@ -179,6 +191,7 @@ impl Probe for Rejoins {
             for id in ended {
                 let open = self.groups.remove(&id).map_or(0, |g| g.open.len() as u64);
                 self.never(open);
+                self.open_now = self.open_now.saturating_sub(usize::try_from(open).unwrap_or(0));
             }
         }
     }

@@ -22,7 +22,7 @@ pub fn to_text(comparison: &Comparison) -> String {
     paragraph(&mut out, "", &format!("{} in {}", kernels, comparison.module));
     out = out.trim_start().to_owned();
     out.push('\n');
-    costs(&mut out, &comparison.rows);
+    costs(&mut out, comparison);
     out.push('\n');
     slots(&mut out, &comparison.rows);
     remarks(&mut out, comparison);
@@ -31,10 +31,11 @@ pub fn to_text(comparison: &Comparison) -> String {
 
 /// Width of the column of mechanisms.
 fn name_width(rows: &[Row]) -> usize {
-    rows.iter().map(|r| r.mechanism.chars().count()).max().unwrap_or(0).max("mechanism".len())
+    rows.iter().map(|r| r.name().chars().count()).max().unwrap_or(0).max("mechanism".len())
 }
 
-fn costs(out: &mut String, rows: &[Row]) {
+fn costs(out: &mut String, comparison: &Comparison) {
+    let rows = comparison.rows.as_slice();
     let width = name_width(rows);
     let _ = writeln!(
         out,
@@ -50,7 +51,7 @@ fn costs(out: &mut String, rows: &[Row]) {
         let _ = write!(
             out,
             "{:<width$}{:>5} {:<15} {equal:>3}",
-            row.mechanism,
+            row.name(),
             row.warp_size,
             row.verdict.name()
         );
@@ -72,11 +73,11 @@ fn costs(out: &mut String, rows: &[Row]) {
             }
         }
     }
-    out.push_str(
-        "W: lanes of a group. =: memory as under serial. issues: instructions issued by\n\
-         groups. SIMD%: lanes in the issuing group. br%: branches that do not diverge.\n\
-         depth: nested splits. impact: issues over those of the best at the same W.\n",
+    let legend = format!(
+        "W: lanes of a group. =: memory as under {}. issues: instructions issued by groups. SIMD%: lanes in the issuing group. br%: branches that do not diverge. depth: nested splits. impact: issues over those of the best.",
+        comparison.reference_name
     );
+    paragraph(out, "", &legend);
 }
 
 /// Where lane slots went, in percent.
@@ -97,7 +98,7 @@ fn slots(out: &mut String, rows: &[Row]) {
     out.push('\n');
     for row in rows {
         let Some(stats) = &row.stats else { continue };
-        let _ = write!(out, "{:<width$}{:>5}", row.mechanism, row.warp_size);
+        let _ = write!(out, "{:<width$}{:>5}", row.name(), row.warp_size);
         for (cause, name) in causes {
             let whole = stats.slots.width.max(1) as f64;
             let share = 100.0 * stats.slots.of(cause) as f64 / whole;
@@ -110,7 +111,7 @@ fn slots(out: &mut String, rows: &[Row]) {
 fn remarks(out: &mut String, comparison: &Comparison) {
     if let Err(report) = &comparison.reference {
         out.push('\n');
-        out.push_str("reference (fair serial):\n");
+        out.push_str("reference:\n");
         paragraph(out, "", &format!("{}; nothing can be compared with it", report.message));
     }
     for warning in &comparison.warnings {
@@ -144,8 +145,7 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         if row.verdict == Verdict::Ok || said {
             continue;
         }
-        let _ =
-            writeln!(out, "\n{} at W = {}: {}", row.mechanism, row.warp_size, row.verdict.name());
+        let _ = writeln!(out, "\n{} at W = {}: {}", row.name(), row.warp_size, row.verdict.name());
         if let Some(sentence) = &row.sentence {
             paragraph(out, "", sentence);
         }

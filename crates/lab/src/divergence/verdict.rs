@@ -133,11 +133,12 @@ pub(super) fn differences(
     run: &VariantRun,
     reference: &VariantRun,
     multisets: &[String],
+    of: &str,
 ) -> Vec<Difference> {
     let mut out = Vec::new();
     for (got, want) in run.buffers.iter().zip(&reference.buffers) {
         let loose = multisets.contains(&got.name);
-        if let Some(text) = buffers_differ(&got.contents, &want.contents, loose) {
+        if let Some(text) = buffers_differ(&got.contents, &want.contents, loose, of) {
             out.push(Difference { what: got.name.clone(), text });
         }
     }
@@ -160,7 +161,7 @@ pub(super) fn differences(
     out
 }
 
-fn buffers_differ(got: &Array, want: &Array, multiset: bool) -> Option<String> {
+fn buffers_differ(got: &Array, want: &Array, multiset: bool, of: &str) -> Option<String> {
     if got.data() == want.data() {
         return None;
     }
@@ -179,5 +180,5 @@ fn buffers_differ(got: &Array, want: &Array, multiset: bool) -> Option<String> {
     };
     let more = parted.count();
     let more = if more == 0 { String::new() } else { format!(", and {more} more") };
-    Some(format!("[{at}] is {}, serial {}{more}", show(a), show(b)))
+    Some(format!("[{at}] is {}, {of} {}{more}", show(a), show(b)))
 }

@@ -54,7 +54,7 @@ pub(super) fn table(comparison: &Comparison) -> String {
 }
 
 fn line(out: &mut String, index: usize, row: &Row) {
-    let name = text(&row.mechanism);
+    let name = text(&row.name());
     let chosen = match row.views.is_some() {
         true => {
             format!("<button type=\"button\" class=\"choose\" data-row=\"{index}\">{name}</button>")

@@ -15,7 +15,7 @@ use simt::trap::{Cause as _, Fault};
 
 use crate::launch::Located;
 use crate::machine::{
-    Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
+    Axis, Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
     LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
     Watch,
 };
@@ -166,6 +166,15 @@ impl Isa for LinxMachine {
 
     fn has_grid(&self) -> bool {
         false
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis::width("group-width", &["64", "1", "2", "4", "8", "16", "32"]),
+            Axis::new("inactive", &["merge", "zero", "poison"]),
+            Axis::new("region", &["first-terminator", "taken-path"]),
+            Axis::new("replay", &["off", "on"]),
+        ]
     }
 
     fn options(&self) -> Vec<Named> {

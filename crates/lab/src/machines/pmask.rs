@@ -14,7 +14,7 @@ use simt::trap::{Cause as _, Fault};
 
 use crate::launch::{Located, MachineOption};
 use crate::machine::{
-    Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
+    Axis, Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
     LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
 };
 use crate::machines::shared::{self, option_text, problem, refused, text_of};
@@ -112,6 +112,19 @@ impl Isa for PmaskMachine {
 
     fn has_grid(&self) -> bool {
         false
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis::new("zmode", &["merge", "zero"]),
+            Axis::new("banks", &["4", "3", "2", "1"]),
+            Axis::new("lane-forms", &["on", "off"]),
+            Axis::new("vlmax", &["64", "32", "16", "8"]),
+        ]
+    }
+
+    fn reference_settings(&self) -> &'static [(&'static str, &'static str)] {
+        &[("vlmax", "8")]
     }
 
     fn options(&self) -> Vec<Named> {

@@ -19,6 +19,8 @@ pub struct Variant {
     pub warp_size: u64,
     /// Which side of a divergent branch runs first, where a mechanism asks.
     pub order: Option<String>,
+    /// Options of the machine that overrule the job's.
+    pub options: Vec<(String, String)>,
     /// Most issues of one block, if the job sets no limit.
     pub limit: Option<u64>,
 }
@@ -119,7 +121,8 @@ impl Job {
         watch: &mut dyn Watch,
     ) -> Result<VariantRun, Diagnostics> {
         let kept = (self.mechanism.clone(), self.warp_size.clone(), self.limit);
-        let options = self.set_order(variant.order.as_deref());
+        let order = variant.order.iter().map(|order| ("order".to_owned(), order.clone()));
+        let options = self.set_options(order.chain(variant.options.iter().cloned()).collect());
         self.mechanism.value.clone_from(&variant.mechanism);
         self.warp_size.value = variant.warp_size;
         self.limit = self.limit.or(variant.limit);
@@ -141,8 +144,8 @@ impl Job {
         Ok(VariantRun { stats, ends, buffers, variables, output })
     }
 
-    /// Puts an order into the options of the job and of launches that have their own; gives back what was there.
-    fn set_order(&mut self, order: Option<&str>) -> Vec<Vec<MachineOption>> {
+    /// Puts options into those of the job and of launches that have their own; gives back what was there.
+    fn set_options(&mut self, options: Vec<(String, String)>) -> Vec<Vec<MachineOption>> {
         let span = self.mechanism.span;
         let lists = std::iter::once(&mut self.options)
             .chain(self.launches.iter_mut().map(|(_, l)| &mut l.options));
@@ -150,12 +153,16 @@ impl Job {
         for (index, list) in lists.enumerate() {
             kept.push(list.clone());
             // A launch without options of its own has the job's.
-            let Some(order) = order.filter(|_| index == 0 || !list.is_empty()) else { continue };
-            list.retain(|o| o.key.value != "order");
-            list.push(MachineOption {
-                key: Located { value: "order".to_owned(), span },
-                value: Located { value: OptionValue::String(order.to_owned()), span },
-            });
+            if index > 0 && list.is_empty() {
+                continue;
+            }
+            for (name, value) in &options {
+                list.retain(|o| o.key.value != *name);
+                list.push(MachineOption {
+                    key: Located { value: name.clone(), span },
+                    value: Located { value: OptionValue::String(value.clone()), span },
+                });
+            }
         }
         kept
     }

@@ -18,6 +18,7 @@ pub(crate) fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -
         warp_sizes: warp_sizes.to_vec(),
         order: None,
         look: false,
+        settings: vec![Vec::new()],
     };
     compare(job, &plan, &mut Unwatched).expect("begins").expect("is not interrupted")
 }

@@ -8,7 +8,13 @@ use lab::run::Variant;
 use simt::slots::SlotCause;
 
 fn variant(mechanism: &str, warp_size: u64) -> Variant {
-    Variant { mechanism: mechanism.to_owned(), warp_size, order: None, limit: None }
+    Variant {
+        mechanism: mechanism.to_owned(),
+        warp_size,
+        order: None,
+        options: Vec::new(),
+        limit: None,
+    }
 }
 
 #[test]

@@ -8,8 +8,13 @@ use simt::observe::AccessKind;
 
 /// The races of a run, and whether all memory was followed.
 fn races(job: &mut Job, mechanism: &str, warp_size: u64) -> (Vec<Race>, bool) {
-    let variant =
-        Variant { mechanism: mechanism.to_owned(), warp_size, order: None, limit: Some(1 << 22) };
+    let variant = Variant {
+        mechanism: mechanism.to_owned(),
+        warp_size,
+        order: None,
+        options: Vec::new(),
+        limit: Some(1 << 22),
+    };
     let mut probe = Races::default();
     let mut watch = Unwatched;
     let mut watched = Watched { watch: &mut watch, probe: &mut probe };

@@ -14,7 +14,7 @@ use simt::machine::Machine;
 
 use crate::launch::Located;
 use crate::machine::{
-    Command, ConformCase, Context, ControlFlow, Image, Isa, KernelInfo, Named, ParamInfo,
+    Axis, Command, ConformCase, Context, ControlFlow, Image, Isa, KernelInfo, Named, ParamInfo,
     ParamKind, Program,
 };
 use crate::machines::shared::{self, Listing, loaded, refused, text_of};
@@ -110,6 +110,13 @@ impl Isa for PrfMachine {
 
     fn bare_argument(&self) -> Option<&'static str> {
         Some("argument")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis::new("profile", &["founding", "cardinal", "clean"]),
+            Axis::new("writes", &["and", "merge"]),
+        ]
     }
 
     fn options(&self) -> Vec<Named> {

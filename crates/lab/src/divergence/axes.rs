@@ -1,0 +1,150 @@
+//! What of a machine a comparison varies: its axes.
+//!
+//! A machine names its axes ([`Isa::axes`]): options with the values worth a row, the default first. Without a word from the user
+//! each value of each axis is tried by itself, all else as it is by default; with one or more axes named, all combinations
+//! of their values are.
+
+use isa::suggest::nearest;
+use isa::{Diagnostic, Span};
+
+use crate::elem::shortened;
+use crate::machine::{Axis, Isa};
+
+/// Rows that a comparison may have of settings alone.
+const MOST: usize = 256;
+
+/// Values of axes: what a row is run with. Empty where all is by default.
+pub type Settings = Vec<(String, String)>;
+
+/// The settings that are tried when the user names none.
+#[must_use]
+pub fn usual_settings(machine: &dyn Isa) -> Vec<Settings> {
+    let mut out = vec![Settings::new()];
+    for axis in machine.axes() {
+        let others = axis.values.iter().skip(1);
+        out.extend(others.map(|v| vec![(axis.name.to_owned(), (*v).to_owned())]));
+    }
+    out
+}
+
+/// All combinations of axes given as `NAME` (all its values) or `NAME=VALUE,VALUE,..`.
+///
+/// # Errors
+/// An axis that the machine does not have, with the nearest that it has; no value; more combinations than a table can hold.
+/// Whether the machine takes a value is seen when a row is run.
+pub fn settings_named(
+    machine: &dyn Isa,
+    given: &[(String, Span)],
+) -> Result<Vec<Settings>, Diagnostic> {
+    let axes = machine.axes();
+    let mut out = vec![Settings::new()];
+    let mut seen: Vec<&str> = Vec::new();
+    for (word, span) in given {
+        let (name, values) =
+            word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
+        let axis = find(machine, &axes, name).map_err(|finding| finding.at(*span, ""))?;
+        if seen.contains(&axis.name) {
+            let message = format!("the axis {} is named twice", axis.name);
+            return Err(Diagnostic::error("run::axis", message)
+                .at(*span, "")
+                .help("write all its values at once"));
+        }
+        seen.push(axis.name);
+        let values: Vec<String> = match values {
+            None => axis.values.iter().map(|&v| v.to_owned()).collect(),
+            Some(list) => list.split(',').map(|v| v.trim().to_owned()).collect(),
+        };
+        if values.iter().any(String::is_empty) {
+            let help = format!("values of {} are {}", axis.name, axis.values.join(", "));
+            let finding =
+                Diagnostic::error("run::axis", format!("a value of {} is missing", axis.name));
+            return Err(finding.at(*span, "").help(help));
+        }
+        if out.len().saturating_mul(values.len()) > MOST {
+            let finding = Diagnostic::error("run::axis", format!("more than {MOST} combinations"));
+            return Err(finding.at(*span, "with this one").help("name fewer values"));
+        }
+        let with = |setting: &Settings| -> Vec<Settings> {
+            let one =
+                |v: &String| [setting.clone(), vec![(axis.name.to_owned(), v.clone())]].concat();
+            values.iter().map(one).collect()
+        };
+        out = out.iter().flat_map(with).collect();
+    }
+    Ok(out)
+}
+
+fn find<'a>(machine: &dyn Isa, axes: &'a [Axis], name: &str) -> Result<&'a Axis, Diagnostic> {
+    axes.iter().find(|axis| axis.name == name).ok_or_else(|| {
+        let message = format!("{} has no axis `{}`", machine.name(), shortened(name));
+        let names = || axes.iter().map(|axis| axis.name);
+        Diagnostic::error("run::axis", message).help(
+            match (nearest(name, names()), axes.is_empty()) {
+                (_, true) => "its mechanisms and warp sizes are what is compared".to_owned(),
+                (Some(near), _) => format!("did you mean {near}?"),
+                (None, _) => format!("axes are {}", names().collect::<Vec<_>>().join(", ")),
+            },
+        )
+    })
+}
+
+/// The width that a setting gives, if it gives one.
+#[must_use]
+pub(super) fn width(machine: &dyn Isa, settings: &Settings) -> Option<u64> {
+    let axes = machine.axes();
+    let of = |name: &str| axes.iter().any(|axis| axis.name == name && axis.width);
+    settings.iter().find(|(name, _)| of(name)).and_then(|(_, value)| value.parse().ok())
+}
+
+/// `inactive=zero region=taken-path`; empty where all is by default.
+#[must_use]
+pub(super) fn describe(settings: &Settings) -> String {
+    settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::find;
+
+    fn named(list: &[&str]) -> Result<Vec<Settings>, Diagnostic> {
+        let words: Vec<(String, Span)> =
+            list.iter().map(|w| ((*w).to_owned(), Span::default())).collect();
+        settings_named(find("linx").expect("there is one"), &words)
+    }
+
+    #[test]
+    fn settings_are_the_default_and_each_value_by_itself() {
+        let linx = find("linx").expect("there is one");
+        let all = usual_settings(linx);
+        let values: usize = linx.axes().iter().map(|a| a.values.len() - 1).sum();
+        assert_eq!(all.len(), 1 + values);
+        assert!(all[0].is_empty() && all.iter().all(|s| s.len() < 2));
+        assert_eq!(usual_settings(find("ptx").expect("there is one")), [Settings::new()]);
+    }
+
+    #[test]
+    fn named_axes_are_combined() {
+        let all = named(&["inactive=merge,zero", "replay"]).expect("known");
+        assert_eq!(
+            all.iter().map(describe).collect::<Vec<_>>()[..2],
+            ["inactive=merge replay=off", "inactive=merge replay=on"]
+        );
+        assert_eq!(all.len(), 4);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let help = |list: &[&str]| named(list).expect_err("wrong").help.unwrap_or_default();
+        assert_eq!(help(&["inactiv=zero"]), "did you mean inactive?");
+        assert!(help(&["inactive="]).starts_with("values of inactive are merge"));
+        assert_eq!(help(&["replay", "replay"]), "write all its values at once");
+        let many = vec!["1"; 300].join(",");
+        assert_eq!(help(&[&format!("group-width={many}")]), "name fewer values");
+        let none = settings_named(
+            find("ptx").expect("there is one"),
+            &[("x=1".to_owned(), Span::default())],
+        );
+        assert!(none.expect_err("no axes").help.is_some());
+    }
+}
