@@ -1,13 +1,15 @@
 //! Speed of the exact engine on bundled PTX kernels: thread-instructions a second.
 //!
 //! `cargo bench -p simtlab-lab --bench kernels [NAME...]`. Each row is the median of five runs of a launch file, buffers and
-//! checks included, without the statistics by line (`plain`) and with them (`lines`).
+//! checks included: without statistics (`plain`), and what observing costs as a multiple of that: statistics by line (`lines`, as
+//! `--stats text`), and how long lanes stay apart besides (`apart`, as `--stats json`).
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use isa::SourceMap;
+use lab::divergence::{Rejoins, Watched};
 use lab::machine::Unwatched;
 use lab::run::{Job, JobParts, Settings, Verdict};
 
@@ -23,16 +25,31 @@ const KERNELS: [&str; 6] = [
 
 const RUNS: usize = 5;
 
+/// What is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Plain,
+    Lines,
+    Apart,
+}
+
 /// Median seconds of a run, and thread-instructions executed.
-fn measure(file: &Path, detailed: bool) -> (f64, u64) {
+fn measure(file: &Path, look: Look) -> (f64, u64) {
     let mut sources = SourceMap::new();
     let parts = JobParts::from_launch_file(file, None, &mut sources).expect("a launch file");
     let job = Job::prepare(parts, &Settings::default(), &mut sources).expect("it is ready");
     let mut times = Vec::new();
     let mut executed = 0;
     for _ in 0..RUNS {
+        let (mut rejoins, mut watch) = (Rejoins::default(), Unwatched);
+        let mut watched = Watched { watch: &mut watch, probe: &mut rejoins };
         let start = Instant::now();
-        let report = job.run(detailed, &mut Unwatched).expect("it runs");
+        let report = match look {
+            Look::Plain => job.run(false, &mut Unwatched),
+            Look::Lines => job.run(true, &mut Unwatched),
+            Look::Apart => job.run(true, &mut watched),
+        };
+        let report = report.expect("it runs");
         times.push(start.elapsed().as_secs_f64());
         assert_eq!(report.verdict(), Verdict::Met, "{}", file.display());
         executed = report.stats.launches.iter().map(|l| l.slots.active()).sum();
@@ -47,15 +64,16 @@ fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout();
     writeln!(
         out,
-        "{:28} {:>14} {:>16} {:>16}",
-        "launch", "thread-inst", "plain, M/s", "lines, M/s"
+        "{:28} {:>14} {:>12} {:>8} {:>8}",
+        "launch", "thread-inst", "plain, M/s", "lines", "apart"
     )?;
     let all = KERNELS.iter().map(|k| (*k).to_owned()).collect();
     for name in if named.is_empty() { all } else { named } {
         let file = kernels.join(&name);
-        let ((plain, executed), (lines, _)) = (measure(&file, false), measure(&file, true));
-        let rate = |seconds: f64| executed as f64 / seconds / 1e6;
-        writeln!(out, "{name:28} {executed:>14} {:>16.1} {:>16.1}", rate(plain), rate(lines))?;
+        let (plain, executed) = measure(&file, Look::Plain);
+        let [lines, apart] = [Look::Lines, Look::Apart].map(|look| measure(&file, look).0 / plain);
+        let rate = executed as f64 / plain / 1e6;
+        writeln!(out, "{name:28} {executed:>14} {rate:>12.1} {lines:>8.2} {apart:>8.2}")?;
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ use place::BOX;
 
 /// Graphs of more blocks are listed, not drawn.
 const DRAWN: usize = 240;
+/// And of more edges: where each block leads to all others, a picture tells nothing.
+const EDGES: usize = 720;
 /// Blocks that are listed.
 const LISTED: usize = 600;
 /// Height of a box, and of the room between layers.
@@ -38,12 +40,13 @@ pub(super) fn graph(index: usize, flow: &ControlFlow) -> String {
         let _ = write!(out, "; {}", text(note));
     }
     out.push_str(".</p></figcaption>\n");
-    if flow.blocks.len() <= DRAWN {
-        draw(&mut out, flow);
+    let (edges, labels) = if flow.blocks.len() <= DRAWN { edges(flow) } else { Default::default() };
+    if flow.blocks.len() <= DRAWN && edges.len() <= EDGES {
+        draw(&mut out, flow, &edges, &labels);
     } else {
         let _ = writeln!(
             out,
-            "<p class=\"note\">Too large to draw: graphs of up to {DRAWN} blocks are drawn.</p>"
+            "<p class=\"note\">Too large to draw: graphs of up to {DRAWN} blocks and {EDGES} edges are drawn.</p>"
         );
     }
     list(&mut out, flow);
@@ -84,10 +87,11 @@ fn edges(flow: &ControlFlow) -> (Vec<(usize, usize)>, Vec<String>) {
     let mut edges: Vec<(usize, usize)> = Vec::new();
     let mut labels: Vec<Vec<&str>> = Vec::new();
     for (from, block) in flow.blocks.iter().enumerate() {
+        let own = edges.len();
         for (to, why) in block.successors.iter().filter(|s| s.0 < flow.blocks.len()) {
             // Cases of a switch that lead to one block are one edge.
-            match edges.iter().rposition(|e| *e == (from, *to)) {
-                Some(at) => labels[at].push(why),
+            match edges[own..].iter().position(|e| e.1 == *to) {
+                Some(at) => labels[own + at].push(why),
                 None => {
                     edges.push((from, *to));
                     labels.push(vec![why]);
@@ -112,10 +116,9 @@ fn short(why: &str) -> String {
     }
 }
 
-fn draw(out: &mut String, flow: &ControlFlow) {
-    let (edges, labels) = edges(flow);
+fn draw(out: &mut String, flow: &ControlFlow, edges: &[(usize, usize)], labels: &[String]) {
     let blocks = flow.blocks.len();
-    let layered = Layered::new(blocks, &edges);
+    let layered = Layered::new(blocks, edges);
     let (x, inner) = place::middles(&layered, blocks);
     let x: Vec<f64> = x.into_iter().map(|x| x + MARGIN).collect();
     let top = |slot: usize| MARGIN + layered.layer_of[slot] as f64 * (HEIGHT + ROOM) + ROOM / 2.0;

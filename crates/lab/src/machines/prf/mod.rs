@@ -116,6 +116,8 @@ impl Isa for PrfMachine {
         vec![
             Axis::new("profile", &["founding", "cardinal", "clean"]),
             Axis::new("writes", &["and", "merge"]),
+            Axis::new("predicates", &["16", "32"]),
+            Axis::new("scheduler", &["round-robin", "greedy-then-oldest"]),
         ]
     }
 
