@@ -13,19 +13,19 @@ use lab::probe::{Beginning, Both, Probe};
 use lab::run::{Job, JobParts, Settings, Variant};
 use simt::observe::Events;
 
-/// Bundled kernels of few issues, in the order of the alphabet.
+/// Bundled kernels of few issues.
 const KERNELS: [&str; 11] = [
+    "divergence/mandelbrot_goto",
+    "divergence/nested",
+    "divergence/partition",
+    "divergence/short_circuit",
+    "divergence/switch_k",
+    "divergence/trip_count",
     "axpy_f16",
-    "compaction",
     "dot_f64",
-    "function_pointers",
-    "hash_table",
     "match_any",
-    "norm_bf16",
     "nqueens",
-    "reduce",
     "saxpy",
-    "string_search",
 ];
 const WARP: u64 = 32;
 const BEGIN: &str = "<!-- generated: SIMTLAB_BLESS=1 cargo test -p simtlab-lab --test claims -->\n";

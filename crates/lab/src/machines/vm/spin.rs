@@ -48,6 +48,15 @@ fn names<const N: usize>(lanes: &LaneMask<N>) -> String {
     if lanes.count() == 1 { format!("lane {list}") } else { format!("lanes {list}") }
 }
 
+/// A verb for so many lanes.
+fn verb<const N: usize>(
+    lanes: &LaneMask<N>,
+    one: &'static str,
+    many: &'static str,
+) -> &'static str {
+    if lanes.count() == 1 { one } else { many }
+}
+
 /// A hang in one sentence.
 pub(super) fn sentence<const N: usize>(
     program: &VmProgram,
@@ -86,32 +95,28 @@ fn at(program: &VmProgram, pc: Pc) -> String {
 /// Nobody can go on: who waits for what, and what those wait for that it takes.
 fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Option<String> {
     let first = waiters.iter().find(|w| w.wait != Wait::Turn).or(waiters.first())?;
-    let here = |w: &Waiter<N>| format!("{} at {}", names(&w.lanes), at(program, w.pc));
+    let waits = |w: &Waiter<N>| verb(&w.lanes, "waits", "wait");
     let of_group = |w: &Waiter<N>| w.group == first.group && w.pc != first.pc;
     let other = waiters.iter().find(|w| of_group(w)).or(waiters.iter().find(|w| w.pc != first.pc));
     let rest = other.map(|w| {
-        let whose = if w.group == first.group { "" } else { "of another warp " };
-        match &w.wait {
-            Wait::Turn => {
-                format!("{} {whose}wait for their turn at {}", names(&w.lanes), at(program, w.pc))
-            }
-            Wait::Barrier { id, .. } => {
-                format!("{} {whose}wait at barrier {id} at {}", names(&w.lanes), at(program, w.pc))
-            }
-            _ => format!("{} {whose}wait at {}", names(&w.lanes), at(program, w.pc)),
-        }
+        let whose = if w.group == first.group { "" } else { " of another warp" };
+        let what = match &w.wait {
+            Wait::Turn => "for another path".to_owned(),
+            Wait::Barrier { id, .. } => format!("at barrier {id}"),
+            _ => "for others".to_owned(),
+        };
+        format!("{}{whose} {} {what} at {}", names(&w.lanes), waits(w), at(program, w.pc))
     });
+    let here = format!("{} at {} {}", names(&first.lanes), at(program, first.pc), waits(first));
     let story = match &first.wait {
-        Wait::Barrier { id, arrived, expected } => format!(
-            "{} wait at barrier {id} for {} more threads",
-            here(first),
-            expected.saturating_sub(*arrived)
-        ),
-        Wait::Collective { missing, exited } if !exited.is_empty() && missing == exited => {
-            return Some(format!("{} wait for {}, which have ended", here(first), names(missing)));
+        Wait::Barrier { id, arrived, expected } => {
+            format!("{here} at barrier {id} for {} more threads", expected.saturating_sub(*arrived))
         }
-        Wait::Collective { missing, .. } => format!("{} wait for {}", here(first), names(missing)),
-        Wait::Turn | Wait::Running => format!("{} wait for another path", here(first)),
+        Wait::Collective { missing, exited } if !exited.is_empty() && missing == exited => {
+            return Some(format!("{here} for {}, which have ended", names(missing)));
+        }
+        Wait::Collective { missing, .. } => format!("{here} for {}", names(missing)),
+        Wait::Turn | Wait::Running => format!("{here} for another path"),
     };
     Some(match rest {
         Some(rest) => format!("{story}, while {rest}"),
@@ -126,11 +131,13 @@ fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<
     let Some((spinner, (function, block, spin))) = waiting else {
         let spinner = running.next()?;
         let (who, here) = (names(&spinner.lanes), at(program, spinner.pc));
-        let story = format!("{who} at {here} go round without end");
+        let goes = verb(&spinner.lanes, "goes", "go");
+        let story = format!("{who} at {here} {goes} round without end");
         return Some(match group.iter().find(|w| w.pc != spinner.pc) {
             Some(p) => {
                 let (who, here) = (names(&p.lanes), at(program, p.pc));
-                format!("{story}, while {who} at {here} wait for their turn")
+                let waits = verb(&p.lanes, "waits", "wait");
+                format!("{story}, while {who} at {here} {waits} for another path")
             }
             None => story,
         });
@@ -138,6 +145,7 @@ fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<
     let read =
         line(program, spin.read).map_or_else(|| at(program, spinner.pc), |n| format!("line {n}"));
     let write = line(program, spin.write).map_or(String::new(), |n| format!(" (line {n})"));
+    let spins = verb(&spinner.lanes, "spins", "spin");
     let outside = |w: &&&Waiter<N>| match block_of(program, w.pc) {
         Some((f, b)) => f != function || !spin.body.iter().any(|id| id.index() == b),
         None => true,
@@ -145,7 +153,7 @@ fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<
     let parked = group.iter().find(outside);
     let Some(parked) = parked else {
         return Some(format!(
-            "{} at {read} spin on what is released only behind the loop{write}",
+            "{} at {read} {spins} on what is released only behind the loop{write}",
             names(&spinner.lanes)
         ));
     };
@@ -162,7 +170,7 @@ fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<
     let (whose, has) = if parked.lanes.count() == 1 { ("its", "has") } else { ("their", "have") };
     let where_to = if rejoins { format!("{whose} rejoin point at ") } else { String::new() };
     Some(format!(
-        "{} at {read} spin on what {}, parked at {where_to}{}, {has} to release{write}",
+        "{} at {read} {spins} on what {}, parked at {where_to}{}, {has} to release{write}",
         names(&spinner.lanes),
         names(&parked.lanes),
         at(program, parked.pc)
