@@ -14,10 +14,11 @@ fn compared(path: &str) -> Comparison {
     let parts = JobParts::from_launch_file(&file, None, &mut sources).expect("reads");
     let mut job = Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready");
     let plan = Plan {
-        mechanisms: vec![job.mechanism().to_owned()],
+        mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
         settings: usual_settings(job.machine()),
+        star: true,
         look: false,
     };
     compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends")
@@ -30,7 +31,7 @@ fn row<'c>(comparison: &'c Comparison, name: &str) -> &'c lab::divergence::Row {
 #[test]
 fn linx_groups_of_any_width_leave_the_memory_of_single_lanes() {
     let comparison = compared("linx/collatz/launch.toml");
-    assert_eq!(comparison.reference_name, "group-width=1");
+    assert_eq!(comparison.reference_name, "exec of width 1");
     let issues = |name: &str| row(&comparison, name).stats.as_ref().expect("ran").slots.issues();
     let mut last = u64::MAX;
     for width in [1, 2, 4, 8, 16, 32] {
@@ -42,18 +43,18 @@ fn linx_groups_of_any_width_leave_the_memory_of_single_lanes() {
         assert!(issues(&name) < last, "{width}");
         last = issues(&name);
     }
-    for name in ["exec", "inactive=zero", "inactive=poison", "region=taken-path"] {
+    for name in ["exec", "exec-zero", "exec-poison", "exec-taken-path"] {
         assert_eq!(row(&comparison, name).equal, Some(true), "{name}");
     }
     // One lane at a time: as many issues as groups of one lane.
-    assert_eq!(issues("replay=on"), issues("group-width=1"));
-    let factor = row(&comparison, "replay=on").impact.divergence_impact_factor;
+    assert_eq!(issues("replay"), issues("group-width=1"));
+    let factor = row(&comparison, "replay").impact.divergence_impact_factor;
     assert!(factor.is_some_and(|f| f > 10.0), "{factor:?}");
     let json = to_json(&comparison);
     assert_eq!(json["rows"][1]["settings"]["group-width"], "1");
-    assert_eq!(json["reference"]["mechanism"], "group-width=1");
+    assert_eq!(json["reference"]["mechanism"], "exec of width 1");
     let text = to_text(&comparison);
-    assert!(text.contains("memory as under group-width=1"), "{text}");
+    assert!(text.contains("memory as under exec of width 1"), "{text}");
 }
 
 #[test]

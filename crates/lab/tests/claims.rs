@@ -147,6 +147,7 @@ fn measure() -> Vec<(String, Measured)> {
             warp_sizes: vec![WARP],
             order: None,
             settings: vec![Vec::new()],
+            star: false,
             look: false,
         };
         let compared = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");

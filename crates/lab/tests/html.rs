@@ -56,6 +56,7 @@ fn compared(name: &str, kernel: &str, block: u32) -> (Job, Comparison) {
         warp_sizes: vec![32],
         order: None,
         settings: vec![Vec::new()],
+        star: false,
         look: true,
     };
     let comparison = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");

@@ -50,6 +50,7 @@ fn run(
         warp_sizes: vec![job.warp_size()],
         order: None,
         settings: divergence::usual_settings(job.machine()),
+        star: args.axes.is_empty(),
         look: html.is_some(),
     };
     if let Some(Some(word)) = mechanisms {

@@ -96,7 +96,7 @@ pub(super) fn width(machine: &dyn Isa, settings: &Settings) -> Option<u64> {
     settings.iter().find(|(name, _)| of(name)).and_then(|(_, value)| value.parse().ok())
 }
 
-/// `inactive=zero region=taken-path`; empty where all is by default.
+/// `zmode=zero banks=2`; empty where all is by default.
 #[must_use]
 pub(super) fn describe(settings: &Settings) -> String {
     settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
@@ -110,14 +110,14 @@ mod tests {
     fn named(list: &[&str]) -> Result<Vec<Settings>, Diagnostic> {
         let words: Vec<(String, Span)> =
             list.iter().map(|w| ((*w).to_owned(), Span::default())).collect();
-        settings_named(find("linx").expect("there is one"), &words)
+        settings_named(find("pmask").expect("there is one"), &words)
     }
 
     #[test]
     fn settings_are_the_default_and_each_value_by_itself() {
-        let linx = find("linx").expect("there is one");
-        let all = usual_settings(linx);
-        let values: usize = linx.axes().iter().map(|a| a.values.len() - 1).sum();
+        let pmask = find("pmask").expect("there is one");
+        let all = usual_settings(pmask);
+        let values: usize = pmask.axes().iter().map(|a| a.values.len() - 1).sum();
         assert_eq!(all.len(), 1 + values);
         assert!(all[0].is_empty() && all.iter().all(|s| s.len() < 2));
         assert_eq!(usual_settings(find("ptx").expect("there is one")), [Settings::new()]);
@@ -125,10 +125,10 @@ mod tests {
 
     #[test]
     fn named_axes_are_combined() {
-        let all = named(&["inactive=merge,zero", "replay"]).expect("known");
+        let all = named(&["zmode=merge,zero", "lane-forms"]).expect("known");
         assert_eq!(
             all.iter().map(describe).collect::<Vec<_>>()[..2],
-            ["inactive=merge replay=off", "inactive=merge replay=on"]
+            ["zmode=merge lane-forms=on", "zmode=merge lane-forms=off"]
         );
         assert_eq!(all.len(), 4);
     }
@@ -136,11 +136,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told() {
         let help = |list: &[&str]| named(list).expect_err("wrong").help.unwrap_or_default();
-        assert_eq!(help(&["inactiv=zero"]), "did you mean inactive?");
-        assert!(help(&["inactive="]).starts_with("values of inactive are merge"));
-        assert_eq!(help(&["replay", "replay"]), "write all its values at once");
+        assert_eq!(help(&["zmod=zero"]), "did you mean zmode?");
+        assert!(help(&["zmode="]).starts_with("values of zmode are merge"));
+        assert_eq!(help(&["zmode", "zmode"]), "write all its values at once");
         let many = vec!["1"; 300].join(",");
-        assert_eq!(help(&[&format!("group-width={many}")]), "name fewer values");
+        assert_eq!(help(&[&format!("vlmax={many}")]), "name fewer values");
         let none = settings_named(
             find("ptx").expect("there is one"),
             &[("x=1".to_owned(), Span::default())],

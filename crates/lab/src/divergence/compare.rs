@@ -32,6 +32,8 @@ pub struct Plan {
     pub order: Option<String>,
     /// Values of the machine's axes: each is tried with each mechanism and warp size.
     pub settings: Vec<Settings>,
+    /// Whether settings are tried with the first mechanism alone, the others being run by default.
+    pub star: bool,
     /// Whether lanes over time and losses by line are kept, for the report.
     pub look: bool,
 }
@@ -186,9 +188,10 @@ pub fn compare(
     let name = reference_name.clone();
     let setting = Setting { name, multisets, reference, races, limit, order, look, steps };
     let mut rows = Vec::new();
-    for mechanism in &plan.mechanisms {
+    for (index, mechanism) in plan.mechanisms.iter().enumerate() {
         for &warp_size in &plan.warp_sizes {
-            for settings in &plan.settings {
+            let all = |s: &&Settings| !plan.star || index == 0 || s.is_empty();
+            for settings in plan.settings.iter().filter(all) {
                 match row(job, &setting, (mechanism, warp_size, settings), watch)? {
                     Some(row) => rows.push(row),
                     None => return Ok(None),

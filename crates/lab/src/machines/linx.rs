@@ -169,12 +169,7 @@ impl Isa for LinxMachine {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        vec![
-            Axis::width("group-width", &["64", "1", "2", "4", "8", "16", "32"]),
-            Axis::new("inactive", &["merge", "zero", "poison"]),
-            Axis::new("region", &["first-terminator", "taken-path"]),
-            Axis::new("replay", &["off", "on"]),
-        ]
+        vec![Axis::width("group-width", &["64", "1", "2", "4", "8", "16", "32"])]
     }
 
     fn options(&self) -> Vec<Named> {

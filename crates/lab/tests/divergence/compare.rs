@@ -19,6 +19,7 @@ pub(crate) fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -
         order: None,
         look: false,
         settings: vec![Vec::new()],
+        star: false,
     };
     compare(job, &plan, &mut Unwatched).expect("begins").expect("is not interrupted")
 }
