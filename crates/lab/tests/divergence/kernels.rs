@@ -60,7 +60,14 @@ fn every_bundled_kernel_under_every_mechanism() {
         let mut job = bundled(&name);
         let known = job.machine().mechanisms();
         let mechanisms = known.iter().map(|m| m.name.to_owned()).collect();
-        let plan = Plan { mechanisms, warp_sizes: vec![32], order: None, look: false };
+        let plan = Plan {
+            mechanisms,
+            warp_sizes: vec![32],
+            order: None,
+            settings: vec![Vec::new()],
+            star: false,
+            look: false,
+        };
         let found = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");
         for row in &found.rows {
             let slots = row.stats.as_ref().is_none_or(|s| s.slots.identity_holds());
