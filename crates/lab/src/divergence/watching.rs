@@ -20,6 +20,10 @@ impl Watch for Watched<'_> {
         self.watch.go_on(progress)
     }
 
+    fn ran_on(&mut self, engine: &str) {
+        self.watch.ran_on(engine);
+    }
+
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut *self.probe)
     }
