@@ -96,6 +96,9 @@ impl Judge {
         }
         for message in String::from_utf8_lossy(&output.stderr).lines() {
             let Some((place, what)) = message.split_once("; ") else { continue };
+            if what.starts_with("warning") {
+                continue;
+            }
             let line = place.rsplit("line ").next().and_then(|n| n.trim().parse().ok());
             errors.entry(line.unwrap_or(0)).or_insert_with(|| what.to_owned());
         }

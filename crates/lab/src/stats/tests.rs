@@ -113,20 +113,20 @@ fn the_text_report_names_lines_where_memory_hurts() {
         launch.sites.push(AccessSite { line, source, text: "ld".into(), traffic });
     }
     let text = to_text(&run);
-    assert!(
-        text.contains("sectors_per_request                              18.00  2 requests"),
-        "{text}"
-    );
-    assert!(
-        text.contains("bank_conflicts                                       1  1 requests"),
-        "{text}"
-    );
+    let row = |name: &str, value: &str, note: &str| {
+        format!(
+            "  {name:<35}{value:>19}  {note}
+"
+        )
+    };
+    assert!(text.contains(&row("sectors_per_request", "18.00", "2 requests")), "{text}");
+    assert!(text.contains(&row("bank_conflicts", "1", "1 requests")), "{text}");
     assert!(
         text.ends_with(
             "
   where memory hurts
-  line 6, k.cu:16                                1 requests, 32.00 sectors a request
-  line 9                                         1 requests, 1.00 conflicts an access
+  line 6, k.cu:16                              1 requests, 32.00 sectors each
+  line 9                                       1 requests, 1.00 conflicts each
 "
         ),
         "{text}"

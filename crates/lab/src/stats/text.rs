@@ -71,14 +71,14 @@ fn hot_spots(out: &mut String, launches: &[LaunchStats]) {
         let Traffic { global_requests, global_sectors, shared_requests, .. } = site.traffic;
         let cost = if site.traffic.excess_sectors() >= site.traffic.bank_conflicts {
             let each = global_sectors as f64 / global_requests.max(1) as f64;
-            format!("{each:.2} sectors a request")
+            format!("{each:.2} sectors each")
         } else {
             let each = site.traffic.bank_conflicts as f64 / shared_requests.max(1) as f64;
-            format!("{each:.2} conflicts an access")
+            format!("{each:.2} conflicts each")
         };
         let requests = grouped(global_requests + shared_requests);
-        let place = shorten(&format!("line {place}"), 34);
-        let _ = writeln!(out, "  {place:<34}{requests:>14} requests, {cost}");
+        let place = shorten(&format!("line {place}"), 32);
+        let _ = writeln!(out, "  {place:<32}{requests:>14} requests, {cost}");
     }
     if sites.len() > SPOTS {
         let _ = writeln!(out, "  and {} more lines", sites.len() - SPOTS);

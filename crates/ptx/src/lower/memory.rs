@@ -319,7 +319,14 @@ impl<'t> Body<'_, 't> {
             let at = offset.saturating_add((k as u64 * bytes) as i64);
             let chunks = self.chunks(index, at, bytes, operand)?;
             let Some(result) = *result else { continue };
-            let value = self.part(&chunks, at as u64, bytes, &mut origin)?;
+            let whole = matches!(chunks.as_slice(), [chunk] if chunk.bytes == bytes);
+            let same_width = u64::from(self.code.reg_ty(result).bits()) == 8 * bytes;
+            // What has to be packed or unpacked anyway goes straight to where it is wanted.
+            let into = Some(result).filter(|_| same_width && !whole);
+            let value = self.part(&chunks, at as u64, bytes, into, &mut origin)?;
+            if into.is_some() {
+                continue;
+            }
             self.narrow_move(
                 s.ty(),
                 result,
@@ -330,12 +337,13 @@ impl<'t> Body<'_, 't> {
         Ok(())
     }
 
-    /// The bytes of an access in a register of their width.
+    /// The bytes of an access in a register of their width: `into`, or a new one.
     fn part(
         &mut self,
         chunks: &[Chunk],
         at: u64,
         bytes: u64,
+        into: Option<LaneReg>,
         origin: &mut Origin,
     ) -> Lowering<LaneReg> {
         let reg_ty = super::params::register_of(bytes);
@@ -343,7 +351,7 @@ impl<'t> Body<'_, 't> {
             if chunk.bytes == bytes {
                 return Ok(chunk.reg);
             }
-            let part = self.code.temporary(reg_ty);
+            let part = into.unwrap_or_else(|| self.code.temporary(reg_ty));
             let mut unpack = self.packing_of(Op::Unpack, chunk.bytes, bytes)?;
             let wanted = (at - chunk.offset) / bytes;
             let parts = chunk.bytes / bytes;
@@ -354,7 +362,7 @@ impl<'t> Body<'_, 't> {
             *origin = Origin::Lowering;
             return Ok(part);
         }
-        let whole = self.code.temporary(reg_ty);
+        let whole = into.unwrap_or_else(|| self.code.temporary(reg_ty));
         let each = chunks.first().map_or(1, |c| c.bytes);
         let mut pack = self.packing_of(Op::Pack, bytes, each)?;
         pack.results.push(Some(Reg::Lane(whole)));

@@ -7,7 +7,7 @@
 //! - One PTX instruction becomes one IR instruction of [`ir::Origin::Source`]; what else it takes to express it (a
 //!   complemented predicate, packing of arguments) has [`ir::Origin::Lowering`].
 //! - Registers are made when first used, so a declaration `%r<N>` costs nothing.
-//! - `.param` variables of calls are registers: an aggregate travels in chunks of at most eight bytes (see `params`).
+//! - `.param` variables of calls are registers: an aggregate travels in chunks of at most four bytes (see `params`).
 //! - Names are resolved in the innermost scope that declares them; labels are known in their whole scope, ahead of
 //!   their place, too.
 

@@ -1,7 +1,8 @@
 //! `.param` variables of calls, as registers.
 //!
-//! A scalar is one register. An aggregate is a row of chunks: as many bytes each as its alignment, at most eight, and
-//! smaller ones for what is left. Caller and callee find the same chunks from their own declarations. An access of a
+//! A scalar is one register. An aggregate is a row of chunks: as many bytes each as its alignment, at most four, and
+//! smaller ones for what is left. So words of four bytes, of which most aggregates are made, are moves, and those of eight take
+//! one operation that packs or unpacks. Caller and callee find the same chunks from their own declarations. An access of a
 //! whole chunk is a move; parts of a chunk are unpacked or packed.
 
 use ir::{LaneReg, RegTy};
@@ -86,7 +87,7 @@ pub(super) fn chunk_sizes(layout: Layout, vector: Option<u8>) -> Option<Vec<(u64
         return None;
     }
     let scalar = !layout.array && vector.is_none();
-    let largest = if scalar { layout.size } else { u64::from(layout.align).min(8) };
+    let largest = if scalar { layout.size } else { u64::from(layout.align).min(4) };
     let mut chunks = Vec::new();
     let mut offset = 0;
     while offset < layout.size {
@@ -125,9 +126,9 @@ mod tests {
     fn chunks_cover_a_parameter_once() {
         assert_eq!(chunks(4, 4, false), [(0, 4)]);
         assert_eq!(chunks(16, 16, false), [(0, 16)]);
-        assert_eq!(chunks(16, 16, true), [(0, 8), (8, 8)]);
+        assert_eq!(chunks(16, 16, true), [(0, 4), (4, 4), (8, 4), (12, 4)]);
         assert_eq!(chunks(12, 4, true), [(0, 4), (4, 4), (8, 4)]);
-        assert_eq!(chunks(13, 8, true), [(0, 8), (8, 4), (12, 1)]);
+        assert_eq!(chunks(13, 8, true), [(0, 4), (4, 4), (8, 4), (12, 1)]);
         assert_eq!(chunks(3, 1, true), [(0, 1), (1, 1), (2, 1)]);
         assert_eq!(chunks(0, 8, true), []);
     }

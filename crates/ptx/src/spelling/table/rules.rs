@@ -52,7 +52,8 @@ pub(super) fn comparable(s: &Spelled) -> bool {
     let cmp = s.word(Kind::Cmp).unwrap_or("eq");
     let signed = matches!(ty, S16 | S32 | S64);
     let unsigned = matches!(ty, U16 | U32 | U64);
-    if s.has(Kind::Ftz) && !matches!(ty, F32 | F16 | F16x2) {
+    let flushed = matches!(ty, F32 | F16 | F16x2) && s.ty() != Bf16;
+    if s.has(Kind::Ftz) && !flushed {
         return false;
     }
     match cmp {
