@@ -10,7 +10,7 @@ const WIDTH: usize = 32;
 /// Work that can be repeated; what it reads and writes is made beforehand.
 pub type Work = Box<dyn FnMut()>;
 
-/// The kernel of this name on `n` elements (of [`mandelbrot`] and [`sgemm`] on n by n), if it is one of these:
+/// The kernel of this name on `n` elements (of `mandelbrot` and `sgemm` on n by n), if it is one of these:
 /// `saxpy`, `mandelbrot` (256 iterations at most), `sgemm`, `reduce`, `collatz`.
 #[must_use]
 pub fn native(kernel: &str, n: usize) -> Option<Work> {
@@ -114,8 +114,8 @@ fn collatz(steps: &mut [u32], peaks: &mut [u64]) {
     let blocks = steps.chunks_mut(WIDTH).zip(peaks.chunks_mut(WIDTH));
     for (block, (steps, peaks)) in blocks.enumerate() {
         let mut n = [1u64; WIDTH];
-        for lane in 0..steps.len() {
-            n[lane] = (block * WIDTH + lane + 1) as u64;
+        for (lane, n) in n.iter_mut().enumerate().take(steps.len()) {
+            *n = (block * WIDTH + lane + 1) as u64;
         }
         let (mut peak, mut length) = (n, [0u32; WIDTH]);
         loop {

@@ -54,8 +54,8 @@ impl Narrow {
     #[inline(always)]
     pub(crate) fn map3(a: &Self, b: &Self, c: &Self, f: impl Fn(u32, u32, u32) -> u32) -> Self {
         let mut out = [0; LANES];
-        for lane in 0..LANES {
-            out[lane] = f(a.0[lane], b.0[lane], c.0[lane]);
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = f(a.0[lane], b.0[lane], c.0[lane]);
         }
         Self(out)
     }
@@ -63,8 +63,8 @@ impl Narrow {
     #[inline(always)]
     pub(crate) fn test(a: &Self, b: &Self, f: impl Fn(u32, u32) -> bool) -> u32 {
         let mut out = [0u32; LANES];
-        for lane in 0..LANES {
-            out[lane] = u32::from(f(a.0[lane], b.0[lane])) << lane;
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = u32::from(f(a.0[lane], b.0[lane])) << lane;
         }
         out.iter().fold(0, |m, b| m | b)
     }
@@ -108,8 +108,8 @@ impl Wide {
     #[inline(always)]
     pub(crate) fn map3(a: &Self, b: &Self, c: &Self, f: impl Fn(u64, u64, u64) -> u64) -> Self {
         let mut out = [0; LANES];
-        for lane in 0..LANES {
-            out[lane] = f(a.0[lane], b.0[lane], c.0[lane]);
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = f(a.0[lane], b.0[lane], c.0[lane]);
         }
         Self(out)
     }
@@ -117,8 +117,8 @@ impl Wide {
     #[inline(always)]
     pub(crate) fn test(a: &Self, b: &Self, f: impl Fn(u64, u64) -> bool) -> u32 {
         let mut out = [0u32; LANES];
-        for lane in 0..LANES {
-            out[lane] = u32::from(f(a.0[lane], b.0[lane])) << lane;
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = u32::from(f(a.0[lane], b.0[lane])) << lane;
         }
         out.iter().fold(0, |m, b| m | b)
     }
