@@ -186,10 +186,11 @@ impl<'f> Definitions<'f> {
         let [only] = self.by_reg.get(&reg)?.as_slice() else { return None };
         let inst = self.inst(*only);
         match inst.op {
-            Op::Ld if inst.mods.space == Some(Space::Param) => match inst.operands.first() {
-                Some(Operand::Symbol(symbol @ Symbol::Param(_), _)) => return Some(*symbol),
-                _ => {}
-            },
+            Op::Ld if inst.mods.space == Some(Space::Param) => {
+                if let Some(Operand::Symbol(symbol @ Symbol::Param(_), _)) = inst.operands.first() {
+                    return Some(*symbol);
+                }
+            }
             // Of a product only the third operand can be an address.
             Op::Mad | Op::MadWide => pending.extend(inst.operands.get(2)),
             Op::Mov | Op::Add | Op::Sub | Op::Cvt | Op::CvtaTo | Op::CvtaFrom => {

@@ -5,7 +5,7 @@
 //! read and printed without the script; the script fills in what depends on the run that the reader chooses. Nothing is told by
 //! colour alone. What always holds:
 //!
-//! - text of others (names, program text, source lines) reaches the page only through [`escape`];
+//! - text of others (names, program text, source lines) reaches the page only through the module `escape`;
 //! - nothing is loaded: a content policy forbids it;
 //! - the page's size is bounded, and what is left out is said where it is left out.
 

@@ -122,7 +122,8 @@ impl Job {
     ) -> Result<VariantRun, Diagnostics> {
         let kept = (self.mechanism.clone(), self.warp_size.clone(), self.limit);
         let order = variant.order.iter().map(|order| ("order".to_owned(), order.clone()));
-        let options = self.set_options(order.chain(variant.options.iter().cloned()).collect());
+        let options =
+            self.set_options(&order.chain(variant.options.iter().cloned()).collect::<Vec<_>>());
         self.mechanism.value.clone_from(&variant.mechanism);
         self.warp_size.value = variant.warp_size;
         self.limit = self.limit.or(variant.limit);
@@ -145,7 +146,7 @@ impl Job {
     }
 
     /// Puts options into those of the job and of launches that have their own; gives back what was there.
-    fn set_options(&mut self, options: Vec<(String, String)>) -> Vec<Vec<MachineOption>> {
+    fn set_options(&mut self, options: &[(String, String)]) -> Vec<Vec<MachineOption>> {
         let span = self.mechanism.span;
         let lists = std::iter::once(&mut self.options)
             .chain(self.launches.iter_mut().map(|(_, l)| &mut l.options));
@@ -156,7 +157,7 @@ impl Job {
             if index > 0 && list.is_empty() {
                 continue;
             }
-            for (name, value) in &options {
+            for (name, value) in options {
                 list.retain(|o| o.key.value != *name);
                 list.push(MachineOption {
                     key: Located { value: name.clone(), span },
