@@ -111,7 +111,7 @@ entry:
     fn value(&mut self) -> String {
         match self.rng.below(5) {
             0 => format!("{:#x}", VALUES[self.rng.below(VALUES.len())]),
-            1 => format!("{}", self.rng.below(64)),
+            1 => format!("{:#x}", self.rng.below(64)),
             _ => self.reg(),
         }
     }
