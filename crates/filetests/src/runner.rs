@@ -170,9 +170,12 @@ impl Case {
         for (mechanism, size) in self.matrix(file) {
             let entry = format!("{} at warp size {}", mechanism.value, size.value);
             let report = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Exact)?;
-            let fast = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Fast)?;
-            if let Some(message) = apart(&report, &fast, sources) {
-                return Ok(Err(format!("under {entry}, fast against exact: {message}")));
+            // What the fast engine takes; elsewhere there is one engine, or the same one twice.
+            if mechanism.value == "ipdom" && size.value == 32 {
+                let fast = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Fast)?;
+                if let Some(message) = apart(&report, &fast, sources) {
+                    return Ok(Err(format!("under {entry}, fast against exact: {message}")));
+                }
             }
             if let Err(message) = slots_add_up(&report) {
                 return Ok(Err(format!("under {entry}: {message}")));
