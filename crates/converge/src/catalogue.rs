@@ -352,6 +352,12 @@ impl Entry {
 }
 
 impl Entry {
+    /// Whether lanes may part at a branch under it: not where a pass has turned branches into masks, and not under `uniform`.
+    #[must_use]
+    pub fn parts_lanes(&self) -> bool {
+        !matches!(self.kind, Kind::Uniform | Kind::SplitJoin)
+    }
+
     /// Bits that it keeps for a group of so many lanes, at most `depth` entries deep, with places of [`PLACE_BITS`] bits. Where
     /// code carries masks (`exec-mask`), those that it saves are in registers, and not counted.
     #[must_use]

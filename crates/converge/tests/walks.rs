@@ -327,7 +327,7 @@ impl<'a> Run<'a> {
 
 /// Mechanisms that keep lanes together, and refuse what parts them.
 fn together(entry: &Entry) -> bool {
-    matches!(entry.name, "uniform" | "exec-mask" | "predication" | "masked-banks" | "split-join")
+    !entry.parts_lanes()
 }
 
 fn cfgs() -> impl Strategy<Value = Cfg> {

@@ -124,7 +124,7 @@ fn errors_have_places_and_ways_out() {
         ("%x = add.u33 %x, 1", "5:10 ir::modifier: `add` takes no `u33` (did you mean `u32`?)"),
         (
             "%x = add %x, 1",
-            "5:9 ir::type: `add` needs a type: u16, u32, u64, s16, s32, s64, f16, bf16, f16x2, bf16x2, f32, f64",
+            "5:9 ir::type: `add` needs a type: u16, u32, u64, s16, s32, s64, f16, bf16, f16x2, bf16x2, f32, f64, f32x2, u16x2, s16x2",
         ),
         ("%x = add.rn.rz.f32 %x, %x", "5:13 ir::modifier: `rz` is one too many of its kind"),
         (

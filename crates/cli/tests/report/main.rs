@@ -192,3 +192,39 @@ fn phone(browser: &Browser) {
     );
     assert_eq!(small, 0, "buttons are large enough for a finger");
 }
+
+/// What a comparison of the kernel with these arguments says on the error stream, and its exit code.
+fn refused(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("k.ptx"), KERNEL).expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_simtlab"))
+        .current_dir(&folder)
+        .args(["compare", "k.ptx", "--grid", "1", "--block", "32", "--arg", "out=u32[32]"])
+        .args(arguments)
+        .output()
+        .expect("the command starts");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_anything_runs() {
+    let (code, said) = refused("report-nowhere", &["--html", "no/such/folder/out.html"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("cannot write no/such/folder/out.html: there is no such folder"),
+        "{said}"
+    );
+    let (code, said) = refused("report-folder", &["--html", "."]);
+    assert!(code == Some(2) && said.contains("it is a directory"), "{said}");
+    let (code, said) = refused("report-both", &["--html", "-", "--json", "-"]);
+    assert!(code == Some(2) && said.contains("name the same place"), "{said}");
+}
+
+#[test]
+fn axes_of_other_machines_are_refused_with_what_there_is() {
+    let (code, said) = refused("report-axis", &["--axis", "zmode=zero"]);
+    assert!(code == Some(2) && said.contains("ptx has no axis `zmode`"), "{said}");
+    let (code, said) = refused("report-name", &["--mechanisms", "ipdon"]);
+    assert!(code == Some(2) && said.contains("did you mean ipdom?"), "{said}");
+}

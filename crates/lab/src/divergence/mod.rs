@@ -5,6 +5,7 @@
 
 mod axes;
 mod compare;
+mod earliest;
 mod explain;
 mod json;
 mod lanes;
@@ -20,6 +21,7 @@ mod watching;
 
 pub use axes::{Settings, settings_named, usual_settings};
 pub use compare::{Comparison, Impact, Plan, Row, Views, compare};
+pub use earliest::{Earliest, Splits};
 pub use explain::{Explanation, Line, Losses};
 pub(crate) use json::access_name;
 pub use json::{COMPARE_SCHEMA_NAME, COMPARE_VERSION, to_json};

@@ -33,6 +33,27 @@ pub fn kernel_list(kernels: &[KernelInfo]) -> String {
     out
 }
 
+/// A line for each kernel whose results depend on how many lanes the warp has, naming the first instruction that makes it so.
+#[must_use]
+pub fn dependence_lines(program: &dyn Program) -> String {
+    let mut out = String::new();
+    for kernel in program.kernels() {
+        let all = program.warp_size_dependence(&kernel.name);
+        let Some(first) = all.first() else { continue };
+        let at = first.line.map_or(String::new(), |line| format!(" at line {line}"));
+        let more = match all.len() - 1 {
+            0 => String::new(),
+            n => format!(", and {n} more"),
+        };
+        let _ = writeln!(
+            out,
+            "  kernel `{}` is warp-size-dependent: `{}`{at}{more}",
+            kernel.name, first.text
+        );
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,25 +85,4 @@ saxpy
 "
         );
     }
-}
-
-/// A line for each kernel whose results depend on how many lanes the warp has, naming the first instruction that makes it so.
-#[must_use]
-pub fn dependence_lines(program: &dyn Program) -> String {
-    let mut out = String::new();
-    for kernel in program.kernels() {
-        let all = program.warp_size_dependence(&kernel.name);
-        let Some(first) = all.first() else { continue };
-        let at = first.line.map_or(String::new(), |line| format!(" at line {line}"));
-        let more = match all.len() - 1 {
-            0 => String::new(),
-            n => format!(", and {n} more"),
-        };
-        let _ = writeln!(
-            out,
-            "  kernel `{}` is warp-size-dependent: `{}`{at}{more}",
-            kernel.name, first.text
-        );
-    }
-    out
 }

@@ -147,8 +147,12 @@ fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
     let comparison = compared(&mut job, &all, &[16, 32]);
     assert_eq!(comparison.rows.len(), 2 * all.len());
     for row in &comparison.rows {
-        let taken = matches!(row.verdict, Verdict::Ok | Verdict::Unsupported);
-        assert!(taken, "{} at {}: {:?}", row.mechanism, row.warp_size, row.verdict);
+        // Where `basic` joins lanes is not a sound place in this kernel; its results are right all the same.
+        let expected = match row.mechanism.as_str() {
+            "basic" => row.verdict == Verdict::Unsound && row.equal == Some(true),
+            _ => matches!(row.verdict, Verdict::Ok | Verdict::Unsupported),
+        };
+        assert!(expected, "{} at {}: {:?}", row.mechanism, row.warp_size, row.verdict);
         if let Some(stats) = &row.stats {
             assert!(stats.slots.identity_holds(), "{}", row.mechanism);
         }

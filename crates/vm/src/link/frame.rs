@@ -18,6 +18,8 @@ pub(super) struct Frame<'m> {
     pub(super) next_row: u32,
     pub(super) local_rows: FxHashMap<i64, u32>,
     pub(super) scratch: u32,
+    /// First of two scalars for discarded results of uniform instructions.
+    pub(super) warp_scratch: u32,
     /// Index of each warp register in its file.
     pub(super) warp: Vec<u32>,
     pub(super) spill_base: u32,
@@ -49,16 +51,17 @@ impl Frame<'_> {
     /// Rows, or warp-file indices, of an instruction's results; discarded ones go to the scratch rows.
     pub(super) fn results(&self, inst: &Inst) -> Linked<Rows> {
         let mut out = Rows::new();
+        let scratch = if inst.is_uniform() { self.warp_scratch } else { self.scratch };
         for (i, result) in inst.results.iter().enumerate() {
             match *result {
                 Some(Reg::Lane(reg)) => out.extend(self.rows_of(reg)),
                 Some(Reg::Warp(reg)) => out.push(self.warp[reg.index()]),
                 None => {
-                    out.push(self.scratch);
+                    out.push(scratch);
                     // Of a 128-bit value that is split into parts, the parts are narrower.
                     let ty = inst.result_slot(i).and_then(|slot| inst.slot_ty(slot));
                     if ty == Some(Ty::B128) {
-                        out.push(self.scratch + 1);
+                        out.push(scratch + 1);
                     }
                 }
             }

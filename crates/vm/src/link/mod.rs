@@ -16,7 +16,7 @@ use converge::planner::{self, FunctionFlow, Priorities};
 use flow::{Cfg, CfgBuilder};
 use ir::mods::Space;
 use ir::module::{Signature, TermKind};
-use ir::{BlockId, Function, Inst, LocId, Module, Op, Operand, Origin, Reg, RegTy, Symbol};
+use ir::{BlockId, Function, Inst, LocId, Module, Op, Operand, Origin, RegTy, Symbol};
 use rustc_hash::FxHashMap;
 use simt::Pc;
 use smallvec::SmallVec;
@@ -197,7 +197,11 @@ impl<'m> Linker<'m> {
             *counter += 1;
             *counter - 1
         });
-        let warp = warp.collect();
+        let warp: Vec<u32> = warp.collect();
+        let warp_scratch = self.scalars;
+        if !warp.is_empty() {
+            self.scalars += 2;
+        }
         let spill_base = self.spills;
         self.spills += function.spill_slots;
         let mut pc = self.code.len() as u64;
@@ -213,6 +217,7 @@ impl<'m> Linker<'m> {
             next_row: next_row + 2,
             local_rows: FxHashMap::default(),
             warp,
+            warp_scratch,
             spill_base,
             block_pcs,
             callees: Vec::new(),
@@ -285,7 +290,7 @@ impl<'m> Linker<'m> {
             let ty = inst.operand_slot(i).and_then(|slot| inst.slot_ty(slot));
             frame.flatten(operand, ty, &mut src).map_err(|()| operand_error(inst, i))?;
         }
-        let uniform = matches!(inst.results.first(), Some(Some(Reg::Warp(_))));
+        let uniform = inst.is_uniform();
         let dst = frame.results(inst)?;
         Ok(Exec::Lanes(LaneOp {
             run,

@@ -1,0 +1,141 @@
+//! Whether splits rejoin as soon as they could: a probe.
+//!
+//! Lanes may run together wherever they stand at the same place ([`converge`]'s lanes merge on equal place alone), so the earliest
+//! sound point of a split is the first instruction to which lanes of more than one of its sides come. A split has *missed* it
+//! if an instruction is issued for lanes of one side alone that was issued before, since the split, for lanes of another side
+//! alone. A split whose sides never come to a common instruction has nothing to miss.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+use simt::observe::{Branch, CtaEvent, Events, GroupId, Issue};
+use smallvec::SmallVec;
+
+use crate::probe::{Beginning, Lanes, Probe, WORDS};
+
+/// Splits of a group that are followed at once; others are not judged.
+const MOST_OPEN: usize = 256;
+
+/// The probe.
+#[derive(Clone, Debug, Default)]
+pub struct Earliest {
+    groups: BTreeMap<GroupId, Vec<Split>>,
+    count: Splits,
+}
+
+/// Splits by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Splits {
+    /// Rejoined at the earliest sound point, or without one.
+    pub early: u64,
+    /// Ran a common instruction once for each side.
+    pub missed: u64,
+    /// Not followed.
+    pub left: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Split {
+    sides: SmallVec<[Side; 2]>,
+}
+
+/// Lanes that went one way, and where they have been since.
+#[derive(Clone, Debug)]
+struct Side {
+    lanes: Lanes,
+    seen: FxHashSet<u64>,
+}
+
+/// What an issue means for a split.
+enum After {
+    Open,
+    Early,
+    Missed,
+}
+
+impl Split {
+    fn issue(&mut self, pc: u64, active: &Lanes, exited: &Lanes) -> After {
+        let mut touched = self.sides.iter().enumerate().filter(|(_, s)| (s.lanes & *active).any());
+        let Some((first, _)) = touched.next() else { return After::Open };
+        let others: SmallVec<[usize; 2]> = touched.map(|(at, _)| at).collect();
+        if others.is_empty() {
+            let mut rest = self.sides.iter().enumerate().filter(|(at, _)| *at != first);
+            if rest.any(|(_, side)| side.seen.contains(&pc)) {
+                return After::Missed;
+            }
+            self.sides[first].seen.insert(pc);
+            return After::Open;
+        }
+        // These sides have met: from now on they are one.
+        for at in others.into_iter().rev() {
+            let side = self.sides.remove(at);
+            self.sides[first].lanes |= side.lanes;
+            self.sides[first].seen.extend(side.seen);
+        }
+        let alive = self.sides.iter().filter(|s| (s.lanes - *exited).any()).count();
+        if alive < 2 { After::Early } else { After::Open }
+    }
+}
+
+impl Earliest {
+    /// What became of the splits. Those still open have missed nothing.
+    #[must_use]
+    pub fn splits(&self) -> Splits {
+        let open: usize = self.groups.values().map(Vec::len).sum();
+        Splits { early: self.count.early + open as u64, ..self.count }
+    }
+
+    fn close(&mut self, group: GroupId) {
+        self.count.early += self.groups.remove(&group).map_or(0, |splits| splits.len() as u64);
+    }
+}
+
+impl Probe for Earliest {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
+    }
+
+    fn begin(&mut self, _launch: &Beginning<'_>) {
+        let open: Vec<GroupId> = self.groups.keys().copied().collect();
+        open.into_iter().for_each(|group| self.close(group));
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let Some(open) = self.groups.get_mut(&issue.group) else { return };
+        let (active, exited) = (issue.lanes.active, issue.lanes.exited);
+        let count = &mut self.count;
+        open.retain_mut(|split| match split.issue(issue.pc.0, &active, &exited) {
+            After::Open => true,
+            After::Early => {
+                count.early += 1;
+                false
+            }
+            After::Missed => {
+                count.missed += 1;
+                false
+            }
+        });
+    }
+
+    fn branch(&mut self, branch: &Branch<'_, WORDS>) {
+        if branch.targets.len() < 2 {
+            return;
+        }
+        let open = self.groups.entry(branch.group).or_default();
+        if open.len() >= MOST_OPEN {
+            self.count.left += 1;
+            return;
+        }
+        let side = |lanes: Lanes| Side { lanes, seen: FxHashSet::default() };
+        open.push(Split { sides: branch.targets.iter().map(|t| side(t.1)).collect() });
+    }
+
+    fn cta(&mut self, cta: u64, event: CtaEvent) {
+        if event == CtaEvent::End {
+            let first = GroupId { cta, group: 0, first_thread: 0 };
+            let last = GroupId { cta, group: u32::MAX, first_thread: u32::MAX };
+            let ended: Vec<GroupId> = self.groups.range(first..=last).map(|g| *g.0).collect();
+            ended.into_iter().for_each(|group| self.close(group));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Comparisons on the axes of machines that have no mechanisms to choose from.
+
+use std::path::Path;
+
+use isa::SourceMap;
+use lab::divergence::{Comparison, Plan, Verdict, compare, to_json, to_text, usual_settings};
+use lab::machine::Unwatched;
+use lab::run::{Job, JobParts, Settings};
+
+/// A bundled program under the usual settings of its machine.
+fn compared(path: &str) -> Comparison {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(path);
+    let mut sources = SourceMap::new();
+    let parts = JobParts::from_launch_file(&file, None, &mut sources).expect("reads");
+    let mut job = Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready");
+    let plan = Plan {
+        mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
+        warp_sizes: vec![job.warp_size()],
+        order: None,
+        settings: usual_settings(job.machine()),
+        star: true,
+        look: false,
+    };
+    compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends")
+}
+
+fn row<'c>(comparison: &'c Comparison, name: &str) -> &'c lab::divergence::Row {
+    comparison.rows.iter().find(|r| r.name() == name).unwrap_or_else(|| panic!("no row {name}"))
+}
+
+#[test]
+fn linx_groups_of_any_width_leave_the_memory_of_single_lanes() {
+    let comparison = compared("linx/collatz/launch.toml");
+    assert_eq!(comparison.reference_name, "exec of width 1");
+    let issues = |name: &str| row(&comparison, name).stats.as_ref().expect("ran").slots.issues();
+    let mut last = u64::MAX;
+    for width in [1, 2, 4, 8, 16, 32] {
+        let name = format!("group-width={width}");
+        let row = row(&comparison, &name);
+        assert_eq!((row.verdict, row.equal, row.warp_size), (Verdict::Ok, Some(true), width));
+        assert!(row.stats.as_ref().is_some_and(|s| s.slots.identity_holds()));
+        // Wider groups take fewer issues.
+        assert!(issues(&name) < last, "{width}");
+        last = issues(&name);
+    }
+    for name in ["exec", "exec-zero", "exec-poison", "exec-taken-path"] {
+        assert_eq!(row(&comparison, name).equal, Some(true), "{name}");
+    }
+    // One lane at a time: as many issues as groups of one lane.
+    assert_eq!(issues("replay"), issues("group-width=1"));
+    let factor = row(&comparison, "replay").impact.divergence_impact_factor;
+    assert!(factor.is_some_and(|f| f > 10.0), "{factor:?}");
+    let json = to_json(&comparison);
+    assert_eq!(json["rows"][1]["settings"]["group-width"], "1");
+    assert_eq!(json["reference"]["mechanism"], "exec of width 1");
+    let text = to_text(&comparison);
+    assert!(text.contains("memory as under exec of width 1"), "{text}");
+}
+
+#[test]
+fn pmask_programs_say_which_banks_and_modes_they_are_written_for() {
+    let comparison = compared("pmask/filter/launch.toml");
+    for name in ["masks", "zmode=zero", "vlmax=32", "vlmax=16", "vlmax=8"] {
+        assert_eq!(row(&comparison, name).equal, Some(true), "{name}");
+    }
+    // The program uses all banks.
+    for name in ["banks=3", "banks=2", "banks=1"] {
+        let row = row(&comparison, name);
+        assert_eq!(row.verdict, Verdict::Fault, "{name}");
+        let report = row.report.as_ref().expect("a report");
+        assert!(report.message.contains("illegal-instruction"), "{}", report.message);
+    }
+    // Without lane data in masks it computes something else.
+    let other = row(&comparison, "lane-forms=off");
+    assert_eq!((other.verdict, other.equal), (Verdict::Unsound, Some(false)));
+    assert!(!other.differences.is_empty());
+}
+
+#[test]
+fn prf_varies_predicates_writes_profiles_and_schedulers() {
+    let comparison = compared("prf/collatz/launch.toml");
+    let names: Vec<String> = comparison.rows.iter().map(lab::divergence::Row::name).collect();
+    for axis in ["profile=", "writes=", "predicates=", "scheduler="] {
+        assert!(names.iter().any(|n| n.starts_with(axis)), "{axis}: {names:?}");
+    }
+    let default = &comparison.rows[0];
+    assert_eq!((default.verdict, default.equal), (Verdict::Ok, Some(true)));
+    for row in comparison.rows.iter().filter(|r| r.name().starts_with("scheduler=")) {
+        assert_eq!(row.equal, Some(true), "who fetches first changes no result");
+    }
+}
