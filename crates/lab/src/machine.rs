@@ -523,6 +523,8 @@ pub struct LaunchResult {
     pub stats: LaunchStats,
     /// What the kernel printed.
     pub output: Vec<u8>,
+    /// What the machine tells of itself in words: printed behind the output, and no part of what runs are compared by.
+    pub words: String,
 }
 
 /// How a launch ended.

@@ -505,7 +505,7 @@ impl Context for LinxContext<'_> {
             output.extend(finding.bytes().chain([b'\n']));
         }
         self.memory = unmapped(state, &self.memory);
-        Ok(LaunchResult { end, stats, output })
+        Ok(LaunchResult { end, stats, output, words: String::new() })
     }
 }
 

@@ -368,6 +368,6 @@ impl Context for PmaskContext<'_> {
             // It was written there before the run, and memory stays mapped.
             let _ = state.memory.read_bytes(Addr(buffer.address), &mut buffer.data);
         }
-        Ok(LaunchResult { end, stats, output })
+        Ok(LaunchResult { end, stats, output, words: String::new() })
     }
 }

@@ -240,6 +240,6 @@ impl Context for ToyContext<'_> {
             ..LaunchStats::default()
         };
         self.memory = state.memory;
-        Ok(LaunchResult { end, stats, output: Vec::new() })
+        Ok(LaunchResult { end, stats, output: Vec::new(), words: String::new() })
     }
 }

@@ -119,7 +119,8 @@ impl Job {
             launches: results.iter().map(|r| r.stats.clone()).collect(),
             times: None,
         };
-        let output = results.iter().flat_map(|r| r.output.iter().copied()).collect();
+        let said = |r: &LaunchResult| [&r.output[..], r.words.as_bytes()].concat();
+        let output = results.iter().flat_map(said).collect();
         let ends: Vec<End> = results.into_iter().map(|r| r.end).collect();
         let moot = match ends.last() {
             Some(End::Interrupted) => true,

@@ -228,8 +228,8 @@ impl<'p> PrfContext<'p> {
         let counts = *state.counts();
         stats.own = counts.named().map(|(name, count)| (name.to_owned(), count)).collect();
         self.memory = state.memory;
-        let output = if detailed { counts.to_string().into_bytes() } else { Vec::new() };
-        Ok(LaunchResult { end, stats, output })
+        let words = if detailed { counts.to_string() } else { String::new() };
+        Ok(LaunchResult { end, stats, output: Vec::new(), words })
     }
 
     /// On the cycle-level model.
@@ -253,15 +253,15 @@ impl<'p> PrfContext<'p> {
         if options.trace {
             stats.timeline = timeline::events(&state, &self.program.listing);
         }
-        let mut output = String::new();
+        let mut words = String::new();
         if detailed {
-            output = format!("{counts}{timing}");
+            words = format!("{counts}{timing}");
             for met in state.hazards() {
-                output.push_str(&format!("hazard: {met}\n"));
+                words.push_str(&format!("hazard: {met}\n"));
             }
         }
         self.memory = state.memory;
-        Ok(LaunchResult { end, stats, output: output.into_bytes() })
+        Ok(LaunchResult { end, stats, output: Vec::new(), words })
     }
 
     fn fault(&self, fault: &Fault<Trap>) -> Stop {

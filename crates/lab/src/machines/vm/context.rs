@@ -101,7 +101,7 @@ impl<'p> VmContext<'p> {
         let stats = stats(program, request, &end, state.stats(), counters);
         let output = state.output().to_vec();
         self.memory = state.into_memory();
-        Ok(LaunchResult { end, stats, output })
+        Ok(LaunchResult { end, stats, output, words: String::new() })
     }
 
     /// Runs the launch once with every fact of the analyses checked, on memory of its own.

@@ -62,7 +62,8 @@ impl VmContext<'_> {
                     let stats = stats(program, request, &end, &finished.stats, counters);
                     self.keep(finished.memory);
                     let output = Vec::new();
-                    return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output })));
+                    let words = String::new();
+                    return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output, words })));
                 }
                 Err(Declined::Wrapped) if assume => {}
                 Err(declined) => return Ok(exact(declined, watch)),
