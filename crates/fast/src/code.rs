@@ -12,7 +12,7 @@ use vm::{DetachedCollective, DetachedLanes};
 
 /// Where an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Src {
+pub enum Src {
     /// A row of 32-bit or narrower values.
     Narrow(u32),
     /// A row of 64-bit values.
@@ -23,6 +23,7 @@ pub(crate) enum Src {
     Pred(u32),
     /// `scalar + lane * stride`, cut to the bits of a mask.
     Line(u32, i64, u64),
+    /// The same bits in all lanes.
     Const(u64),
     /// Two constants: low and high words.
     ConstPair(u64, u64),
@@ -30,97 +31,156 @@ pub(crate) enum Src {
 
 /// Where a result goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dst {
+pub enum Dst {
+    /// Nowhere.
     None,
+    /// A row of 32-bit or narrower values.
     Narrow(u32),
+    /// A row of 64-bit values.
     Wide(u32),
+    /// Two rows: low and high words.
     Pair(u32, u32),
+    /// A mask.
     Pred(u32),
+    /// A scalar.
     Scalar(u32),
 }
 
 /// A guard: lanes in which the predicate holds, or does not.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guard {
-    pub(crate) pred: Src,
-    pub(crate) negated: bool,
+pub struct Guard {
+    /// The predicate.
+    pub pred: Src,
+    /// Whether it must not hold.
+    pub negated: bool,
 }
 
 /// One instruction.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) guard: Option<Guard>,
+pub struct Step {
+    /// Which of the block's lanes execute it; all, if there is none.
+    pub guard: Option<Guard>,
     /// Whether lanes that are off keep what they have.
-    pub(crate) blend: bool,
-    pub(crate) kind: Kind,
+    pub blend: bool,
+    /// What it does.
+    pub kind: Kind,
 }
 
 /// What a step does.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// 32-bit values.
     Narrow {
+        /// The operation.
         op: Op32,
+        /// The row of the result.
         dst: u32,
+        /// Operands; those beyond the operation's are 0.
         src: [Src; 3],
     },
+    /// 64-bit values.
     Wide {
+        /// The operation.
         op: Op64,
+        /// The row of the result.
         dst: u32,
+        /// Operands; those beyond the operation's are 0.
         src: [Src; 3],
     },
+    /// Low words of 64-bit values.
     Low {
+        /// The row of the result.
         dst: u32,
+        /// The values.
         src: Src,
     },
+    /// A comparison, combined with a predicate if it says how.
     Test {
+        /// The comparison.
         test: Test,
+        /// Whether it compares 64-bit values.
         wide: bool,
+        /// How its outcome is combined with the third operand.
         combine: Option<BoolOp>,
+        /// The mask of the result.
         dst: u32,
+        /// What is compared, and the predicate.
         src: [Src; 3],
     },
+    /// The first operand where the third, a predicate, holds; else the second.
     Select {
+        /// Whether values have 64 bits.
         wide: bool,
+        /// The row of the result.
         dst: u32,
+        /// Two values and the predicate.
         src: [Src; 3],
     },
+    /// Logic on predicates.
     Logic {
+        /// The operation.
         op: Logic,
+        /// The mask of the result.
         dst: u32,
+        /// Operands.
         src: [Src; 2],
     },
     /// A scalar computed from scalars.
     Scalar {
+        /// The operation.
         native: Native,
+        /// The scalar of the result.
         dst: u32,
+        /// Operands: what lane 0 has, or would have.
         src: [Src; 3],
     },
-    /// A scalar that is a 32-bit one widened over its lanes, times a factor, plus an addend.
+    /// A scalar that is a 32-bit one widened over its lanes, times a factor, plus an addend. It must not wrap over the lanes
+    /// that are on.
     Widen {
+        /// Whether it is widened with its sign.
         signed: bool,
+        /// The scalar of the result.
         dst: u32,
+        /// The scalar that is widened.
         base: u32,
+        /// What it grows by from lane to lane.
         stride: i64,
+        /// What it is multiplied by.
         factor: u64,
+        /// What is added.
         addend: Src,
     },
     /// Anything per lane, by the exact engine's function.
     Generic(Box<Generic>),
+    /// A special register.
     Sreg {
+        /// Which.
         reg: Sreg,
+        /// Where it goes.
         dst: Dst,
+        /// Bits of the register that it goes to.
         bits: u32,
     },
+    /// A load.
     Load(Box<Memory>),
+    /// A store.
     Store(Box<Memory>),
+    /// A read-modify-write operation.
     Atomic(Box<Atomic>),
+    /// A warp collective.
     Collective(Box<Collective>),
+    /// A barrier of all threads of the CTA.
     Barrier {
+        /// What it gives back.
         kind: Barrier,
+        /// Its number.
         id: Src,
+        /// What is reduced.
         pred: Option<Src>,
+        /// Where the outcome goes.
         dst: Dst,
     },
+    /// Nothing.
     Nothing,
     /// Counted, and nothing more.
     Fence,
@@ -128,62 +188,82 @@ pub(crate) enum Kind {
     Leave(&'static str),
 }
 
+/// A per-lane computation of the exact engine's.
 #[derive(Clone, Debug)]
-pub(crate) struct Generic {
+pub struct Generic {
     pub(crate) lanes: DetachedLanes,
     /// Sources by row: 128-bit ones have been taken apart.
-    pub(crate) src: Vec<Src>,
-    pub(crate) dst: Vec<Dst>,
+    pub src: Vec<Src>,
+    /// Where results go.
+    pub dst: Vec<Dst>,
 }
 
+/// A memory access.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
-    pub(crate) space: Space,
-    pub(crate) addr: Src,
-    pub(crate) offset: i64,
-    /// Bytes of a word, and words of the whole access.
-    pub(crate) word: u32,
-    pub(crate) words: u32,
+pub struct Memory {
+    /// The space that the address is in.
+    pub space: Space,
+    /// The address.
+    pub addr: Src,
+    /// What is added to it.
+    pub offset: i64,
+    /// Bytes of a word.
+    pub word: u32,
+    /// Words of the access.
+    pub words: u32,
     /// Sign-extend a loaded word of so many bits to so many.
-    pub(crate) extend: Option<(u32, u32)>,
+    pub extend: Option<(u32, u32)>,
     /// Where loaded words go; a 16-byte element is two.
-    pub(crate) dst: Vec<Dst>,
+    pub dst: Vec<Dst>,
     /// Stored words, or operands of an atomic.
-    pub(crate) src: Vec<Src>,
-    pub(crate) order: Order,
-    pub(crate) scope: Scope,
+    pub src: Vec<Src>,
+    /// Its order.
+    pub order: Order,
+    /// Among whom.
+    pub scope: Scope,
     /// The region of the last access.
     pub(crate) hint: std::cell::Cell<u32>,
 }
 
 impl Memory {
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Bytes of the whole access.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         u64::from(self.word) * u64::from(self.words)
     }
 }
 
+/// An atomic.
 #[derive(Clone, Debug)]
-pub(crate) struct Atomic {
-    pub(crate) memory: Memory,
-    pub(crate) op: AtomOp,
-    pub(crate) ty: Ty,
+pub struct Atomic {
+    /// What it reaches; the operands are its stored words.
+    pub memory: Memory,
+    /// The operation.
+    pub op: AtomOp,
+    /// The type of the values.
+    pub ty: Ty,
 }
 
+/// A warp collective.
 #[derive(Clone, Debug)]
-pub(crate) struct Collective {
+pub struct Collective {
     pub(crate) what: DetachedCollective,
-    pub(crate) members: Option<Src>,
-    pub(crate) src: Vec<Src>,
-    pub(crate) dst: Vec<Dst>,
+    /// Its members, if it names them.
+    pub members: Option<Src>,
+    /// Operands.
+    pub src: Vec<Src>,
+    /// Where results go.
+    pub dst: Vec<Dst>,
 }
 
 /// How a block ends.
 #[derive(Clone, Debug)]
-pub(crate) enum End {
+pub enum End {
     /// Goes on to a block.
     Go(u32),
     /// Lanes where the guard holds go to the first block, the others to the second.
     Branch(Guard, u32, u32),
+    /// Each lane goes to the block of its index.
     Switch(Src, Vec<u32>),
     /// Lanes where the guard holds, or all, end; the others go on to the block.
     Exit(Option<Guard>, u32),
@@ -191,35 +271,49 @@ pub(crate) enum End {
 
 /// Where lanes that part at the end of a block meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rejoin {
+pub enum Rejoin {
+    /// At the beginning of a block.
     At(u32),
+    /// Where those wait that parted before them.
     Enclosing,
 }
 
+/// A basic block.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) steps: std::ops::Range<usize>,
-    pub(crate) end: End,
+pub struct Block {
+    /// Its steps.
+    pub steps: std::ops::Range<usize>,
+    /// How it ends.
+    pub end: End,
     /// Whether the end takes an issue.
-    pub(crate) end_issues: bool,
-    pub(crate) rejoin: Rejoin,
+    pub end_issues: bool,
+    /// Where lanes meet again that part at its end.
+    pub rejoin: Rejoin,
     /// The place of the end.
-    pub(crate) pc: u64,
+    pub pc: u64,
     /// The first place of the block.
-    pub(crate) first: u64,
+    pub first: u64,
 }
 
 /// A decoded kernel.
 #[derive(Debug)]
-pub(crate) struct Code {
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) entry: u32,
-    pub(crate) narrow: u32,
-    pub(crate) wide: u32,
-    pub(crate) preds: u32,
-    pub(crate) scalars: u32,
-    pub(crate) local_bytes: usize,
+pub struct Code {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    /// The steps of all blocks.
+    pub steps: Vec<Step>,
+    /// The first block.
+    pub entry: u32,
+    /// Rows of 32-bit values.
+    pub narrow: u32,
+    /// Rows of 64-bit values.
+    pub wide: u32,
+    /// Masks.
+    pub preds: u32,
+    /// Scalars.
+    pub scalars: u32,
+    /// Bytes of local memory of a thread.
+    pub local_bytes: usize,
 }
 
 /// Storage of webs.

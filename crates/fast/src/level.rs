@@ -8,7 +8,7 @@
 )]
 
 use crate::machine::{Context, Ended, Machine};
-use crate::{Declined, GoOn};
+use crate::{Declined, GoOn, Worker};
 use simt::memory::DirectMemory;
 use std::fmt;
 
@@ -68,8 +68,9 @@ pub(crate) fn run<'m>(
     memory: DirectMemory<'m>,
     detailed: bool,
     watch: &'m mut dyn GoOn,
+    worker: Option<Box<dyn Worker + 'm>>,
 ) -> Result<Ended, Declined> {
-    let machine = Machine::new(context, memory, detailed, watch);
+    let machine = Machine::new(context, memory, detailed, watch, worker);
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {

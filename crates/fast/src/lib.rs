@@ -12,22 +12,24 @@
 //!
 //! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
 
-mod code;
+pub mod code;
 mod decode;
 mod detail;
 mod level;
 mod machine;
 mod memory;
 pub mod native;
-mod ops;
+pub mod ops;
 mod row;
 mod stack;
 mod step;
 mod sync;
+mod tier;
 mod warp;
 
 pub use detail::Detail;
 pub use level::Level;
+pub use tier::{Region, Tally, Tier, Top, Turn, View, Worker};
 
 use simt::memory::MemoryMap;
 use thiserror::Error;
@@ -114,6 +116,30 @@ pub fn run(
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
+    launch(kernel, state, level, detailed, watch, None)
+}
+
+/// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier.
+///
+/// # Errors
+/// Why the exact engine has to run it, from the start.
+pub fn run_on(
+    tier: &dyn Tier,
+    kernel: &Kernel,
+    state: State<1>,
+    watch: &mut dyn GoOn,
+) -> Result<Finished, Declined> {
+    launch(kernel, state, Level::best(), false, watch, Some(tier.worker()))
+}
+
+fn launch(
+    kernel: &Kernel,
+    state: State<1>,
+    level: Level,
+    detailed: bool,
+    watch: &mut dyn GoOn,
+    worker: Option<Box<dyn Worker + '_>>,
+) -> Result<Finished, Declined> {
     let setup = state.setup();
     let context = machine::Context::new(&kernel.0, &setup);
     drop(setup);
@@ -122,7 +148,15 @@ pub fn run(
         let direct = memory
             .direct()
             .ok_or(Declined::Launch("it has memory of the host's, or the host is big-endian"))?;
-        level::run(level, context, direct, detailed, watch)?
+        level::run(level, context, direct, detailed, watch, worker)?
     };
     Ok(Finished { done, memory, stats, detail, level })
+}
+
+impl Kernel {
+    /// What it was decoded to, for another tier.
+    #[must_use]
+    pub fn code(&self) -> &code::Code {
+        &self.0
+    }
 }

@@ -8,6 +8,7 @@ use crate::detail::Detail;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
+use crate::tier::{Turn, Worker};
 use crate::warp::Warp;
 use crate::{Declined, GoOn};
 use converge::mechanism::Order;
@@ -127,8 +128,8 @@ pub(crate) struct Machine<'m> {
     /// Whose turn it is.
     pub(crate) slot: usize,
     pub(crate) group: usize,
-    back_edges: u32,
-    issued: bool,
+    pub(crate) back_edges: u32,
+    pub(crate) issued: bool,
     next_cta: u64,
     /// Whether memory may have changed or somebody was released since the last round.
     pub(crate) progress: bool,
@@ -136,6 +137,8 @@ pub(crate) struct Machine<'m> {
     reference: Option<(u64, u64)>,
     pub(crate) detail: Option<Box<Detail>>,
     pub(crate) watch: &'m mut dyn GoOn,
+    /// Runs turns in the interpreter's place.
+    worker: Option<Box<dyn Worker + 'm>>,
 }
 
 impl<'m> Machine<'m> {
@@ -144,11 +147,13 @@ impl<'m> Machine<'m> {
         memory: DirectMemory<'m>,
         detailed: bool,
         watch: &'m mut dyn GoOn,
+        worker: Option<Box<dyn Worker + 'm>>,
     ) -> Self {
         let detail = detailed.then(|| Box::new(Detail::new(context.code)));
         Self {
             detail,
             watch,
+            worker,
             context,
             memory,
             ctas: Vec::new(),
@@ -329,6 +334,12 @@ impl<'m> Machine<'m> {
         // The warp is out of its CTA while it runs, so that both can be changed.
         let mut warp = std::mem::replace(&mut cta.warps[self.group], vacant());
         let mut end = Ok(());
+        if let Some(mut worker) = self.worker.take() {
+            end = worker.turn(&mut Turn { machine: self, warp: &mut warp });
+            self.worker = Some(worker);
+            self.ctas[self.slot].warps[self.group] = warp;
+            return end;
+        }
         while let Some(&top) = warp.stack.top() {
             match self.block(code, &mut warp, &top) {
                 Ok(After::Next) if self.back_edges < BACK_EDGES => {}
@@ -388,11 +399,7 @@ impl<'m> Machine<'m> {
         if n == 0 {
             return Ok(());
         }
-        let cta = &mut self.ctas[self.slot];
-        cta.issues += n;
-        if cta.issues > self.context.limit {
-            return Err(Declined::Running("a CTA takes more issues than the limit"));
-        }
+        self.issue(n)?;
         self.issued = true;
         self.stats.block_issues += u64::from(first == 0);
         let active = u64::from(top.lanes.count_ones());
@@ -418,9 +425,25 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
+    /// A CTA's issues, as far as the limit allows.
+    #[inline(always)]
+    pub(crate) fn issue(&mut self, n: u64) -> Result<(), Declined> {
+        let cta = &mut self.ctas[self.slot];
+        cta.issues += n;
+        if cta.issues > self.context.limit {
+            return Err(Declined::Running("a CTA takes more issues than the limit"));
+        }
+        Ok(())
+    }
+
     /// The end of a block.
     #[inline(always)]
-    fn end(&mut self, warp: &mut Warp, block: &Block, lanes: u32) -> Result<After, Declined> {
+    pub(crate) fn end(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        lanes: u32,
+    ) -> Result<After, Declined> {
         let code = self.context.code;
         let place = |block: u32| code.blocks[block as usize].first;
         match &block.end {

@@ -8,9 +8,12 @@ use ir::mods::{BoolOp, Cmp, Flag, Rounding};
 use ir::{Inst, Op, Ty};
 
 macro_rules! operations {
-    ($name:ident $row:ident $t:ty { $($op:ident |$a:ident, $b:ident, $c:ident| $e:expr;)* }) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum $name { $($op),* }
+    ($doc:literal $name:ident $row:ident $t:ty { $($op:ident |$a:ident, $b:ident, $c:ident| $e:expr;)* }) => {
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $(#[doc = stringify!($e)] $op),*
+        }
 
         impl $name {
             /// Of one lane.
@@ -59,7 +62,7 @@ fn double(x: f64) -> u64 {
     if x.is_nan() { 0x7fff_ffff_ffff_ffff } else { x.to_bits() }
 }
 
-operations! { Op32 Narrow u32 {
+operations! { "Operations on 32-bit values, as an expression over their bits." Op32 Narrow u32 {
     Mov |a, b, c| a;
     Add |a, b, c| a.wrapping_add(b);
     Sub |a, b, c| a.wrapping_sub(b);
@@ -95,7 +98,7 @@ operations! { Op32 Narrow u32 {
     FFromS |a, b, c| (a as i32 as f32).to_bits();
 } }
 
-operations! { Op64 Wide u64 {
+operations! { "Operations on 64-bit values, as an expression over their bits." Op64 Wide u64 {
     Mov |a, b, c| a;
     Add |a, b, c| a.wrapping_add(b);
     Sub |a, b, c| a.wrapping_sub(b);
@@ -124,22 +127,31 @@ operations! { Op64 Wide u64 {
     DDiv |a, b, c| double(d(a) / d(b));
 } }
 
-/// Comparisons of 32-bit values.
+/// Comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
+pub enum Test {
+    /// Of unsigned integers.
     U(Rel),
+    /// Of signed integers.
     S(Rel),
+    /// Of 32-bit floats.
     F(Cmp),
 }
 
 /// Relations of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rel {
+pub enum Rel {
+    /// Equal.
     Eq,
+    /// Not equal.
     Ne,
+    /// Less.
     Lt,
+    /// Less or equal.
     Le,
+    /// Greater.
     Gt,
+    /// Greater or equal.
     Ge,
 }
 
@@ -200,17 +212,23 @@ impl Test {
 
 /// What an instruction is, if it is one of this file's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Native {
+pub enum Native {
+    /// On 32-bit values.
     Narrow(Op32),
+    /// On 64-bit values.
     Wide(Op64),
     /// A comparison of 32-bit or 64-bit values, combined with a predicate if there is a third operand.
     Test {
+        /// The comparison.
         test: Test,
+        /// Whether it compares 64-bit values.
         wide: bool,
+        /// How its outcome is combined with the third operand.
         combine: Option<BoolOp>,
     },
     /// A choice by a predicate.
     Select {
+        /// Whether values have 64 bits.
         wide: bool,
     },
     /// Logic on predicates.
@@ -221,12 +239,18 @@ pub(crate) enum Native {
 
 /// Logic on predicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Logic {
+pub enum Logic {
+    /// The first.
     Mov,
+    /// Both.
     And,
+    /// One or both.
     Or,
+    /// One alone.
     Xor,
+    /// Not the first.
     Not,
+    /// The first without the second.
     AndNot,
 }
 

@@ -28,6 +28,13 @@ pub(crate) struct Stack {
 /// A target of a branch: its block, the place where that begins, lanes.
 pub(crate) type Target = (u32, u64, u32);
 
+impl Entry {
+    /// The block at which its lanes wait for others.
+    pub(crate) fn rejoin(&self) -> Option<u32> {
+        self.rejoin
+    }
+}
+
 impl Stack {
     pub(crate) fn new(block: u32, lanes: u32, order: Option<Order>) -> Self {
         let charges = Charges { max_depth: 1, ..Charges::default() };

@@ -1,0 +1,244 @@
+//! The seam for another tier: something that runs turns of warps in the interpreter's place, on the same state.
+//!
+//! A [`Worker`] runs the warp that a [`Turn`] shows it, and may leave any step and any end of a block to the interpreter
+//! ([`Turn::step`], [`Turn::end`]), which finds rows, masks, scalars and the stack where they always are. So a tier does by itself
+//! what it can do better, and nothing else; the schedule, the counts and the refusals stay in one place.
+
+use crate::Declined;
+use crate::code::{Code, Kind, Memory, Src};
+use crate::level::wide;
+use crate::machine::Machine;
+use crate::step::After;
+use crate::warp::Warp;
+use ir::mods::Space;
+use vm::{BACK_EDGES, WARP_SIZE};
+
+/// A tier of a decoded kernel. Launches may run on several threads at once.
+pub trait Tier: Sync {
+    /// What runs the turns of one thread of one launch.
+    fn worker<'w>(&'w self) -> Box<dyn Worker + 'w>;
+}
+
+/// Runs turns.
+pub trait Worker {
+    /// Runs a warp until its turn is over: until it waits, has ended, or [has taken enough back-edges](Turn::is_over).
+    ///
+    /// # Errors
+    /// Why the exact engine has to run the launch.
+    fn turn(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Declined>;
+}
+
+/// A turn of a warp.
+pub struct Turn<'t, 'm> {
+    pub(crate) machine: &'t mut Machine<'m>,
+    pub(crate) warp: &'t mut Warp,
+}
+
+/// Where a warp stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Top {
+    /// The block.
+    pub block: u32,
+    /// Steps of it that have been issued.
+    pub resume: usize,
+    /// The lanes that run.
+    pub lanes: u32,
+    /// The block at which they wait for others.
+    pub rejoin: Option<u32>,
+}
+
+/// Where the state of a warp lies. Rows follow each other, 32 lanes each; lengths are those of [`Code`]. All of it stays where it
+/// is for the turn.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Rows of 32-bit values, aligned to 64 bytes.
+    pub narrow: *mut u32,
+    /// Rows of 64-bit values, aligned to 64 bytes.
+    pub wide: *mut u64,
+    /// Masks.
+    pub preds: *mut u32,
+    /// Scalars.
+    pub scalars: *mut u64,
+    /// Shared memory of the CTA, and its bytes.
+    pub shared: (*mut u8, usize),
+    /// The parameter block, never written, and its bytes.
+    pub params: (*const u8, usize),
+    /// Local memory of the warp's first thread; that of the others follows, each with the same bytes.
+    pub local: (*mut u8, usize),
+}
+
+/// A region of guest memory in the host's.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    /// Guest address of its first byte.
+    pub base: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Where they are. They stay there for the launch.
+    pub bytes: *mut u8,
+}
+
+/// What a worker has executed by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Tally {
+    /// Issues.
+    pub issues: u64,
+    /// Lanes of all issues, those that guards turn off included.
+    pub lanes: u64,
+    /// Lanes that guards have turned off.
+    pub off: u64,
+    /// Blocks begun that have an issue.
+    pub blocks: u64,
+    /// Conditional branches and switches.
+    pub branches: u64,
+    /// Memory instructions with a lane on.
+    pub memory: u64,
+    /// Loop back-edges.
+    pub back_edges: u64,
+    /// Not 0 if memory may have changed.
+    pub progress: u64,
+}
+
+impl Turn<'_, '_> {
+    /// The decoded kernel.
+    #[must_use]
+    pub fn code(&self) -> &Code {
+        self.machine.context.code
+    }
+
+    /// Where the warp stands, if it has not ended.
+    #[must_use]
+    pub fn top(&self) -> Option<Top> {
+        let top = self.warp.stack.top()?;
+        let (rejoin, lanes) = (top.rejoin(), top.lanes);
+        Some(Top { block: top.block, resume: self.warp.resume, lanes, rejoin })
+    }
+
+    /// Whether the turn is over by its back-edges.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.machine.back_edges >= BACK_EDGES
+    }
+
+    /// Back-edges that are left.
+    #[must_use]
+    pub fn back_edges_left(&self) -> u32 {
+        BACK_EDGES.saturating_sub(self.machine.back_edges)
+    }
+
+    /// Where the state lies.
+    #[must_use]
+    pub fn view(&mut self) -> View {
+        let (machine, warp) = (&mut *self.machine, &mut *self.warp);
+        let cta = &mut machine.ctas[machine.slot];
+        let local = machine.context.code.local_bytes;
+        let own = local * warp.first_thread as usize;
+        let own = cta.local.get_mut(own..).map_or(std::ptr::null_mut(), <[u8]>::as_mut_ptr);
+        View {
+            narrow: warp.narrow.as_mut_ptr().cast(),
+            wide: warp.wide.as_mut_ptr().cast(),
+            preds: warp.preds.as_mut_ptr(),
+            scalars: warp.scalars.as_mut_ptr(),
+            shared: (cta.shared.as_mut_ptr(), cta.shared.len()),
+            params: (machine.context.params.as_ptr(), machine.context.params.len()),
+            local: (own, local),
+        }
+    }
+
+    /// Counts what has been executed, with the lanes that have ended so far.
+    ///
+    /// # Errors
+    /// If the CTA has taken more issues than the limit.
+    pub fn count(&mut self, tally: &Tally) -> Result<(), Declined> {
+        let (machine, warp) = (&mut *self.machine, &*self.warp);
+        let n = tally.issues;
+        machine.back_edges += tally.back_edges as u32;
+        machine.progress |= tally.progress != 0;
+        machine.issued |= n != 0;
+        let stats = &mut machine.stats;
+        stats.block_issues += tally.blocks;
+        stats.branches += tally.branches;
+        stats.memory_instructions += tally.memory;
+        let width = u64::from(WARP_SIZE);
+        let exited = u64::from(warp.exited.count_ones());
+        let launched = u64::from(warp.launched.count_ones());
+        let slots = &mut stats.slots;
+        slots.vector_issues += n;
+        slots.width += n * width;
+        let on = tally.lanes - tally.off;
+        let diverged = n * (launched - exited) - tally.lanes;
+        // Never launched, exited, waiting, diverged, predicated off, on.
+        let sums = [n * (width - launched), n * exited, 0, diverged, tally.off, on];
+        for (sum, more) in slots.by_cause.iter_mut().zip(sums) {
+            *sum += more;
+        }
+        machine.issue(n)
+    }
+
+    /// Has the interpreter execute a step of a block for some lanes, at least one. The step's issue is not counted. Whether the warp
+    /// now waits, at the step after it.
+    ///
+    /// # Errors
+    /// Why the exact engine has to run the launch.
+    pub fn step(&mut self, block: u32, step: usize, on: u32) -> Result<bool, Declined> {
+        let code = self.machine.context.code;
+        let block = &code.blocks[block as usize];
+        let index = step - block.steps.start;
+        let (machine, warp) = (&mut *self.machine, &mut *self.warp);
+        let pc = block.first + index as u64;
+        let after = wide(
+            #[inline(always)]
+            || machine.step(warp, &code.steps[step], pc, on),
+        )?;
+        if after == After::Park {
+            self.warp.resume = index + 1;
+        }
+        Ok(after == After::Park)
+    }
+
+    /// All lanes that run go to a block.
+    pub fn go(&mut self, block: u32) {
+        self.warp.resume = 0;
+        self.warp.stack.go(block);
+    }
+
+    /// Has the interpreter execute the end of a block, its count as a branch and its back-edges included, for the lanes that run.
+    ///
+    /// # Errors
+    /// Why the exact engine has to run the launch.
+    pub fn end(&mut self, block: u32) -> Result<(), Declined> {
+        let Some(&top) = self.warp.stack.top() else { return Ok(()) };
+        let code = self.machine.context.code;
+        self.warp.resume = 0;
+        self.machine.end(self.warp, &code.blocks[block as usize], top.lanes).map(|_| ())
+    }
+
+    /// The region of global memory that the first of some lanes reaches in a step, if it is an access that may do so.
+    #[must_use]
+    pub fn region(&mut self, step: usize, on: u32) -> Option<Region> {
+        let code = self.machine.context.code;
+        let (memory, write) = match &code.steps[step].kind {
+            Kind::Load(memory) => (memory.as_ref(), false),
+            Kind::Store(memory) => (memory.as_ref(), true),
+            Kind::Atomic(atomic) => (&atomic.memory, true),
+            _ => return None,
+        };
+        if !matches!(memory.space, Space::Global | Space::Const | Space::Generic) {
+            return None;
+        }
+        let address = self.address(memory, on.trailing_zeros() as usize & 31);
+        let place = self.machine.memory.place(memory.hint.get(), address, memory.bytes(), write)?;
+        let bytes = self.machine.memory.bytes_mut(place.region);
+        let (len, base) = (bytes.len() as u64, address - place.offset as u64);
+        Some(Region { base, len, bytes: bytes.as_mut_ptr() })
+    }
+
+    fn address(&self, memory: &Memory, lane: usize) -> u64 {
+        let value = match memory.addr {
+            Src::ConstPair(low, _) => low,
+            src => self.warp.lane(src, lane),
+        };
+        value.wrapping_add_signed(memory.offset)
+    }
+}
