@@ -288,6 +288,12 @@ impl<const N: usize> State<N> {
         &self.memory
     }
 
+    /// Guest memory, to be changed between two issues: a context can lend its memory to a launch that has been checked, and
+    /// take it back.
+    pub fn memory_mut(&mut self) -> &mut MemoryMap {
+        &mut self.memory
+    }
+
     /// Takes the guest memory out, when the launch has ended.
     #[must_use]
     pub fn into_memory(self) -> MemoryMap {

@@ -1,0 +1,140 @@
+//! `ptx_run`: one kernel on memory of the host, as test back ends without a GPU call it.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use runtime::{Event, Failure, Journal, Module, Settings, Shape, read_host, run_on_host_memory};
+
+use crate::simtlab_status::{
+    SimtlabBadHostAddress, SimtlabBadLaunch, SimtlabBadProgram, SimtlabFault,
+    SimtlabInvalidArgument,
+};
+use crate::{MAX_TEXT, Refusal, call, string};
+
+/// Most arguments.
+const MAX_ARGS: usize = 4096;
+/// Texts that are kept loaded, as callers give the same ones again and again.
+const KEPT: usize = 64;
+
+/// Texts and their modules, the latest last.
+static LOADED: Mutex<Vec<(String, Arc<Module>)>> = Mutex::new(Vec::new());
+
+/// Runs the first kernel of a PTX text to its end, on the host's memory.
+///
+/// Each of the `n_args` words of `args` is an argument itself: a number, or an address of host memory, of which the kernel may
+/// use all that the process has. Sizes are threads of a block and blocks of the grid in x, y, z; `shared` is the size of dynamic
+/// shared memory in bytes. What goes wrong is said on the standard error stream, and memory is then as it was before.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptx_run(
+    ptx: *const c_char,
+    n_args: c_int,
+    args: *mut *mut c_void,
+    block_x: c_int,
+    block_y: c_int,
+    block_z: c_int,
+    grid_x: c_int,
+    grid_y: c_int,
+    grid_z: c_int,
+    shared: c_int,
+) {
+    let sizes = [block_x, block_y, block_z, grid_x, grid_y, grid_z, shared];
+    let mut said = String::new();
+    let status = call(|| {
+        let end = run(ptx.addr(), n_args, args.addr(), sizes);
+        if let Err((_, message)) = &end {
+            said = format!("simtlab: ptx_run: {message}\n");
+        }
+        end
+    });
+    if status != crate::simtlab_status::SimtlabOk {
+        // There is no other way to tell: the function returns nothing.
+        let _ = std::io::stderr().write_all(said.as_bytes());
+    }
+}
+
+fn run(ptx: usize, n_args: c_int, args: usize, sizes: [c_int; 7]) -> Result<(), Refusal> {
+    let text = string(ptx, MAX_TEXT, "the PTX")?;
+    let module = load(text)?;
+    let Some((kernel, function)) = module.kernels().next() else {
+        let refused: Vec<&str> =
+            module.refused().iter().flat_map(|r| &r.findings).map(String::as_str).collect();
+        return Err((SimtlabBadProgram, format!("no kernel can run: {}", refused.join("; "))));
+    };
+    let mut numbers = [0_u32; 7];
+    for (number, size) in numbers.iter_mut().zip(sizes) {
+        *number = u32::try_from(size)
+            .map_err(|_| (SimtlabInvalidArgument, format!("a size of {size}")))?;
+    }
+    let [bx, by, bz, gx, gy, gz, shared] = numbers;
+    let shape = Shape { grid: [gx, gy, gz], block: [bx, by, bz], shared: shared.into() };
+    let words = words(n_args, args)?;
+    let params = module.params(kernel);
+    if params.len() != words.len() {
+        let message =
+            format!("{} arguments: `{}` takes {}", words.len(), function.name, params.len());
+        return Err((SimtlabBadLaunch, message));
+    }
+    let mut block = vec![0; module.param_bytes(kernel)];
+    for (param, word) in params.iter().zip(&words) {
+        let size = (param.size as usize).min(8);
+        block[param.offset as usize..][..size].copy_from_slice(&word.to_le_bytes()[..size]);
+    }
+    match run_on_host_memory(&module, kernel, shape, &block, Settings::default()) {
+        Ok(report) => {
+            if let Some(journal) = journal() {
+                journal.write(&Event::launch(&function.name, &shape, &report));
+            }
+            // Output of the kernel belongs to the process's own; a closed stream is no concern of the kernel's.
+            let mut out = std::io::stdout();
+            let _ = out.write_all(&report.output).and_then(|()| out.flush());
+            Ok(())
+        }
+        Err(failure) => {
+            if let (Some(journal), Failure::Stopped(stop)) = (journal(), &failure) {
+                journal.write(&Event::stop(stop));
+            }
+            Err((SimtlabFault, failure.to_string()))
+        }
+    }
+}
+
+fn words(n_args: c_int, args: usize) -> Result<Vec<u64>, Refusal> {
+    let count = usize::try_from(n_args).ok().filter(|&n| n <= MAX_ARGS);
+    let count = count.ok_or_else(|| (SimtlabInvalidArgument, format!("{n_args} arguments")))?;
+    let mut bytes = vec![0; 8 * count];
+    if read_host(args as u64, &mut bytes) < bytes.len() {
+        return Err((SimtlabBadHostAddress, format!("the arguments cannot be read at {args:#x}")));
+    }
+    let word = |b: &[u8]| u64::from_ne_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+    Ok(bytes.chunks_exact(8).map(word).collect())
+}
+
+fn load(text: String) -> Result<Arc<Module>, Refusal> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(at) = loaded.iter().position(|(known, _)| *known == text) {
+        let entry = loaded.remove(at);
+        let module = Arc::clone(&entry.1);
+        loaded.push(entry);
+        return Ok(module);
+    }
+    let module = Module::load("ptx", &text).map_err(|e| (SimtlabBadProgram, e.to_string()))?;
+    if loaded.len() >= KEPT {
+        loaded.remove(0);
+    }
+    loaded.push((text, Arc::clone(&module)));
+    Ok(module)
+}
+
+/// The journal that `SIMTLAB_JOURNAL` names.
+fn journal() -> Option<&'static Journal> {
+    static JOURNAL: OnceLock<Option<Journal>> = OnceLock::new();
+    let open = || {
+        let journal = Journal::open(Path::new(&std::env::var_os("SIMTLAB_JOURNAL")?)).ok()?;
+        journal
+            .write(&Event::Start { process: std::process::id(), interface: "ptx_run".to_owned() });
+        Some(journal)
+    };
+    JOURNAL.get_or_init(open).as_ref()
+}

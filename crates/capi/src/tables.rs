@@ -1,0 +1,98 @@
+//! Live contexts and modules by number.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use runtime::{Context, MapError, Module, ModuleId, Settings};
+
+use crate::simtlab_status::{SimtlabInvalidHandle, SimtlabNotFound};
+use crate::{Refusal, map};
+
+/// A context with the numbers of its modules.
+pub(crate) struct Held {
+    pub(crate) context: Context,
+    modules: BTreeMap<u64, ModuleId>,
+    /// What the last launch has printed.
+    pub(crate) output: Vec<u8>,
+}
+
+/// All contexts. Each has a lock of its own: launches of different contexts run side by side.
+static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap::new());
+/// Numbers are never given twice, and 0 never.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+pub(crate) fn create(memory: u64) -> u64 {
+    let mut settings = Settings::default();
+    if memory > 0 {
+        settings.memory = memory;
+    }
+    let held =
+        Held { context: Context::new(settings), modules: BTreeMap::new(), output: Vec::new() };
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut contexts = CONTEXTS.write().unwrap_or_else(PoisonError::into_inner);
+    contexts.insert(id, Arc::new(Mutex::new(held)));
+    id
+}
+
+pub(crate) fn destroy(id: u64) -> Result<(), Refusal> {
+    let mut contexts = CONTEXTS.write().unwrap_or_else(PoisonError::into_inner);
+    contexts.remove(&id).map(drop).ok_or_else(|| unknown("context", id))
+}
+
+/// Calls `body` with a context, which no other thread has meanwhile.
+pub(crate) fn with(
+    id: u64,
+    body: impl FnOnce(&mut Held) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let contexts = CONTEXTS.read().unwrap_or_else(PoisonError::into_inner);
+    let held = contexts.get(&id).cloned().ok_or_else(|| unknown("context", id))?;
+    drop(contexts);
+    // After a panic the context is as consistent as its methods leave it: they change it last.
+    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+    body(&mut held)
+}
+
+fn unknown(what: &str, id: u64) -> Refusal {
+    (SimtlabInvalidHandle, format!("there is no {what} {id}"))
+}
+
+impl Held {
+    pub(crate) fn load(&mut self, module: &Arc<Module>) -> Result<u64, MapError> {
+        let loaded = self.context.load(module)?;
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.modules.insert(id, loaded);
+        Ok(id)
+    }
+
+    pub(crate) fn unload(&mut self, id: u64) -> Result<(), Refusal> {
+        let module = self.modules.remove(&id).ok_or_else(|| unknown("module", id))?;
+        self.context.unload(module).map_err(|error| match error {
+            runtime::ContextError::Map(error) => map(error),
+            error => (SimtlabInvalidHandle, error.to_string()),
+        })
+    }
+
+    pub(crate) fn module(&self, id: u64) -> Result<ModuleId, Refusal> {
+        self.modules.get(&id).copied().ok_or_else(|| unknown("module", id))
+    }
+
+    /// A kernel of a module.
+    pub(crate) fn kernel(
+        &self,
+        id: u64,
+        name: &str,
+    ) -> Result<(ModuleId, Arc<Module>, runtime::KernelId), Refusal> {
+        let module = self.module(id)?;
+        let code = self.context.module(module).ok_or_else(|| unknown("module", id))?;
+        if let Some(kernel) = code.kernel(name) {
+            return Ok((module, Arc::clone(code), kernel));
+        }
+        let refused = code.refused().iter().find(|r| r.kernel == name);
+        let why = refused.map_or_else(
+            || format!("there is no kernel `{name}`"),
+            |r| format!("the kernel `{name}` cannot run: {}", r.findings.join("; ")),
+        );
+        Err((SimtlabNotFound, why))
+    }
+}

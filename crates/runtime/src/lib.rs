@@ -1,0 +1,28 @@
+//! Contexts that outlive launches: what library interfaces to the virtual machine stand on.
+//!
+//! A [`Module`] is PTX that can run. A [`Context`] owns guest memory for its whole life: buffers stay from launch to launch,
+//! modules put their variables there, and memory of the host process can be shown to guests at its own addresses. A launch
+//! runs on the fast engine, or on the exact one where the fast one cannot; both give the same results. What stops a launch is
+//! told as data, with the place in the PTX and the line of the source behind it ([`Stop`]).
+//!
+//! Launches are synchronous: when [`Context::launch`] returns, all is done. Nothing here reads the environment or prints.
+
+mod context;
+mod hostmem;
+mod journal;
+mod launch;
+mod mirror;
+mod module;
+mod paging;
+mod stop;
+
+pub use context::{Context, ContextError, ModuleId, Settings};
+pub use hostmem::{host_string, read_host, readable, write_host};
+pub use ir::FuncId as KernelId;
+pub use journal::{Event, Journal, LaunchTotals};
+pub use launch::{Failure, Ran, Report, Shape};
+pub use module::{LoadError, Module, Refused};
+pub use paging::run_on_host_memory;
+pub use simt::memory::{Addr, MapError};
+pub use stop::{PtxLine, Stop, StopKind};
+pub use vm::Stats;

@@ -1,0 +1,143 @@
+//! Memory of the host that guests see at its own addresses.
+//!
+//! Outside of launches the host's bytes are the truth. Before a launch they are copied in; after one that ended, the bytes that
+//! the launch has changed are copied back, and only these: what the host changes meanwhile beside them stays. So guests never
+//! touch host memory themselves, and a racing host cannot break the machine.
+
+use std::collections::BTreeMap;
+
+use simt::memory::{Addr, MapError, MemoryMap, Permission};
+
+use crate::hostmem::{read_host, write_host};
+
+/// Bytes compared at a time.
+const PAGE: usize = 4096;
+
+/// Ranges of the host by address.
+#[derive(Debug, Default)]
+pub(crate) struct Mirrors {
+    ranges: BTreeMap<u64, u64>,
+}
+
+/// What the host's ranges held when a launch began.
+pub(crate) struct Before(Vec<(u64, Vec<u8>)>);
+
+/// A range whose bytes the host has not (any more).
+pub(crate) struct Gone {
+    pub(crate) address: u64,
+}
+
+impl Mirrors {
+    pub(crate) fn add(
+        &mut self,
+        memory: &mut MemoryMap,
+        name: &str,
+        address: u64,
+        len: u64,
+    ) -> Result<(), MapError> {
+        memory.map_at(name, Addr(address), len, Permission::ReadWrite)?;
+        self.ranges.insert(address, len);
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, memory: &mut MemoryMap, address: u64) -> Result<(), MapError> {
+        memory.free(Addr(address))?;
+        self.ranges.remove(&address);
+        Ok(())
+    }
+
+    /// The range around an address: start and length.
+    pub(crate) fn around(&self, address: u64) -> Option<(u64, u64)> {
+        let (&start, &len) = self.ranges.range(..=address).next_back()?;
+        (address - start < len).then_some((start, len))
+    }
+
+    /// All ranges: start and length.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges.iter().map(|(&start, &len)| (start, len))
+    }
+
+    /// Copies the host's bytes in.
+    pub(crate) fn copy_in(&self, memory: &mut MemoryMap) -> Result<Before, Gone> {
+        let mut before = Vec::new();
+        let mut held = [0; PAGE];
+        for (&address, &len) in &self.ranges {
+            let mut bytes = vec![0; len as usize];
+            if read_host(address, &mut bytes) < bytes.len() {
+                return Err(Gone { address });
+            }
+            for (i, page) in bytes.chunks(PAGE).enumerate() {
+                let at = Addr(address + (i * PAGE) as u64);
+                let held = &mut held[..page.len()];
+                // Pages that are the same already stay unmarked for the next snapshot. The region has these addresses.
+                let same = memory.read_bytes(at, held).is_ok() && held == page;
+                let written = same || memory.host_write(at, page).is_ok();
+                debug_assert!(written);
+            }
+            before.push((address, bytes));
+        }
+        Ok(Before(before))
+    }
+
+    /// Copies back what has changed since.
+    pub(crate) fn copy_out(&self, memory: &MemoryMap, before: &Before) -> Result<(), Gone> {
+        let mut now = [0; PAGE];
+        for (address, bytes) in &before.0 {
+            for (i, page) in bytes.chunks(PAGE).enumerate() {
+                let at = address + (i * PAGE) as u64;
+                let now = &mut now[..page.len()];
+                if memory.read_bytes(Addr(at), now).is_err() || now == page {
+                    continue;
+                }
+                for (start, end) in changed(page, now) {
+                    let run = &now[start..end];
+                    if write_host(at + start as u64, run) < run.len() {
+                        return Err(Gone { address: at + start as u64 });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs of bytes that differ.
+fn changed(before: &[u8], now: &[u8]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for i in (0..now.len()).filter(|&i| before[i] != now[i]) {
+        match runs.last_mut() {
+            Some((_, end)) if *end == i => *end = i + 1,
+            _ => runs.push((i, i + 1)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_changes() {
+        assert_eq!(changed(b"abcdef", b"abXYeZ"), [(2, 4), (5, 6)]);
+        assert_eq!(changed(b"abc", b"abc"), []);
+    }
+
+    #[test]
+    fn only_changed_bytes_go_back() {
+        let mut host = vec![7_u8; 4096 + 64];
+        let at = (host.as_mut_ptr() as u64).next_multiple_of(16);
+        let mut memory = MemoryMap::new();
+        let mut mirrors = Mirrors::default();
+        mirrors.add(&mut memory, "host", at, 4096).unwrap();
+        let before = mirrors.copy_in(&mut memory).ok().unwrap();
+        memory.write_bytes(Addr(at + 8), &[1, 2]).unwrap();
+        // The host writes beside it meanwhile.
+        assert_eq!(write_host(at + 100, &[9]), 1);
+        mirrors.copy_out(&memory, &before).ok().unwrap();
+        let mut now = vec![0; 4096];
+        assert_eq!(read_host(at, &mut now), 4096);
+        assert_eq!((now[7], now[8], now[9], now[10], now[100]), (7, 1, 2, 7, 9));
+        drop(host);
+    }
+}

@@ -1,0 +1,226 @@
+//! Modules: PTX texts that have become a program.
+
+use std::sync::Arc;
+
+use ir::module::{Param, Signature};
+use ir::{FuncId, Function, LocId};
+use isa::{Diagnostic, Diagnostics, SourceMap};
+use ptx::Select;
+use ptx::ast::FunctionKind;
+use simt::Pc;
+use thiserror::Error;
+
+use crate::stop::PtxLine;
+
+/// Why PTX cannot be loaded: what is wrong with it, one finding a line, with places.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", .findings.join("\n"))]
+pub struct LoadError {
+    /// Findings, as `name:line:column: message`.
+    pub findings: Vec<String>,
+}
+
+/// A kernel of the text that cannot run, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The kernel.
+    pub kernel: String,
+    /// Findings, as in [`LoadError`].
+    pub findings: Vec<String>,
+}
+
+/// A program with its text: immutable, shared by all contexts that load it.
+#[derive(Debug)]
+pub struct Module {
+    program: vm::Program,
+    sources: SourceMap,
+    refused: Vec<Refused>,
+}
+
+impl Module {
+    /// Loads a PTX text. The name is for messages.
+    ///
+    /// A kernel that cannot run (it uses what is not supported) does no harm to the others: it is in [`Self::refused`].
+    ///
+    /// # Errors
+    /// If the text cannot be parsed, or nothing of it can run.
+    pub fn load(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
+        let mut sources = SourceMap::new();
+        let file = sources.add(name, text);
+        let (tree, found) = ptx::parse(file, text);
+        refuse(&found, &sources)?;
+        let (module, found) = ptx::lower(&tree, Select::All);
+        let mut refused = Vec::new();
+        let module = match module {
+            Some(module) => module,
+            None => {
+                let kernels = kernel_names(&tree);
+                let (runs, broken) = sift(&tree, &kernels, &sources);
+                let rest = if runs.is_empty() {
+                    None
+                } else {
+                    ptx::lower(&tree, Select::Kernels(&runs)).0
+                };
+                refused = broken;
+                rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
+            }
+        };
+        let program = vm::Program::link(module).map_err(|errors| {
+            let findings = errors.iter().map(ToString::to_string).collect();
+            LoadError { findings }
+        })?;
+        Ok(Arc::new(Self { program, sources, refused }))
+    }
+
+    /// The linked program.
+    #[must_use]
+    pub fn program(&self) -> &vm::Program {
+        &self.program
+    }
+
+    /// The texts, for places.
+    #[must_use]
+    pub fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    /// Kernels of the text that cannot run.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// All kernels that can run, in order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = (FuncId, &Function)> {
+        let functions = self.program.module().functions.iter().enumerate();
+        functions
+            .filter(|(_, f)| matches!(f.signature, Signature::Kernel { .. }))
+            .map(|(i, f)| (FuncId(i as u32), f))
+    }
+
+    /// A kernel by name.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<FuncId> {
+        self.kernels().find(|(_, f)| f.name == name).map(|(id, _)| id)
+    }
+
+    /// A function by id.
+    #[must_use]
+    pub fn function(&self, id: FuncId) -> Option<&Function> {
+        self.program.module().functions.get(id.index())
+    }
+
+    /// A kernel's parameters; none of an unknown one.
+    #[must_use]
+    pub fn params(&self, kernel: FuncId) -> &[Param] {
+        self.function(kernel).map_or(&[], Function::params)
+    }
+
+    /// Bytes of a kernel's parameter block.
+    #[must_use]
+    pub fn param_bytes(&self, kernel: FuncId) -> usize {
+        self.params(kernel).iter().map(|p| (p.offset + p.size) as usize).max().unwrap_or(0)
+    }
+
+    /// Bytes of the shared variables of fixed size that a kernel and the functions of its module name.
+    #[must_use]
+    pub fn shared_bytes(&self, kernel: FuncId) -> u64 {
+        let module = self.program.module();
+        let Some(function) = self.function(kernel) else { return 0 };
+        let insts = function.blocks.iter().flat_map(|b| &b.insts);
+        let mut named: Vec<usize> = insts
+            .flat_map(|i| &i.operands)
+            .filter_map(|operand| match operand {
+                ir::Operand::Symbol(ir::Symbol::Var(var), _) => Some(var.index()),
+                _ => None,
+            })
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        let vars = named.into_iter().filter_map(|v| module.vars.get(v));
+        vars.filter(|v| v.space == ir::mods::Space::Shared).map(|v| v.size).sum()
+    }
+
+    /// The index of a variable by name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<usize> {
+        self.program.module().vars.iter().position(|v| v.name == name)
+    }
+
+    /// The place of an instruction in the text.
+    pub(crate) fn ptx_line(&self, loc: LocId) -> Option<PtxLine> {
+        if loc == LocId(0) {
+            return None;
+        }
+        let span = self.program.module().loc(loc).span;
+        let file = self.sources.get(span.file)?;
+        let line = file.line_col(span.start).line;
+        let text = file.text().lines().nth(line as usize - 1).unwrap_or("").trim().to_owned();
+        Some(PtxLine { name: file.name().to_owned(), line, text })
+    }
+
+    /// The source line behind a place: file and line.
+    pub(crate) fn source_line(&self, loc: LocId) -> Option<(String, u32)> {
+        let line = self.program.module().loc(loc).line.as_ref()?;
+        let file = self.program.module().files.get(line.file as usize)?;
+        Some((file.clone(), line.line))
+    }
+
+    /// The place of a program counter.
+    pub(crate) fn loc_of(&self, pc: Pc) -> LocId {
+        self.program.at(pc).map_or(LocId(0), vm::Code::loc)
+    }
+}
+
+fn kernel_names(tree: &ptx::Module) -> Vec<String> {
+    let entries = tree.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
+    entries.map(|f| tree.name(f.signature.name.symbol).to_owned()).collect()
+}
+
+/// Kernels that can be lowered, and the others with what is wrong.
+fn sift<'k>(
+    tree: &ptx::Module,
+    kernels: &'k [String],
+    sources: &SourceMap,
+) -> (Vec<&'k str>, Vec<Refused>) {
+    let mut runs = Vec::new();
+    let mut refused = Vec::new();
+    for kernel in kernels {
+        let (module, found) = ptx::lower(tree, Select::Kernel(kernel));
+        match module {
+            Some(_) => runs.push(kernel.as_str()),
+            None => refused
+                .push(Refused { kernel: kernel.clone(), findings: findings(&found, sources) }),
+        }
+    }
+    (runs, refused)
+}
+
+fn refuse(found: &Diagnostics, sources: &SourceMap) -> Result<(), LoadError> {
+    if found.has_errors() {
+        return Err(LoadError { findings: findings(found, sources) });
+    }
+    Ok(())
+}
+
+/// Errors as lines of text.
+fn findings(found: &Diagnostics, sources: &SourceMap) -> Vec<String> {
+    let errors = found.iter().filter(|d| d.severity == isa::Severity::Error);
+    errors.map(|d| describe(d, sources)).collect()
+}
+
+/// `name:line:column: message: label (help)`.
+fn describe(finding: &Diagnostic, sources: &SourceMap) -> String {
+    let mut text = String::new();
+    if let Some(label) = &finding.primary {
+        text = format!("{}: ", sources.describe(label.span));
+    }
+    text.push_str(&finding.message);
+    if let Some(label) = finding.primary.as_ref().filter(|l| !l.text.is_empty()) {
+        text = format!("{text}: {}", label.text);
+    }
+    if let Some(help) = &finding.help {
+        text = format!("{text} ({help})");
+    }
+    text
+}

@@ -1,0 +1,175 @@
+//! Launches whose arguments are addresses of the host, of which nobody tells the sizes.
+//!
+//! Pages of the host are shown to the guest as its accesses ask for them: an access that misses ends the attempt, what lies
+//! around it is shown, and the launch is repeated. The host's memory changes only when an attempt has ended well, so attempts
+//! that were given up leave no trace.
+
+use std::sync::Arc;
+
+use ir::FuncId;
+use simt::memory::{AccessKind, Violation};
+
+use crate::context::{Context, ContextError, Settings};
+use crate::hostmem::readable;
+use crate::launch::{Failure, Report, Shape};
+use crate::module::Module;
+use crate::stop::Stop;
+
+/// Bytes shown around the first miss of a place.
+const WINDOW: u64 = 64 << 10;
+const PAGE: u64 = 4096;
+
+/// Runs a kernel on memory of the host: pointers among its parameters, and those found in memory, are addresses of this process.
+///
+/// # Errors
+/// See [`Failure`]; an access to what the host has not is a fault of the kernel.
+pub fn run_on_host_memory(
+    module: &Arc<Module>,
+    kernel: FuncId,
+    shape: Shape,
+    params: &[u8],
+    settings: Settings,
+) -> Result<Report, Failure> {
+    let mut context = Context::new(settings);
+    show_arguments(&mut context, params);
+    loop {
+        let id = context.load(module).map_err(ContextError::from)?;
+        match context.launch(id, kernel, shape, params) {
+            Err(Failure::Stopped(stop)) if show(&mut context, &stop) => context.unload(id)?,
+            end => return end,
+        }
+    }
+}
+
+/// Shows what parameters seem to point to.
+fn show_arguments(context: &mut Context, params: &[u8]) {
+    for word in params.chunks_exact(8) {
+        let address = u64::from_le_bytes(word.try_into().unwrap_or_default());
+        if address >= PAGE && readable(address, 1) == 1 {
+            show_around(context, address, 1);
+        }
+    }
+}
+
+/// Shows what an access has missed; whether there was something to show.
+fn show(context: &mut Context, stop: &Stop) -> bool {
+    let Some(error) = &stop.access else { return false };
+    let missed =
+        matches!(error.violation, Violation::NotMapped | Violation::OutOfBounds | Violation::Freed);
+    let generic = simt::memory::Space::of(simt::memory::Addr(error.addr)).window().is_none();
+    debug_assert!(matches!(
+        error.access,
+        AccessKind::Load | AccessKind::Store | AccessKind::Atomic
+    ));
+    missed && generic && show_around(context, error.addr, error.size.max(1))
+}
+
+/// Shows a window around an address, joined with those that it meets, and longer the longer those are.
+fn show_around(context: &mut Context, address: u64, size: u64) -> bool {
+    let Some(end) = address.checked_add(size) else { return false };
+    if end > u64::MAX - (1 << 40) || readable(address, size) < size {
+        return false;
+    }
+    let page = address & !(PAGE - 1);
+    let after = end.next_multiple_of(PAGE);
+    // On towards where accesses go: as far as the window that they come from is long.
+    let below = context.mirrors.iter().filter(|&(at, len)| at <= page && page <= at + len);
+    let up = below.map(|(_, len)| len).max().unwrap_or(0).max(WINDOW);
+    let above = context.mirrors.iter().filter(|&(at, _)| at == after);
+    let down = above.map(|(_, len)| len).max().unwrap_or(0);
+    let mut first = lowest_readable(page.saturating_sub(down), page);
+    let mut last = (page + readable(page, after + up - page)) & !(PAGE - 1);
+    let meets = |(at, len): &(u64, u64)| *at <= last && first <= at + len;
+    let met: Vec<(u64, u64)> = context.mirrors.iter().filter(meets).collect();
+    if met.iter().any(|&(at, len)| at <= first && last <= at + len) {
+        return false;
+    }
+    for (at, len) in met {
+        first = first.min(at);
+        last = last.max(at + len);
+        if context.hide_host(at).is_err() {
+            return false;
+        }
+    }
+    last > address && context.show_host("memory of the host", first, last - first).is_ok()
+}
+
+/// The lowest page from which all up to `known` can be read.
+fn lowest_readable(wanted: u64, known: u64) -> u64 {
+    let mut low = known;
+    while low > wanted {
+        let step = low.saturating_sub(WINDOW).max(wanted);
+        if readable(step, low - step) < low - step {
+            while low > step && readable(low - PAGE, PAGE) == PAGE {
+                low -= PAGE;
+            }
+            return low;
+        }
+        low = step;
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+        .version 7.0 .target sm_70 .address_size 64
+        .visible .entry twice(.param .u64 from, .param .u64 to, .param .u32 n) {
+            .reg .b32 %i, %n, %t, %b; .reg .b64 %a, %o; .reg .pred %p;
+            mov.u32 %i, %tid.x; mov.u32 %t, %ctaid.x; mov.u32 %b, %ntid.x;
+            mad.lo.u32 %i, %t, %b, %i;
+            ld.param.u32 %n, [n];
+            setp.ge.u32 %p, %i, %n;
+            @%p ret;
+            mul.wide.u32 %o, %i, 4;
+            ld.param.u64 %a, [from];
+            add.u64 %a, %a, %o;
+            ld.global.u32 %t, [%a];
+            shl.b32 %t, %t, 1;
+            ld.param.u64 %a, [to];
+            add.u64 %a, %a, %o;
+            st.global.u32 [%a], %t;
+            ret;
+        }";
+
+    fn block(from: u64, to: u64, n: u32) -> Vec<u8> {
+        [&from.to_le_bytes()[..], &to.to_le_bytes(), &n.to_le_bytes()].concat()
+    }
+
+    #[test]
+    fn pages_come_as_they_are_asked_for() {
+        let module = Module::load("t", TEXT).unwrap();
+        let n = 300_000_u32;
+        let from: Vec<u32> = (0..n).collect();
+        let mut to = vec![1_u32; n as usize + 3];
+        let params = block(from.as_ptr() as u64, to.as_mut_ptr() as u64 + 4, n);
+        let shape = Shape { grid: [n.div_ceil(256), 1, 1], block: [256, 1, 1], shared: 0 };
+        let kernel = module.kernel("twice").unwrap();
+        for exact in [false, true] {
+            to.fill(1);
+            let settings = Settings { exact, ..Settings::default() };
+            let report = run_on_host_memory(&module, kernel, shape, &params, settings).unwrap();
+            assert_eq!(matches!(report.ran, crate::Ran::Exact(_)), exact, "{:?}", report.ran);
+            let to = std::hint::black_box(&mut to);
+            assert!((0..n as usize).all(|i| to[i + 1] == 2 * i as u32));
+            assert_eq!((to[0], to[n as usize + 1], to[n as usize + 2]), (1, 1, 1));
+        }
+    }
+
+    #[test]
+    fn what_the_host_has_not_is_a_fault() {
+        let module = Module::load("t", TEXT).unwrap();
+        let from = [1_u32; 4];
+        let kernel = module.kernel("twice").unwrap();
+        let shape = Shape { grid: [1; 3], block: [4, 1, 1], shared: 0 };
+        for bad in [0, 0x1234_5000, 0xffff_ffff_ffff_f000] {
+            let params = block(from.as_ptr() as u64, bad, 4);
+            let end = run_on_host_memory(&module, kernel, shape, &params, Settings::default());
+            let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
+            assert!(stop.access.is_some());
+            assert!(stop.ptx.is_some_and(|p| p.text.starts_with("st.global")));
+        }
+    }
+}
