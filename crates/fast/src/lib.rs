@@ -74,6 +74,32 @@ pub trait GoOn {
 
     /// Is told of each access of a launch that is run in detail, as an observer of the exact engine is.
     fn access(&mut self, _access: &simt::observe::Access<'_>) {}
+
+    /// Is asked first where lanes side by side access a line; `true` if it needs no [`Self::access`] for it.
+    fn line(&mut self, _line: &Line) -> bool {
+        false
+    }
+}
+
+/// An access of lanes side by side, each at the same distance from the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Where.
+    pub pc: simt::Pc,
+    /// What.
+    pub kind: simt::observe::AccessKind,
+    /// The space accessed, never the generic one.
+    pub space: simt::memory::Space,
+    /// Bytes for each lane.
+    pub size: u32,
+    /// The thread in the CTA of the first lane.
+    pub first_thread: u32,
+    /// How many lanes.
+    pub lanes: u16,
+    /// The first lane's address: an offset in shared, local and parameter space.
+    pub at: u64,
+    /// Bytes from one lane's address to the next one's.
+    pub stride: i64,
 }
 
 impl<F: FnMut(u64, u64) -> bool> GoOn for F {

@@ -1,12 +1,12 @@
 //! Executes one step for the lanes that are on.
 
-use crate::Declined;
 use crate::code::{Dst, Generic, Kind, Memory, Src, Step};
 use crate::machine::Machine;
 use crate::memory::Reach;
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
+use crate::{Declined, Line};
 use ir::mods::BoolOp;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
@@ -219,9 +219,54 @@ impl Machine<'_> {
     /// Tells the watch of an access, if it wants to know: one event for each space that lanes reach.
     #[inline(always)]
     fn announce(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
-        if self.detail.is_some() {
+        if self.detail.is_some() && !self.announce_line(warp, op, kind, pc, on) {
             self.announce_all(warp, op, kind, pc, on);
         }
+    }
+
+    /// Tells of an access whose addresses lie on a line, if lanes side by side make it and the watch takes it.
+    fn announce_line(
+        &mut self,
+        warp: &Warp,
+        op: &Memory,
+        kind: AccessKind,
+        pc: u64,
+        on: u32,
+    ) -> bool {
+        let stride = match op.addr {
+            Src::Line(_, stride, _) => stride,
+            Src::Const(_) => 0,
+            _ => return false,
+        };
+        let (first, count) = (on.trailing_zeros(), on.count_ones());
+        if 32 - on.leading_zeros() - first != count {
+            return false;
+        }
+        let window = op.space.window();
+        let place = |lane: u32| {
+            let address = warp.lane(op.addr, lane as usize).wrapping_add_signed(op.offset);
+            window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
+        };
+        let (low, high) = (place(first), place(first + count - 1));
+        // Between two addresses of one space, neither of which wraps around, there is nothing else.
+        let space = Space::of(Addr(low));
+        let along = (i64::from(count) - 1).checked_mul(stride);
+        if along.and_then(|by| low.checked_add_signed(by)) != Some(high)
+            || Space::of(Addr(high)) != space
+        {
+            return false;
+        }
+        let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
+        self.watch.line(&Line {
+            pc: Pc(pc),
+            kind,
+            space,
+            size: if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 },
+            first_thread: warp.first_thread + first,
+            lanes: count as u16,
+            at: low & mask,
+            stride,
+        })
     }
 
     #[inline(never)]

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::observed::{Noting, Observed, of_fast};
 use converge::catalogue::Entry;
 use converge::mechanism::{Knobs, Order};
 use fast::{Declined, Level};
@@ -11,7 +12,6 @@ use ir::testing::{KERNEL_WORDS, KernelShape, Rng, random_kernel};
 use ir::text::print;
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
-use simt::observe::Blind;
 use std::io::Write;
 use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
 
@@ -52,15 +52,17 @@ fn compare(program: &Program, launch: &Launch<1>, count: &mut Count) -> Result<(
             count.refused += 1;
             return Ok(());
         };
-        let mut exact: Option<(Step<vm::Cause>, Vec<Vec<u8>>, Stats)> = None;
+        let mut exact: Option<(Step<vm::Cause>, Vec<Vec<u8>>, Stats, Observed)> = None;
         for level in levels() {
             let state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-            let run = fast::run(&kernel, state, level, level == Level::Portable, &mut |_, _| true);
-            let (end, memory, stats) = exact.get_or_insert_with(|| {
+            let (detailed, mut noting) = (level != Level::Avx2, Noting::default());
+            let run = fast::run(&kernel, state, level, detailed, &mut noting);
+            let (end, memory, stats, observed) = exact.get_or_insert_with(|| {
                 let mut state = engine.launch(program, launch.clone()).expect("it launches");
-                let end = engine.run(program, &mut state, &mut Blind, u64::MAX);
+                let mut observed = Observed::default();
+                let end = engine.run(program, &mut state, &mut observed, u64::MAX);
                 let stats = *state.stats();
-                (end, bytes(&state.into_memory()), stats)
+                (end, bytes(&state.into_memory()), stats, observed)
             });
             match run {
                 Ok(finished) => {
@@ -72,6 +74,16 @@ fn compare(program: &Program, launch: &Launch<1>, count: &mut Count) -> Result<(
                     }
                     if finished.stats != *stats {
                         return Err(format!("{level}: {:#?}\nexact: {stats:#?}", finished.stats));
+                    }
+                    if let Some(detail) = &finished.detail {
+                        let fast = of_fast(detail, &finished.stats);
+                        if fast != observed.counted {
+                            let exact = &observed.counted;
+                            return Err(format!("{level}: {fast:#?}\nexact: {exact:#?}"));
+                        }
+                        if noting.accesses != observed.accesses {
+                            return Err(format!("{level}: its accesses differ"));
+                        }
                     }
                     count.compared += 1;
                 }

@@ -1,6 +1,8 @@
 //! Random kernels with everything that the fast engine does by itself: arithmetic on special values, memory of all spaces, barriers,
 //! atomics, collectives, divergence. They race and may fault or hang: the engines agree all the same, for the schedule is one.
 
+pub(crate) mod observed;
+
 use ir::testing::Rng;
 use std::fmt::Write;
 

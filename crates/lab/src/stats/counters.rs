@@ -5,7 +5,7 @@ use simt::observe::{
 };
 use simt::slots::{Domain, LaneSlots};
 
-use super::memory::{PcTraffic, Traffic};
+use super::memory::{Line, PcTraffic, Traffic};
 
 /// Counts of one launch, beside its lane slots. All are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -108,6 +108,24 @@ impl Counters {
     }
 }
 
+impl Counters {
+    /// Takes note of an access whose addresses lie on a line; `false` if its lanes have to be told one by one.
+    pub(crate) fn line(&mut self, line: &Line) -> bool {
+        let Some(found) = self.traffic_by_pc.line(line) else { return false };
+        self.traffic.add(&found);
+        self.kind(line.kind);
+        true
+    }
+
+    fn kind(&mut self, kind: AccessKind) {
+        match kind {
+            AccessKind::Load => self.loads += 1,
+            AccessKind::Store => self.stores += 1,
+            AccessKind::Atomic => self.atomics += 1,
+        }
+    }
+}
+
 impl<const N: usize> Observer<N> for Counters {
     const EVENTS: Events = Events::ALL;
 
@@ -144,11 +162,7 @@ impl<const N: usize> Observer<N> for Counters {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        match access.kind {
-            AccessKind::Load => self.loads += 1,
-            AccessKind::Store => self.stores += 1,
-            AccessKind::Atomic => self.atomics += 1,
-        }
+        self.kind(access.kind);
         let found = self.traffic_by_pc.access(access);
         self.traffic.add(&found);
     }

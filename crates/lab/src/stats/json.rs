@@ -82,6 +82,9 @@ fn launch(launch: &LaunchStats, times: Option<&Times>) -> Value {
         "lines": lines,
         "accesses": sites,
     });
+    if !launch.engine.is_empty() {
+        report["engine"] = json!(launch.engine);
+    }
     if !launch.own.is_empty() {
         let own = launch.own.iter().map(|(name, count)| (name.clone(), json!(count)));
         report["own"] = Value::Object(own.collect::<Map<_, _>>());

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use simt::observe::{Access, AccessKind, Space};
+use simt::observe::{Access, AccessKind, Pc, Space};
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
@@ -60,12 +60,23 @@ impl Traffic {
     }
 }
 
+/// Program counters below this are indices of a list; others are keys of a map.
+const DENSE: u64 = 1 << 16;
+
 /// Traffic by program counter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PcTraffic {
-    by_pc: BTreeMap<u64, Traffic>,
-    /// Kept for its room.
-    ranges: Vec<(u64, u64)>,
+    dense: Vec<Traffic>,
+    sparse: BTreeMap<u64, Traffic>,
+    /// Kept for their room.
+    starts: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl PartialEq for PcTraffic {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
 }
 
 impl PcTraffic {
@@ -73,27 +84,80 @@ impl PcTraffic {
     pub fn access(&mut self, access: &Access<'_>) -> Traffic {
         let found = match access.space {
             Space::Global => self.global(access),
-            Space::Shared => shared(access),
+            Space::Shared => self.shared(access),
             _ => return Traffic::default(),
         };
-        self.by_pc.entry(access.pc.0).or_default().add(&found);
+        self.at(access.pc.0).add(&found);
         found
+    }
+
+    /// Takes note of an access whose lanes are neighbours, each at `stride` bytes from the one before, where that is simple enough;
+    /// gives what it came to.
+    pub fn line(&mut self, line: &Line) -> Option<Traffic> {
+        let (size, count) = (u64::from(line.size), u64::from(line.lanes));
+        // Places side by side, or one place.
+        let bytes = if line.stride == size as i64 {
+            count * size
+        } else if line.stride == 0 {
+            size
+        } else {
+            return None;
+        };
+        let found = match line.space {
+            Space::Global if bytes > 0 => {
+                let last = line.at.checked_add(bytes - 1)?;
+                Traffic {
+                    global_requests: 1,
+                    global_sectors: last / SECTOR - line.at / SECTOR + 1,
+                    global_bytes: bytes,
+                    ..Traffic::default()
+                }
+            }
+            // A word for each lane of a warp, or the same for all.
+            Space::Shared if size == WORD && count > 0 && line.kind != AccessKind::Atomic => {
+                let warp = |lane: u32| lane / WARP;
+                if warp(line.first_thread) != warp(line.first_thread + u32::from(line.lanes) - 1) {
+                    return None;
+                }
+                Traffic { shared_requests: 1, shared_passes: 1, ..Traffic::default() }
+            }
+            Space::Global | Space::Shared => return None,
+            _ => return Some(Traffic::default()),
+        };
+        self.at(line.pc.0).add(&found);
+        Some(found)
+    }
+
+    fn at(&mut self, pc: u64) -> &mut Traffic {
+        if pc >= DENSE {
+            return self.sparse.entry(pc).or_default();
+        }
+        let index = pc as usize;
+        if index >= self.dense.len() {
+            self.dense.resize(index + 1, Traffic::default());
+        }
+        &mut self.dense[index]
     }
 
     /// Program counters in order, with their traffic.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Traffic)> {
-        self.by_pc.iter().map(|(pc, traffic)| (*pc, traffic))
+        let dense = self.dense.iter().enumerate().map(|(pc, traffic)| (pc as u64, traffic));
+        let all = dense.chain(self.sparse.iter().map(|(pc, traffic)| (*pc, traffic)));
+        all.filter(|(_, traffic)| **traffic != Traffic::default())
     }
 
     fn global(&mut self, access: &Access<'_>) -> Traffic {
         let size = u64::from(access.size.max(1));
-        self.ranges.clear();
-        self.ranges.extend(access.lanes.iter().map(|(_, at)| (*at, at.saturating_add(size))));
-        self.ranges.sort_unstable();
+        self.starts.clear();
+        self.starts.extend(access.lanes.iter().map(|(_, at)| *at));
+        if !self.starts.is_sorted() {
+            self.starts.sort_unstable();
+        }
         let (mut sectors, mut bytes) = (0, 0);
         // The end of what is counted: of bytes, and of sectors as their number.
         let (mut covered, mut next_sector) = (0, 0);
-        for &(start, end) in &self.ranges {
+        for &start in &self.starts {
+            let end = start.saturating_add(size);
             bytes += end.saturating_sub(start.max(covered));
             covered = covered.max(end);
             let (first, last) = (start / SECTOR, (end - 1) / SECTOR + 1);
@@ -107,44 +171,78 @@ impl PcTraffic {
             ..Traffic::default()
         }
     }
+
+    /// Passes over the banks for an access to shared memory.
+    fn shared(&mut self, access: &Access<'_>) -> Traffic {
+        let size = u64::from(access.size.max(1));
+        let words = size.div_ceil(WORD);
+        let together = (WARP / u32::try_from(words).unwrap_or(WARP).max(1)).max(1);
+        let team = |lane: u16| (access.group.first_thread + u32::from(lane)) / together;
+        let atomic = access.kind == AccessKind::Atomic;
+        let (mut passes, mut least) = (0, 0);
+        let mut rest = access.lanes;
+        while let Some(&(first, _)) = rest.first() {
+            let count = rest.iter().take_while(|(lane, _)| team(*lane) == team(first)).count();
+            let (here, after) = rest.split_at(count);
+            self.words.clear();
+            let wanted = here
+                .iter()
+                .flat_map(|(_, at)| (0..words).map(move |k| (at / WORD).saturating_add(k)));
+            self.words.extend(wanted);
+            passes += passes_of(&mut self.words, atomic);
+            least += 1;
+            rest = after;
+        }
+        Traffic {
+            shared_requests: 1,
+            shared_passes: passes,
+            bank_conflicts: passes - least,
+            ..Traffic::default()
+        }
+    }
 }
 
-/// Passes over the banks for an access to shared memory.
-fn shared(access: &Access<'_>) -> Traffic {
-    let size = u64::from(access.size.max(1));
-    let words = size.div_ceil(WORD);
-    let together = (WARP / u32::try_from(words).unwrap_or(WARP).max(1)).max(1);
-    let team = |lane: u16| (access.group.first_thread + u32::from(lane)) / together;
-    let atomic = access.kind == AccessKind::Atomic;
-    let (mut passes, mut least) = (0, 0);
-    let mut rest = access.lanes;
-    while let Some(&(first, _)) = rest.first() {
-        let count = rest.iter().take_while(|(lane, _)| team(*lane) == team(first)).count();
-        let (here, after) = rest.split_at(count);
-        passes += passes_of(here, words, atomic);
-        least += 1;
-        rest = after;
-    }
-    Traffic {
-        shared_requests: 1,
-        shared_passes: passes,
-        bank_conflicts: passes - least,
-        ..Traffic::default()
-    }
+/// An access whose lanes are neighbours and whose addresses lie on a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Where.
+    pub pc: Pc,
+    /// What.
+    pub kind: AccessKind,
+    /// The space accessed.
+    pub space: Space,
+    /// Bytes for each lane.
+    pub size: u32,
+    /// The thread in the CTA of the first lane.
+    pub first_thread: u32,
+    /// How many lanes.
+    pub lanes: u16,
+    /// The first lane's address.
+    pub at: u64,
+    /// Bytes from one lane's address to the next one's.
+    pub stride: i64,
 }
 
 /// The most words that one bank has to give; at least one pass.
-fn passes_of(lanes: &[(u16, u64)], words: u64, atomic: bool) -> u64 {
-    let mut wanted: Vec<u64> = lanes
-        .iter()
-        .flat_map(|(_, at)| (0..words).map(move |k| (at / WORD).saturating_add(k)))
-        .collect();
+fn passes_of(wanted: &mut Vec<u64>, atomic: bool) -> u64 {
+    if !atomic {
+        // Mostly each bank has to give one word.
+        let mut first = [u64::MAX; BANKS];
+        let alone = wanted.iter().all(|&word| {
+            let kept = &mut first[word as usize % BANKS];
+            *kept = if *kept == u64::MAX { word } else { *kept };
+            *kept == word
+        });
+        if alone {
+            return 1;
+        }
+    }
     wanted.sort_unstable();
     if !atomic {
         wanted.dedup();
     }
     let mut banks = [0_u64; BANKS];
-    for word in wanted {
+    for &word in &*wanted {
         banks[word as usize % BANKS] += 1;
     }
     banks.into_iter().max().unwrap_or(0).max(1)
@@ -153,7 +251,7 @@ fn passes_of(lanes: &[(u16, u64)], words: u64, atomic: bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simt::observe::{GroupId, Order, Pc, Scope};
+    use simt::observe::{GroupId, Order, Scope};
 
     fn traffic(space: Space, kind: AccessKind, size: u32, at: impl Fn(u64) -> u64) -> Traffic {
         let lanes: Vec<(u16, u64)> = (0..32).map(|lane| (lane, at(lane.into()))).collect();
@@ -205,6 +303,46 @@ mod tests {
             assert_eq!(found.global_bytes, bytes.len() as u64);
             assert_eq!(found.global_sectors, sectors.len() as u64);
         }
+    }
+
+    #[test]
+    fn lines_come_to_the_same_as_their_lanes() {
+        let (mut simple, mut all) = (0, 0);
+        for case in 0..4000_u64 {
+            let pick = |n: u64, of: u64| case.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> n & (of - 1);
+            let size = 1 << pick(60, 4).min(3);
+            let stride = [0, i64::from(size), 4, 8][pick(50, 4) as usize];
+            let space = [Space::Global, Space::Shared, Space::Local][(case % 3) as usize];
+            let kind =
+                [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][(case / 3 % 3) as usize];
+            let (first, count) = (pick(40, 32) as u16, 1 + pick(30, 32) as u16);
+            let at = 4096 + pick(20, 64) * u64::from(size);
+            let line = Line {
+                pc: Pc(3),
+                kind,
+                space,
+                size,
+                first_thread: 32 + u32::from(first),
+                lanes: count,
+                at,
+                stride,
+            };
+            let lanes: Vec<(u16, u64)> = (0..count)
+                .map(|i| (first + i, at.wrapping_add_signed(i64::from(i) * stride)))
+                .collect();
+            let (group, order) = (GroupId { first_thread: 32, ..GroupId::default() }, Order::Weak);
+            let scope = Scope::Gpu;
+            let access =
+                Access { group, pc: Pc(3), kind, space, order, scope, size, lanes: &lanes };
+            let (mut a, mut b) = (PcTraffic::default(), PcTraffic::default());
+            let expected = a.access(&access);
+            all += 1;
+            if let Some(found) = b.line(&line) {
+                assert_eq!((found, &b), (expected, &a), "{line:?}");
+                simple += 1;
+            }
+        }
+        assert!(simple * 2 > all, "{simple} of {all}");
     }
 
     #[test]

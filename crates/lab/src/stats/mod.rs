@@ -15,7 +15,7 @@ mod text;
 pub use counters::{Counters, PcSlots};
 pub(crate) use json::times_json;
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
-pub use memory::{PcTraffic, Traffic};
+pub use memory::{Line, PcTraffic, Traffic};
 pub use metrics::{METRICS, Metric, Unit, metric};
 pub use text::to_text;
 
@@ -35,6 +35,8 @@ pub struct LaunchStats {
     pub block: [u64; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u64,
+    /// Which engine ran it: `exact` or `fast`; empty on machines that have one alone.
+    pub engine: &'static str,
     /// How the launch ended: `done`, or the short name of its fault or hang.
     pub outcome: String,
     /// Lane slots.

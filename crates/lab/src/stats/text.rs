@@ -34,8 +34,12 @@ pub fn to_text(run: &RunStats) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} on {}, {}, warp size {}",
-        run.module, run.machine, run.mechanism, run.warp_size
+        "{} on {}, {}, warp size {}{}",
+        run.module,
+        run.machine,
+        run.mechanism,
+        run.warp_size,
+        engines(&run.launches)
     );
     let total = run.total();
     if let [only] = run.launches.as_slice() {
@@ -49,6 +53,19 @@ pub fn to_text(run: &RunStats) -> String {
     bars(&mut out, &total);
     hot_spots(&mut out, &run.launches);
     out
+}
+
+/// Which engines ran the launches, where there is a choice.
+fn engines(launches: &[LaunchStats]) -> String {
+    let mut names: Vec<&str> = launches.iter().map(|l| l.engine).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| !name.is_empty());
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(", {one} engine"),
+        more => format!(", {} engines", more.join(" and ")),
+    }
 }
 
 /// The accesses that cost most beyond what their bytes need: at most [`SPOTS`] lines, none where nothing is lost.

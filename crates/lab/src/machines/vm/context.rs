@@ -280,6 +280,7 @@ pub(super) fn stats(
         block_issues: counted.block_issues,
         threads: counted.threads,
         charges: counted.charges,
+        engine: "exact",
         ..LaunchStats::default()
     }
 }

@@ -7,7 +7,7 @@ use vm::{Engine, Launch, State};
 
 use super::context::{VmContext, stats};
 use crate::machine::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Watch};
-use crate::stats::{Counters, PcSlots};
+use crate::stats::{Counters, LaunchStats, Line, PcSlots};
 
 /// What came of trying.
 pub(super) enum Tried {
@@ -28,7 +28,6 @@ impl VmContext<'_> {
         let why = match request.engine {
             Choice::Exact => Some("asked for"),
             Choice::Fast if seen => Some("something looks at its events"),
-            Choice::Fast if request.detailed => Some("statistics beyond lane slots are wanted"),
             Choice::Fast if request.mechanism != "ipdom" => {
                 Some("the fast engine has the mechanism ipdom alone")
             }
@@ -59,7 +58,9 @@ impl VmContext<'_> {
                     watch.ran_on(&format!("fast ({})", finished.level));
                     let end = if finished.done { End::Done } else { End::Interrupted };
                     let counters = counted(counters, &finished.stats, finished.detail.as_deref());
+                    let engine = "fast";
                     let stats = stats(program, request, &end, &finished.stats, counters);
+                    let stats = LaunchStats { engine, ..stats };
                     self.keep(finished.memory);
                     let output = Vec::new();
                     let words = String::new();
@@ -99,6 +100,11 @@ impl GoOn for Counting<'_> {
 
     fn access(&mut self, access: &Access<'_>) {
         Observer::<1>::access(&mut self.counters, access);
+    }
+
+    fn line(&mut self, line: &fast::Line) -> bool {
+        let &fast::Line { pc, kind, space, size, first_thread, lanes, at, stride } = line;
+        self.counters.line(&Line { pc, kind, space, size, first_thread, lanes, at, stride })
     }
 }
 
