@@ -484,8 +484,10 @@ impl Function {
 pub struct Reloc {
     /// Byte offset of the address in the variable.
     pub offset: u32,
-    /// Bytes of the address: 4 or 8.
+    /// Bytes of the address that are stored: 1, 4 or 8.
     pub size: u32,
+    /// The first of them, counted from the lowest byte of the address.
+    pub byte: u32,
     /// What it is the address of.
     pub symbol: Symbol,
     /// Added to the address.

@@ -237,7 +237,7 @@ ops! {
 
     // --- Conversion and addresses
     Cvt "cvt" Compute [T] [T2, opt T2] (CVT, CVT) {Rounding} {} {Ftz Sat SatFinite Relu} "Converts from the second type to the first; two operands pack, the first in the high half.";
-    CvtPack "cvtpack" Compute [B32] [T2, T2, opt B32] (TySet::of(&[Ty::U8, Ty::S8, Ty::U16, Ty::S16]), TySet::of(&[Ty::S32])) {} {} {Sat} "Converts two integers with saturation and packs them.";
+    CvtPack "cvtpack" Compute [B32] [T2, T2, opt B32] (PACKED, TySet::of(&[Ty::S32])) {} {} {Sat} "Converts two integers with saturation and packs them, the first above the second, above the low bits of the third operand.";
     CvtaTo "cvta" Compute [T] [T] (TySet::of(&[Ty::U64, Ty::U32])) {} {Space} {} "Makes a generic address of an address in a space.";
     CvtaFrom "cvtafrom" Compute [T] [T] (TySet::of(&[Ty::U64, Ty::U32])) {} {Space} {} "Makes an address in a space of a generic address.";
     IsSpace "isspacep" Compute [P] [T] (TySet::of(&[Ty::U64, Ty::U32])) {} {Space} {} "Whether a generic address lies in a space.";

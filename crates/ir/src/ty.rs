@@ -37,11 +37,15 @@ pub enum Ty {
     E5m2,
     E4m3x2,
     E5m2x2,
+    U4,
+    S4,
+    U2,
+    S2,
     Mask,
 }
 
 /// All types with their spellings.
-const TYPES: [(Ty, &str, u32); 29] = [
+const TYPES: [(Ty, &str, u32); 33] = [
     (Ty::Pred, "pred", 1),
     (Ty::B8, "b8", 8),
     (Ty::B16, "b16", 16),
@@ -70,6 +74,10 @@ const TYPES: [(Ty, &str, u32); 29] = [
     (Ty::E5m2, "e5m2", 8),
     (Ty::E4m3x2, "e4m3x2", 16),
     (Ty::E5m2x2, "e5m2x2", 16),
+    (Ty::U4, "u4", 4),
+    (Ty::S4, "s4", 4),
+    (Ty::U2, "u2", 2),
+    (Ty::S2, "s2", 2),
     (Ty::Mask, "mask", 64),
 ];
 
@@ -121,7 +129,7 @@ impl Ty {
         match (self, self.bits()) {
             (Self::Mask, _) => RegTy::Mask,
             (Self::Pred, _) => RegTy::Pred,
-            (_, 8) => RegTy::B8,
+            (_, 2 | 4 | 8) => RegTy::B8,
             (_, 16) => RegTy::B16,
             (_, 32) => RegTy::B32,
             (_, 64) => RegTy::B64,
@@ -206,7 +214,7 @@ impl fmt::Display for RegTy {
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TySet(u32);
+pub struct TySet(u64);
 
 impl TySet {
     /// The set of these types.
@@ -214,7 +222,7 @@ impl TySet {
     pub const fn of(types: &[Ty]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < types.len() {
-            bits |= 1 << types[i] as u32;
+            bits |= 1 << types[i] as u64;
             i += 1;
         }
         Self(bits)
@@ -229,7 +237,7 @@ impl TySet {
     /// Whether a type is in the set.
     #[must_use]
     pub const fn has(self, ty: Ty) -> bool {
-        self.0 >> ty as u32 & 1 != 0
+        self.0 >> ty as u64 & 1 != 0
     }
 
     /// Whether it is empty: the operation takes no type.
@@ -276,6 +284,8 @@ pub const INT_PAIR: TySet = TySet::of(&[Ty::U16x2, Ty::S16x2]);
 pub const PAIR: TySet = TySet::of(&[Ty::F32x2]);
 /// Everything that memory and moves take.
 pub const ANY: TySet = FLOAT.or(INT).or(BITS).or(INT8).or(TySet::of(&[Ty::B8, Ty::B128]));
+/// Integers that conversions pack into 32 bits.
+pub const PACKED: TySet = INT8.or(TySet::of(&[Ty::U16, Ty::S16, Ty::U4, Ty::S4, Ty::U2, Ty::S2]));
 /// Conversion formats.
 pub const CVT: TySet =
     FLOAT.or(INT).or(INT8).or(TySet::of(&[Ty::Tf32, Ty::E4m3, Ty::E5m2, Ty::E4m3x2, Ty::E5m2x2]));

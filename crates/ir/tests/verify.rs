@@ -205,6 +205,10 @@ fn bad_modules() -> Vec<(Rule, Module)> {
         change(Rule::Reloc, &|m| m.vars[0].relocs.push(reloc(16, 8, Symbol::Func(FuncId(0))))),
         change(Rule::Reloc, &|m| m.vars[0].relocs.push(reloc(0, 2, Symbol::Func(FuncId(0))))),
         change(Rule::Reloc, &|m| m.vars[0].relocs.push(reloc(0, 8, Symbol::Func(FuncId(9))))),
+        change(Rule::Reloc, &|m| {
+            let whole = reloc(0, 4, Symbol::Func(FuncId(0)));
+            m.vars[0].relocs.push(Reloc { byte: 5, ..whole });
+        }),
         change(Rule::Reloc, &|m| m.vars[0].relocs.push(reloc(0, 8, Symbol::Local(0)))),
         change(Rule::Place, &|m| m.functions[f].loc = LocId(999)),
         change(Rule::Place, &|m| {
@@ -306,7 +310,7 @@ fn bad_modules() -> Vec<(Rule, Module)> {
 }
 
 fn reloc(offset: u32, size: u32, symbol: Symbol) -> Reloc {
-    Reloc { offset, size, symbol, addend: 0, generic: false }
+    Reloc { offset, size, symbol, addend: 0, generic: false, byte: 0 }
 }
 
 fn param(m: &mut Module) -> &mut ir::module::Param {

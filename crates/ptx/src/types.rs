@@ -88,6 +88,10 @@ pub enum Type {
     E5m2x2,
     U16x2,
     S16x2,
+    U4,
+    S4,
+    U2,
+    S2,
     Texref,
     Samplerref,
     Surfref,
@@ -126,6 +130,10 @@ impl Type {
             kw::E5M2X2 => Self::E5m2x2,
             kw::U16X2 => Self::U16x2,
             kw::S16X2 => Self::S16x2,
+            kw::U4 => Self::U4,
+            kw::S4 => Self::S4,
+            kw::U2 => Self::U2,
+            kw::S2 => Self::S2,
             kw::TEXREF => Self::Texref,
             kw::SAMPLERREF => Self::Samplerref,
             kw::SURFREF => Self::Surfref,
@@ -165,6 +173,10 @@ impl Type {
             Self::E5m2x2 => "e5m2x2",
             Self::U16x2 => "u16x2",
             Self::S16x2 => "s16x2",
+            Self::U4 => "u4",
+            Self::S4 => "s4",
+            Self::U2 => "u2",
+            Self::S2 => "s2",
             Self::Texref => "texref",
             Self::Samplerref => "samplerref",
             Self::Surfref => "surfref",
@@ -176,6 +188,8 @@ impl Type {
     pub fn bits(self) -> u32 {
         match self {
             Self::Pred => 1,
+            Self::U2 | Self::S2 => 2,
+            Self::U4 | Self::S4 => 4,
             Self::B8 | Self::U8 | Self::S8 | Self::E4m3 | Self::E5m2 => 8,
             Self::B16
             | Self::U16

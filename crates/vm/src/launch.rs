@@ -263,7 +263,7 @@ fn symbol_address(reloc: &ir::module::Reloc, addresses: &[u64]) -> u64 {
         ir::Symbol::Func(f) => crate::program::FUNCTION_BASE + 16 * u64::from(f.0),
         ir::Symbol::Local(_) | ir::Symbol::Param(_) => 0,
     };
-    base.wrapping_add_signed(reloc.addend)
+    base.wrapping_add_signed(reloc.addend) >> (8 * reloc.byte.min(7))
 }
 
 /// The state before the first issue.

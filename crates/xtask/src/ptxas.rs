@@ -1,7 +1,7 @@
 //! `cargo xtask ptxas`: compares what the PTX front end takes with what NVIDIA's assembler takes.
 //!
-//! Every instruction that the table of forms can spell, and the bundled kernels after small random changes, go to both. Each
-//! difference is printed; docs/ptx-ptxas.md says which there are and why. `ptxas` comes from PyPI, at the version pinned in
+//! Every instruction that the table of forms can spell, the instructions near to these (with `--around`), and the bundled kernels
+//! after small random changes, go to both. Each difference is printed; docs/ptx-ptxas.md says which there are and why. `ptxas` comes from PyPI, at the version pinned in
 //! `kernels/tools/ptxas.txt`; nothing here runs in the tests.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
@@ -14,16 +14,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use isa::FileId;
-use ptx::testing::{Random, file, instructions, mutate};
+use ptx::testing::{Random, file, instructions, mutate, neighbours};
 
 use crate::python::Python;
 use crate::tree;
 
-/// The target that `ptxas` assembles for.
-const ARCH: &str = "sm_100";
-
 /// Instructions of one file: `ptxas` names the line of each that is wrong.
-const BATCH: usize = 400;
+const BATCH: usize = 2000;
 
 /// Options of `cargo xtask ptxas`.
 #[derive(Args)]
@@ -37,6 +34,12 @@ pub(crate) struct Options {
     /// Compare no single instructions.
     #[arg(long)]
     no_forms: bool,
+    /// Compare what is one word or type away from the forms of these opcodes, too (`all`: of every opcode).
+    #[arg(long, value_name = "OPCODE")]
+    around: Vec<String>,
+    /// The target that is assembled for.
+    #[arg(long, default_value = "sm_100a")]
+    target: String,
     /// An assembler that is installed already.
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
@@ -50,9 +53,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => fetch(&work)?,
     };
     fs::create_dir_all(&work)?;
-    let judge = Judge { assembler, scratch: work };
+    let judge = Judge { assembler, scratch: work, target: options.target.clone() };
     if !options.no_forms {
-        forms(&judge)?;
+        let all: Vec<String> = instructions().into_iter().map(|(_, text)| text).collect();
+        compare(&judge, &all)?;
+    }
+    for family in ptx::spelling::families() {
+        if options.around.iter().any(|opcode| opcode == family.name || opcode == "all") {
+            print!("{}: ", family.name);
+            compare(&judge, &neighbours(family.name))?;
+        }
     }
     mutations(&judge, options)
 }
@@ -77,6 +87,7 @@ fn fetch(work: &Path) -> Result<PathBuf> {
 struct Judge {
     assembler: PathBuf,
     scratch: PathBuf,
+    target: String,
 }
 
 impl Judge {
@@ -85,7 +96,7 @@ impl Judge {
         let path = self.scratch.join("input.ptx");
         fs::write(&path, text)?;
         let output = Command::new(&self.assembler)
-            .arg(format!("-arch={ARCH}"))
+            .arg(format!("-arch={}", self.target))
             .arg(&path)
             .args(["-o", "/dev/null"])
             .output()
@@ -107,6 +118,33 @@ impl Judge {
         }
         Ok(errors)
     }
+
+    /// For each of the instructions why `ptxas` refuses it. It finds what is wrong in several passes and reports that of one pass, so
+    /// what is refused is taken out and the rest tried again.
+    fn refused(&self, instructions: &[String]) -> Result<Vec<Option<String>>> {
+        let mut refused: Vec<Option<String>> = vec![None; instructions.len()];
+        loop {
+            let left: Vec<usize> = (0..refused.len()).filter(|k| refused[*k].is_none()).collect();
+            let body: Vec<&str> = left.iter().map(|k| instructions[*k].as_str()).collect();
+            let body = body.join("\n");
+            let text = file(&self.target, &body);
+            let first = text.find(&body).map_or(0, |at| text[..at].lines().count()) + 1;
+            let errors = self.errors(&text)?;
+            if errors.is_empty() {
+                return Ok(refused);
+            }
+            let mut found = false;
+            for (line, why) in errors {
+                if let Some(index) = line.checked_sub(first).and_then(|k| left.get(k)) {
+                    refused[*index] = Some(why);
+                    found = true;
+                }
+            }
+            if !found {
+                bail!("ptxas refuses a file without saying where:\n{text}");
+            }
+        }
+    }
 }
 
 /// Whether the front end takes a text, with its first message if not.
@@ -118,18 +156,12 @@ fn ours(text: &str) -> Option<String> {
     found.iter().find(|d| d.severity == isa::Severity::Error).map(|d| d.message.clone())
 }
 
-/// Every instruction of the table: those of a batch in one file, a line each.
-fn forms(judge: &Judge) -> Result<()> {
-    let all: Vec<String> = instructions().into_iter().map(|(_, text)| text).collect();
+/// Gives instructions to both, those of a batch in one file, a line each.
+fn compare(judge: &Judge, all: &[String]) -> Result<()> {
     let (mut refused, mut extra, mut both) = (0, 0, 0);
     for batch in all.chunks(BATCH) {
-        let body = batch.join("\n");
-        let text = file(&body);
-        let first = text.find(&body).map_or(0, |at| text[..at].lines().count());
-        let errors = judge.errors(&text)?;
-        for (index, instruction) in batch.iter().enumerate() {
-            let theirs = errors.get(&(first + index + 1));
-            match (ours(&file(instruction)), theirs) {
+        for (instruction, theirs) in batch.iter().zip(judge.refused(batch)?) {
+            match (ours(&file(&judge.target, instruction)), theirs) {
                 (None, Some(why)) => {
                     extra += 1;
                     println!("only here   {instruction}  -- ptxas: {why}");

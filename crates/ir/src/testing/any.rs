@@ -80,10 +80,12 @@ fn relocs(rng: &mut Rng, module: &mut Module) {
         } else {
             Symbol::Func(FuncId(rng.below(functions) as u32))
         };
-        let size = if rng.one_in(2) { 4 } else { 8 };
+        let size = *rng.pick(&[1, 4, 8]).unwrap_or(&8);
+        let byte = rng.below(9 - size as usize) as u32;
         let offset = rng.below(var.size as usize - 7) as u32;
         let addend = rng.value().cast_signed();
-        var.relocs.push(Reloc { offset, size, symbol, addend, generic: rng.one_in(2) });
+        let generic = rng.one_in(2);
+        var.relocs.push(Reloc { offset, size, symbol, addend, generic, byte });
     }
 }
 

@@ -287,12 +287,20 @@ impl Printer<'_> {
         }
         self.out.push('\n');
         for reloc in &var.relocs {
-            let ty = if reloc.size == 4 { "u32" } else { "u64" };
+            let ty = match reloc.size {
+                1 => "u8",
+                4 => "u32",
+                _ => "u64",
+            };
             let generic = if reloc.generic { "generic " } else { "" };
             let name = names.symbol(reloc.symbol).map(|n| sigil("@", n));
             let name =
                 name.unwrap_or_else(|| format!("@{}", unknown(&format!("{:?}", reloc.symbol))));
-            put!(self, "  reloc {}: {ty} {generic}{name}{}\n", reloc.offset, offset(reloc.addend));
+            put!(self, "  reloc {}: {ty} {generic}{name}{}", reloc.offset, offset(reloc.addend));
+            if reloc.byte != 0 {
+                put!(self, " byte {}", reloc.byte);
+            }
+            self.out.push('\n');
         }
     }
 

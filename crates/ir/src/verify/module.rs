@@ -90,8 +90,10 @@ impl Checker<'_> {
             Symbol::Func(id) => id.index() < self.module.functions.len(),
             Symbol::Local(_) | Symbol::Param(_) => false,
         };
-        if !matches!(reloc.size, 4 | 8) {
-            Some("does not take 4 or 8 bytes")
+        if !matches!(reloc.size, 1 | 4 | 8) {
+            Some("does not take 1, 4 or 8 bytes")
+        } else if u64::from(reloc.byte) + u64::from(reloc.size) > 8 {
+            Some("takes bytes that an address does not have")
         } else if end > var.size {
             Some("lies outside the variable")
         } else if !known {

@@ -161,10 +161,6 @@ impl Body<'_, '_> {
             (None, Some(found @ (IrSpace::Shared | IrSpace::Local | IrSpace::Param))) => {
                 Ok(Some(found))
             }
-            (Some(IrSpace::Param), None) if !self.kernel => {
-                let message = "parameters of device functions are accessed by their names";
-                self.cx.error("ptx::unsupported", message, operand.span, "not a parameter's name")
-            }
             _ => Ok(written),
         }
     }

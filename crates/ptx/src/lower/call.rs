@@ -175,6 +175,7 @@ impl Body<'_, '_> {
 
     pub(super) fn ret(&mut self, i: &Instruction) -> Lowering<()> {
         self.count(i, 0, 0)?;
+        self.fetch_results();
         let guard = self.context.guard;
         self.end(TermKind::Ret(guard), Origin::Source);
         Ok(())

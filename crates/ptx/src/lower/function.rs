@@ -33,6 +33,8 @@ pub(super) struct Body<'a, 't> {
     pub(super) params: Vec<ParamVar>,
     /// Those that the function returns.
     pub(super) returns: Vec<u32>,
+    /// Those of them that are in local variables, because their address is taken.
+    pub(super) spilled_results: Vec<(u32, Vec<super::params::Chunk>)>,
     /// The carry flag.
     pub(super) carry: Option<LaneReg>,
     /// Guard and place of the instruction being lowered.
@@ -55,6 +57,7 @@ pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Functi
         families: 0,
         params: Vec::new(),
         returns: Vec::new(),
+        spilled_results: Vec::new(),
         carry: None,
         context: Context::default(),
         scope_labels: labels_by_scope(tree, run).into_iter(),
@@ -67,8 +70,9 @@ pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Functi
     if !body.kernel && signature.is_ok() {
         let addressed = super::spilled::addressed(tree, run);
         let params = &tree.declarations[function.signature.params];
+        let results = &tree.declarations[function.signature.returns];
         // What is wrong was reported.
-        let _ = body.spill_params(params, &addressed);
+        let _ = body.spill_params(params, results, &addressed);
     }
     for statement in &tree.statements[run] {
         // What is wrong was reported; the rest is looked at all the same.
@@ -399,6 +403,8 @@ impl<'t> Body<'_, 't> {
         if self.code.is_open() {
             let end = Span::new(span.file, span.end.saturating_sub(1), span.end);
             let loc = self.cx.loc(end, None);
+            self.context = Context { guard: None, loc };
+            self.fetch_results();
             self.code.end(ir::module::TermKind::Ret(None), ir::Origin::Source, loc);
         }
     }

@@ -195,6 +195,7 @@ impl Body<'_, '_> {
             Arg::S(val) | Arg::O(val) => {
                 let value = match val {
                     Val::Imm => self.immediate(operand)?,
+                    Val::T2 if mixed(inst.op, s) => self.widened(s, operand)?,
                     _ => self.value(operand, Self::value_ty(s, val), val, wider)?,
                 };
                 inst.operands.push(value);
@@ -202,6 +203,17 @@ impl Body<'_, '_> {
             Arg::A | Arg::V | Arg::Any | Arg::Rest => {}
         }
         Ok(())
+    }
+
+    /// The half-precision operand of an operation in single precision: converting it is exact.
+    fn widened(&mut self, s: &Spelled, operand: &Operand) -> Lowering<ir::Operand> {
+        let narrow = self.value(operand, s.source_ty(), Val::T2, false)?;
+        let wide = self.code.temporary(super::function::register_ty(s.ty()));
+        let mut inst = Inst::new(Op::Cvt).result(Reg::Lane(wide)).operand(narrow);
+        inst.ty = ir::Ty::from_name(s.ty().word());
+        inst.ty2 = ir::Ty::from_name(s.source_ty().word());
+        self.emit(inst, Origin::Lowering);
+        Ok(ir::Operand::lane(wide))
     }
 
     fn value(
@@ -342,4 +354,9 @@ impl Body<'_, '_> {
         self.emit(inst, Origin::Source);
         Ok(())
     }
+}
+
+/// Whether an operation of one type is written with a second one, of operands that are converted first.
+fn mixed(op: Op, s: &Spelled) -> bool {
+    s.types.len() == 2 && op.info().types2.is_empty()
 }

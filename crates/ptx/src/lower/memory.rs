@@ -187,11 +187,17 @@ impl<'t> Body<'_, 't> {
         let mut inst = Inst::new(op);
         inst.ty = Some(self.ir_ty(s.ty(), operand.span)?);
         inst.mods = ir_mods(s, op);
-        if s.word(Kind::Space) == Some("param::func") && found.is_none() {
-            let message = "parameters of functions are accessed by their names";
+        let word = s.word(Kind::Space);
+        if word == Some("param::func") && found.is_none() && self.kernel {
+            let message = "a kernel has no parameters of a function";
             return self.cx.error("ptx::space", message, operand.span, "not a parameter's name");
         }
         inst.mods.space = self.access_space(operand, inst.mods.space, found)?;
+        // In a function, a register that points to a parameter holds the address of its copy.
+        let own = matches!(word, Some("param" | "param::func"));
+        if own && found.is_none() && !self.kernel {
+            inst.mods.space = Some(IrSpace::Local);
+        }
         let ordered = !matches!(inst.mods.order, None | Some(Order::Weak | Order::Volatile));
         if inst.mods.scope.is_some() && !ordered && matches!(op, Op::Ld | Op::St) {
             let message = "a scope without a memory order";

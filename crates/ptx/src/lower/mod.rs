@@ -16,6 +16,7 @@ mod call;
 mod constant;
 mod emit;
 mod function;
+mod initialiser;
 mod instruction;
 mod memory;
 mod modifiers;

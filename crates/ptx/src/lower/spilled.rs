@@ -1,16 +1,17 @@
-//! Parameters of device functions whose address is taken.
+//! Parameters and results of device functions whose address is taken.
 //!
 //! Parameters travel in registers (see `params`). One that a function takes the address of is copied to the thread's
 //! variables when the function begins, as the PTX ISA has it (`mov`: "the parameter will be copied onto the stack"), and every
-//! access of its name goes there: its address is one of `.local`.
+//! access of its name goes there: its address is one of `.local`. A result is read from there at every return.
 
 use ir::mods::Space as IrSpace;
 use ir::module::LocalVar;
-use ir::{Inst, Op, Origin};
+use ir::{Inst, Op, Origin, Reg};
 use rustc_hash::FxHashSet;
 
 use super::function::Body;
 use super::names::Meaning;
+use super::params::Chunk;
 use super::{Lowering, MAX_FRAME_BYTES};
 use crate::ast::{Declaration, Module, OperandKind, Statement};
 use crate::names::Symbol;
@@ -37,46 +38,73 @@ pub(super) fn addressed(tree: &Module, body: Run<Statement>) -> FxHashSet<Symbol
 }
 
 impl Body<'_, '_> {
-    /// Copies the parameters that are in `addressed` to local variables, which their names mean from here on.
+    /// Gives the parameters and results that are in `addressed` local variables, which their names mean from here on.
     pub(super) fn spill_params(
         &mut self,
         params: &[Declaration],
+        results: &[Declaration],
         addressed: &FxHashSet<Symbol>,
     ) -> Lowering<()> {
-        let tree = self.cx.tree;
-        for (index, d) in params.iter().enumerate() {
-            let Some(declarator) = tree.declarators[d.declarators].first() else { continue };
-            let name = declarator.name;
-            if !addressed.contains(&name.symbol) || d.space != crate::ast::Space::Param {
+        for (index, d) in params.iter().chain(results).enumerate() {
+            let Some(local) = self.spill(d, addressed)? else { continue };
+            let chunks = self.params.get(index).map(|p| p.chunks.clone()).unwrap_or_default();
+            if index >= params.len() {
+                self.spilled_results.push((local, chunks));
                 continue;
             }
-            let layout = self.cx.layout(d, declarator)?;
-            let offset = self.code.frame_size().next_multiple_of(u64::from(layout.align));
-            if offset.saturating_add(layout.size) > MAX_FRAME_BYTES {
-                let message = format!("a thread's variables have at most {MAX_FRAME_BYTES} bytes");
-                return self.cx.error("ptx::frame", message, name.span, "too many here");
-            }
-            let local = self.code.local(LocalVar {
-                name: tree.name(name.symbol).to_owned(),
-                offset: offset as u32,
-                size: layout.size.max(1) as u32,
-                align: layout.align,
-            });
-            let chunks = self.params.get(index).map(|p| p.chunks.clone()).unwrap_or_default();
             for chunk in chunks {
-                let mut store = Inst::new(Op::St);
-                store.ty = Some(super::params::register_of(chunk.bytes).ty());
-                store.mods.space = Some(IrSpace::Local);
-                store.operands.push(ir::Operand::Symbol(ir::Symbol::Local(local), 0));
-                store.offset = chunk.offset as i64;
+                let mut store = chunk_access(Op::St, local, chunk);
                 store.operands.push(ir::Operand::lane(chunk.reg));
                 self.emit(store, Origin::Lowering);
             }
-            let meaning = Meaning::Local { index: local, element: layout.element };
-            self.declare(name.symbol, meaning, name.span);
         }
         Ok(())
     }
+
+    /// The local variable of a parameter whose address is taken.
+    fn spill(&mut self, d: &Declaration, addressed: &FxHashSet<Symbol>) -> Lowering<Option<u32>> {
+        let tree = self.cx.tree;
+        let Some(declarator) = tree.declarators[d.declarators].first() else { return Ok(None) };
+        let name = declarator.name;
+        if !addressed.contains(&name.symbol) || d.space != crate::ast::Space::Param {
+            return Ok(None);
+        }
+        let layout = self.cx.layout(d, declarator)?;
+        let offset = self.code.frame_size().next_multiple_of(u64::from(layout.align));
+        if offset.saturating_add(layout.size) > MAX_FRAME_BYTES {
+            let message = format!("a thread's variables have at most {MAX_FRAME_BYTES} bytes");
+            return self.cx.error("ptx::frame", message, name.span, "too many here");
+        }
+        let local = self.code.local(LocalVar {
+            name: tree.name(name.symbol).to_owned(),
+            offset: offset as u32,
+            size: layout.size.max(1) as u32,
+            align: layout.align,
+        });
+        let meaning = Meaning::Local { index: local, element: layout.element };
+        self.declare(name.symbol, meaning, name.span);
+        Ok(Some(local))
+    }
+
+    /// Before a return: reads the results that are in local variables into the registers that they are returned in.
+    pub(super) fn fetch_results(&mut self) {
+        for (local, chunks) in self.spilled_results.clone() {
+            for chunk in chunks {
+                let load = chunk_access(Op::Ld, local, chunk);
+                self.emit(load.result(Reg::Lane(chunk.reg)), Origin::Lowering);
+            }
+        }
+    }
+}
+
+/// An access of a chunk's place in a local variable, without the value.
+fn chunk_access(op: Op, local: u32, chunk: Chunk) -> Inst {
+    let mut inst = Inst::new(op);
+    inst.ty = Some(super::params::register_of(chunk.bytes).ty());
+    inst.mods.space = Some(IrSpace::Local);
+    inst.operands.push(ir::Operand::Symbol(ir::Symbol::Local(local), 0));
+    inst.offset = chunk.offset as i64;
+    inst
 }
 
 /// The space of an access that says `.param`, where the parameter was copied to local memory.

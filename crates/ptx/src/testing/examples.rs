@@ -16,7 +16,7 @@ const HEAD: &str = "
 ";
 
 /// A register of a type, as the assembler wants it declared.
-fn register(ty: Type, number: usize) -> String {
+pub(super) fn register(ty: Type, number: usize) -> String {
     let word = match ty {
         Type::Pred => return format!("%pred{number}"),
         Type::Bf16 | Type::E4m3x2 | Type::E5m2x2 => "b16",
@@ -27,7 +27,7 @@ fn register(ty: Type, number: usize) -> String {
     format!("%{word}_{number}")
 }
 
-fn value_ty(types: &[Type], val: Val) -> Type {
+pub(super) fn value_ty(types: &[Type], val: Val) -> Type {
     let first = types.first().copied().unwrap_or(Type::B32);
     match val {
         Val::T => first,
@@ -101,7 +101,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
 }
 
 /// All products of types for a form.
-fn type_choices(form: &Form) -> Vec<Vec<Type>> {
+pub(super) fn type_choices(form: &Form) -> Vec<Vec<Type>> {
     (0..form.types).fold(vec![Vec::new()], |all, position| {
         let mut out = Vec::new();
         for choice in &all {
@@ -165,11 +165,11 @@ pub fn instructions() -> Vec<(&'static Form, String)> {
     out
 }
 
-/// A file whose one kernel has registers of every type, and these lines.
+/// A file for a target whose one kernel has registers of every type, and these lines.
 #[must_use]
-pub fn file(body: &str) -> String {
+pub fn file(target: &str, body: &str) -> String {
     format!(
-        ".version 9.0\n.target sm_100\n.address_size 64\n.func callee() {{ ret; }}\n\
+        ".version 9.5\n.target {target}\n.address_size 64\n.func callee() {{ ret; }}\n\
          .visible .entry k() {{{HEAD}target:\n{body}\ntable: .branchtargets target;\nret;\n}}\n"
     )
 }

@@ -200,9 +200,25 @@ fn pack_int(to: Ty, operands: usize) -> Option<LaneFn> {
         let pair = part(a) << D::BITS | part(b);
         (c << (2 * D::BITS) | pair) & 0xffff_ffff
     }
+    /// Of fewer bits than any integer type has.
+    fn pack_bits<const BITS: u32, const SIGNED: bool>(e: &LaneOp, a: u64, b: u64, c: u64) -> u64 {
+        let mask = (1_u64 << BITS) - 1;
+        let (least, most) =
+            if SIGNED { (-1 << (BITS - 1), (1 << (BITS - 1)) - 1) } else { (0, mask as i32) };
+        let part = |x: u64| {
+            let x = x as u32 as i32;
+            let x = if e.mods.flags.has(Flag::Sat) { x.clamp(least, most) } else { x };
+            u64::from(x as u32) & mask
+        };
+        (c << (2 * BITS) | part(a) << BITS | part(b)) & 0xffff_ffff
+    }
     Some(match (to, operands) {
         (Ty::U8, 3) => lane!(|e, a, b, c| pack::<u8>(e, a, b, c)),
         (Ty::S8, 3) => lane!(|e, a, b, c| pack::<i8>(e, a, b, c)),
+        (Ty::U4, 3) => lane!(|e, a, b, c| pack_bits::<4, false>(e, a, b, c)),
+        (Ty::S4, 3) => lane!(|e, a, b, c| pack_bits::<4, true>(e, a, b, c)),
+        (Ty::U2, 3) => lane!(|e, a, b, c| pack_bits::<2, false>(e, a, b, c)),
+        (Ty::S2, 3) => lane!(|e, a, b, c| pack_bits::<2, true>(e, a, b, c)),
         (Ty::U16, 2) => lane!(|e, a, b| pack::<u16>(e, a, b, 0)),
         (Ty::S16, 2) => lane!(|e, a, b| pack::<i16>(e, a, b, 0)),
         _ => return None,

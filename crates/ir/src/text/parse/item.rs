@@ -111,16 +111,19 @@ impl Parser<'_> {
         let offset = self.unsigned32("the offset in the variable")?;
         self.expect(b':')?;
         let size = match self.slice(self.peek().span) {
+            "u8" => 1,
             "u32" => 4,
             "u64" => 8,
-            _ => return Err(self.unexpected("`u32` or `u64`")),
+            _ => return Err(self.unexpected("`u8`, `u32` or `u64`")),
         };
         self.next();
         let generic = self.eat_word("generic");
         let symbol = self.symbol(None)?;
         let addend = self.offset()?.unwrap_or(0);
+        let byte =
+            if self.eat_word("byte") { self.unsigned32("which byte of the address")? } else { 0 };
         self.end_of_line()?;
-        self.module.vars[var].relocs.push(Reloc { offset, size, symbol, addend, generic });
+        self.module.vars[var].relocs.push(Reloc { offset, size, symbol, addend, generic, byte });
         Ok(())
     }
 

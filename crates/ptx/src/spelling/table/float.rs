@@ -7,8 +7,8 @@ use super::Form;
 use super::Val::{P, PNot, T, T2};
 use super::rules::{CMP_TEXT, comparable, one_bound, xorsign};
 use super::sets::{
-    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MINMAX, ONLY_F32, ONLY_F64, PAIRS,
-    op,
+    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MINMAX, MIXED2, MIXED3, ONLY_F32,
+    ONLY_F64, PAIRS, op,
 };
 use crate::ast::Type::{
     B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F32x2, F64, S16, S32, S64, U16, U32, U64,
@@ -22,11 +22,21 @@ pub(super) static ROWS: &[Form] = &[
     op("add", Op::Add, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
     op("add", Op::Add, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
     op("add", Op::Add, DS2).ty(&[F32x2]).opt(&[Kind::Rounding, Kind::Ftz]).since(8, 6, 100),
+    op("add", Op::Add, MIXED2)
+        .ty(ONLY_F32)
+        .ty(HALF_SCALARS)
+        .opt(&[Kind::Rounding, Kind::Sat])
+        .since(8, 6, 100),
     op("sub", Op::Sub, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("sub", Op::Sub, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
     op("sub", Op::Sub, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
     op("sub", Op::Sub, DS2).ty(BHALF).opt(&[Kind::Nearest]).since(7, 8, 90),
     op("sub", Op::Sub, DS2).ty(&[F32x2]).opt(&[Kind::Rounding, Kind::Ftz]).since(8, 6, 100),
+    op("sub", Op::Sub, MIXED2)
+        .ty(ONLY_F32)
+        .ty(HALF_SCALARS)
+        .opt(&[Kind::Rounding, Kind::Sat])
+        .since(8, 6, 100),
     op("mul", Op::Mul, DS2).ty(ONLY_F32).opt(&[Kind::Rounding, Kind::Ftz, Kind::Sat]),
     op("mul", Op::Mul, DS2).ty(ONLY_F64).opt(&[Kind::Rounding]),
     op("mul", Op::Mul, DS2).ty(HALF).opt(&[Kind::Nearest, Kind::Ftz, Kind::Sat]).since(4, 2, 53),
@@ -38,6 +48,12 @@ pub(super) static ROWS: &[Form] = &[
         .need(&[Kind::Rounding])
         .opt(&[Kind::Ftz, Kind::Sat])
         .since(2, 0, 20),
+    op("fma", Op::Fma, MIXED3)
+        .ty(ONLY_F32)
+        .ty(HALF_SCALARS)
+        .need(&[Kind::Rounding])
+        .opt(&[Kind::Sat])
+        .since(8, 6, 100),
     op("fma", Op::Fma, DS3).ty(ONLY_F64).need(&[Kind::Rounding]),
     op("fma", Op::Fma, DS3)
         .ty(HALF)
@@ -45,7 +61,7 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Ftz, Kind::Sat, Kind::Relu])
         .rule(one_bound, "`.sat` or `.relu`, not both")
         .since(4, 2, 53),
-    op("fma", Op::Fma, DS3).ty(BHALF).need(&[Kind::Nearest]).opt(&[Kind::Relu]).since(7, 0, 80),
+    op("fma", Op::Fma, DS3).ty(BHALF).need(&[Kind::Rounding]).opt(&[Kind::Relu]).since(7, 0, 80),
     op("mad", Op::Fma, DS3).ty(ONLY_F32).need(&[Kind::Rounding]).opt(&[Kind::Ftz, Kind::Sat]),
     op("mad", Op::Fma, DS3).ty(ONLY_F64).need(&[Kind::Rounding]),
     op("div", Op::Div, DS2).ty(ONLY_F32).need(&[Kind::Approx]).opt(&[Kind::Ftz]),

@@ -13,7 +13,7 @@ use super::sets::{
     PTR, SELECTABLE, op, special,
 };
 use super::{Form, Special, Val};
-use crate::ast::Type::{Bf16x2, F16x2, S8, S16, Tf32, U8, U16};
+use crate::ast::Type::{Bf16x2, F16x2, S2, S4, S8, S16, Tf32, U2, U4, U8, U16};
 use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
@@ -103,6 +103,12 @@ pub(super) static ROWS: &[Form] = &[
         .ty(ONLY_B32)
         .need(&[Kind::Pack, Kind::Sat])
         .since(6, 5, 72),
+    op("cvt", Op::CvtPack, &[D(Val::B32), S(T2), S(T2), S(Val::B32)])
+        .ty(&[U4, S4, U2, S2])
+        .ty(ONLY_S32)
+        .ty(ONLY_B32)
+        .need(&[Kind::Pack, Kind::Sat])
+        .since(6, 5, 75),
     op("cvta", Op::CvtaFrom, DS1)
         .ty(PTR)
         .need(&[Kind::To, Kind::Space])

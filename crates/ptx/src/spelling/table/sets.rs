@@ -46,6 +46,8 @@ pub(super) const DS2: &[Arg] = &[D(T), S(T), S(T)];
 pub(super) const DS3: &[Arg] = &[D(T), S(T), S(T), S(T)];
 pub(super) const CVT1: &[Arg] = &[D(T), S(T2)];
 pub(super) const CVT2: &[Arg] = &[D(T), S(T2), S(T2)];
+pub(super) const MIXED2: &[Arg] = &[D(T), S(T2), S(T)];
+pub(super) const MIXED3: &[Arg] = &[D(T), S(T2), S(T2), S(T)];
 pub(super) const MINMAX: &[Arg] = &[D(T), S(T), S(T), O(T)];
 
 pub(super) const fn op(opcode: &'static str, op: Op, args: &'static [Arg]) -> Form {
