@@ -97,6 +97,44 @@ fn check_marks_kernels_that_depend_on_the_size_of_the_warp() {
     assert!(text.ends_with(mark), "{text}");
 }
 
+/// Compares the mechanisms over a kernel whose program sees a warp of so many lanes.
+fn compare_under_warp(name: &str, kernel: &str, warp: u32) -> Output {
+    let folder = folder(name);
+    std::fs::write(folder.join("k.ptx"), kernel).expect("a file");
+    let text = format!(
+        "schema = 1\nmachine = \"ptx\"\nmodule = \"k.ptx\"\noptions = {{ warp = {warp} }}\n\
+         [buffers]\nout = \"u32[1]:zeros\"\n\
+         [[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [64]\nargs = [\"&out\"]\n"
+    );
+    let file = folder.join("launch.toml");
+    std::fs::write(&file, text).expect("a file");
+    simtlab(&["compare", &file.display().to_string(), "--mechanisms", "ipdom"])
+}
+
+#[test]
+fn compare_marks_kernels_that_depend_on_the_size_of_the_warp() {
+    let output = compare_under_warp("compare-lanes", LANES, 8);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("warp-size-dependent: `k`: `mov.u32 %r1, %laneid;` at line 10"),
+        "{text}"
+    );
+}
+
+#[test]
+fn warps_of_64_lanes_have_no_collectives() {
+    let vote = LANES.replace("mov.u32 %r1, %laneid;", "vote.sync.ballot.b32 %r1, 1, -1;");
+    let output = compare_under_warp("compare-64", &vote, 64);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        text.contains("error[run::unsupported]: `ballot` names lanes by masks of 32 bits"),
+        "{text}"
+    );
+    assert!(text.contains("10 |     vote.sync.ballot.b32 %r1, 1, -1;"), "{text}");
+}
+
 #[test]
 fn an_expectation_that_is_not_met_ends_with_1() {
     let file = launch(&folder("unmet"), "[0, 1, 2, 4]");
