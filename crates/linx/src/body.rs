@@ -3,12 +3,15 @@
 //! A kernel's groups run one after another: a parallel kernel's in the order of a seeded permutation. `p` and the queues
 //! start anew with every group; GPRs, tiles and exports do not.
 
+use std::sync::Arc;
+
 use simt::machine::Step;
 use simt::mask::WarpMask;
 use simt::observe::{Branch as BranchEvent, Events, GroupId, Observer, Pc};
 
 use crate::action::{Action, Branch, Simt, System};
 use crate::compute;
+use crate::conflict::{Shared, Usage};
 use crate::header::Header;
 use crate::insn::Insn;
 use crate::machine::Linx;
@@ -46,8 +49,8 @@ impl State {
         let outputs =
             header.outputs().iter().map(|&(hand, bytes)| self.tiles.push(hand, bytes)).collect();
         let boundaries = match self.options.region {
-            Region::FirstTerminator => self.boundaries(program, entry),
-            Region::TakenPath => Vec::new(),
+            Region::FirstTerminator => self.region(program, entry),
+            Region::TakenPath => Arc::default(),
         };
         let width = u128::from(self.options.group_width);
         let (lanes, rows) = (u128::from(lb[0]), u128::from(lb[1]) * u128::from(lb[2]));
@@ -61,7 +64,7 @@ impl State {
         } else {
             lanes.div_ceil(width).saturating_mul(rows)
         };
-        self.touched.clear();
+        self.conflicts.forget();
         if header.inputs().len() > 3 || header.outputs().len() > 1 {
             self.warnings
                 .insert("a kernel with more than three source tiles or one destination tile");
@@ -178,12 +181,14 @@ impl State {
                     }
                     self.warnings.insert("groups of a parallel kernel write general registers");
                 }
+                self.note_registers(&insn);
                 self.execute_scalar(&insn, op, pc).map_err(|trap| stop(trap.in_body()))?;
                 self.count_uniform(pc, observer);
                 self.advance_group(insn.length);
                 Ok(())
             }
             Action::System(op) => {
+                self.note_registers(&insn);
                 self.system_in_body(&insn, op, pc).map_err(|trap| stop(trap.in_body()))?;
                 self.count_uniform(pc, observer);
                 self.advance_group(insn.length);
@@ -236,12 +241,12 @@ impl State {
         pc: u64,
         observer: &mut O,
     ) -> Result<(), Trap> {
-        let Phase::Body(body) = &self.phase else { return Ok(()) };
-        let Some(group) = &body.group else { return Ok(()) };
         let queues = matches!(branch, Branch::Compare(..)) && (insn.l >= 24 || insn.r >= 24);
         if queues && self.options.strict_branches {
             return Err(Trap::illegal(pc, "a branch compares a queue entry").in_body());
         }
+        self.note_registers(insn);
+        let Some((body, group)) = self.body_group() else { return Ok(()) };
         let taken = match branch {
             Branch::Compare(cmp, signed) => {
                 compute::holds(cmp, signed, self.scalar(insn.l), self.scalar(insn.r))
@@ -271,6 +276,32 @@ impl State {
         Ok(())
     }
 
+    /// General registers that an instruction reads and writes. Fields that it does not have are 0.
+    fn note_registers(&mut self, insn: &Insn) {
+        if self.checked_group().is_none() {
+            return;
+        }
+        let general = |code: i64| (1..24).contains(&code).then_some(Shared::Register(code as u8));
+        for shared in [insn.l, insn.r, insn.a].into_iter().filter_map(general) {
+            self.note(shared, Usage::Read);
+        }
+        for shared in [insn.rd, insn.rd1].into_iter().filter_map(general) {
+            self.note(shared, Usage::Write);
+        }
+    }
+
+    /// The region of a body: code does not change, so a body that is launched again has the one it had.
+    fn region(&mut self, program: &Program, entry: u64) -> Arc<[u64]> {
+        if let Some((known, boundaries)) = &self.region
+            && *known == entry
+        {
+            return Arc::clone(boundaries);
+        }
+        let boundaries: Arc<[u64]> = self.boundaries(program, entry).into();
+        self.region = Some((entry, Arc::clone(&boundaries)));
+        boundaries
+    }
+
     /// Instruction boundaries from the entry to the first terminator, that included.
     fn boundaries(&self, program: &Program, entry: u64) -> Vec<u64> {
         let mut out = Vec::new();
@@ -287,7 +318,12 @@ impl State {
     }
 
     /// Whether a branch may go to an address.
-    fn contained(&self, program: &Program, body: &Body, target: u64) -> Result<(), &'static str> {
+    pub(crate) fn contained(
+        &self,
+        program: &Program,
+        body: &Body,
+        target: u64,
+    ) -> Result<(), &'static str> {
         if !target.is_multiple_of(2) {
             return Err("the target is misaligned");
         }

@@ -10,6 +10,7 @@ mod body;
 pub mod cases;
 mod checks;
 mod compute;
+mod conflict;
 mod conform;
 mod engine;
 mod header;
@@ -24,6 +25,7 @@ mod prose;
 pub mod regid;
 mod scalar;
 mod state;
+mod system;
 mod tile;
 mod trap;
 mod vector;
@@ -34,6 +36,7 @@ use std::sync::LazyLock;
 use isa::asm::{Dialect, Image, Section, Syntax};
 use isa::{Diagnostics, FileId, Table};
 
+pub use conflict::{Conflict, Shared};
 pub use conform::{Report, Row, conform, tight};
 pub use machine::Linx;
 pub use names::TileOps;
@@ -43,7 +46,7 @@ pub use parameters::{Parameter, ParameterType, parameters};
 pub use program::{LoadError, Program, binary};
 pub use prose::prose;
 pub use regid::Codec;
-pub use state::{Conflict, Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
+pub use state::{Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 
 /// Where code starts.

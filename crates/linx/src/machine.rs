@@ -6,15 +6,15 @@ use simt::observe::{Events, Issue, Observer, Pc};
 use simt::slots::{Domain, IssueLanes, LaneSlots};
 use simt::trap::Fault;
 
-use crate::action::{Action, Marker, SOp, System, Template, Transfer};
+use crate::action::{Action, Marker, SOp, Template, Transfer};
 use crate::compute::extend;
 use crate::header::{Header, Kind};
 use crate::insn::Insn;
 use crate::names::TileOps;
 use crate::program::{Fetched, LoadError, Program};
 use crate::scalar::Effect;
-use crate::state::{Block, Launch, LaunchError, Phase, Saved, State};
-use crate::trap::{Detail, Family, Trap, TrapNum};
+use crate::state::{Block, Launch, LaunchError, Phase, State};
+use crate::trap::{Detail, Family, Trap};
 
 /// LinxISA v0.4.
 #[derive(Clone, Copy, Debug, Default)]
@@ -267,7 +267,7 @@ impl State {
         }
     }
 
-    fn advance(&mut self, length: u64, effect: Effect) {
+    pub(crate) fn advance(&mut self, length: u64, effect: Effect) {
         if let Phase::Block(block) = &mut self.phase {
             block.pc = block.pc.wrapping_add(length);
             match effect {
@@ -374,149 +374,6 @@ impl State {
             Template::MSet => self.memory.fill(to, length, from as u8),
         };
         done.map_err(|error| Trap::data(pc, error.addr, &error))
-    }
-
-    fn execute_system(
-        &mut self,
-        program: &Program,
-        insn: &Insn,
-        op: System,
-        pc: u64,
-    ) -> Result<(), Trap> {
-        match op {
-            System::Ebreak => {
-                let code = if insn.short { insn.imm } else { insn.bits(24, 4) as i64 };
-                if code == 0 {
-                    self.phase = Phase::Done(self.gpr[2]);
-                    return Ok(());
-                }
-                return Err(Trap::plain(TrapNum::Breakpoint, pc, format!("ebreak {code}")));
-            }
-            System::Assert if self.scalar(insn.l) == 0 => {
-                return Err(Trap::plain(TrapNum::AssertFail, pc, "the asserted value is 0"));
-            }
-            System::Acrc => {
-                let kind = insn.imm;
-                return Err(Trap::plain(TrapNum::ServiceCall, pc, format!("acrc {kind}")));
-            }
-            System::Acre => return self.leave_handler(program, pc),
-            System::SsrGet => {
-                let value = self.get_ssr(insn.imm);
-                self.write_scalar(insn.rd, value);
-            }
-            System::SsrSet => self.set_ssr(insn.imm, self.scalar(insn.l), pc)?,
-            System::SsrSwap => {
-                let (old, new) = (self.get_ssr(insn.imm), self.scalar(insn.l));
-                self.set_ssr(insn.imm, new, pc)?;
-                self.write_scalar(insn.rd, old);
-            }
-            System::Assert | System::Fence => {}
-        }
-        self.advance(insn.length, Effect::None);
-        Ok(())
-    }
-
-    pub(crate) fn get_ssr(&self, id: i64) -> u64 {
-        let body = if let Phase::Body(body) = &self.phase { Some(body) } else { None };
-        let counter = |i: usize| {
-            let group = body.and_then(|b| b.group.as_ref());
-            group.map_or(0, |g| [g.first, g.lc1, g.lc2][i])
-        };
-        match id {
-            0x10 | 0xC00 => self.issues,
-            0x20 => self.cstate(),
-            // log2 of the lanes of a group.
-            0x24 => u64::from(self.options.group_width.trailing_zeros()) << 16,
-            0x50..=0x52 => body.map_or_else(|| self.ssr_value(id), |b| b.lb[(id - 0x50) as usize]),
-            0x53..=0x55 => counter((id - 0x53) as usize),
-            _ => self.ssr_value(id),
-        }
-    }
-
-    fn ssr_value(&self, id: i64) -> u64 {
-        self.ssr.get(&id).copied().unwrap_or(0)
-    }
-
-    fn set_ssr(&mut self, id: i64, value: u64, pc: u64) -> Result<(), Trap> {
-        match id {
-            0x10 | 0xC00 | 0x21..=0x24 => {
-                return Err(Trap::illegal(pc, "this system register is read-only"));
-            }
-            0x20 => {
-                self.flags = value >> 32 & 31;
-                self.frm = value >> 37 & 7;
-            }
-            _ => {
-                self.ssr.insert(id, value);
-            }
-        }
-        Ok(())
-    }
-
-    /// Enters the guest's handler, if it has one: EVBASE of the ring that takes the trap.
-    fn enter_handler(&mut self, program: &Program, trap: &Trap) -> bool {
-        let ring = u64::from(self.ring != 0);
-        let id = |index: i64| (ring as i64) << 12 | index;
-        let base = self.ssr_value(id(0xF01));
-        if base == 0 || !program.is_marker(base) || self.saved.contains_key(&ring) {
-            return false;
-        }
-        let start = match &self.phase {
-            Phase::Block(block) => block.start,
-            Phase::Header(header) => header.start,
-            Phase::Body(body) => body.header,
-            Phase::Between { source, .. } => *source,
-            Phase::Done(_) => return false,
-        };
-        let (t, u) = match &self.phase {
-            Phase::Body(body) => body.group.as_ref().map_or((self.t, self.u), |g| (g.t, g.u)),
-            _ => (self.t, self.u),
-        };
-        let pack =
-            |ids: [i64; 3]| (0..3).map(|i| (self.get_ssr(ids[i]) & 0xffff) << (16 * i)).sum();
-        let (lb, lc): (u64, u64) = (pack([0x50, 0x51, 0x52]), pack([0x53, 0x54, 0x55]));
-        // A service call goes on behind itself.
-        let tpc =
-            if trap.num == TrapNum::ServiceCall { trap.tpc.wrapping_add(4) } else { trap.tpc };
-        let mut set = vec![
-            (0xF00, self.cstate() | u64::from(trap.bi) << 62),
-            (0xF02, trap.trapno()),
-            (0xF03, trap.arg.unwrap_or(0)),
-            (0xF41, start),
-            (0xF43, tpc),
-            (0xF4D, lb),
-            (0xF4E, lc),
-        ];
-        for k in 0..4 {
-            set.push((0xF45 + k, t[k as usize]));
-            set.push((0xF49 + k, u[k as usize]));
-        }
-        for (index, value) in set {
-            self.ssr.insert(id(index), value);
-        }
-        let phase = std::mem::replace(&mut self.phase, Phase::Between { pc: base, source: base });
-        let saved = Saved { phase, t: self.t, u: self.u, ring: self.ring, fatal: trap.fatal };
-        self.saved.insert(ring, saved);
-        self.ring = ring;
-        true
-    }
-
-    /// `acre`: goes on where the trap was taken.
-    fn leave_handler(&mut self, _program: &Program, pc: u64) -> Result<(), Trap> {
-        let refuse = |why: &str| Err(Trap::plain(TrapNum::ExecStateCheck, pc, why));
-        match self.saved.get(&self.ring) {
-            None => return refuse("no trap has been taken to return from"),
-            Some(saved) if saved.fatal => return refuse("a body-fetch trap cannot be resumed"),
-            Some(_) => {}
-        }
-        let tpc = self.ssr_value((self.ring as i64) << 12 | 0xF43);
-        let Some(saved) = self.saved.remove(&self.ring) else { return Ok(()) };
-        self.phase = saved.phase;
-        if let Phase::Block(block) = &mut self.phase {
-            block.pc = tpc;
-        }
-        (self.t, self.u, self.ring) = (saved.t, saved.u, saved.ring);
-        Ok(())
     }
 
     /// Scalar instructions that may stand in a body.

@@ -4,6 +4,7 @@
 //! no bit of a lane that the group does not have; at most one group of one kernel exists at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use simt::mask::WarpMask;
 use simt::memory::{Addr, MapError, MemoryMap, Permission};
@@ -11,6 +12,7 @@ use simt::observe::GroupId;
 use simt::slots::LaneSlots;
 
 use crate::action::{Action, Simt, Transfer};
+use crate::conflict::{Conflict, Conflicts, Shared, Usage};
 use crate::header::Header;
 use crate::insn::Insn;
 use crate::program::{Fetched, Program};
@@ -230,7 +232,7 @@ pub(crate) struct Body {
     /// Whether rows share groups.
     pub(crate) linear: bool,
     /// Instruction boundaries of the region, ascending, under the rule of the first terminator.
-    pub(crate) boundaries: Vec<u64>,
+    pub(crate) boundaries: Arc<[u64]>,
     /// Groups in all, and the number of the one that runs.
     pub(crate) groups: u128,
     pub(crate) at: u128,
@@ -243,27 +245,7 @@ pub(crate) struct Saved {
     pub(crate) phase: Phase,
     pub(crate) t: Queue,
     pub(crate) u: Queue,
-    pub(crate) ring: u64,
     pub(crate) fatal: bool,
-}
-
-/// Two groups of a parallel kernel whose order shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The byte that both access, one of them writing.
-    pub address: u64,
-    /// The group that came first.
-    pub first: u64,
-    /// The other group.
-    pub second: u64,
-}
-
-/// Who has accessed a byte in the kernel that runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Touched {
-    pub(crate) reader: Option<u64>,
-    pub(crate) writer: Option<u64>,
-    pub(crate) atomic: Option<u64>,
 }
 
 /// Everything that changes while a launch runs.
@@ -288,8 +270,9 @@ pub struct State {
     pub(crate) saved: BTreeMap<u64, Saved>,
     /// The trap that no one can resume.
     pub(crate) dead: Option<Box<Trap>>,
-    pub(crate) touched: BTreeMap<u64, Touched>,
-    pub(crate) conflict: Option<Conflict>,
+    pub(crate) conflicts: Conflicts,
+    /// Instruction boundaries of the body that was launched last, by its entry.
+    pub(crate) region: Option<(u64, Arc<[u64]>)>,
     pub(crate) unwritten: u64,
     /// The first instruction that read an entry that nothing was pushed to.
     pub(crate) unwritten_at: Option<u64>,
@@ -330,8 +313,8 @@ impl State {
             tiles: Tiles::default(),
             saved: BTreeMap::new(),
             dead: None,
-            touched: BTreeMap::new(),
-            conflict: None,
+            conflicts: Conflicts::default(),
+            region: None,
             unwritten: 0,
             unwritten_at: None,
             warnings: BTreeSet::new(),
@@ -378,7 +361,7 @@ impl State {
     /// The first conflict that the check has found.
     #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
-        self.conflict
+        self.conflicts.first
     }
 
     /// Reads of queue entries that nothing had been pushed to; they gave 0.
@@ -392,10 +375,12 @@ impl State {
     pub fn findings(&self) -> Vec<String> {
         let mut found: Vec<String> =
             self.warnings.iter().map(|w| format!("warning: {w}")).collect();
-        if let Some(Conflict { address, first, second }) = self.conflict {
-            found.push(format!(
-                "conflict: groups {first} and {second} both access {address:#x}, and their order shows"
-            ));
+        match self.conflicts.first {
+            Some(conflict) => found.push(format!("conflict: {conflict}")),
+            None if self.conflicts.incomplete => {
+                found.push("conflict: none found, but not all of a kernel's accesses were compared: they are too many".to_owned());
+            }
+            None => {}
         }
         if let (true, Some(pc)) = (self.options.check, self.unwritten_at) {
             let count = self.unwritten;
@@ -423,6 +408,20 @@ impl State {
                 }
             }
             found => found,
+        }
+    }
+
+    /// The number of the group that runs, if it is one of a parallel kernel that is checked for conflicts.
+    pub(crate) fn checked_group(&self) -> Option<u64> {
+        let parallel = matches!(&self.phase, Phase::Body(body) if body.simt.is_parallel());
+        let id = self.group_id();
+        (self.options.conflicts && parallel).then(|| id.cta << 32 | u64::from(id.group))
+    }
+
+    /// Takes note of what the group that runs uses, if conflicts are checked.
+    pub(crate) fn note(&mut self, shared: Shared, usage: Usage) {
+        if let Some(group) = self.checked_group() {
+            self.conflicts.note(shared, usage, group);
         }
     }
 

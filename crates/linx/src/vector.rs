@@ -15,6 +15,7 @@ use crate::compute::{
     FloatType, alu, bit_field, divide, extend, float_op, float_to_float, float_to_int,
     int_to_float, int_type, ones, test,
 };
+use crate::conflict::{Commuting, Shared, Usage};
 use crate::insn::Insn;
 use crate::regid::{self, Dest, Place, Reg, Source};
 use crate::scalar::push;
@@ -70,6 +71,7 @@ impl State {
         let lanes = self.lanes(i, op, &ops);
         legal(op, &ops, lanes.vector).map_err(|why| illegal(why.to_owned()))?;
         self.count_unwritten(&ops, pc);
+        self.note_export(op, &ops);
         match op {
             VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop => {
                 self.execute_memory(i, op, &ops, lanes, pc, observer)?;
@@ -91,6 +93,18 @@ impl State {
         let counted = if op == VOp::Psel { Lanes { on: lanes.valid, ..lanes } } else { lanes };
         self.count(counted, pc, observer);
         Ok(())
+    }
+
+    /// An export of a parallel kernel is what the group left that came last, or a reduction over groups.
+    fn note_export(&mut self, op: VOp, ops: &Operands) {
+        let Some(Place::Ro(index)) = ops.dest.map(|d| d.place) else { return };
+        let usage = match op {
+            // The order of groups shows in the rounding.
+            VOp::Reduce(Reduce::FAdd) => Usage::Update(None),
+            VOp::Reduce(op) => Usage::Update(Some(Commuting::Reduction(op))),
+            _ => Usage::Write,
+        };
+        self.note(Shared::Export(index), usage);
     }
 
     /// Which lanes an instruction runs on.

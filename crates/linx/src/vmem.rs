@@ -10,9 +10,10 @@ use simt::observe::{Access, Events, Observer, Pc};
 use crate::action::VOp;
 use crate::body::Stop;
 use crate::compute::{extend, ones};
+use crate::conflict::{Commuting, Shared, Usage};
 use crate::insn::Insn;
-use crate::regid::{Reg, Source};
-use crate::state::{Conflict, Phase, State};
+use crate::regid::{Place, Reg, Source};
+use crate::state::State;
 use crate::trap::Trap;
 use crate::vector::{LANES, Lanes, Operands};
 
@@ -23,9 +24,6 @@ enum Target {
     /// A tile by its id.
     Tile(u8),
 }
-
-/// Bytes that the conflict check remembers at most.
-const MOST_TOUCHED: usize = 1 << 22;
 
 impl State {
     pub(crate) fn execute_memory<O: Observer<1>>(
@@ -65,8 +63,8 @@ impl State {
             _ => AccessKind::Atomic,
         };
         self.check_lanes(target, kind, &at, size, lanes.on, pc)?;
+        self.note_lanes(target, usage(op, ops), &at, size, lanes.on);
         if let Target::Global = target {
-            self.note(kind, &at, size, lanes.on);
             self.tell(kind, &at, size, lanes.on, pc, observer);
         }
         self.perform(op, ops, lanes, target, &at, pc)
@@ -187,34 +185,25 @@ impl State {
         });
     }
 
-    /// Compares with what other groups of the kernel have accessed.
-    fn note(&mut self, kind: AccessKind, at: &[u64; LANES], size: u64, on: WarpMask) {
-        let parallel = matches!(&self.phase, Phase::Body(body) if body.simt.is_parallel());
-        if !self.options.conflicts || !parallel || self.conflict.is_some() {
+    /// Takes note of the bytes that lanes use, if conflicts are checked.
+    fn note_lanes(
+        &mut self,
+        target: Target,
+        usage: Usage,
+        at: &[u64; LANES],
+        size: u64,
+        on: WarpMask,
+    ) {
+        if self.checked_group().is_none() {
             return;
         }
-        let id = self.group_id();
-        let group = id.cta << 32 | u64::from(id.group);
         for lane in on {
-            for address in at[lane]..at[lane].saturating_add(size) {
-                if self.touched.len() >= MOST_TOUCHED {
-                    return;
-                }
-                let seen = self.touched.entry(address).or_default();
-                let others: [Option<u64>; 3] = match kind {
-                    AccessKind::Load => [seen.writer, seen.atomic, None],
-                    AccessKind::Store => [seen.writer, seen.reader, seen.atomic],
-                    AccessKind::Atomic => [seen.writer, seen.reader, None],
+            for byte in at[lane]..at[lane].saturating_add(size) {
+                let shared = match target {
+                    Target::Global => Shared::Memory(byte),
+                    Target::Tile(id) => Shared::Tile(id, byte),
                 };
-                if let Some(first) = others.into_iter().flatten().find(|&g| g != group) {
-                    self.conflict = Some(Conflict { address, first, second: group });
-                    return;
-                }
-                match kind {
-                    AccessKind::Load => seen.reader = Some(group),
-                    AccessKind::Store => seen.writer = Some(group),
-                    AccessKind::Atomic => seen.atomic = Some(group),
-                }
+                self.note(shared, usage);
             }
         }
     }
@@ -297,6 +286,10 @@ impl State {
         let mut undo = Vec::new();
         for lane in lanes.on {
             let (queue, value) = (self.value(ops.l, lane), self.value(ops.r, lane));
+            // Who comes first gets the first entry: the order of groups shows.
+            let mut at = [0; LANES];
+            at[lane] = queue;
+            self.note_lanes(Target::Global, Usage::Update(None), &at, 8, WarpMask::lane(lane));
             let result = if push {
                 self.queue_push(pc, queue, value, &mut undo)
             } else {
@@ -361,6 +354,19 @@ impl State {
         let value = self.load(pc, queue.wrapping_add(16).wrapping_add(4 * head), 4, true)?;
         self.replace(pc, queue, (head + 1) % capacity, undo)?;
         Ok(value)
+    }
+}
+
+/// How an access uses its bytes. The order of atomics shows in the values that they give.
+fn usage(op: VOp, ops: &Operands) -> Usage {
+    match op {
+        VOp::Load(..) => Usage::Read,
+        VOp::Store(..) => Usage::Write,
+        VOp::Atomic(op, _, result) => {
+            let dropped = ops.dest.is_none_or(|d| matches!(d.place, Place::None(_)));
+            Usage::Update((!result || dropped).then_some(Commuting::Atomic(op)))
+        }
+        _ => Usage::Update(None),
     }
 }
 

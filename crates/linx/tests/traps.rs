@@ -1,7 +1,7 @@
 //! Traps with all their fields, and going on after a fault.
 
 use linx::cases::{Outcome, run};
-use linx::{Linx, Options, Program, Region, State, TileOps, Trap};
+use linx::{Linx, Options, Program, Shared, State, TileOps, Trap};
 use simt::machine::{Machine, Step};
 use simt::memory::{Addr, MemoryMap, Permission};
 use simt::observe::Blind;
@@ -262,6 +262,88 @@ handler: C.BSTART.SYS FALL
     assert_eq!(outcome.state.register(4), Some(6));
 }
 
+/// A handler skips the instruction that trapped in a body, and changes a queue entry that the group goes on with.
+#[test]
+fn a_guest_handler_goes_on_in_a_body() {
+    let source = |change: &str| {
+        format!(
+            "
+_start: C.BSTART.STD
+        hl.liu  handler, ->a1
+        hl.ssrset a1, EVBASE_ACR1
+        BSTART.MSEQ 0
+        B.TEXT  body
+        B.IOR   [],[a0]
+        C.B.DIMI 4, ->lb0
+next:   C.BSTART.STD
+        ebreak  0
+handler: C.BSTART.SYS FALL
+        hl.ssrget TRAPNO_ACR1, ->a2
+        hl.ssrget EBARG_TPC_ACR1, ->a3
+        hl.ssrget EBARG_BPC_TGT_ACR1, ->a4
+        hl.ssrget ECSTATE_ACR1, ->a5
+        {change}
+        acre    0
+body:   v.addi  zero.ud, 11, ->t.d
+here:   ebreak  3
+        v.addi  t#1.ud, 0, ->ro0.d
+        C.BSTOP
+outside: C.BSTOP
+"
+        )
+    };
+    let skip = "addi a3, 4, ->a6\nhl.ssrset a6, EBARG_TPC_ACR1";
+    let outcome = run(&source(skip), Options::default(), &[]).unwrap();
+    assert_eq!((outcome.trap.clone(), outcome.state.status()), (None, Some(11)));
+    let symbol = |name: &str| outcome.image.symbol(name).map(|s| s.value);
+    let registers = [4, 5, 6, 7].map(|r| outcome.state.register(r));
+    // ECSTATE: ring 2, BI.
+    assert_eq!(registers, [Some(50), symbol("here"), symbol("next"), Some(2 | 1 << 62)]);
+    let queue = format!("{skip}\nhl.liu 77, ->a6\nhl.ssrset a6, EBARG_TQ0_ACR1");
+    let outcome = run(&source(&queue), Options::default(), &[]).unwrap();
+    assert_eq!(outcome.state.status(), Some(77));
+    // Out of the body, and to a ring above: no return.
+    for wrong in [
+        "hl.liu outside, ->a6\nhl.ssrset a6, EBARG_TPC_ACR1",
+        "hl.ssrset zero, ECSTATE_ACR1",
+        "hl.liu 3, ->a6\nhl.ssrset a6, ECSTATE_ACR1",
+    ] {
+        let (trap, _) = trap(&source(wrong), Options::default());
+        assert_eq!((trap.trapno(), trap.bi), (0, false), "{wrong}");
+    }
+}
+
+/// The counters that a handler sees are those of the group's first lane, however groups are cut.
+#[test]
+fn a_guest_handler_sees_the_counters() {
+    let source = "
+_start: C.BSTART.STD
+        hl.liu  handler, ->a1
+        hl.ssrset a1, EVBASE_ACR1
+        BSTART.MSEQ 0
+        B.TEXT  body
+        C.B.DIMI 3, ->lb0
+        C.B.DIMI 5, ->lb1
+        C.BSTART.STD
+        ebreak  0
+handler: C.BSTART.SYS FALL
+        hl.ssrget EBARG_LB_ACR1, ->a2
+        hl.ssrget EBARG_LC_ACR1, ->a0
+        ebreak  0
+body:   v.cmp.eqi lc1.ud, 2, ->p
+        b.z     end
+        ebreak  1
+end:    C.BSTOP
+";
+    let linear = Options { linear_groups: linx::Linear::On, group_width: 4, ..Options::default() };
+    // Lanes 4 to 7 of the linearised space: the first is (1, 1).
+    for (options, counters) in [(Options::default(), 2 << 16), (linear, 1 | 1 << 16)] {
+        let outcome = run(source, options, &[]).unwrap();
+        assert_eq!(outcome.state.status(), Some(counters));
+        assert_eq!(outcome.state.register(4), Some(3 | 5 << 16 | 1 << 32));
+    }
+}
+
 /// Two kernels with memory instructions of every kind, over buffers far apart.
 const KERNELS: [&str; 2] = [
     "body: v.lw.brg [ri0, lc0<<2, lc1.ud<<5], ->vt.w
@@ -400,13 +482,60 @@ fn parallel_groups_run_in_a_seeded_order_and_conflicts_are_named() {
     sorted.sort_unstable();
     assert_eq!(sorted, (0..10).collect::<Vec<u64>>());
     assert_ne!(order, sorted);
-    let source = kernel("v.sw.brg lc1.uw, [ri0, lc0<<2, zero.ud<<2]\nC.BSTOP")
-        .replace("MSEQ", "MPAR")
-        .replace("C.B.DIMI 4, ->lb0", "C.B.DIMI 4, ->lb0\nC.B.DIMI 3, ->lb1");
-    let options = Options { conflicts: true, ..Options::default() };
-    let outcome = run(&source, options, &[]).unwrap();
-    let conflict = outcome.state.conflict().expect("two groups store the same words");
-    assert_eq!((conflict.first, conflict.second), (0, 1));
-    let taken = Options { region: Region::TakenPath, seed: 3, ..options };
-    assert!(run(&source, taken, &[]).unwrap().trap.is_none());
+    // What the first two groups of a parallel kernel share, and what shows their order.
+    let named = |header: &str, body: &str| {
+        let source = kernel(&format!("{body}\nC.BSTOP"))
+            .replace("MSEQ", "MPAR")
+            .replace("[a0],[]", "[a0],[a1]")
+            .replace(
+                "C.B.DIMI 4, ->lb0",
+                &format!("C.B.DIMI 4, ->lb0\nC.B.DIMI 3, ->lb1\n{header}"),
+            );
+        let options = Options { conflicts: true, warn_gpr_writes: true, ..Options::default() };
+        let outcome = run(&source, options, &[]).unwrap();
+        assert_eq!(outcome.trap, None, "{body}");
+        let out = outcome.image.symbol("out").unwrap().value;
+        let place = |shared| match shared {
+            Shared::Memory(address) => Shared::Memory(address - out),
+            other => other,
+        };
+        outcome.state.conflict().map(|c| (place(c.shared), c.first, c.second))
+    };
+    let found = |shared| Some((shared, 0, 1));
+    let tile = "B.IOTI [], last ->t<512B>";
+    let cases = [
+        ("", "v.sw.brg lc1.uw, [ri0, lc0<<2, zero.ud<<2]", found(Shared::Memory(0))),
+        // Nobody else uses a group's own row.
+        ("", "v.sb.brg lc1.uw, [ri0, lc0, lc1.ud<<2]", None),
+        // Both have read before one writes.
+        (
+            "",
+            "v.lw.brg [ri0, zero.ud], ->vt.w\nv.cmp.nei lc1.ud, 0, ->p\nv.cmp.eqi lc0.ud, 0, ->p\n\
+             v.cmp.eqi lc1.ud, 1, ->p\nv.sw.brg lc0.uw, [ri0, zero.ud<<2]",
+            found(Shared::Memory(0)),
+        ),
+        ("", "v.add zero.ud, lc0.ud, ->vt.d\nv.sw.add [ri0], vt#1.uw", None),
+        ("", "v.add zero.ud, lc0.ud, ->vt.d\nv.lw.add [ri0], vt#1.uw, ->zero", None),
+        // The old value tells who came first.
+        (
+            "",
+            "v.add zero.ud, lc0.ud, ->vt.d\nv.lw.add [ri0], vt#1.uw, ->vu.w",
+            found(Shared::Memory(0)),
+        ),
+        (
+            "",
+            "v.add zero.ud, lc0.ud, ->vt.d\nv.qpush ri0.ud, vt#1.uw, ->vu.w",
+            found(Shared::Memory(0)),
+        ),
+        (tile, "v.sw lc1.uw, [to, lc0<<2, zero.ud<<2]", found(Shared::Tile(7, 0))),
+        (tile, "v.sb lc1.uw, [to, lc0, lc1.ud<<2]", None),
+        ("", "v.addi lc1.ud, 0, ->ro0.d", found(Shared::Export(0))),
+        ("", "v.rdadd lc0.ud, ->ro0.d", None),
+        ("", "v.rdfadd lc0.fs, ->ro0.w", found(Shared::Export(0))),
+        ("", "addi a7, 1, ->a7", found(Shared::Register(9))),
+        ("", "addi a7, 1, ->t", None),
+    ];
+    for (header, body, expected) in cases {
+        assert_eq!(named(header, body), expected, "{body}");
+    }
 }

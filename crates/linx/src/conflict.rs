@@ -1,0 +1,184 @@
+//! The conflict check: two groups of a parallel kernel whose order shows.
+//!
+//! Groups share memory, tiles, exports and general registers. Two of them conflict in a place if one writes it and the other
+//! uses it, or if both update it and the updates do not commute or give the value before them. Groups run one after another,
+//! so the first group that has used a place in some way stands for all of them: if it is the group that runs, there is no other.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::action::{Reduce, Rmw};
+
+/// What groups share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shared {
+    /// A byte of memory.
+    Memory(u64),
+    /// A byte of a tile: the tile's storage, and the offset.
+    Tile(u8, u64),
+    /// An export, from 0.
+    Export(u8),
+    /// A general register.
+    Register(u8),
+}
+
+impl fmt::Display for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Memory(address) => write!(f, "{address:#x}"),
+            Self::Tile(_, offset) => write!(f, "byte {offset} of a tile"),
+            Self::Export(index) => write!(f, "the export ro{index}"),
+            Self::Register(code) => {
+                let name = crate::operand::REGISTERS.get(usize::from(code));
+                write!(f, "the register {}", name.unwrap_or(&"?"))
+            }
+        }
+    }
+}
+
+/// Two groups of a parallel kernel whose order shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// What both use, one of them changing it.
+    pub shared: Shared,
+    /// The group that came first.
+    pub first: u64,
+    /// The other group.
+    pub second: u64,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shared, first, second } = self;
+        write!(f, "groups {first} and {second} both access {shared}, and their order shows")
+    }
+}
+
+/// An update whose order among others of its kind does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commuting {
+    /// An atomic without a result.
+    Atomic(Rmw),
+    /// A reduction of integers, or of extremes, into an export.
+    Reduction(Reduce),
+}
+
+/// How a group uses a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Usage {
+    Read,
+    Write,
+    /// From the value before to another; `None` if it commutes with none.
+    Update(Option<Commuting>),
+}
+
+/// The first groups that have used a place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    reader: Option<u64>,
+    writer: Option<u64>,
+    updater: Option<(u64, Option<Commuting>)>,
+}
+
+/// Places that are remembered at most.
+const MOST: usize = 1 << 20;
+
+/// What the groups of the kernel that runs have used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conflicts {
+    touched: BTreeMap<Shared, Touched>,
+    pub(crate) first: Option<Conflict>,
+    /// Some places have not been compared: there are too many.
+    pub(crate) incomplete: bool,
+}
+
+impl Conflicts {
+    /// Another kernel starts.
+    pub(crate) fn forget(&mut self) {
+        self.touched.clear();
+    }
+
+    /// Compares with what other groups have done, and remembers.
+    pub(crate) fn note(&mut self, shared: Shared, usage: Usage, group: u64) {
+        if self.first.is_some() {
+            return;
+        }
+        if self.touched.len() >= MOST && !self.touched.contains_key(&shared) {
+            self.incomplete = true;
+            return;
+        }
+        let seen = self.touched.entry(shared).or_default();
+        if let Some(first) = seen.rival(usage, group) {
+            self.first = Some(Conflict { shared, first, second: group });
+            return;
+        }
+        match (usage, &mut seen.updater) {
+            (Usage::Read, _) => seen.reader = seen.reader.or(Some(group)),
+            (Usage::Write, _) => seen.writer = Some(group),
+            (Usage::Update(way), None) => seen.updater = Some((group, way)),
+            // The same group updates in several ways: what commutes with one does not with all.
+            (Usage::Update(way), Some((_, before))) if *before != way => *before = None,
+            (Usage::Update(_), Some(_)) => {}
+        }
+    }
+}
+
+impl Touched {
+    /// Another group whose use of the place does not commute with this one.
+    fn rival(&self, usage: Usage, group: u64) -> Option<u64> {
+        let updater = self.updater.map(|(by, _)| by);
+        let clashing = self.updater.filter(|&(_, before)| match usage {
+            Usage::Update(way) => way.is_none() || way != before,
+            _ => true,
+        });
+        let rivals = match usage {
+            Usage::Read => [self.writer, updater, None],
+            Usage::Write => [self.writer, self.reader, updater],
+            Usage::Update(_) => [self.writer, self.reader, clashing.map(|(by, _)| by)],
+        };
+        rivals.into_iter().flatten().find(|&by| by != group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADD: Usage = Usage::Update(Some(Commuting::Atomic(Rmw::Add)));
+    const XOR: Usage = Usage::Update(Some(Commuting::Atomic(Rmw::Xor)));
+    const ANY: Usage = Usage::Update(None);
+
+    /// What is found when groups use one place in this order.
+    fn found(uses: &[(u64, Usage)]) -> Option<(u64, u64)> {
+        let mut check = Conflicts::default();
+        uses.iter().for_each(|&(group, usage)| check.note(Shared::Memory(0), usage, group));
+        check.first.map(|c| (c.first, c.second))
+    }
+
+    #[test]
+    fn what_commutes_is_no_conflict() {
+        use Usage::{Read, Write};
+        assert_eq!(found(&[(0, Read), (1, Read), (2, Read)]), None);
+        assert_eq!(found(&[(0, Write), (0, Read), (0, ADD), (0, Write)]), None);
+        assert_eq!(found(&[(0, ADD), (1, ADD), (2, ADD)]), None);
+        assert_eq!(found(&[(3, Write), (1, Write)]), Some((3, 1)));
+        assert_eq!(found(&[(3, Write), (1, Read)]), Some((3, 1)));
+        // The group that writes has read as well: the other reader is the one that it conflicts with.
+        assert_eq!(found(&[(0, Read), (1, Read), (1, Write)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ADD), (1, Read)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ADD), (1, Write)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ADD), (1, XOR)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ADD), (0, XOR), (1, ADD)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ADD), (1, ANY)]), Some((0, 1)));
+        assert_eq!(found(&[(0, ANY), (1, ANY)]), Some((0, 1)));
+    }
+
+    #[test]
+    fn a_conflict_says_what_is_shared() {
+        let says = |shared| Conflict { shared, first: 1, second: 2 }.to_string();
+        assert!(says(Shared::Memory(64)).starts_with("groups 1 and 2 both access 0x40, and"));
+        assert!(says(Shared::Register(9)).contains("the register a7"));
+        assert!(says(Shared::Export(1)).contains("the export ro1"));
+        assert!(says(Shared::Tile(3, 12)).contains("byte 12 of a tile"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Registers: those of the 64-bit forms in both codecs, the 5-bit codes, system registers.
+
+use isa::asm::{Cursor, Fail, OperandValue, Relation};
+use isa::table::Kind;
+
+use super::{Out, Read, set};
+use crate::names::system_register_id;
+use crate::regid::{self, other};
+
+/// A name and, behind `#`, a number, with what suffixes follow it.
+pub(super) fn register<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a str, Option<u64>), Fail> {
+    let name = cursor.take_while(|c| c.is_ascii_alphanumeric());
+    let name = name.ok_or_else(|| cursor.expected("a register"))?;
+    let entry = if cursor.eat_prefix("#") {
+        let digits = cursor.take_while(|c| c.is_ascii_digit()).and_then(|d| d.parse().ok());
+        Some(digits.ok_or_else(|| cursor.expected("the number of a queue entry"))?)
+    } else {
+        None
+    };
+    Ok((name, entry))
+}
+
+pub(super) fn source(cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> {
+    let mark = cursor.mark();
+    let (name, entry) = register(cursor)?;
+    let reuse = cursor.eat_prefix(".reuse");
+    let Some(code) = regid::source_code(&name.to_ascii_lowercase(), entry, reuse) else {
+        cursor.back_to(mark);
+        return Err(cursor.expected("a kernel register such as vt#1, ri0, lc0, t#1 or p"));
+    };
+    let mark = cursor.mark();
+    if cursor.eat_prefix(".") {
+        let suffix = cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default();
+        let suffix = suffix.to_ascii_lowercase();
+        match regid::type_code(&suffix) {
+            Some(bits) if float == suffix.starts_with('f') || !float => return Ok(code | bits),
+            _ => cursor.back_to(mark),
+        }
+    } else if matches!(code & 0x7f, 0x5c | 0x5f) {
+        return Ok(code);
+    }
+    Err(cursor.expected(if float { "a type: .fd .fs or .fh" } else { "a type such as .sw or .ud" }))
+}
+
+/// A register of codec B; types are read and dropped.
+pub(super) fn untyped(
+    cursor: &mut Cursor<'_>,
+    name_of: fn(i64) -> Option<String>,
+) -> Result<i64, Fail> {
+    let mark = cursor.mark();
+    let (name, entry) = register(cursor)?;
+    let name = match entry {
+        Some(entry) => format!("{}#{entry}", name.to_ascii_lowercase()),
+        None => name.to_ascii_lowercase(),
+    };
+    let Some(code) = other::code(&name, name_of) else {
+        cursor.back_to(mark);
+        return Err(cursor.expected("a register of codec B such as vt#1, ri0, lc0, t#1 or p"));
+    };
+    let mark = cursor.mark();
+    if cursor.eat_prefix(".") {
+        let suffix = cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default();
+        let suffix = suffix.to_ascii_lowercase();
+        // `.w` of a destination is the width of `.uw`.
+        let typed = regid::type_code(&suffix).or_else(|| regid::type_code(&format!("u{suffix}")));
+        if typed.is_none() {
+            cursor.back_to(mark);
+        }
+    }
+    Ok(code)
+}
+
+pub(super) fn dest(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+    let mark = cursor.mark();
+    let (name, entry) = register(cursor)?;
+    let width = if cursor.eat_prefix(".") {
+        Some(
+            cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default().to_ascii_lowercase(),
+        )
+    } else {
+        None
+    };
+    regid::dest_code(&name.to_ascii_lowercase(), entry, width.as_deref()).ok_or_else(|| {
+        cursor.back_to(mark);
+        cursor.expected("a destination such as vt.w, t.d, ro0.d or p")
+    })
+}
+
+pub(super) fn base(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+    let mark = cursor.mark();
+    let (name, entry) = register(cursor)?;
+    let reuse = cursor.eat_prefix(".reuse");
+    let Some(code) = regid::source_code(&name.to_ascii_lowercase(), entry, reuse) else {
+        cursor.back_to(mark);
+        return Err(cursor.expected("an address base such as ri0 or ta"));
+    };
+    if !cursor.eat_prefix(".") {
+        return Ok(code);
+    }
+    let suffix = cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default();
+    let bits = regid::type_code(&suffix.to_ascii_lowercase());
+    Ok(code | bits.ok_or_else(|| cursor.expected("a type such as .ud"))?)
+}
+
+/// A register of the 5-bit codes.
+pub(super) fn scalar_register(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
+    let table = cursor.dialect().table;
+    let rest = cursor.rest();
+    let names = table.kinds().iter().find(|k| k.name == "r").map(|k| &k.kind);
+    if let Some(Kind::Names(names)) = names
+        && let Some((length, value)) = names.prefix(rest, true)
+    {
+        let mark = cursor.mark();
+        cursor.back_to(mark + length);
+        return Ok(value);
+    }
+    Err(cursor.expected("a register such as a0, t#1 or zero"))
+}
+
+/// Registers by their 5-bit codes.
+pub(crate) const REGISTERS: [&str; 32] = [
+    "zero", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ra", "s0", "s1", "s2", "s3",
+    "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3", "t#1", "t#2", "t#3", "t#4", "u#1", "u#2",
+    "u#3", "u#4",
+];
+
+pub(super) fn register_name(code: i64) -> &'static str {
+    REGISTERS[(code & 31) as usize]
+}
+
+pub(super) fn system(cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
+    let mark = cursor.mark();
+    let id = match cursor.word() {
+        Some(word) => match system_register_id(word) {
+            Some(id) => id,
+            None => {
+                cursor.back_to(mark);
+                return Err(cursor.expected("a system register such as CSTATE or EVBASE_ACR0"));
+            }
+        },
+        None => {
+            let expr = cursor.expr()?;
+            if let Some(slot) = out.get_mut(0) {
+                *slot = OperandValue::Later(expr, Relation::Absolute);
+            }
+            return Ok(());
+        }
+    };
+    set(out, 0, id);
+    Ok(())
+}
