@@ -20,3 +20,5 @@ for table in golden worked_examples; do
         rm "$to"/.part-*
     done
 done
+awk -F '\t' '/codec B/ { print $1 }' crates/linx/tests/data/golden_llvm.tsv |
+    { printf '\004'; xxd -r -p; } > "$to/codec-b"

@@ -62,11 +62,15 @@ pub(crate) fn is_parameter(kernel: &KernelInfo, arg: &ArgSpec) -> bool {
     arg.name.as_ref().is_some_and(|name| kernel.params.iter().any(|p| p.name == *name))
 }
 
-/// `k takes n (.u32) and x (.u64)`.
+/// `k(.u32 n, .u64 x)`; what needs no argument stands in brackets.
 fn signature(kernel: &KernelInfo) -> String {
     const SHOWN: usize = 12;
+    let shown = |(index, p): (usize, &ParamInfo)| {
+        let text = format!("{} {}", p.spelling, p.name);
+        if index < least(kernel) { text } else { format!("[{text}]") }
+    };
     let mut params: Vec<String> =
-        kernel.params.iter().take(SHOWN).map(|p| format!("{} {}", p.spelling, p.name)).collect();
+        kernel.params.iter().take(SHOWN).enumerate().map(shown).collect();
     if kernel.params.len() > SHOWN {
         params.push(format!("and {} more", kernel.params.len() - SHOWN));
     }
@@ -80,6 +84,11 @@ fn at(finding: Diagnostic, span: Option<Span>, text: &str) -> Diagnostic {
     }
 }
 
+/// Arguments that there must be.
+fn least(kernel: &KernelInfo) -> usize {
+    kernel.params.len().saturating_sub(kernel.optional)
+}
+
 fn in_order<'k, 'a>(
     kernel: &'k KernelInfo,
     args: &'a [ArgSpec],
@@ -87,9 +96,11 @@ fn in_order<'k, 'a>(
     found: &mut Diagnostics,
 ) -> Vec<(&'k ParamInfo, &'a ArgSpec)> {
     let (wanted, given) = (kernel.params.len(), args.len());
-    if wanted != given {
+    if !(least(kernel)..=wanted).contains(&given) {
         let plural = if wanted == 1 { "" } else { "s" };
-        let message = format!("{} takes {wanted} argument{plural}, {given} given", kernel.name);
+        let most = if kernel.optional > 0 { "at most " } else { "" };
+        let message =
+            format!("{} takes {most}{wanted} argument{plural}, {given} given", kernel.name);
         let finding = Diagnostic::error("arg::count", message).note(signature(kernel));
         // Point at the first one too many, or at the list.
         let place = args.get(wanted).map(|a| a.span).or(span);
@@ -139,7 +150,11 @@ fn by_name<'k, 'a>(
         found.push(finding.note(signature(kernel)).help("leave it away"));
     }
     order.extend(free.iter().copied().zip(unnamed.iter().copied()));
-    if let Some(missing) = free.get(unnamed.len()..).filter(|m| !m.is_empty()) {
+    let must = &kernel.params[..least(kernel)];
+    let unfilled = free.get(unnamed.len()..).unwrap_or_default();
+    let missing: Vec<&ParamInfo> =
+        unfilled.iter().copied().filter(|p| must.iter().any(|q| q.name == p.name)).collect();
+    if !missing.is_empty() {
         let names: Vec<&str> = missing.iter().map(|p| p.name.as_str()).collect();
         let message = format!("no argument is given for {}", names.join(", "));
         let finding = Diagnostic::error("arg::count", message).note(signature(kernel));
@@ -247,10 +262,14 @@ mod tests {
     }
 
     fn run(args: &[&str]) -> Result<Vec<u8>, Vec<String>> {
+        run_kernel(&kernel(), args)
+    }
+
+    fn run_kernel(kernel: &KernelInfo, args: &[&str]) -> Result<Vec<u8>, Vec<String>> {
         let span = |text: &str| Span::new(FileId(0), 0, text.len() as u32);
         let specs: Vec<ArgSpec> =
             args.iter().map(|t| parse_argument(t, span(t)).expect("an argument")).collect();
-        bind(&kernel(), &specs, None, &mut |reference, span| match reference.name.as_str() {
+        bind(kernel, &specs, None, &mut |reference, span| match reference.name.as_str() {
             "known" => Ok(0x2000),
             _ => Err(Diagnostic::error("t::t", "unknown").at(span, "")),
         })
@@ -273,6 +292,22 @@ mod tests {
         assert_eq!(run(&["x=&known+4", "s32:7", "f32:1.5"]), Ok(block.clone()));
         // None of these names is a parameter's, so they are labels.
         assert_eq!(run(&["count=u32:7", "out=&known+4", "scale=b32:0x3fc00000"]), Ok(block));
+    }
+
+    #[test]
+    fn optional_parameters_are_zero() {
+        let kernel = KernelInfo { optional: 2, ..kernel() };
+        let run = |args: &[&str]| run_kernel(&kernel, args);
+        let mut block = vec![0; 20];
+        block[0] = 5;
+        assert_eq!(run(&["u32:5"]), Ok(block.clone()));
+        block[16..].copy_from_slice(&1.5_f32.to_le_bytes());
+        assert_eq!(run(&["a=f32:1.5", "n=u32:5"]), Ok(block));
+        let few = "k takes at most 3 arguments, 0 given | add the others, in this order";
+        assert_eq!(run(&[]), Err(vec![few.to_owned()]));
+        let missing = "no argument is given for n | add them";
+        assert_eq!(run(&["x=&known"]), Err(vec![missing.to_owned()]));
+        assert_eq!(signature(&kernel), "k(.u32 n, [.u64 x], [.f32 a])");
     }
 
     #[test]

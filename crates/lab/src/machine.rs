@@ -310,6 +310,8 @@ pub struct KernelInfo {
     pub name: String,
     /// Its parameters, in order.
     pub params: Vec<ParamInfo>,
+    /// How many of the last parameters need no argument; they are 0 then.
+    pub optional: usize,
     /// Bytes of shared memory that it declares.
     pub shared: u64,
     /// Bytes of local memory for each thread, without calls.

@@ -228,12 +228,17 @@ fn name_or_number(names: &[(&str, i64)], value: i64) -> String {
 }
 
 fn named_or_int(cursor: &mut Cursor<'_>, out: Out<'_>, names: &[(&str, i64)], what: &str) -> Read {
+    let mark = cursor.mark();
     let value = match cursor.integer()? {
         Some(value) => i64::try_from(value).ok(),
         None => cursor.word().and_then(|word| {
             names.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, value)| *value)
         }),
     };
-    set(out, 0, value.ok_or_else(|| cursor.expected(what))?);
+    let Some(value) = value else {
+        cursor.back_to(mark);
+        return Err(cursor.expected(what));
+    };
+    set(out, 0, value);
     Ok(())
 }

@@ -54,13 +54,21 @@ impl ParameterType {
     }
 }
 
+impl Parameter {
+    /// The argument registers under their own names: what a program takes that does not say.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        (0..8).map(|index| Self { name: format!("a{index}"), ty: ANY }).collect()
+    }
+}
+
 /// The parameters of an assembled program.
 ///
 /// # Errors
-/// A directive without a name, with a type that there is not, or more than eight.
+/// A directive without a name, with a name that another has, with a type that there is not, or more than eight.
 pub fn parameters(image: &Image) -> Result<Vec<Parameter>, Diagnostics> {
     let mut found = Diagnostics::new();
-    let mut list = Vec::new();
+    let mut list: Vec<Parameter> = Vec::new();
     for directive in image.directives.iter().filter(|d| d.name == ".param") {
         match parameter(directive) {
             Err(finding) => found.push(finding),
@@ -68,6 +76,10 @@ pub fn parameters(image: &Image) -> Result<Vec<Parameter>, Diagnostics> {
                 let finding =
                     Diagnostic::error("linx::param", "there are eight argument registers");
                 found.push(finding.at(directive.span, ""));
+            }
+            Ok(parameter) if list.iter().any(|p| p.name == parameter.name) => {
+                let message = format!("there is a parameter `{}` already", parameter.name);
+                found.push(Diagnostic::error("linx::param", message).at(directive.span, ""));
             }
             Ok(parameter) => list.push(parameter),
         }

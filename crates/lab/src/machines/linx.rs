@@ -9,7 +9,7 @@ use ::linx::{
 };
 use isa::{Diagnostic, Diagnostics, SourceFile};
 use simt::machine::{Machine, Step};
-use simt::memory::{Addr, MemoryMap, Permission};
+use simt::memory::{Addr, MemoryMap, Permission, Region as Mapped};
 use simt::observe::{Blind, Observer};
 use simt::trap::{Cause as _, Fault};
 
@@ -56,6 +56,26 @@ const MECHANISMS: [Mechanism; 5] = [
     }),
 ];
 
+/// Options of the file or the run rather than of the machine.
+const OF_THE_RUN: [Named; 4] = [
+    Named {
+        name: "map",
+        about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address there",
+    },
+    Named {
+        name: "entry",
+        about: "address or label to start at instead of _start or the first marker",
+    },
+    Named {
+        name: "tile-ops",
+        about: "numbers of the tile operations: v0.4, v0.3; for the whole file (v0.4)",
+    },
+    Named {
+        name: "codec",
+        about: "how operands of 64-bit forms are read: regid10; b, without types, not to be run (regid10)",
+    },
+];
+
 /// The one kernel of a program.
 const KERNEL: &str = "program";
 /// Issues between two looks at the watch.
@@ -66,6 +86,8 @@ const LIMIT: u64 = 100_000_000;
 struct LinxProgram {
     code: Code,
     params: Vec<Parameter>,
+    /// A binary does not say how many arguments it takes.
+    optional: bool,
     listing: Listing,
     labels: BTreeMap<String, u64>,
     tile_ops: TileOps,
@@ -96,8 +118,8 @@ impl LinxMachine {
         }
         let Some(text) = as_text(&image) else {
             let code = Code::from_binary(image.bytes, tile_ops).map_err(not_loaded)?;
-            let (params, listing, labels) = Default::default();
-            return Ok(LinxProgram { code, params, listing, labels, tile_ops });
+            let (params, listing, labels) = (Parameter::all(), Listing::default(), BTreeMap::new());
+            return Ok(LinxProgram { code, params, optional: true, listing, labels, tile_ops });
         };
         let mut assembled = ::linx::assemble(image.file, text, tile_ops)?;
         found.append(std::mem::take(&mut assembled.warnings));
@@ -107,7 +129,7 @@ impl LinxMachine {
         let labels = assembled.symbols.iter().filter(|s| s.address);
         let labels = labels.map(|s| (s.name.clone(), s.value)).collect();
         let listing = Listing::new(text, assembled.lines);
-        Ok(LinxProgram { code, params, listing, labels, tile_ops })
+        Ok(LinxProgram { code, params, optional: false, listing, labels, tile_ops })
     }
 }
 
@@ -173,24 +195,8 @@ impl Isa for LinxMachine {
     }
 
     fn options(&self) -> Vec<Named> {
-        let tile_ops = Named {
-            name: "tile-ops",
-            about: "numbers of the tile operations: v0.4, v0.3; for the whole file (v0.4)",
-        };
         let own = OPTIONS.iter().map(|o| Named { name: o.name, about: o.about });
-        let map = Named {
-            name: "map",
-            about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address there",
-        };
-        let entry = Named {
-            name: "entry",
-            about: "address or label to start at instead of _start or the first marker",
-        };
-        let codec = Named {
-            name: "codec",
-            about: "how operands of 64-bit forms are read: regid10; b, without types, not to be run (regid10)",
-        };
-        own.chain([map, entry, tile_ops, codec]).collect()
+        own.chain(OF_THE_RUN).collect()
     }
 
     fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
@@ -303,9 +309,11 @@ impl Program for LinxProgram {
                 _ => ParamKind::Integer,
             },
         };
-        let params = self.params.iter().zip((0..).step_by(8)).map(param).collect();
+        let params: Vec<ParamInfo> =
+            self.params.iter().zip((0..).step_by(8)).map(param).collect();
+        let optional = if self.optional { params.len() } else { 0 };
         let span = self.listing.span(self.code.entry);
-        vec![KernelInfo { name: KERNEL.to_owned(), params, span, ..KernelInfo::default() }]
+        vec![KernelInfo { name: KERNEL.to_owned(), params, optional, span, ..KernelInfo::default() }]
     }
 
     fn control_flow(&self, _kernel: &str) -> Option<ControlFlow> {
@@ -367,7 +375,14 @@ fn configure(program: &LinxProgram, request: &LaunchRequest<'_>) -> Result<Choic
             "tile-ops" => program.read_with(&value).map_err(refuse)?,
             // A program in another codec has not been loaded.
             "codec" => {}
-            name => choices.machine.set(name, &value).map_err(refuse)?,
+            name if OPTIONS.iter().any(|o| o.name == name) => {
+                choices.machine.set(name, &value).map_err(refuse)?;
+            }
+            name => {
+                let known = OPTIONS.iter().map(|o| o.name).chain(OF_THE_RUN.map(|o| o.name));
+                let known = known.collect::<Vec<_>>().join(", ");
+                return Err(refuse(format!("there is no option `{name}`; there are {known}")));
+            }
         }
     }
     Ok(choices)
@@ -512,14 +527,13 @@ impl Context for LinxContext<'_> {
 /// The memory after a launch without the program's own regions, so that the next launch can map them again.
 fn unmapped(state: ::linx::State, before: &MemoryMap) -> MemoryMap {
     let mut kept = state.memory;
-    let own: Vec<Addr> = kept
-        .regions()
-        .iter()
-        .map(simt::memory::Region::base)
-        .filter(|&base| before.region_at(base).is_none())
-        .collect();
+    // Regions of launches before that one have been freed, and are remembered as such.
+    let was = |base: Addr| before.region_at(base).is_some_and(Mapped::is_live);
+    let regions = kept.regions().iter();
+    let own: Vec<Addr> =
+        regions.filter(|r| r.is_live()).map(Mapped::base).filter(|&base| !was(base)).collect();
     for base in own {
-        // Only regions that are mapped can be listed.
+        // Only regions that are mapped are listed.
         let _ = kept.free(base);
     }
     kept

@@ -12,9 +12,13 @@ pub fn kernel_list(kernels: &[KernelInfo]) -> String {
         let _ = writeln!(out, "{}", kernel.name);
         let bytes =
             kernel.params.iter().map(|p| p.offset.saturating_add(p.size)).max().unwrap_or(0);
+        let free = match kernel.optional {
+            0 => String::new(),
+            n => format!(", the last {n} optional"),
+        };
         let _ = writeln!(
             out,
-            "  {} parameters ({bytes} bytes), {} bytes of shared memory, {} bytes of local memory a thread",
+            "  {} parameters ({bytes} bytes{free}), {} bytes of shared memory, {} bytes of local memory a thread",
             kernel.params.len(),
             kernel.shared,
             kernel.local
@@ -71,6 +75,7 @@ mod tests {
         let kernel = KernelInfo {
             name: "saxpy".into(),
             params: vec![param("n", ".u32", 0, 4), param("s", ".b8[12]", 8, 12)],
+            optional: 0,
             shared: 256,
             local: 0,
             span: None,

@@ -33,7 +33,10 @@ pub(super) fn source(cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> 
         let suffix = cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default();
         let suffix = suffix.to_ascii_lowercase();
         match regid::type_code(&suffix) {
-            Some(bits) if float == suffix.starts_with('f') || !float => return Ok(code | bits),
+            // There is no format behind `.fb`.
+            Some(bits) if !float || (suffix.starts_with('f') && suffix != "fb") => {
+                return Ok(code | bits);
+            }
             _ => cursor.back_to(mark),
         }
     } else if matches!(code & 0x7f, 0x5c | 0x5f) {

@@ -1,8 +1,8 @@
 # Four buffers are mapped only when a fault asks for them, two by groups in order and two by groups in an order of the seed; the
 # kernels go on where they stood, with the mask, queues and counters that they had: results are those of a run without a fault.
 #: machine: linx
-#: run: --seed 0 --arg out=u64[18] --option map=0x3000000+4096,0x4000000+4096,0x5000000+4096,0x6000000+4096
-#: run: --seed 5 --arg other=u64[18] --option map=0x3000000+4096,0x4000000+4096,0x5000000+4096,0x6000000+4096
+#: run: --arg out=u64[18] --option map=0x3000000+4096,0x4000000+4096,0x5000000+4096,0x6000000+4096
+#: run: --option order=5 --arg other=u64[18] --option map=0x3000000+4096,0x4000000+4096,0x5000000+4096,0x6000000+4096
 #: warp-size: 1, 4, 32, 64
 #: expect: out = [80, 82, 84, 86, 0, 0, 0, 0, 332, 80, 82, 84, 86, 0, 0, 0, 0, 332]
 #: expect: other = [80, 82, 84, 86, 0, 0, 0, 0, 332, 80, 82, 84, 86, 0, 0, 0, 0, 332]

@@ -100,6 +100,7 @@ impl VmProgram {
         KernelInfo {
             name: function.name.clone(),
             params: function.params().iter().map(param_info).collect(),
+            optional: 0,
             shared,
             local: u64::from(function.frame_size()),
             span: self.span(function.loc),

@@ -1,0 +1,211 @@
+//! LinxISA through the command: assembling and disassembling in both operand codecs, binaries with arguments, every documented
+//! option of `run`, tables with rows that fail.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn simtlab(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_simtlab")).args(args).output().expect("the command starts")
+}
+
+/// Exit code, standard output, standard error.
+fn outcome(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = simtlab(args);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A file of this test's own.
+fn file(name: &str, contents: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linx");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(name);
+    std::fs::write(&path, contents).expect("a file");
+    path.display().to_string()
+}
+
+/// Doubles `n` words of `x`; writes one word more than once from several groups if `shared` is not 0.
+const DOUBLE: &str = "
+        .param  x
+        .param  n
+_start: BSTART.MPAR 0
+        B.TEXT  body
+        B.IOR   [a0,a1],[]
+        C.B.DIMI 8, ->lb0
+        C.B.DIMI 2, ->lb1
+        C.BSTART.STD
+        c.movi  0, ->a0
+        ebreak  0
+body:   v.cmp.ltu lc0.ud, ri1.ud, ->p
+        v.lw.brg [ri0, lc0<<2, zero.ud], ->vt.w
+        v.add   vt#1.uw, vt#1.uw, ->vt.w
+        v.sw.brg vt#1.uw, [ri0, lc0<<2, zero.ud<<2]
+        C.BSTOP
+";
+
+#[test]
+fn a_binary_takes_the_arguments_of_its_registers() {
+    let source = file("double.linx", DOUBLE);
+    let binary = PathBuf::from(&source).with_extension("bin").display().to_string();
+    assert_eq!(outcome(&["asm", "--isa", "linx", &source, "-o", &binary]).0, Some(0));
+    let run = ["run", "--isa", "linx", &binary, "--stats", "none"];
+    let with = |args: &[&str]| outcome(&[&run[..], args].concat());
+    // Two groups, one after the other: four times.
+    let (code, shown, errors) = with(&["--arg", "x=u32[4]:[1,2,3,4]", "--arg", "u64:3"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(shown.contains("x = u32[4] [4, 8, 12, 4]"), "{shown}");
+    // An argument that is left away is 0: no lane is on.
+    let (code, shown, _) = with(&["--arg", "x=u32[4]:[1,2,3,4]"]);
+    assert_eq!(code, Some(0));
+    assert!(shown.contains("x = u32[4] [1, 2, 3, 4]"), "{shown}");
+    assert_eq!(with(&["--arg", "u64:1"].repeat(9)).0, Some(2));
+    // A source text says what it takes.
+    let few = ["run", "--isa", "linx", &source, "--arg", "x=u32[4]"];
+    let (code, _, errors) = outcome(&few);
+    assert!(code == Some(2) && errors.contains("takes 2 arguments, 1 given"), "{errors}");
+    // The listing of the binary is that of the text.
+    let (_, listing, _) = outcome(&["disasm", "--isa", "linx", &binary]);
+    assert!(listing.contains("v.cmp.ltu lc0.ud, ri1.ud, ->p"), "{listing}");
+}
+
+#[test]
+fn every_option_takes_its_values_and_refuses_others() {
+    let source = file("options.linx", DOUBLE);
+    let run = ["run", "--isa", "linx", &source, "--arg", "x=u32[4]", "--arg", "u64:4"];
+    let code = |args: &[&str]| outcome(&[&run[..], &["--stats", "none"], args].concat()).0;
+    let options = [
+        ("group-width", &["1", "2", "4", "8", "16", "32", "64"][..], "3"),
+        ("inactive", &["merge", "zero", "poison"], "keep"),
+        ("region", &["first-terminator", "taken-path"], "all"),
+        ("replay", &["on", "off"], "maybe"),
+        ("linear-groups", &["on", "off", "attr"], "some"),
+        ("lc0", &["lane"], "thread"),
+        ("import-order", &["sources", "exports"], "none"),
+        ("order", &["0", "7", "18446744073709551615"], "-1"),
+        ("align", &["on", "off"], "2"),
+        ("lenient-dim", &["on", "off"], ""),
+        ("lenient-arg", &["on", "off"], "yes"),
+        ("gpr-writes", &["reject", "warn"], "allow"),
+        ("l-bstop", &["on", "off"], "L"),
+        ("strict-branches", &["on", "off"], "very"),
+        ("conflicts", &["on", "off"], "all"),
+        ("check", &["on", "off"], "x"),
+        ("entry", &["_start", "0x10000", "65536"], "nowhere"),
+        ("map", &["0x3000000+4096", "0x3000000+16,0x4000000+16"], "0x3000000"),
+        ("tile-ops", &["v0.3", "v0.4"], "v0.2"),
+        ("codec", &["regid10"], "c"),
+    ];
+    for (name, good, bad) in options {
+        for value in good {
+            assert_eq!(code(&["--option", &format!("{name}={value}")]), Some(0), "{name}={value}");
+        }
+        assert_eq!(code(&["--option", &format!("{name}={bad}")]), Some(2), "{name}={bad}");
+    }
+    // All are in the list that a wrong name is answered with.
+    let (_, _, errors) = outcome(&[&run[..], &["--option", "colour=red"]].concat());
+    for (name, ..) in options {
+        assert!(errors.contains(name), "{name}: {errors}");
+    }
+    // Those with a flag of their own, and reading by `lc0` alone, which this program's lanes depend on.
+    for flags in [
+        &["--group-width", "4"][..],
+        &["--inactive", "zero"],
+        &["--region", "taken-path"],
+        &["--replay"],
+        &["--map", "0x3000000+16"],
+        &["--seed", "3"],
+        &["--tile-ops", "v0.3"],
+        &["--mechanism", "exec-poison"],
+        &["--warp-size", "2"],
+    ] {
+        assert_eq!(code(flags), Some(0), "{flags:?}");
+    }
+    let group = code(&["--option", "lc0=group"]);
+    assert_eq!(group, Some(0));
+}
+
+#[test]
+fn checks_tell_of_conflicts_and_of_entries_that_nothing_was_pushed_to() {
+    let source = file(
+        "findings.linx",
+        &DOUBLE.replace("v.add   vt#1.uw, vt#1.uw", "v.add   vt#1.uw, vn#1.uw"),
+    );
+    let run = ["run", "--isa", "linx", &source, "--arg", "x=u32[4]", "--arg", "u64:4"];
+    let shown = |args: &[&str]| outcome(&[&run[..], args].concat()).1;
+    let (conflict, unwritten) =
+        ("conflict: groups 0 and 1 both access 0x", "unwritten: 2 reads of queue entries");
+    let plain = shown(&[]);
+    assert!(!plain.contains("conflict:") && !plain.contains("unwritten:"), "{plain}");
+    assert!(shown(&["--option", "conflicts=on"]).contains(conflict));
+    assert!(shown(&["--option", "check=on"]).contains(unwritten));
+    // The other way round, the first group is the other one.
+    let turned = shown(&["--option", "conflicts=on", "--seed", "1"]);
+    assert!(turned.contains("conflict: groups "), "{turned}");
+}
+
+#[test]
+fn both_codecs_are_written_and_read_and_one_runs() {
+    let hex = |codec: &str, digits: &str| {
+        outcome(&["disasm", "--isa", "linx", "--codec", codec, "-x", digits])
+    };
+    let (code, shown, _) = hex("b", "ff0202101da100e0");
+    assert!(code == Some(0) && shown.contains("v.shfl.bfly vt#1, p, ->vu#2"), "{shown}");
+    let (code, shown, _) = hex("regid10", "7f026b0105004000");
+    assert!(code == Some(0) && shown.contains("v.add lc0.sw, lc1.sw, ->vt.w"), "{shown}");
+    let source = file(
+        "other.linx",
+        "_start: C.BSTART.STD\nebreak 0\nbody: v.shfl.bfly vt#1, p, ->vu#2\nC.BSTOP\n",
+    );
+    let binary = PathBuf::from(&source).with_extension("bin").display().to_string();
+    let assemble = ["asm", "--isa", "linx", "--codec", "b", &source, "-o", &binary];
+    assert_eq!(outcome(&assemble).0, Some(0));
+    let bytes = std::fs::read(&binary).expect("the binary");
+    assert!(bytes.windows(8).any(|w| w == [0xff, 2, 2, 0x10, 0x1d, 0xa1, 0, 0xe0]), "{bytes:x?}");
+    let (_, listing, _) = outcome(&["disasm", "--isa", "linx", "--codec", "b", &binary]);
+    assert!(listing.contains("v.shfl.bfly vt#1, p, ->vu#2"), "{listing}");
+    // Without types it cannot be run, and the usual codec wants them.
+    let (code, _, errors) = outcome(&["run", "--isa", "linx", "--option", "codec=b", &source]);
+    assert!(code == Some(2) && errors.contains("cannot be run"), "{errors}");
+    assert_eq!(outcome(&["asm", "--isa", "linx", &source, "-o", &binary]).0, Some(2));
+    let (code, _, errors) = hex("b", "7f0");
+    assert!(code == Some(2) && errors.contains("hexadecimal"), "{errors}");
+    // A truncated instruction is bytes.
+    let (code, shown, _) = hex("regid10", "7f026b");
+    assert!(code == Some(0) && shown.contains(".byte 0x7f, 0x02, 0x6b"), "{shown}");
+}
+
+#[test]
+fn tables_say_which_rows_fail() {
+    let (code, shown, _) = outcome(&["conform", "--isa", "linx"]);
+    assert_eq!((code, shown.lines().last()), (Some(0), Some("462 passed, 0 failed")));
+    let map = file("opcodes.csv", "name,number\nTADD,0\nTEXP,0x40\nV.ADD,0x000000050000007f\n");
+    let (code, shown, _) = outcome(&["conform", "--isa", "linx", &map]);
+    assert_eq!(code, Some(1));
+    assert!(shown.contains("TEXP: expected 0x40, got 0xe"), "{shown}");
+    assert_eq!(shown.lines().last(), Some("2 passed, 1 failed"));
+    // Two tables are counted together; in the other numbering TEXP has no number.
+    let old = file("old.tsv", "name\tnumber\nTADDS\t0x40\nTEXP\t0x40\n");
+    let (code, shown, _) = outcome(&["conform", "--isa", "linx", "--tile-ops", "v0.3", &old]);
+    assert_eq!((code, shown.lines().last()), (Some(1), Some("1 passed, 1 failed")));
+    assert!(shown.contains("0x040 is TADDS"), "{shown}");
+    let (code, shown, _) = outcome(&["conform", "--isa", "linx", &map, &old]);
+    assert_eq!((code, shown.lines().last()), (Some(1), Some("2 passed, 3 failed")));
+}
+
+#[test]
+fn what_may_not_stand_in_a_body_is_a_warning_of_check() {
+    let source = file(
+        "bodies.linx",
+        "_start: BSTART.MPAR 0\nB.TEXT body\nC.B.DIMI 4, ->lb0\nC.BSTART.STD\nebreak 0\n\
+         body: lwi [a0, 0], ->t\nb.nz _start\nC.BSTOP\n",
+    );
+    let (code, _, errors) = outcome(&["check", "--isa", "linx", &source]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("closed in a body") && errors.contains("outside the body"), "{errors}");
+    // Nothing that is no file, no program or too long is more than an error.
+    for (name, contents) in [("empty.bin", ""), ("one.bin", "x")] {
+        let path = file(name, contents);
+        let (code, _, errors) = outcome(&["run", "--isa", "linx", &path]);
+        assert!(matches!(code, Some(2 | 3)), "{name}: {errors}");
+    }
+}
