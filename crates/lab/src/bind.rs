@@ -69,8 +69,7 @@ fn signature(kernel: &KernelInfo) -> String {
         let text = format!("{} {}", p.spelling, p.name);
         if index < least(kernel) { text } else { format!("[{text}]") }
     };
-    let mut params: Vec<String> =
-        kernel.params.iter().take(SHOWN).enumerate().map(shown).collect();
+    let mut params: Vec<String> = kernel.params.iter().take(SHOWN).enumerate().map(shown).collect();
     if kernel.params.len() > SHOWN {
         params.push(format!("and {} more", kernel.params.len() - SHOWN));
     }

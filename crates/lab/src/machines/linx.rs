@@ -309,11 +309,16 @@ impl Program for LinxProgram {
                 _ => ParamKind::Integer,
             },
         };
-        let params: Vec<ParamInfo> =
-            self.params.iter().zip((0..).step_by(8)).map(param).collect();
+        let params: Vec<ParamInfo> = self.params.iter().zip((0..).step_by(8)).map(param).collect();
         let optional = if self.optional { params.len() } else { 0 };
         let span = self.listing.span(self.code.entry);
-        vec![KernelInfo { name: KERNEL.to_owned(), params, optional, span, ..KernelInfo::default() }]
+        vec![KernelInfo {
+            name: KERNEL.to_owned(),
+            params,
+            optional,
+            span,
+            ..KernelInfo::default()
+        }]
     }
 
     fn control_flow(&self, _kernel: &str) -> Option<ControlFlow> {
