@@ -135,7 +135,7 @@ fn run(program: Result<Program, LoadError>, options: Options, tile_ops: TileOps)
     let mut memory = MemoryMap::new();
     memory.map_at("buffer", Addr(BUFFER), 4096, Permission::ReadWrite).expect("there is room");
     let arguments = vec![BUFFER, BUFFER + 1024, TEXT, 7, u64::MAX];
-    let launch = Launch { memory, arguments, entry: None, options };
+    let launch = Launch { memory, arguments, options, ..Launch::default() };
     let machine = Linx { tile_ops };
     let Ok(mut state) = machine.launch(&program, launch) else { return };
     // After a fault the same instruction is tried again, once, with nothing changed.

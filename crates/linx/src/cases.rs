@@ -5,7 +5,7 @@
 
 use isa::FileId;
 use simt::machine::{Machine, Step};
-use simt::memory::{Addr, MemoryMap, Width};
+use simt::memory::{Addr, Width};
 use simt::observe::Blind;
 
 use crate::machine::Linx;
@@ -58,8 +58,7 @@ pub fn run(source: &str, options: Options, arguments: &[u64]) -> Result<Outcome,
     })?;
     let program = Program::from_image(&image, TileOps::V04).map_err(|e| e.to_string())?;
     let machine = Linx::default();
-    let launch =
-        Launch { memory: MemoryMap::new(), arguments: arguments.to_vec(), entry: None, options };
+    let launch = Launch { arguments: arguments.to_vec(), options, ..Launch::default() };
     let mut state = machine.launch(&program, launch).map_err(|e| e.to_string())?;
     let trap = match machine.run(&program, &mut state, &mut Blind, LIMIT) {
         Step::Done => None,

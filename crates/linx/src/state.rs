@@ -4,6 +4,7 @@
 //! no bit of a lane that the group does not have; at most one group of one kernel exists at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use simt::mask::WarpMask;
@@ -138,6 +139,8 @@ pub struct Launch {
     pub arguments: Vec<u64>,
     /// Where to start instead of the program's entry.
     pub entry: Option<u64>,
+    /// Ranges of addresses that are mapped when a handler returns to an access that has faulted there.
+    pub demand: Vec<Range<u64>>,
     /// Choices.
     pub options: Options,
 }
@@ -246,6 +249,8 @@ pub(crate) struct Saved {
     pub(crate) t: Queue,
     pub(crate) u: Queue,
     pub(crate) fatal: bool,
+    /// Where data were not mapped, if that is the trap.
+    pub(crate) unmapped: Option<u64>,
 }
 
 /// Everything that changes while a launch runs.
@@ -268,6 +273,8 @@ pub struct State {
     pub(crate) phase: Phase,
     pub(crate) tiles: Tiles,
     pub(crate) saved: BTreeMap<u64, Saved>,
+    /// Ranges that handlers have not had mapped yet.
+    pub(crate) demand: Vec<Range<u64>>,
     /// The trap that no one can resume.
     pub(crate) dead: Option<Box<Trap>>,
     pub(crate) conflicts: Conflicts,
@@ -283,7 +290,7 @@ pub struct State {
 
 impl State {
     pub(crate) fn new(program: &Program, launch: Launch) -> Result<Self, LaunchError> {
-        let Launch { mut memory, arguments, entry, options } = launch;
+        let Launch { mut memory, arguments, entry, demand, options } = launch;
         let options = options.effective();
         if !options.group_width.is_power_of_two() || options.group_width > 64 {
             return Err(LaunchError::GroupWidth(options.group_width));
@@ -312,6 +319,7 @@ impl State {
             phase: Phase::Between { pc, source: pc },
             tiles: Tiles::default(),
             saved: BTreeMap::new(),
+            demand,
             dead: None,
             conflicts: Conflicts::default(),
             region: None,

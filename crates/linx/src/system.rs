@@ -3,6 +3,8 @@
 //! A handler is a block at EVBASE of the ring that takes the trap. It sees the snapshot of EBARG, and `acre` goes on where the
 //! trap was taken: what is not in the snapshot (the mask, lane queues, counters, groups) is kept beside it.
 
+use simt::memory::{Addr, Permission};
+
 use crate::action::{System, Transfer};
 use crate::insn::Insn;
 use crate::program::Program;
@@ -125,8 +127,9 @@ impl State {
         for (index, value) in set {
             self.ssr.insert(id(index), value);
         }
+        let unmapped = trap.arg.filter(|_| trap.num == TrapNum::DataPageFault);
         let phase = std::mem::replace(&mut self.phase, Phase::Between { pc: base, source: base });
-        let saved = Saved { phase, t: self.t, u: self.u, fatal: trap.fatal };
+        let saved = Saved { phase, t: self.t, u: self.u, fatal: trap.fatal, unmapped };
         self.saved.insert(ring, saved);
         self.ring = ring;
         true
@@ -183,6 +186,9 @@ impl State {
             }
             None => (self.t, self.u) = (t, u),
         }
+        if let Some(address) = saved.unmapped {
+            self.map_on_demand(address);
+        }
         self.phase = saved.phase;
         if let Phase::Block(block) = &mut self.phase {
             block.pc = tpc;
@@ -190,6 +196,21 @@ impl State {
         self.ring = ring;
         self.set_cstate(ecstate);
         Ok(())
+    }
+
+    /// Maps the range that an address lies in, if the launch has named one: the handler has run that would have set up its
+    /// translation. Without room the access faults again.
+    fn map_on_demand(&mut self, address: u64) {
+        let Some(at) = self.demand.iter().position(|range| range.contains(&address)) else {
+            return;
+        };
+        let range = self.demand.remove(at);
+        let _ = self.memory.map_at(
+            "mapped",
+            Addr(range.start),
+            range.end - range.start,
+            Permission::ReadWrite,
+        );
     }
 
     /// Flags and rounding mode of CSTATE.

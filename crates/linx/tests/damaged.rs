@@ -31,7 +31,7 @@ fn survives(binary: &[u8], options: Options) {
     let mut memory = MemoryMap::new();
     memory.map_at("buffer", Addr(0x200_0000), 4096, Permission::ReadWrite).unwrap();
     let arguments = vec![0x200_0000, 0x200_0400, 40, 0x3f80_0000, 0x200_0800];
-    let launch = Launch { memory, arguments, entry: None, options };
+    let launch = Launch { memory, arguments, options, ..Launch::default() };
     let machine = Linx { tile_ops };
     let mut state = machine.launch(&program, launch).unwrap();
     let Step::Fault(first) = machine.run(&program, &mut state, &mut Blind, 3000) else { return };

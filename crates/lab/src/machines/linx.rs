@@ -488,6 +488,11 @@ impl Context for LinxContext<'_> {
             memory: memory.map_err(|error| problem(Subject::Launch, error.to_string()))?,
             arguments,
             entry: choices.entry,
+            demand: choices
+                .mapped
+                .iter()
+                .map(|r| r.start..r.start.saturating_add(r.length))
+                .collect(),
             options: choices.machine,
         };
         let machine = Linx { tile_ops: self.program.tile_ops };

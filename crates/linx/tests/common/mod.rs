@@ -44,7 +44,7 @@ pub(crate) fn run_with(
         arguments.push(place);
     }
     let machine = Linx { tile_ops };
-    let launch = Launch { memory, arguments, entry: None, options };
+    let launch = Launch { memory, arguments, options, ..Launch::default() };
     let mut state = machine.launch(&program, launch).unwrap();
     let trap = match machine.run(&program, &mut state, &mut Blind, 1_000_000) {
         Step::Done => None,
