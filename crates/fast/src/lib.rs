@@ -29,7 +29,7 @@ mod warp;
 
 pub use detail::Detail;
 pub use level::Level;
-pub use tier::{Region, Tally, Tier, Top, Turn, View, Worker};
+pub use tier::{Region, Slot, Splits, Tally, Tier, Top, Turn, View, Worker};
 
 use simt::memory::MemoryMap;
 use thiserror::Error;

@@ -33,6 +33,10 @@ impl Entry {
     pub(crate) fn rejoin(&self) -> Option<u32> {
         self.rejoin
     }
+
+    pub(crate) fn new(block: u32, rejoin: Option<u32>, lanes: u32, depth: u32) -> Self {
+        Self { block, rejoin, lanes, depth }
+    }
 }
 
 impl Stack {
@@ -85,6 +89,25 @@ impl Stack {
             }
         }
         self.settle();
+    }
+
+    /// Which side of a branch runs first.
+    pub(crate) fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Has other entries now, and more charges.
+    pub(crate) fn replace(&mut self, entries: impl Iterator<Item = Entry>, charges: &Charges) {
+        self.entries.clear();
+        self.entries.extend(entries);
+        self.charges.add(charges);
+    }
+
+    /// The lanes of the top stand somewhere in a block, at whose beginning none of them waited.
+    pub(crate) fn stand(&mut self, block: u32) {
+        if let Some(top) = self.entries.last_mut() {
+            top.block = block;
+        }
     }
 
     /// Lanes of the top part at the branch at place `at`. There are two targets or more, in order of their places.

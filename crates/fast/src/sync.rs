@@ -132,6 +132,14 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// A special register that is a scalar.
+    pub(crate) fn scalar_sreg(&self, warp: &Warp, reg: Sreg, bits: u32) -> u64 {
+        let cta = &self.ctas[self.slot];
+        let thread = warp.first_thread;
+        let value = self.context.sreg(reg, cta.id, self.slot, self.ctas.len(), thread);
+        value & u64::MAX >> (64 - bits.clamp(1, 64))
+    }
+
     /// A special register.
     pub(crate) fn sreg(&self, warp: &mut Warp, reg: Sreg, dst: Dst, bits: u32, on: u32) {
         let mask = u64::MAX >> (64 - bits.clamp(1, 64));

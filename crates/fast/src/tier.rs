@@ -5,16 +5,18 @@
 //! what it can do better, and nothing else; the schedule, the counts and the refusals stay in one place.
 
 use crate::Declined;
-use crate::code::{Code, Kind, Memory, Src};
+use crate::code::{Code, Dst, Kind, Memory, Src};
 use crate::level::wide;
 use crate::machine::Machine;
+use crate::stack::Entry;
 use crate::step::After;
 use crate::warp::Warp;
+use converge::mechanism::{Charges, Order};
 use ir::mods::Space;
 use vm::{BACK_EDGES, WARP_SIZE};
 
-/// A tier of a decoded kernel. Launches may run on several threads at once.
-pub trait Tier: Sync {
+/// A tier of a decoded kernel.
+pub trait Tier {
     /// What runs the turns of one thread of one launch.
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w>;
 }
@@ -45,6 +47,39 @@ pub struct Top {
     pub lanes: u32,
     /// The block at which they wait for others.
     pub rejoin: Option<u32>,
+}
+
+/// Lanes of a warp's stack: at the top those that run, below others that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Slot {
+    /// The block before which they stand, but for those at the top.
+    pub block: u32,
+    /// The block at which they wait for others, or [`Slot::NOWHERE`].
+    pub rejoin: u32,
+    /// The lanes.
+    pub lanes: u32,
+    /// Split levels above it, itself counted.
+    pub depth: u32,
+}
+
+impl Slot {
+    /// In the place of a block: none.
+    pub const NOWHERE: u32 = u32::MAX;
+}
+
+/// What a worker has done to the stack by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Splits {
+    /// Branches of two targets that parted lanes.
+    pub parted: u64,
+    /// Entries put on the stack.
+    pub pushes: u64,
+    /// Entries taken off because their lanes came to where others waited.
+    pub merges: u64,
+    /// Most entries on the stack at once.
+    pub most: u64,
 }
 
 /// Where the state of a warp lies. Rows follow each other, 32 lanes each; lengths are those of [`Code`]. All of it stays where it
@@ -176,14 +211,61 @@ impl Turn<'_, '_> {
         machine.issue(n)
     }
 
+    /// Copies the stack, if there is room for it; how many entries.
+    #[must_use]
+    pub fn stack(&self, to: &mut [Slot]) -> Option<usize> {
+        let entries = self.warp.stack.entries();
+        for (to, from) in to.get_mut(..entries.len())?.iter_mut().zip(entries) {
+            let rejoin = from.rejoin().unwrap_or(Slot::NOWHERE);
+            *to = Slot { block: from.block, rejoin, lanes: from.lanes, depth: from.depth };
+        }
+        Some(entries.len())
+    }
+
+    /// Whether the taken side of a branch runs first.
+    #[must_use]
+    pub fn taken_first(&self) -> bool {
+        self.warp.stack.order() == Order::Taken
+    }
+
+    /// Replaces the stack by one that a worker has come to from a [copy](Self::stack).
+    pub fn restack(&mut self, slots: &[Slot], splits: &Splits) {
+        let entry = |slot: &Slot| {
+            let rejoin = (slot.rejoin != Slot::NOWHERE).then_some(slot.rejoin);
+            Entry::new(slot.block, rejoin, slot.lanes, slot.depth)
+        };
+        let charges = Charges {
+            splits: splits.parted,
+            merges: splits.merges,
+            pushes: splits.pushes,
+            pops: splits.merges,
+            max_depth: splits.most as u32,
+            ..Charges::default()
+        };
+        self.warp.stack.replace(slots.iter().map(entry), &charges);
+        self.machine.stats.divergent_branches += splits.parted;
+        self.machine.stats.divergent_paths += 2 * splits.parted;
+    }
+
+    /// The value of a step that reads a special register into a scalar.
+    #[must_use]
+    pub fn sreg(&self, step: usize) -> Option<u64> {
+        match &self.machine.context.code.steps[step].kind {
+            Kind::Sreg { reg, dst: Dst::Scalar(_), bits } => {
+                Some(self.machine.scalar_sreg(self.warp, *reg, *bits))
+            }
+            _ => None,
+        }
+    }
+
     /// Has the interpreter execute a step of a block for some lanes, at least one. The step's issue is not counted. Whether the warp
     /// now waits, at the step after it.
     ///
     /// # Errors
     /// Why the exact engine has to run the launch.
-    pub fn step(&mut self, block: u32, step: usize, on: u32) -> Result<bool, Declined> {
+    pub fn step(&mut self, number: u32, step: usize, on: u32) -> Result<bool, Declined> {
         let code = self.machine.context.code;
-        let block = &code.blocks[block as usize];
+        let block = &code.blocks[number as usize];
         let index = step - block.steps.start;
         let (machine, warp) = (&mut *self.machine, &mut *self.warp);
         let pc = block.first + index as u64;
@@ -193,6 +275,7 @@ impl Turn<'_, '_> {
         )?;
         if after == After::Park {
             self.warp.resume = index + 1;
+            self.warp.stack.stand(number);
         }
         Ok(after == After::Park)
     }

@@ -447,6 +447,8 @@ pub enum Choice {
     /// The fastest one that runs it to the same end.
     #[default]
     Fast,
+    /// As the fastest, but nothing is compiled.
+    Interpreted,
     /// The one that defines what the end is.
     Exact,
 }

@@ -145,9 +145,10 @@ fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<
         }
     };
     let mut native = known.and_then(|k| fast::native::native(k.name, k.n));
-    let (mut limits, mut engines) = (Vec::new(), [Vec::new(), Vec::new()]);
+    const ENGINES: [Choice; 3] = [Choice::Exact, Choice::Interpreted, Choice::Fast];
+    let (mut limits, mut engines) = (Vec::new(), ENGINES.map(|_| Vec::new()));
     for _ in 0..repeats {
-        for (times, choice) in engines.iter_mut().zip([Choice::Exact, Choice::Fast]) {
+        for (times, choice) in engines.iter_mut().zip(ENGINES) {
             times.push(job.time(choice)?);
         }
         if let Some(work) = &mut native {

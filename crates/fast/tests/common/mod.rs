@@ -66,6 +66,7 @@ kernel @k(n: u32, a: u64 global, b: u64 global) {{
   reg %w0, %w1, %w2, %at, %out, %a, %b, %wide: b64
   reg %p0, %p1, %p2, %p3, %go: pred
 entry:
+  %f = mov.u32 @s
   %n = ld.param.u32 [@n]
   %a = ld.param.u64 [@a]
   %b = ld.param.u64 [@b]

@@ -27,14 +27,12 @@ impl VmContext<'_> {
         let seen = watch.probe().is_some() || super::options::checks_facts(request.options);
         let why = match request.engine {
             Choice::Exact => Some("asked for"),
-            Choice::Fast if seen => Some("something looks at its events"),
-            Choice::Fast if request.mechanism != "ipdom" => {
+            _ if seen => Some("something looks at its events"),
+            _ if request.mechanism != "ipdom" => {
                 Some("the fast engine has the mechanism ipdom alone")
             }
-            Choice::Fast if request.warp_size != 32 => {
-                Some("the fast engine has warps of 32 lanes alone")
-            }
-            Choice::Fast => None,
+            _ if request.warp_size != 32 => Some("the fast engine has warps of 32 lanes alone"),
+            Choice::Fast | Choice::Interpreted => None,
         };
         if let Some(why) = why {
             watch.ran_on(&format!("exact ({why})"));
@@ -51,11 +49,11 @@ impl VmContext<'_> {
             let counters = Counters::with_pcs(PcSlots::new(program.program.code().len()));
             let blocks = request.grid.iter().product();
             let mut counting = Counting { counters, blocks, watch: &mut *watch };
-            let ran = fast::run(&kernel, state, Level::best(), request.detailed, &mut counting);
+            let ran = run(kernel, state, request, &mut counting);
             let counters = counting.counters;
             match ran {
-                Ok(finished) => {
-                    watch.ran_on(&format!("fast ({})", finished.level));
+                Ok((finished, engine)) => {
+                    watch.ran_on(&engine);
                     let end = if finished.done { End::Done } else { End::Interrupted };
                     let counters = counted(counters, &finished.stats, finished.detail.as_deref());
                     let engine = "fast";
@@ -79,6 +77,33 @@ impl VmContext<'_> {
         let state = Engine::<1>.launch(&self.program().program, launch);
         state.map_err(|error| self.problem(&error))
     }
+}
+
+/// Runs a launch on the fast engine, and says how.
+fn run(
+    kernel: fast::Kernel,
+    state: State<1>,
+    request: &LaunchRequest<'_>,
+    watch: &mut dyn GoOn,
+) -> Result<(fast::Finished, String), Declined> {
+    if request.engine == Choice::Interpreted {
+        let finished = fast::run(&kernel, state, Level::best(), request.detailed, watch)?;
+        let engine = format!("fast ({})", finished.level);
+        return Ok((finished, engine));
+    }
+    let (finished, compiled) = jit::run(kernel, state, request.detailed, watch)?;
+    let level = finished.level;
+    let engine = match compiled {
+        Ok(coverage) if coverage.native == coverage.steps => format!("fast (compiled, {level})"),
+        Ok(jit::Coverage { native, steps, .. }) => {
+            format!(
+                "fast (compiled, {level}; {} of {steps} instructions interpreted)",
+                steps - native
+            )
+        }
+        Err(refused) => format!("fast ({level}; not compiled: {refused})"),
+    };
+    Ok((finished, engine))
 }
 
 fn exact(declined: Declined, watch: &mut dyn Watch) -> Tried {

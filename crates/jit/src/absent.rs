@@ -1,0 +1,33 @@
+//! In the place of the compiled tier on hosts that have none.
+
+use crate::{Coverage, Refused};
+use fast::{Declined, Finished, GoOn, Kernel};
+use vm::State;
+
+/// A compiled kernel: there is none on this host.
+#[derive(Debug)]
+pub enum Compiled {}
+
+impl Compiled {
+    /// Gives the kernel back.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new(kernel: Kernel) -> Result<Self, (Kernel, Refused)> {
+        Err((kernel, Refused::Host))
+    }
+
+    /// Never called.
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        match *self {}
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn run(&self, _: State<1>, _: &mut dyn GoOn) -> Result<Finished, Declined> {
+        match *self {}
+    }
+}

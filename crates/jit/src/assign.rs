@@ -1,0 +1,174 @@
+//! Which rows live in vector registers: those that are used most, uses in loops counting more.
+
+use fast::code::{Code, End, Kind, Memory, Src, Step};
+use iced_x86::Register;
+
+/// The first vector register that rows may have, and how many they are.
+const FIRST: u32 = 8;
+const VECTORS: usize = 24;
+/// What a use counts more for each loop around it.
+const LOOP: u64 = 8;
+/// Deeper loops count as this deep.
+const DEEPEST: u32 = 5;
+/// Rows that weigh less stay in memory: loading and saving them at each end of a turn would cost more.
+const LEAST: u64 = LOOP;
+
+/// Where rows are.
+#[derive(Debug, Default)]
+pub(crate) struct Assignment {
+    narrow: Vec<Option<u8>>,
+    wide: Vec<Option<u8>>,
+}
+
+impl Assignment {
+    pub(crate) fn new(code: &Code) -> Self {
+        let mut uses =
+            Uses { narrow: vec![0; code.narrow as usize], wide: vec![0; code.wide as usize] };
+        for (block, depth) in code.blocks.iter().zip(depths(code)) {
+            let weight = LOOP.pow(depth.min(DEEPEST));
+            for step in &code.steps[block.steps.clone()] {
+                uses.step(step, weight);
+            }
+        }
+        let narrow = uses.narrow.iter().enumerate().map(|(i, &w)| (w, 2, i));
+        let wide = uses.wide.iter().enumerate().map(|(i, &w)| (w, 4, i));
+        let mut rows: Vec<(u64, usize, usize)> =
+            narrow.chain(wide).filter(|r| r.0 >= LEAST).collect();
+        rows.sort_by_key(|r| (std::cmp::Reverse(r.0), r.1, r.2));
+        let mut this =
+            Self { narrow: vec![None; code.narrow as usize], wide: vec![None; code.wide as usize] };
+        let mut used = 0;
+        for (_, vectors, row) in rows {
+            if used + vectors <= VECTORS {
+                let first = Some(used as u8);
+                if vectors == 2 {
+                    this.narrow[row] = first;
+                } else {
+                    this.wide[row] = first;
+                }
+                used += vectors;
+            }
+        }
+        this
+    }
+
+    /// The register of a part of a row of 32-bit values.
+    pub(crate) fn narrow(&self, row: u32, half: usize) -> Option<Register> {
+        let first = self.narrow.get(row as usize).copied().flatten()?;
+        Some(vector(usize::from(first) + half))
+    }
+
+    /// The register of a part of a row of 64-bit values.
+    pub(crate) fn wide(&self, row: u32, quarter: usize) -> Option<Register> {
+        let first = self.wide.get(row as usize).copied().flatten()?;
+        Some(vector(usize::from(first) + quarter))
+    }
+
+    /// All assigned registers, and where their parts of rows are in memory.
+    pub(crate) fn places(&self) -> Vec<(Register, Register, i64)> {
+        let mut places = Vec::new();
+        for (row, first) in self.narrow.iter().enumerate() {
+            for half in 0..first.map_or(0, |_| 2) {
+                let register = vector(usize::from(first.unwrap_or(0)) + half);
+                places.push((register, Register::R12, (row * 128 + half * 64) as i64));
+            }
+        }
+        for (row, first) in self.wide.iter().enumerate() {
+            for quarter in 0..first.map_or(0, |_| 4) {
+                let register = vector(usize::from(first.unwrap_or(0)) + quarter);
+                places.push((register, Register::R13, (row * 256 + quarter * 64) as i64));
+            }
+        }
+        places
+    }
+}
+
+fn vector(index: usize) -> Register {
+    Register::ZMM0 + FIRST + index as u32
+}
+
+struct Uses {
+    narrow: Vec<u64>,
+    wide: Vec<u64>,
+}
+
+impl Uses {
+    fn src(&mut self, src: Src, weight: u64) {
+        match src {
+            Src::Narrow(i) => self.narrow[i as usize] += weight,
+            Src::Wide(i) => self.wide[i as usize] += weight,
+            _ => {}
+        }
+    }
+
+    fn memory(&mut self, memory: &Memory, weight: u64) {
+        use fast::code::Dst;
+        self.src(memory.addr, weight);
+        memory.src.iter().for_each(|&s| self.src(s, weight));
+        for dst in &memory.dst {
+            match dst {
+                Dst::Narrow(i) => self.narrow[*i as usize] += weight,
+                Dst::Wide(i) => self.wide[*i as usize] += weight,
+                _ => {}
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step, weight: u64) {
+        match &step.kind {
+            Kind::Narrow { dst, src, .. } | Kind::Select { wide: false, dst, src } => {
+                self.narrow[*dst as usize] += weight;
+                src.iter().for_each(|&s| self.src(s, weight));
+            }
+            Kind::Wide { dst, src, .. } | Kind::Select { wide: true, dst, src } => {
+                self.wide[*dst as usize] += weight;
+                src.iter().for_each(|&s| self.src(s, weight));
+            }
+            Kind::Low { dst, src } => {
+                self.narrow[*dst as usize] += weight;
+                self.src(*src, weight);
+            }
+            Kind::Test { src, .. } => src.iter().for_each(|&s| self.src(s, weight)),
+            Kind::Load(memory) | Kind::Store(memory) => self.memory(memory, weight),
+            _ => {}
+        }
+    }
+}
+
+/// Loops around each block, as far as places tell: a jump back to a block encloses what lies between.
+fn depths(code: &Code) -> Vec<u32> {
+    let count = code.blocks.len();
+    let mut change = vec![0i64; count + 1];
+    let mut by_place: Vec<usize> = (0..count).collect();
+    by_place.sort_by_key(|&b| (code.blocks[b].first, b));
+    let mut rank = vec![0; count];
+    by_place.iter().enumerate().for_each(|(r, &b)| rank[b] = r);
+    let mut heads = vec![None; count];
+    for (b, block) in code.blocks.iter().enumerate() {
+        let targets: &[u32] = match &block.end {
+            End::Go(to) | End::Exit(_, to) => &[*to],
+            End::Branch(_, to, next) => &[*to, *next],
+            End::Switch(_, targets) => targets,
+        };
+        for &to in targets {
+            let (from, to) = (rank[b], rank[to as usize]);
+            if to <= from {
+                let last = heads[to].get_or_insert(from);
+                *last = from.max(*last);
+            }
+        }
+    }
+    for (head, last) in heads.iter().enumerate() {
+        if let Some(last) = last {
+            change[head] += 1;
+            change[last + 1] -= 1;
+        }
+    }
+    let mut depths = vec![0; count];
+    let mut depth = 0;
+    for (r, &b) in by_place.iter().enumerate() {
+        depth += change[r];
+        depths[b] = depth.max(0) as u32;
+    }
+    depths
+}

@@ -1,0 +1,352 @@
+//! Operations on scalars: values that are the same in all lanes, or lie on a line over them.
+
+use super::narrow::{NAN32, makes_nan};
+use super::test::float_relation;
+use super::{Emitter, On};
+use crate::asm::{V, at};
+use fast::code::Src;
+use fast::ops::{Logic, Native, Op32, Op64, Rel, Test};
+use iced_x86::{Code as Op, Register};
+use ir::mods::BoolOp;
+
+use Register::{CL, EAX, ECX, EDI, EDX, ESI, R8, R15, RAX, RCX, RDI, RDX, RSI, XMM0, XMM1, XMM2};
+
+impl Emitter<'_> {
+    /// A scalar operand.
+    fn s(&mut self, src: Src, to: Register) {
+        match src {
+            Src::Line(i, ..) => self.asm.rm(Op::Mov_r64_rm64, to, at(R15, 8 * i64::from(i))),
+            Src::Const(bits) | Src::ConstPair(bits, _) => self.asm.ri64(to, bits),
+            _ => self.asm.ri64(to, 0),
+        }
+    }
+
+    fn put_scalar(&mut self, dst: u32) {
+        self.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(dst)), RAX);
+    }
+
+    pub(super) fn scalar(&mut self, native: Native, dst: u32, src: &[Src; 3]) -> bool {
+        let done = match native {
+            Native::Narrow(op) => self.scalar32(op, src),
+            Native::Wide(op) => self.scalar64(op, src),
+            Native::Low => {
+                self.s(src[0], RAX);
+                self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
+                true
+            }
+            Native::Test { test, wide, combine } => self.scalar_test(test, wide, combine, src),
+            Native::Select { .. } => {
+                self.s(src[1], RAX);
+                self.s(src[0], RCX);
+                self.s(src[2], RDX);
+                self.asm.ri(Op::Test_rm32_imm32, EDX, 1);
+                self.asm.rr(Op::Cmovne_r64_rm64, RAX, RCX);
+                true
+            }
+            Native::Logic(op) => {
+                self.scalar_logic(op, src);
+                true
+            }
+        };
+        if done {
+            self.put_scalar(dst);
+        }
+        done
+    }
+
+    fn scalar_logic(&mut self, op: Logic, src: &[Src; 3]) {
+        self.s(src[0], RAX);
+        self.s(src[1], RCX);
+        match op {
+            Logic::Mov => {}
+            Logic::And => self.asm.rr(Op::And_r32_rm32, EAX, ECX),
+            Logic::Or => self.asm.rr(Op::Or_r32_rm32, EAX, ECX),
+            Logic::Xor => self.asm.rr(Op::Xor_r32_rm32, EAX, ECX),
+            Logic::Not => self.asm.r(Op::Not_rm32, EAX),
+            Logic::AndNot => {
+                self.asm.r(Op::Not_rm32, ECX);
+                self.asm.rr(Op::And_r32_rm32, EAX, ECX);
+            }
+        }
+        self.asm.ri(Op::And_rm32_imm8, EAX, 1);
+    }
+
+    fn scalar_test(
+        &mut self,
+        test: Test,
+        wide: bool,
+        combine: Option<BoolOp>,
+        src: &[Src; 3],
+    ) -> bool {
+        self.s(src[0], RAX);
+        self.s(src[1], RCX);
+        match test {
+            Test::F(cmp) => {
+                let (Some(number), false) = (float_relation(cmp), wide) else { return false };
+                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM0, EAX);
+                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM1, ECX);
+                let compare = Op::EVEX_Vcmpss_kr_k1_xmm_xmmm32_imm8_sae;
+                self.asm.v3i(compare, Register::K5, XMM0, V::Z(XMM1), number, None);
+                self.asm.rr(Op::VEX_Kmovd_r32_kr, EAX, Register::K5);
+            }
+            Test::U(rel) | Test::S(rel) => {
+                let op = if wide { Op::Cmp_r64_rm64 } else { Op::Cmp_r32_rm32 };
+                let (a, b) = if wide { (RAX, RCX) } else { (EAX, ECX) };
+                self.asm.rr(op, a, b);
+                let signed = matches!(test, Test::S(_));
+                let set = match (rel, signed) {
+                    (Rel::Eq, _) => Op::Sete_rm8,
+                    (Rel::Ne, _) => Op::Setne_rm8,
+                    (Rel::Lt, true) => Op::Setl_rm8,
+                    (Rel::Le, true) => Op::Setle_rm8,
+                    (Rel::Gt, true) => Op::Setg_rm8,
+                    (Rel::Ge, true) => Op::Setge_rm8,
+                    (Rel::Lt, false) => Op::Setb_rm8,
+                    (Rel::Le, false) => Op::Setbe_rm8,
+                    (Rel::Gt, false) => Op::Seta_rm8,
+                    (Rel::Ge, false) => Op::Setae_rm8,
+                };
+                self.asm.r(set, Register::AL);
+                self.asm.rr(Op::Movzx_r32_rm8, EAX, Register::AL);
+            }
+        }
+        if let Some(how) = combine {
+            self.s(src[2], RCX);
+            let op = match how {
+                BoolOp::And => Op::And_r32_rm32,
+                BoolOp::Or => Op::Or_r32_rm32,
+                BoolOp::Xor => Op::Xor_r32_rm32,
+            };
+            self.asm.rr(op, EAX, ECX);
+        }
+        self.asm.ri(Op::And_rm32_imm8, EAX, 1);
+        true
+    }
+
+    /// A 32-bit operation; the result is in `rax`.
+    fn scalar32(&mut self, op: Op32, src: &[Src; 3]) -> bool {
+        self.s(src[0], RAX);
+        if makes_nan(op) || matches!(op, Op32::FFromU | Op32::FFromS) {
+            return self.scalar_float(op, src);
+        }
+        self.s(src[1], RCX);
+        let two = |op| (op, EAX, ECX);
+        let (op, a, b) = match op {
+            Op32::Mov => (Op::Mov_r32_rm32, EAX, EAX),
+            Op32::Add => two(Op::Add_r32_rm32),
+            Op32::Sub => two(Op::Sub_r32_rm32),
+            Op32::Mul | Op32::Mad => two(Op::Imul_r32_rm32),
+            Op32::And => two(Op::And_r32_rm32),
+            Op32::Or => two(Op::Or_r32_rm32),
+            Op32::Xor => two(Op::Xor_r32_rm32),
+            Op32::Not => {
+                self.asm.r(Op::Not_rm32, EAX);
+                return true;
+            }
+            Op32::Neg => {
+                self.asm.r(Op::Neg_rm32, EAX);
+                return true;
+            }
+            Op32::MulHiU | Op32::MulHiS => {
+                let widen = match op {
+                    Op32::MulHiU => Op::Mov_r32_rm32,
+                    _ => Op::Movsxd_r64_rm32,
+                };
+                for (wide, word) in [(RAX, EAX), (RCX, ECX)] {
+                    let to = if widen == Op::Mov_r32_rm32 { word } else { wide };
+                    self.asm.rr(widen, to, word);
+                }
+                self.asm.rr(Op::Imul_r64_rm64, RAX, RCX);
+                self.asm.ri(Op::Shr_rm64_imm8, RAX, 32);
+                return true;
+            }
+            Op32::Shl | Op32::ShrU => {
+                let shift = if op == Op32::Shl { Op::Shl_rm32_CL } else { Op::Shr_rm32_CL };
+                self.asm.rr(Op::Xor_r32_rm32, EDX, EDX);
+                self.asm.rr(shift, EAX, CL);
+                self.asm.ri(Op::Cmp_rm32_imm8, ECX, 31);
+                (Op::Cmova_r32_rm32, EAX, EDX)
+            }
+            Op32::ShrS => {
+                self.asm.ri64(RDX, 31);
+                self.asm.ri(Op::Cmp_rm32_imm8, ECX, 31);
+                self.asm.rr(Op::Cmova_r32_rm32, ECX, EDX);
+                (Op::Sar_rm32_CL, EAX, CL)
+            }
+            Op32::MinU | Op32::MaxU | Op32::MinS | Op32::MaxS => {
+                self.asm.rr(Op::Cmp_r32_rm32, ECX, EAX);
+                let take = match op {
+                    Op32::MinU => Op::Cmovb_r32_rm32,
+                    Op32::MaxU => Op::Cmova_r32_rm32,
+                    Op32::MinS => Op::Cmovl_r32_rm32,
+                    _ => Op::Cmovg_r32_rm32,
+                };
+                (take, EAX, ECX)
+            }
+            Op32::AbsS => {
+                self.asm.rr(Op::Mov_r32_rm32, ECX, EAX);
+                self.asm.r(Op::Neg_rm32, EAX);
+                (Op::Cmovs_r32_rm32, EAX, ECX)
+            }
+            Op32::Popc => (Op::Popcnt_r32_rm32, EAX, EAX),
+            Op32::Clz => (Op::Lzcnt_r32_rm32, EAX, EAX),
+            Op32::FAbs => {
+                self.asm.ri(Op::And_rm32_imm32, EAX, 0x7fff_ffff);
+                return true;
+            }
+            Op32::FNeg => {
+                self.asm.ri(Op::Xor_rm32_imm32, EAX, i32::MIN);
+                return true;
+            }
+            _ => return false,
+        };
+        self.asm.rr(op, a, b);
+        if let (Op::Imul_r32_rm32, false) = (op, matches!(src[2], Src::Const(0))) {
+            // The addend of a product; of other products it is 0.
+            self.s(src[2], RCX);
+            self.asm.rr(Op::Add_r32_rm32, EAX, ECX);
+        }
+        true
+    }
+
+    /// A float operation on `eax` and further operands.
+    fn scalar_float(&mut self, op: Op32, src: &[Src; 3]) -> bool {
+        match op {
+            Op32::FFromU => self.asm.rrr(Op::EVEX_Vcvtusi2ss_xmm_xmm_rm32_er, XMM0, XMM1, EAX),
+            Op32::FFromS => self.asm.rrr(Op::EVEX_Vcvtsi2ss_xmm_xmm_rm32_er, XMM0, XMM1, EAX),
+            _ => {
+                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM0, EAX);
+                self.s(src[1], RCX);
+                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM1, ECX);
+            }
+        }
+        let two = |op| Some((op, XMM0, XMM1));
+        let last = match op {
+            Op32::FAdd => two(Op::EVEX_Vaddss_xmm_k1z_xmm_xmmm32_er),
+            Op32::FSub => two(Op::EVEX_Vsubss_xmm_k1z_xmm_xmmm32_er),
+            Op32::FMul => two(Op::EVEX_Vmulss_xmm_k1z_xmm_xmmm32_er),
+            Op32::FDiv => two(Op::EVEX_Vdivss_xmm_k1z_xmm_xmmm32_er),
+            Op32::FSqrt => Some((Op::EVEX_Vsqrtss_xmm_k1z_xmm_xmmm32_er, XMM0, XMM0)),
+            Op32::FRcp => {
+                self.asm.ri64(RCX, 1f32.to_bits().into());
+                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM2, ECX);
+                Some((Op::EVEX_Vdivss_xmm_k1z_xmm_xmmm32_er, XMM2, XMM0))
+            }
+            Op32::FFma => {
+                self.s(src[2], RCX);
+                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM2, ECX);
+                let op = Op::EVEX_Vfmadd213ss_xmm_k1z_xmm_xmmm32_er;
+                self.asm.rrr(op, XMM0, XMM1, XMM2);
+                None
+            }
+            Op32::FFromU | Op32::FFromS => None,
+            _ => return false,
+        };
+        if let Some((op, a, b)) = last {
+            self.asm.rrr(op, XMM0, a, b);
+        }
+        self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, XMM0);
+        self.asm.ri64(RCX, NAN32.into());
+        self.asm.rr(Op::EVEX_Vucomiss_xmm_xmmm32_sae, XMM0, XMM0);
+        self.asm.rr(Op::Cmovp_r32_rm32, EAX, ECX);
+        true
+    }
+
+    /// A 64-bit operation; the result is in `rax`.
+    fn scalar64(&mut self, op: Op64, src: &[Src; 3]) -> bool {
+        self.s(src[0], RAX);
+        self.s(src[1], RCX);
+        match op {
+            Op64::Mov => {}
+            Op64::Add => self.asm.rr(Op::Add_r64_rm64, RAX, RCX),
+            Op64::Sub => self.asm.rr(Op::Sub_r64_rm64, RAX, RCX),
+            Op64::And => self.asm.rr(Op::And_r64_rm64, RAX, RCX),
+            Op64::Or => self.asm.rr(Op::Or_r64_rm64, RAX, RCX),
+            Op64::Xor => self.asm.rr(Op::Xor_r64_rm64, RAX, RCX),
+            Op64::Not => self.asm.r(Op::Not_rm64, RAX),
+            Op64::Neg => self.asm.r(Op::Neg_rm64, RAX),
+            Op64::Zext32 => self.asm.rr(Op::Mov_r32_rm32, EAX, EAX),
+            Op64::Sext32 => self.asm.rr(Op::Movsxd_r64_rm32, RAX, EAX),
+            Op64::Mul | Op64::MulWideU => self.asm.rr(Op::Imul_r64_rm64, RAX, RCX),
+            Op64::Mad | Op64::MadWideU => {
+                self.asm.rr(Op::Imul_r64_rm64, RAX, RCX);
+                self.s(src[2], RCX);
+                self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+            }
+            Op64::MulWideS | Op64::MadWideS => {
+                self.asm.rr(Op::Movsxd_r64_rm32, RAX, EAX);
+                self.asm.rr(Op::Movsxd_r64_rm32, RCX, ECX);
+                self.asm.rr(Op::Imul_r64_rm64, RAX, RCX);
+                if op == Op64::MadWideS {
+                    self.s(src[2], RCX);
+                    self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+                }
+            }
+            Op64::Shl | Op64::ShrU => {
+                let shift = if op == Op64::Shl { Op::Shl_rm64_CL } else { Op::Shr_rm64_CL };
+                self.asm.rr(Op::Xor_r32_rm32, EDX, EDX);
+                self.asm.rr(shift, RAX, CL);
+                self.asm.ri(Op::Cmp_rm64_imm8, RCX, 63);
+                self.asm.rr(Op::Cmova_r64_rm64, RAX, RDX);
+            }
+            Op64::ShrS => {
+                self.asm.ri64(RDX, 63);
+                self.asm.ri(Op::Cmp_rm64_imm8, RCX, 63);
+                self.asm.rr(Op::Cmova_r64_rm64, RCX, RDX);
+                self.asm.rr(Op::Sar_rm64_CL, RAX, CL);
+            }
+            Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv => return false,
+        }
+        true
+    }
+
+    /// A line of 32-bit values, widened: the interpreter finds out if it wraps around over the lanes that are on.
+    pub(super) fn widen(
+        &mut self,
+        (signed, dst, base): (bool, u32, u32),
+        stride: i64,
+        factor: u64,
+        addend: Src,
+        on: On,
+    ) -> bool {
+        let Ok(stride) = i32::try_from(stride) else { return false };
+        let (cold, back) = self.cold(on);
+        // rcx: the first lane's part; rsi: from there to the last lane's.
+        self.asm.rr(Op::Tzcnt_r32_rm32, ECX, on.lanes);
+        self.asm.rr(Op::Lzcnt_r32_rm32, ESI, on.lanes);
+        self.asm.r(Op::Neg_rm32, ESI);
+        self.asm.ri(Op::Add_rm32_imm8, ESI, 31);
+        self.asm.rr(Op::Sub_r32_rm32, ESI, ECX);
+        self.asm.rri(Op::Imul_r64_rm64_imm32, RCX, RCX, stride);
+        self.asm.rri(Op::Imul_r64_rm64_imm32, RSI, RSI, stride);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(R15, 8 * i64::from(base)));
+        self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+        if signed {
+            self.asm.rr(Op::Movsxd_r64_rm32, RAX, EAX);
+        } else {
+            self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
+        }
+        self.asm.rr(Op::Add_r64_rm64, RSI, RAX);
+        if signed {
+            self.asm.rr(Op::Movsxd_r64_rm32, RDI, ESI);
+        } else {
+            self.asm.rr(Op::Mov_r32_rm32, EDI, ESI);
+        }
+        self.asm.rr(Op::Cmp_r64_rm64, RDI, RSI);
+        self.asm.jump(Op::Jne_rel32_64, cold);
+        self.asm.rr(Op::Sub_r64_rm64, RAX, RCX);
+        match i32::try_from(factor as i64) {
+            Ok(1) => {}
+            Ok(factor) => self.asm.rri(Op::Imul_r64_rm64_imm32, RAX, RAX, factor),
+            Err(_) => {
+                self.asm.ri64(R8, factor);
+                self.asm.rr(Op::Imul_r64_rm64, RAX, R8);
+            }
+        }
+        self.s(addend, RCX);
+        self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+        self.put_scalar(dst);
+        self.asm.bind(back);
+        true
+    }
+}

@@ -1,0 +1,118 @@
+//! How code is entered and left, and how it calls its host. The stack is aligned in the code, off by a return address in the stub of
+//! steps.
+
+use super::Emitter;
+use crate::asm::{V, at};
+use crate::frame::{Frame, NOWHERE};
+use iced_x86::{Code as Op, Register};
+
+use Register::{EAX, EBX, ESI, K1, K2, R9D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP};
+
+const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
+
+impl Emitter<'_> {
+    pub(super) fn stubs(&mut self) {
+        self.entry();
+        self.leaving();
+        self.step_stub();
+        let (end, go) = (self.end_stub, self.go_stub);
+        self.block_stub(end, Frame::END);
+        self.block_stub(go, Frame::GO);
+    }
+
+    /// `(frame)`, by the System V convention.
+    fn entry(&mut self) {
+        let enter = self.enter;
+        self.asm.bind(enter);
+        for register in SAVED {
+            self.asm.r(Op::Push_r64, register);
+        }
+        self.asm.ri(Op::Sub_rm64_imm8, RSP, 8);
+        self.asm.rr(Op::Mov_r64_rm64, RBP, RDI);
+        for (register, field) in
+            [(R12, Frame::NARROW), (R13, Frame::WIDE), (R14, Frame::PREDS), (R15, Frame::SCALARS)]
+        {
+            self.asm.rm(Op::Mov_r64_rm64, register, at(RBP, field));
+        }
+        self.reload();
+        self.asm.m(Op::Jmp_rm64, at(RBP, Frame::START));
+    }
+
+    /// Returns; `rsi` holds the block that lanes stand before. Assigned rows are brought back.
+    fn leaving(&mut self) {
+        let leave = self.leave;
+        self.asm.bind(leave);
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::BLOCK), ESI);
+        self.spill();
+        let out = self.out;
+        self.asm.bind(out);
+        self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
+        for register in SAVED.into_iter().rev() {
+            self.asm.r(Op::Pop_r64, register);
+        }
+        self.asm.op0(Op::VEX_Vzeroupper);
+        self.asm.op0(Op::Retnq);
+    }
+
+    /// Calls the host for a step: `rsi` and `rdx` are set.
+    fn step_stub(&mut self) {
+        let (stub, stay) = (self.step_stub, self.asm.label());
+        self.asm.bind(stub);
+        self.spill();
+        self.asm.ri(Op::Sub_rm64_imm8, RSP, 8);
+        self.asm.rr(Op::Mov_r64_rm64, RDI, RBP);
+        self.asm.op0(Op::VEX_Vzeroupper);
+        self.asm.m(Op::Call_rm64, at(RBP, Frame::STEP));
+        self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
+        self.asm.rr(Op::Test_rm32_r32, EAX, EAX);
+        self.asm.jump(Op::Je_rel32_64, stay);
+        self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
+        self.return_now();
+        self.asm.bind(stay);
+        self.reload();
+        self.asm.op0(Op::Retnq);
+    }
+
+    /// Calls the host for the end of a block or for going to one: `rsi` is set.
+    fn block_stub(&mut self, stub: crate::asm::Label, field: i64) {
+        let stay = self.asm.label();
+        self.asm.bind(stub);
+        self.spill();
+        self.asm.rr(Op::Mov_r64_rm64, RDI, RBP);
+        self.asm.op0(Op::VEX_Vzeroupper);
+        self.asm.m(Op::Call_rm64, at(RBP, field));
+        self.asm.rr(Op::Test_rm64_r64, RAX, RAX);
+        self.asm.jump(Op::Jne_rel32_64, stay);
+        self.return_now();
+        self.asm.bind(stay);
+        self.reload();
+        self.asm.r(Op::Jmp_rm64, RAX);
+    }
+
+    /// Returns with everything in memory and the warp where it should be.
+    fn return_now(&mut self) {
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NOWHERE as i32);
+        let out = self.out;
+        self.asm.jump(Op::Jmp_rel32_64, out);
+    }
+
+    /// Brings assigned rows back to memory.
+    fn spill(&mut self) {
+        for (register, base, offset) in self.assignment.places() {
+            self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, at(base, offset), register);
+        }
+    }
+
+    /// Loads everything that a call may have changed or lost; keeps `rax`.
+    fn reload(&mut self) {
+        self.asm.rm(Op::Mov_r64_rm64, R11, at(RBP, Frame::CONSTANTS));
+        self.asm.rm(Op::Mov_r32_rm32, EBX, at(RBP, Frame::LANES));
+        self.asm.rr(Op::VEX_Kmovd_kr_r32, K1, EBX);
+        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K2, K1, 16);
+        self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
+        for (register, base, offset) in self.assignment.places() {
+            let from = V::M(base, offset);
+            self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, register, from, None);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What compiled code and its host share: one block of memory that both know the layout of.
+
+use fast::Tally;
+use std::mem::offset_of;
+
+/// No block.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Where a step's last access of global memory was.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Near {
+    /// Guest address of the region.
+    pub(crate) base: u64,
+    /// Bytes of it: 0 if there has been no access.
+    pub(crate) len: u64,
+    /// Where it is in the host's memory.
+    pub(crate) bytes: *mut u8,
+}
+
+impl Near {
+    pub(crate) const NONE: Self = Self { base: 0, len: 0, bytes: std::ptr::null_mut() };
+    pub(crate) const SIZE: i64 = size_of::<Self>() as i64;
+    pub(crate) const BASE: i64 = offset_of!(Self, base) as i64;
+    pub(crate) const LEN: i64 = offset_of!(Self, len) as i64;
+    pub(crate) const BYTES: i64 = offset_of!(Self, bytes) as i64;
+}
+
+/// The shared block.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Frame {
+    /// Lanes that run.
+    pub(crate) lanes: u32,
+    /// The block at which they wait for others, or [`NOWHERE`].
+    pub(crate) rejoin: u32,
+    /// The block to go to when the code returns, or [`NOWHERE`] if the warp stands where it should.
+    pub(crate) block: u32,
+    /// Back-edges until the turn is over.
+    pub(crate) left: i32,
+    pub(crate) narrow: *mut u32,
+    pub(crate) wide: *mut u64,
+    pub(crate) preds: *mut u32,
+    pub(crate) scalars: *mut u64,
+    pub(crate) constants: *const u64,
+    pub(crate) shared: *mut u8,
+    pub(crate) shared_len: u64,
+    pub(crate) params: *const u8,
+    pub(crate) params_len: u64,
+    pub(crate) near: *mut Near,
+    /// Counts since the last look.
+    pub(crate) tally: Tally,
+    /// Where to begin.
+    pub(crate) start: *const u8,
+    /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
+    pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    /// Executes the end of a block: `(frame, block)`; where to go on, or null if the code has to return.
+    pub(crate) end: extern "sysv64" fn(*mut Frame, u32) -> *const u8,
+    /// Goes to a block that lanes may wait for: as `end`.
+    pub(crate) go: extern "sysv64" fn(*mut Frame, u32) -> *const u8,
+    /// The host's own.
+    pub(crate) host: *mut u8,
+}
+
+macro_rules! offsets {
+    ($($name:ident $field:ident;)*) => {
+        impl Frame {
+            $(pub(crate) const $name: i64 = offset_of!(Frame, $field) as i64;)*
+        }
+    };
+}
+
+offsets! {
+    LANES lanes; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
+    CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
+    TALLY tally; START start; STEP step; END end; GO go;
+}
+
+macro_rules! tallies {
+    ($($name:ident $field:ident;)*) => {
+        impl Frame {
+            $(pub(crate) const $name: i64 = Self::TALLY + offset_of!(Tally, $field) as i64;)*
+        }
+    };
+}
+
+tallies! {
+    ISSUES issues; LANE_SUM lanes; OFF off; BLOCKS blocks; BRANCHES branches; MEMORY memory; PROGRESS progress;
+}

@@ -1,0 +1,101 @@
+//! The compiled tier of the fast engine: x86-64 code with AVX-512 from decoded kernels.
+//!
+//! A kernel that `fast` has decoded becomes code that runs whole turns of warps on the interpreter's own state: rows, masks, scalars
+//! and stack are where the interpreter has them, or are brought back there before anybody looks. So every step that is not compiled,
+//! every end of a block where lanes part or meet, and every access that a check does not let through is a call of the interpreter,
+//! at exactly that place with exactly those lanes: what is compiled may be any part of the instruction set, and results, faults,
+//! the schedule and the counts are the interpreter's.
+//!
+//! Code exists for hosts with x86-64 and AVX-512 (F, BW, DQ, VL); others run the interpreter. Pages with code are never writable while
+//! they are executable. All unsafe code is in one module, behind [`Compiled`], which keeps a kernel and its code together.
+
+#[cfg(target_arch = "x86_64")]
+mod asm;
+#[cfg(target_arch = "x86_64")]
+mod assign;
+#[cfg(target_arch = "x86_64")]
+mod check;
+#[cfg(target_arch = "x86_64")]
+mod emit;
+#[cfg(target_arch = "x86_64")]
+mod features;
+#[cfg(target_arch = "x86_64")]
+mod frame;
+#[cfg(target_arch = "x86_64")]
+mod nan;
+#[cfg(target_arch = "x86_64")]
+mod native;
+#[cfg(target_arch = "x86_64")]
+mod pool;
+
+#[cfg(target_arch = "x86_64")]
+pub use native::Compiled;
+
+#[cfg(not(target_arch = "x86_64"))]
+mod absent;
+#[cfg(not(target_arch = "x86_64"))]
+pub use absent::Compiled;
+
+use fast::{Declined, Finished, GoOn, Kernel, Level};
+use thiserror::Error;
+use vm::State;
+
+/// Steps of a kernel that is compiled, at most: compiling takes a few microseconds for each.
+pub const MOST_STEPS: usize = 60_000;
+
+/// Why a kernel is not compiled: the interpreter runs it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refused {
+    /// The host's processor does not have the instructions.
+    #[error("the host does not have x86-64 with AVX-512")]
+    Host,
+    /// More is to be counted than compiled code counts.
+    #[error("its statistics are counted by instruction")]
+    Detailed,
+    /// The kernel is too large.
+    #[error("the kernel is too large to be compiled")]
+    TooLarge,
+    /// The kernel names what it does not have: a mistake of its decoder's.
+    #[error("the kernel was decoded wrongly")]
+    Unsound,
+    /// There is no memory for code.
+    #[error("no memory for code: {0}")]
+    Memory(String),
+    /// An instruction could not be encoded: a mistake of this crate's.
+    #[error("code could not be encoded: {0}")]
+    Encoding(String),
+}
+
+/// How much of a kernel runs compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// Steps that need the interpreter for faults at most.
+    pub native: usize,
+    /// Steps of the kernel.
+    pub steps: usize,
+    /// Bytes of code.
+    pub bytes: usize,
+}
+
+/// Runs a launch: compiled if that can be, else on the interpreter. Says which.
+///
+/// # Errors
+/// Why the exact engine has to run it, from the start.
+pub fn run(
+    kernel: Kernel,
+    state: State<1>,
+    detailed: bool,
+    watch: &mut dyn GoOn,
+) -> Result<(Finished, Result<Coverage, Refused>), Declined> {
+    let compiled = match detailed {
+        true => Err((kernel, Refused::Detailed)),
+        false => Compiled::new(kernel),
+    };
+    match compiled {
+        Ok(compiled) => Ok((compiled.run(state, watch)?, Ok(compiled.coverage()))),
+        Err((kernel, refused)) => {
+            let finished = fast::run(&kernel, state, Level::best(), detailed, watch)?;
+            Ok((finished, Err(refused)))
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Compiled code in executable memory, and its calls back into the interpreter. The unsafe code of this crate.
+//!
+//! What makes it sound: a [`Compiled`] holds the kernel that its code was made from, and runs that kernel alone, so the rows, masks and
+//! scalars that code reaches are those that the interpreter made for the same kernel; `check` has looked at every
+//! index of it. Guest memory is reached through pointers that are taken for each turn, or for the launch where regions stay where they are,
+//! and only after code has checked offsets against lengths. While code runs, the interpreter's state is reached by code alone, and
+//! while a call back lasts, by the call alone.
+#![allow(unsafe_code, reason = "code that is made at run time can only be called so")]
+
+use crate::check::is_sound;
+use crate::emit::{Emitted, emit};
+use crate::features::Features;
+use crate::frame::{Frame, NOWHERE, Near};
+use crate::pool::Line;
+use crate::{Coverage, MOST_STEPS, Refused};
+use fast::{Declined, Finished, GoOn, Kernel, Tally, Tier, Turn, Worker};
+use memmap2::{Mmap, MmapMut};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+use vm::State;
+
+/// A kernel and its code.
+#[derive(Debug)]
+pub struct Compiled {
+    kernel: Kernel,
+    code: Code,
+}
+
+#[derive(Debug)]
+struct Code {
+    text: Mmap,
+    constants: Box<[Line]>,
+    enter: u32,
+    /// Offsets of blocks, and of steps after barriers.
+    blocks: Vec<u32>,
+    resumes: Vec<(u32, u32)>,
+    block_of: Vec<u32>,
+    nears: Vec<u32>,
+    coverage: Coverage,
+}
+
+impl Compiled {
+    /// Compiles a kernel for this host.
+    ///
+    /// # Errors
+    /// The kernel again, and why the interpreter has to run it.
+    pub fn new(kernel: Kernel) -> Result<Self, (Kernel, Refused)> {
+        match compile(&kernel) {
+            Ok(code) => Ok(Self { kernel, code }),
+            Err(refused) => Err((kernel, refused)),
+        }
+    }
+
+    /// How much of the kernel runs compiled.
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        self.code.coverage
+    }
+
+    /// Runs a launch of the kernel under the mechanism `ipdom`.
+    ///
+    /// # Errors
+    /// Why the exact engine has to run it, from the start.
+    pub fn run(&self, state: State<1>, watch: &mut dyn GoOn) -> Result<Finished, Declined> {
+        fast::run_on(&Native(self), &self.kernel, state, watch)
+    }
+}
+
+fn compile(kernel: &Kernel) -> Result<Code, Refused> {
+    let features = Features::of_host().ok_or(Refused::Host)?;
+    if kernel.code().steps.len() > MOST_STEPS {
+        return Err(Refused::TooLarge);
+    }
+    if !is_sound(kernel.code()) {
+        return Err(Refused::Unsound);
+    }
+    place(emit(kernel.code(), features)?)
+}
+
+/// Puts code into pages of its own: first writable, then executable.
+fn place(emitted: Emitted) -> Result<Code, Refused> {
+    let lost = || Refused::Encoding("a label was lost".to_owned());
+    let bytes = &emitted.code.bytes;
+    let memory = |error: std::io::Error| Refused::Memory(error.to_string());
+    let mut text = MmapMut::map_anon(bytes.len().max(1)).map_err(memory)?;
+    text.get_mut(..bytes.len()).ok_or_else(lost)?.copy_from_slice(bytes);
+    let text = text.make_exec().map_err(memory)?;
+    let offset =
+        |label| emitted.code.offset(label).filter(|&o| (o as usize) < bytes.len()).ok_or_else(lost);
+    let blocks: Result<Vec<u32>, Refused> = emitted.blocks.iter().map(|&l| offset(l)).collect();
+    let resumes: Result<Vec<(u32, u32)>, Refused> =
+        emitted.resumes.iter().map(|&(step, l)| Ok((step, offset(l)?))).collect();
+    let (native, steps) = emitted.native;
+    Ok(Code {
+        enter: offset(emitted.enter)?,
+        blocks: blocks?,
+        resumes: resumes?,
+        constants: emitted.pool,
+        block_of: emitted.block_of,
+        nears: emitted.nears,
+        coverage: Coverage { native, steps, bytes: bytes.len() },
+        text,
+    })
+}
+
+impl Code {
+    /// Where a block's code is, or that of a step of it after a barrier.
+    fn at(&self, block: u32, resume: Option<u32>) -> *const u8 {
+        let offset = match resume {
+            None => self.blocks[block as usize],
+            Some(step) => {
+                let found = self.resumes.binary_search_by_key(&step, |r| r.0);
+                // Warps wait at barriers alone.
+                self.resumes[found.unwrap_or_else(|_| unreachable!())].1
+            }
+        };
+        self.text[offset as usize..].as_ptr()
+    }
+}
+
+/// The tier, for the kernel that it was made for.
+struct Native<'c>(&'c Compiled);
+
+impl Tier for Native<'_> {
+    fn worker<'w>(&'w self) -> Box<dyn Worker + 'w> {
+        let nears = vec![Near::NONE; self.0.code.nears.len()].into_boxed_slice();
+        Box::new(Runner { compiled: self.0, nears })
+    }
+}
+
+/// Runs turns on one thread.
+struct Runner<'c> {
+    compiled: &'c Compiled,
+    nears: Box<[Near]>,
+}
+
+/// What calls back need.
+struct Host<'h, 't, 'm> {
+    turn: &'h mut Turn<'t, 'm>,
+    code: &'h Code,
+    nears: *mut [Near],
+    end: Result<(), Declined>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Worker for Runner<'_> {
+    fn turn(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Declined> {
+        // A tier is only ever given the kernel that it was made for; without that, code would reach anywhere.
+        assert!(ptr::eq(turn.code(), self.compiled.kernel.code()), "another kernel");
+        let code = &self.compiled.code;
+        let Some(top) = turn.top() else { return Ok(()) };
+        let resume = (top.resume > 0)
+            .then(|| turn.code().blocks[top.block as usize].steps.start as u32 + top.resume as u32);
+        let view = turn.view();
+        let mut frame = Frame {
+            lanes: top.lanes,
+            rejoin: top.rejoin.unwrap_or(NOWHERE),
+            block: NOWHERE,
+            left: turn.back_edges_left() as i32,
+            narrow: view.narrow,
+            wide: view.wide,
+            preds: view.preds,
+            scalars: view.scalars,
+            constants: self.compiled.code.constants.as_ptr().cast(),
+            shared: view.shared.0,
+            shared_len: view.shared.1 as u64,
+            params: view.params.0,
+            params_len: view.params.1 as u64,
+            near: self.nears.as_mut_ptr(),
+            tally: Tally::default(),
+            start: code.at(top.block, resume),
+            step,
+            end,
+            go,
+            host: ptr::null_mut(),
+        };
+        let mut host = Host { turn, code, nears: &raw mut *self.nears, end: Ok(()), panic: None };
+        frame.host = (&raw mut host).cast();
+        let enter = code.text[code.enter as usize..].as_ptr();
+        // SAFETY: the code at `enter` is a function of this type, made by `emit::stubs`, in executable memory that `code` owns.
+        let enter: extern "sysv64" fn(*mut Frame) = unsafe { std::mem::transmute(enter) };
+        enter(&raw mut frame);
+        if let Some(panic) = host.panic.take() {
+            resume_unwind(panic);
+        }
+        let Host { turn, end, .. } = host;
+        end?;
+        flush(turn, &mut frame)?;
+        if frame.block != NOWHERE {
+            turn.go(frame.block);
+        }
+        Ok(())
+    }
+}
+
+/// Gives counts to the interpreter.
+fn flush(turn: &mut Turn<'_, '_>, frame: &mut Frame) -> Result<(), Declined> {
+    let mut tally = std::mem::take(&mut frame.tally);
+    tally.back_edges = u64::from(turn.back_edges_left().saturating_sub(frame.left.max(0) as u32));
+    turn.count(&tally)
+}
+
+/// Runs a call back of the code: `None` if the code has to return.
+fn call<T>(
+    frame: *mut Frame,
+    f: impl FnOnce(&mut Host<'_, '_, '_>, &mut Frame) -> Result<Option<T>, Declined>,
+) -> Option<T> {
+    // SAFETY: code calls back with the frame that it was entered with, which `turn` keeps until it has returned, and which nobody
+    // else reaches in the meantime.
+    let frame = unsafe { &mut *frame };
+    // SAFETY: `turn` has put a host there that lives as long as the frame; calls back do not nest.
+    let host = unsafe { &mut *frame.host.cast::<Host<'_, '_, '_>>() };
+    match catch_unwind(AssertUnwindSafe(|| f(host, frame))) {
+        Ok(Ok(value)) => value,
+        Ok(Err(declined)) => {
+            host.end = Err(declined);
+            None
+        }
+        Err(panic) => {
+            host.panic = Some(panic);
+            None
+        }
+    }
+}
+
+/// See [`Frame::step`].
+extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
+    let stay = call(frame, |host, _| {
+        let block = host.code.block_of[step as usize];
+        if host.turn.step(block, step as usize, on)? {
+            return Ok(None);
+        }
+        if let Ok(near) = host.code.nears.binary_search(&step)
+            && let Some(region) = host.turn.region(step as usize, on)
+        {
+            // SAFETY: the slice is the runner's, which is borrowed for the turn and reached by the code alone otherwise.
+            let nears = unsafe { &mut *host.nears };
+            nears[near] = Near { base: region.base, len: region.len, bytes: region.bytes };
+        }
+        Ok(Some(()))
+    });
+    u32::from(stay.is_none())
+}
+
+/// See [`Frame::end`].
+extern "sysv64" fn end(frame: *mut Frame, block: u32) -> *const u8 {
+    let next = call(frame, |host, frame| {
+        if let fast::code::End::Branch(..) = host.turn.code().blocks[block as usize].end {
+            // The interpreter counts it again.
+            frame.tally.branches -= 1;
+        }
+        flush(host.turn, frame)?;
+        let ended = host.turn.end(block);
+        frame.left = host.turn.back_edges_left() as i32;
+        ended?;
+        Ok(next(host, frame))
+    });
+    next.unwrap_or(ptr::null())
+}
+
+/// See [`Frame::go`].
+extern "sysv64" fn go(frame: *mut Frame, block: u32) -> *const u8 {
+    let next = call(frame, |host, frame| {
+        host.turn.go(block);
+        Ok(next(host, frame))
+    });
+    next.unwrap_or(ptr::null())
+}
+
+/// Where code goes on; none if the turn is over.
+fn next(host: &Host<'_, '_, '_>, frame: &mut Frame) -> Option<*const u8> {
+    if frame.left <= 0 {
+        return None;
+    }
+    let top = host.turn.top()?;
+    frame.lanes = top.lanes;
+    frame.rejoin = top.rejoin.unwrap_or(NOWHERE);
+    Some(host.code.at(top.block, None))
+}

@@ -1,0 +1,88 @@
+//! Constants of compiled code, each once.
+
+use rustc_hash::FxHashMap;
+
+/// One row of the pool: what one vector load reads.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u64; 8]);
+
+/// Constants, addressed from the pool's beginning.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    lines: Vec<Line>,
+    words: usize,
+    known: FxHashMap<u64, i64>,
+    vectors: FxHashMap<[u64; 8], i64>,
+}
+
+impl Pool {
+    /// The offset of a 64-bit word, whose low half serves as a 32-bit one.
+    pub(crate) fn word(&mut self, bits: u64) -> i64 {
+        if let Some(&at) = self.known.get(&bits) {
+            return at;
+        }
+        if self.words.is_multiple_of(8) {
+            self.lines.push(Line([0; 8]));
+            self.words = 8 * (self.lines.len() - 1);
+        }
+        let at = self.words;
+        self.lines[at / 8].0[at % 8] = bits;
+        self.words += 1;
+        self.known.insert(bits, 8 * at as i64);
+        8 * at as i64
+    }
+
+    /// The offset of a vector.
+    pub(crate) fn vector(&mut self, words: [u64; 8]) -> i64 {
+        if let Some(&at) = self.vectors.get(&words) {
+            return at;
+        }
+        let filled = self.words;
+        self.lines.push(Line(words));
+        let at = 64 * (self.lines.len() as i64 - 1);
+        // A line of single words that is not full yet is left as it is: the next word begins a new one.
+        self.words = if filled.is_multiple_of(8) { filled } else { 0 };
+        self.vectors.insert(words, at);
+        at
+    }
+
+    /// The offset of `lane * stride` of sixteen 32-bit lanes from a lane on.
+    pub(crate) fn line32(&mut self, first: u32, stride: u32) -> i64 {
+        let value = |lane: u32| u64::from((first + lane).wrapping_mul(stride));
+        self.vector(std::array::from_fn(|i| {
+            let lane = 2 * i as u32;
+            value(lane) | value(lane + 1) << 32
+        }))
+    }
+
+    /// The offset of `lane * stride` of eight 64-bit lanes from a lane on.
+    pub(crate) fn line64(&mut self, first: u64, stride: u64) -> i64 {
+        self.vector(std::array::from_fn(|i| (first + i as u64).wrapping_mul(stride)))
+    }
+
+    pub(crate) fn finish(mut self) -> Box<[Line]> {
+        if self.lines.is_empty() {
+            self.lines.push(Line([0; 8]));
+        }
+        self.lines.into_boxed_slice()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_vectors_do_not_overlap() {
+        let mut pool = Pool::default();
+        let a = pool.word(7);
+        let v = pool.line32(0, 4);
+        let b = pool.word(9);
+        assert_eq!(pool.word(7), a);
+        assert_eq!(pool.line32(0, 4), v);
+        let lines = pool.finish();
+        let word = |at: i64| lines[at as usize / 64].0[at as usize % 64 / 8];
+        assert_eq!((word(a), word(b), word(v), word(v + 8)), (7, 9, 4 << 32, 12 << 32 | 8));
+    }
+}
