@@ -77,6 +77,7 @@ impl Check<'_> {
                     self.dst(Dst::Scalar(*dst)) && self.dst(Dst::Scalar(*base)) && self.src(*addend)
                 }
                 Kind::Load(memory) | Kind::Store(memory) => self.memory(memory),
+                Kind::Sreg { dst, .. } => self.dst(*dst),
                 // The interpreter executes all others, and checks what it reaches.
                 _ => true,
             }

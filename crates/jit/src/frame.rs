@@ -1,6 +1,6 @@
 //! What compiled code and its host share: one block of memory that both know the layout of.
 
-use fast::Tally;
+use fast::{Slot, Splits, Tally};
 use std::mem::offset_of;
 
 /// No block.
@@ -26,6 +26,15 @@ impl Near {
     pub(crate) const BYTES: i64 = offset_of!(Self, bytes) as i64;
 }
 
+/// Entries of the stack that code keeps; warps that part more often are the interpreter's.
+pub(crate) const SLOTS: usize = 64;
+/// Bytes of an entry.
+pub(crate) const SLOT: i64 = size_of::<Slot>() as i64;
+pub(crate) const SLOT_BLOCK: i64 = offset_of!(Slot, block) as i64;
+pub(crate) const SLOT_REJOIN: i64 = offset_of!(Slot, rejoin) as i64;
+pub(crate) const SLOT_LANES: i64 = offset_of!(Slot, lanes) as i64;
+pub(crate) const SLOT_DEPTH: i64 = offset_of!(Slot, depth) as i64;
+
 /// The shared block.
 #[derive(Debug)]
 #[repr(C)]
@@ -50,6 +59,18 @@ pub(crate) struct Frame {
     pub(crate) near: *mut Near,
     /// Counts since the last look.
     pub(crate) tally: Tally,
+    /// The lowest entry of the stack, the one that runs, and the last that others may be put on.
+    pub(crate) bottom: *mut Slot,
+    pub(crate) top: *mut Slot,
+    pub(crate) last: *mut Slot,
+    /// Not 0 if the stack is the interpreter's, and its copy here is not to be looked at.
+    pub(crate) foreign: u64,
+    /// What code has done to the stack.
+    pub(crate) splits: Splits,
+    /// Addresses of blocks.
+    pub(crate) table: *const u64,
+    /// Special registers that are scalars; null if they have not been asked for.
+    pub(crate) sregs: *const u64,
     /// Where to begin.
     pub(crate) start: *const u8,
     /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
@@ -73,7 +94,7 @@ macro_rules! offsets {
 offsets! {
     LANES lanes; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
     CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
-    TALLY tally; START start; STEP step; END end; GO go;
+    TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; END end; GO go;
 }
 
 macro_rules! tallies {
@@ -87,3 +108,13 @@ macro_rules! tallies {
 tallies! {
     ISSUES issues; LANE_SUM lanes; OFF off; BLOCKS blocks; BRANCHES branches; MEMORY memory; PROGRESS progress;
 }
+
+macro_rules! splits {
+    ($($name:ident $field:ident;)*) => {
+        impl Frame {
+            $(pub(crate) const $name: i64 = Self::SPLITS + offset_of!(Splits, $field) as i64;)*
+        }
+    };
+}
+
+splits! { PARTED parted; PUSHES pushes; MERGES merges; MOST most; }

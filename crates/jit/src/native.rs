@@ -10,10 +10,10 @@
 use crate::check::is_sound;
 use crate::emit::{Emitted, emit};
 use crate::features::Features;
-use crate::frame::{Frame, NOWHERE, Near};
+use crate::frame::{Frame, NOWHERE, Near, SLOTS};
 use crate::pool::Line;
 use crate::{Coverage, MOST_STEPS, Refused};
-use fast::{Declined, Finished, GoOn, Kernel, Tally, Tier, Turn, Worker};
+use fast::{Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, Turn, Worker};
 use memmap2::{Mmap, MmapMut};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -37,6 +37,9 @@ struct Code {
     resumes: Vec<(u32, u32)>,
     block_of: Vec<u32>,
     nears: Vec<u32>,
+    sregs: Vec<u32>,
+    /// Addresses of blocks.
+    table: Box<[u64]>,
     coverage: Coverage,
 }
 
@@ -92,9 +95,13 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
     let resumes: Result<Vec<(u32, u32)>, Refused> =
         emitted.resumes.iter().map(|&(step, l)| Ok((step, offset(l)?))).collect();
     let (native, steps) = emitted.native;
+    let blocks = blocks?;
+    let table = blocks.iter().map(|&b| text[b as usize..].as_ptr() as u64).collect();
     Ok(Code {
+        table,
+        sregs: emitted.sregs,
         enter: offset(emitted.enter)?,
-        blocks: blocks?,
+        blocks,
         resumes: resumes?,
         constants: emitted.pool,
         block_of: emitted.block_of,
@@ -125,7 +132,9 @@ struct Native<'c>(&'c Compiled);
 impl Tier for Native<'_> {
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w> {
         let nears = vec![Near::NONE; self.0.code.nears.len()].into_boxed_slice();
-        Box::new(Runner { compiled: self.0, nears })
+        let sregs = vec![0; self.0.code.sregs.len()].into_boxed_slice();
+        let slots = Box::new([Slot::default(); SLOTS]);
+        Box::new(Runner { compiled: self.0, nears, sregs, slots })
     }
 }
 
@@ -133,6 +142,8 @@ impl Tier for Native<'_> {
 struct Runner<'c> {
     compiled: &'c Compiled,
     nears: Box<[Near]>,
+    sregs: Box<[u64]>,
+    slots: Box<[Slot; SLOTS]>,
 }
 
 /// What calls back need.
@@ -140,6 +151,7 @@ struct Host<'h, 't, 'm> {
     turn: &'h mut Turn<'t, 'm>,
     code: &'h Code,
     nears: *mut [Near],
+    slots: *mut [Slot; SLOTS],
     end: Result<(), Declined>,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -152,6 +164,13 @@ impl Worker for Runner<'_> {
         let Some(top) = turn.top() else { return Ok(()) };
         let resume = (top.resume > 0)
             .then(|| turn.code().blocks[top.block as usize].steps.start as u32 + top.resume as u32);
+        // Special registers are the same for the whole of a warp's life; they are mostly read at its beginning.
+        let begins = top.block == turn.code().entry && top.resume == 0;
+        if begins {
+            for (value, &step) in self.sregs.iter_mut().zip(&code.sregs) {
+                *value = turn.sreg(step as usize).unwrap_or(0);
+            }
+        }
         let view = turn.view();
         let mut frame = Frame {
             lanes: top.lanes,
@@ -169,13 +188,23 @@ impl Worker for Runner<'_> {
             params_len: view.params.1 as u64,
             near: self.nears.as_mut_ptr(),
             tally: Tally::default(),
+            bottom: ptr::null_mut(),
+            top: ptr::null_mut(),
+            last: ptr::null_mut(),
+            foreign: 1,
+            splits: Splits::default(),
+            table: code.table.as_ptr(),
+            sregs: if begins { self.sregs.as_ptr() } else { ptr::null() },
             start: code.at(top.block, resume),
             step,
             end,
             go,
             host: ptr::null_mut(),
         };
-        let mut host = Host { turn, code, nears: &raw mut *self.nears, end: Ok(()), panic: None };
+        let slots = &raw mut *self.slots;
+        let nears = &raw mut *self.nears;
+        let mut host = Host { turn, code, nears, slots, end: Ok(()), panic: None };
+        borrow_stack(&host, &mut frame);
         frame.host = (&raw mut host).cast();
         let enter = code.text[code.enter as usize..].as_ptr();
         // SAFETY: the code at `enter` is a function of this type, made by `emit::stubs`, in executable memory that `code` owns.
@@ -184,6 +213,7 @@ impl Worker for Runner<'_> {
         if let Some(panic) = host.panic.take() {
             resume_unwind(panic);
         }
+        give_stack_back(&mut host, &mut frame);
         let Host { turn, end, .. } = host;
         end?;
         flush(turn, &mut frame)?;
@@ -191,6 +221,31 @@ impl Worker for Runner<'_> {
             turn.go(frame.block);
         }
         Ok(())
+    }
+}
+
+/// Copies the stack into the frame, if code can work on it.
+fn borrow_stack(host: &Host<'_, '_, '_>, frame: &mut Frame) {
+    // SAFETY: the slots are the runner's, which is borrowed for the turn; the code that reaches them otherwise is not running.
+    let slots = unsafe { &mut *host.slots };
+    let height = if host.turn.taken_first() { host.turn.stack(slots) } else { None };
+    frame.foreign = 1;
+    // Room for two more entries.
+    let Some(height @ 1..) = height.filter(|&h| h + 2 < SLOTS) else { return };
+    let bottom = slots.as_mut_ptr();
+    frame.bottom = bottom;
+    frame.top = bottom.wrapping_add(height - 1);
+    frame.last = bottom.wrapping_add(SLOTS - 3);
+    frame.foreign = 0;
+}
+
+/// Gives the stack back to the interpreter, if code has it. The block of its top is told apart from it.
+fn give_stack_back(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
+    if std::mem::replace(&mut frame.foreign, 1) == 0 {
+        // SAFETY: as above.
+        let slots = unsafe { &*host.slots };
+        let height = (frame.top as usize - frame.bottom as usize) / size_of::<Slot>() + 1;
+        host.turn.restack(&slots[..height.min(SLOTS)], &std::mem::take(&mut frame.splits));
     }
 }
 
@@ -224,10 +279,24 @@ fn call<T>(
     }
 }
 
+/// Whether a warp may wait in a step.
+fn waits(step: &fast::code::Step) -> bool {
+    matches!(step.kind, fast::code::Kind::Barrier { .. })
+}
+
 /// See [`Frame::step`].
 extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
-    let stay = call(frame, |host, _| {
+    let stay = call(frame, |host, frame| {
         let block = host.code.block_of[step as usize];
+        if waits(&host.turn.code().steps[step as usize]) {
+            // The interpreter looks at the stack, to say where the warp stands.
+            give_stack_back(host, frame);
+            let parks = host.turn.step(block, step as usize, on)?;
+            if !parks {
+                borrow_stack(host, frame);
+            }
+            return Ok((!parks).then_some(()));
+        }
         if host.turn.step(block, step as usize, on)? {
             return Ok(None);
         }
@@ -251,9 +320,11 @@ extern "sysv64" fn end(frame: *mut Frame, block: u32) -> *const u8 {
             frame.tally.branches -= 1;
         }
         flush(host.turn, frame)?;
+        give_stack_back(host, frame);
         let ended = host.turn.end(block);
         frame.left = host.turn.back_edges_left() as i32;
         ended?;
+        borrow_stack(host, frame);
         Ok(next(host, frame))
     });
     next.unwrap_or(ptr::null())
@@ -262,7 +333,9 @@ extern "sysv64" fn end(frame: *mut Frame, block: u32) -> *const u8 {
 /// See [`Frame::go`].
 extern "sysv64" fn go(frame: *mut Frame, block: u32) -> *const u8 {
     let next = call(frame, |host, frame| {
+        give_stack_back(host, frame);
         host.turn.go(block);
+        borrow_stack(host, frame);
         Ok(next(host, frame))
     });
     next.unwrap_or(ptr::null())

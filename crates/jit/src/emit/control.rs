@@ -1,15 +1,16 @@
-//! Ends of blocks: branches without divergence run in the code; lanes that part or meet, and ends of threads, are the interpreter's.
+//! Ends of blocks. Branches of two targets run in the code, with the rules and charges of `fast`'s stack, on a copy of it; switches and ends
+//! of threads are the interpreter's, and so is everything if the stack is too deep or another side of branches is to run first.
 
 use super::Emitter;
 use crate::asm::{Label, at};
-use crate::frame::Frame;
+use crate::frame::{Frame, SLOT, SLOT_BLOCK, SLOT_DEPTH, SLOT_LANES, SLOT_REJOIN};
 use fast::code::{Block, Code, End, Rejoin, Src};
 use iced_x86::{Code as Op, Register};
 
 /// Code out of line.
 pub(super) enum Away {
-    /// The interpreter executes the end of a block.
-    End(Label, u32),
+    /// Lanes part at the end of a block: `eax` holds those that go to the first target.
+    Part(Label, u32),
     /// Lanes that may wait go to a block.
     Go(Label, u32),
     /// The turn is over; lanes stand before a block.
@@ -47,7 +48,7 @@ impl Emitter<'_> {
                 if !uniform {
                     self.asm.rr(Op::Cmp_r32_rm32, EAX, EBX);
                     let parted = self.asm.label();
-                    self.away.push(Away::End(parted, b));
+                    self.away.push(Away::Part(parted, b));
                     self.asm.jump(Op::Jne_rel32_64, parted);
                 }
                 self.go(u32::MAX, block, *to, true);
@@ -84,16 +85,120 @@ impl Emitter<'_> {
     }
 
     pub(super) fn ends_out_of_line(&mut self) {
-        let (end, go, leave) = (self.end_stub, self.go_stub, self.leave);
         for away in std::mem::take(&mut self.away) {
-            let (label, block, stub) = match away {
-                Away::End(label, block) => (label, block, end),
-                Away::Go(label, block) => (label, block, go),
-                Away::Over(label, block) => (label, block, leave),
-            };
-            self.asm.bind(label);
-            self.asm.ri64(Register::RSI, block.into());
-            self.asm.jump(Op::Jmp_rel32_64, stub);
+            match away {
+                Away::Part(label, block) => {
+                    self.asm.bind(label);
+                    self.part(block);
+                }
+                Away::Go(label, block) => {
+                    let stub = self.settle_stub;
+                    self.away_to(label, block, stub);
+                }
+                Away::Over(label, block) => {
+                    let stub = self.leave;
+                    self.away_to(label, block, stub);
+                }
+            }
         }
+    }
+
+    fn away_to(&mut self, label: Label, block: u32, stub: Label) {
+        self.asm.bind(label);
+        self.asm.ri64(Register::RSI, block.into());
+        self.asm.jump(Op::Jmp_rel32_64, stub);
+    }
+
+    /// Lanes part at the end of a block.
+    fn part(&mut self, b: u32) {
+        use Register::{EAX, EBX, ECX, EDX, ESI, R8, RBP, RCX, RDX};
+        let block = &self.code.blocks[b as usize];
+        let End::Branch(_, to, next) = block.end else { return };
+        let slow = self.asm.label();
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
+        self.asm.jump(Op::Jae_rel32_64, slow);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::PARTED));
+        // edx: lanes that go to the second target.
+        self.asm.rr(Op::Mov_r32_rm32, EDX, EBX);
+        self.asm.rr(Op::Xor_r32_rm32, EDX, EAX);
+        self.asm.rm(Op::Mov_r32_rm32, ECX, at(RBP, Frame::REJOIN));
+        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_DEPTH));
+        let joined = match block.rejoin {
+            Rejoin::At(r) => {
+                // Those that wait stay where they are; unless others already wait there for the same.
+                let same = self.asm.label();
+                self.asm.ri(Op::Cmp_rm32_imm32, ECX, r as i32);
+                self.asm.jump(Op::Je_rel32_64, same);
+                self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), r as i32);
+                self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
+                self.asm.r(Op::Inc_rm32, ESI);
+                self.asm.ri(Op::Mov_r32_imm32, ECX, r as i32);
+                self.asm.bind(same);
+                Some(r)
+            }
+            Rejoin::Enclosing => None,
+        };
+        self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
+        let first_is_to = self.taken_first(block, to, next);
+        let order = if first_is_to { [(next, EDX), (to, EAX)] } else { [(to, EAX), (next, EDX)] };
+        for (target, lanes) in order {
+            self.push(target, lanes, joined);
+        }
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
+        // The height of the stack, in entries.
+        self.asm.rr(Op::Mov_r64_rm64, RCX, R8);
+        self.asm.rm(Op::Sub_r64_rm64, RCX, at(RBP, Frame::BOTTOM));
+        self.asm.ri(Op::Shr_rm64_imm8, RCX, SLOT.trailing_zeros() as i32);
+        self.asm.r(Op::Inc_rm64, RCX);
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST));
+        self.asm.rr(Op::Cmp_r64_rm64, RCX, RDX);
+        self.asm.rr(Op::Cmovb_r64_rm64, RCX, RDX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
+        let back = [to, next].iter().any(|&t| self.code.blocks[t as usize].first <= block.pc);
+        if back {
+            let over = self.over_stub;
+            self.asm.m(Op::Dec_rm32, at(RBP, Frame::LEFT));
+            self.asm.jump(Op::Jle_rel32_64, over);
+        }
+        let resume = self.resume_stub;
+        self.asm.jump(Op::Jmp_rel32_64, resume);
+        self.asm.bind(slow);
+        self.asm.ri64(Register::RSI, b.into());
+        let stub = self.end_stub;
+        self.asm.jump(Op::Jmp_rel32_64, stub);
+    }
+
+    /// Puts lanes on the stack above `r8`, unless their block is where they are to wait: then that is where they wait already.
+    fn push(&mut self, target: u32, lanes: Register, joined: Option<u32>) {
+        use Register::{ECX, ESI, R8, RBP};
+        if joined == Some(target) {
+            return;
+        }
+        let skip = self.asm.label();
+        if joined.is_none() {
+            self.asm.ri(Op::Cmp_rm32_imm32, ECX, target as i32);
+            self.asm.jump(Op::Je_rel32_64, skip);
+        }
+        self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), target as i32);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_REJOIN), ECX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_LANES), lanes);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_DEPTH), ESI);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::PUSHES));
+        if joined.is_none() {
+            self.asm.bind(skip);
+        }
+    }
+
+    /// Whether a branch's target runs before its fall-through, in the order `taken`.
+    fn taken_first(&self, block: &Block, to: u32, next: u32) -> bool {
+        let key = |b: u32| {
+            let place = self.code.blocks[b as usize].first;
+            (place == block.pc + 1, place)
+        };
+        key(to) <= key(next)
     }
 }

@@ -30,7 +30,7 @@ use crate::features::Features;
 use crate::frame::Frame;
 use crate::nan::Nan;
 use crate::pool::{Line, Pool};
-use fast::code::{Block, Code, Guard, Kind, Src, Step};
+use fast::code::{Block, Code, Dst, Guard, Kind, Src, Step};
 use iced_x86::{Code as Op, Register};
 
 /// Scratch vectors.
@@ -77,6 +77,8 @@ pub(crate) struct Emitted {
     pub(crate) resumes: Vec<(u32, Label)>,
     /// The block of each step.
     pub(crate) block_of: Vec<u32>,
+    /// Steps that read special registers into scalars, in the frame's order.
+    pub(crate) sregs: Vec<u32>,
     /// Steps that keep where they accessed global memory last, in the frame's order.
     pub(crate) nears: Vec<u32>,
     /// Steps that run compiled, and all.
@@ -100,6 +102,8 @@ pub(super) struct Emitter<'c> {
     pub(super) nan: Nan,
     /// Steps that keep where they accessed global memory last.
     pub(super) nears: Vec<u32>,
+    /// Steps that read special registers into scalars.
+    pub(super) sregs: Vec<u32>,
     cold: Vec<Cold>,
     /// Ends and gos, out of line.
     away: Vec<control::Away>,
@@ -109,6 +113,9 @@ pub(super) struct Emitter<'c> {
     go_stub: Label,
     leave: Label,
     out: Label,
+    settle_stub: Label,
+    resume_stub: Label,
+    over_stub: Label,
 }
 
 /// Instructions of x86-64 that a kernel may take.
@@ -118,7 +125,8 @@ const MOST: usize = 2_000_000;
 pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> {
     let mut asm = Asm::default();
     let blocks = code.blocks.iter().map(|_| asm.label()).collect();
-    let [enter, step_stub, end_stub, go_stub, leave, out] = std::array::from_fn(|_| asm.label());
+    let [enter, step_stub, end_stub, go_stub, leave, out, settle_stub, resume_stub, over_stub] =
+        std::array::from_fn(|_| asm.label());
     let mut emitter = Emitter {
         asm,
         pool: Pool::default(),
@@ -133,6 +141,7 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         waits: control::waits(code),
         nan: Nan::new(code),
         nears: Vec::new(),
+        sregs: Vec::new(),
         cold: Vec::new(),
         away: Vec::new(),
         enter,
@@ -141,6 +150,9 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         go_stub,
         leave,
         out,
+        settle_stub,
+        resume_stub,
+        over_stub,
     };
     emitter.stubs();
     let (mut native, mut block_of) = (0, vec![0; code.steps.len()]);
@@ -152,7 +164,7 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         }
     }
     emitter.out_of_line();
-    let Emitter { asm, pool, blocks, resumes, enter, nears, .. } = emitter;
+    let Emitter { asm, pool, blocks, resumes, enter, nears, sregs, .. } = emitter;
     let code_bytes = asm.encode().map_err(Refused::Encoding)?;
     Ok(Emitted {
         code: code_bytes,
@@ -162,6 +174,7 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         resumes,
         block_of,
         nears,
+        sregs,
         native: (native, code.steps.len()),
     })
 }
@@ -249,6 +262,10 @@ impl Emitter<'_> {
             }
             Kind::Load(memory) => self.load(memory, on),
             Kind::Store(memory) => self.store(memory, on),
+            Kind::Sreg { dst: Dst::Scalar(dst), .. } => {
+                self.sreg(*dst, on);
+                true
+            }
             Kind::Nothing | Kind::Fence => true,
             _ => false,
         }

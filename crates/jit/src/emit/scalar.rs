@@ -4,6 +4,7 @@ use super::narrow::{NAN32, makes_nan};
 use super::test::float_relation;
 use super::{Emitter, On};
 use crate::asm::{V, at};
+use crate::frame::Frame;
 use fast::code::Src;
 use fast::ops::{Logic, Native, Op32, Op64, Rel, Test};
 use iced_x86::{Code as Op, Register};
@@ -298,6 +299,19 @@ impl Emitter<'_> {
             Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv => return false,
         }
         true
+    }
+
+    /// A special register, from the frame's list.
+    pub(super) fn sreg(&mut self, dst: u32, on: On) {
+        let (cold, back) = self.cold(on);
+        let index = self.sregs.len() as i64;
+        self.sregs.push(self.now);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, Frame::SREGS));
+        self.asm.rr(Op::Test_rm64_r64, RAX, RAX);
+        self.asm.jump(Op::Je_rel32_64, cold);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RAX, 8 * index));
+        self.put_scalar(dst);
+        self.asm.bind(back);
     }
 
     /// A line of 32-bit values, widened: the interpreter finds out if it wraps around over the lanes that are on.

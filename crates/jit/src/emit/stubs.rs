@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use crate::asm::{V, at};
-use crate::frame::{Frame, NOWHERE};
+use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN};
 use iced_x86::{Code as Op, Register};
 
 use Register::{EAX, EBX, ESI, K1, K2, R9D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP};
@@ -18,6 +18,7 @@ impl Emitter<'_> {
         let (end, go) = (self.end_stub, self.go_stub);
         self.block_stub(end, Frame::END);
         self.block_stub(go, Frame::GO);
+        self.stack_stubs();
     }
 
     /// `(frame)`, by the System V convention.
@@ -89,6 +90,51 @@ impl Emitter<'_> {
         self.asm.r(Op::Jmp_rm64, RAX);
     }
 
+    /// What becomes of the stack's copy: the top has come to block `esi`, at which its lanes wait; the top is to run; the turn is over.
+    fn stack_stubs(&mut self) {
+        use Register::{ECX, R8, RCX};
+        let (settle, resume, over) = (self.settle_stub, self.resume_stub, self.over_stub);
+        let (go, leave) = (self.go_stub, self.leave);
+        self.asm.bind(settle);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, go);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_BLOCK), ESI);
+        let (again, done) = (self.asm.label(), self.asm.label());
+        self.asm.bind(again);
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::BOTTOM));
+        self.asm.jump(Op::Je_rel32_64, done);
+        self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_BLOCK));
+        self.asm.rm(Op::Cmp_r32_rm32, ECX, at(R8, SLOT_REJOIN));
+        self.asm.jump(Op::Jne_rel32_64, done);
+        self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::MERGES));
+        self.asm.jump(Op::Jmp_rel32_64, again);
+        self.asm.bind(done);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
+        // The top runs, at its block: `r8` points to it.
+        self.asm.bind(resume);
+        self.asm.rm(Op::Mov_r32_rm32, EBX, at(R8, SLOT_LANES));
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_REJOIN));
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LANES), EBX);
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
+        self.lanes();
+        self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_BLOCK));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::TABLE));
+        let entry = iced_x86::MemoryOperand::with_base_index_scale(RAX, RCX, 8);
+        self.asm.m(Op::Jmp_rm64, entry);
+        self.asm.bind(over);
+        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_BLOCK));
+        self.asm.jump(Op::Jmp_rel32_64, leave);
+    }
+
+    /// Masks and number of the lanes in `ebx`.
+    fn lanes(&mut self) {
+        self.asm.rr(Op::VEX_Kmovd_kr_r32, K1, EBX);
+        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K2, K1, 16);
+        self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
+    }
+
     /// Returns with everything in memory and the warp where it should be.
     fn return_now(&mut self) {
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NOWHERE as i32);
@@ -107,9 +153,7 @@ impl Emitter<'_> {
     fn reload(&mut self) {
         self.asm.rm(Op::Mov_r64_rm64, R11, at(RBP, Frame::CONSTANTS));
         self.asm.rm(Op::Mov_r32_rm32, EBX, at(RBP, Frame::LANES));
-        self.asm.rr(Op::VEX_Kmovd_kr_r32, K1, EBX);
-        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K2, K1, 16);
-        self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
+        self.lanes();
         for (register, base, offset) in self.assignment.places() {
             let from = V::M(base, offset);
             self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, register, from, None);
