@@ -15,7 +15,7 @@
 //! not read them as what they were.
 
 use isa::asm::{Image, PrintContext};
-use isa::table::Part;
+use isa::table::{Form, Part, Template};
 use isa::{FileId, Instruction};
 
 use crate::names::TileOps;
@@ -369,11 +369,27 @@ fn opcode(columns: &[&str], tile_ops: TileOps) -> Result<(), String> {
         return Err("expected a name and a number".to_owned());
     };
     let number = parse_number(number).ok_or(format!("`{number}` is no number"))?;
-    let table = crate::table(tile_ops);
-    let form = table.find(&name.to_ascii_lowercase()).map(|id| table.form(id));
-    let got = match form {
-        Some(form) => form.pattern,
-        None => u64::from(tile_ops.by_name(name)?),
+    let wanted = name.to_ascii_lowercase().replace(' ', ".");
+    let forms = crate::table(tile_ops).forms().iter();
+    let mut known: Vec<u64> =
+        forms.filter(|form| is_called(form, &wanted)).map(|form| form.pattern).collect();
+    if known.is_empty() {
+        known.push(u64::from(tile_ops.by_name(name)?));
+    }
+    if known.contains(&number) {
+        return Ok(());
+    }
+    let got: Vec<String> = known.iter().map(|pattern| format!("{pattern:#x}")).collect();
+    Err(format!("expected {number:#x}, got {}", got.join(" or ")))
+}
+
+/// Whether a form has this name, or this word before its operands in one of its spellings: several forms share one.
+fn is_called(form: &Form, wanted: &str) -> bool {
+    let mnemonic = |template: &Template| {
+        let word = template.text.split([' ', '{', ',']).next().unwrap_or_default();
+        word.to_ascii_lowercase().trim_end_matches(".short") == wanted
     };
-    if got == number { Ok(()) } else { Err(format!("expected {number:#x}, got {got:#x}")) }
+    form.name == wanted
+        || mnemonic(&form.syntax)
+        || form.aliases.iter().any(|alias| mnemonic(&alias.syntax))
 }
