@@ -60,6 +60,16 @@ pub(crate) enum Command {
     Disasm(Disasm),
     /// Run a machine's conformance suite
     Conform(Conform),
+    /// Run a program that uses CUDA, with the virtual device in place of a GPU; say at the end what ran
+    #[command(after_long_help = EXEC_HELP)]
+    Exec(Exec),
+    /// A stand-in for NVIDIA's ptxas: checks PTX and passes it on as it is
+    #[command(hide = true, disable_help_flag = true)]
+    Ptxas {
+        /// As ptxas takes them.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<std::ffi::OsString>,
+    },
     /// List machines and their convergence mechanisms
     Machines,
     /// Print a completion script for a shell
@@ -80,6 +90,46 @@ Arguments (--arg), by parameter name or in order:
 
 Exit codes: 0 ok, 1 an expectation is not met, 2 usage or input error, 3 the kernel faulted or hung,
 130 interrupted.";
+
+const EXEC_HELP: &str = "\
+The program finds the virtual device's driver library before any other, and gets PTX where it would make machine code.
+Settings of the device can also be given as environment variables: see docs/cuda.md.
+
+Exit codes: the program's own, or 3 if it ended well but a kernel faulted or hung.";
+
+/// `exec`.
+#[derive(Debug, Group)]
+pub(crate) struct Exec {
+    /// Print counts of each kernel at the end
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Compute capability that the device reports
+    #[arg(long, value_name = "X.Y")]
+    pub(crate) capability: Option<String>,
+    /// Engine that runs the launches
+    #[arg(long, value_enum, default_value_t = EngineName::Fast)]
+    pub(crate) engine: EngineName,
+    /// Most instructions issued in a block before a launch is taken to hang
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Tell every call of the driver on the standard error stream
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Where libcuda.so is; by default it is looked for beside this program
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) libraries: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
 
 /// Which instruction set a program is for.
 #[derive(Clone, Debug, Group)]

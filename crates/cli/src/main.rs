@@ -9,6 +9,8 @@
 //! | 2 | the command line or a file is wrong |
 //! | 3 | a kernel faulted or hung |
 //! | 130 | interrupted |
+//!
+//! `exec` ends with the code of the program that it ran, unless that is 0 and a kernel has stopped.
 
 mod args;
 mod commands;

@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Stopped,
     /// The user stopped it.
     Interrupted,
+    /// As a program that was run has ended.
+    Child(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -35,6 +37,7 @@ impl From<Exit> for ExitCode {
             Exit::Stopped => 3,
             // 128 and the number of the interrupt signal, as shells have it.
             Exit::Interrupted => 130,
+            Exit::Child(code) => code,
         })
     }
 }

@@ -137,6 +137,7 @@ impl Event {
                 Ran::Fast(_) => None,
                 Ran::Exact(Some(why)) => Some(why.to_string()),
                 Ran::Exact(None) => Some("asked for".to_owned()),
+                Ran::Lanes => Some("it hangs unless every lane goes on by itself".to_owned()),
             },
             seconds: report.time.as_secs_f64(),
             totals: LaunchTotals::of(&report.stats),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fast::{Declined, Level};
 use ir::FuncId;
-use simt::machine::{Machine as _, Step};
+use simt::machine::{HangKind, Machine as _, Step};
 use simt::memory::{MemoryMap, Snapshot};
 use simt::observe::Blind;
 use thiserror::Error;
@@ -17,6 +17,10 @@ use crate::stop::Stop;
 
 /// Issues of the exact engine between two looks at the outcome.
 const SLICE: u64 = 1 << 20;
+
+/// The convergence mechanism of launches, and the one under which every lane goes on.
+const USUAL: &str = "ipdom";
+const FAIR: &str = "serial";
 
 /// Launches of different shapes whose decoded form is kept for a module.
 const KEPT: usize = 256;
@@ -47,6 +51,8 @@ pub enum Ran {
     Fast(Level),
     /// The exact one, and why the fast one did not.
     Exact(Option<Declined>),
+    /// The exact one, lane by lane: it hangs where lanes of a warp go on together.
+    Lanes,
 }
 
 /// A launch that has ended.
@@ -90,8 +96,7 @@ impl Context {
     ) -> Result<Report, Failure> {
         let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
         let module = Arc::clone(&loaded.module);
-        let fresh = || self.fresh(id, &module, kernel, shape, params);
-        let mut state = fresh()?;
+        let mut state = self.fresh(id, &module, (kernel, shape, params), USUAL)?;
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
@@ -106,9 +111,18 @@ impl Context {
                 declined
             }
         };
-        std::mem::swap(state.memory_mut(), &mut self.memory);
-        let step = run_exact(module.program(), &mut state);
-        std::mem::swap(state.memory_mut(), &mut self.memory);
+        let saved = self.memory.snapshot();
+        let mut step = self.run_exact(&module, &mut state);
+        let mut ran = Ran::Exact(declined);
+        if matches!(&step, Step::Hang(hang) if hang.kind != HangKind::Limit) {
+            // Programs may rely on every lane going on while others wait, which the usual mechanism does not promise.
+            self.take_back(&saved)?;
+            state = self.fresh(id, &module, (kernel, shape, params), FAIR)?;
+            let again = self.run_exact(&module, &mut state);
+            if matches!(again, Step::Done) {
+                (step, ran) = (again, Ran::Lanes);
+            }
+        }
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match step {
             Step::Fault(fault) => Stop::fault(&module, name, &shape, &fault),
@@ -116,11 +130,23 @@ impl Context {
             Step::Done | Step::Issued => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 let (stats, output) = (*state.stats(), state.output().to_vec());
-                let ran = Ran::Exact(declined);
                 return Ok(Report { stats, ran, output, time: begin.elapsed() });
             }
         };
         Err(Failure::Stopped(Box::new(stop)))
+    }
+
+    /// Runs a state to its end, on the context's memory.
+    fn run_exact(&mut self, module: &Module, state: &mut State<1>) -> Step<vm::Cause, 1> {
+        std::mem::swap(state.memory_mut(), &mut self.memory);
+        let end = loop {
+            match Engine::<1>.run(module.program(), state, &mut Blind, SLICE) {
+                Step::Issued => {}
+                end => break end,
+            }
+        };
+        std::mem::swap(state.memory_mut(), &mut self.memory);
+        end
     }
 
     /// The state before the launch, with memory still to be lent.
@@ -128,11 +154,10 @@ impl Context {
         &self,
         id: ModuleId,
         module: &Module,
-        kernel: FuncId,
-        shape: Shape,
-        params: &[u8],
+        (kernel, shape, params): (FuncId, Shape, &[u8]),
+        mechanism: &str,
     ) -> Result<State<1>, Failure> {
-        let entry = converge::Entry::find("ipdom").map_err(|_| ContextError::Module)?;
+        let entry = converge::Entry::find(mechanism).map_err(|_| ContextError::Module)?;
         let mut launch = Launch::new(kernel, vm::catalogued(entry));
         launch.grid = shape.grid;
         launch.block = shape.block;
@@ -176,7 +201,7 @@ impl Context {
                 }
                 Err(declined) => {
                     self.take_back(&saved)?;
-                    state = self.fresh(id, module, kernel, shape, params)?;
+                    state = self.fresh(id, module, (kernel, shape, params), USUAL)?;
                     if declined != Declined::Wrapped || !assume {
                         return Ok(Tried::Exact(Box::new(state), Some(declined)));
                     }
@@ -225,11 +250,76 @@ enum Tried {
     Exact(Box<State<1>>, Option<Declined>),
 }
 
-fn run_exact(program: &vm::Program, state: &mut State<1>) -> Step<vm::Cause, 1> {
-    loop {
-        match Engine::<1>.run(program, state, &mut Blind, SLICE) {
-            Step::Issued => {}
-            end => return end,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    const TEXT: &str = "
+        .version 7.0 .target sm_70 .address_size 64
+        // Lane 0 waits for what the others write behind the loop, which comes first or last in the text.
+        .visible .entry first(.param .u64 at) {
+            .reg .b32 %i, %v; .reg .b64 %a; .reg .pred %p;
+            ld.param.u64 %a, [at];
+            mov.u32 %i, %tid.x;
+            setp.ne.u32 %p, %i, 0;
+            @%p bra write;
+        again:
+            ld.volatile.global.u32 %v, [%a];
+            setp.eq.u32 %p, %v, 0;
+            @%p bra again;
+            st.global.u32 [%a], 9;
+            bra end;
+        write:
+            st.volatile.global.u32 [%a], 1;
+        end:
+            ret;
         }
+        .visible .entry last(.param .u64 at) {
+            .reg .b32 %i, %v; .reg .b64 %a; .reg .pred %p;
+            ld.param.u64 %a, [at];
+            mov.u32 %i, %tid.x;
+            setp.eq.u32 %p, %i, 0;
+            @%p bra again;
+            st.volatile.global.u32 [%a], 1;
+            bra end;
+        again:
+            ld.volatile.global.u32 %v, [%a];
+            setp.eq.u32 %p, %v, 0;
+            @%p bra again;
+            st.global.u32 [%a], 9;
+        end:
+            ret;
+        }
+        .visible .entry forever(.param .u64 at) { loop: bra loop; }";
+
+    fn run(kernel: &str) -> (Result<Report, Failure>, u32) {
+        let module = Module::load("t", TEXT).unwrap();
+        let mut context = Context::new(Settings::default());
+        let at = context.allocate("out", 4).unwrap();
+        let id = context.load(&module).unwrap();
+        let shape = Shape { grid: [1; 3], block: [32, 1, 1], shared: 0 };
+        let kernel = module.kernel(kernel).unwrap();
+        let end = context.launch(id, kernel, shape, &at.0.to_le_bytes());
+        let mut word = [0; 4];
+        context.read(at, &mut word).unwrap();
+        (end, u32::from_le_bytes(word))
+    }
+
+    #[test]
+    fn lanes_that_wait_for_each_other_go_on() {
+        let ran = ["first", "last"].map(|kernel| {
+            let (end, word) = run(kernel);
+            assert_eq!(word, 9, "{end:?}");
+            end.unwrap().ran
+        });
+        // One of the two orders is the one that the usual mechanism takes.
+        assert_eq!(ran.iter().filter(|&&r| r == Ran::Lanes).count(), 1, "{ran:?}");
+    }
+
+    #[test]
+    fn what_hangs_in_any_order_hangs() {
+        let (end, _) = run("forever");
+        assert!(matches!(end, Err(Failure::Stopped(stop)) if stop.kind == crate::StopKind::Hang));
     }
 }

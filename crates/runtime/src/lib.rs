@@ -11,6 +11,7 @@ mod context;
 mod hostmem;
 mod journal;
 mod launch;
+mod linker;
 mod mirror;
 mod module;
 mod paging;

@@ -65,11 +65,40 @@ impl Module {
                 rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
             }
         };
-        let program = vm::Program::link(module).map_err(|errors| {
-            let findings = errors.iter().map(ToString::to_string).collect();
-            LoadError { findings }
-        })?;
+        let program = linked(module)?;
         Ok(Arc::new(Self { program, sources, refused }))
+    }
+
+    /// Loads several PTX texts as one program: what one declares as external, another may define.
+    ///
+    /// # Errors
+    /// As for [`Self::load`], and if something external is nowhere defined.
+    pub fn link(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
+        if let [(name, text)] = texts {
+            return Self::load(name, text);
+        }
+        let mut sources = SourceMap::new();
+        let mut objects = Vec::new();
+        for (name, text) in texts {
+            let file = sources.add(*name, *text);
+            let (tree, found) = ptx::parse(file, text);
+            refuse(&found, &sources)?;
+            let (object, found) = ptx::lower_object(&tree);
+            objects.push(object.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?);
+        }
+        let module = crate::linker::link(&objects).map_err(|findings| LoadError { findings })?;
+        let program = linked(module)?;
+        Ok(Arc::new(Self { program, sources, refused: Vec::new() }))
+    }
+
+    /// Reads a text without loading it.
+    ///
+    /// # Errors
+    /// If it cannot be parsed.
+    pub fn check(name: &str, text: &str) -> Result<(), LoadError> {
+        let mut sources = SourceMap::new();
+        let file = sources.add(name, text);
+        refuse(&ptx::parse(file, text).1, &sources)
     }
 
     /// The linked program.
@@ -172,6 +201,13 @@ impl Module {
     }
 }
 
+fn linked(module: ir::Module) -> Result<vm::Program, LoadError> {
+    vm::Program::link(module).map_err(|errors| {
+        let findings = errors.iter().map(ToString::to_string).collect();
+        LoadError { findings }
+    })
+}
+
 fn kernel_names(tree: &ptx::Module) -> Vec<String> {
     let entries = tree.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
     entries.map(|f| tree.name(f.signature.name.symbol).to_owned()).collect()
@@ -223,4 +259,104 @@ fn describe(finding: &Diagnostic, sources: &SourceMap) -> String {
         text = format!("{text} ({help})");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = ".version 7.0 .target sm_70 .address_size 64\n";
+
+    fn link(texts: &[&str]) -> Result<Arc<Module>, LoadError> {
+        let texts: Vec<String> = texts.iter().map(|t| format!("{HEAD}{t}")).collect();
+        let named: Vec<(String, &str)> =
+            texts.iter().enumerate().map(|(i, t)| (format!("f{i}"), t.as_str())).collect();
+        let texts: Vec<(&str, &str)> = named.iter().map(|(n, t)| (n.as_str(), *t)).collect();
+        Module::link(&texts)
+    }
+
+    /// Runs the kernel `k`, which stores one word at its argument.
+    fn run(module: &Arc<Module>) -> u32 {
+        let mut context = crate::Context::new(crate::Settings::default());
+        let at = context.allocate("out", 4).unwrap();
+        let id = context.load(module).unwrap();
+        let shape = crate::Shape { grid: [1; 3], block: [1; 3], shared: 0 };
+        let kernel = module.kernel("k").unwrap();
+        context.launch(id, kernel, shape, &at.0.to_le_bytes()).unwrap();
+        let mut word = [0; 4];
+        context.read(at, &mut word).unwrap();
+        u32::from_le_bytes(word)
+    }
+
+    const MAIN: &str = "
+        .extern .func (.param .b32 r) twice(.param .b32 x);
+        .extern .global .u32 base;
+        .global .u32 own = 100;
+        .func (.reg .b32 %r) help() { mov.u32 %r, 1000; ret; }
+        .visible .entry k(.param .u64 at) {
+            .reg .b32 %v, %b, %o; .reg .b64 %a;
+            ld.global.u32 %v, [base];
+            { .param .b32 in; .param .b32 out; st.param.b32 [in], %v;
+              call (out), twice, (in); ld.param.b32 %v, [out]; }
+            ld.global.u32 %b, [own];
+            add.u32 %v, %v, %b;
+            call (%o), help;
+            add.u32 %v, %v, %o;
+            ld.param.u64 %a, [at];
+            st.global.u32 [%a], %v;
+            ret;
+        }";
+
+    const LIBRARY: &str = "
+        .visible .global .u32 base = 7;
+        .global .u32 own = 3;
+        .func (.reg .b32 %r) help() { ld.global.u32 %r, [own]; ret; }
+        .visible .func (.param .b32 r) twice(.param .b32 x) {
+            .reg .b32 %v, %w;
+            ld.param.b32 %v, [x];
+            shl.b32 %v, %v, 1;
+            call (%w), help;
+            add.u32 %v, %v, %w;
+            st.param.b32 [r], %v;
+            ret;
+        }";
+
+    #[test]
+    fn externals_are_found_and_locals_stay_apart() {
+        // 2 * 7 + 3 from the library, 100 and 1000 from the main file.
+        assert_eq!(run(&link(&[MAIN, LIBRARY]).unwrap()), 1117);
+        assert_eq!(run(&link(&[LIBRARY, MAIN]).unwrap()), 1117);
+    }
+
+    #[test]
+    fn weak_definitions_give_way() {
+        let weak = LIBRARY.replace(".visible .global", ".weak .global").replace("= 7", "= 9");
+        let weak =
+            weak.replace(".visible .func", ".weak .func").replace("%v, %v, 1;", "%v, %v, 2;");
+        assert_eq!(run(&link(&[MAIN, &weak, LIBRARY]).unwrap()), 1117);
+        assert_eq!(run(&link(&[MAIN, &weak]).unwrap()), 4 * 9 + 3 + 1100);
+        assert_eq!(run(&link(&[&weak, MAIN, &weak]).unwrap()), 4 * 9 + 3 + 1100);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let missing = link(&[MAIN, ".visible .global .u32 base = 7;"]).unwrap_err().to_string();
+        assert_eq!(missing, "the function `twice` is declared as external and nowhere defined");
+        let twice = link(&[MAIN, LIBRARY, LIBRARY]).unwrap_err().to_string();
+        assert!(twice.contains("the function `twice` is defined twice"), "{twice}");
+        let other = LIBRARY.replace("twice(.param .b32 x)", "twice(.param .b64 x)");
+        let other = other.replace("ld.param.b32 %v, [x]", "mov.b32 %v, 0");
+        assert!(link(&[MAIN, &other]).is_err());
+    }
+
+    #[test]
+    fn kernels_that_cannot_run_do_no_harm() {
+        let text = format!(
+            "{HEAD}.entry good() {{ ret; }} .entry bad() {{ .reg .b32 %r; nonsense.b32 %r; ret; }}"
+        );
+        let module = Module::load("t", &text).unwrap();
+        assert!(module.kernel("good").is_some() && module.kernel("bad").is_none());
+        assert_eq!(module.refused().len(), 1);
+        assert!(module.refused()[0].findings[0].starts_with("t:2:"), "{:?}", module.refused());
+    }
 }

@@ -4,8 +4,10 @@ mod assemble;
 mod bench;
 mod compare;
 mod conform;
+mod exec;
 mod inspect;
 mod predicate;
+mod ptxas;
 mod run;
 mod study;
 mod target;
@@ -39,6 +41,8 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Asm(asm) => assemble::asm(&asm, out),
         Command::Disasm(disasm) => assemble::disasm(&disasm, out),
         Command::Conform(conform) => conform::conform(&conform, out),
+        Command::Exec(args) => exec::exec(&args, out),
+        Command::Ptxas { args } => ptxas::ptxas(&args, out),
         Command::Machines => machines(out),
         Command::Completions { shell } => {
             let mut script = Vec::new();

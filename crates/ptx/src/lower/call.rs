@@ -33,7 +33,7 @@ impl Lowerer<'_> {
         let tree = self.tree;
         let function = &tree.functions[id];
         let name = function.signature.name;
-        if function.body.is_none() {
+        if function.body.is_none() && !self.object {
             let text = tree.name(name.symbol);
             let message = format!("the function `{text}` is not defined in this file");
             let diagnostic = Diagnostic::error("ptx::undefined", message)

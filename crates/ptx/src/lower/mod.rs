@@ -22,11 +22,14 @@ mod memory;
 mod modifiers;
 mod moves;
 mod names;
+mod object;
 mod operand;
 mod params;
 mod spilled;
 mod symbols;
 mod variable;
+
+pub use object::{Binding, Object, lower_object};
 
 use std::rc::Rc;
 
@@ -129,6 +132,8 @@ struct Lowerer<'t> {
     budget: usize,
     /// Forms that were reported as too new for the file.
     too_new: Vec<*const Form>,
+    /// Whether what is external may stay undefined.
+    object: bool,
 }
 
 impl<'t> Lowerer<'t> {
@@ -152,6 +157,7 @@ impl<'t> Lowerer<'t> {
             signatures: FxHashMap::default(),
             budget: BUDGET,
             too_new: Vec::new(),
+            object: false,
         }
     }
 

@@ -179,7 +179,7 @@ impl Lowerer<'_> {
         }
         let open = layout.size == 0;
         let dynamic = space == IrSpace::Shared && open;
-        if declaration.linkage == Some(Linkage::Extern) && !dynamic {
+        if declaration.linkage == Some(Linkage::Extern) && !dynamic && !self.object {
             let message = format!("the variable `{name}` is not defined in this file");
             let diagnostic = Diagnostic::error("ptx::undefined", message)
                 .at(user.unwrap_or(at), "used here")

@@ -1,0 +1,27 @@
+# What all clients' scripts begin with: builds the libraries, makes a virtual environment, runs a program on the virtual device.
+# Environment: SIMTLAB_PYTHON (python3), SIMTLAB_PROFILE (debug; release builds and runs optimised libraries).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+profile=${SIMTLAB_PROFILE:-debug}
+target=${CARGO_TARGET_DIR:-$here/target}
+built=$target/$profile
+
+build() {
+  local release=()
+  [ "$profile" = release ] && release=(--release)
+  cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-capi
+}
+
+# venv NAME PACKAGE...: an environment of that name with these packages, kept for the next time.
+venv() {
+  environment=$target/clients/$1
+  shift
+  [ -x "$environment/bin/python" ] || "${SIMTLAB_PYTHON:-python3}" -m venv "$environment"
+  "$environment/bin/pip" install --quiet --disable-pip-version-check "$@"
+}
+
+# on_device COMMAND...: runs it with the virtual device.
+on_device() {
+  "$built/simtlab" exec --libraries "$built" -- "$@"
+}

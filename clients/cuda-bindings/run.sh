@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# cuda.bindings: NVIDIA's own low-level Python bindings of the driver API, with PTX from NVRTC.
+source "$(dirname "$0")/../common.sh"
+build
+venv cuda-bindings cuda-bindings==12.9.* nvidia-cuda-nvrtc-cu12==12.9.* numpy
+echo "cuda.bindings $("$environment/bin/pip" show cuda-bindings | sed -n 's/^Version: //p')"
+PYTHONPATH=$here/clients on_device "$environment/bin/python" "$here/clients/cuda-bindings/check.py"

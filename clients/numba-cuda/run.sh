@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# numba-cuda: kernels in Python, compiled by libnvvm, linked as PTX by the driver.
+# nvJitLink must not be installed: with it, numba makes machine code.
+source "$(dirname "$0")/../common.sh"
+build
+venv numba-cuda numba-cuda==0.30.4 cuda-bindings==12.9.* nvidia-cuda-nvcc-cu12==12.9.* nvidia-cuda-nvrtc-cu12==12.9.* \
+  nvidia-cuda-runtime-cu12==12.9.* numpy
+echo "numba-cuda $("$environment/bin/pip" show numba-cuda | sed -n 's/^Version: //p')"
+PYTHONPATH=$here/clients on_device "$environment/bin/python" -W ignore "$here/clients/numba-cuda/check.py"

@@ -1,0 +1,307 @@
+//! Contexts: creation, primary ones, the current one of each thread, limits.
+
+use crate::driver::{Ctx, Driver, pop, push, set_top, top};
+use crate::host::{Ptr, put_i32, put_u64, put_u64_if};
+use crate::status::{Outcome, Status};
+
+/// Flags that contexts may have.
+const FLAGS: u32 = 0x7f;
+
+pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32, device: i32) -> Outcome {
+    let device = d.device(device)?;
+    if flags & !FLAGS != 0 || out == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let handle = d.handle();
+    put_u64(out, handle)?;
+    d.contexts.insert(handle, Ctx { device, flags, ..Ctx::default() });
+    push(handle);
+    Ok(())
+}
+
+/// With affinities or parameters, which must be none.
+pub(crate) fn create_with(
+    d: &mut Driver,
+    out: Ptr,
+    extra: Ptr,
+    flags: u32,
+    device: i32,
+) -> Outcome {
+    if extra != 0 {
+        return Err(d.unsupported("cuCtxCreate with parameters"));
+    }
+    create(d, out, flags, device)
+}
+
+pub(crate) fn create_with_affinity(
+    d: &mut Driver,
+    out: Ptr,
+    affinities: Ptr,
+    count: i32,
+    flags: u32,
+    device: i32,
+) -> Outcome {
+    if affinities != 0 || count != 0 {
+        return Err(d.unsupported("cuCtxCreate with affinities"));
+    }
+    create(d, out, flags, device)
+}
+
+/// Ends a context, with its memory, modules and everything else that it has.
+pub(crate) fn destroy(d: &mut Driver, handle: u64) -> Outcome {
+    d.context(handle)?;
+    if d.primary.values().any(|p| p.0 == handle) {
+        return Err(Status::INVALID_CONTEXT);
+    }
+    end(d, handle);
+    if top() == handle {
+        pop();
+    }
+    Ok(())
+}
+
+fn end(d: &mut Driver, handle: u64) {
+    d.contexts.remove(&handle);
+    crate::memory::free_all(d, handle);
+    let gone: Vec<u64> =
+        d.modules.iter().filter(|(_, m)| m.context == handle).map(|(&h, _)| h).collect();
+    for module in gone {
+        // It is there, and unloading what is there cannot fail.
+        let _ = crate::module::remove(d, module);
+    }
+    d.streams.retain(|_, s| s.context != handle);
+    d.events.retain(|_, e| e.context != handle);
+}
+
+pub(crate) fn push_current(d: &mut Driver, handle: u64) -> Outcome {
+    d.context(handle)?;
+    push(handle);
+    Ok(())
+}
+
+pub(crate) fn pop_current(_d: &mut Driver, out: Ptr) -> Outcome {
+    if top() == 0 {
+        return Err(Status::INVALID_CONTEXT);
+    }
+    put_u64_if(out, top())?;
+    pop();
+    Ok(())
+}
+
+pub(crate) fn set_current(d: &mut Driver, handle: u64) -> Outcome {
+    if handle != 0 {
+        d.context(handle)?;
+    }
+    set_top(handle);
+    Ok(())
+}
+
+pub(crate) fn get_current(d: &mut Driver, out: Ptr) -> Outcome {
+    let context = top();
+    put_u64(out, if d.contexts.contains_key(&context) { context } else { 0 })
+}
+
+pub(crate) fn device(d: &mut Driver, out: Ptr) -> Outcome {
+    let context = d.current()?;
+    put_i32(out, d.context(context)?.device)
+}
+
+/// The context of an argument, or the current one if it is null.
+fn chosen(d: &Driver, handle: u64) -> Outcome<u64> {
+    if handle == 0 { d.current() } else { d.context(handle).map(|_| handle) }
+}
+
+pub(crate) fn device_of(d: &mut Driver, out: Ptr, handle: u64) -> Outcome {
+    let context = chosen(d, handle)?;
+    put_i32(out, d.context(context)?.device)
+}
+
+pub(crate) fn flags(d: &mut Driver, out: Ptr) -> Outcome {
+    let context = d.current()?;
+    put_i32(out, d.context(context)?.flags as i32)
+}
+
+pub(crate) fn set_flags(d: &mut Driver, flags: u32) -> Outcome {
+    let context = d.current()?;
+    if flags & !FLAGS != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    change(d, context, |c| c.flags = flags)
+}
+
+fn change(d: &mut Driver, handle: u64, change: impl FnOnce(&mut Ctx)) -> Outcome {
+    change(d.contexts.get_mut(&handle).ok_or(Status::INVALID_CONTEXT)?);
+    Ok(())
+}
+
+pub(crate) fn id(d: &mut Driver, handle: u64, out: Ptr) -> Outcome {
+    let context = chosen(d, handle)?;
+    put_u64(out, context)
+}
+
+pub(crate) fn api_version(d: &mut Driver, handle: u64, out: Ptr) -> Outcome {
+    chosen(d, handle)?;
+    put_i32(out, 3020)
+}
+
+pub(crate) fn attach(d: &mut Driver, out: Ptr, _flags: u32) -> Outcome {
+    let context = d.current()?;
+    put_u64(out, context)
+}
+
+pub(crate) fn synchronize(d: &mut Driver) -> Outcome {
+    d.usable().map(drop)
+}
+
+pub(crate) fn synchronize_one(d: &mut Driver, handle: u64) -> Outcome {
+    let context = chosen(d, handle)?;
+    d.context(context)?.failed.map_or(Ok(()), Err)
+}
+
+/// What limits are without being set, by number: stack, output of printf, heap, and those of launches from kernels.
+fn usual_limit(limit: i32) -> Outcome<u64> {
+    Ok(match limit {
+        0 => 1024,
+        1 => 1 << 20,
+        2 => 8 << 20,
+        3 => 2,
+        4 => 2048,
+        5 => 128,
+        6 => 0,
+        _ => return Err(Status::INVALID_VALUE),
+    })
+}
+
+pub(crate) fn get_limit(d: &mut Driver, out: Ptr, limit: i32) -> Outcome {
+    let usual = usual_limit(limit)?;
+    let context = d.current()?;
+    put_u64(out, d.context(context)?.limits.get(&limit).copied().unwrap_or(usual))
+}
+
+pub(crate) fn set_limit(d: &mut Driver, limit: i32, value: u64) -> Outcome {
+    usual_limit(limit)?;
+    let context = d.current()?;
+    change(d, context, |c| {
+        c.limits.insert(limit, value);
+    })
+}
+
+pub(crate) fn get_cache_config(d: &mut Driver, out: Ptr) -> Outcome {
+    let context = d.current()?;
+    put_i32(out, d.context(context)?.cache_config)
+}
+
+pub(crate) fn set_cache_config(d: &mut Driver, config: i32) -> Outcome {
+    let context = d.current()?;
+    if !(0..=3).contains(&config) {
+        return Err(Status::INVALID_VALUE);
+    }
+    change(d, context, |c| c.cache_config = config)
+}
+
+pub(crate) fn get_shared_config(d: &mut Driver, out: Ptr) -> Outcome {
+    let context = d.current()?;
+    put_i32(out, d.context(context)?.shared_config)
+}
+
+pub(crate) fn set_shared_config(d: &mut Driver, config: i32) -> Outcome {
+    let context = d.current()?;
+    if !(0..=2).contains(&config) {
+        return Err(Status::INVALID_VALUE);
+    }
+    change(d, context, |c| c.shared_config = config)
+}
+
+pub(crate) fn priority_range(d: &mut Driver, least: Ptr, greatest: Ptr) -> Outcome {
+    d.current()?;
+    if least != 0 {
+        put_i32(least, 0)?;
+    }
+    if greatest != 0 {
+        put_i32(greatest, crate::stream::GREATEST_PRIORITY)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn reset_l2(d: &mut Driver) -> Outcome {
+    d.usable().map(drop)
+}
+
+pub(crate) fn enable_peer(d: &mut Driver, peer: u64, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    if flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if d.context(peer)?.device == d.context(context)?.device {
+        return Err(Status::INVALID_DEVICE);
+    }
+    if d.context(context)?.peers.contains(&peer) {
+        return Err(Status::PEER_ACCESS_ALREADY_ENABLED);
+    }
+    change(d, context, |c| c.peers.push(peer))
+}
+
+pub(crate) fn disable_peer(d: &mut Driver, peer: u64) -> Outcome {
+    let context = d.usable()?;
+    if !d.context(context)?.peers.contains(&peer) {
+        return Err(Status::PEER_ACCESS_NOT_ENABLED);
+    }
+    change(d, context, |c| c.peers.retain(|&p| p != peer))
+}
+
+// Primary contexts.
+
+pub(crate) fn retain_primary(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
+    let device = d.device(device)?;
+    let (mut handle, count, flags) = d.primary.get(&device).copied().unwrap_or((0, 0, 0));
+    if handle == 0 {
+        handle = d.handle();
+    }
+    put_u64(out, handle)?;
+    d.contexts.entry(handle).or_insert_with(|| Ctx { device, flags, ..Ctx::default() });
+    d.primary.insert(device, (handle, count.saturating_add(1), flags));
+    Ok(())
+}
+
+pub(crate) fn release_primary(d: &mut Driver, device: i32) -> Outcome {
+    let device = d.device(device)?;
+    match d.primary.get(&device).copied() {
+        Some((handle, count, flags)) if count > 0 => {
+            d.primary.insert(device, (handle, count - 1, flags));
+            if count == 1 {
+                end(d, handle);
+            }
+            Ok(())
+        }
+        _ => Err(Status::INVALID_CONTEXT),
+    }
+}
+
+/// Ends what the primary context has; it stays retained, empty and without its failure.
+pub(crate) fn reset_primary(d: &mut Driver, device: i32) -> Outcome {
+    let device = d.device(device)?;
+    if let Some((handle, count, flags)) = d.primary.get(&device).copied() {
+        end(d, handle);
+        if count > 0 {
+            d.contexts.insert(handle, Ctx { device, flags, ..Ctx::default() });
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn primary_state(d: &mut Driver, device: i32, flags: Ptr, active: Ptr) -> Outcome {
+    let device = d.device(device)?;
+    let (_, count, set) = d.primary.get(&device).copied().unwrap_or((0, 0, 0));
+    put_i32(flags, set as i32)?;
+    put_i32(active, i32::from(count > 0))
+}
+
+pub(crate) fn set_primary_flags(d: &mut Driver, device: i32, flags: u32) -> Outcome {
+    let device = d.device(device)?;
+    if flags & !FLAGS != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let known = d.primary.get(&device).copied().unwrap_or((0, 0, 0));
+    d.primary.insert(device, (known.0, known.1, flags));
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! The driver's state, and how calls enter it.
+//!
+//! One lock guards everything: calls from many threads take turns, and a launch is over when its call returns. Handles are
+//! numbers from one counter, never addresses, so that a wrong one is an answer. A child of `fork` is told that nothing is
+//! initialised, as on hardware, before the lock is touched.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use runtime::{Context as Device, Event, Journal, Module, ModuleId};
+
+use crate::event::Recorded;
+use crate::function::Function;
+use crate::graph::{Graph, GraphExec};
+use crate::linker::Linker;
+use crate::memory::Memory;
+use crate::pool::Pools;
+use crate::settings::Settings;
+use crate::status::{Outcome, Status};
+
+/// The driver, once initialised.
+static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
+/// The process that has initialised it; 0 before.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// Contexts of this thread, the current one last; 0 stands for none.
+    static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// First handle: not an address, and none of the small numbers that mean something.
+const FIRST_HANDLE: u64 = 0x51_0000_0010;
+
+/// A context of a device.
+#[derive(Debug, Default)]
+pub(crate) struct Ctx {
+    pub(crate) device: i32,
+    pub(crate) flags: u32,
+    /// Why all calls fail that use it.
+    pub(crate) failed: Option<Status>,
+    /// Limits that were set, by their number.
+    pub(crate) limits: BTreeMap<i32, u64>,
+    pub(crate) cache_config: i32,
+    pub(crate) shared_config: i32,
+    /// Contexts whose memory it may use.
+    pub(crate) peers: Vec<u64>,
+}
+
+/// A loaded module, or a library.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    pub(crate) context: u64,
+    pub(crate) code: Arc<Module>,
+    pub(crate) id: ModuleId,
+    pub(crate) library: bool,
+    /// Functions that were asked for, by name.
+    pub(crate) functions: BTreeMap<String, u64>,
+}
+
+/// A stream. Everything on it is done when a call returns.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) context: u64,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    pub(crate) id: u64,
+}
+
+/// All state.
+pub(crate) struct Driver {
+    pub(crate) settings: Settings,
+    pub(crate) device: Device,
+    pub(crate) contexts: BTreeMap<u64, Ctx>,
+    /// Primary contexts of devices: handle, how often it is retained, flags.
+    pub(crate) primary: BTreeMap<i32, (u64, u32, u32)>,
+    pub(crate) memory: Memory,
+    pub(crate) pools: Pools,
+    pub(crate) modules: BTreeMap<u64, LoadedModule>,
+    pub(crate) functions: BTreeMap<u64, Function>,
+    pub(crate) streams: BTreeMap<u64, Stream>,
+    pub(crate) events: BTreeMap<u64, Recorded>,
+    pub(crate) linkers: BTreeMap<u64, Linker>,
+    pub(crate) graphs: BTreeMap<u64, Graph>,
+    pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
+    journal: Option<Journal>,
+    next: u64,
+}
+
+impl Driver {
+    fn new() -> Self {
+        let settings = Settings::new(|name| std::env::var(name).ok());
+        let device = Device::new(runtime::Settings {
+            memory: settings.memory,
+            limit: settings.limit,
+            exact: settings.exact,
+        });
+        let journal = settings.journal.as_deref().and_then(|path| Journal::open(path).ok());
+        let driver = Self {
+            device,
+            contexts: BTreeMap::new(),
+            primary: BTreeMap::new(),
+            memory: Memory::default(),
+            pools: Pools::default(),
+            modules: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            linkers: BTreeMap::new(),
+            graphs: BTreeMap::new(),
+            graph_execs: BTreeMap::new(),
+            journal,
+            next: FIRST_HANDLE,
+            settings,
+        };
+        driver.tell(&Event::Start { process: std::process::id(), interface: "cuda".to_owned() });
+        driver
+    }
+
+    /// A new handle.
+    pub(crate) fn handle(&mut self) -> u64 {
+        self.next += 16;
+        self.next
+    }
+
+    /// Writes an event to the journal, if there is one.
+    pub(crate) fn tell(&self, event: &Event) {
+        if let Some(journal) = &self.journal {
+            journal.write(event);
+        }
+    }
+
+    /// Says something on the standard error stream.
+    pub(crate) fn say(&self, text: &str) {
+        let text = format!("simtlab: {text}\n");
+        // The client may have closed it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Notes a call or an option that is not supported, for the journal.
+    pub(crate) fn unsupported(&self, call: &str) -> Status {
+        self.tell(&Event::Unsupported { process: std::process::id(), call: call.to_owned() });
+        if self.settings.trace {
+            self.say(&format!("not supported: {call}"));
+        }
+        Status::NOT_SUPPORTED
+    }
+
+    /// The context of this thread, whatever its state.
+    pub(crate) fn current(&self) -> Outcome<u64> {
+        match top() {
+            0 => Err(Status::INVALID_CONTEXT),
+            context if self.contexts.contains_key(&context) => Ok(context),
+            _ => Err(Status::CONTEXT_IS_DESTROYED),
+        }
+    }
+
+    /// The context of this thread, in which nothing has failed.
+    pub(crate) fn usable(&self) -> Outcome<u64> {
+        let context = self.current()?;
+        match self.contexts.get(&context).and_then(|c| c.failed) {
+            Some(failed) => Err(failed),
+            None => Ok(context),
+        }
+    }
+
+    /// A context by handle.
+    pub(crate) fn context(&self, handle: u64) -> Outcome<&Ctx> {
+        self.contexts.get(&handle).ok_or(Status::INVALID_CONTEXT)
+    }
+
+    /// Checks the number of a device.
+    pub(crate) fn device(&self, device: i32) -> Outcome<i32> {
+        let known = (0..self.settings.devices).contains(&device);
+        if known { Ok(device) } else { Err(Status::INVALID_DEVICE) }
+    }
+}
+
+/// The handle of this thread's context; 0 if there is none.
+pub(crate) fn top() -> u64 {
+    CURRENT.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+}
+
+/// Makes a context this thread's, above those before.
+pub(crate) fn push(context: u64) {
+    CURRENT.with_borrow_mut(|stack| stack.push(context));
+}
+
+/// Takes this thread's context away; 0 if there is none.
+pub(crate) fn pop() -> u64 {
+    CURRENT.with_borrow_mut(Vec::pop).unwrap_or(0)
+}
+
+/// Puts a context in the place of this thread's; 0 takes it away.
+pub(crate) fn set_top(context: u64) {
+    pop();
+    if context != 0 {
+        push(context);
+    }
+}
+
+/// Whether another process has initialised the driver: this one is its child.
+fn is_child() -> bool {
+    let owner = OWNER.load(Ordering::Relaxed);
+    owner != 0 && owner != std::process::id()
+}
+
+/// The version of the API that is reported, which is known before the driver is initialised.
+pub(crate) fn version() -> i32 {
+    Settings::new(|name| std::env::var(name).ok()).version
+}
+
+/// Initialises the driver.
+pub(crate) fn initialise(flags: u32) -> i32 {
+    if is_child() {
+        return Status::NOT_INITIALIZED.0;
+    }
+    let end = catch_unwind(|| {
+        let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+        if flags != 0 {
+            return Status::INVALID_VALUE.0;
+        }
+        if driver.is_none() {
+            *driver = Some(Driver::new());
+            OWNER.store(std::process::id(), Ordering::Relaxed);
+        }
+        Status::SUCCESS.0
+    });
+    end.unwrap_or(Status::UNKNOWN.0)
+}
+
+/// Runs a call that needs the driver. A panic is an unknown error.
+pub(crate) fn enter(name: &str, body: impl FnOnce(&mut Driver) -> Outcome) -> i32 {
+    if is_child() {
+        return Status::NOT_INITIALIZED.0;
+    }
+    let end = catch_unwind(AssertUnwindSafe(|| {
+        let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(driver) = driver.as_mut() else { return Status::NOT_INITIALIZED.0 };
+        let status = body(driver).err().unwrap_or(Status::SUCCESS);
+        if driver.settings.trace {
+            driver.say(&format!("{name} = {}", status.0));
+        }
+        status.0
+    }));
+    end.unwrap_or(Status::UNKNOWN.0)
+}
+
+/// Runs a call that does not need the driver.
+pub(crate) fn outside(body: impl FnOnce() -> Outcome) -> i32 {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(end) => end.err().unwrap_or(Status::SUCCESS).0,
+        Err(_) => Status::UNKNOWN.0,
+    }
+}
+
+/// A call that exists, but that nobody implements.
+pub(crate) fn unsupported(name: &str) -> i32 {
+    enter(name, |driver| Err(driver.unsupported(name)))
+}

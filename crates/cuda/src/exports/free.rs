@@ -1,0 +1,185 @@
+//! Functions that need no lock: initialisation, errors, versions, entry points; and those that call the client back.
+
+use crate::driver::{self, outside};
+use crate::host::{Ptr, put_i32, put_u64};
+use crate::proc_address;
+use crate::status::Status;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuInit(flags: u32) -> i32 {
+    driver::initialise(flags)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDriverGetVersion(out: Ptr) -> i32 {
+    outside(|| {
+        let version = driver::version();
+        put_i32(out, version)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetErrorString(status: i32, out: Ptr) -> i32 {
+    outside(|| text(Status(status).about(), out))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetErrorName(status: i32, out: Ptr) -> i32 {
+    outside(|| text(Status(status).name(), out))
+}
+
+/// Gives a static text; null for a code that nobody knows.
+fn text(text: Option<&'static std::ffi::CStr>, out: Ptr) -> crate::status::Outcome {
+    put_u64(out, text.map_or(0, |t| t.as_ptr().addr() as u64))?;
+    text.map(drop).ok_or(Status::INVALID_VALUE)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetProcAddress(name: Ptr, out: Ptr, version: i32, flags: u64) -> i32 {
+    outside(|| proc_address::get(name, out, version, flags, 0))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetProcAddress_v2(
+    name: Ptr,
+    out: Ptr,
+    version: i32,
+    flags: u64,
+    result: Ptr,
+) -> i32 {
+    outside(|| proc_address::get(name, out, version, flags, result))
+}
+
+/// Tables of functions without names are no public interface: there are none.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetExportTable(out: Ptr, _id: Ptr) -> i32 {
+    outside(|| {
+        if out != 0 {
+            put_u64(out, 0)?;
+        }
+        Err(Status::NOT_FOUND)
+    })
+}
+
+/// A function of the client's that takes a pointer.
+type HostFunction = extern "C" fn(usize);
+
+fn call_back(stream: u64, function: Ptr, data: Ptr) -> i32 {
+    let status = driver::enter("cuLaunchHostFunc", |d| {
+        if function == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        crate::stream::context_of(d, stream).map(drop)
+    });
+    if status == 0 {
+        // SAFETY: the client gives the address of a function of this type, by the interface's contract; it is not null. The
+        // lock is not held, so the function may come back.
+        let function = unsafe { std::mem::transmute::<usize, HostFunction>(function) };
+        function(data);
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLaunchHostFunc(stream: u64, function: Ptr, data: Ptr) -> i32 {
+    call_back(stream, function, data)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLaunchHostFunc_ptsz(stream: u64, function: Ptr, data: Ptr) -> i32 {
+    call_back(stream, function, data)
+}
+
+/// A function of the client's that is told what has come of a stream.
+type StreamCallback = extern "C" fn(u64, i32, usize);
+
+fn stream_callback(stream: u64, function: Ptr, data: Ptr, flags: u32) -> i32 {
+    let status = driver::enter("cuStreamAddCallback", |d| {
+        if function == 0 || flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        crate::stream::context_of(d, stream).map(drop)
+    });
+    if status == 0 {
+        // SAFETY: as for `call_back`, with this type.
+        let function = unsafe { std::mem::transmute::<usize, StreamCallback>(function) };
+        function(stream, 0, data);
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamAddCallback(stream: u64, function: Ptr, data: Ptr, flags: u32) -> i32 {
+    stream_callback(stream, function, data, flags)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamAddCallback_ptsz(
+    stream: u64,
+    function: Ptr,
+    data: Ptr,
+    flags: u32,
+) -> i32 {
+    stream_callback(stream, function, data, flags)
+}
+
+/// A function of the client's: dynamic shared memory for a block of so many threads.
+type DynamicSize = extern "C" fn(i32) -> usize;
+
+/// Most threads of a block, which the client's function is asked about.
+const MAX_THREADS: i32 = 1024;
+
+fn best_block(grid: Ptr, block: Ptr, function: u64, by_size: Ptr, fixed: usize, limit: i32) -> i32 {
+    // Asked without the lock, for every size that there is.
+    let sizes: Vec<usize> = if by_size == 0 {
+        Vec::new()
+    } else {
+        // SAFETY: as for `call_back`, with this type.
+        let by_size = unsafe { std::mem::transmute::<usize, DynamicSize>(by_size) };
+        (0..=MAX_THREADS).map(|threads| by_size(threads)).collect()
+    };
+    driver::enter("cuOccupancyMaxPotentialBlockSize", |d| {
+        let dynamic = |threads: i32| sizes.get(threads as usize).copied().unwrap_or(fixed);
+        crate::function::best_block(d, grid, block, function, &dynamic, limit)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: Ptr,
+    block: Ptr,
+    function: u64,
+    by_size: Ptr,
+    fixed: usize,
+    limit: i32,
+) -> i32 {
+    best_block(grid, block, function, by_size, fixed, limit)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: Ptr,
+    block: Ptr,
+    function: u64,
+    by_size: Ptr,
+    fixed: usize,
+    limit: i32,
+    _flags: u32,
+) -> i32 {
+    best_block(grid, block, function, by_size, fixed, limit)
+}
+
+macro_rules! list {
+    ($($name:ident)+) => {
+        /// Names and addresses.
+        pub(super) fn list() -> Vec<(&'static str, usize)> {
+            vec![$((stringify!($name), $name as *const () as usize)),+]
+        }
+    };
+}
+
+list! {
+    cuInit cuDriverGetVersion cuGetErrorString cuGetErrorName cuGetProcAddress cuGetProcAddress_v2 cuGetExportTable
+    cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz
+    cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags
+}

@@ -1,0 +1,73 @@
+//! Memory: allocation, copies, fills, attributes, pools.
+
+use crate::host::Ptr;
+use crate::{copy, memory, pointer, pool};
+
+exports! {
+    cuMemGetInfo_v2(free: Ptr, total: Ptr) => |d| memory::info(d, free, total);
+    cuMemAlloc_v2(out: Ptr, len: usize) => |d| memory::alloc(d, out, len);
+    cuMemAllocPitch_v2(out: Ptr, pitch: Ptr, width: usize, height: usize, element: u32) => |d| memory::alloc_pitch(d, out, pitch, width, height, element);
+    cuMemAllocManaged(out: Ptr, len: usize, flags: u32) => |d| memory::alloc_managed(d, out, len, flags);
+    cuMemFree_v2(address: u64) => |d| memory::free(d, address);
+    cuMemGetAddressRange_v2(base: Ptr, len: Ptr, address: u64) => |d| memory::address_range(d, base, len, address);
+    cuMemAllocHost_v2(out: Ptr, len: usize) => |d| memory::host_alloc_plain(d, out, len);
+    cuMemHostAlloc(out: Ptr, len: usize, flags: u32) => |d| memory::host_alloc(d, out, len, flags);
+    cuMemFreeHost(address: Ptr) => |d| memory::host_free(d, address);
+    cuMemHostRegister | cuMemHostRegister_v2 (address: Ptr, len: usize, flags: u32) => |d| memory::host_register(d, address, len, flags);
+    cuMemHostUnregister(address: Ptr) => |d| memory::host_unregister(d, address);
+    cuMemHostGetDevicePointer_v2(out: Ptr, address: Ptr, flags: u32) => |d| memory::host_device_pointer(d, out, address, flags);
+    cuMemHostGetFlags(out: Ptr, address: Ptr) => |d| memory::host_flags(d, out, address);
+    cuMemAdvise(address: u64, len: usize, advice: i32, device: i32) => |d| memory::advise(d, address, len, advice, device);
+    cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (address: u64, len: usize, device: i32, stream: u64) => |d| memory::prefetch(d, address, len, device, stream);
+
+    // Copies.
+    cuMemcpy | cuMemcpy_ptds (to: u64, from: u64, len: usize) => |d| copy::any(d, to, from, len);
+    cuMemcpyAsync | cuMemcpyAsync_ptsz (to: u64, from: u64, len: usize, stream: u64) => |d| copy::any_async(d, to, from, len, stream);
+    cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds (to: u64, from: Ptr, len: usize) => |d| copy::to_device(d, to, from, len);
+    cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz (to: u64, from: Ptr, len: usize, stream: u64) => |d| copy::to_device_async(d, to, from, len, stream);
+    cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds (to: Ptr, from: u64, len: usize) => |d| copy::to_host(d, to, from, len);
+    cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz (to: Ptr, from: u64, len: usize, stream: u64) => |d| copy::to_host_async(d, to, from, len, stream);
+    cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds (to: u64, from: u64, len: usize) => |d| copy::on_devices(d, to, from, len);
+    cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz (to: u64, from: u64, len: usize, stream: u64) => |d| copy::on_devices_async(d, to, from, len, stream);
+    cuMemcpyPeer | cuMemcpyPeer_ptds (to: u64, there: u64, from: u64, here: u64, len: usize) => |d| copy::peer(d, to, there, from, here, len);
+    cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz (to: u64, there: u64, from: u64, here: u64, len: usize, stream: u64) => |d| copy::peer_async(d, to, there, from, here, len, stream);
+    cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds (params: Ptr) => |d| copy::two(d, params);
+    cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (params: Ptr, stream: u64) => |d| copy::two_async(d, params, stream);
+    cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds (params: Ptr) => |d| copy::three(d, params);
+    cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz (params: Ptr, stream: u64) => |d| copy::three_async(d, params, stream);
+
+    // Fills.
+    cuMemsetD8_v2 | cuMemsetD8_v2_ptds (to: u64, value: u8, count: usize) => |d| copy::fill8(d, to, value, count);
+    cuMemsetD16_v2 | cuMemsetD16_v2_ptds (to: u64, value: u16, count: usize) => |d| copy::fill16(d, to, value, count);
+    cuMemsetD32_v2 | cuMemsetD32_v2_ptds (to: u64, value: u32, count: usize) => |d| copy::fill32(d, to, value, count);
+    cuMemsetD8Async | cuMemsetD8Async_ptsz (to: u64, value: u8, count: usize, stream: u64) => |d| copy::fill8_async(d, to, value, count, stream);
+    cuMemsetD16Async | cuMemsetD16Async_ptsz (to: u64, value: u16, count: usize, stream: u64) => |d| copy::fill16_async(d, to, value, count, stream);
+    cuMemsetD32Async | cuMemsetD32Async_ptsz (to: u64, value: u32, count: usize, stream: u64) => |d| copy::fill32_async(d, to, value, count, stream);
+    cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds (to: u64, pitch: usize, value: u8, width: usize, height: usize) => |d| copy::fill8_rows(d, to, pitch, value, width, height);
+    cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds (to: u64, pitch: usize, value: u16, width: usize, height: usize) => |d| copy::fill16_rows(d, to, pitch, value, width, height);
+    cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds (to: u64, pitch: usize, value: u32, width: usize, height: usize) => |d| copy::fill32_rows(d, to, pitch, value, width, height);
+    cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz (to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: u64) => |d| copy::fill8_rows_async(d, to, pitch, value, width, height, stream);
+    cuMemsetD2D16Async | cuMemsetD2D16Async_ptsz (to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: u64) => |d| copy::fill16_rows_async(d, to, pitch, value, width, height, stream);
+    cuMemsetD2D32Async | cuMemsetD2D32Async_ptsz (to: u64, pitch: usize, value: u32, width: usize, height: usize, stream: u64) => |d| copy::fill32_rows_async(d, to, pitch, value, width, height, stream);
+
+    // Attributes.
+    cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64) => |d| pointer::attribute(d, out, attribute, address);
+    cuPointerGetAttributes(count: u32, attributes: Ptr, values: Ptr, address: u64) => |d| pointer::attributes(d, count, attributes, values, address);
+    cuPointerSetAttribute(value: Ptr, attribute: i32, address: u64) => |d| pointer::set_attribute(d, value, attribute, address);
+    cuMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize) => |d| pointer::range_attribute(d, out, size, attribute, address, len);
+
+    // Pools.
+    cuDeviceGetDefaultMemPool(out: Ptr, device: i32) => |d| pool::default_of(d, out, device);
+    cuDeviceGetMemPool(out: Ptr, device: i32) => |d| pool::current_of(d, out, device);
+    cuDeviceSetMemPool(device: i32, pool: u64) => |d| pool::set_current(d, device, pool);
+    cuMemPoolCreate(out: Ptr, properties: Ptr) => |d| pool::create(d, out, properties);
+    cuMemPoolDestroy(pool: u64) => |d| pool::destroy(d, pool);
+    cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr) => |d| pool::get_attribute(d, pool, attribute, out);
+    cuMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr) => |d| pool::set_attribute(d, pool, attribute, value);
+    cuMemPoolTrimTo(pool: u64, keep: usize) => |d| pool::trim(d, pool, keep);
+    cuMemPoolSetAccess(pool: u64, list: Ptr, count: usize) => |d| pool::set_access(d, pool, list, count);
+    cuMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr) => |d| pool::get_access(d, out, pool, location);
+    cuMemAllocAsync | cuMemAllocAsync_ptsz (out: Ptr, len: usize, stream: u64) => |d| pool::alloc_async(d, out, len, stream);
+    cuMemAllocFromPoolAsync | cuMemAllocFromPoolAsync_ptsz (out: Ptr, len: usize, pool: u64, stream: u64) => |d| pool::alloc_from(d, out, len, pool, stream);
+    cuMemFreeAsync | cuMemFreeAsync_ptsz (address: u64, stream: u64) => |d| pool::free_async(d, address, stream);
+}

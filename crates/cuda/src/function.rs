@@ -1,0 +1,251 @@
+//! Functions: attributes, parameters, occupancy.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use ir::module::Signature;
+use runtime::{KernelId, Module, ModuleId};
+
+use crate::device::{
+    BLOCKS_PER_MULTIPROCESSOR, SHARED_OPT_IN, SHARED_PER_BLOCK, SHARED_PER_MULTIPROCESSOR,
+    THREADS_PER_MULTIPROCESSOR,
+};
+use crate::driver::Driver;
+use crate::host::{Ptr, put_i32, put_u64, put_u64_if};
+use crate::status::{Outcome, Status};
+
+/// A kernel that the client has a handle of.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) module: u64,
+    pub(crate) code: Arc<Module>,
+    pub(crate) id: ModuleId,
+    pub(crate) kernel: KernelId,
+    /// Bytes of dynamic shared memory that a launch may have.
+    pub(crate) max_dynamic: i32,
+    carveout: i32,
+    /// Its name, for clients that ask for a pointer to it.
+    name: CString,
+    /// What the calls before version 4 of the API set for launches.
+    pub(crate) legacy: Legacy,
+}
+
+/// Settings of launches as the calls before version 4 of the API make them.
+#[derive(Clone, Debug)]
+pub(crate) struct Legacy {
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) params: Vec<u8>,
+}
+
+impl Function {
+    pub(crate) fn new(module: u64, code: Arc<Module>, id: ModuleId, kernel: KernelId) -> Self {
+        let fixed = code.shared_bytes(kernel).min(SHARED_PER_BLOCK as u64) as i32;
+        let name = code.function(kernel).map_or("", |f| f.name.as_str());
+        let name = CString::new(name).unwrap_or_default();
+        let legacy = Legacy { block: [1; 3], shared: 0, params: Vec::new() };
+        let max_dynamic = SHARED_PER_BLOCK - fixed;
+        Self { module, code, id, kernel, max_dynamic, carveout: -1, name, legacy }
+    }
+
+    /// Most threads of a block.
+    fn max_threads(&self) -> i32 {
+        let function = self.code.function(self.kernel).map(|f| &f.signature);
+        let bounds = match function {
+            Some(Signature::Kernel { bounds, .. }) => bounds.required.or(bounds.max),
+            _ => None,
+        };
+        let threads = bounds.map_or(1024, |b| b.iter().copied().fold(1, u32::saturating_mul));
+        threads.min(1024) as i32
+    }
+
+    /// Registers of a thread, as a compiler might need: those that the function names, up to what there are.
+    fn registers(&self) -> i32 {
+        self.code.function(self.kernel).map_or(0, |f| f.regs.len().clamp(8, 255) as i32)
+    }
+}
+
+fn find(d: &Driver, function: u64) -> Outcome<&Function> {
+    d.functions.get(&function).ok_or(Status::INVALID_HANDLE)
+}
+
+pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, function: u64) -> Outcome {
+    let f = find(d, function)?;
+    let (major, minor) = d.settings.capability;
+    let value = match attribute {
+        0 => f.max_threads(),
+        1 => f.code.shared_bytes(f.kernel).min(i32::MAX as u64) as i32,
+        2 | 7 => 0,
+        3 => f.code.function(f.kernel).map_or(0, |f| f.frame_size() as i32),
+        4 => f.registers(),
+        5 | 6 => major * 10 + minor,
+        8 => f.max_dynamic,
+        9 => f.carveout,
+        // Clusters are not asked for.
+        10..=15 => 0,
+        _ => return Err(Status::INVALID_VALUE),
+    };
+    put_i32(out, value)
+}
+
+pub(crate) fn kernel_attribute(
+    d: &mut Driver,
+    out: Ptr,
+    kind: i32,
+    kernel: u64,
+    device: i32,
+) -> Outcome {
+    d.device(device)?;
+    attribute(d, out, kind, kernel)
+}
+
+pub(crate) fn set_attribute(d: &mut Driver, function: u64, attribute: i32, value: i32) -> Outcome {
+    let f = d.functions.get_mut(&function).ok_or(Status::INVALID_HANDLE)?;
+    match attribute {
+        8 if (0..=SHARED_OPT_IN).contains(&value) => f.max_dynamic = value,
+        9 if (-1..=100).contains(&value) => f.carveout = value,
+        10..=15 if value == 0 => {}
+        _ => return Err(Status::INVALID_VALUE),
+    }
+    Ok(())
+}
+
+pub(crate) fn set_kernel_attribute(
+    d: &mut Driver,
+    attribute: i32,
+    value: i32,
+    kernel: u64,
+    device: i32,
+) -> Outcome {
+    d.device(device)?;
+    set_attribute(d, kernel, attribute, value)
+}
+
+/// Preferences of caches change nothing.
+pub(crate) fn set_config(d: &mut Driver, function: u64, _config: i32) -> Outcome {
+    find(d, function).map(drop)
+}
+
+pub(crate) fn set_kernel_config(d: &mut Driver, kernel: u64, config: i32, device: i32) -> Outcome {
+    d.device(device)?;
+    set_config(d, kernel, config)
+}
+
+pub(crate) fn module(d: &mut Driver, out: Ptr, function: u64) -> Outcome {
+    let module = find(d, function)?.module;
+    put_u64(out, module)
+}
+
+/// The pointer stays good as long as the function.
+pub(crate) fn name(d: &mut Driver, out: Ptr, function: u64) -> Outcome {
+    let name = find(d, function)?.name.as_ptr();
+    put_u64(out, name.addr() as u64)
+}
+
+pub(crate) fn param_info(
+    d: &mut Driver,
+    function: u64,
+    index: usize,
+    offset: Ptr,
+    size: Ptr,
+) -> Outcome {
+    let f = find(d, function)?;
+    let param = f.code.params(f.kernel).get(index).ok_or(Status::INVALID_VALUE)?;
+    put_u64(offset, param.offset.into())?;
+    put_u64_if(size, param.size.into())
+}
+
+pub(crate) fn param_count(d: &mut Driver, function: u64, out: Ptr) -> Outcome {
+    let f = find(d, function)?;
+    put_u64(out, f.code.params(f.kernel).len() as u64)
+}
+
+pub(crate) fn is_loaded(d: &mut Driver, out: Ptr, function: u64) -> Outcome {
+    find(d, function)?;
+    put_i32(out, 1)
+}
+
+pub(crate) fn load(d: &mut Driver, function: u64) -> Outcome {
+    find(d, function).map(drop)
+}
+
+// Occupancy, by the numbers that the device reports.
+
+/// Blocks of a size that a multiprocessor holds.
+fn blocks(f: &Function, threads: i32, dynamic: u64) -> i32 {
+    if threads <= 0 || threads > f.max_threads() {
+        return 0;
+    }
+    let rounded = (threads + 31) / 32 * 32;
+    let shared = f.code.shared_bytes(f.kernel).saturating_add(dynamic);
+    let by_shared = match shared {
+        0 => BLOCKS_PER_MULTIPROCESSOR,
+        bytes => {
+            (SHARED_PER_MULTIPROCESSOR as u64 / bytes).min(BLOCKS_PER_MULTIPROCESSOR as u64) as i32
+        }
+    };
+    (THREADS_PER_MULTIPROCESSOR / rounded).min(BLOCKS_PER_MULTIPROCESSOR).min(by_shared)
+}
+
+pub(crate) fn occupancy(
+    d: &mut Driver,
+    out: Ptr,
+    function: u64,
+    threads: i32,
+    dynamic: usize,
+) -> Outcome {
+    let f = find(d, function)?;
+    if threads <= 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    put_i32(out, blocks(f, threads, dynamic as u64))
+}
+
+pub(crate) fn occupancy_with_flags(
+    d: &mut Driver,
+    out: Ptr,
+    function: u64,
+    threads: i32,
+    dynamic: usize,
+    _flags: u32,
+) -> Outcome {
+    occupancy(d, out, function, threads, dynamic)
+}
+
+/// The block size with most threads at work, and how many blocks then fill the device. Dynamic memory that depends on the block
+/// size is given as a function of the client's, which is asked without the lock: see the exports.
+pub(crate) fn best_block(
+    d: &mut Driver,
+    grid: Ptr,
+    block: Ptr,
+    function: u64,
+    dynamic: &dyn Fn(i32) -> usize,
+    limit: i32,
+) -> Outcome {
+    let f = find(d, function)?;
+    let limit = if limit <= 0 { f.max_threads() } else { limit.min(f.max_threads()) };
+    let sizes = (1..=limit).rev().filter(|t| t % 32 == 0 || *t == limit);
+    let best = sizes.map(|t| (blocks(f, t, dynamic(t) as u64) * t, t)).max();
+    let (active, threads) = best.ok_or(Status::INVALID_VALUE)?;
+    put_i32(grid, active / threads * crate::device::MULTIPROCESSORS)?;
+    put_i32(block, threads)
+}
+
+pub(crate) fn dynamic_per_block(
+    d: &mut Driver,
+    out: Ptr,
+    function: u64,
+    blocks: i32,
+    _threads: i32,
+) -> Outcome {
+    let f = find(d, function)?;
+    let share = SHARED_PER_MULTIPROCESSOR.checked_div(blocks).ok_or(Status::INVALID_VALUE)?;
+    let fixed = f.code.shared_bytes(f.kernel);
+    put_u64(out, (share.clamp(0, SHARED_OPT_IN) as u64).saturating_sub(fixed))
+}
+
+/// Clusters of one block.
+pub(crate) fn clusters(d: &mut Driver, out: Ptr, function: u64, _config: Ptr) -> Outcome {
+    find(d, function)?;
+    put_i32(out, crate::device::MULTIPROCESSORS)
+}

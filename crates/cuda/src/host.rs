@@ -1,0 +1,104 @@
+//! The client's memory: results, arguments and structures at addresses that it gives.
+
+use runtime::{host_string, read_host, write_host};
+
+use crate::status::{Outcome, Status};
+
+/// An address of the client's memory.
+pub(crate) type Ptr = usize;
+
+/// Longest name, in bytes.
+const MAX_NAME: usize = 64 << 10;
+
+/// Writes a result. A null pointer or one that cannot be written is an invalid value.
+pub(crate) fn put(at: Ptr, bytes: &[u8]) -> Outcome {
+    if at == 0 || write_host(at as u64, bytes) < bytes.len() {
+        return Err(Status::INVALID_VALUE);
+    }
+    Ok(())
+}
+
+/// Writes a result that need not be asked for.
+pub(crate) fn put_if(at: Ptr, bytes: &[u8]) -> Outcome {
+    if at == 0 { Ok(()) } else { put(at, bytes) }
+}
+
+/// Writes an `int`.
+pub(crate) fn put_i32(at: Ptr, value: i32) -> Outcome {
+    put(at, &value.to_ne_bytes())
+}
+
+/// Writes a `size_t`, a handle or a device address.
+pub(crate) fn put_u64(at: Ptr, value: u64) -> Outcome {
+    put(at, &value.to_ne_bytes())
+}
+
+/// The same if it is asked for.
+pub(crate) fn put_u64_if(at: Ptr, value: u64) -> Outcome {
+    put_if(at, &value.to_ne_bytes())
+}
+
+/// Reads bytes.
+pub(crate) fn get(at: Ptr, out: &mut [u8]) -> Outcome {
+    if out.is_empty() {
+        return Ok(());
+    }
+    if at == 0 || read_host(at as u64, out) < out.len() {
+        return Err(Status::INVALID_VALUE);
+    }
+    Ok(())
+}
+
+/// Reads a handle or an address.
+pub(crate) fn get_u64(at: Ptr) -> Outcome<u64> {
+    let mut bytes = [0; 8];
+    get(at, &mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// Reads so many handles or addresses.
+pub(crate) fn get_u64s(at: Ptr, count: usize) -> Outcome<Vec<u64>> {
+    if count > 1 << 20 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut bytes = vec![0; 8 * count];
+    get(at, &mut bytes)?;
+    let word = |b: &[u8]| u64::from_ne_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+    Ok(bytes.chunks_exact(8).map(word).collect())
+}
+
+/// Reads a name.
+pub(crate) fn name(at: Ptr) -> Outcome<String> {
+    if at == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let bytes = host_string(at as u64, MAX_NAME).ok_or(Status::INVALID_VALUE)?;
+    String::from_utf8(bytes).map_err(|_| Status::INVALID_VALUE)
+}
+
+/// A structure of the client's, copied.
+#[derive(Clone)]
+pub(crate) struct Struct(Vec<u8>);
+
+impl Struct {
+    /// Reads so many bytes.
+    pub(crate) fn read(at: Ptr, size: usize) -> Outcome<Self> {
+        let mut bytes = vec![0; size];
+        get(at, &mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// A field of four bytes; 0 beyond the structure.
+    pub(crate) fn u32(&self, offset: usize) -> u32 {
+        self.field(offset).map_or(0, u32::from_ne_bytes)
+    }
+
+    /// A field of eight bytes; 0 beyond the structure.
+    pub(crate) fn u64(&self, offset: usize) -> u64 {
+        self.field(offset).map_or(0, u64::from_ne_bytes)
+    }
+
+    fn field<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
+        self.0.get(offset..offset + N)?.try_into().ok()
+    }
+}

@@ -1,0 +1,126 @@
+//! Linking of several PTX texts (`cuLink*`).
+
+use runtime::read_host;
+
+use crate::driver::Driver;
+use crate::host::{Ptr, name, put_u64, put_u64_if};
+use crate::image::Text;
+use crate::module::Options;
+use crate::status::{Outcome, Status};
+
+/// Kinds of input: a binary, PTX, a fat binary, an object, a library.
+const CUBIN: i32 = 0;
+const PTX: i32 = 1;
+const FAT: i32 = 2;
+const OBJECT: i32 = 3;
+const LIBRARY: i32 = 4;
+
+/// What was given so far, and the image when it is complete.
+pub(crate) struct Linker {
+    texts: Vec<Text>,
+    options: Options,
+    image: Vec<u8>,
+}
+
+pub(crate) fn create(d: &mut Driver, count: u32, options: Ptr, values: Ptr, out: Ptr) -> Outcome {
+    d.usable()?;
+    let options = Options::read(count, options, values)?;
+    let handle = d.handle();
+    put_u64(out, handle)?;
+    d.linkers.insert(handle, Linker { texts: Vec::new(), options, image: Vec::new() });
+    Ok(())
+}
+
+/// Adds an input. The lengths of messages are told as 0: what is wrong is in the text of errors, whose end is its own.
+pub(crate) fn add(
+    d: &mut Driver,
+    linker: u64,
+    kind: i32,
+    data: Ptr,
+    len: usize,
+    text: Ptr,
+    _options: (u32, Ptr, Ptr),
+) -> Outcome {
+    d.linkers.get(&linker).ok_or(Status::INVALID_HANDLE)?;
+    let called = if text == 0 { "ptx".to_owned() } else { name(text)? };
+    if data == 0 || len == 0 || len > 256 << 20 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut bytes = vec![0; len];
+    if read_host(data as u64, &mut bytes) < len {
+        return Err(Status::INVALID_VALUE);
+    }
+    add_bytes(d, linker, kind, &bytes, &called)
+}
+
+pub(crate) fn add_file(
+    d: &mut Driver,
+    linker: u64,
+    kind: i32,
+    path: Ptr,
+    _options: (u32, Ptr, Ptr),
+) -> Outcome {
+    d.linkers.get(&linker).ok_or(Status::INVALID_HANDLE)?;
+    let path = name(path)?;
+    let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
+    add_bytes(d, linker, kind, &bytes, &path)
+}
+
+fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str) -> Outcome {
+    if !(CUBIN..=LIBRARY).contains(&kind) {
+        return Err(d.unsupported("cuLinkAddData of a kind other than PTX"));
+    }
+    // The library of calls that kernels can make to the device runtime: what is not called is not needed.
+    if kind == LIBRARY && called.contains("cudadevrt") {
+        return Ok(());
+    }
+    let texts = crate::image::from_bytes(bytes);
+    let mut texts = texts.map_err(|status| {
+        d.say(&format!("cuLinkAddData: `{called}` holds no PTX; machine code cannot be linked"));
+        if matches!(kind, OBJECT | LIBRARY | FAT) && status == Status::INVALID_IMAGE {
+            Status::NO_BINARY_FOR_GPU
+        } else {
+            status
+        }
+    })?;
+    if let [(name, text)] = &mut texts[..] {
+        called.clone_into(name);
+        // PTX is looked at once when it is given, so that its errors are told of it.
+        if kind == PTX
+            && let Err(findings) = runtime::Module::check(called, text)
+        {
+            d.say(&format!("cuLinkAddData:\n{findings}"));
+            if let Some(l) = d.linkers.get(&linker) {
+                l.options.error(&findings.to_string());
+            }
+            return Err(Status::INVALID_PTX);
+        }
+    }
+    d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?.texts.extend(texts);
+    Ok(())
+}
+
+/// Links what was given. The image lives as long as the linker.
+pub(crate) fn complete(d: &mut Driver, linker: u64, out: Ptr, len: Ptr) -> Outcome {
+    let found = d.linkers.get(&linker).ok_or(Status::INVALID_HANDLE)?;
+    if found.texts.is_empty() {
+        return Err(Status::INVALID_VALUE);
+    }
+    if let Err((status, text)) = crate::module::build(d, &found.texts) {
+        found.options.error(&text);
+        return Err(status);
+    }
+    let image = crate::image::link(&found.texts);
+    put_u64(out, image.as_ptr().addr() as u64)?;
+    put_u64_if(len, image.len() as u64)?;
+    for &size in &found.options.sizes {
+        // Whoever gave a bad list of options has lost the sizes of empty texts.
+        let _ = crate::host::put(size, &0_u32.to_ne_bytes());
+    }
+    d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?.image = image;
+    Ok(())
+}
+
+pub(crate) fn destroy(d: &mut Driver, linker: u64) -> Outcome {
+    d.linkers.remove(&linker).map(drop).ok_or(Status::INVALID_HANDLE)
+}

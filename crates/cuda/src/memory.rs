@@ -1,0 +1,318 @@
+//! Memory: what is allocated, by whom, of which kind.
+
+use std::collections::BTreeMap;
+
+use runtime::{Addr, MapError, read_host};
+
+use crate::driver::Driver;
+use crate::host::{Ptr, put_u64, put_u64_if};
+use crate::page::Pages;
+use crate::status::{Outcome, Status};
+
+/// Bytes of a page of host memory that is registered.
+const PAGE: u64 = 4096;
+/// Rows of pitched memory begin at multiples of this.
+const PITCH: u64 = 512;
+
+/// Which memory.
+#[derive(Debug)]
+#[allow(
+    dead_code,
+    reason = "pages are owned, and freed with their allocation; nobody reads them here"
+)]
+pub(crate) enum Kind {
+    /// Of the device.
+    Device,
+    /// Managed: of the host, shown to kernels at the same address.
+    Managed(Pages),
+    /// Of the host, from the driver.
+    Host(Pages, u32),
+    /// Of the host, registered: the flags.
+    Registered(u32),
+}
+
+/// An allocation.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    pub(crate) len: u64,
+    pub(crate) context: u64,
+    pub(crate) kind: Kind,
+    /// The pool that it is from; 0 if from none.
+    pub(crate) pool: u64,
+    /// Identifies it for ever.
+    pub(crate) id: u64,
+}
+
+/// All allocations by address.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    live: BTreeMap<u64, Allocation>,
+    count: u64,
+}
+
+impl Memory {
+    /// The allocation around an address, with its first address.
+    pub(crate) fn around(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let (&start, allocation) = self.live.range(..=address).next_back()?;
+        (address - start < allocation.len.max(1)).then_some((start, allocation))
+    }
+
+    fn insert(&mut self, address: u64, len: u64, context: u64, kind: Kind, pool: u64) {
+        self.count += 1;
+        self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
+    }
+
+    /// Pinned host memory that kernels do not see unless a pointer to it is given: addresses and lengths.
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, u64)> {
+        let pinned = self
+            .live
+            .iter()
+            .filter(|(_, a)| matches!(a.kind, Kind::Host(..) | Kind::Registered(_)));
+        pinned.map(|(&at, a)| (at, a.len))
+    }
+}
+
+/// The status of memory that cannot be had.
+pub(crate) fn of_map(error: &MapError) -> Status {
+    match error {
+        MapError::NotAllocated { .. } | MapError::AlreadyFreed { .. } => Status::INVALID_VALUE,
+        MapError::Overlap { .. } => Status::HOST_MEMORY_ALREADY_REGISTERED,
+        _ => Status::OUT_OF_MEMORY,
+    }
+}
+
+pub(crate) fn alloc(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
+    let context = d.usable()?;
+    let address = alloc_in(d, context, len as u64, 0)?;
+    put_u64(out, address)
+}
+
+/// New memory of the device.
+pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Outcome<u64> {
+    if len == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let name = format!("device memory #{}", d.memory.count + 1);
+    let address = d.device.allocate(&name, len).map_err(|e| of_map(&e))?.0;
+    d.memory.insert(address, len, context, Kind::Device, pool);
+    Ok(address)
+}
+
+pub(crate) fn alloc_pitch(
+    d: &mut Driver,
+    out: Ptr,
+    pitch: Ptr,
+    width: usize,
+    height: usize,
+    element: u32,
+) -> Outcome {
+    let context = d.usable()?;
+    if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 || pitch == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let row = (width as u64).checked_next_multiple_of(PITCH).ok_or(Status::OUT_OF_MEMORY)?;
+    let len = row.checked_mul(height as u64).ok_or(Status::OUT_OF_MEMORY)?;
+    let address = alloc_in(d, context, len, 0)?;
+    put_u64(out, address)?;
+    put_u64(pitch, row)
+}
+
+pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    if len == 0 || !matches!(flags, 1 | 2 | 4) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let pages = host_pages(d, len)?;
+    let address = pages.address();
+    d.device.show_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
+    put_u64(out, address)?;
+    d.memory.insert(address, len as u64, context, Kind::Managed(pages), 0);
+    Ok(())
+}
+
+/// Pages of the host, at most as many bytes as the device has.
+fn host_pages(d: &Driver, len: usize) -> Outcome<Pages> {
+    let (used, limit) = d.device.memory_use();
+    if len as u64 > limit.saturating_sub(used) {
+        return Err(Status::OUT_OF_MEMORY);
+    }
+    Pages::new(len).ok_or(Status::OUT_OF_MEMORY)
+}
+
+pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
+    if address == 0 {
+        return Ok(());
+    }
+    d.usable()?;
+    match d.memory.live.get(&address).map(|a| &a.kind) {
+        Some(Kind::Device | Kind::Managed(_)) => {
+            release(d, address);
+            Ok(())
+        }
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+/// Frees what is there.
+pub(crate) fn release(d: &mut Driver, address: u64) {
+    let Some(allocation) = d.memory.live.remove(&address) else { return };
+    // Neither can fail: the table and the map agree on what is there.
+    let freed = match allocation.kind {
+        Kind::Device => d.device.free(Addr(address)),
+        Kind::Managed(_) => d.device.hide_host(address),
+        Kind::Host(..) | Kind::Registered(_) => Ok(()),
+    };
+    debug_assert!(freed.is_ok());
+}
+
+/// Frees all that belongs to a context.
+pub(crate) fn free_all(d: &mut Driver, context: u64) {
+    let theirs = d.memory.live.iter().filter(|(_, a)| a.context == context && a.pool == 0);
+    let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();
+    for address in theirs {
+        release(d, address);
+    }
+}
+
+pub(crate) fn info(d: &mut Driver, free: Ptr, total: Ptr) -> Outcome {
+    d.usable()?;
+    let (used, limit) = d.device.memory_use();
+    put_u64_if(free, limit.saturating_sub(used))?;
+    put_u64_if(total, limit)
+}
+
+/// The device allocation, variable or managed memory around an address.
+pub(crate) fn address_range(d: &mut Driver, base: Ptr, len: Ptr, address: u64) -> Outcome {
+    d.usable()?;
+    let (start, bytes) = match d.memory.around(address) {
+        Some((start, allocation)) => (start, allocation.len),
+        None => {
+            let (start, len) = d.device.allocation(Addr(address)).ok_or(Status::NOT_FOUND)?;
+            (start.0, len)
+        }
+    };
+    put_u64_if(base, start)?;
+    put_u64_if(len, bytes)
+}
+
+// Memory of the host.
+
+pub(crate) fn host_alloc(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    if len == 0 || flags > 7 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let pages = host_pages(d, len)?;
+    put_u64(out, pages.address())?;
+    d.memory.insert(pages.address(), len as u64, context, Kind::Host(pages, flags), 0);
+    Ok(())
+}
+
+pub(crate) fn host_alloc_plain(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
+    host_alloc(d, out, len, 0)
+}
+
+pub(crate) fn host_free(d: &mut Driver, address: Ptr) -> Outcome {
+    d.usable()?;
+    match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
+        Some(Kind::Host(..)) => {
+            release(d, address as u64);
+            Ok(())
+        }
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn host_register(d: &mut Driver, address: Ptr, len: usize, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    let address = address as u64;
+    if address == 0 || len == 0 || flags & !0xf != 0 || address.checked_add(len as u64).is_none() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut byte = [0];
+    let last = address + len as u64 - 1;
+    if read_host(address, &mut byte) == 0 || read_host(last, &mut byte) == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let meets = |at: u64, a: &Allocation| at <= last && address < at + a.len;
+    if d.memory.live.iter().any(|(&at, a)| meets(at, a)) {
+        return Err(Status::HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    d.memory.insert(address, len as u64, context, Kind::Registered(flags), 0);
+    Ok(())
+}
+
+pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
+    d.usable()?;
+    match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
+        Some(Kind::Registered(_)) => {
+            release(d, address as u64);
+            Ok(())
+        }
+        Some(_) => Err(Status::INVALID_VALUE),
+        None => Err(Status::HOST_MEMORY_NOT_REGISTERED),
+    }
+}
+
+/// Host memory has the same address for the device.
+pub(crate) fn host_device_pointer(d: &mut Driver, out: Ptr, address: Ptr, flags: u32) -> Outcome {
+    d.usable()?;
+    let host = |(_, a): (u64, &Allocation)| !matches!(a.kind, Kind::Device);
+    if flags != 0 || !d.memory.around(address as u64).is_some_and(host) {
+        return Err(Status::INVALID_VALUE);
+    }
+    put_u64(out, address as u64)
+}
+
+pub(crate) fn host_flags(d: &mut Driver, out: Ptr, address: Ptr) -> Outcome {
+    d.usable()?;
+    let flags = match d.memory.around(address as u64).map(|(_, a)| &a.kind) {
+        Some(Kind::Host(_, flags) | Kind::Registered(flags)) => *flags,
+        _ => return Err(Status::INVALID_VALUE),
+    };
+    crate::host::put_i32(out, flags as i32)
+}
+
+// Shown memory.
+
+/// Pages around pinned memory: what is shown to kernels starts and ends with a page.
+pub(crate) fn pages_of(address: u64, len: u64) -> (u64, u64) {
+    let first = address & !(PAGE - 1);
+    let end = address.saturating_add(len).checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1));
+    (first, end - first)
+}
+
+// Hints, which change nothing.
+
+pub(crate) fn advise(
+    d: &mut Driver,
+    address: u64,
+    len: usize,
+    _advice: i32,
+    _device: i32,
+) -> Outcome {
+    hint(d, address, len)
+}
+
+pub(crate) fn prefetch(
+    d: &mut Driver,
+    address: u64,
+    len: usize,
+    _device: i32,
+    stream: u64,
+) -> Outcome {
+    crate::stream::context_of(d, stream)?;
+    hint(d, address, len)
+}
+
+fn hint(d: &mut Driver, address: u64, len: usize) -> Outcome {
+    d.usable()?;
+    match d.memory.around(address) {
+        Some((at, a))
+            if matches!(a.kind, Kind::Managed(_)) && len as u64 <= at + a.len - address =>
+        {
+            Ok(())
+        }
+        _ => Err(Status::INVALID_VALUE),
+    }
+}

@@ -1,0 +1,321 @@
+//! Modules and libraries.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use runtime::{Event, KernelId, Module};
+
+use crate::driver::{Driver, LoadedModule};
+use crate::function::Function;
+use crate::host::{Ptr, name, put, put_i32, put_u64, put_u64_if};
+use crate::image::Text;
+use crate::status::{Outcome, Status};
+
+/// Makes a module of texts, and tells of what cannot run.
+pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, String)> {
+    let refused = |text: String| {
+        d.tell(&Event::Refused { process: std::process::id(), text: text.clone() });
+        d.say(&text);
+    };
+    let texts: Vec<(&str, &str)> = texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    match Module::link(&texts) {
+        Ok(module) => {
+            for kernel in module.refused() {
+                refused(format!(
+                    "the kernel `{}` cannot run:\n{}",
+                    kernel.kernel,
+                    kernel.findings.join("\n")
+                ));
+            }
+            Ok(module)
+        }
+        Err(error) => {
+            let text = error.to_string();
+            refused(format!("a module cannot be loaded:\n{text}"));
+            Err((Status::INVALID_PTX, text))
+        }
+    }
+}
+
+pub(crate) fn load(d: &mut Driver, out: Ptr, image: Ptr) -> Outcome {
+    load_as(d, out, image, false)
+}
+
+fn load_as(d: &mut Driver, out: Ptr, image: Ptr, library: bool) -> Outcome {
+    let context = d.usable()?;
+    let texts = read_image(d, image)?;
+    let code = build(d, &texts).map_err(|e| e.0)?;
+    insert(d, out, context, code, library)
+}
+
+fn read_image(d: &Driver, image: Ptr) -> Outcome<Vec<Text>> {
+    let texts = crate::image::read(image);
+    match texts {
+        Err(Status::NO_BINARY_FOR_GPU) => {
+            d.say("an image has machine code only; the virtual device runs PTX: have the client keep or make PTX");
+        }
+        Err(Status::NOT_SUPPORTED) => {
+            d.say("an image has compressed PTX only: have the compiler leave it uncompressed (nvcc --no-compress)");
+        }
+        _ => {}
+    }
+    texts
+}
+
+fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bool) -> Outcome {
+    let id = d.device.load(&code).map_err(|e| crate::memory::of_map(&e))?;
+    let handle = d.handle();
+    if let Err(status) = put_u64(out, handle) {
+        // It has just been loaded, so it can be unloaded.
+        let _ = d.device.unload(id);
+        return Err(status);
+    }
+    let module = LoadedModule { context, code, id, library, functions: BTreeMap::new() };
+    d.modules.insert(handle, module);
+    Ok(())
+}
+
+/// What options of loading can ask for beyond what loading does: texts of errors. 3 is the buffer of messages, 4 its size, 5 the
+/// buffer of errors, 6 its size.
+pub(crate) struct Options {
+    errors: (Ptr, usize),
+    pub(crate) sizes: Vec<Ptr>,
+}
+
+impl Options {
+    /// Reads a list of options; the sizes of texts are written back as 0 until there are some.
+    pub(crate) fn read(count: u32, options: Ptr, values: Ptr) -> Outcome<Self> {
+        let mut found = Self { errors: (0, 0), sizes: Vec::new() };
+        if count == 0 {
+            return Ok(found);
+        }
+        let mut kinds = vec![0; 4 * count as usize];
+        if count > 1024 {
+            return Err(Status::INVALID_VALUE);
+        }
+        crate::host::get(options, &mut kinds)?;
+        let places = crate::host::get_u64s(values, count as usize)?;
+        for (i, (kind, value)) in kinds.chunks_exact(4).zip(&places).enumerate() {
+            match i32::from_ne_bytes([kind[0], kind[1], kind[2], kind[3]]) {
+                4 => found.sizes.push(values + 8 * i),
+                5 => found.errors.0 = *value as Ptr,
+                6 => {
+                    found.errors.1 = *value as u32 as usize;
+                    found.sizes.push(values + 8 * i);
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes an error's text where the client wants it.
+    pub(crate) fn error(&self, text: &str) {
+        let (at, room) = self.errors;
+        if at == 0 || room == 0 {
+            return;
+        }
+        let mut bytes = text.as_bytes()[..text.len().min(room - 1)].to_vec();
+        bytes.push(0);
+        // A bad buffer loses the text, not the status.
+        let _ = put(at, &bytes);
+    }
+}
+
+pub(crate) fn load_ex(
+    d: &mut Driver,
+    out: Ptr,
+    image: Ptr,
+    count: u32,
+    options: Ptr,
+    values: Ptr,
+) -> Outcome {
+    let context = d.usable()?;
+    let options = Options::read(count, options, values)?;
+    let texts = read_image(d, image)?;
+    let code = build(d, &texts).map_err(|(status, text)| {
+        options.error(&text);
+        status
+    })?;
+    insert(d, out, context, code, false)
+}
+
+pub(crate) fn load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
+    let context = d.usable()?;
+    let texts = file(d, path)?;
+    let code = build(d, &texts).map_err(|e| e.0)?;
+    insert(d, out, context, code, false)
+}
+
+/// The texts of a file.
+pub(crate) fn file(d: &Driver, path: Ptr) -> Outcome<Vec<Text>> {
+    let path = name(path)?;
+    let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
+    let mut texts = crate::image::from_bytes(&bytes).inspect_err(|_| {
+        d.say(&format!("the file {path} holds no PTX that can run"));
+    })?;
+    if let [(name, _)] = &mut texts[..] {
+        name.clone_from(&path);
+    }
+    Ok(texts)
+}
+
+pub(crate) fn unload(d: &mut Driver, handle: u64) -> Outcome {
+    find(d, handle, false)?;
+    remove(d, handle)
+}
+
+pub(crate) fn remove(d: &mut Driver, handle: u64) -> Outcome {
+    let module = d.modules.remove(&handle).ok_or(Status::INVALID_HANDLE)?;
+    d.functions.retain(|_, f| f.module != handle);
+    d.device.unload(module.id).map_err(|e| crate::copy::of_context(&e))
+}
+
+fn find(d: &Driver, handle: u64, library: bool) -> Outcome<&LoadedModule> {
+    d.modules.get(&handle).filter(|m| m.library == library).ok_or(Status::INVALID_HANDLE)
+}
+
+pub(crate) fn function(d: &mut Driver, out: Ptr, module: u64, text: Ptr) -> Outcome {
+    d.usable()?;
+    find(d, module, false)?;
+    let handle = function_of(d, module, &name(text)?)?;
+    put_u64(out, handle)
+}
+
+/// The handle of a kernel by name.
+fn function_of(d: &mut Driver, handle: u64, name: &str) -> Outcome<u64> {
+    let module = d.modules.get(&handle).ok_or(Status::INVALID_HANDLE)?;
+    if let Some(&known) = module.functions.get(name) {
+        return Ok(known);
+    }
+    let Some(kernel) = module.code.kernel(name) else {
+        let refused = module.code.refused().iter().any(|r| r.kernel == name);
+        return Err(if refused { Status::NOT_SUPPORTED } else { Status::NOT_FOUND });
+    };
+    new_function(d, handle, name, kernel)
+}
+
+fn new_function(d: &mut Driver, module: u64, name: &str, kernel: KernelId) -> Outcome<u64> {
+    let handle = d.handle();
+    let found = d.modules.get_mut(&module).ok_or(Status::INVALID_HANDLE)?;
+    let function = Function::new(module, Arc::clone(&found.code), found.id, kernel);
+    found.functions.insert(name.to_owned(), handle);
+    d.functions.insert(handle, function);
+    Ok(handle)
+}
+
+pub(crate) fn function_count(d: &mut Driver, out: Ptr, module: u64) -> Outcome {
+    let count = find(d, module, false)?.code.kernels().count();
+    put_i32(out, count as i32)
+}
+
+/// Writes the handles of the first kernels.
+pub(crate) fn functions(d: &mut Driver, out: Ptr, count: u32, module: u64) -> Outcome {
+    find(d, module, false)?;
+    all_functions(d, out, count, module)
+}
+
+fn all_functions(d: &mut Driver, out: Ptr, count: u32, module: u64) -> Outcome {
+    let found = d.modules.get(&module).ok_or(Status::INVALID_HANDLE)?;
+    let names: Vec<String> = found.code.kernels().map(|(_, f)| f.name.clone()).collect();
+    for (i, name) in names.iter().take(count as usize).enumerate() {
+        let handle = function_of(d, module, name)?;
+        put_u64(out + 8 * i, handle)?;
+    }
+    Ok(())
+}
+
+fn variable(d: &Driver, address: Ptr, len: Ptr, module: u64, text: Ptr) -> Outcome {
+    let module = d.modules.get(&module).ok_or(Status::INVALID_HANDLE)?;
+    let (at, bytes) = d.device.variable(module.id, &name(text)?).ok_or(Status::NOT_FOUND)?;
+    put_u64_if(address, at.0)?;
+    put_u64_if(len, bytes)
+}
+
+pub(crate) fn global(d: &mut Driver, address: Ptr, len: Ptr, module: u64, name: Ptr) -> Outcome {
+    d.usable()?;
+    find(d, module, false)?;
+    variable(d, address, len, module, name)
+}
+
+/// All code is loaded at once.
+pub(crate) fn loading_mode(_d: &mut Driver, out: Ptr) -> Outcome {
+    put_i32(out, 1)
+}
+
+// Libraries: modules that belong to no context. Here all contexts of a process share a device's memory, and they belong to the one
+// that they were loaded in.
+
+pub(crate) fn library_load(
+    d: &mut Driver,
+    out: Ptr,
+    image: Ptr,
+    options: (Ptr, Ptr, u32),
+    _library: (Ptr, Ptr, u32),
+) -> Outcome {
+    let context = crate::driver::top();
+    let options = Options::read(options.2, options.0, options.1)?;
+    let texts = read_image(d, image)?;
+    let code = build(d, &texts).map_err(|(status, text)| {
+        options.error(&text);
+        status
+    })?;
+    insert(d, out, context, code, true)
+}
+
+pub(crate) fn library_load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
+    let texts = file(d, path)?;
+    let code = build(d, &texts).map_err(|e| e.0)?;
+    insert(d, out, crate::driver::top(), code, true)
+}
+
+pub(crate) fn library_unload(d: &mut Driver, library: u64) -> Outcome {
+    find(d, library, true)?;
+    remove(d, library)
+}
+
+pub(crate) fn library_kernel(d: &mut Driver, out: Ptr, library: u64, text: Ptr) -> Outcome {
+    find(d, library, true)?;
+    let handle = function_of(d, library, &name(text)?)?;
+    put_u64(out, handle)
+}
+
+pub(crate) fn library_kernel_count(d: &mut Driver, out: Ptr, library: u64) -> Outcome {
+    let count = find(d, library, true)?.code.kernels().count();
+    put_i32(out, count as i32)
+}
+
+pub(crate) fn library_kernels(d: &mut Driver, out: Ptr, count: u32, library: u64) -> Outcome {
+    find(d, library, true)?;
+    all_functions(d, out, count, library)
+}
+
+/// A library is its own module.
+pub(crate) fn library_module(d: &mut Driver, out: Ptr, library: u64) -> Outcome {
+    find(d, library, true)?;
+    let _ = out;
+    Err(d.unsupported("cuLibraryGetModule"))
+}
+
+pub(crate) fn library_global(
+    d: &mut Driver,
+    address: Ptr,
+    len: Ptr,
+    library: u64,
+    name: Ptr,
+) -> Outcome {
+    find(d, library, true)?;
+    variable(d, address, len, library, name)
+}
+
+/// Functions and kernels are one here.
+pub(crate) fn kernel_function(d: &mut Driver, out: Ptr, kernel: u64) -> Outcome {
+    d.functions.get(&kernel).ok_or(Status::INVALID_HANDLE)?;
+    put_u64(out, kernel)
+}
+
+pub(crate) fn kernel_library(d: &mut Driver, out: Ptr, kernel: u64) -> Outcome {
+    let module = d.functions.get(&kernel).ok_or(Status::INVALID_HANDLE)?.module;
+    find(d, module, true)?;
+    put_u64(out, module)
+}

@@ -1,0 +1,145 @@
+//! What is known of an address.
+
+use runtime::Addr;
+
+use crate::driver::Driver;
+use crate::host::{Ptr, put, put_i32, put_u64};
+use crate::memory::Kind;
+use crate::status::{Outcome, Status};
+
+/// The kinds of memory that attributes tell.
+const HOST: i32 = 1;
+const DEVICE: i32 = 2;
+
+/// What attributes are made of.
+struct Known {
+    start: u64,
+    len: u64,
+    context: u64,
+    id: u64,
+    host: bool,
+    managed: bool,
+    pool: u64,
+}
+
+fn known(d: &Driver, address: u64) -> Option<Known> {
+    if let Some((start, a)) = d.memory.around(address) {
+        let host = matches!(a.kind, Kind::Host(..) | Kind::Registered(_));
+        let managed = matches!(a.kind, Kind::Managed(_));
+        return Some(Known {
+            start,
+            len: a.len,
+            context: a.context,
+            id: a.id,
+            host,
+            managed,
+            pool: a.pool,
+        });
+    }
+    // A module's variable.
+    let (start, len) = d.device.allocation(Addr(address))?;
+    let module = d.modules.values().find(|m| {
+        let vars = &m.code.program().module().vars;
+        vars.iter().any(|v| d.device.variable(m.id, &v.name).is_some_and(|(at, _)| at == start))
+    })?;
+    let (host, managed) = (false, false);
+    Some(Known {
+        start: start.0,
+        len,
+        context: module.context,
+        id: start.0,
+        host,
+        managed,
+        pool: 0,
+    })
+}
+
+pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, address: u64) -> Outcome {
+    let Some(known) = known(d, address) else { return Err(Status::INVALID_VALUE) };
+    let bytes = value(d, attribute, address, &known)?;
+    put(out, &bytes)
+}
+
+/// The bytes of an attribute's value.
+fn value(d: &Driver, attribute: i32, address: u64, known: &Known) -> Outcome<Vec<u8>> {
+    let int = |value: i32| Ok(value.to_ne_bytes().to_vec());
+    let word = |value: u64| Ok(value.to_ne_bytes().to_vec());
+    let flag = |value: bool| Ok(vec![u8::from(value)]);
+    match attribute {
+        1 => word(known.context),
+        2 => int(if known.host { HOST } else { DEVICE }),
+        3 => word(address),
+        4 if known.host || known.managed => word(address),
+        // Memory that the host has no pointer to; tokens for other drivers.
+        4 | 5 => Err(Status::INVALID_VALUE),
+        6 => flag(true),
+        7 => word(known.id),
+        8 => flag(known.managed),
+        9 => int(d.contexts.get(&known.context).map_or(0, |c| c.device)),
+        10 | 15 => flag(false),
+        11 => word(known.start),
+        12 => word(known.len),
+        13 => flag(true),
+        14 => word(0),
+        // Reading and writing.
+        16 => int(3),
+        17 if known.pool != 0 => word(known.pool),
+        17 => word(0),
+        18..=20 => word(0),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+/// Several attributes at once; of an address that is not known all are zero.
+pub(crate) fn attributes(
+    d: &mut Driver,
+    count: u32,
+    attributes: Ptr,
+    values: Ptr,
+    address: u64,
+) -> Outcome {
+    let places = crate::host::get_u64s(values, count as usize)?;
+    let mut kinds = vec![0; 4 * count as usize];
+    crate::host::get(attributes, &mut kinds)?;
+    let known = known(d, address);
+    for (kind, place) in kinds.chunks_exact(4).zip(places) {
+        let kind = i32::from_ne_bytes([kind[0], kind[1], kind[2], kind[3]]);
+        let given = known.as_ref().and_then(|k| value(d, kind, address, k).ok());
+        let zero = match kind {
+            2 | 16 => vec![0; 4],
+            9 => (-2_i32).to_ne_bytes().to_vec(),
+            6 | 8 | 10 | 13 | 15 => vec![0],
+            1 | 3..=5 | 7 | 11 | 12 | 14 | 17..=20 => vec![0; 8],
+            _ => return Err(Status::INVALID_VALUE),
+        };
+        put(place as Ptr, &given.unwrap_or(zero))?;
+    }
+    Ok(())
+}
+
+/// Accepted and without a meaning: all copies are synchronous.
+pub(crate) fn set_attribute(d: &mut Driver, _value: Ptr, attribute: i32, address: u64) -> Outcome {
+    let settable = attribute == 6 && known(d, address).is_some();
+    if settable { Ok(()) } else { Err(Status::INVALID_VALUE) }
+}
+
+/// An attribute of a range of managed memory.
+pub(crate) fn range_attribute(
+    d: &mut Driver,
+    out: Ptr,
+    size: usize,
+    attribute: i32,
+    address: u64,
+    _len: usize,
+) -> Outcome {
+    if !known(d, address).is_some_and(|k| k.managed) {
+        return Err(Status::INVALID_VALUE);
+    }
+    match (attribute, size) {
+        // Not mostly read; preferred and last places are none.
+        (1, 4) => put_i32(out, 0),
+        (2 | 4, 4) => put_i32(out, -2),
+        (_, 8) => put_u64(out, 0),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}

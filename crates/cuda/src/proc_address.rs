@@ -1,0 +1,119 @@
+//! Entry points by name and version (`cuGetProcAddress`).
+//!
+//! A name means different functions in different versions of the API. Which, is the table `data/versions.tsv`: of the rows of a
+//! name, that with the largest version which is not beyond the one asked for.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::host::{Ptr, name, put_i32, put_u64};
+use crate::status::{Outcome, Status};
+
+const TABLE: &str = include_str!("../data/versions.tsv");
+
+/// Which of the default streams a function means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Streams {
+    Legacy,
+    PerThread,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    version: i32,
+    streams: Streams,
+    symbol: &'static str,
+}
+
+fn rows() -> &'static FxHashMap<&'static str, Vec<Row>> {
+    static ROWS: OnceLock<FxHashMap<&'static str, Vec<Row>>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let mut rows: FxHashMap<&str, Vec<Row>> = FxHashMap::default();
+        for (name, row) in table() {
+            rows.entry(name).or_default().push(row);
+        }
+        rows
+    })
+}
+
+fn table() -> impl Iterator<Item = (&'static str, Row)> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut fields = line.split('\t');
+        let (name, version) = (fields.next()?, fields.next()?.parse().ok()?);
+        let streams = if fields.next()? == "-" { Streams::Legacy } else { Streams::PerThread };
+        Some((name, Row { version, streams, symbol: fields.next()? }))
+    })
+}
+
+/// All symbols that the table names.
+pub fn symbols() -> impl Iterator<Item = &'static str> {
+    table().map(|(_, row)| row.symbol)
+}
+
+/// The symbol that a name means in a version.
+pub(crate) fn symbol(name: &str, version: i32, streams: Streams) -> Outcome<&'static str> {
+    let rows = rows().get(name).ok_or(Status::NOT_FOUND)?;
+    let newest = |wanted: Streams| {
+        let fit = rows.iter().filter(|r| r.streams == wanted && r.version <= version);
+        fit.max_by_key(|r| r.version).map(|r| r.symbol)
+    };
+    let per_thread = if streams == Streams::PerThread { newest(Streams::PerThread) } else { None };
+    per_thread.or_else(|| newest(Streams::Legacy)).ok_or(Status::NOT_SUPPORTED)
+}
+
+/// Looks a function up; what came of it is also told as 0 (found), 1 (no such name) or 2 (only in newer versions).
+pub(crate) fn get(text: Ptr, out: Ptr, version: i32, flags: u64, result: Ptr) -> Outcome {
+    if out == 0 || flags > 2 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let streams = if flags == 2 { Streams::PerThread } else { Streams::Legacy };
+    let found = symbol(&name(text)?, version, streams);
+    let found = found.and_then(|s| crate::exports::address(s).ok_or(Status::NOT_FOUND));
+    let (address, code) = match found {
+        Ok(address) => (address, 0),
+        Err(Status::NOT_SUPPORTED) => (0, 2),
+        Err(_) => (0, 1),
+    };
+    put_u64(out, address as u64)?;
+    if result != 0 {
+        return put_i32(result, code);
+    }
+    // Without a place for the reason the reason is the result.
+    found.map(drop).map_err(|_| Status::NOT_FOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_choose() {
+        let of = |name: &str, version: i32| symbol(name, version, Streams::Legacy);
+        assert_eq!(of("cuCtxCreate", 3020), Ok("cuCtxCreate_v2"));
+        assert_eq!(of("cuCtxCreate", 12000), Ok("cuCtxCreate_v3"));
+        assert_eq!(of("cuCtxCreate", 12050), Ok("cuCtxCreate_v4"));
+        assert_eq!(of("cuDeviceGetUuid", 9020), Ok("cuDeviceGetUuid"));
+        assert_eq!(of("cuDeviceGetUuid", 13000), Ok("cuDeviceGetUuid_v2"));
+        assert_eq!(of("cuGraphInstantiate", 12000), Ok("cuGraphInstantiateWithFlags"));
+        assert_eq!(of("cuEventElapsedTime", 12080), Ok("cuEventElapsedTime_v2"));
+        assert_eq!(of("cuMemAlloc", 1000), Err(Status::NOT_SUPPORTED));
+        assert_eq!(of("cuNothing", 13000), Err(Status::NOT_FOUND));
+    }
+
+    #[test]
+    fn threads_may_have_a_stream_of_their_own() {
+        let of = |name: &str| symbol(name, 12000, Streams::PerThread);
+        assert_eq!(of("cuLaunchKernel"), Ok("cuLaunchKernel_ptsz"));
+        assert_eq!(of("cuMemcpyHtoD"), Ok("cuMemcpyHtoD_v2_ptds"));
+        assert_eq!(of("cuMemAlloc"), Ok("cuMemAlloc_v2"));
+    }
+
+    #[test]
+    fn every_symbol_of_the_table_exists() {
+        let missing: Vec<&str> =
+            symbols().filter(|s| crate::exports::address(s).is_none()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! What can be set from outside, by environment variables.
+
+use std::path::PathBuf;
+
+/// Settings of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// Compute capability that devices report (`SIMTLAB_COMPUTE_CAPABILITY`, such as `8.0`).
+    pub(crate) capability: (i32, i32),
+    /// How many devices there are (`SIMTLAB_DEVICES`, 1 to 16).
+    pub(crate) devices: i32,
+    /// Bytes of device memory, all devices together (`SIMTLAB_DEVICE_MEMORY`).
+    pub(crate) memory: u64,
+    /// Version of the API that is reported (`SIMTLAB_CUDA_VERSION`, such as `12.9`), as CUDA writes it: 12090.
+    pub(crate) version: i32,
+    /// Issues of a block after which a launch is taken to hang (`SIMTLAB_LIMIT`).
+    pub(crate) limit: u64,
+    /// Whether the exact engine runs everything (`SIMTLAB_ENGINE=exact`).
+    pub(crate) exact: bool,
+    /// Where events are written (`SIMTLAB_JOURNAL`).
+    pub(crate) journal: Option<PathBuf>,
+    /// Whether each call is told on the standard error stream (`SIMTLAB_TRACE=1`).
+    pub(crate) trace: bool,
+}
+
+impl Settings {
+    /// The settings that variables give; what cannot be understood counts as not given.
+    pub(crate) fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
+        let usual = runtime::Settings::default();
+        Self {
+            capability: variable("SIMTLAB_COMPUTE_CAPABILITY")
+                .and_then(|text| dotted(&text))
+                .unwrap_or((8, 0)),
+            devices: number("SIMTLAB_DEVICES").map_or(1, |n| n.clamp(1, 16) as i32),
+            memory: number("SIMTLAB_DEVICE_MEMORY").unwrap_or(usual.memory),
+            version: variable("SIMTLAB_CUDA_VERSION")
+                .and_then(|text| dotted(&text))
+                .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
+            limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
+            exact: variable("SIMTLAB_ENGINE").is_some_and(|engine| engine == "exact"),
+            journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
+            trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
+        }
+    }
+}
+
+/// `8.0` as (8, 0).
+fn dotted(text: &str) -> Option<(i32, i32)> {
+    let (major, minor) = text.trim().split_once('.')?;
+    let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
+    let possible = (1..=99).contains(&major) && (0..=9).contains(&minor);
+    possible.then_some((major, minor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_understood_or_left_out() {
+        let usual = Settings::new(|_| None);
+        assert_eq!((usual.capability, usual.devices, usual.version), ((8, 0), 1, 12090));
+        let given = Settings::new(|name| {
+            let value = match name {
+                "SIMTLAB_COMPUTE_CAPABILITY" => "7.5",
+                "SIMTLAB_DEVICES" => "4",
+                "SIMTLAB_CUDA_VERSION" => "13.0",
+                "SIMTLAB_DEVICE_MEMORY" => "65536",
+                "SIMTLAB_LIMIT" => "many",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        });
+        assert_eq!((given.capability, given.devices, given.version), ((7, 5), 4, 13000));
+        assert_eq!((given.memory, given.limit), (65536, usual.limit));
+        assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
+    }
+}

@@ -1,0 +1,134 @@
+//! Streams: everything on them is done when the call that asks for it returns.
+
+use crate::driver::{Driver, Stream};
+use crate::host::{Ptr, put_i32, put_if, put_u64};
+use crate::status::{Outcome, Status};
+
+/// Priorities go from 0 down to this.
+pub(crate) const GREATEST_PRIORITY: i32 = -5;
+
+/// Streams that exist without being made: the null stream, the legacy one, the thread's own.
+const BUILT_IN: u64 = 2;
+
+/// Checks a stream; the context that it belongs to.
+pub(crate) fn context_of(d: &Driver, stream: u64) -> Outcome<u64> {
+    if stream <= BUILT_IN {
+        return d.usable();
+    }
+    let context = d.streams.get(&stream).ok_or(Status::INVALID_HANDLE)?.context;
+    match d.context(context)?.failed {
+        Some(failed) => Err(failed),
+        None => Ok(context),
+    }
+}
+
+pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
+    create_with(d, out, flags, 0)
+}
+
+pub(crate) fn create_with(d: &mut Driver, out: Ptr, flags: u32, priority: i32) -> Outcome {
+    let context = d.usable()?;
+    if flags > 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let handle = d.handle();
+    put_u64(out, handle)?;
+    let priority = priority.clamp(GREATEST_PRIORITY, 0);
+    d.streams.insert(handle, Stream { context, flags, priority, id: handle });
+    Ok(())
+}
+
+pub(crate) fn destroy(d: &mut Driver, stream: u64) -> Outcome {
+    d.streams.remove(&stream).map(drop).ok_or(Status::INVALID_HANDLE)
+}
+
+/// All work is done; what failed is told.
+pub(crate) fn synchronize(d: &mut Driver, stream: u64) -> Outcome {
+    context_of(d, stream).map(drop)
+}
+
+pub(crate) fn context(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    let context = if stream <= BUILT_IN { d.current()? } else { context_of(d, stream)? };
+    put_u64(out, context)
+}
+
+/// Since 12.5: the context, and a green context, of which there are none.
+pub(crate) fn contexts(d: &mut Driver, stream: u64, out: Ptr, green: Ptr) -> Outcome {
+    context(d, stream, out)?;
+    put_if(green, &[0; 8])
+}
+
+pub(crate) fn device(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    let context = context_of(d, stream)?;
+    put_i32(out, d.context(context)?.device)
+}
+
+pub(crate) fn flags(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    put_i32(out, d.streams.get(&stream).map_or(0, |s| s.flags as i32))
+}
+
+pub(crate) fn priority(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    put_i32(out, d.streams.get(&stream).map_or(0, |s| s.priority))
+}
+
+pub(crate) fn id(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    put_u64(out, d.streams.get(&stream).map_or(stream, |s| s.id))
+}
+
+pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, _flags: u32) -> Outcome {
+    context_of(d, stream)?;
+    d.events.get(&event).map(drop).ok_or(Status::INVALID_HANDLE)
+}
+
+/// No stream is ever capturing.
+pub(crate) fn is_capturing(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    put_i32(out, 0)
+}
+
+pub(crate) fn capture_info(d: &mut Driver, stream: u64, status: Ptr, id: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    put_i32(status, 0)?;
+    put_if(id, &[0; 8])
+}
+
+/// With places for the graph that is captured and for what comes before: there is none.
+pub(crate) fn capture_info_with(
+    d: &mut Driver,
+    stream: u64,
+    status: Ptr,
+    id: Ptr,
+    places: &[Ptr],
+) -> Outcome {
+    capture_info(d, stream, status, id)?;
+    places.iter().try_for_each(|&at| put_if(at, &[0; 8]))
+}
+
+/// Modes of capture are swapped, and mean nothing.
+pub(crate) fn exchange_capture_mode(_d: &mut Driver, mode: Ptr) -> Outcome {
+    let mut bytes = [0; 4];
+    crate::host::get(mode, &mut bytes)
+}
+
+pub(crate) fn attach_memory(
+    d: &mut Driver,
+    stream: u64,
+    address: u64,
+    _len: usize,
+    _flags: u32,
+) -> Outcome {
+    context_of(d, stream)?;
+    d.device.host_around(address).map(drop).ok_or(Status::INVALID_VALUE)
+}
+
+pub(crate) fn set_attribute(d: &mut Driver, stream: u64, _attribute: i32, _value: Ptr) -> Outcome {
+    context_of(d, stream).map(drop)
+}
+
+pub(crate) fn copy_attributes(d: &mut Driver, to: u64, from: u64) -> Outcome {
+    context_of(d, to)?;
+    context_of(d, from).map(drop)
+}

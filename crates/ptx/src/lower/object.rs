@@ -1,0 +1,77 @@
+//! Files that are to be linked with others: what they leave open and what others may see.
+
+use ir::VarId;
+use isa::Diagnostics;
+
+use super::{Lowerer, Select};
+use crate::ast::{FunctionKind, Item, Linkage, Module};
+
+/// How a name of a file binds to the same name of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// It is another file's to define.
+    Undefined,
+    /// Others see it; there is one in all.
+    Strong,
+    /// Others see it; it gives way to others of its name.
+    Weak,
+    /// Nobody else sees it.
+    Local,
+}
+
+/// A lowered file that others may complete.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The module. Functions that are undefined have no blocks, and variables that are undefined no content.
+    pub module: ir::Module,
+    /// How each function binds.
+    pub functions: Vec<Binding>,
+    /// How each variable binds.
+    pub vars: Vec<Binding>,
+}
+
+fn binding(linkage: Option<Linkage>) -> Binding {
+    match linkage {
+        None => Binding::Local,
+        Some(Linkage::Visible) => Binding::Strong,
+        Some(Linkage::Weak | Linkage::Common) => Binding::Weak,
+        Some(Linkage::Extern) => Binding::Undefined,
+    }
+}
+
+/// Lowers a file whose external names others define. Kernels are seen by all, whatever is said of them.
+#[must_use]
+pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
+    let mut lowerer = Lowerer::new(tree);
+    lowerer.object = true;
+    lowerer.header();
+    lowerer.collect();
+    lowerer.roots(Select::All);
+    lowerer.run();
+    let functions = lowerer.queue.iter().map(|&id| {
+        let function = &tree.functions[id];
+        match function.kind {
+            _ if function.body.is_none() => Binding::Undefined,
+            FunctionKind::Entry => Binding::Strong,
+            FunctionKind::Func => binding(function.linkage),
+        }
+    });
+    let functions = functions.collect();
+    // Variables inside of functions are nobody else's.
+    let mut vars = vec![Binding::Local; lowerer.out.vars.len()];
+    for item in &tree.items {
+        let Item::Variable(id) = item else { continue };
+        let declaration = &tree.declarations[*id];
+        for declarator in declaration.declarators.ids() {
+            let known = lowerer.variable_ids.get(&declarator).copied().flatten();
+            if let Some(VarId(index)) = known {
+                let dynamic = lowerer.out.vars[index as usize].dynamic;
+                vars[index as usize] =
+                    if dynamic { Binding::Local } else { binding(declaration.linkage) };
+            }
+        }
+    }
+    let Lowerer { out, diagnostics, .. } = lowerer;
+    let module = (!diagnostics.has_errors()).then_some(out);
+    (module.map(|module| Object { module, functions, vars }), diagnostics)
+}
