@@ -86,6 +86,7 @@ fn supported(function: &Function) -> Result<(), Declined> {
                 Op::Malloc | Op::Free => return refuse("it allocates memory"),
                 Op::Alloca => return refuse("it allocates local memory"),
                 Op::AtomVec => return refuse("it has vector atomics"),
+                Op::CpAsync => return refuse("it copies asynchronously"),
                 Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
                 Op::Sreg if clock(inst) => return refuse("it reads a clock"),
                 Op::Bar if !plain_barrier(inst) => {

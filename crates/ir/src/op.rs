@@ -247,6 +247,7 @@ ops! {
     St "st" Memory [] [Addr, many T] (ANY) {Space Order Scope} {} {} "Stores one or more adjacent values.";
     Atom "atom" Memory [opt T] [Addr, T, opt T] (INT.or(BITS).or(FLOAT).or(TySet::of(&[Ty::B128]))) {Space Order Scope} {AtomOp} {} "Reads, combines and writes as one; with a result, gives the old value. Lanes take effect in increasing order.";
     AtomVec "atomv" Memory [some T] [Addr, many T] (FLOAT) {Space Order Scope} {AtomOp} {} "`atom` on adjacent values, each by itself.";
+    CpAsync "cpasync" Memory [] [Addr, B64, Imm, opt B32] (TySet::of(&[Ty::B32, Ty::B64, Ty::B128])) {} {Space} {} "Copies a value from global to shared memory: where to, where from, offset of that; with a fourth operand that many bytes of it, the rest is zero.";
     Fence "fence" Memory [] [] (NONE) {Order Scope} {} {} "Orders the accesses before it against those after it.";
     Alloca "alloca" Memory [T] [T, Imm] (TySet::of(&[Ty::U32, Ty::U64])) {} {} {} "Takes local memory until the function returns: size, alignment.";
 

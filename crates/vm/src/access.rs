@@ -5,7 +5,7 @@
 
 use crate::atomic;
 use crate::cause::Cause;
-use crate::code::{AtomicOp, Code, Exec, MemOp};
+use crate::code::{AtomicOp, Code, CopyOp, Exec, MemOp};
 use crate::compute::space_of;
 use crate::control::{fail, reserve_local, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
@@ -44,6 +44,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
             read_modify_write(state, now, op, &places);
             state.scratch.lanes = places;
         }
+        Exec::Copy(op) => copy(state, now, op, observer)?,
         Exec::Fence(order, scope) => {
             if O::EVENTS.has(Events::SYNC)
                 && let Some(cta) = state.resident[now.slot].as_deref()
@@ -164,17 +165,29 @@ fn observe<const N: usize, O: Observer<N>>(
         return;
     }
     let Some(cta) = state.resident[now.slot].as_deref() else { return };
-    // Lanes of a generic access may be in different spaces: one event for each space.
     let places = now.on.iter().map(|lane| {
         let thread = cta.groups[now.group].thread(lane);
         let address =
             value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
         (lane as u16, generic_address(op.space, address))
     });
-    let mut places: Vec<(u16, u64)> = places.collect();
+    let places: Vec<(u16, u64)> = places.collect();
     let words = if kind == AccessKind::Store { op.values.len() } else { op.rows.len().max(1) };
     let elements = if op.size == 16 { words.div_ceil(2) } else { words };
     let size = op.size * if kind == AccessKind::Atomic { 1 } else { elements as u32 };
+    observe_at(state, now, (op, kind, size), places, observer);
+}
+
+/// Reports an access of so many bytes at these places.
+fn observe_at<const N: usize, O: Observer<N>>(
+    state: &State<N>,
+    now: &Now<N>,
+    (op, kind, size): (&MemOp, AccessKind, u32),
+    mut places: Vec<(u16, u64)>,
+    observer: &mut O,
+) {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return };
+    // Lanes of a generic access may be in different spaces: one event for each space.
     while let Some(&(_, generic)) = places.first() {
         let space = space_of(generic);
         let mask =
@@ -269,6 +282,59 @@ fn load<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &MemOp, places: 
 fn sign_extend(value: u64, from: u32, to: u32) -> u64 {
     let shift = 64 - from;
     ((value << shift) as i64 >> shift) as u64 & u64::MAX >> (64 - to.clamp(1, 64))
+}
+
+/// Copies from global to shared memory, lane by lane: what is read, and where it goes, is checked before a byte moves.
+fn copy<const N: usize, O: Observer<N>>(
+    state: &mut State<N>,
+    now: &Now<N>,
+    op: &CopyOp,
+    observer: &mut O,
+) -> Result<(), Failure<N>> {
+    let size = u64::from(op.to.size);
+    let places = check(state, now, &op.to, AccessKind::Store, size.div_ceil(8) as usize)?;
+    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(()) };
+    let vars = &state.info.vars;
+    let mut from = Vec::with_capacity(places.len());
+    let mut bad = LaneMask::EMPTY;
+    let mut first = None;
+    for lane in now.on {
+        let thread = cta.groups[now.group].thread(lane);
+        let at =
+            value(cta, now.group, vars, op.from.addr, thread).wrapping_add_signed(op.from.offset);
+        let bytes =
+            op.bytes.map_or(size, |b| u64::from(value(cta, now.group, vars, b, thread) as u32));
+        match state.memory.check(AccessKind::Load, Addr(at), bytes.min(size), size) {
+            Ok(()) => from.push((lane as u16, at, bytes.min(size))),
+            Err(error) => {
+                bad.insert(lane);
+                first.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(error) = first {
+        state.scratch.lanes = places;
+        return Err(fail(error, bad));
+    }
+    if O::EVENTS.has(Events::ACCESS) {
+        let read = from.iter().filter(|f| f.2 != 0).map(|f| (f.0, f.1)).collect();
+        observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, observer);
+        observe_at(state, now, (&op.to, AccessKind::Store, op.to.size), places.clone(), observer);
+    }
+    let Some(threads) = first_thread(state, now) else { return Ok(()) };
+    for (&(lane, at, bytes), &(_, to)) in from.iter().zip(&places) {
+        let thread = threads + usize::from(lane);
+        for start in (0..size).step_by(op.to.width.bytes() as usize) {
+            let mut bits = 0;
+            for k in start..(start + op.to.width.bytes()).min(bytes) {
+                let byte = read(state, now.slot, thread, (Space::Global, at + k), Width::B1);
+                bits |= byte << (8 * (k - start));
+            }
+            write(state, now.slot, thread, (Space::Shared, to + start, op.to.width, bits));
+        }
+    }
+    state.scratch.lanes = places;
+    Ok(())
 }
 
 fn first_thread<const N: usize>(state: &State<N>, now: &Now<N>) -> Option<usize> {

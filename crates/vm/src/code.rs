@@ -77,6 +77,17 @@ pub(crate) struct AtomicOp {
     pub(crate) elements: u32,
 }
 
+/// A copy from global to shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct CopyOp {
+    /// What is read, without rows.
+    pub(crate) from: MemOp,
+    /// What is written, without values.
+    pub(crate) to: MemOp,
+    /// Bytes that are read; all of them if it does not say. The others are zero.
+    pub(crate) bytes: Option<Src>,
+}
+
 /// A mask operation of the group.
 #[derive(Clone, Debug)]
 pub(crate) enum MaskOp {
@@ -153,6 +164,7 @@ pub(crate) enum Exec {
     Load(MemOp),
     Store(MemOp),
     Atomic(AtomicOp),
+    Copy(CopyOp),
     Fence(Order, Scope),
     Alloca { dst: u32, size: Src, align: u32 },
     Collective(CollectiveOp),

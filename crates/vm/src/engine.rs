@@ -409,6 +409,7 @@ fn execute<const N: usize, O: Observer<N>>(
         Exec::Load(_)
         | Exec::Store(_)
         | Exec::Atomic(_)
+        | Exec::Copy(_)
         | Exec::Fence(..)
         | Exec::Alloca { .. } => crate::access::execute(state, now, code, observer),
         Exec::Collective(op) => {

@@ -93,7 +93,8 @@ struct Judge {
 impl Judge {
     /// Lines of a text that `ptxas` refuses, with its first message for each; line 0 for what has no line.
     fn errors(&self, text: &str) -> Result<BTreeMap<usize, String>> {
-        let path = self.scratch.join("input.ptx");
+        // Two of these may run at once.
+        let path = self.scratch.join(format!("input-{}.ptx", std::process::id()));
         fs::write(&path, text)?;
         let output = Command::new(&self.assembler)
             .arg(format!("-arch={}", self.target))

@@ -278,7 +278,9 @@ impl Proposal<'_> {
             let operand = slot.map_or(Operand::Imm(0), |s| self.operand(&inst, s, warp));
             inst.operands.push(operand);
         }
-        if matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::AtomVec) && self.rng.one_in(2) {
+        if matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::AtomVec | Op::CpAsync)
+            && self.rng.one_in(2)
+        {
             inst.offset = self.rng.value().cast_signed();
         }
         inst

@@ -92,6 +92,7 @@ fn reaches(space: Space, found: Space) -> bool {
 fn spaces(op: Op, space: Space) -> bool {
     match op {
         Op::St => !matches!(space, Space::Const | Space::Param),
+        Op::CpAsync => space == Space::Shared,
         Op::Atom | Op::AtomVec => matches!(space, Space::Generic | Space::Global | Space::Shared),
         Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => space != Space::Generic,
         _ => true,

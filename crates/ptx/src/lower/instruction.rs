@@ -81,6 +81,8 @@ impl Body<'_, '_> {
             Special::Bra => self.branch(i),
             Special::Brx => self.indexed_branch(i),
             Special::Call => self.call(i),
+            Special::Copy => self.copy(s, i),
+            Special::CopyGroup => self.copy_group(s, i),
             Special::Ret => self.ret(i),
             Special::Exit => {
                 self.count(i, 0, 0)?;
@@ -216,7 +218,7 @@ impl Body<'_, '_> {
         Ok(ir::Operand::lane(wide))
     }
 
-    fn value(
+    pub(super) fn value(
         &mut self,
         operand: &Operand,
         ty: Type,
@@ -272,7 +274,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn immediate(&mut self, operand: &Operand) -> Lowering<ir::Operand> {
+    pub(super) fn immediate(&mut self, operand: &Operand) -> Lowering<ir::Operand> {
         match self.source(operand, Type::U32, false)? {
             imm @ ir::Operand::Imm(_) => Ok(imm),
             _ => {

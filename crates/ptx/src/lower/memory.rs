@@ -110,7 +110,7 @@ impl<'t> Body<'_, 't> {
         let tree = self.cx.tree;
         let all = &tree.operands[i.operands];
         let (to, from) = (&all[0], &all[1]);
-        self.cache_policy(all.get(2))?;
+        self.cache_policy(i, all.get(2))?;
         let results = self.loaded(s, to, true);
         let address = self.address(from)?;
         let results = results?;
@@ -136,7 +136,7 @@ impl<'t> Body<'_, 't> {
         let tree = self.cx.tree;
         let all = &tree.operands[i.operands];
         let (to, from) = (&all[0], &all[1]);
-        self.cache_policy(all.get(2))?;
+        self.cache_policy(i, all.get(2))?;
         let values = self.stored(s, from, true);
         let address = self.address(to)?;
         let values = values?;
@@ -167,11 +167,24 @@ impl<'t> Body<'_, 't> {
     }
 
     /// The last operand of accesses with `.L2::cache_hint`: looked at, but no result depends on it.
-    fn cache_policy(&mut self, operand: Option<&Operand>) -> Lowering<()> {
-        match operand {
-            Some(policy) => self.source(policy, Type::B64, false).map(|_| ()),
-            None => Ok(()),
+    fn cache_policy(&mut self, i: &Instruction, operand: Option<&Operand>) -> Lowering<()> {
+        let Some(policy) = operand else { return Ok(()) };
+        if !self.has_cache_policy(i) {
+            let message = "a cache policy needs `.L2::cache_hint`";
+            return self.cx.error(
+                "ptx::operand-count",
+                message,
+                policy.span,
+                "one operand too many",
+            );
         }
+        self.source(policy, Type::B64, false).map(|_| ())
+    }
+
+    /// Whether the last operand is a cache policy.
+    pub(super) fn has_cache_policy(&self, i: &Instruction) -> bool {
+        let tree = self.cx.tree;
+        tree.modifiers[i.modifiers].iter().any(|m| tree.name(m.symbol) == "L2::cache_hint")
     }
 
     /// An access with its type, modifiers and address.
@@ -254,7 +267,7 @@ impl<'t> Body<'_, 't> {
                 inst.operands.push(value);
             }
         }
-        self.cache_policy(values.get(1 + usize::from(cas)))?;
+        self.cache_policy(i, values.get(1 + usize::from(cas)))?;
         self.emit(inst, Origin::Source);
         Ok(())
     }

@@ -14,6 +14,7 @@
 mod address;
 mod call;
 mod constant;
+mod copy;
 mod emit;
 mod function;
 mod initialiser;

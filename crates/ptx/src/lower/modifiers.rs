@@ -43,6 +43,9 @@ impl Lowerer<'_> {
                 self.spellings.insert(key, Some(Rc::clone(&spelled)));
                 Ok(spelled)
             }
+            Err(_) if tree.name(instruction.opcode.symbol) == "cp" && later_copy(&words) => {
+                Err(self.no_form(instruction))
+            }
             Err(wrong) => {
                 for misspelling in &wrong {
                     self.misspelled(instruction, misspelling);
@@ -99,7 +102,11 @@ impl Lowerer<'_> {
         let at = instruction.opcode.span;
         if let Some(known) = family(name) {
             let text = self.spelling_of(instruction);
-            let about = known.tier.about();
+            // What forms there are of an opcode may be of an earlier tier than what is asked for.
+            let about = match spelling::forms(name).is_empty() {
+                true => known.tier.about(),
+                false => spelling::Tier::Four.about(),
+            };
             let diagnostic =
                 Diagnostic::error("ptx::unsupported", format!("`{text}` is not supported yet"))
                     .at(at, format!("known PTX: {about}"));
@@ -173,6 +180,11 @@ impl Lowerer<'_> {
         };
         self.diagnostics.push(diagnostic);
     }
+}
+
+/// Copies that later devices have: of tensors and whole blocks, and those that barriers in memory wait for.
+fn later_copy(words: &[(&str, Option<Type>)]) -> bool {
+    words.iter().any(|(word, _)| matches!(*word, "bulk" | "mbarrier"))
 }
 
 /// `.a, .b and .c`

@@ -138,6 +138,12 @@ kinds! {
     Dependence "`.launch_dependents` or `.wait`" { "launch_dependents" "wait" }
     /// What `setmaxnreg` does.
     RegisterCount "`.inc` or `.dec`" { "inc" "dec" }
+    /// `cp.async`
+    Async "`.async`" { "async" }
+    /// How a copy uses caches.
+    CopyCache "`.ca` or `.cg`" { "ca" "cg" }
+    /// What is done with a group of copies.
+    CopyGroup "`.commit_group`, `.wait_group` or `.wait_all`" { "commit_group" "wait_group" "wait_all" }
     /// `cvt.pack`
     Pack "`.pack`" { "pack" }
 }

@@ -65,6 +65,16 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
         Target::Special(Special::Bra) => return Some("target".to_owned()),
         Target::Special(Special::Brx) => return Some("%b32_0, table".to_owned()),
         Target::Special(Special::Call) => return Some("callee".to_owned()),
+        Target::Special(Special::Copy) => {
+            return Some(format!(
+                "[%b32_0], [%b64_0+16], 16{}",
+                if optional { ", %b32_1" } else { "" }
+            ));
+        }
+        Target::Special(Special::CopyGroup) => {
+            let waits = s.word(Kind::CopyGroup) == Some("wait_group");
+            return Some(if waits { "1".to_owned() } else { String::new() });
+        }
         Target::Special(Special::Nop) => {
             return Some(match form.opcode {
                 "prefetch" | "prefetchu" => "[%b64_0]".to_owned(),

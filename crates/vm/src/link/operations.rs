@@ -3,7 +3,8 @@
 use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
-    AtomicOp, CollectiveKind, CollectiveOp, Exec, GuardRow, MaskBrSrc, MaskOp, MaskSrc, MemOp,
+    AtomicOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc, MaskOp, MaskSrc,
+    MemOp,
 };
 use crate::program::LinkErrorKind;
 use ir::mods::{Flag, Order, Scope, Space};
@@ -123,6 +124,9 @@ impl Frame<'_> {
         }
         let size = ty.bytes();
         let signed_load = inst.op == Op::Ld && ty.is_signed();
+        if inst.op == Op::CpAsync {
+            return self.copy(inst, size).map(Exec::Copy);
+        }
         let mem = MemOp {
             space: inst.mods.space.unwrap_or(Space::Generic),
             addr,
@@ -151,6 +155,34 @@ impl Frame<'_> {
             }
             _ => return Err(LinkErrorKind::Unsupported(inst.op.name())),
         })
+    }
+
+    fn copy(&mut self, inst: &Inst, size: u32) -> Linked<CopyOp> {
+        let width = Width::from_bytes(u64::from(size.min(8)))
+            .ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
+        let to = MemOp {
+            space: Space::Shared,
+            addr: self.operand(inst, 0)?,
+            offset: inst.offset,
+            size,
+            width,
+            extend: None,
+            rows: SmallVec::new(),
+            values: SmallVec::new(),
+            order: Order::Weak,
+            scope: Scope::Gpu,
+        };
+        let Some(&Operand::Imm(offset)) = inst.operands.get(2) else {
+            return Err(operand_error(inst, 2));
+        };
+        let from = MemOp {
+            space: Space::Global,
+            addr: self.operand(inst, 1)?,
+            offset: offset as i64,
+            ..to.clone()
+        };
+        let bytes = inst.operands.get(3).map(|_| self.operand(inst, 3)).transpose()?;
+        Ok(CopyOp { from, to, bytes })
     }
 
     pub(super) fn collective(&mut self, inst: &Inst) -> Linked<Exec> {

@@ -195,3 +195,32 @@ end:";
         assert_eq!(*result, [row[0], row[0]], "after an odd number of calls");
     }
 }
+
+#[test]
+fn copies_read_as_many_bytes_as_they_are_told() {
+    for (ty, size) in [(Ty::B32, 4), (Ty::B64, 8), (Ty::B128, 16)] {
+        for bytes in
+            [None, Some(0), Some(1), Some(3), Some(4), Some(7), Some(11), Some(16), Some(99)]
+        {
+            let told = bytes.map_or(String::new(), |n| format!(", {n}"));
+            let lines = format!(
+                "%at = mulwide.u32 %tid, 16
+%gen = mov.u64 @s
+%at = add.u64 %at, %gen
+st.shared.b64 [%at], -1, -1
+cpasync.shared.{ty} [%at], %in, 16{told}
+%x, %y = ld.shared.b64 [%at]"
+            );
+            let out = run("shared @s size 640 align 16", "reg %at, %gen: b64", &lines);
+            for (row, result) in out.rows.iter().zip(&out.results) {
+                let source = [row[2].to_le_bytes(), row[3].to_le_bytes()].concat();
+                let mut expected = [0xff; 16];
+                expected[..size].fill(0);
+                let read = bytes.unwrap_or(size).min(size);
+                expected[..read].copy_from_slice(&source[..read]);
+                let found = [result[0].to_le_bytes(), result[1].to_le_bytes()].concat();
+                assert_eq!(found, expected, "{ty}, {bytes:?} bytes");
+            }
+        }
+    }
+}

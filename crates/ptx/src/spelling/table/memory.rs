@@ -5,7 +5,7 @@ use ir::Op;
 use super::Arg::{A, D, Ds, O, Rest, S, V};
 use super::Val::{Imm, T};
 use super::rules::{
-    ACCESS_TEXT, ATOM_TEXT, combinable, first_level, global_or_local, loadable,
+    ACCESS_TEXT, ATOM_TEXT, combinable, copyable, first_level, global_or_local, loadable,
     reducible_in_memory, second_level, storable, vector_combinable, vector_of_128,
     vector_reducible,
 };
@@ -56,6 +56,14 @@ pub(super) static ROWS: &[Form] = &[
         .hints()
         .rule(vector_reducible, ATOM_TEXT)
         .since(8, 1, 90),
+    special("cp", Special::Copy, &[Rest])
+        .need(&[Kind::Async, Kind::CopyCache, Kind::GlobalSpace, Kind::Space])
+        .hints()
+        .rule(copyable, "`.shared.global`")
+        .since(7, 0, 80),
+    special("cp", Special::CopyGroup, &[Rest])
+        .need(&[Kind::Async, Kind::CopyGroup])
+        .since(7, 0, 80),
     op("fence", Op::Fence, &[]).need(&[Kind::FenceOrder, Kind::Scope]).since(6, 0, 70),
     op("membar", Op::Fence, &[]).need(&[Kind::Level]),
     special("prefetch", Special::Nop, &[Rest])

@@ -78,6 +78,10 @@ pub enum Special {
     Atom,
     /// `red`
     Red,
+    /// `cp.async`
+    Copy,
+    /// `cp.async.commit_group` and the like
+    CopyGroup,
     /// `add.cc` and the like: the operation, and whether it reads the carry flag.
     Carry(Op, bool),
     /// `bra`

@@ -104,6 +104,11 @@ pub(super) fn vector_of_128(s: &Spelled) -> bool {
     vector_bits(s) <= 128 && s.word(Kind::Vector) != Some("v8")
 }
 
+/// Copies go to the block's own shared memory.
+pub(super) fn copyable(s: &Spelled) -> bool {
+    matches!(s.word(Kind::Space), Some("shared" | "shared::cta"))
+}
+
 pub(super) fn global_or_local(s: &Spelled) -> bool {
     matches!(s.word(Kind::Space), None | Some("global" | "local"))
 }
