@@ -77,7 +77,9 @@ pub(super) fn combinable(s: &Spelled) -> bool {
         "exch" => matches!(s.ty(), B32 | B64 | B128),
         _ => matches!(s.ty(), B16 | B32 | B64 | B128),
     };
-    right && half == s.has(Kind::NoFtz)
+    // Of single precision `ptxas` takes `.noftz`, too.
+    let single = s.ty() == F32 && s.word(Kind::Atom) == Some("add");
+    right && (single || half == s.has(Kind::NoFtz))
 }
 
 /// `red` gives nothing back, so it neither exchanges nor compares and swaps.
