@@ -8,83 +8,48 @@
 //!
 //! **Invariants.** Every lane executes its own program. The place is right where it post-dominates the branch, as after the
 //! branch that closes a loop; the lanes that jump over it run alone to their end. Such splits are charged as
-//! [`Charges::unsound`]: the results of independent lanes are right all the same, but a barrier or collective after the real
+//! [`Charges::unsound`](crate::Charges::unsound): the results of independent lanes are right all the same, but a barrier or collective after the real
 //! meeting place waits for lanes that wait below on the stack. The knob `order` matters only to branches with several targets.
 
-use crate::event::Event;
-use crate::mechanism::{Charges, Knobs, Mechanism, Path, PathId, Refusal, Start};
+use crate::mechanism::{Knobs, Mechanism, Start};
 use crate::plan::{Plan, Rejoin};
-use crate::stack::Stack;
-use simt::{LaneMask, Pc};
+use crate::stacked::{Rule, Stacked};
+use simt::Pc;
 
 /// Its name in the catalogue.
 pub const NAME: &str = "basic";
 
-/// The mechanism.
 #[derive(Clone, Debug)]
-pub struct Basic<const N: usize>(Stack<N>);
+struct NextInstruction;
 
-impl<const N: usize> Basic<N> {
-    /// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
-    #[must_use]
-    pub fn new(start: &Start<N>, knobs: Knobs) -> Self {
-        Self(Stack::new(start, knobs))
+impl Rule for NextInstruction {
+    fn rejoin(_: &Plan, at: Pc) -> Rejoin {
+        Rejoin::At(Pc(at.0 + 1))
+    }
+
+    /// A successor that post-dominates a block is its immediate post-dominator: nothing lies between the two.
+    fn sound(plan: &Plan, at: Pc) -> bool {
+        plan.rejoin(at) == Self::rejoin(plan, at)
     }
 }
 
-impl<const N: usize> Mechanism<N> for Basic<N> {
-    fn runnable(&self, out: &mut Vec<Path<N>>) {
-        out.clear();
-        out.extend(self.preferred());
-    }
-
-    fn preferred(&self) -> Option<Path<N>> {
-        self.0.preferred()
-    }
-
-    fn event(&mut self, plan: &Plan, path: PathId, event: &Event<'_, N>) -> Result<(), Refusal> {
-        let before = self.0.charges.splits;
-        self.0.event(path, event, |at| Rejoin::At(Pc(at.0 + 1)))?;
-        if let Event::Branch { at, .. } = *event
-            && self.0.charges.splits > before
-        {
-            // A successor that post-dominates a block is its immediate post-dominator: nothing lies between the two.
-            let sound = plan.rejoin(at) == Rejoin::At(Pc(at.0 + 1));
-            self.0.charges.unsound += u64::from(!sound);
-        }
-        Ok(())
-    }
-
-    fn release(&mut self, _: &Plan, lanes: LaneMask<N>, next: Pc) {
-        self.0.release(lanes, next);
-    }
-
-    fn paths(&self, out: &mut Vec<Path<N>>) {
-        self.0.paths(out);
-    }
-
-    fn charges(&self) -> Charges {
-        self.0.charges
-    }
-
-    fn image(&self, out: &mut Vec<u64>) {
-        self.0.image(out);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Mechanism<N>> {
-        Box::new(self.clone())
-    }
+/// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
+#[must_use]
+pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
+    Box::new(Stacked::<NextInstruction, N>::new(start, knobs))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
+    use crate::mechanism::PathId;
     use crate::planner::{FunctionFlow, Priorities, plan};
     use flow::Cfg;
     use simt::WarpMask;
 
-    fn group(plan: &Plan, targets: &[(u64, u64)]) -> Basic<1> {
-        let mut m = Basic::new(&Start::at(Pc(0), WarpMask::first(4), 4), Knobs::default());
+    fn group(plan: &Plan, targets: &[(u64, u64)]) -> Box<dyn Mechanism<1>> {
+        let mut m = new(&Start::at(Pc(0), WarpMask::first(4), 4), Knobs::default());
         let to: Vec<_> = targets.iter().map(|t| (Pc(t.0), WarpMask::from_bits(t.1))).collect();
         m.event(plan, PathId(0), &Event::Branch { at: Pc(0), targets: &to }).unwrap();
         m

@@ -233,7 +233,7 @@ pub const CATALOGUE: &[Entry] = &[
         summary: "the compiler turns lanes off in an EXEC mask; all take every jump together",
         source: "AMD GCN as LLVM's SILowerControlFlow writes it; a mask for each block where code is not structured",
         state: "one place, EXEC, saved masks in scalar registers",
-        limits: "no branch tables, calls through addresses or recursion; lanes that spin on one that is off hang",
+        limits: "no calls through addresses or recursion; lanes that spin on one that is off hang",
         knobs: &[],
         pass: Some(Pass::ExecMask),
         scope: Scope::Group,
@@ -331,11 +331,11 @@ impl Entry {
     ) -> Result<Box<dyn Mechanism<N>>, Refusal> {
         Ok(match self.kind {
             Kind::Serial => Box::new(serial::Serial::new(start, knobs)),
-            Kind::Basic => Box::new(basic::Basic::new(start, knobs)),
+            Kind::Basic => basic::new(start, knobs),
             Kind::PredicatedStack => Box::new(predicated_stack::PredicatedStack::new(start, knobs)),
             Kind::MultiPath => Box::new(multi_path::MultiPath::new(start, knobs)),
             Kind::Compaction => Box::new(compaction::Compaction::new(start)),
-            Kind::Ipdom => Box::new(ipdom::Ipdom::new(start, knobs)),
+            Kind::Ipdom => ipdom::new(start, knobs),
             Kind::BarrierOnly => Box::new(barrier_only::BarrierOnly::new(start, knobs)),
             Kind::TfStack => tf_stack::new(start),
             Kind::TfSandy => Box::new(tf_sandy::TfSandy::new(start)),

@@ -13,68 +13,36 @@
 //! nowhere else are where their highest entry is. Not fair: lanes parked below the top, or beside lanes that spin, run only after
 //! those have reached the rejoin place. While some lanes of the top are parked, all of it waits.
 
-use crate::event::Event;
-use crate::mechanism::{Charges, Knobs, Mechanism, Path, PathId, Refusal, Start};
-use crate::plan::Plan;
-use crate::stack::Stack;
-use simt::{LaneMask, Pc};
+use crate::mechanism::{Knobs, Mechanism, Start};
+use crate::plan::{Plan, Rejoin};
+use crate::stacked::{Rule, Stacked};
+use simt::Pc;
 
 /// Its name in the catalogue.
 pub const NAME: &str = "ipdom";
 
-/// The mechanism.
 #[derive(Clone, Debug)]
-pub struct Ipdom<const N: usize>(Stack<N>);
+struct PostDominator;
 
-impl<const N: usize> Ipdom<N> {
-    /// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
-    #[must_use]
-    pub fn new(start: &Start<N>, knobs: Knobs) -> Self {
-        Self(Stack::new(start, knobs))
+impl Rule for PostDominator {
+    fn rejoin(plan: &Plan, at: Pc) -> Rejoin {
+        plan.rejoin(at)
     }
 }
 
-impl<const N: usize> Mechanism<N> for Ipdom<N> {
-    fn runnable(&self, out: &mut Vec<Path<N>>) {
-        out.clear();
-        out.extend(self.preferred());
-    }
-
-    fn preferred(&self) -> Option<Path<N>> {
-        self.0.preferred()
-    }
-
-    fn event(&mut self, plan: &Plan, path: PathId, event: &Event<'_, N>) -> Result<(), Refusal> {
-        self.0.event(path, event, |at| plan.rejoin(at))
-    }
-
-    fn release(&mut self, _: &Plan, lanes: LaneMask<N>, next: Pc) {
-        self.0.release(lanes, next);
-    }
-
-    fn paths(&self, out: &mut Vec<Path<N>>) {
-        self.0.paths(out);
-    }
-
-    fn charges(&self) -> Charges {
-        self.0.charges
-    }
-
-    fn image(&self, out: &mut Vec<u64>) {
-        self.0.image(out);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Mechanism<N>> {
-        Box::new(self.clone())
-    }
+/// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
+#[must_use]
+pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
+    Box::new(Stacked::<PostDominator, N>::new(start, knobs))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
     use crate::lanes::count;
     use crate::mechanism::Order;
-    use crate::plan::{BlockPlan, Rejoin};
+    use crate::plan::BlockPlan;
     use simt::WarpMask;
 
     fn lanes(bits: u64) -> WarpMask {
@@ -95,11 +63,11 @@ mod tests {
         Plan::new(rejoin.iter().enumerate().map(block).collect()).unwrap()
     }
 
-    fn now(m: &Ipdom<1>) -> (u64, u64) {
+    fn now(m: &dyn Mechanism<1>) -> (u64, u64) {
         m.preferred().map_or((u64::MAX, 0), |p| (p.pc.0, p.lanes.bits()))
     }
 
-    fn send(m: &mut Ipdom<1>, plan: &Plan, event: Event<'_, 1>) {
+    fn send(m: &mut dyn Mechanism<1>, plan: &Plan, event: Event<'_, 1>) {
         let id = m.preferred().unwrap().id;
         m.event(plan, id, &event).unwrap();
     }
@@ -107,14 +75,14 @@ mod tests {
     #[test]
     fn a_diamond_rejoins() {
         let plan = plan(&[Some(3), None, None, None]);
-        let mut m = Ipdom::new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
+        let mut m = new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
         let targets = [(Pc(1), lanes(3)), (Pc(2), lanes(12))];
-        send(&mut m, &plan, Event::Branch { at: Pc(0), targets: &targets });
-        assert_eq!(now(&m), (2, 12));
-        send(&mut m, &plan, Event::Advance { next: Pc(3) });
-        assert_eq!(now(&m), (1, 3));
-        send(&mut m, &plan, Event::Advance { next: Pc(3) });
-        assert_eq!(now(&m), (3, 15));
+        send(&mut *m, &plan, Event::Branch { at: Pc(0), targets: &targets });
+        assert_eq!(now(&*m), (2, 12));
+        send(&mut *m, &plan, Event::Advance { next: Pc(3) });
+        assert_eq!(now(&*m), (1, 3));
+        send(&mut *m, &plan, Event::Advance { next: Pc(3) });
+        assert_eq!(now(&*m), (3, 15));
         let c = m.charges();
         assert_eq!((c.splits, c.pushes, c.pops, c.max_depth), (1, 2, 2, 3));
     }
@@ -123,16 +91,16 @@ mod tests {
     fn a_loop_does_not_grow_the_stack() {
         // 0 branches to itself or on to 1; lanes leave one at a time.
         let plan = plan(&[Some(1), None]);
-        let mut m = Ipdom::new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
+        let mut m = new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
         for gone in 0..3u32 {
             let stay = 15 << (gone + 1) & 15;
             let targets = [(Pc(0), lanes(stay)), (Pc(1), lanes(1 << gone))];
-            send(&mut m, &plan, Event::Branch { at: Pc(0), targets: &targets });
-            assert_eq!(now(&m), (0, stay));
+            send(&mut *m, &plan, Event::Branch { at: Pc(0), targets: &targets });
+            assert_eq!(now(&*m), (0, stay));
         }
         assert_eq!(m.charges().max_depth, 2);
-        send(&mut m, &plan, Event::Branch { at: Pc(0), targets: &[(Pc(1), lanes(8))] });
-        assert_eq!(now(&m), (1, 15));
+        send(&mut *m, &plan, Event::Branch { at: Pc(0), targets: &[(Pc(1), lanes(8))] });
+        assert_eq!(now(&*m), (1, 15));
     }
 
     #[test]
@@ -143,58 +111,62 @@ mod tests {
             [(Order::Taken, 2), (Order::Fallthrough, 1), (Order::Minority, 1), (Order::Majority, 2)]
         {
             let knobs = Knobs { order: Some(order), ..Knobs::default() };
-            let mut m = Ipdom::new(&Start::at(Pc(0), lanes(15), 4), knobs);
-            send(&mut m, &plan, Event::Branch { at: Pc(0), targets: &targets });
-            assert_eq!(now(&m).0, first, "{order:?}");
+            let mut m = new(&Start::at(Pc(0), lanes(15), 4), knobs);
+            send(&mut *m, &plan, Event::Branch { at: Pc(0), targets: &targets });
+            assert_eq!(now(&*m).0, first, "{order:?}");
         }
     }
 
     #[test]
     fn a_divergent_call_returns_together() {
         let plan = plan(&[None; 8]);
-        let mut m = Ipdom::new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
+        let mut m = new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
         let targets = [(Pc(4), lanes(3)), (Pc(6), lanes(12))];
-        send(&mut m, &plan, Event::Call { at: Pc(0), targets: &targets, return_to: Pc(1) });
-        assert_eq!(now(&m), (4, 3));
+        send(&mut *m, &plan, Event::Call { at: Pc(0), targets: &targets, return_to: Pc(1) });
+        assert_eq!(now(&*m), (4, 3));
         // One of the two lanes returns early.
         let back = [(Pc(1), lanes(1))];
         let rest = Some((Pc(5), lanes(2)));
-        send(&mut m, &plan, Event::Return { at: Pc(4), targets: &back, rest });
-        assert_eq!(now(&m), (5, 2));
-        send(&mut m, &plan, Event::Return { at: Pc(5), targets: &[(Pc(1), lanes(2))], rest: None });
-        assert_eq!(now(&m), (6, 12));
+        send(&mut *m, &plan, Event::Return { at: Pc(4), targets: &back, rest });
+        assert_eq!(now(&*m), (5, 2));
         send(
-            &mut m,
+            &mut *m,
+            &plan,
+            Event::Return { at: Pc(5), targets: &[(Pc(1), lanes(2))], rest: None },
+        );
+        assert_eq!(now(&*m), (6, 12));
+        send(
+            &mut *m,
             &plan,
             Event::Return { at: Pc(6), targets: &[(Pc(1), lanes(12))], rest: None },
         );
-        assert_eq!(now(&m), (1, 15));
+        assert_eq!(now(&*m), (1, 15));
     }
 
     #[test]
     fn parked_lanes_hold_up_the_stack() {
         let plan = plan(&[Some(3), None, None, None]);
-        let mut m = Ipdom::new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
+        let mut m = new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
         let targets = [(Pc(1), lanes(3)), (Pc(2), lanes(12))];
-        send(&mut m, &plan, Event::Branch { at: Pc(0), targets: &targets });
-        send(&mut m, &plan, Event::Park { at: Pc(2), lanes: lanes(12), next: Pc(3) });
+        send(&mut *m, &plan, Event::Branch { at: Pc(0), targets: &targets });
+        send(&mut *m, &plan, Event::Park { at: Pc(2), lanes: lanes(12), next: Pc(3) });
         assert_eq!(m.preferred(), None);
         let mut all = Vec::new();
         m.paths(&mut all);
         let at: Vec<_> = all.iter().map(|p| (p.pc.0, p.lanes.bits())).collect();
         assert_eq!(at, [(2, 12), (1, 3)]);
         m.release(&plan, lanes(12), Pc(3));
-        assert_eq!(now(&m), (1, 3));
+        assert_eq!(now(&*m), (1, 3));
     }
 
     #[test]
     fn lanes_that_exit_leave_every_entry() {
         let plan = plan(&[Some(3), None, None, None]);
-        let mut m = Ipdom::new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
+        let mut m = new(&Start::at(Pc(0), lanes(15), 4), Knobs::default());
         let targets = [(Pc(1), lanes(3)), (Pc(2), lanes(12))];
-        send(&mut m, &plan, Event::Branch { at: Pc(0), targets: &targets });
-        send(&mut m, &plan, Event::Exit { at: Pc(2), lanes: lanes(12), next: Pc(3) });
-        send(&mut m, &plan, Event::Advance { next: Pc(3) });
-        assert_eq!(now(&m), (3, 3));
+        send(&mut *m, &plan, Event::Branch { at: Pc(0), targets: &targets });
+        send(&mut *m, &plan, Event::Exit { at: Pc(2), lanes: lanes(12), next: Pc(3) });
+        send(&mut *m, &plan, Event::Advance { next: Pc(3) });
+        assert_eq!(now(&*m), (3, 3));
     }
 }

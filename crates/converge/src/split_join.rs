@@ -12,7 +12,8 @@
 //! ([`Refusal::Unbalanced`]), and so are lanes that end inside a split, for nobody would run its join.
 
 use crate::event::{Event, SyncOp};
-use crate::lanes::image;
+use crate::lanes::{count, image};
+use crate::lockstep::Lockstep;
 use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};
 use crate::plan::Plan;
 use simt::{LaneMask, Pc};
@@ -34,10 +35,7 @@ struct Open<const N: usize> {
 /// The mechanism.
 #[derive(Clone, Debug)]
 pub struct SplitJoin<const N: usize> {
-    pc: Pc,
-    lanes: LaneMask<N>,
-    parked: LaneMask<N>,
-    parked_at: Pc,
+    now: Lockstep<N>,
     open: Vec<Open<N>>,
     charges: Charges,
 }
@@ -48,41 +46,26 @@ impl<const N: usize> SplitJoin<N> {
     /// # Errors
     /// [`Refusal::Parted`] if it starts at several places.
     pub fn new(start: &Start<N>) -> Result<Self, Refusal> {
-        let (pc, lanes) = match start.paths[..] {
-            [] => (Pc(0), LaneMask::EMPTY),
-            [path] => path,
-            _ => return Err(Refusal::Parted { mechanism: NAME }),
-        };
-        let parked = start.parked & lanes;
         let charges = Charges { max_depth: 1, ..Charges::default() };
-        Ok(Self { pc, lanes, parked, parked_at: pc, open: Vec::new(), charges })
+        Ok(Self { now: Lockstep::new(start, NAME)?, open: Vec::new(), charges })
     }
 
     fn depth(&self) -> u32 {
-        u32::try_from(self.open.len()).unwrap_or(u32::MAX).saturating_add(1)
-    }
-
-    fn go(&mut self, targets: &[(Pc, LaneMask<N>)]) -> Result<(), Refusal> {
-        match *targets {
-            [] => Ok(()),
-            [(pc, _)] => {
-                self.pc = pc;
-                Ok(())
-            }
-            _ => Err(Refusal::Parted { mechanism: NAME }),
-        }
+        count(self.open.len()).saturating_add(1)
     }
 
     fn split(&mut self, taken: LaneMask<N>, next: Pc) {
-        let first = taken & self.lanes;
+        let first = taken & self.now.lanes;
         // One side alone keeps its lanes: the branch behind goes the other way if none hold.
-        let (first, later) =
-            if first.is_empty() { (self.lanes, first) } else { (first, self.lanes - first) };
+        let (first, later) = if first.is_empty() {
+            (self.now.lanes, first)
+        } else {
+            (first, self.now.lanes - first)
+        };
         self.open.push(Open { later, behind: next, had: LaneMask::EMPTY, joined: next });
         self.charges.pushes += 1 + u64::from(later.any());
         self.charges.splits += u64::from(later.any());
-        self.lanes = first;
-        self.pc = next;
+        (self.now.lanes, self.now.pc) = (first, next);
         self.charges.max_depth = self.charges.max_depth.max(self.depth());
     }
 
@@ -91,16 +74,16 @@ impl<const N: usize> SplitJoin<N> {
         let Some(top) = self.open.last_mut() else { return Err(Refusal::Unbalanced { what }) };
         self.charges.pops += 1;
         if top.later.any() {
-            top.had = self.lanes;
+            top.had = self.now.lanes;
             top.joined = next;
-            self.lanes = std::mem::replace(&mut top.later, LaneMask::EMPTY);
-            self.pc = top.behind;
+            self.now.lanes = std::mem::replace(&mut top.later, LaneMask::EMPTY);
+            self.now.pc = top.behind;
             return Ok(());
         }
         self.charges.merges += u64::from(top.had.any());
-        self.lanes |= top.had;
+        self.now.lanes |= top.had;
         self.open.pop();
-        self.pc = next;
+        self.now.pc = next;
         Ok(())
     }
 }
@@ -112,9 +95,7 @@ impl<const N: usize> Mechanism<N> for SplitJoin<N> {
     }
 
     fn preferred(&self) -> Option<Path<N>> {
-        let runs = self.lanes.any() && self.parked.is_empty();
-        let (pc, lanes, depth) = (self.pc, self.lanes, self.depth());
-        runs.then_some(Path { id: PathId(0), pc, lanes, depth })
+        self.now.running(self.depth())
     }
 
     fn event(&mut self, _: &Plan, path: PathId, event: &Event<'_, N>) -> Result<(), Refusal> {
@@ -124,41 +105,22 @@ impl<const N: usize> Mechanism<N> for SplitJoin<N> {
         match *event {
             Event::Sync { op: SyncOp::Split { taken }, next, .. } => self.split(taken, next),
             Event::Sync { op: SyncOp::Join, next, .. } => self.join(next)?,
-            Event::Advance { next } | Event::Sync { next, .. } => self.pc = next,
-            Event::Branch { targets, .. } | Event::Call { targets, .. } => self.go(targets)?,
-            Event::Return { targets, rest, .. } => match rest {
-                Some((next, lanes)) if targets.is_empty() => self.go(&[(next, lanes)])?,
-                Some(_) => return Err(Refusal::Parted { mechanism: NAME }),
-                None => self.go(targets)?,
-            },
-            Event::Exit { lanes, next, .. } => {
-                if lanes.any() && !self.open.is_empty() {
-                    return Err(Refusal::Unbalanced { what: "lanes end inside a split" });
-                }
-                self.lanes -= lanes;
-                self.pc = next;
+            Event::Exit { lanes, .. } if lanes.any() && !self.open.is_empty() => {
+                return Err(Refusal::Unbalanced { what: "lanes end inside a split" });
             }
-            Event::Park { at, lanes, next } => {
-                self.parked = lanes & self.lanes;
-                self.parked_at = at;
-                self.pc = next;
-            }
+            _ => self.now.event(event)?,
         }
         Ok(())
     }
 
     fn release(&mut self, _: &Plan, lanes: LaneMask<N>, next: Pc) {
-        if (self.parked & lanes).any() {
-            self.parked -= lanes;
-            self.pc = next;
-        }
+        self.now.release(lanes, next);
     }
 
     fn paths(&self, out: &mut Vec<Path<N>>) {
         out.clear();
+        out.extend(self.now.paths(self.depth()));
         let at = |pc, lanes, id, depth| Path { id: PathId(id), pc, lanes, depth };
-        out.push(at(self.pc, self.lanes - self.parked, 0, self.depth()));
-        out.push(at(self.parked_at, self.parked, 1, self.depth()));
         for (open, depth) in self.open.iter().zip(1..) {
             out.push(at(open.behind, open.later, 2 * depth, depth));
             out.push(at(open.joined, open.had, 2 * depth + 1, depth));
@@ -171,8 +133,7 @@ impl<const N: usize> Mechanism<N> for SplitJoin<N> {
     }
 
     fn image(&self, out: &mut Vec<u64>) {
-        image(out, self.pc, &self.lanes);
-        image(out, self.parked_at, &self.parked);
+        self.now.image(out);
         for open in &self.open {
             image(out, open.behind, &open.later);
             image(out, open.joined, &open.had);

@@ -6,12 +6,11 @@
 //!
 //! **State.** One place, one mask.
 //!
-//! **Invariants.** There is at most one path. An event that would make two is refused
-//! ([`Refusal::Parted`]) and changes nothing. While some lanes are parked, all wait: a guarded barrier holds up the group,
-//! since it has no other place to be.
+//! **Invariants.** There is at most one path (`lockstep.rs` has its rules). An event that would make two is refused
+//! ([`Refusal::Parted`]) and changes nothing. While some lanes are parked, all wait.
 
 use crate::event::Event;
-use crate::lanes::image;
+use crate::lockstep::Lockstep;
 use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};
 use crate::plan::Plan;
 use simt::{LaneMask, Pc};
@@ -21,14 +20,7 @@ pub const NAME: &str = "uniform";
 
 /// The mechanism.
 #[derive(Clone, Debug)]
-pub struct Uniform<const N: usize> {
-    pc: Pc,
-    lanes: LaneMask<N>,
-    parked: LaneMask<N>,
-    /// Where the parked lanes stand.
-    parked_at: Pc,
-    charges: Charges,
-}
+pub struct Uniform<const N: usize>(Lockstep<N>);
 
 impl<const N: usize> Uniform<N> {
     /// A group at its start.
@@ -36,25 +28,7 @@ impl<const N: usize> Uniform<N> {
     /// # Errors
     /// [`Refusal::Parted`] if it starts at several places.
     pub fn new(start: &Start<N>) -> Result<Self, Refusal> {
-        let (pc, lanes) = match start.paths[..] {
-            [] => (Pc(0), LaneMask::EMPTY),
-            [path] => path,
-            _ => return Err(Refusal::Parted { mechanism: NAME }),
-        };
-        let parked = start.parked & lanes;
-        let charges = Charges { max_depth: 1, ..Charges::default() };
-        Ok(Self { pc, lanes, parked, parked_at: pc, charges })
-    }
-
-    fn go(&mut self, targets: &[(Pc, LaneMask<N>)]) -> Result<(), Refusal> {
-        match *targets {
-            [] => Ok(()),
-            [(pc, _)] => {
-                self.pc = pc;
-                Ok(())
-            }
-            _ => Err(Refusal::Parted { mechanism: NAME }),
-        }
+        Ok(Self(Lockstep::new(start, NAME)?))
     }
 }
 
@@ -65,56 +39,31 @@ impl<const N: usize> Mechanism<N> for Uniform<N> {
     }
 
     fn preferred(&self) -> Option<Path<N>> {
-        let runs = self.lanes.any() && self.parked.is_empty();
-        runs.then_some(Path { id: PathId(0), pc: self.pc, lanes: self.lanes, depth: 1 })
+        self.0.running(1)
     }
 
     fn event(&mut self, _: &Plan, path: PathId, event: &Event<'_, N>) -> Result<(), Refusal> {
         if path != PathId(0) {
             return Err(Refusal::UnknownPath { path: path.0 });
         }
-        match *event {
-            Event::Advance { next } | Event::Sync { next, .. } => self.pc = next,
-            Event::Branch { targets, .. } | Event::Call { targets, .. } => self.go(targets)?,
-            Event::Return { targets, rest, .. } => match rest {
-                Some((next, lanes)) if targets.is_empty() => self.go(&[(next, lanes)])?,
-                Some(_) => return Err(Refusal::Parted { mechanism: NAME }),
-                None => self.go(targets)?,
-            },
-            Event::Exit { lanes, next, .. } => {
-                self.lanes -= lanes;
-                self.pc = next;
-            }
-            Event::Park { at, lanes, next } => {
-                self.parked = lanes & self.lanes;
-                self.parked_at = at;
-                self.pc = next;
-            }
-        }
-        Ok(())
+        self.0.event(event)
     }
 
     fn release(&mut self, _: &Plan, lanes: LaneMask<N>, next: Pc) {
-        if (self.parked & lanes).any() {
-            self.parked -= lanes;
-            self.pc = next;
-        }
+        self.0.release(lanes, next);
     }
 
     fn paths(&self, out: &mut Vec<Path<N>>) {
         out.clear();
-        let at = |pc, lanes, id| Path { id: PathId(id), pc, lanes, depth: 1 };
-        let all = [at(self.pc, self.lanes - self.parked, 0), at(self.parked_at, self.parked, 1)];
-        out.extend(all.into_iter().filter(|p| p.lanes.any()));
+        out.extend(self.0.paths(1).into_iter().filter(|p| p.lanes.any()));
     }
 
     fn charges(&self) -> Charges {
-        self.charges
+        Charges { max_depth: 1, ..Charges::default() }
     }
 
     fn image(&self, out: &mut Vec<u64>) {
-        image(out, self.pc, &self.lanes);
-        image(out, self.parked_at, &self.parked);
+        self.0.image(out);
     }
 
     fn boxed_clone(&self) -> Box<dyn Mechanism<N>> {

@@ -272,6 +272,11 @@ pub trait Program: Send + Sync {
     /// A kernel's control-flow graph; none if the kernel is unknown or the machine has no such graph.
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow>;
 
+    /// Functions that a kernel calls, directly or not, by the names that [`Program::control_flow`] takes.
+    fn called(&self, _kernel: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Where a kernel's results depend on how many lanes the warp has that it sees: on lane numbers, on shuffle distances.
     fn warp_size_dependence(&self, _kernel: &str) -> Vec<Dependence> {
         Vec::new()

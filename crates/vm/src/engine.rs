@@ -277,7 +277,7 @@ fn issue_lanes<const N: usize>(state: &State<N>, now: &Now<N>, code: &Code) -> I
         exited: group.exited,
         waiting: group.waiting,
         active: now.path.lanes,
-        unmasked: now.unmasked,
+        unmasked: if state.info.guards_are_masks { on } else { now.unmasked },
         on,
     }
 }

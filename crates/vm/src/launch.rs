@@ -56,6 +56,8 @@ pub struct Launch<const N: usize> {
     pub scope: Scope,
     /// Its settings.
     pub knobs: Knobs,
+    /// Guards are the machine's masks, as in predicated code: lanes that they turn off count as `masked_off`.
+    pub guards_are_masks: bool,
     /// Which runnable path runs.
     pub policy: Policy,
     /// Global memory, the module's variables included (see [`load_variables`]).
@@ -99,6 +101,7 @@ impl<const N: usize> Launch<N> {
             mechanism,
             scope: Scope::default(),
             knobs: Knobs::default(),
+            guards_are_masks: false,
             policy: Policy::default(),
             memory: MemoryMap::new(),
             variables: Variables::default(),
@@ -295,6 +298,7 @@ pub(crate) fn begin<const N: usize>(
         vars,
         mechanism: launch.mechanism,
         knobs: launch.knobs,
+        guards_are_masks: launch.guards_are_masks,
         limit: launch.limit,
         stack_limit: launch.stack_limit,
         heap_limit: launch.heap_limit,

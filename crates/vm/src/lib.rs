@@ -38,7 +38,7 @@ pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
     WARP_SIZE, catalogued, defaults, load_variables,
 };
-pub use prepare::prepare;
+pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, LoadError, Program};
 pub use state::{Setup, State};
 pub use stats::Stats;

@@ -40,6 +40,7 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) vars: Vec<u64>,
     pub(crate) mechanism: MakeMechanism<N>,
     pub(crate) knobs: Knobs,
+    pub(crate) guards_are_masks: bool,
     pub(crate) limit: u64,
     pub(crate) stack_limit: u64,
     pub(crate) heap_limit: u64,

@@ -3,126 +3,22 @@
 
 mod common;
 
-use common::{HEAD, THREADS, verified, work};
-use converge::{CATALOGUE, Entry, Knobs, Policy};
+use common::graphs::HEAD;
+use common::{Run, THREADS, graph, verified};
+use converge::{CATALOGUE, Knobs, Policy};
 use flow::passes::barriers::{Yields, place_barriers};
 use ir::{FuncId, Module, Origin};
 use proptest::prelude::*;
-use simt::machine::{Machine, Step};
-use simt::observe::Blind;
-use std::fmt::Write;
-use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
+use vm::Stats;
 
-/// Runs kernel `k` on one word for each thread and one more; `None` if it hangs.
-fn run(module: &Module, mechanism: &str, width: u32, policy: Policy) -> Option<(Vec<u32>, Stats)> {
-    run_with(module, mechanism, width, policy, Knobs::default())
+/// A run that may hang.
+fn run<'a>(module: &'a Module, mechanism: &'a str, policy: Policy) -> Run<'a> {
+    Run { policy, limit: 300_000, ..Run::new(module, mechanism, 32) }
 }
 
-fn run_with(
-    module: &Module,
-    mechanism: &str,
-    width: u32,
-    policy: Policy,
-    knobs: Knobs,
-) -> Option<(Vec<u32>, Stats)> {
-    let program = Program::link(module.clone()).unwrap_or_else(|e| panic!("{e:#?}"));
-    let entry = Entry::find(mechanism).unwrap();
-    let mut launch = Launch::<1>::new(module.function("k").unwrap(), catalogued(entry));
-    let out = launch.memory.allocate("out", 4 * u64::from(THREADS) + 8).unwrap();
-    launch.variables = load_variables(&program, &mut launch.memory).unwrap();
-    launch.params = out.0.to_le_bytes().to_vec();
-    launch.block = [THREADS, 1, 1];
-    launch.width = width;
-    launch.policy = policy;
-    launch.knobs = knobs;
-    launch.limit = 300_000;
-    let engine = Engine::<1>;
-    let mut state = engine.launch(&program, launch).unwrap();
-    match engine.run(&program, &mut state, &mut Blind, u64::MAX) {
-        Step::Done => {}
-        Step::Hang(_) => return None,
-        other => panic!("{other:?}\n{}", ir::text::print(module)),
-    }
-    assert!(state.stats().slots.identity_holds());
-    let mut bytes = vec![0; 4 * THREADS as usize + 8];
-    state.memory().read_bytes(out, &mut bytes).unwrap();
-    let words = bytes.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-    Some((words, *state.stats()))
-}
-
+#[track_caller]
 fn ends(module: &Module, mechanism: &str, policy: Policy) -> (Vec<u32>, Stats) {
-    run(module, mechanism, 32, policy).unwrap_or_else(|| {
-        panic!("hangs under {mechanism}, {policy:?}\n{}", ir::text::print(module))
-    })
-}
-
-#[derive(Clone, Debug)]
-enum End {
-    Fall,
-    Br(usize),
-    If(bool, usize),
-    Switch(Vec<usize>),
-    Ret,
-    RetIf(bool),
-}
-
-fn random_ends() -> impl Strategy<Value = Vec<End>> {
-    let end = |n: usize| {
-        prop_oneof![
-            3 => Just(End::Fall),
-            2 => (0..n).prop_map(End::Br),
-            7 => (any::<bool>(), 0..n).prop_map(|(negated, to)| End::If(negated, to)),
-            1 => prop::collection::vec(0..n, 4..=4).prop_map(End::Switch),
-            1 => Just(End::Ret),
-            1 => any::<bool>().prop_map(End::RetIf),
-        ]
-    };
-    (1usize..12).prop_flat_map(move |n| prop::collection::vec(end(n), n))
-}
-
-fn random_kernel(ends: &[End], device: bool) -> String {
-    let mut body = String::new();
-    for (i, end) in ends.iter().enumerate() {
-        let _ = writeln!(body, "b{i}:");
-        work(&mut body, i);
-        let stop = if device { "ret" } else { "exit" };
-        let _ = writeln!(body, "  @%q {stop}\nb{i}.end:");
-        let not = |negated: &bool| if *negated { "!" } else { "" };
-        let _ = match end {
-            End::Fall => writeln!(body, "  nop"),
-            End::Br(to) => writeln!(body, "  br b{to}"),
-            End::If(negated, to) => writeln!(body, "  @{}%p br b{to}", not(negated)),
-            End::Switch(to) => {
-                let to: Vec<String> = to.iter().map(|t| format!("b{t}")).collect();
-                writeln!(body, "  switch %x, [{}]", to.join(", "))
-            }
-            End::Ret => writeln!(body, "  ret"),
-            End::RetIf(negated) => writeln!(body, "  @{}%p ret", not(negated)),
-        };
-    }
-    if !device {
-        return format!("kernel @k(out: u64 global) {{{HEAD}\n  br b0\n{body}last:\n  ret\n}}\n");
-    }
-    let head =
-        HEAD.replace("  %at = ld.param.u64 [@out]\n", "").replace("reg %at, %wide", "reg %wide");
-    format!(
-        "kernel @k(out: u64 global) {{
-  reg %a: b64
-  reg %r: b32
-  reg %p: pred
-entry:
-  %a = ld.param.u64 [@out]
-  %r = sreg.u32 tid.x
-  %p = setp.lt.u32 %r, 5
-  @%p br few
-all:
-  %r = call @f(%a)
-few:
-  %r = call @f(%a)
-  ret
-}}
-func @f(%at: b64) -> (%h) {{{head}\n  br b0\n{body}last:\n  ret\n}}\n"
-    )
+    run(module, mechanism, policy).done()
 }
 
 fn check(text: &str, seed: u64) {
@@ -150,13 +46,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn any_kernel(ends in random_ends(), seed in any::<u64>()) {
-        check(&random_kernel(&ends, false), seed);
+    fn any_kernel(ends in common::ends(), seed in any::<u64>()) {
+        check(&graph(&ends, false), seed);
     }
 
     #[test]
-    fn any_called_function(ends in random_ends(), seed in any::<u64>()) {
-        check(&random_kernel(&ends, true), seed);
+    fn any_called_function(ends in common::ends(), seed in any::<u64>()) {
+        check(&graph(&ends, true), seed);
     }
 }
 
@@ -165,12 +61,11 @@ proptest! {
 
     /// Whatever mechanism is named, the memory is that of serial execution; what its pass cannot take is refused.
     #[test]
-    fn every_mechanism_of_the_catalogue(ends in random_ends(), device in any::<bool>()) {
-        let text = random_kernel(&ends, device);
+    fn every_mechanism_of_the_catalogue(ends in common::ends(), device in any::<bool>()) {
+        let text = graph(&ends, device);
         let module = verified(&text);
         let kernel = module.function("k").unwrap();
         let expected = self::ends(&module, "serial", Policy::First).0;
-        let switches = text.contains("switch");
         for entry in CATALOGUE.iter().filter(|e| e.name != "uniform") {
             match vm::prepare(&module, kernel, entry.pass) {
                 Ok(module) => {
@@ -178,10 +73,9 @@ proptest! {
                     prop_assert_eq!(&found, &expected, "{}\n{}", entry.name, text);
                 }
                 Err(refusal) => {
-                    let table = switches && entry.name == "exec-mask";
                     let copies = refusal.to_string().contains("entered at several places");
                     let ends = refusal.to_string().contains("ends threads in a called function");
-                    prop_assert!(table || copies || ends, "{} {}", entry.name, refusal);
+                    prop_assert!(copies || ends, "{} {}", entry.name, refusal);
                 }
             }
         }
@@ -302,7 +196,7 @@ fn a_spin_lock_ends_where_it_should() {
         ("uniform", mask(), Policy::First, false),
     ];
     for (mechanism, module, policy, ends) in cases {
-        let end = run(&module, mechanism, 32, policy);
+        let end = run(&module, mechanism, policy).end();
         assert_eq!(end.map(|e| e.0[1]), ends.then_some(sum), "{mechanism} {policy:?}");
     }
 }
@@ -313,7 +207,8 @@ fn no_order_of_sides_helps_the_stack() {
     let module = verified(&lock(true));
     for (name, order) in converge::Order::ALL {
         let knobs = Knobs { order: Some(order), ..Knobs::default() };
-        assert!(run_with(&module, "ipdom", 32, Policy::First, knobs).is_none(), "{name}");
+        let run = Run { knobs, ..run(&module, "ipdom", Policy::First) };
+        assert!(run.end().is_none(), "{name}");
     }
 }
 

@@ -2,37 +2,18 @@
 
 mod common;
 
-use common::{HEAD, THREADS, verified, work};
-use converge::catalogue::Entry;
+use common::graphs::{HEAD, work};
+use common::{Run, graph, verified};
 use flow::passes::exec_mask::{Options, Skip, exec_mask};
 use flow::passes::{Rewritten, Style};
 use ir::{Module, Origin};
 use proptest::prelude::*;
-use simt::machine::{Machine, Step};
-use simt::observe::Blind;
 use std::fmt::Write;
-use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
+use vm::Stats;
 
-/// Runs kernel `k`, which has one word of output for each thread.
+#[track_caller]
 fn run(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Stats) {
-    let program = Program::link(module.clone()).unwrap_or_else(|e| panic!("{e:#?}"));
-    let entry = Entry::find(mechanism).unwrap();
-    let mut launch = Launch::<1>::new(module.function("k").unwrap(), catalogued(entry));
-    let out = launch.memory.allocate("out", 4 * u64::from(THREADS)).unwrap();
-    launch.variables = load_variables(&program, &mut launch.memory).unwrap();
-    launch.params = out.0.to_le_bytes().to_vec();
-    launch.block = [THREADS, 1, 1];
-    launch.width = width;
-    launch.limit = 2_000_000;
-    let engine = Engine::<1>;
-    let mut state = engine.launch(&program, launch).unwrap();
-    let end = engine.run(&program, &mut state, &mut Blind, u64::MAX);
-    assert_eq!(end, Step::Done, "{mechanism} {width}\n{}", ir::text::print(module));
-    assert!(state.stats().slots.identity_holds());
-    let mut bytes = vec![0; 4 * THREADS as usize];
-    state.memory().read_bytes(out, &mut bytes).unwrap();
-    let words = bytes.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-    (words, *state.stats())
+    Run::new(module, mechanism, width).done()
 }
 
 /// Checks one program; gives what the pass did to the kernel.
@@ -72,90 +53,17 @@ fn inserted_is_tagged(before: &Module, after: &Module) {
     }
 }
 
-/// The end of a block of a random graph.
-#[derive(Clone, Debug)]
-enum End {
-    Fall,
-    Br(usize),
-    If(bool, usize),
-    Ret,
-    RetIf(bool),
-    ExitIf(bool),
-}
-
-fn ends() -> impl Strategy<Value = Vec<End>> {
-    let end = |n: usize| {
-        prop_oneof![
-            3 => Just(End::Fall),
-            2 => (0..n).prop_map(End::Br),
-            6 => (any::<bool>(), 0..n).prop_map(|(negated, to)| End::If(negated, to)),
-            1 => Just(End::Ret),
-            1 => any::<bool>().prop_map(End::RetIf),
-            1 => any::<bool>().prop_map(End::ExitIf),
-        ]
-    };
-    (1usize..10).prop_flat_map(move |n| prop::collection::vec(end(n), n))
-}
-
-/// A kernel of any shape. Each block ends lanes that have run for long, so that every loop ends.
-fn random_kernel(ends: &[End], device: bool) -> String {
-    let mut body = String::new();
-    for (i, end) in ends.iter().enumerate() {
-        let _ = writeln!(body, "b{i}:");
-        work(&mut body, i);
-        let stop = if device { "ret" } else { "exit" };
-        let _ = writeln!(body, "  @%q {stop}\nb{i}.end:");
-        let not = |negated: &bool| if *negated { "!" } else { "" };
-        let _ = match end {
-            End::Fall => writeln!(body, "  nop"),
-            End::Br(to) => writeln!(body, "  br b{to}"),
-            End::If(negated, to) => writeln!(body, "  @{}%p br b{to}", not(negated)),
-            End::Ret => writeln!(body, "  ret"),
-            End::RetIf(negated) => writeln!(body, "  @{}%p ret", not(negated)),
-            End::ExitIf(negated) => writeln!(body, "  @{}%p exit", not(negated)),
-        };
-    }
-    if !device {
-        return format!("kernel @k(out: u64 global) {{{HEAD}\n  br b0\n{body}last:\n  ret\n}}\n");
-    }
-    let head = HEAD.replace("  %at = ld.param.u64 [@out]\n", "");
-    let caller = "kernel @k(out: u64 global) {
-  reg %a: b64
-  reg %t, %r: b32
-  reg %p: pred
-entry:
-  %a = ld.param.u64 [@out]
-  %t = sreg.u32 tid.x
-  %p = setp.lt.u32 %t, 5
-  @%p br few
-all:
-  %t = call @f(%a)
-few:
-  %r = call @f(%a)
-  %t = add.u32 %t, %r
-  %a = ld.param.u64 [@out]
-  %r = sreg.u32 tid.x
-  %r = shl.b32 %r, 2
-  %a = madwide.u32 %r, 1, %a
-  st.global.u32 [%a], %t
-  ret
-}
-";
-    let head = head.replace("reg %at, %wide", "reg %wide");
-    format!("{caller}func @f(%at: b64) -> (%h) {{{head}\n  br b0\n{body}last:\n  ret\n}}\n")
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn any_kernel(ends in ends()) {
-        check(&random_kernel(&ends, false));
+    fn any_kernel(ends in common::ends()) {
+        check(&graph(&ends, false));
     }
 
     #[test]
-    fn any_called_function(ends in ends()) {
-        check(&random_kernel(&ends, true));
+    fn any_called_function(ends in common::ends()) {
+        check(&graph(&ends, true));
     }
 
     #[test]
@@ -316,10 +224,6 @@ fn what_is_refused_says_why() {
         )
     };
     assert_eq!(
-        refuse(&kernel("a:\n  switch %x, [a, b]\nb:\n  ret\n"), false),
-        "function `k`: block `a` ends in `switch`: lower it to branches first"
-    );
-    assert_eq!(
         refuse(&kernel("a:\n  %m = exec_read\n  ret\n"), false),
         "function `k`: block `a` uses `exec_read`: the function handles masks or convergence already"
     );
@@ -331,7 +235,7 @@ fn what_is_refused_says_why() {
         format!("{}func @f() {{\na:\n  call @f()\n  ret\n}}\n", kernel("a:\n  call @f()\n  ret\n"));
     assert_eq!(
         refuse(&recursive, false),
-        "function `f`: it is recursive: its saved masks would be overwritten"
+        "function `f`: block `a` calls `f` from within: recursion would overwrite saved masks"
     );
     let jumps = kernel("a:\n  @%p br c\nb:\n  @%p br d\nc:\n  nop\nd:\n  ret\n");
     assert_eq!(

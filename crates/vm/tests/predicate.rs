@@ -3,49 +3,18 @@
 
 mod common;
 
-use common::{HEAD, THREADS, verified, work};
-use converge::catalogue::Entry;
+use common::{Run, graph, verified};
 use flow::passes::predicate::split_join::split_join;
 use flow::passes::predicate::{Options, Predicated, predicate};
 use ir::testing::{KERNEL_WORDS, KernelShape, Rng, expected, random_kernel};
 use ir::{FuncId, Function, LaneReg, Module, Op, Origin, Reg, VerifiedModule};
 use proptest::prelude::*;
-use simt::machine::{Machine, Step};
-use simt::observe::Blind;
-use std::fmt::Write;
-use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
-
-/// Runs a kernel whose parameter is where its output goes.
-fn run(
-    module: &Module,
-    (kernel, bytes): (FuncId, usize),
-    mechanism: &str,
-    (grid, block, width): (u32, u32, u32),
-) -> (Vec<u32>, Stats) {
-    let program = Program::link(module.clone()).unwrap_or_else(|e| panic!("{e:#?}"));
-    let entry = Entry::find(mechanism).unwrap();
-    let mut launch = Launch::<1>::new(kernel, catalogued(entry));
-    let out = launch.memory.allocate("out", bytes as u64).unwrap();
-    launch.variables = load_variables(&program, &mut launch.memory).unwrap();
-    launch.params = out.0.to_le_bytes().to_vec();
-    (launch.grid, launch.block) = ([grid, 1, 1], [block, 1, 1]);
-    launch.width = width;
-    launch.limit = 4_000_000;
-    let engine = Engine::<1>;
-    let mut state = engine.launch(&program, launch).unwrap();
-    let end = engine.run(&program, &mut state, &mut Blind, u64::MAX);
-    assert_eq!(end, Step::Done, "{mechanism} {width}\n{}", ir::text::print(module));
-    assert!(state.stats().slots.identity_holds());
-    let mut content = vec![0; bytes];
-    state.memory().read_bytes(out, &mut content).unwrap();
-    let words = content.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect();
-    (words, *state.stats())
-}
+use vm::Stats;
 
 /// Runs kernel `k`, which has one word of output for each thread.
+#[track_caller]
 fn run_k(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Stats) {
-    let kernel = module.function("k").unwrap();
-    run(module, (kernel, 4 * THREADS as usize), mechanism, (1, THREADS, width))
+    Run::new(module, mechanism, width).done()
 }
 
 fn options(predicates: u32) -> Options {
@@ -159,9 +128,13 @@ fn random(shape: KernelShape, seeds: std::ops::Range<u64>) -> (u32, u32, u64) {
         let threads = (0..2).flat_map(|cta| (0..block).map(move |tid| (cta, tid)));
         let words = threads.flat_map(|(cta, tid)| expected(&module, cta, block, tid).unwrap());
         let words: Vec<u32> = words.collect();
-        let bytes = 2 * block as usize * KERNEL_WORDS * 4;
         let width = [1, 4, 8, 16, 32, 64][seed as usize % 6];
-        let (found, _) = run(&made, (kernel, bytes), "uniform", (2, block, width));
+        let of_two = 2 * block as usize * KERNEL_WORDS;
+        let run = |made, mechanism| {
+            let run = Run::of(made, kernel, mechanism, width);
+            Run { words: of_two, grid: 2, block, ..run }.done().0
+        };
+        let found = run(&made, "uniform");
         assert_eq!(
             found,
             words,
@@ -170,7 +143,7 @@ fn random(shape: KernelShape, seeds: std::ops::Range<u64>) -> (u32, u32, u64) {
             ir::text::print(&made)
         );
         if let Ok((made, _)) = split_join(&verified, kernel) {
-            let (found, _) = run(&made, (kernel, bytes), "split-join", (2, block, width));
+            let found = run(&made, "split-join");
             assert_eq!(
                 found,
                 words,
@@ -206,96 +179,16 @@ fn random_graphs() {
     assert!(taken > 20 && spilled > 5 && copied > 0, "{taken} {spilled} {copied}");
 }
 
-/// The end of a block of a random graph.
-#[derive(Clone, Debug)]
-enum End {
-    Fall,
-    Br(usize),
-    If(bool, usize),
-    Switch(Vec<usize>),
-    Ret,
-    RetIf(bool),
-    ExitIf(bool),
-}
-
-fn ends() -> impl Strategy<Value = Vec<End>> {
-    let end = |n: usize| {
-        prop_oneof![
-            3 => Just(End::Fall),
-            2 => (0..n).prop_map(End::Br),
-            6 => (any::<bool>(), 0..n).prop_map(|(negated, to)| End::If(negated, to)),
-            2 => prop::collection::vec(0..n, 4).prop_map(End::Switch),
-            1 => Just(End::Ret),
-            1 => any::<bool>().prop_map(End::RetIf),
-            1 => any::<bool>().prop_map(End::ExitIf),
-        ]
-    };
-    (1usize..9).prop_flat_map(move |n| prop::collection::vec(end(n), n))
-}
-
-/// A kernel of any shape. Each block ends lanes that have run for long, so that every loop ends.
-fn graph(ends: &[End], device: bool) -> String {
-    let mut body = String::new();
-    for (i, end) in ends.iter().enumerate() {
-        let _ = writeln!(body, "b{i}:");
-        work(&mut body, i);
-        let stop = if device { "ret" } else { "exit" };
-        let _ = writeln!(body, "  @%q {stop}\nb{i}.end:\n  @%p st.global.u32 [%at], %n");
-        let not = |negated: &bool| if *negated { "!" } else { "" };
-        let _ = match end {
-            End::Fall => writeln!(body, "  nop"),
-            End::Br(to) => writeln!(body, "  br b{to}"),
-            End::If(negated, to) => writeln!(body, "  @{}%p br b{to}", not(negated)),
-            End::Switch(to) => {
-                let names: Vec<String> = to.iter().map(|t| format!("b{t}")).collect();
-                writeln!(body, "  switch %x, [{}]", names.join(", "))
-            }
-            End::Ret => writeln!(body, "  ret"),
-            End::RetIf(negated) => writeln!(body, "  @{}%p ret", not(negated)),
-            End::ExitIf(negated) => writeln!(body, "  @{}%p exit", not(negated)),
-        };
-    }
-    if !device {
-        return format!("kernel @k(out: u64 global) {{{HEAD}\n  br b0\n{body}last:\n  ret\n}}\n");
-    }
-    let head =
-        HEAD.replace("  %at = ld.param.u64 [@out]\n", "").replace("reg %at, %wide", "reg %wide");
-    format!("{CALLER}func @f(%at: b64) -> (%h) {{{head}\n  br b0\n{body}last:\n  ret\n}}\n")
-}
-
-const CALLER: &str = "kernel @k(out: u64 global) {
-  reg %a: b64
-  reg %t, %r: b32
-  reg %p: pred
-entry:
-  %a = ld.param.u64 [@out]
-  %t = sreg.u32 tid.x
-  %p = setp.lt.u32 %t, 5
-  @%p br few
-all:
-  %t = call @f(%a)
-few:
-  %r = call @f(%a)
-  %t = add.u32 %t, %r
-  %a = ld.param.u64 [@out]
-  %r = sreg.u32 tid.x
-  %r = shl.b32 %r, 2
-  %a = madwide.u32 %r, 1, %a
-  st.global.u32 [%a], %t
-  ret
-}
-";
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn any_graph(ends in ends()) {
+    fn any_graph(ends in common::ends()) {
         check(&graph(&ends, false));
     }
 
     #[test]
-    fn any_called_graph(ends in ends()) {
+    fn any_called_graph(ends in common::ends()) {
         check(&graph(&ends, true));
     }
 }

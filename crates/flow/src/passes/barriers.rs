@@ -20,7 +20,7 @@ use super::place::{Barrier, Placement, SetAt};
 use super::{PassError, blame, called_from, finish};
 use crate::graph::{Cfg, Node};
 use crate::kernel::graph_for_masks;
-use crate::passes::{Reason, callees};
+use crate::passes::{Reason, calls};
 use ir::{FuncId, Function, Module, Op, Operand, Origin, Term, TermKind, VerifiedModule};
 
 /// Barrier registers, as many as the mechanism has.
@@ -63,7 +63,9 @@ pub fn place_barriers(
     // With recursion or calls through addresses, callees cannot know which registers are free: only the kernel is done.
     let mut functions = match called_from(module, kernel) {
         Ok(list) => list,
-        Err(PassError { reason: Reason::Recursive | Reason::IndirectCall(_), .. }) => vec![kernel],
+        Err(PassError { reason: Reason::Recursive { .. } | Reason::IndirectCall(_), .. }) => {
+            vec![kernel]
+        }
         Err(other) => return Err(other),
     };
     // Callers first: a callee starts behind the registers in use where it is called.
@@ -94,7 +96,7 @@ fn returns_apart(module: &Module, id: FuncId) -> bool {
     let guarded = |t: &Term| matches!(t.kind, TermKind::Ret(Some(_)));
     let several =
         function.blocks.iter().filter(|b| matches!(b.term.kind, TermKind::Ret(_))).count();
-    several > 1 || function.blocks.iter().any(|b| guarded(&b.term)) || callees(module, id).is_err()
+    several > 1 || function.blocks.iter().any(|b| guarded(&b.term)) || calls(module, id).is_err()
 }
 
 fn refuse_own_operations(module: &Module, id: FuncId) -> Result<(), PassError> {

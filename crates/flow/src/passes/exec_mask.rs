@@ -11,21 +11,22 @@
 //! ([`Style::Structured`]). For any other graph (break, continue, early return, goto, irreducible loops)
 //! each block gets a mask of the lanes that wait to enter it ([`Style::Pending`]): blocks stand in an order in which only edges
 //! to loop headers go back; a block runs with the lanes that wait for it, adds them to the masks of the blocks they
-//! go to, and a loop is repeated while lanes wait for its header. No code is copied.
+//! go to, and a loop is repeated while lanes wait for its header. No code is copied. Tables of branches are comparisons and branches
+//! first.
 //!
 //! What always holds of the result: all lanes take every jump together; lanes that are off do nothing; at the end of a
 //! function EXEC is what it was at its start, less the lanes that have ended. Lanes of a kernel that return or exit early end
-//! there. Refused: tables of branches, calls through addresses, recursion, and functions that use masks or convergence operations
-//! already.
+//! there. Refused: calls through addresses, recursion, and functions that use masks or convergence operations already.
 
 use super::masked::structured;
 use super::pending::pending;
+use super::switches::without_switches;
 use super::{
     PassError, Reason, Rewritten, Style, at_block, blame, called_from, finish, refuse_masks,
 };
 use crate::kernel::{block_lengths, graph_for_masks};
 use crate::structure::{Structure, Unstructured};
-use ir::{FuncId, Function, Module, TermKind, VerifiedModule};
+use ir::{FuncId, Function, Module, VerifiedModule};
 
 /// When a side of a branch is jumped over if no lane takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,8 +82,8 @@ pub fn exec_mask(
 }
 
 fn rewrite(module: &Module, id: FuncId, options: Options) -> Result<(Function, Style), PassError> {
-    let function = &module.functions[id.index()];
-    check(module, id)?;
+    refuse_masks(module, id)?;
+    let function = &*without_switches(&module.functions[id.index()]);
     let graph = |e| blame(module, id, Reason::Graph(e));
     let cfg = graph_for_masks(function).map_err(graph)?;
     match Structure::new(&cfg) {
@@ -95,16 +96,4 @@ fn rewrite(module: &Module, id: FuncId, options: Options) -> Result<(Function, S
         }
         Err(_) => Ok((pending(function, &cfg), Style::Pending)),
     }
-}
-
-/// Refuses what masks cannot express.
-fn check(module: &Module, id: FuncId) -> Result<(), PassError> {
-    refuse_masks(module, id)?;
-    for block in &module.functions[id.index()].blocks {
-        if matches!(block.term.kind, TermKind::Switch(..)) {
-            let reason = Reason::Switch(block.name.clone());
-            return Err(at_block(module, id, &block.name, block.term.loc, reason));
-        }
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@ mod masked;
 mod pending;
 mod place;
 pub mod predicate;
+mod switches;
 
 use crate::graph::GraphError;
 use crate::structure::Unstructured;
@@ -40,9 +41,6 @@ pub enum Reason {
     /// No flow graph.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// A branch by a table.
-    #[error("block `{0}` ends in `switch`: lower it to branches first")]
-    Switch(String),
     /// The function handles masks or convergence itself.
     #[error("block `{block}` uses `{what}`: the function handles masks or convergence already")]
     Masked {
@@ -56,9 +54,14 @@ pub enum Reason {
         "block `{0}` calls through an address: lanes may call different functions, and a mask cannot"
     )]
     IndirectCall(String),
-    /// A call that leads back to its function.
-    #[error("it is recursive: its saved masks would be overwritten")]
-    Recursive,
+    /// A call of a function that leads to this one.
+    #[error("block `{block}` calls `{callee}` from within: recursion would overwrite saved masks")]
+    Recursive {
+        /// Where.
+        block: String,
+        /// The function that is running already.
+        callee: String,
+    },
     /// Not structured, where only structured code was asked for.
     #[error("not structured at block `{block}`: {why}")]
     Unstructured {
@@ -165,10 +168,10 @@ fn called_from(module: &Module, root: FuncId) -> Result<Vec<FuncId>, PassError> 
         }
         state[id.index()] = ENTERED;
         stack.push((id, true));
-        for callee in callees(module, id)? {
-            match state[callee.index()] {
-                0 => stack.push((callee, false)),
-                ENTERED => return Err(blame(module, callee, Reason::Recursive)),
+        for call in calls(module, id)? {
+            match state[call.callee.index()] {
+                0 => stack.push((call.callee, false)),
+                ENTERED => return Err(recursive(module, id, call)),
                 _ => {}
             }
         }
@@ -176,23 +179,36 @@ fn called_from(module: &Module, root: FuncId) -> Result<Vec<FuncId>, PassError> 
     Ok(out)
 }
 
-fn callees(module: &Module, id: FuncId) -> Result<Vec<FuncId>, PassError> {
+/// A call of a function known by name.
+struct Call<'a> {
+    callee: FuncId,
+    block: &'a str,
+    loc: LocId,
+}
+
+fn calls(module: &Module, id: FuncId) -> Result<Vec<Call<'_>>, PassError> {
     let function = &module.functions[id.index()];
     let mut out = Vec::new();
     for block in &function.blocks {
         for inst in &block.insts {
             if inst.op == Op::CallInd {
                 let reason = Reason::IndirectCall(block.name.clone());
-                return Err(PassError { loc: inst.loc, ..blame(module, id, reason) });
+                return Err(at_block(module, id, &block.name, inst.loc, reason));
             }
             if inst.op == Op::Call
                 && let Some(&ir::Operand::Func(callee)) = inst.operands.first()
             {
-                out.push(callee);
+                out.push(Call { callee, block: &block.name, loc: inst.loc });
             }
         }
     }
     Ok(out)
+}
+
+fn recursive(module: &Module, id: FuncId, call: Call<'_>) -> PassError {
+    let callee = module.functions[call.callee.index()].name.clone();
+    let reason = Reason::Recursive { block: call.block.to_owned(), callee };
+    at_block(module, id, call.block, call.loc, reason)
 }
 
 fn blame(module: &Module, id: FuncId, reason: Reason) -> PassError {

@@ -133,7 +133,7 @@ impl Pending<'_> {
                 self.part(guard);
                 self.add(fall, self.stay);
             }
-            // Refused before.
+            // Written out, and refused, before.
             TermKind::Switch(..) | TermKind::MaskBr(..) => {}
         }
     }

@@ -9,7 +9,7 @@ use simt::slots::{LaneSlots, SlotCause};
 use super::compare::{Comparison, Row, max_divergence_depth};
 use super::race::{Race, Side};
 use crate::probe::Place;
-use crate::stats::{LaunchStats, metric, times_json};
+use crate::stats::{CodeCost, INSERTED, LaunchStats, metric, times_json};
 
 /// What `schema` says in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";
@@ -73,7 +73,13 @@ fn row(row: &Row) -> Value {
         put(name, if ran { number(stats, name, false) } else { Value::Null });
     }
     put("lane_slots", if ran { slots(&stats.slots) } else { Value::Null });
+    let masked = stats.slots.masked_off;
+    put("slots_masked_off", if ran { json!(masked) } else { Value::Null });
     put("charges", if ran { charges(&stats.charges) } else { Value::Null });
+    let bits = (stats.state_bits > 0).then_some(stats.state_bits);
+    put("state_bits", json!(bits));
+    put("cycles", json!((stats.cycles > 0).then_some(stats.cycles)));
+    put("code", stats.code.as_ref().map_or(Value::Null, code));
     let paths = stats.counters.divergent_targets;
     put("divergent_paths", if ran { json!(paths) } else { Value::Null });
     let depth = max_divergence_depth(stats);
@@ -173,6 +179,22 @@ fn charges(c: &Charges) -> Value {
         "splits": c.splits, "merges": c.merges, "pushes": c.pushes, "pops": c.pops,
         "visits": c.visits, "switches": c.switches, "max_depth": c.max_depth,
         "unsound_splits": c.unsound, "predicated_regions": c.predicated,
+    })
+}
+
+fn code(code: &CodeCost) -> Value {
+    let inserted = INSERTED.iter().zip(code.inserted);
+    let inserted = inserted.map(|((_, name), count)| ((*name).to_owned(), json!(count)));
+    let predicates = code.pass.predicates;
+    json!({
+        "instructions_before": code.pass.before,
+        "instructions_after": code.pass.after,
+        "saved_masks": code.pass.saved_masks,
+        "predicates_needed": predicates.map(|p| p.needed),
+        "predicates_spilled": predicates.map(|p| p.spilled),
+        "spill_stores": predicates.map(|p| p.stores),
+        "spill_loads": predicates.map(|p| p.loads),
+        "inserted_issues": Value::Object(inserted.collect()),
     })
 }
 

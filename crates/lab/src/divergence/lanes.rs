@@ -174,6 +174,8 @@ impl Probe for Recorder {
         let causes = issue.lanes.by_cause();
         let warp = &mut self.warps[at];
         let whole = warp.steps.len() as u64 == warp.issues;
+        // Scalar issues have one lane, vectors of some machines as many as they ask for.
+        warp.width = warp.width.max(width);
         warp.issues += 1;
         warp.slots += u64::from(width);
         warp.lost += u64::from(width - causes[SlotCause::On as usize].count().min(width));

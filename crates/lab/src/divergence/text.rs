@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use simt::slots::SlotCause;
+use ir::Origin;
+use simt::slots::{LaneSlots, SlotCause};
+use vm::PredicateCost;
 
 use super::compare::{Comparison, Row, max_divergence_depth};
 use super::json::{access_name, space_name};
 use super::names::paragraph;
 use super::race::Race;
 use super::verdict::Verdict;
-use crate::stats::LaunchStats;
+use crate::stats::{CodeCost, LaunchStats};
 
 /// Witnesses named one by one.
 const SHOWN: usize = 4;
@@ -25,6 +27,7 @@ pub fn to_text(comparison: &Comparison) -> String {
     costs(&mut out, comparison);
     out.push('\n');
     slots(&mut out, &comparison.rows);
+    code(&mut out, &comparison.rows);
     remarks(&mut out, comparison);
     out
 }
@@ -37,10 +40,21 @@ fn name_width(rows: &[Row]) -> usize {
 fn costs(out: &mut String, comparison: &Comparison) {
     let rows = comparison.rows.as_slice();
     let width = name_width(rows);
+    // Only models with a clock have cycles.
+    let cycles = rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.cycles > 0));
     let _ = writeln!(
         out,
-        "{:<width$}{:>5} {:<15} {:>3}{:>10}{:>6}{:>6}{:>6}{:>7}",
-        "mechanism", "W", "verdict", "=", "issues", "SIMD%", "br%", "depth", "impact"
+        "{:<width$}{:>5} {:<15} {:>3}{:>10}{:>6}{:>6}{:>6}{:>7}{}",
+        "mechanism",
+        "W",
+        "verdict",
+        "=",
+        "issues",
+        "SIMD%",
+        "br%",
+        "depth",
+        "impact",
+        if cycles { "    cycles" } else { "" }
     );
     for row in rows {
         let equal = match row.equal {
@@ -60,12 +74,13 @@ fn costs(out: &mut String, comparison: &Comparison) {
                 let factor = row.impact.divergence_impact_factor;
                 let _ = writeln!(
                     out,
-                    "{:>10}{:>6.1}{:>6.1}{:>6}{:>7}",
+                    "{:>10}{:>6.1}{:>6.1}{:>6}{:>7}{}",
                     count(stats.slots.issues()),
                     100.0 * stats.slots.execution_efficiency(),
                     value(stats, "branch_efficiency"),
                     max_divergence_depth(stats),
                     factor.map_or("-".to_owned(), ratio),
+                    if cycles { format!("{:>10}", count(stats.cycles)) } else { String::new() },
                 );
             }
             None => {
@@ -80,33 +95,80 @@ fn costs(out: &mut String, comparison: &Comparison) {
     paragraph(out, "", &legend);
 }
 
+/// A column of the table of lane slots: its head, and how many slots are in it.
+type Column = (&'static str, fn(&LaneSlots) -> u64);
+
+/// Where lane slots went. Every slot is in one column.
+const SLOTS: [Column; 7] = [
+    ("on", |s| s.of(SlotCause::On)),
+    ("diverged", |s| s.of(SlotCause::Diverged)),
+    ("masked", |s| s.masked_off),
+    ("waiting", |s| s.of(SlotCause::Waiting)),
+    ("pred.off", |s| s.of(SlotCause::PredicatedOff).saturating_sub(s.masked_off)),
+    ("exited", |s| s.of(SlotCause::Exited)),
+    ("empty", |s| s.of(SlotCause::NeverLaunched)),
+];
+
 /// Where lane slots went, in percent.
 fn slots(out: &mut String, rows: &[Row]) {
     let width = name_width(rows);
-    let causes = [
-        (SlotCause::On, "on"),
-        (SlotCause::Diverged, "diverged"),
-        (SlotCause::Waiting, "waiting"),
-        (SlotCause::PredicatedOff, "pred.off"),
-        (SlotCause::Exited, "exited"),
-        (SlotCause::NeverLaunched, "no thread"),
-    ];
     let _ = write!(out, "{:<width$}{:>5}", "lane slots, %", "W");
-    for (_, name) in causes {
-        let _ = write!(out, " {name:>8}");
+    for (name, _) in SLOTS {
+        let _ = write!(out, " {name:>6}");
     }
     out.push('\n');
     for row in rows {
         let Some(stats) = &row.stats else { continue };
         let _ = write!(out, "{:<width$}{:>5}", row.name(), row.warp_size);
-        for (cause, name) in causes {
+        for (name, of) in SLOTS {
             let whole = stats.slots.width.max(1) as f64;
-            let share = 100.0 * stats.slots.of(cause) as f64 / whole;
-            let _ = write!(out, " {share:>0$.1}", name.len().max(8));
+            let share = 100.0 * of(&stats.slots) as f64 / whole;
+            let _ = write!(out, " {share:>0$.1}", name.len().max(6));
         }
         out.push('\n');
     }
+    paragraph(out, "", SLOTS_LEGEND);
 }
+
+const SLOTS_LEGEND: &str = "masked: off in the mask or predicate that stands for a branch, as diverged lanes are elsewhere. pred.off: off by a guard of the program. empty: no thread.";
+
+/// What passes made of the code, for mechanisms that have one.
+fn code(out: &mut String, rows: &[Row]) {
+    let made: Vec<(&Row, &CodeCost)> =
+        rows.iter().filter_map(|r| Some((r, r.stats.as_ref()?.code.as_ref()?))).collect();
+    if made.is_empty() {
+        return;
+    }
+    let width = name_width(rows);
+    let _ = writeln!(
+        out,
+        "\n{:<width$}{:>5}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}{:>8}",
+        "compiled for it", "W", "before", "after", "masks", "spills", "others", "preds", "spilled"
+    );
+    for (row, code) in made {
+        let [masks, spills] = [Origin::Mask, Origin::Spill].map(|o| code.inserted(o));
+        let others = code.inserted.iter().sum::<u64>() - masks - spills;
+        let told = |of: fn(&PredicateCost) -> u64| {
+            code.pass.predicates.as_ref().map_or("-".to_owned(), |p| of(p).to_string())
+        };
+        let _ = writeln!(
+            out,
+            "{:<width$}{:>5}{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}{:>8}",
+            row.name(),
+            row.warp_size,
+            code.pass.before,
+            code.pass.after,
+            count(masks),
+            count(spills),
+            count(others),
+            told(|p| p.needed),
+            told(|p| p.spilled),
+        );
+    }
+    paragraph(out, "", CODE_LEGEND);
+}
+
+const CODE_LEGEND: &str = "before, after: instructions of the kernel and what it calls. masks, spills, others: issues of what the pass inserted (others: flags, copies, barriers). preds: predicates needed at once. spilled: those with a spill slot.";
 
 fn remarks(out: &mut String, comparison: &Comparison) {
     if let Err(report) = &comparison.reference {

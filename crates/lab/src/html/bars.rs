@@ -21,6 +21,7 @@ pub(super) const CAUSES: [(SlotCause, &str, char); 6] = [
 pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" aria-hidden="true" focusable="false"><defs>
 <pattern id="p-on" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="f-on"/></pattern>
 <pattern id="p-predicated_off" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="f-predicated_off"/><circle cx="3" cy="3" r="1.3" class="ink"/></pattern>
+<pattern id="p-masked_off" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="f-masked_off"/><path d="M-1 -1 7 7M-1 5 1 7M5 -1 7 1" class="line"/></pattern>
 <pattern id="p-diverged" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" class="f-diverged"/><path d="M-1 7 7 -1M-1 1 1 -1M5 7 7 5" class="line"/></pattern>
 <pattern id="p-waiting" width="6" height="4" patternUnits="userSpaceOnUse"><rect width="6" height="4" class="f-waiting"/><path d="M0 2H6" class="line"/></pattern>
 <pattern id="p-exited" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" class="f-exited"/></pattern>
@@ -30,12 +31,15 @@ pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" ari
 
 /// What each pattern stands for.
 pub(super) fn legend() -> String {
+    keys(CAUSES.iter().map(|(cause, name, _)| (cause.name(), *name)))
+}
+
+fn keys<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut out = String::from("<ul class=\"legend\" aria-label=\"Legend\">");
-    for (cause, name, _) in CAUSES {
+    for (pattern, name) in all {
         let _ = write!(
             out,
-            "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect width=\"22\" height=\"14\" class=\"cell\" fill=\"url(#p-{})\"/></svg> {name}</li>",
-            cause.name()
+            "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect width=\"22\" height=\"14\" class=\"cell\" fill=\"url(#p-{pattern})\"/></svg> {name}</li>"
         );
     }
     out.push_str("</ul>\n");
@@ -44,7 +48,7 @@ pub(super) fn legend() -> String {
 
 /// A bar for each row that ran.
 pub(super) fn bars(comparison: &Comparison) -> String {
-    let mut out = legend();
+    let mut out = keys(PARTS.iter().map(|(pattern, name, _)| (*pattern, *name)));
     out.push_str("<ol class=\"bars\">\n");
     for (index, row) in comparison.rows.iter().enumerate() {
         // What a mechanism did before it refused a kernel says nothing.
@@ -56,17 +60,29 @@ pub(super) fn bars(comparison: &Comparison) -> String {
     out
 }
 
+/// A part of a bar: its pattern, its name, its lane slots.
+type Part = (&'static str, &'static str, fn(&LaneSlots) -> u64);
+
+/// The causes, with what the machine's masks turn off apart: elsewhere such lanes are on another path.
+const PARTS: [Part; 7] = [
+    ("on", "on", |s| s.of(SlotCause::On)),
+    ("predicated_off", "predicated off", |s| {
+        s.of(SlotCause::PredicatedOff).saturating_sub(s.masked_off)
+    }),
+    ("masked_off", "masked off", |s| s.masked_off),
+    ("diverged", "on another path", |s| s.of(SlotCause::Diverged)),
+    ("waiting", "waiting", |s| s.of(SlotCause::Waiting)),
+    ("exited", "exited", |s| s.of(SlotCause::Exited)),
+    ("never_launched", "no thread", |s| s.of(SlotCause::NeverLaunched)),
+];
+
 fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
     let whole = slots.width.max(1) as f64;
-    let shares: Vec<(SlotCause, &str, f64)> = CAUSES
-        .iter()
-        .map(|&(cause, name, _)| (cause, name, 100.0 * slots.of(cause) as f64 / whole))
-        .collect();
-    let told: Vec<String> = shares
-        .iter()
-        .filter(|s| slots.of(s.0) > 0)
-        .map(|(_, name, share)| format!("{name} {share:.1}%"))
-        .collect();
+    let share = |count: u64| 100.0 * count as f64 / whole;
+    let parts = PARTS.iter().map(|&(pattern, name, of)| (pattern, name, of(slots)));
+    let parts: Vec<_> = parts.filter(|(.., count)| *count > 0).collect();
+    let told: Vec<String> =
+        parts.iter().map(|(_, name, count)| format!("{name} {:.1}%", share(*count))).collect();
     let told = told.join(" · ");
     let _ = write!(
         out,
@@ -75,12 +91,11 @@ fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
         text(&told)
     );
     let mut at = 0.0;
-    for (cause, name, share) in shares.into_iter().filter(|s| s.2 > 0.0) {
+    for (pattern, name, count) in parts {
+        let share = share(count);
         let _ = write!(
             out,
-            "<rect x=\"{at:.3}%\" width=\"{share:.3}%\" height=\"20\" class=\"cell\" fill=\"url(#p-{})\"><title>{name}: {} of {} lane slots</title></rect>",
-            cause.name(),
-            slots.of(cause),
+            "<rect x=\"{at:.3}%\" width=\"{share:.3}%\" height=\"20\" class=\"cell\" fill=\"url(#p-{pattern})\"><title>{name}: {count} of {} lane slots</title></rect>",
             slots.width
         );
         at += share;

@@ -11,6 +11,9 @@ const MAX_SOURCE_BYTES: u64 = 4 << 20;
 /// Source files that are shown.
 const MAX_SOURCES: usize = 8;
 
+/// Graphs that are shown: kernels, then functions that they call.
+const MAX_GRAPHS: usize = 24;
+
 /// A text with lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
@@ -29,7 +32,7 @@ pub struct Material {
     pub sources: Vec<Text>,
     /// Source files that could not.
     pub missing: Vec<String>,
-    /// The graphs of the kernels, each once.
+    /// The graphs of the kernels and of the functions that they call, each once.
     pub graphs: Vec<ControlFlow>,
 }
 
@@ -58,7 +61,13 @@ impl Material {
         let mut kernels: Vec<&str> = job.kernel_names().collect();
         kernels.sort_unstable();
         kernels.dedup();
-        material.graphs = kernels.into_iter().filter_map(|k| job.control_flow(k)).collect();
+        let mut names: Vec<String> = kernels.iter().map(|&k| k.to_owned()).collect();
+        for name in kernels.iter().flat_map(|k| job.called(k)) {
+            if !names.contains(&name) && names.len() < MAX_GRAPHS {
+                names.push(name);
+            }
+        }
+        material.graphs = names.iter().filter_map(|name| job.control_flow(name)).collect();
         material
     }
 }

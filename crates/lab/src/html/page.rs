@@ -55,7 +55,7 @@ pub fn to_html(comparison: &Comparison, material: &Material) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{PATTERNS}{ARROW}"
     );
-    header(&mut out, comparison, &kernels);
+    header(&mut out, comparison, material, &kernels);
     out.push_str("<main>\n");
     section(&mut out, "summary", "Mechanisms", &table(comparison));
     section(&mut out, "findings", "What there is to say", &remarks(comparison));
@@ -94,7 +94,7 @@ unless the kernel races or executes instructions that show the schedule. A <em>l
 Under <em>masked</em> mechanisms lanes that a mask turns off are <em>predicated off</em>, not on another path.</p>\n\
 <p>The figures are those of <code>simtlab compare --json</code>, which this file holds whole in the element <code>comparison</code>.</p>\n";
 
-fn header(out: &mut String, comparison: &Comparison, kernels: &str) {
+fn header(out: &mut String, comparison: &Comparison, material: &Material, kernels: &str) {
     let order =
         comparison.order.as_deref().map_or(String::new(), |o| format!(" · order {}", text(o)));
     let _ = write!(
@@ -112,9 +112,11 @@ fn header(out: &mut String, comparison: &Comparison, kernels: &str) {
             let _ = write!(out, "<span class=\"badge v-{name}\">{n} {name}</span> ");
         }
     }
-    out.push_str(
+    let graph = if material.graphs.is_empty() { "" } else { " <a href=\"#graph\">graph</a>" };
+    let _ = write!(
+        out,
         "</p>\n<nav aria-label=\"Parts of the report\"><a href=\"#summary\">mechanisms</a> <a href=\"#findings\">findings</a> <a href=\"#lost\">lane slots</a> \
-         <a href=\"#lanes\">lanes</a> <a href=\"#source\">source</a> <a href=\"#graph\">graph</a></nav>\n\
+         <a href=\"#lanes\">lanes</a> <a href=\"#source\">source</a>{graph}</nav>\n\
          <noscript><p class=\"note\">Without scripts the tables, bars, listings and graphs are here, but not the lanes over time.</p></noscript>\n</header>\n",
     );
 }

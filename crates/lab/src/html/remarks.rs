@@ -24,7 +24,8 @@ pub(super) fn remarks(comparison: &Comparison) -> String {
     if let Err(report) = &comparison.reference {
         let _ = writeln!(
             out,
-            "<p class=\"note\">The reference, fair serial execution, did not end well: {}. Nothing can be compared with it.</p>",
+            "<p class=\"note\">The reference, {}, did not end well: {}. Nothing can be compared with it.</p>",
+            text(&comparison.reference_name),
             text(&report.message)
         );
     }
@@ -42,11 +43,15 @@ pub(super) fn remarks(comparison: &Comparison) -> String {
     for row in &comparison.rows {
         let said = row.verdict == Verdict::Racy && row.differences.is_empty();
         if row.verdict != Verdict::Ok && !said {
-            about(&mut out, row);
+            about(&mut out, row, &comparison.reference_name);
         }
     }
     if comparison.rows.iter().all(|row| row.verdict == Verdict::Ok) {
-        out.push_str("<p>Every mechanism ends with the memory of fair serial execution, and no accesses race.</p>\n");
+        let reference = text(&comparison.reference_name);
+        let _ = writeln!(
+            out,
+            "<p>Every run ends with the memory of the reference, {reference}, and no accesses race.</p>"
+        );
     }
     out
 }
@@ -89,7 +94,7 @@ fn side(side: &Side) -> String {
     )
 }
 
-fn about(out: &mut String, row: &Row) {
+fn about(out: &mut String, row: &Row, reference: &str) {
     let _ = write!(
         out,
         "<article class=\"finding\"><h3>{}: {}</h3>",
@@ -110,7 +115,7 @@ fn about(out: &mut String, row: &Row) {
         }
     }
     if !row.differences.is_empty() {
-        out.push_str("<p>Differs from serial:</p><ul>");
+        let _ = write!(out, "<p>Differs from {}:</p><ul>", text(reference));
         for difference in row.differences.iter().take(SHOWN) {
             let (what, how) = (text(&difference.what), text(&difference.text));
             let _ = write!(out, "<li><code>{what}</code> {how}</li>");

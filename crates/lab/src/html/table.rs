@@ -2,15 +2,21 @@
 
 use std::fmt::Write as _;
 
+use ir::Origin;
+use vm::PredicateCost;
+
 use super::escape::{grouped, text};
 use crate::divergence::{Comparison, Row, Verdict};
-use crate::stats::metric;
+use crate::stats::{CodeCost, metric};
 
 /// Columns after the name, with what their heads say at length.
-const COLUMNS: [(&str, &str); 10] = [
+const COLUMNS: [(&str, &str); 11] = [
     ("W", "lanes of an issue group"),
     ("verdict", "what is said of the run"),
-    ("= serial", "whether memory and output are those of fair serial execution"),
+    (
+        "= ref.",
+        "whether memory and output are those of the reference: fair serial execution, where the machine has it",
+    ),
     ("issues", "instructions issued by groups"),
     ("× best", "issues over those of the best mechanism at the same W"),
     ("SIMD %", "lanes in the issuing group, of all lane slots"),
@@ -18,6 +24,21 @@ const COLUMNS: [(&str, &str); 10] = [
     ("depth", "most splits nested at an issue"),
     ("rejoin, mean", "issues of the group from a split to its own rejoin"),
     ("p99", "the time that 99 of 100 splits do not exceed"),
+    ("state, bits", "what the mechanism keeps for a group at its greatest depth"),
+];
+
+/// Columns of the table of compiled code.
+const CODE_COLUMNS: [(&str, &str); 10] = [
+    ("W", "lanes of an issue group"),
+    ("before", "instructions of the kernel and what it calls"),
+    ("after", "the same, as the pass has made them"),
+    ("saved masks", "registers that hold masks"),
+    ("mask issues", "issues of inserted operations on masks and predicates"),
+    ("spill issues", "issues of stores to spill slots and loads from them"),
+    ("other issues", "issues of inserted flags, copies and barriers"),
+    ("predicates", "most predicates needed at once, that of all lanes counted"),
+    ("spilled", "predicates that were given a spill slot"),
+    ("stores, loads", "spill stores and loads in the code"),
 ];
 
 /// A sign beside the verdict's word, for a quick look.
@@ -38,18 +59,14 @@ pub(super) fn table(comparison: &Comparison) -> String {
         "<div class=\"scroll\" role=\"region\" aria-label=\"Table of mechanisms\" tabindex=\"0\">\
          <table class=\"costs\"><caption>Every mechanism at every warp size</caption>\n<thead><tr><th scope=\"col\">mechanism</th>",
     );
-    for (name, long) in COLUMNS {
-        let _ = write!(out, "<th scope=\"col\"><abbr title=\"{long}\">{name}</abbr></th>");
-    }
+    heads(&mut out, &COLUMNS);
     out.push_str("</tr></thead>\n<tbody>\n");
     for (index, row) in comparison.rows.iter().enumerate() {
         line(&mut out, index, row);
     }
-    out.push_str("</tbody></table></div>\n<dl class=\"columns\">");
-    for (name, long) in COLUMNS {
-        let _ = write!(out, "<div><dt>{name}</dt><dd>{long}</dd></div>");
-    }
-    out.push_str("</dl>\n");
+    out.push_str("</tbody></table></div>\n");
+    long_names(&mut out, &COLUMNS);
+    out.push_str(&code_table(comparison));
     out
 }
 
@@ -75,7 +92,7 @@ fn line(out: &mut String, index: usize, row: &Row) {
         sign(row.verdict)
     );
     let Some(stats) = &row.stats else {
-        out.push_str("<td class=\"n\">–</td>".repeat(7).as_str());
+        out.push_str("<td class=\"n\">–</td>".repeat(8).as_str());
         out.push_str("</tr>\n");
         return;
     };
@@ -86,7 +103,7 @@ fn line(out: &mut String, index: usize, row: &Row) {
         out,
         "<td class=\"n\" data-key=\"inst_executed\">{}</td><td class=\"n\" data-key=\"divergence_impact_factor\">{}</td>\
          <td class=\"n\" data-key=\"warp_execution_efficiency\">{efficiency:.1}</td><td class=\"n\">{} / {}</td>\
-         <td class=\"n\" data-key=\"max_divergence_depth\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+         <td class=\"n\" data-key=\"max_divergence_depth\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\" data-key=\"state_bits\">{}</td></tr>",
         grouped(stats.slots.issues()),
         factor.map_or("–".to_owned(), |f| format!("{f:.2}")),
         grouped(branches.divergent_branches),
@@ -94,5 +111,66 @@ fn line(out: &mut String, index: usize, row: &Row) {
         row.max_divergence_depth(),
         if row.times.rejoined > 0 { format!("{:.1}", row.times.mean) } else { "–".to_owned() },
         if row.times.rejoined > 0 { grouped(row.times.p99) } else { "–".to_owned() },
+        if stats.state_bits > 0 { grouped(stats.state_bits) } else { "–".to_owned() },
     );
+}
+
+/// What passes made of the code, where one did; else nothing.
+fn code_table(comparison: &Comparison) -> String {
+    let mut lines = String::new();
+    for (index, row) in comparison.rows.iter().enumerate() {
+        let code = row.stats.as_ref().and_then(|stats| stats.code.as_ref());
+        code.into_iter().for_each(|code| code_line(&mut lines, index, row, code));
+    }
+    if lines.is_empty() {
+        return lines;
+    }
+    let mut out = String::from(
+        "<div class=\"scroll compiled\" role=\"region\" aria-label=\"Table of compiled code\" tabindex=\"0\">\
+         <table class=\"costs compiled\"><caption>Code that compile-time mechanisms run</caption>\n<thead><tr><th scope=\"col\">compiled for</th>",
+    );
+    heads(&mut out, &CODE_COLUMNS);
+    let _ = write!(out, "</tr></thead>\n<tbody>\n{lines}</tbody></table></div>\n");
+    long_names(&mut out, &CODE_COLUMNS);
+    out
+}
+
+fn heads(out: &mut String, columns: &[(&str, &str)]) {
+    for (name, long) in columns {
+        let _ = write!(out, "<th scope=\"col\"><abbr title=\"{long}\">{name}</abbr></th>");
+    }
+}
+
+fn long_names(out: &mut String, columns: &[(&str, &str)]) {
+    out.push_str("<dl class=\"columns\">");
+    for (name, long) in columns {
+        let _ = write!(out, "<div><dt>{name}</dt><dd>{long}</dd></div>");
+    }
+    out.push_str("</dl>\n");
+}
+
+fn code_line(out: &mut String, index: usize, row: &Row, code: &CodeCost) {
+    let [mask, spill] = [Origin::Mask, Origin::Spill].map(|origin| code.inserted(origin));
+    let other = code.inserted.iter().sum::<u64>() - mask - spill;
+    let pass = &code.pass;
+    let predicates =
+        |of: fn(&PredicateCost) -> String| pass.predicates.as_ref().map_or("–".to_owned(), of);
+    let cells = [
+        row.warp_size.to_string(),
+        grouped(pass.before),
+        grouped(pass.after),
+        grouped(pass.saved_masks),
+        grouped(mask),
+        grouped(spill),
+        grouped(other),
+        predicates(|p| grouped(p.needed)),
+        predicates(|p| grouped(p.spilled)),
+        predicates(|p| format!("{}, {}", grouped(p.stores), grouped(p.loads))),
+    ];
+    let name = text(&row.name());
+    let _ = write!(out, "<tr data-row=\"{index}\"><th scope=\"row\">{name}</th>");
+    for cell in cells {
+        let _ = write!(out, "<td class=\"n\">{cell}</td>");
+    }
+    out.push_str("</tr>\n");
 }

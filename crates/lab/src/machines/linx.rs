@@ -22,6 +22,7 @@ use crate::machine::{
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, option_text, problem, refused, text_of,
 };
+use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats};
 
 /// The machine `linx`, in either numbering of tile operations.
@@ -399,13 +400,14 @@ impl LinxContext<'_> {
         state: &mut ::linx::State,
         observer: &mut O,
         (limit, mapped): (u64, &mut Vec<Range>),
-        watch: &mut dyn Watch,
+        (told, watch): (&Told, &mut dyn Watch),
     ) -> End {
         let machine = Linx { tile_ops: self.program.tile_ops };
         loop {
             let issues = state.issues();
             let slice = SLICE.min(limit.saturating_sub(issues));
-            match machine.run(&self.program.code, state, observer, slice) {
+            let what = (&machine, &self.program.code);
+            match told.run(what, state, observer, slice, watch) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => {
                     if !map_for(state, &fault.cause, mapped) {
@@ -505,12 +507,14 @@ impl Context for LinxContext<'_> {
             };
             problem(about, error.to_string())
         })?;
+        let told = Told::of(&self.program.listing);
+        told.begin(request.kernel, request.warp_size, 1, watch);
         let mut counters = Counters::default();
         let bounds = (request.limit.unwrap_or(LIMIT), &mut choices.mapped);
         let end = if request.detailed {
-            self.drive(&mut state, &mut counters, bounds, watch)
+            self.drive(&mut state, &mut counters, bounds, (&told, watch))
         } else {
-            self.drive(&mut state, &mut Blind, bounds, watch)
+            self.drive(&mut state, &mut Blind, bounds, (&told, watch))
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

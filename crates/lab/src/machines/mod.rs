@@ -6,6 +6,7 @@ pub mod pmask;
 pub mod prf;
 pub mod ptx;
 mod shared;
+mod told;
 pub mod toy;
 mod vm;
 

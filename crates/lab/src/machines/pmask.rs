@@ -18,6 +18,7 @@ use crate::machine::{
     LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
 };
 use crate::machines::shared::{self, option_text, problem, refused, text_of};
+use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats};
 
 /// The machine `pmask`.
@@ -245,12 +246,13 @@ impl PmaskContext<'_> {
         state: &mut pmask::State,
         observer: &mut O,
         limit: u64,
-        watch: &mut dyn Watch,
+        (told, watch): (&Told, &mut dyn Watch),
     ) -> End {
         let mut left = limit;
         loop {
             let slice = SLICE.min(left);
-            let step = machine.run(&self.program.program, state, observer, slice);
+            let what = (machine, &self.program.program);
+            let step = told.run(what, state, observer, slice, watch);
             left -= slice;
             match step {
                 Step::Done => return self.exit(state),
@@ -347,11 +349,14 @@ impl Context for PmaskContext<'_> {
             placed.map_err(|error| in_launch(error.to_string()))?;
         }
         let limit = request.limit.unwrap_or(pmask::run::DEFAULT_LIMIT);
+        let lines = self.program.program.image.as_ref().map_or(&[][..], |image| &image.lines);
+        let told = Told::new(self.program.text.as_ref(), lines);
+        told.begin(request.kernel, request.warp_size, 1, watch);
         let mut counters = Counters::default();
         let end = if request.detailed {
-            self.drive(&machine, &mut state, &mut counters, limit, watch)
+            self.drive(&machine, &mut state, &mut counters, limit, (&told, watch))
         } else {
-            self.drive(&machine, &mut state, &mut Blind, limit, watch)
+            self.drive(&machine, &mut state, &mut Blind, limit, (&told, watch))
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

@@ -17,6 +17,7 @@ use crate::machine::{
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, problem, refused, text_of,
 };
+use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats, PcSlots};
 
 /// The machine `toy`.
@@ -160,13 +161,14 @@ impl ToyContext<'_> {
         state: &mut ::toy::State,
         observer: &mut O,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        (told, watch): (&Told, &mut dyn Watch),
     ) -> End {
         let limit = request.limit.unwrap_or(LIMIT);
         loop {
             let issues = Toy.slots(state).issues();
             let slice = SLICE.min(limit.saturating_sub(issues));
-            match Toy.run(&self.program.program, state, observer, slice) {
+            let what = (&Toy, &self.program.program);
+            match told.run(what, state, observer, slice, watch) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => return End::Fault(self.fault(&fault)),
                 // The machine has no synchronisation, so nothing but a loop can keep it from ending.
@@ -221,12 +223,14 @@ impl Context for ToyContext<'_> {
             };
             problem(about, error.to_string())
         })?;
+        let told = Told::of(&self.program.listing);
+        told.begin(request.kernel, request.warp_size, u64::from(count), watch);
         let mut counters = Counters::default();
         let end = if request.detailed {
             counters = Counters::with_pcs(PcSlots::new(self.program.program.code_bytes()));
-            self.drive(&mut state, &mut counters, request, watch)
+            self.drive(&mut state, &mut counters, request, (&told, watch))
         } else {
-            self.drive(&mut state, &mut Blind, request, watch)
+            self.drive(&mut state, &mut Blind, request, (&told, watch))
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

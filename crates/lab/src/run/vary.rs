@@ -79,6 +79,12 @@ impl Job {
         self.program.control_flow(kernel)
     }
 
+    /// Functions that a kernel calls, directly or not.
+    #[must_use]
+    pub fn called(&self, kernel: &str) -> Vec<String> {
+        self.program.called(kernel)
+    }
+
     /// The seed.
     #[must_use]
     pub fn seed(&self) -> u64 {

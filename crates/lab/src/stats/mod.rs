@@ -20,7 +20,9 @@ pub use metrics::{METRICS, Metric, Unit, metric};
 pub use text::to_text;
 
 use converge::Charges;
+use ir::Origin;
 use simt::slots::LaneSlots;
+use vm::PassCost;
 
 use crate::divergence::Times;
 
@@ -49,6 +51,10 @@ pub struct LaunchStats {
     pub threads: u64,
     /// What the convergence mechanisms did.
     pub charges: Charges,
+    /// Bits that the mechanism keeps for a group at its greatest depth; 0 where that is not known.
+    pub state_bits: u64,
+    /// What a pass made of the code for the mechanism, if one did.
+    pub code: Option<CodeCost>,
     /// Lane slots by source line, in the order of lines; empty where the program has no line table.
     pub lines: Vec<LineSlots>,
     /// Cycles, on machines that have them.
@@ -59,6 +65,53 @@ pub struct LaunchStats {
     pub timeline: Vec<serde_json::Value>,
     /// Instructions that access global or shared memory, in the order of the program.
     pub sites: Vec<AccessSite>,
+}
+
+/// What a pass made of the code for a mechanism.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeCost {
+    /// In the code, of the kernel and what it calls.
+    pub pass: PassCost,
+    /// Issues of what the pass inserted, in the order of [`INSERTED`].
+    pub inserted: [u64; INSERTED.len()],
+}
+
+/// Why a pass inserts operations, with the names that reports use.
+pub const INSERTED: [(Origin, &str); 5] = [
+    (Origin::Mask, "mask"),
+    (Origin::Spill, "spill"),
+    (Origin::Structure, "structure"),
+    (Origin::Copy, "copy"),
+    (Origin::Sync, "sync"),
+];
+
+impl CodeCost {
+    /// Issues of what was inserted for one reason.
+    #[must_use]
+    pub fn inserted(&self, origin: Origin) -> u64 {
+        let counts = INSERTED.iter().zip(self.inserted);
+        counts.filter(|((o, _), _)| *o == origin).map(|(_, count)| count).sum()
+    }
+
+    fn add(&mut self, other: &Self, new_code: bool) {
+        for (sum, count) in self.inserted.iter_mut().zip(other.inserted) {
+            *sum += count;
+        }
+        if !new_code {
+            return;
+        }
+        let (sum, pass) = (&mut self.pass, &other.pass);
+        sum.before += pass.before;
+        sum.after += pass.after;
+        sum.saved_masks += pass.saved_masks;
+        if let Some(more) = pass.predicates {
+            let sum = sum.predicates.get_or_insert_default();
+            sum.needed = sum.needed.max(more.needed);
+            sum.spilled += more.spilled;
+            sum.stores += more.stores;
+            sum.loads += more.loads;
+        }
+    }
 }
 
 /// What the accesses of one line of the program came to.
@@ -118,7 +171,14 @@ impl RunStats {
     #[must_use]
     pub fn total(&self) -> LaunchStats {
         let mut total = LaunchStats::default();
+        let mut kernels: Vec<&str> = Vec::new();
         for launch in &self.launches {
+            let new_code = !kernels.contains(&launch.kernel.as_str());
+            if let Some(code) = &launch.code {
+                total.code.get_or_insert_default().add(code, new_code);
+            }
+            kernels.push(&launch.kernel);
+            total.state_bits = total.state_bits.max(launch.state_bits);
             total.slots.add(&launch.slots);
             total.counters.add(&launch.counters);
             total.charges.add(&launch.charges);

@@ -13,6 +13,7 @@ use crate::machine::{
     Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Stop, Subject, Watch,
 };
 use crate::machines::shared::{self, limit_reached, option_text, problem};
+use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats, PcSlots};
 
 /// Issues between two looks at the watch.
@@ -139,6 +140,7 @@ impl<'p> PrfContext<'p> {
         observer: &mut O,
         (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
         (slice, blocks, done): (u64, u64, Done<M::State>),
+        told: &Told,
     ) -> End
     where
         M: Machine<1, Program = ::prf::Program, Cause = Trap>,
@@ -148,7 +150,7 @@ impl<'p> PrfContext<'p> {
         loop {
             let issues = machine.slots(state).issues();
             let now = slice.min(limit.saturating_sub(issues));
-            match machine.run(program, state, observer, now) {
+            match told.run((machine, program), state, observer, now, watch) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => return End::Fault(self.fault(&fault)),
                 Step::Issued | Step::Hang(_) if now < slice => {
@@ -191,13 +193,15 @@ impl<'p> PrfContext<'p> {
             };
             problem(about, error.to_string())
         })?;
+        let told = Told::of(&self.program.listing);
+        told.begin(request.kernel, request.warp_size, threads.into(), watch);
         let mut counters = Counters::default();
         let (what, how) = ((machine, program), (slice, blocks, done));
         let end = if request.detailed {
             counters = Counters::with_pcs(PcSlots::new(program.code_bytes()));
-            self.drive(what, &mut state, &mut counters, (request, watch), how)
+            self.drive(what, &mut state, &mut counters, (request, watch), how, &told)
         } else {
-            self.drive(what, &mut state, &mut Blind, (request, watch), how)
+            self.drive(what, &mut state, &mut Blind, (request, watch), how, &told)
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

@@ -11,7 +11,7 @@ use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
-use vm::{Engine, FactCheck, Launch, LaunchError, State, Variables};
+use vm::{Engine, FactCheck, Launch, LaunchError, PassCost, State, Variables};
 
 use super::quick::Tried;
 use super::{VmProgram, options, report};
@@ -20,7 +20,9 @@ use crate::machine::{
 };
 use crate::machines::shared;
 use crate::probe::{Beginning, Probing};
-use crate::stats::{AccessSite, Counters, LaunchStats, LineSlots, PcSlots, Traffic};
+use crate::stats::{
+    AccessSite, CodeCost, Counters, INSERTED, LaunchStats, LineSlots, PcSlots, Traffic,
+};
 
 /// Issues between two looks at the watch.
 const SLICE: u64 = 1 << 16;
@@ -29,7 +31,7 @@ const SLICE: u64 = 1 << 16;
 pub(super) struct VmContext<'p> {
     program: &'p VmProgram,
     /// The program as the passes of mechanisms have made it, by kernel and pass.
-    prepared: BTreeMap<(FuncId, Pass), VmProgram>,
+    prepared: BTreeMap<(FuncId, Pass), (VmProgram, PassCost)>,
     memory: MemoryMap,
     variables: Variables,
 }
@@ -66,10 +68,14 @@ impl<'p> VmContext<'p> {
             Some(key) => Some(self.take_prepared(key)?),
             None => None,
         };
-        let program = prepared.as_ref().unwrap_or(self.program);
-        let result = self.run_program(program, launch, request, watch);
-        if let (Some(key), Some(program)) = (key, prepared) {
-            self.prepared.insert(key, program);
+        let program = prepared.as_ref().map_or(self.program, |(program, _)| program);
+        let mut result = self.run_program(program, launch, request, watch);
+        if let (Some(key), Some((program, pass))) = (key, prepared) {
+            if let Ok(result) = &mut result {
+                let inserted = inserted(&program, &result.stats.counters);
+                result.stats.code = Some(CodeCost { pass, inserted });
+            }
+            self.prepared.insert(key, (program, pass));
         }
         result
     }
@@ -136,9 +142,12 @@ impl<'p> VmContext<'p> {
     }
 
     /// The program that a mechanism's pass makes for a kernel.
-    fn take_prepared(&mut self, key: (FuncId, Pass)) -> Result<VmProgram, LaunchProblem> {
-        if let Some(program) = self.prepared.remove(&key) {
-            return Ok(program);
+    fn take_prepared(
+        &mut self,
+        key: (FuncId, Pass),
+    ) -> Result<(VmProgram, PassCost), LaunchProblem> {
+        if let Some(prepared) = self.prepared.remove(&key) {
+            return Ok(prepared);
         }
         let problem = |message: String, span| {
             let about = Subject::Mechanism;
@@ -147,10 +156,10 @@ impl<'p> VmContext<'p> {
         let (kernel, pass) = key;
         let verified = VerifiedModule::new(self.program.module().clone())
             .map_err(|errors| problem(errors.to_string(), None))?;
-        let module = vm::prepare(&verified, kernel, Some(pass))
+        let (module, cost) = vm::prepare_counted(&verified, kernel, pass)
             .map_err(|error| problem(error.to_string(), self.program.span(error.loc)))?;
         match vm::Program::link(module) {
-            Ok(program) => Ok(VmProgram { program, text: self.program.text.clone() }),
+            Ok(program) => Ok((VmProgram { program, text: self.program.text.clone() }, cost)),
             Err(errors) => {
                 let first = errors.first().map_or_else(String::new, |e| e.kind.to_string());
                 Err(problem(first, None))
@@ -184,6 +193,7 @@ impl<'p> VmContext<'p> {
         launch.dynamic_shared = request.shared;
         launch.width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
         launch.scope = entry.scope;
+        launch.guards_are_masks = matches!(entry.pass, Some(Pass::Predication | Pass::MaskedBanks));
         options::apply(&mut launch, request.options, request.seed)?;
         if let Some(limit) = request.limit {
             launch.limit = limit;
@@ -281,8 +291,32 @@ pub(super) fn stats(
         threads: counted.threads,
         charges: counted.charges,
         engine: "exact",
+        state_bits: state_bits(request, u64::from(counted.charges.max_depth)),
         ..LaunchStats::default()
     }
+}
+
+/// What the mechanism keeps for the lanes that it sees together.
+fn state_bits(request: &LaunchRequest<'_>, depth: u64) -> u64 {
+    let Ok(entry) = converge::Entry::find(request.mechanism) else { return 0 };
+    let threads = request.block.iter().copied().fold(1, u64::saturating_mul);
+    let lanes = match entry.scope {
+        converge::Scope::Group => request.warp_size,
+        converge::Scope::Cta => threads.next_multiple_of(request.warp_size.max(1)),
+    };
+    entry.state_bits(lanes, depth)
+}
+
+/// Issues of what a pass inserted.
+fn inserted(program: &VmProgram, counters: &Counters) -> [u64; INSERTED.len()] {
+    let mut out = [0; INSERTED.len()];
+    for (code, slots) in program.program.code().iter().zip(counters.by_pc.slots()) {
+        let why = INSERTED.iter().position(|(origin, _)| *origin == code.origin());
+        if let Some(count) = why.and_then(|why| out.get_mut(why)) {
+            *count += slots.issues();
+        }
+    }
+    out
 }
 
 /// Slots by line: of the program's source where it has a line table, else of the program's text.

@@ -5,7 +5,7 @@ use ::flow::{
     PostDominators, Structure, Unstructured, kernel::graph_of,
 };
 use ir::module::TermKind;
-use ir::{Block, BlockId, Function, LocId};
+use ir::{Block, BlockId, FuncId, Function, LocId, Module, Op, Operand};
 
 use super::VmProgram;
 use crate::machine::{ControlFlow, FlowBlock, PostDominator};
@@ -38,6 +38,25 @@ pub(super) fn control_flow(program: &VmProgram, name: &str) -> Option<ControlFlo
         });
     }
     Some(ControlFlow { kernel: name.to_owned(), notes: shape(&cfg, &loops), blocks })
+}
+
+/// Functions that a kernel calls, directly or not, in the order in which calls lead to them. Calls through addresses are not followed.
+pub(super) fn called(module: &Module, kernel: &str) -> Vec<String> {
+    let mut seen: Vec<FuncId> = module.function(kernel).into_iter().collect();
+    let mut next = 0;
+    while let Some(&id) = seen.get(next) {
+        next += 1;
+        let function = &module.functions[id.index()];
+        for inst in function.blocks.iter().flat_map(|b| &b.insts) {
+            if let (Op::Call, Some(&Operand::Func(to))) = (inst.op, inst.operands.first())
+                && !seen.contains(&to)
+            {
+                seen.push(to);
+            }
+        }
+    }
+    let called = seen.iter().skip(1).map(|id| &module.functions[id.index()]);
+    called.filter(|f| !f.blocks.is_empty()).map(|f| f.name.clone()).collect()
 }
 
 /// The first members of a block's thread frontier; blocks that are never reached have none.

@@ -165,6 +165,10 @@ impl Program for VmProgram {
         flow::control_flow(self, kernel)
     }
 
+    fn called(&self, kernel: &str) -> Vec<String> {
+        flow::called(self.module(), kernel)
+    }
+
     fn warp_size_dependence(&self, kernel: &str) -> Vec<Dependence> {
         let Some(kernel) = self.module().function(kernel) else { return Vec::new() };
         let code = self.program.warp_size_dependence(kernel);

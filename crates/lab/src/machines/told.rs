@@ -1,0 +1,117 @@
+//! Runs of machines whose program counters are addresses of a listing, told to probes.
+//!
+//! A probe knows code as a dense list of places. Here that list is the listing's statements, and the addresses of events become
+//! indices into it. Nothing is told of a program without a text.
+
+use std::sync::Arc;
+
+use isa::SourceFile;
+use isa::asm::Line;
+use simt::Pc;
+use simt::machine::{Machine, Step};
+use simt::observe::{Branch, Events, Issue, Observer};
+
+use super::shared::Listing;
+use crate::machine::Watch;
+use crate::probe::{Beginning, Place, Probe, Probing};
+
+/// Longest text of a statement that is kept.
+const LONGEST: usize = 160;
+
+/// The statements of a text as places.
+pub(super) struct Told {
+    /// Address and bytes of each place, in increasing order.
+    at: Vec<(u64, u64)>,
+    places: Arc<[Place]>,
+}
+
+impl Told {
+    /// The statements of a listing; none of a binary.
+    pub(super) fn new(text: Option<&SourceFile>, lines: &[Line]) -> Self {
+        let lines = if text.is_some() { lines } else { &[] };
+        let places = lines.iter().filter_map(|line| text.map(|text| place(text, line)));
+        Self {
+            at: lines.iter().map(|line| (line.address, line.length)).collect(),
+            places: places.collect(),
+        }
+    }
+
+    /// As [`Told::new`].
+    pub(super) fn of(listing: &Listing) -> Self {
+        Self::new(listing.text.as_ref(), &listing.lines)
+    }
+
+    /// Tells the watch's probe, if it has one, that a launch begins.
+    pub(super) fn begin(&self, kernel: &str, width: u64, block: u64, watch: &mut dyn Watch) {
+        if let Some(probe) = watch.probe() {
+            let width = u32::try_from(width).unwrap_or(u32::MAX);
+            probe.begin(&Beginning { kernel, width, block, places: &self.places });
+        }
+    }
+
+    /// Runs for at most `slice` steps.
+    pub(super) fn run<M: Machine<1>, O: Observer<1>>(
+        &self,
+        (machine, program): (&M, &M::Program),
+        state: &mut M::State,
+        observer: &mut O,
+        slice: u64,
+        watch: &mut dyn Watch,
+    ) -> Step<M::Cause, 1> {
+        match watch.probe() {
+            Some(probe) if !self.at.is_empty() => {
+                let mut both = (observer, Teller::new(self, probe));
+                machine.run(program, state, &mut both, slice)
+            }
+            _ => machine.run(program, state, observer, slice),
+        }
+    }
+
+    fn index(&self, pc: u64) -> Option<u64> {
+        let at = self.at.partition_point(|(address, _)| *address <= pc).checked_sub(1)?;
+        let (address, length) = *self.at.get(at)?;
+        (pc - address < length).then_some(at as u64)
+    }
+}
+
+fn place(text: &SourceFile, line: &Line) -> Place {
+    let written = text.text().get(line.span.range()).unwrap_or_default();
+    let words: Vec<&str> = written.split_whitespace().collect();
+    let written: String = words.join(" ").chars().take(LONGEST).collect();
+    Place {
+        text: written.into(),
+        line: Some(text.line_col(line.span.start).line),
+        span: Some(line.span),
+        ..Place::default()
+    }
+}
+
+/// A probe as an observer of such a machine.
+struct Teller<'a> {
+    told: &'a Told,
+    probing: Probing<'a>,
+}
+
+impl<'a> Teller<'a> {
+    fn new(told: &'a Told, probe: &'a mut dyn Probe) -> Self {
+        Self { told, probing: Probing(probe) }
+    }
+}
+
+impl Observer<1> for Teller<'_> {
+    const EVENTS: Events = Events::ISSUE.and(Events::BRANCH);
+
+    fn issue(&mut self, issue: &Issue<'_, 1>) {
+        if let Some(index) = self.told.index(issue.pc.0) {
+            let Issue { group, domain, lanes, depth, .. } = *issue;
+            self.probing.issue(&Issue { group, pc: Pc(index), domain, lanes, depth });
+        }
+    }
+
+    fn branch(&mut self, branch: &Branch<'_, 1>) {
+        if let Some(index) = self.told.index(branch.pc.0) {
+            let Branch { group, targets, .. } = *branch;
+            self.probing.branch(&Branch { group, pc: Pc(index), targets });
+        }
+    }
+}
