@@ -68,8 +68,8 @@ pub const MAX_PARAM_BYTES: u32 = 32_764;
 pub const MAX_FRAME_BYTES: u32 = 512 << 10;
 /// Most registers of a function in each file.
 pub const MAX_REGS: usize = 1 << 20;
-/// Most blocks of a function.
-pub const MAX_BLOCKS: usize = 1 << 20;
+/// Most blocks of a function: enough for a million branches as passes write them.
+pub const MAX_BLOCKS: usize = 1 << 22;
 /// Most spill slots of a function.
 pub const MAX_SPILL_SLOTS: u32 = 1 << 12;
 /// CTA barriers.

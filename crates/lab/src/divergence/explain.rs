@@ -12,6 +12,7 @@ use simt::observe::{Branch, Events, Issue};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 
 use super::json::slots;
+use super::text::{Column, SLOTS};
 use crate::probe::{Beginning, Place, Probe, WORDS};
 
 /// The probe.
@@ -122,14 +123,10 @@ pub struct Explanation {
     pub source: Vec<((Arc<str>, u32), Line)>,
 }
 
-/// Causes of lost slots, with their columns.
-const CAUSES: [(SlotCause, &str); 5] = [
-    (SlotCause::Diverged, "diverged"),
-    (SlotCause::Waiting, "waiting"),
-    (SlotCause::PredicatedOff, "pred.off"),
-    (SlotCause::Exited, "exited"),
-    (SlotCause::NeverLaunched, "nothread"),
-];
+/// Columns of lost slots: all but those of lanes that work.
+fn columns() -> impl Iterator<Item = &'static Column> {
+    SLOTS.iter().skip(1)
+}
 
 impl Explanation {
     /// For people: causes, then the `most` lines of text and of source that lose most.
@@ -145,8 +142,8 @@ impl Explanation {
             lost(&self.total),
             100.0 * lost(&self.total) as f64 / whole
         );
-        for (cause, name) in CAUSES {
-            let n = self.total.of(cause);
+        for (name, of) in columns() {
+            let n = of(&self.total);
             let _ = writeln!(out, "  {name:<9} {n:>14} {:>6.1}%", 100.0 * n as f64 / whole);
         }
         let text = self
@@ -177,17 +174,17 @@ impl Explanation {
         let width = lines.iter().take(most).map(|(name, _)| name.chars().count()).max();
         let width = width.unwrap_or(0).clamp(4, 18);
         let _ = write!(out, "{:>width$} {:>6} {:>7}", "line", "lost%", "splits");
-        for (_, name) in CAUSES {
-            let _ = write!(out, " {name:>8}");
+        for (name, _) in columns() {
+            let _ = write!(out, " {name:>6}");
         }
         out.push('\n');
         for (name, line) in lines.iter().take(most) {
             let name: String = name.chars().take(width).collect();
             let share = 100.0 * line.lost() as f64 / all;
             let _ = write!(out, "{name:>width$} {share:>6.1} {:>7}", line.splits);
-            for (cause, column) in CAUSES {
-                let n = 100.0 * line.slots.of(cause) as f64 / line.slots.width.max(1) as f64;
-                let _ = write!(out, " {n:>0$.1}", column.len());
+            for (column, of) in columns() {
+                let n = 100.0 * of(&line.slots) as f64 / line.slots.width.max(1) as f64;
+                let _ = write!(out, " {n:>0$.1}", column.len().max(6));
             }
             let text: String = line.text.chars().take(77 - width).collect();
             let _ = writeln!(out, "\n{:>width$}   {text}", "");
@@ -209,6 +206,7 @@ impl Explanation {
                 "issues": l.slots.issues(),
                 "splits": l.splits,
                 "lane_slots": slots(&l.slots),
+                "slots_masked_off": l.slots.masked_off,
             })
         };
         let text: Vec<Value> = self
@@ -230,6 +228,12 @@ impl Explanation {
                 value
             })
             .collect();
-        json!({ "lane_slots": slots(&self.total), "text": text, "source": source })
+        let masked = self.total.masked_off;
+        json!({
+            "lane_slots": slots(&self.total),
+            "slots_masked_off": masked,
+            "text": text,
+            "source": source,
+        })
     }
 }

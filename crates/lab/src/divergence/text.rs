@@ -96,10 +96,10 @@ fn costs(out: &mut String, comparison: &Comparison) {
 }
 
 /// A column of the table of lane slots: its head, and how many slots are in it.
-type Column = (&'static str, fn(&LaneSlots) -> u64);
+pub(super) type Column = (&'static str, fn(&LaneSlots) -> u64);
 
 /// Where lane slots went. Every slot is in one column.
-const SLOTS: [Column; 7] = [
+pub(super) const SLOTS: [Column; 7] = [
     ("on", |s| s.of(SlotCause::On)),
     ("diverged", |s| s.of(SlotCause::Diverged)),
     ("masked", |s| s.masked_off),
