@@ -113,6 +113,10 @@ operations! { "Operations on 64-bit values, as an expression over their bits." O
     Shl |a, b, c| if b > 63 { 0 } else { a << (b & 63) };
     ShrU |a, b, c| if b > 63 { 0 } else { a >> (b & 63) };
     ShrS |a, b, c| ((a as i64) >> b.min(63)) as u64;
+    MinU |a, b, c| a.min(b);
+    MaxU |a, b, c| a.max(b);
+    MinS |a, b, c| (a as i64).min(b as i64) as u64;
+    MaxS |a, b, c| (a as i64).max(b as i64) as u64;
     // Operands of these are 32-bit values, widened.
     MulWideU |a, b, c| a.wrapping_mul(b);
     MulWideS |a, b, c| (i64::from(a as i32).wrapping_mul(i64::from(b as i32))) as u64;
@@ -344,6 +348,10 @@ fn int64(inst: &Inst, signed: bool) -> Option<Op64> {
         (Op::Shl, _) => Op64::Shl,
         (Op::Shr, false) => Op64::ShrU,
         (Op::Shr, true) => Op64::ShrS,
+        (Op::Min, false) if inst.operands.len() == 2 => Op64::MinU,
+        (Op::Min, true) if inst.operands.len() == 2 => Op64::MinS,
+        (Op::Max, false) if inst.operands.len() == 2 => Op64::MaxU,
+        (Op::Max, true) if inst.operands.len() == 2 => Op64::MaxS,
         // Global and constant addresses are generic addresses.
         (Op::CvtaTo | Op::CvtaFrom, _) if flat(inst) => Op64::Mov,
         _ => return None,

@@ -2,8 +2,9 @@
 //!
 //! A kernel that `fast` has decoded becomes code that runs whole turns of warps on the interpreter's own state: rows, masks, scalars
 //! and stack are where the interpreter has them, or are brought back there before anybody looks. So every step that is not compiled,
-//! every switch and end of threads, and every access that a check does not let through is a call of the interpreter, at exactly that place with exactly those lanes: what is compiled may be any part of the instruction set, and results, faults,
-//! the schedule and the counts are the interpreter's.
+//! every switch and end of threads, and every access that a check does not let through is a call of the interpreter, at exactly that
+//! place with exactly those lanes: what is compiled may be any part of the instruction set, and results, faults, the schedule and the
+//! counts are the interpreter's.
 //!
 //! Code exists for hosts with x86-64 and AVX-512 (F, BW, DQ, VL); others run the interpreter. Pages with code are never writable while
 //! they are executable. All unsafe code is in one module, behind [`Compiled`], which keeps a kernel and its code together.

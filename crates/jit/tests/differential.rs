@@ -1,5 +1,6 @@
 //! Compiled code against the exact engine, on random kernels: those of the interpreter's test, and structured ones.
 
+#[allow(dead_code, reason = "the interpreter's own test uses the rest")]
 #[path = "../../fast/tests/common/mod.rs"]
 mod common;
 mod harness;

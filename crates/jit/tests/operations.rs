@@ -110,7 +110,7 @@ const NARROW: [(&str, usize); 46] = [
 ];
 
 /// Operations on 64-bit values; those that end in `shift` take a 32-bit amount.
-const WIDE: [(&str, usize); 19] = [
+const WIDE: [(&str, usize); 21] = [
     ("add.u64", 2),
     ("sub.u64", 2),
     ("mul.u64", 2),
@@ -128,6 +128,8 @@ const WIDE: [(&str, usize); 19] = [
     ("div.rn.f64", 2),
     ("min.s64", 2),
     ("max.u64", 2),
+    ("min.u64", 2),
+    ("max.s64", 2),
     ("div.s64", 2),
     ("sqrt.rn.f64", 1),
 ];

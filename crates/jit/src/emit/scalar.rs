@@ -296,6 +296,16 @@ impl Emitter<'_> {
                 self.asm.rr(Op::Cmova_r64_rm64, RCX, RDX);
                 self.asm.rr(Op::Sar_rm64_CL, RAX, CL);
             }
+            Op64::MinU | Op64::MaxU | Op64::MinS | Op64::MaxS => {
+                self.asm.rr(Op::Cmp_r64_rm64, RCX, RAX);
+                let take = match op {
+                    Op64::MinU => Op::Cmovb_r64_rm64,
+                    Op64::MaxU => Op::Cmova_r64_rm64,
+                    Op64::MinS => Op::Cmovl_r64_rm64,
+                    _ => Op::Cmovg_r64_rm64,
+                };
+                self.asm.rr(take, RAX, RCX);
+            }
             Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv => return false,
         }
         true

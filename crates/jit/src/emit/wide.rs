@@ -22,6 +22,10 @@ fn binary(op: Op64) -> Option<Op> {
         Op64::Shl => Op::EVEX_Vpsllvq_zmm_k1z_zmm_zmmm512b64,
         Op64::ShrU => Op::EVEX_Vpsrlvq_zmm_k1z_zmm_zmmm512b64,
         Op64::ShrS => Op::EVEX_Vpsravq_zmm_k1z_zmm_zmmm512b64,
+        Op64::MinU => Op::EVEX_Vpminuq_zmm_k1z_zmm_zmmm512b64,
+        Op64::MaxU => Op::EVEX_Vpmaxuq_zmm_k1z_zmm_zmmm512b64,
+        Op64::MinS => Op::EVEX_Vpminsq_zmm_k1z_zmm_zmmm512b64,
+        Op64::MaxS => Op::EVEX_Vpmaxsq_zmm_k1z_zmm_zmmm512b64,
         // Low words alone are looked at.
         Op64::MulWideS => Op::EVEX_Vpmuldq_zmm_k1z_zmm_zmmm512b64,
         Op64::DAdd => Op::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,

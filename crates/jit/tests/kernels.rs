@@ -1,0 +1,281 @@
+//! Bundled kernels, compiled: equal to the exact engine at small sizes; how long compiling and running take.
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod harness;
+
+use converge::catalogue::Entry;
+use fast::Level;
+use harness::{Count, compare};
+use ir::FuncId;
+use jit::Compiled;
+use simt::machine::Machine;
+use simt::observe::Blind;
+use std::io::Write;
+use std::time::Instant;
+use vm::{Engine, Launch, Program, catalogued, load_variables};
+
+/// An argument: a number, or a buffer of so many bytes filled with a 32-bit word.
+#[derive(Clone, Copy)]
+enum Arg {
+    Word(u32),
+    Buffer(u64, u32),
+}
+
+struct Case {
+    name: &'static str,
+    text: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    args: Vec<Arg>,
+}
+
+macro_rules! bundled {
+    ($name:literal) => {
+        include_str!(concat!("../../../kernels/", $name, "/", $name, ".ptx"))
+    };
+}
+
+/// The five kernels of the benchmark with sides or square roots of sizes of `n`, a multiple of 32.
+fn cases(n: u32) -> Vec<Case> {
+    use Arg::{Buffer, Word};
+    let float = |x: f32| Word(x.to_bits());
+    let one = 1f32.to_bits();
+    let square = u64::from(n) * u64::from(n);
+    let elements = n * n;
+    vec![
+        Case {
+            name: "saxpy",
+            text: bundled!("saxpy"),
+            grid: [elements.div_ceil(256), 1, 1],
+            block: [256, 1, 1],
+            args: vec![
+                Word(elements - 5),
+                float(2.5),
+                Buffer(4 * square, one),
+                Buffer(4 * square, one),
+            ],
+        },
+        Case {
+            name: "mandelbrot",
+            text: bundled!("mandelbrot"),
+            grid: [n / 32, n / 8, 1],
+            block: [32, 8, 1],
+            args: vec![
+                Buffer(2 * square, 0),
+                Word(n),
+                Word(n),
+                float(-2.0),
+                float(-1.25),
+                float(2.5 / n as f32),
+                Word(256),
+            ],
+        },
+        Case {
+            name: "sgemm",
+            text: bundled!("sgemm"),
+            grid: [n / 32, n / 8, 1],
+            block: [32, 8, 1],
+            args: vec![
+                Word(n),
+                Word(n),
+                Word(n),
+                float(1.5),
+                Buffer(4 * square, one),
+                Buffer(4 * square, 0x3f9d_70a4),
+                float(-0.3),
+                Buffer(4 * square, one),
+            ],
+        },
+        Case {
+            name: "reduce",
+            text: bundled!("reduce"),
+            grid: [n, 1, 1],
+            block: [256, 1, 1],
+            args: vec![Buffer(4 * square, one), Word(elements), Buffer(4 * u64::from(n), 0)],
+        },
+        Case {
+            name: "collatz",
+            text: bundled!("collatz"),
+            grid: [elements.div_ceil(128), 1, 1],
+            block: [128, 1, 1],
+            args: vec![Word(elements), Buffer(4 * square, 0), Buffer(8 * square, 0)],
+        },
+    ]
+}
+
+/// The kernels of a PTX file.
+fn program(text: &str) -> Option<Program> {
+    let (tree, _) = ptx::parse(isa::FileId::default(), text);
+    let (module, _) = ptx::lower(&tree, ptx::Select::All);
+    Program::link(module?).ok()
+}
+
+fn launch(program: &Program, kernel: usize) -> Launch<1> {
+    let entry = Entry::find("ipdom").expect("it is in the catalogue");
+    let mut launch = Launch::new(FuncId(kernel as u32), catalogued(entry));
+    launch.variables = load_variables(program, &mut launch.memory).expect("room");
+    let params = program.module().functions[kernel].params();
+    let size = params.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    launch.params = vec![0; size as usize];
+    launch
+}
+
+fn prepared(case: &Case) -> (Program, Launch<1>) {
+    let program = program(case.text).expect("it is supported");
+    let is_it = |f: &ir::Function| f.name == case.name;
+    let kernel = program.module().functions.iter().position(is_it).expect("it is there");
+    let mut launch = launch(&program, kernel);
+    (launch.grid, launch.block) = (case.grid, case.block);
+    for (param, arg) in program.module().functions[kernel].params().iter().zip(&case.args) {
+        let bytes = match *arg {
+            Arg::Word(word) => word.to_le_bytes().to_vec(),
+            Arg::Buffer(bytes, fill) => {
+                let buffer = launch.memory.allocate("buffer", bytes).expect("room");
+                let content: Vec<u8> =
+                    fill.to_le_bytes().into_iter().cycle().take(bytes as usize).collect();
+                launch.memory.host_write(buffer, &content).expect("it is there");
+                buffer.0.to_le_bytes().to_vec()
+            }
+        };
+        launch.params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+    }
+    (program, launch)
+}
+
+#[test]
+fn bundled_kernels_end_the_same() {
+    let mut count = Count::default();
+    for case in cases(64) {
+        let (program, launch) = prepared(&case);
+        if let Err(what) = compare(&program, &launch, &mut count) {
+            panic!("{}: {what}", case.name);
+        }
+    }
+    assert!(count.compared >= 5 || count.steps == 0, "{count:?}");
+}
+
+/// Seconds that this thread has run, where the host tells; else of the clock on the wall.
+fn clock(start: Instant) -> f64 {
+    // The scheduler adds up when it looks at a thread.
+    std::thread::yield_now();
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|t| t.split(' ').next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |n| n * 1e-9)
+}
+
+/// Median seconds of some runs.
+fn median(mut run: impl FnMut() -> f64) -> f64 {
+    let mut times: Vec<f64> = (0..7).map(|_| run()).collect();
+    times.sort_by(f64::total_cmp);
+    times[3]
+}
+
+/// `N=256 cargo test -p simtlab-jit --release --test kernels speed -- --ignored --nocapture`: milliseconds of the processor for
+/// launches as they are, without the copy of memory before them.
+#[test]
+#[ignore = "a benchmark"]
+fn speed() {
+    let n = std::env::var("N").ok().and_then(|n| n.parse().ok()).unwrap_or(256);
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut out, begin) = (std::io::stdout(), Instant::now());
+    let _ = writeln!(out, "kernel         exact  interpreted  compiled  thread-inst/s  compiling");
+    for case in cases(n).iter().filter(|c| c.name.contains(&only)) {
+        let (program, launch) = prepared(case);
+        let engine = Engine::<1>;
+        let state = || engine.launch(&program, launch.clone()).expect("it launches");
+        let kernel = || fast::prepare(&program, &state(), true).expect("it is decoded");
+        let exact = if std::env::var_os("NO_EXACT").is_some() {
+            0.0
+        } else {
+            let mut state = state();
+            let start = clock(begin);
+            engine.run(&program, &mut state, &mut Blind, u64::MAX);
+            clock(begin) - start
+        };
+        let interpreted = median(|| {
+            if std::env::var_os("NO_INTERPRETER").is_some() {
+                return 0.0;
+            }
+            let (kernel, state) = (kernel(), state());
+            let start = clock(begin);
+            fast::run(&kernel, state, Level::best(), false, &mut |_, _| true).expect("it runs");
+            clock(begin) - start
+        });
+        let mut lanes = 0;
+        let compiled = median(|| {
+            let Ok(compiled) = Compiled::new(kernel()) else { return 0.0 };
+            let state = state();
+            let start = clock(begin);
+            let finished = compiled.run(state, &mut |_, _| true).expect("it runs");
+            lanes = finished.stats.slots.by_cause[5];
+            clock(begin) - start
+        });
+        let compiling = median(|| {
+            let kernel = kernel();
+            let start = Instant::now();
+            let done = Compiled::new(kernel);
+            let seconds = start.elapsed().as_secs_f64();
+            drop(done);
+            seconds
+        });
+        let _ = writeln!(
+            out,
+            "{:<12} {:>8.2} {:>11.3} {:>9.3} {:>11.1} G {:>8.3}",
+            case.name,
+            exact * 1e3,
+            interpreted * 1e3,
+            compiled * 1e3,
+            lanes as f64 / compiled / 1e9,
+            compiling * 1e3
+        );
+    }
+}
+
+/// `cargo test -p simtlab-jit --release --test kernels compile_times -- --ignored --nocapture`.
+#[test]
+#[ignore = "a benchmark"]
+fn compile_times() {
+    let mut out = std::io::stdout();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+    let mut times = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("kernels").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(text) = std::fs::read_to_string(entry.path().join(format!("{name}.ptx"))) else {
+            continue;
+        };
+        let Some(program) = program(&text) else { continue };
+        for (index, function) in program.module().functions.iter().enumerate() {
+            if function.params().is_empty() {
+                continue;
+            }
+            let mut launch = launch(&program, index);
+            launch.block = [128, 1, 1];
+            let Ok(state) = Engine::<1>.launch(&program, launch) else { continue };
+            let Ok(kernel) = fast::prepare(&program, &state, true) else { continue };
+            let Ok(compiled) = Compiled::new(kernel) else { continue };
+            let coverage = compiled.coverage();
+            let seconds = median(|| {
+                let Ok(kernel) = fast::prepare(&program, &state, true) else { return 0.0 };
+                let start = Instant::now();
+                let done = Compiled::new(kernel);
+                let seconds = start.elapsed().as_secs_f64();
+                drop(done);
+                seconds
+            });
+            times.push(seconds);
+            let _ = writeln!(
+                out,
+                "{:<24} {:>5} of {:>5} steps, {:>7} bytes, {:.3} ms",
+                function.name,
+                coverage.native,
+                coverage.steps,
+                coverage.bytes,
+                seconds * 1e3
+            );
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    if let Some(middle) = times.get(times.len() / 2) {
+        let _ = writeln!(out, "median of {}: {:.3} ms", times.len(), middle * 1e3);
+    }
+}
