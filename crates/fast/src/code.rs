@@ -3,7 +3,7 @@
 //! Webs (`flow::analysis`) that are uniform are one scalar; affine ones are the base of a line, a scalar too; predicates are masks; all
 //! others are rows. A step says where its operands are and whether its result must leave lanes that are off alone.
 
-use crate::ops::{Logic, Native, Op32, Op64, Test};
+use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use flow::analysis::{Facts, Web};
 use ir::Sreg;
 use ir::Ty;
@@ -85,6 +85,15 @@ pub enum Kind {
         /// The row of the result.
         dst: u32,
         /// Operands; those beyond the operation's are 0.
+        src: [Src; 3],
+    },
+    /// On 32-bit values, but rarer.
+    Rare {
+        /// The operation.
+        op: Rare,
+        /// The row of the result.
+        dst: u32,
+        /// Operands.
         src: [Src; 3],
     },
     /// Low words of 64-bit values.
@@ -248,6 +257,8 @@ pub struct Atomic {
 #[derive(Clone, Debug)]
 pub struct Collective {
     pub(crate) what: DetachedCollective,
+    /// Of a shuffle with a constant pattern: the lane that each lane reads, and in which lanes that is inside of the segment.
+    pub(crate) pattern: Option<([u8; 32], u32)>,
     /// Its members, if it names them.
     pub members: Option<Src>,
     /// Operands.
@@ -314,6 +325,8 @@ pub struct Code {
     pub scalars: u32,
     /// Bytes of local memory of a thread.
     pub local_bytes: usize,
+    /// What is read before it is written somewhere: only that has to be zero in the beginning.
+    pub cleared: Vec<Src>,
 }
 
 /// Storage of webs.

@@ -5,7 +5,7 @@ use crate::code::{
     Atomic, Block, Code, Collective, Dst, End, Generic, Guard, Kind, Memory, Rejoin, Src, Step,
     Storage,
 };
-use crate::ops::{Native, Op64, native};
+use crate::ops::{Native, Op64, native, rare};
 use converge::plan::Rejoin as Planned;
 use flow::analysis::{Facts, Options, Shape};
 use ir::mods::{Barrier, Order, Scope, Space};
@@ -54,6 +54,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         wide: storage.wide,
         preds: storage.preds,
         scalars: storage.scalars,
+        cleared: facts.webs().live_into(0).iter().map(|&web| storage.src(web)).collect(),
         local_bytes: function.frame_size().next_multiple_of(16) as usize,
     })
 }
@@ -272,8 +273,10 @@ impl Decoder<'_> {
         let native = native(inst).filter(|_| self.exact_widths(inst));
         let sources: Option<Vec<Src>> =
             (0..inst.operands.len().min(3)).map(|k| self.operand(b, i, inst, k)).collect();
-        let (Some(native), Some(mut src)) = (native, sources) else {
-            return self.generic(b, i, inst, pc);
+        let (native, mut src) = match (native, sources) {
+            (Some(native), Some(src)) => (native, src),
+            (None, Some(src)) => return self.rare(b, i, inst, (pc, dst), src),
+            _ => return self.generic(b, i, inst, pc),
         };
         src.resize(3, Src::Const(0));
         let src = [src[0], src[1], src[2]];
@@ -297,6 +300,24 @@ impl Decoder<'_> {
             (Native::Logic(op), Dst::Pred(dst)) => Kind::Logic { op, dst, src: [src[0], src[1]] },
             _ => return self.generic(b, i, inst, pc),
         })
+    }
+
+    /// What is none of the usual operations, perhaps of the rarer ones.
+    fn rare(
+        &self,
+        b: usize,
+        i: usize,
+        inst: &Inst,
+        (pc, dst): (u64, Dst),
+        mut src: Vec<Src>,
+    ) -> Result<Kind, Declined> {
+        match (rare(inst), dst) {
+            (Some(op), Dst::Narrow(dst)) => {
+                src.resize(3, Src::Const(0));
+                Ok(Kind::Rare { op, dst, src: [src[0], src[1], src[2]] })
+            }
+            _ => self.generic(b, i, inst, pc),
+        }
     }
 
     /// A scalar result: all operands are scalars.
@@ -437,12 +458,12 @@ impl Decoder<'_> {
             _ => None,
         };
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
-        Ok(Kind::Collective(Box::new(Collective {
-            what,
-            members,
-            src: src.ok_or_else(missing)?,
-            dst,
-        })))
+        let src = src.ok_or_else(missing)?;
+        let pattern = match src.as_slice() {
+            [_, Src::Const(b), Src::Const(c)] => what.pattern(*b, *c),
+            _ => None,
+        };
+        Ok(Kind::Collective(Box::new(Collective { what, pattern, members, src, dst })))
     }
 
     fn barrier(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

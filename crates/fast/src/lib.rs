@@ -6,8 +6,8 @@
 //! slots and the mechanism's charges are the same by construction, races included.
 //!
 //! **When in doubt, the exact engine.** What this engine has no notion of (calls, output, clocks, ...) is [`Declined`] before the
-//! launch begins. Whatever would be a fault or a hang, or breaks an assumption of the analysis, is declined on the way, with the
-//! launch's memory lost: the caller repeats the launch on the exact engine, whose report is then the report. So there is no second
+//! launch begins. Whatever would be a fault or a hang, or breaks an assumption of the analysis, is declined on the way, and memory made
+//! what it was before: the caller repeats the launch on the exact engine, whose report is then the report. So there is no second
 //! rendering of faults that could differ.
 //!
 //! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
@@ -32,6 +32,7 @@ pub use level::Level;
 pub use tier::{Region, Slot, Splits, Tally, Tier, Top, Turn, View, Worker};
 
 use simt::memory::MemoryMap;
+use std::borrow::BorrowMut;
 use thiserror::Error;
 use vm::{Program, State, Stats};
 
@@ -131,13 +132,13 @@ pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kern
     decode::decode(program, &setup, assume).map(Kernel)
 }
 
-/// Runs a launch under the mechanism `ipdom`; with `detailed`, counts more than its statistics.
+/// Runs a launch under the mechanism `ipdom`; with `detailed`, counts more than its statistics. Memory is taken out of the state.
 ///
 /// # Errors
-/// Why the exact engine has to run it, from the start.
+/// Why the exact engine has to run it, from the start: the state, if it was only lent, is as before, and so is its memory.
 pub fn run(
     kernel: &Kernel,
-    state: State<1>,
+    state: impl BorrowMut<State<1>>,
     level: Level,
     detailed: bool,
     watch: &mut dyn GoOn,
@@ -145,14 +146,14 @@ pub fn run(
     launch(kernel, state, level, detailed, watch, None)
 }
 
-/// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier.
+/// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier. Memory is taken out of the state.
 ///
 /// # Errors
-/// Why the exact engine has to run it, from the start.
+/// As [`run`].
 pub fn run_on(
     tier: &dyn Tier,
     kernel: &Kernel,
-    state: State<1>,
+    state: impl BorrowMut<State<1>>,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
     launch(kernel, state, Level::best(), false, watch, Some(tier.worker()))
@@ -160,23 +161,39 @@ pub fn run_on(
 
 fn launch(
     kernel: &Kernel,
-    state: State<1>,
+    mut state: impl BorrowMut<State<1>>,
     level: Level,
     detailed: bool,
     watch: &mut dyn GoOn,
     worker: Option<Box<dyn Worker + '_>>,
 ) -> Result<Finished, Declined> {
+    let state = state.borrow_mut();
     let setup = state.setup();
     let context = machine::Context::new(&kernel.0, &setup);
     drop(setup);
-    let mut memory = state.into_memory();
-    let (stats, detail, done) = {
-        let direct = memory
-            .direct()
-            .ok_or(Declined::Launch("it has memory of the host's, or the host is big-endian"))?;
-        level::run(level, context, direct, detailed, watch, worker)?
-    };
-    Ok(Finished { done, memory, stats, detail, level })
+    let mut memory = std::mem::take(state.memory_mut());
+    match on_memory(&mut memory, context, level, detailed, watch, worker) {
+        Ok((stats, detail, done)) => Ok(Finished { done, memory, stats, detail, level }),
+        Err(declined) => {
+            *state.memory_mut() = memory;
+            Err(declined)
+        }
+    }
+}
+
+/// Runs a launch on memory that is as before if it is declined.
+fn on_memory(
+    memory: &mut MemoryMap,
+    context: machine::Context<'_>,
+    level: Level,
+    detailed: bool,
+    watch: &mut dyn GoOn,
+    worker: Option<Box<dyn Worker + '_>>,
+) -> Result<machine::Ended, Declined> {
+    match memory.direct() {
+        Some(direct) => level::run(level, context, direct, detailed, watch, worker),
+        None => Err(Declined::Launch("it has memory of the host's, or the host is big-endian")),
+    }
 }
 
 impl Kernel {

@@ -216,15 +216,26 @@ impl<'m> Machine<'m> {
         self.stats.threads += u64::from(self.context.threads);
     }
 
-    /// Runs to the end, or until the watch stops it; which of them comes last in the answer.
+    /// Runs to the end, or until the watch stops it; which of them comes last in the answer. Memory is as before if it is declined.
     #[inline(always)]
     pub(crate) fn run(mut self) -> Result<Ended, Declined> {
+        match self.to_the_end() {
+            Ok(done) => Ok(self.ended(done)),
+            Err(declined) => {
+                self.memory.undo();
+                Err(declined)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn to_the_end(&mut self) -> Result<bool, Declined> {
         self.begin();
         let mut turns = 0;
         loop {
             if !self.ctas[self.slot].alive {
                 if self.ctas.iter().all(|c| !c.alive) {
-                    return Ok(self.ended(true));
+                    return Ok(true);
                 }
                 self.next_slot();
                 continue;
@@ -232,7 +243,7 @@ impl<'m> Machine<'m> {
             self.turn()?;
             turns += 1;
             if turns % TURNS == 0 && !self.watch.go_on(self.stats.ctas, self.stats.slots.issues()) {
-                return Ok(self.ended(false));
+                return Ok(false);
             }
             self.end_turn()?;
         }

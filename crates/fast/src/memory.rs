@@ -9,9 +9,10 @@
 
 use crate::Declined;
 use crate::code::{Atomic, Dst, Memory, Src};
-use crate::row::lanes;
+use crate::row::{LANES, lanes};
 use crate::warp::Warp;
-use ir::mods::Space;
+use ir::Ty;
+use ir::mods::{AtomOp, Space};
 use simt::memory::{Addr, DirectMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
 /// Whatever the lanes of a warp can reach.
@@ -131,6 +132,11 @@ impl Reach<'_, '_> {
                 return Ok(());
             }
         }
+        if let ([Dst::Narrow(dst)], 4, None) = (op.dst.as_slice(), word, op.extend)
+            && self.gather(warp, op, *dst, on)
+        {
+            return Ok(());
+        }
         for lane in lanes(on) {
             let thread = warp.first_thread as usize + lane;
             let place = self.place(op, address(warp, op, lane), whole, thread, false)?;
@@ -144,6 +150,31 @@ impl Reach<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// A load of 32-bit words from anywhere in shared memory, or in the global region of the last access; whether it could be done.
+    #[inline(always)]
+    fn gather(&self, warp: &mut Warp, op: &Memory, dst: u32, on: u32) -> bool {
+        let (bytes, places, bad) = match op.space {
+            Space::Shared => {
+                let (places, bad) = shared_places(warp, op, self.shared.len());
+                (&*self.shared, places, bad)
+            }
+            Space::Global | Space::Generic => {
+                let Some((base, bytes)) = self.global.region(op.hint.get()) else { return false };
+                let (places, bad) = region_places(warp, op, base, bytes.len());
+                (bytes, places, bad)
+            }
+            _ => return false,
+        };
+        if bad & on != 0 {
+            return false;
+        }
+        let row = &mut warp.narrow[dst as usize];
+        for lane in lanes(on) {
+            row.0[lane] = read(bytes, places[lane] as usize, 4) as u32;
+        }
+        true
     }
 
     /// A load from one range; whether it could be done.
@@ -226,6 +257,15 @@ impl Reach<'_, '_> {
                 return Ok(());
             }
         }
+        if let ([src], 4, Space::Shared) = (op.src.as_slice(), word, op.space) {
+            let (places, bad) = shared_places(warp, op, self.shared.len());
+            if bad & on == 0 {
+                for lane in lanes(on) {
+                    write(self.shared, places[lane] as usize, 4, warp.lane(*src, lane));
+                }
+                return Ok(());
+            }
+        }
         for lane in lanes(on) {
             let thread = warp.first_thread as usize + lane;
             let place = self.place(op, address(warp, op, lane), whole, thread, true)?;
@@ -248,6 +288,7 @@ impl Reach<'_, '_> {
         let word = op.word as usize;
         let mask = u64::MAX >> (64 - 8 * word);
         let mut changed = false;
+        let sums = atomic.op == AtomOp::Add && matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::U64);
         for lane in lanes(on) {
             let thread = warp.first_thread as usize + lane;
             let size = (word as u64, word as u64);
@@ -259,7 +300,10 @@ impl Reach<'_, '_> {
             let operands = &operands[..op.src.len().min(2)];
             let bytes = self.bytes_mut(place, word);
             let old = read(bytes, 0, word);
-            let new = vm::atomic_result(atomic.op, atomic.ty, old, operands) & mask;
+            let new = match operands {
+                [by, ..] if sums => old.wrapping_add(*by),
+                _ => vm::atomic_result(atomic.op, atomic.ty, old, operands),
+            } & mask;
             changed |= new != old;
             write(bytes, 0, word, new);
             if let Some(&dst) = op.dst.first() {
@@ -279,6 +323,35 @@ fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
         Space::Shared | Space::Local | Space::Param => value & 0xffff_ffff,
         _ => value,
     }
+}
+
+/// Offsets of all lanes' 32-bit words in shared memory, and the lanes in which they are misaligned or not inside of it.
+#[inline(always)]
+fn shared_places(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
+    let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
+    let (last, offset, row) = (last as u64, op.offset as u32, warp.narrow(op.addr));
+    let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
+    for lane in 0..LANES {
+        let at = u64::from(row.0[lane].wrapping_add(offset));
+        places[lane] = at;
+        bad[lane] = u32::from((at & 3 != 0) | (at > last)) << lane;
+    }
+    (places, bad.iter().fold(0, |all, one| all | one))
+}
+
+/// Offsets of all lanes' 32-bit words in a region, and the lanes in which they are misaligned or not inside of it.
+#[inline(always)]
+fn region_places(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
+    let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
+    let (last, row) = (last as u64, warp.wide(op.addr));
+    let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
+    for lane in 0..LANES {
+        let address = row.0[lane].wrapping_add_signed(op.offset);
+        let at = address.wrapping_sub(base);
+        places[lane] = at;
+        bad[lane] = u32::from((address & 3 != 0) | (at > last)) << lane;
+    }
+    (places, bad.iter().fold(0, |all, one| all | one))
 }
 
 #[inline(always)]

@@ -3,6 +3,11 @@
 //! Each is one expression over bits, used for rows and for scalars alike. Floating point is round-to-nearest-even without
 //! flushing, on the host's IEEE operations; a NaN result is PTX's canonical one.
 
+mod rare;
+
+pub use rare::Rare;
+pub(crate) use rare::rare;
+
 use crate::row::{Narrow, Wide};
 use ir::mods::{BoolOp, Cmp, Flag, Rounding};
 use ir::{Inst, Op, Ty};
@@ -18,7 +23,8 @@ macro_rules! operations {
         impl $name {
             /// Of one lane.
             #[inline(always)]
-            pub(crate) fn one(self, x: $t, y: $t, z: $t) -> $t {
+            #[must_use]
+            pub fn one(self, x: $t, y: $t, z: $t) -> $t {
                 match self {
                     $(Self::$op => {
                         let ($a, $b, $c) = (x, y, z);
@@ -41,6 +47,8 @@ macro_rules! operations {
         }
     };
 }
+
+pub(crate) use operations;
 
 #[inline(always)]
 fn f(bits: u32) -> f32 {
@@ -162,14 +170,93 @@ pub enum Rel {
 macro_rules! by_relation {
     ($rel:expr, $row:ident, $x:expr, $y:expr, |$a:ident, $b:ident| $left:expr, $right:expr) => {
         match $rel {
-            Rel::Eq => $row::test($x, $y, |$a, $b| $left == $right),
-            Rel::Ne => $row::test($x, $y, |$a, $b| $left != $right),
-            Rel::Lt => $row::test($x, $y, |$a, $b| $left < $right),
-            Rel::Le => $row::test($x, $y, |$a, $b| $left <= $right),
-            Rel::Gt => $row::test($x, $y, |$a, $b| $left > $right),
-            Rel::Ge => $row::test($x, $y, |$a, $b| $left >= $right),
+            Rel::Eq => $row::test(
+                $x,
+                $y,
+                #[inline(always)]
+                |$a, $b| $left == $right,
+            ),
+            Rel::Ne => $row::test(
+                $x,
+                $y,
+                #[inline(always)]
+                |$a, $b| $left != $right,
+            ),
+            Rel::Lt => $row::test(
+                $x,
+                $y,
+                #[inline(always)]
+                |$a, $b| $left < $right,
+            ),
+            Rel::Le => $row::test(
+                $x,
+                $y,
+                #[inline(always)]
+                |$a, $b| $left <= $right,
+            ),
+            Rel::Gt => $row::test(
+                $x,
+                $y,
+                #[inline(always)]
+                |$a, $b| $left > $right,
+            ),
+            Rel::Ge => $row::test(
+                $x,
+                $y,
+                #[inline(always)]
+                |$a, $b| $left >= $right,
+            ),
         }
     };
+}
+
+/// An ordered comparison of floats; whether both are numbers for any other.
+#[inline(always)]
+fn ordered(x: &Narrow, y: &Narrow, cmp: Cmp) -> u32 {
+    match cmp {
+        Cmp::Eq => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| f(a) == f(b),
+        ),
+        Cmp::Ne => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| (f(a) < f(b)) | (f(a) > f(b)),
+        ),
+        Cmp::Lt => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| f(a) < f(b),
+        ),
+        Cmp::Le => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| f(a) <= f(b),
+        ),
+        Cmp::Gt => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| f(a) > f(b),
+        ),
+        Cmp::Ge => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| f(a) >= f(b),
+        ),
+        _ => Narrow::test(
+            x,
+            y,
+            #[inline(always)]
+            |a, b| !f(a).is_nan() & !f(b).is_nan(),
+        ),
+    }
 }
 
 impl Test {
@@ -180,24 +267,15 @@ impl Test {
             Self::S(rel) => by_relation!(rel, Narrow, x, y, |a, b| a as i32, b as i32),
             Self::F(cmp) => {
                 // Unordered forms are the complement of the opposite ordered one.
-                let ordered = |cmp: Cmp| match cmp {
-                    Cmp::Eq => Narrow::test(x, y, |a, b| f(a) == f(b)),
-                    Cmp::Ne => Narrow::test(x, y, |a, b| f(a) < f(b) || f(a) > f(b)),
-                    Cmp::Lt => Narrow::test(x, y, |a, b| f(a) < f(b)),
-                    Cmp::Le => Narrow::test(x, y, |a, b| f(a) <= f(b)),
-                    Cmp::Gt => Narrow::test(x, y, |a, b| f(a) > f(b)),
-                    Cmp::Ge => Narrow::test(x, y, |a, b| f(a) >= f(b)),
-                    _ => Narrow::test(x, y, |a, b| !f(a).is_nan() & !f(b).is_nan()),
-                };
                 match cmp {
-                    Cmp::Equ => !ordered(Cmp::Ne),
-                    Cmp::Neu => !ordered(Cmp::Eq),
-                    Cmp::Ltu => !ordered(Cmp::Ge),
-                    Cmp::Leu => !ordered(Cmp::Gt),
-                    Cmp::Gtu => !ordered(Cmp::Le),
-                    Cmp::Geu => !ordered(Cmp::Lt),
-                    Cmp::Nan => !ordered(Cmp::Num),
-                    cmp => ordered(cmp),
+                    Cmp::Equ => !ordered(x, y, Cmp::Ne),
+                    Cmp::Neu => !ordered(x, y, Cmp::Eq),
+                    Cmp::Ltu => !ordered(x, y, Cmp::Ge),
+                    Cmp::Leu => !ordered(x, y, Cmp::Gt),
+                    Cmp::Gtu => !ordered(x, y, Cmp::Le),
+                    Cmp::Geu => !ordered(x, y, Cmp::Lt),
+                    Cmp::Nan => !ordered(x, y, Cmp::Num),
+                    cmp => ordered(x, y, cmp),
                 }
             }
         }

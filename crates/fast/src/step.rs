@@ -27,11 +27,25 @@ impl Warp {
         let blend = step.blend;
         match &step.kind {
             Kind::Narrow { op, dst, src } => {
+                let (mut x, mut y, mut z) = (None, None, None);
+                let row = op.all(
+                    self.narrow_in(src[0], &mut x),
+                    self.narrow_in(src[1], &mut y),
+                    self.narrow_in(src[2], &mut z),
+                );
+                self.put_narrow(*dst, &row, on, blend);
+            }
+            Kind::Rare { op, dst, src } => {
                 let row = op.all(&self.narrow(src[0]), &self.narrow(src[1]), &self.narrow(src[2]));
                 self.put_narrow(*dst, &row, on, blend);
             }
             Kind::Wide { op, dst, src } => {
-                let row = op.all(&self.wide(src[0]), &self.wide(src[1]), &self.wide(src[2]));
+                let (mut x, mut y, mut z) = (None, None, None);
+                let row = op.all(
+                    self.wide_in(src[0], &mut x),
+                    self.wide_in(src[1], &mut y),
+                    self.wide_in(src[2], &mut z),
+                );
                 self.put_wide(*dst, &row, on, blend);
             }
             Kind::Low { dst, src } => {
@@ -78,9 +92,11 @@ impl Warp {
     #[inline(always)]
     fn test(&self, test: Test, wide: bool, [a, b]: [Src; 2]) -> u32 {
         if wide {
-            test.wide(&self.wide(a), &self.wide(b))
+            let (mut x, mut y) = (None, None);
+            test.wide(self.wide_in(a, &mut x), self.wide_in(b, &mut y))
         } else {
-            test.narrow(&self.narrow(a), &self.narrow(b))
+            let (mut x, mut y) = (None, None);
+            test.narrow(self.narrow_in(a, &mut x), self.narrow_in(b, &mut y))
         }
     }
 
@@ -192,18 +208,27 @@ impl Machine<'_> {
             Kind::Load(op) => {
                 self.stats.memory_instructions += 1;
                 self.announce(warp, op, AccessKind::Load, pc, on);
-                self.reach(|reach| reach.load(warp, op, on, step.blend))?;
+                self.reach(
+                    #[inline(always)]
+                    |reach| reach.load(warp, op, on, step.blend),
+                )?;
             }
             Kind::Store(op) => {
                 self.stats.memory_instructions += 1;
                 self.progress = true;
                 self.announce(warp, op, AccessKind::Store, pc, on);
-                self.reach(|reach| reach.store(warp, op, on))?;
+                self.reach(
+                    #[inline(always)]
+                    |reach| reach.store(warp, op, on),
+                )?;
             }
             Kind::Atomic(op) => {
                 self.stats.memory_instructions += 1;
                 self.announce(warp, &op.memory, AccessKind::Atomic, pc, on);
-                self.progress |= self.reach(|reach| reach.atomic(warp, op, on))?;
+                self.progress |= self.reach(
+                    #[inline(always)]
+                    |reach| reach.atomic(warp, op, on),
+                )?;
             }
             Kind::Sreg { reg, dst, bits } => self.sreg(warp, *reg, *dst, *bits, on),
             Kind::Collective(op) => self.collective(warp, op, on)?,
@@ -277,21 +302,25 @@ impl Machine<'_> {
         let window = op.space.window();
         let place = |lane: usize| {
             let address = warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
-            let generic = window.as_ref().map_or(address, |w| w.start + u64::from(address as u32));
-            (lane as u16, generic)
+            window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
         };
-        let mut places: Vec<(u16, u64)> = lanes(on).map(place).collect();
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        while let Some(&(_, first)) = places.first() {
-            let space = Space::of(Addr(first));
+        let mut rest = on;
+        while rest != 0 {
+            let space = Space::of(Addr(place(rest.trailing_zeros() as usize)));
             let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
-            let same = |p: &&(u16, u64)| Space::of(Addr(p.1)) == space;
-            let here: Vec<(u16, u64)> =
-                places.iter().filter(same).map(|p| (p.0, p.1 & mask)).collect();
-            places.retain(|p| Space::of(Addr(p.1)) != space);
-            let (order, scope) = (op.order, op.scope);
+            let (mut here, mut count) = ([(0, 0); LANES], 0);
+            for lane in lanes(rest) {
+                let address = place(lane);
+                if Space::of(Addr(address)) == space {
+                    here[count] = (lane as u16, address & mask);
+                    count += 1;
+                    rest &= !(1 << lane);
+                }
+            }
+            let (order, scope, lanes) = (op.order, op.scope, &here[..count]);
             let pc = Pc(pc);
-            self.watch.access(&Access { group, pc, kind, space, order, scope, size, lanes: &here });
+            self.watch.access(&Access { group, pc, kind, space, order, scope, size, lanes });
         }
     }
 

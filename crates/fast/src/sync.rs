@@ -6,7 +6,7 @@
 use crate::Declined;
 use crate::code::{Collective, Dst, Src};
 use crate::machine::Machine;
-use crate::row::lanes;
+use crate::row::{LANES, lanes};
 use crate::step::After;
 use crate::warp::Warp;
 use ir::Sreg;
@@ -156,6 +156,17 @@ impl Machine<'_> {
 }
 
 fn finish(warp: &mut Warp, op: &Collective, on: u32) {
+    if let Some(pattern) = &op.pattern
+        && let Src::Narrow(row) = op.src[0]
+    {
+        return shuffle(warp, op, (row, pattern), on);
+    }
+    if let &[Src::Pred(mask)] = op.src.as_slice()
+        && let (Some(result), Some(&dst)) =
+            (op.what.voted(on, warp.preds[mask as usize]), op.dst.first())
+    {
+        return warp.put_all(dst, result, on);
+    }
     let mut operands = [[0u64; 3]; 32];
     for lane in lanes(on) {
         for (to, &src) in operands[lane].iter_mut().zip(&op.src) {
@@ -165,5 +176,24 @@ fn finish(warp: &mut Warp, op: &Collective, on: u32) {
     let results = op.what.results(LaneMask::from_bits(u64::from(on)), &operands);
     for (i, &dst) in op.dst.iter().enumerate() {
         warp.put_each(dst, on, |lane| if i == 0 { results[lane].0 } else { results[lane].1 });
+    }
+}
+
+/// A shuffle of a row by a constant pattern.
+fn shuffle(warp: &mut Warp, op: &Collective, (row, pattern): (u32, &([u8; 32], u32)), on: u32) {
+    let own = warp.narrow[row as usize];
+    let mut out = own;
+    for (lane, to) in out.0.iter_mut().enumerate() {
+        let from = pattern.0[lane] as usize % LANES;
+        // A source lane that does not take part has no value here: the lane keeps its own.
+        *to = if on >> from & 1 != 0 { own.0[from] } else { *to };
+    }
+    match op.dst.first() {
+        Some(&Dst::Narrow(dst)) => warp.put_narrow(dst, &out, on, true),
+        Some(&dst) => warp.put_each(dst, on, |lane| u64::from(out.0[lane])),
+        None => {}
+    }
+    if let Some(&dst) = op.dst.get(1) {
+        warp.put_each(dst, on, |lane| u64::from(pattern.1 >> lane & 1));
     }
 }

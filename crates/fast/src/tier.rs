@@ -312,6 +312,9 @@ impl Turn<'_, '_> {
         }
         let address = self.address(memory, on.trailing_zeros() as usize & 31);
         let place = self.machine.memory.place(memory.hint.get(), address, memory.bytes(), write)?;
+        if write {
+            self.machine.memory.keep_region(place.region);
+        }
         let bytes = self.machine.memory.bytes_mut(place.region);
         let (len, base) = (bytes.len() as u64, address - place.offset as u64);
         Some(Region { base, len, bytes: bytes.as_mut_ptr() })

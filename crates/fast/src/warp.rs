@@ -45,10 +45,19 @@ impl Warp {
 
     /// Back to the beginning, for another CTA.
     pub(crate) fn reset(&mut self, code: &Code, order: Option<Order>) {
-        self.narrow.fill(Narrow::ZERO);
-        self.wide.fill(Wide::ZERO);
-        self.preds.fill(0);
-        self.scalars.fill(0);
+        for src in &code.cleared {
+            match *src {
+                Src::Narrow(i) => self.narrow[i as usize] = Narrow::ZERO,
+                Src::Wide(i) => self.wide[i as usize] = Wide::ZERO,
+                Src::Pair(low, high) => {
+                    self.wide[low as usize] = Wide::ZERO;
+                    self.wide[high as usize] = Wide::ZERO;
+                }
+                Src::Pred(i) => self.preds[i as usize] = 0,
+                Src::Line(i, ..) => self.scalars[i as usize] = 0,
+                Src::Const(_) | Src::ConstPair(..) => {}
+            }
+        }
         self.stack = Stack::new(code.entry, self.launched, order);
         self.exited = 0;
         self.parked = false;
@@ -67,6 +76,26 @@ impl Warp {
             Src::Const(bits) | Src::ConstPair(bits, _) => Narrow::splat(bits as u32),
             Src::Wide(i) | Src::Pair(i, _) => self.wide[i as usize].narrow(),
             Src::Pred(i) => self.bits(self.preds[i as usize]),
+        }
+    }
+
+    /// The same where it is, if it is a row; otherwise in `room`.
+    #[inline(always)]
+    pub(crate) fn narrow_in<'r>(&'r self, src: Src, room: &'r mut Option<Narrow>) -> &'r Narrow {
+        match src {
+            Src::Narrow(i) => &self.narrow[i as usize],
+            Src::Const(0) => &Narrow::ZERO,
+            other => room.insert(self.narrow(other)),
+        }
+    }
+
+    /// An operand as 64-bit values where it is, if it is a row; otherwise in `room`.
+    #[inline(always)]
+    pub(crate) fn wide_in<'r>(&'r self, src: Src, room: &'r mut Option<Wide>) -> &'r Wide {
+        match src {
+            Src::Wide(i) | Src::Pair(i, _) => &self.wide[i as usize],
+            Src::Const(0) => &Wide::ZERO,
+            other => room.insert(self.wide(other)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{Coverage, Refused};
 use fast::{Declined, Finished, GoOn, Kernel};
+use std::borrow::BorrowMut;
 use vm::State;
 
 /// A compiled kernel: there is none on this host.
@@ -27,7 +28,7 @@ impl Compiled {
     ///
     /// # Errors
     /// None.
-    pub fn run(&self, _: State<1>, _: &mut dyn GoOn) -> Result<Finished, Declined> {
+    pub fn run(&self, _: impl BorrowMut<State<1>>, _: &mut dyn GoOn) -> Result<Finished, Declined> {
         match *self {}
     }
 }

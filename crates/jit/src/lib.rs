@@ -37,6 +37,7 @@ mod absent;
 pub use absent::Compiled;
 
 use fast::{Declined, Finished, GoOn, Kernel, Level};
+use std::borrow::BorrowMut;
 use thiserror::Error;
 use vm::State;
 
@@ -83,7 +84,7 @@ pub struct Coverage {
 /// Why the exact engine has to run it, from the start.
 pub fn run(
     kernel: Kernel,
-    state: State<1>,
+    state: impl BorrowMut<State<1>>,
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<(Finished, Result<Coverage, Refused>), Declined> {

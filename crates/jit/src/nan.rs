@@ -28,6 +28,7 @@ impl Nan {
                 Kind::Narrow { op, .. } if blind(*op) => {}
                 Kind::Test { test: Test::F(_), wide: false, .. } => {}
                 Kind::Narrow { src, .. }
+                | Kind::Rare { src, .. }
                 | Kind::Wide { src, .. }
                 | Kind::Test { src, .. }
                 | Kind::Select { src, .. }

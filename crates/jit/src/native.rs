@@ -16,6 +16,7 @@ use crate::{Coverage, MOST_STEPS, Refused};
 use fast::{Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, Turn, Worker};
 use memmap2::{Mmap, MmapMut};
 use std::any::Any;
+use std::borrow::BorrowMut;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use vm::State;
@@ -65,7 +66,11 @@ impl Compiled {
     ///
     /// # Errors
     /// Why the exact engine has to run it, from the start.
-    pub fn run(&self, state: State<1>, watch: &mut dyn GoOn) -> Result<Finished, Declined> {
+    pub fn run(
+        &self,
+        state: impl BorrowMut<State<1>>,
+        watch: &mut dyn GoOn,
+    ) -> Result<Finished, Declined> {
         fast::run_on(&Native(self), &self.kernel, state, watch)
     }
 }

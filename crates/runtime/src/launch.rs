@@ -100,7 +100,7 @@ impl Context {
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
-        let declined = match self.try_fast(id, &module, state, (kernel, shape, params))? {
+        let declined = match self.try_fast(id, &module, state, (kernel, shape))? {
             Tried::Ran(mut report) => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 report.time = begin.elapsed();
@@ -165,7 +165,7 @@ impl Context {
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
         launch.variables = self.loaded.get(&id).ok_or(ContextError::Module)?.variables.clone();
-        Ok(Engine::<1>.launch(module.program(), launch)?)
+        Ok(vm::begin_bare(module.program(), launch)?)
     }
 
     /// Runs the launch on the fast engine, if it can. Otherwise memory is as before.
@@ -174,7 +174,7 @@ impl Context {
         id: ModuleId,
         module: &Module,
         first: State<1>,
-        (kernel, shape, params): (FuncId, Shape, &[u8]),
+        (kernel, shape): (FuncId, Shape),
     ) -> Result<Tried, Failure> {
         let mut state = first;
         if self.settings.exact {
@@ -187,9 +187,8 @@ impl Context {
                 Ok(ready) => ready,
                 Err(declined) => return Ok(Tried::Exact(Box::new(state), Some(declined))),
             };
-            let saved = self.memory.snapshot();
             std::mem::swap(state.memory_mut(), &mut self.memory);
-            let ran = fast::run(&ready, state, Level::best(), false, &mut |_, _| true);
+            let ran = fast::run(&ready, &mut state, Level::best(), false, &mut |_, _| true);
             self.keep(id, key, Ok(ready));
             match ran {
                 Ok(finished) => {
@@ -200,8 +199,7 @@ impl Context {
                     return Ok(Tried::Ran(Box::new(report)));
                 }
                 Err(declined) => {
-                    self.take_back(&saved)?;
-                    state = self.fresh(id, module, (kernel, shape, params), USUAL)?;
+                    std::mem::swap(state.memory_mut(), &mut self.memory);
                     if declined != Declined::Wrapped || !assume {
                         return Ok(Tried::Exact(Box::new(state), Some(declined)));
                     }

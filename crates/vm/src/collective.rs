@@ -255,13 +255,7 @@ pub(crate) fn results(
         }
         CollectiveKind::Vote(vote) => {
             let holds = on.filter(|lane| operands[lane][0] & 1 != 0);
-            let result = match vote {
-                Vote::All => u64::from(holds == on),
-                Vote::Any => u64::from(holds.any()),
-                Vote::Uni => u64::from(holds == on || holds.is_empty()),
-                Vote::Ballot => holds.bits(),
-            };
-            results = [(result, 0); 32];
+            results = [(voted(vote, on.bits(), holds.bits()), 0); 32];
         }
         CollectiveKind::Match { all, bits } => {
             match_lanes(on, &operands.map(|o| o[0]), all, bits, &mut results);
@@ -282,9 +276,19 @@ pub(crate) fn results(
     results
 }
 
+/// The result of a vote of lanes of which some hold.
+pub(crate) fn voted(vote: Vote, on: u64, holds: u64) -> u64 {
+    match vote {
+        Vote::All => u64::from(holds == on),
+        Vote::Any => u64::from(holds != 0),
+        Vote::Uni => u64::from(holds == on || holds == 0),
+        Vote::Ballot => holds,
+    }
+}
+
 /// The lane that a shuffle reads from, and whether it is inside the segment (PTX ISA, `shfl.sync`). Out of it, the lane
 /// reads itself.
-fn shuffle_source(mode: Shuffle, warp: u32, lane: u32, b: u64, c: u64) -> (u32, bool) {
+pub(crate) fn shuffle_source(mode: Shuffle, warp: u32, lane: u32, b: u64, c: u64) -> (u32, bool) {
     let (b, clamp, segment) = (b as u32 & 0x1f, c as u32 & 0x1f, c as u32 >> 8 & 0x1f);
     let max = lane & segment | clamp & !segment;
     let min = lane & segment;

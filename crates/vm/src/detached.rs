@@ -89,6 +89,27 @@ impl DetachedCollective {
         !self.kind.skips_exited()
     }
 
+    /// Of a shuffle, the lane that each lane reads with these operands, and the lanes where that is inside of the segment.
+    #[must_use]
+    pub fn pattern(&self, b: u64, c: u64) -> Option<([u8; 32], u32)> {
+        let CollectiveKind::Shuffle(mode) = self.kind else { return None };
+        let (mut sources, mut inside) = ([0; 32], 0);
+        for (lane, source) in (0u32..).zip(&mut sources) {
+            let (from, is_inside) =
+                crate::collective::shuffle_source(mode, crate::WARP_SIZE, lane, b, c);
+            *source = from as u8;
+            inside |= u32::from(is_inside) << lane;
+        }
+        Some((sources, inside))
+    }
+
+    /// Of a vote, the result for lanes that are on, of which some hold.
+    #[must_use]
+    pub fn voted(&self, on: u32, holds: u32) -> Option<u64> {
+        let CollectiveKind::Vote(vote) = self.kind else { return None };
+        Some(crate::collective::voted(vote, on.into(), (on & holds).into()))
+    }
+
     /// The two results of each lane, from its operands without the member mask.
     #[must_use]
     pub fn results(&self, on: LaneMask<1>, operands: &[[u64; 3]; 32]) -> [(u64, u64); 32] {

@@ -90,7 +90,9 @@ impl<const N: usize> Machine<N> for Engine<N> {
     }
 
     fn launch(&self, program: &Program, launch: Launch<N>) -> Result<State<N>, LaunchError> {
-        launch::begin(program, launch)
+        let mut state = launch::begin(program, launch)?;
+        state.fill(program)?;
+        Ok(state)
     }
 
     fn step<O: Observer<N>>(
@@ -124,6 +126,14 @@ pub(crate) fn next<const N: usize, O: Observer<N>>(
     state: &mut State<N>,
     observer: &mut O,
 ) -> Result<Path<N>, Step<Cause, N>> {
+    if !state.filled
+        && let Err(error) = state.fill(program)
+    {
+        let (cause, group) =
+            (Cause::HostMemory(error.to_string()), simt::observe::GroupId::default());
+        let fault = Fault { cause, group, pc: Pc(0), lanes: LaneMask::EMPTY };
+        return Err(Step::Fault(Box::new(fault)));
+    }
     loop {
         let Turn { slot, group, .. } = state.turn;
         let Some(Some(cta)) = state.resident.get(slot) else {

@@ -303,7 +303,19 @@ pub(crate) fn begin<const N: usize>(
         stack_limit: launch.stack_limit,
         heap_limit: launch.heap_limit,
     };
-    State::new(program, info, launch.memory, &launch.params, launch.policy, launch.resident)
+    State::new(info, launch.memory, &launch.params, launch.policy, launch.resident)
+}
+
+/// The state before the first issue without its CTAs, which are made when the exact engine first issues: for engines of their own
+/// that read the [`crate::Setup`] alone.
+///
+/// # Errors
+/// Why the launch cannot begin.
+pub fn begin_bare<const N: usize>(
+    program: &Program,
+    launch: Launch<N>,
+) -> Result<State<N>, LaunchError> {
+    begin(program, launch)
 }
 
 /// Lanes that a mechanism sees together: those of an issue group, or of all of a CTA's.

@@ -54,6 +54,8 @@ pub struct State<const N: usize> {
     pub(crate) params: Block,
     /// Resident CTAs.
     pub(crate) resident: Vec<Option<Box<Cta<N>>>>,
+    /// Whether the first CTAs have been made resident.
+    pub(crate) filled: bool,
     pub(crate) next_cta: u64,
     pub(crate) turn: Turn,
     pub(crate) policy: Policy,
@@ -238,7 +240,6 @@ impl<const N: usize> State<N> {
     }
 
     pub(crate) fn new(
-        program: &Program,
         info: LaunchInfo<N>,
         memory: MemoryMap,
         params: &[u8],
@@ -247,10 +248,13 @@ impl<const N: usize> State<N> {
     ) -> Result<Self, LaunchError> {
         let slots = u64::from(resident).min(info.total) as usize;
         let info = Arc::new(info);
-        let mut state = Self {
+        let mut resident = Vec::with_capacity(slots);
+        resident.resize_with(slots, || None);
+        Ok(Self {
             memory,
             params: Block::from_bytes(params)?,
-            resident: Vec::with_capacity(slots),
+            resident,
+            filled: false,
             next_cta: 0,
             turn: Turn::default(),
             policy,
@@ -261,12 +265,18 @@ impl<const N: usize> State<N> {
             clock: 0,
             scratch: Scratch::default(),
             info,
-        };
-        for _ in 0..slots {
-            let cta = state.next_resident(program)?;
-            state.resident.push(cta);
+        })
+    }
+
+    /// Makes the first CTAs resident, if that has not been done: a state that another engine runs needs none of them.
+    pub(crate) fn fill(&mut self, program: &Program) -> Result<(), LaunchError> {
+        if std::mem::replace(&mut self.filled, true) {
+            return Ok(());
         }
-        Ok(state)
+        for slot in 0..self.resident.len() {
+            self.resident[slot] = self.next_resident(program)?;
+        }
+        Ok(())
     }
 
     /// The next CTA of the grid, if there is one.

@@ -1,8 +1,6 @@
 //! Random kernels with everything that the fast engine does by itself: arithmetic on special values, memory of all spaces, barriers,
 //! atomics, collectives, divergence. They race and may fault or hang: the engines agree all the same, for the schedule is one.
 
-pub(crate) mod observed;
-
 use ir::testing::Rng;
 use std::fmt::Write;
 
@@ -207,7 +205,11 @@ d{id}:
         let (w, x, y) = (format!("%w{}", self.rng.below(WORDS64)), self.wide(), self.wide());
         let (p, q) = (self.pred(), self.pred());
         let cmp = self.one_of(&["eq", "ne", "lt", "le", "gt", "ge"]);
-        let text = match self.rng.below(26) {
+        let text = match self.rng.below(30) {
+            26 => format!("{d} = div.u32 {a}, {b}"),
+            27 => format!("{d} = rem.s32 {a}, {b}"),
+            28 => format!("{d} = shfl2.b32 {a}, {b}, {c}"),
+            29 => format!("{d} = shfr2.wrap.b32 {a}, {b}, {c}"),
             0 => format!("{d} = sub.u32 {a}, {b}"),
             1 => format!("{d} = mul.u32 {a}, {b}"),
             2 => format!("{d} = mad.u32 {a}, {b}, {c}"),
@@ -253,6 +255,7 @@ d{id}:
             5 | 6 => format!("{d} = fma.rn.f32 {a}, {b}, {c}"),
             7 => format!("{d} = div.rn.f32 {a}, {b}"),
             8 => format!("{d} = sqrt.rn.f32 {a}"),
+            9 if self.rng.one_in(2) => format!("{d} = max.f32 {a}, {b}"),
             9 => format!("{d} = min.f32 {a}, {b}"),
             10 => format!("{d} = neg.f32 {a}"),
             11 => format!("{d} = cvt.rn.f32.s32 {a}"),
@@ -339,11 +342,17 @@ d{id}:
         let (d, a, p, q) = (self.target(), self.value(), self.pred(), self.pred());
         let mask = if self.rng.one_in(8) { "0xffff" } else { "0xffffffff" };
         let mode = self.one_of(&["up", "down", "bfly", "idx"]);
-        let lane = self.rng.below(32);
-        let text = match self.rng.below(7) {
-            0 | 1 => format!("{d} = shfl.{mode}.b32 {a}, {lane}, 31, {mask}"),
+        let lane = match self.rng.below(6) {
+            0 => self.reg(),
+            n => format!("{}", n * 7 % 32),
+        };
+        let clamp = [31, 0, 0x1c1f, 0x101f, 0x1800, 7][self.rng.below(6)];
+        let vote = self.one_of(&["any", "all", "uni"]);
+        let text = match self.rng.below(8) {
+            0 | 1 => format!("{d} = shfl.{mode}.b32 {a}, {lane}, {clamp}, {mask}"),
             2 => format!("{d} = ballot {p}, {mask}"),
-            3 => format!("{q} = vote.any {p}, {mask}"),
+            3 => format!("{q} = vote.{vote} {p}, {mask}"),
+            7 => format!("{d}, {q} = shfl.{mode}.b32 {a}, {lane}, {clamp}, {mask}"),
             4 => format!("{d} = redux.add.u32 {a}, {mask}"),
             5 => format!("{d} = match.b32 {a}, {mask}"),
             _ => format!("{d} = activemask"),

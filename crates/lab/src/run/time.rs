@@ -8,7 +8,7 @@ use crate::machine::{Choice, End, Progress, Watch};
 /// One run of a job's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// Seconds in all launches together: copying memory, decoding and running.
+    /// Seconds in all launches together: decoding and running.
     pub seconds: f64,
     /// Instructions issued, times the lanes that were active.
     pub thread_instructions: u64,
@@ -32,14 +32,14 @@ impl Watch for Engines {
 }
 
 impl Job {
-    /// Runs the launches on an engine, without statistics beyond the lane slots.
+    /// Runs the launches on an engine; `detailed` asks for statistics beyond the lane slots.
     ///
     /// # Errors
     /// As [`Job::run`].
-    pub fn time(&mut self, engine: Choice) -> Result<Timing> {
+    pub fn time(&mut self, engine: Choice, detailed: bool) -> Result<Timing> {
         let kept = std::mem::replace(&mut self.engine, engine);
         let mut engines = Engines::default();
-        let outcome = self.launch_all(&self.mechanism.value, false, &mut engines);
+        let outcome = self.launch_all(&self.mechanism.value, detailed, &mut engines);
         self.engine = kept;
         let outcome = outcome?;
         let slots = outcome.results.iter().map(|r| r.stats.slots.active());

@@ -17,7 +17,7 @@ const BANKS: usize = 32;
 /// Bytes of a bank's word.
 const WORD: u64 = 4;
 /// Lanes that go together where each takes a word at most.
-const WARP: u32 = 32;
+const WARP: u64 = 32;
 
 /// What accesses of one instruction, or of all, came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,13 +113,11 @@ impl PcTraffic {
                     ..Traffic::default()
                 }
             }
-            // A word for each lane of a warp, or the same for all.
-            Space::Shared if size == WORD && count > 0 && line.kind != AccessKind::Atomic => {
-                let warp = |lane: u32| lane / WARP;
-                if warp(line.first_thread) != warp(line.first_thread + u32::from(line.lanes) - 1) {
-                    return None;
-                }
-                Traffic { shared_requests: 1, shared_passes: 1, ..Traffic::default() }
+            // Neighbouring words, or the same for all: those that go together meet in no bank.
+            Space::Shared if count > 0 && size <= 16 && line.kind != AccessKind::Atomic => {
+                let team = |lane: u64| (u64::from(line.first_thread) + lane) / together(size);
+                let passes = team(count - 1) - team(0) + 1;
+                Traffic { shared_requests: 1, shared_passes: passes, ..Traffic::default() }
             }
             Space::Global | Space::Shared => return None,
             _ => return Some(Traffic::default()),
@@ -176,8 +174,8 @@ impl PcTraffic {
     fn shared(&mut self, access: &Access<'_>) -> Traffic {
         let size = u64::from(access.size.max(1));
         let words = size.div_ceil(WORD);
-        let together = (WARP / u32::try_from(words).unwrap_or(WARP).max(1)).max(1);
-        let team = |lane: u16| (access.group.first_thread + u32::from(lane)) / together;
+        let team =
+            |lane: u16| (u64::from(access.group.first_thread) + u64::from(lane)) / together(size);
         let atomic = access.kind == AccessKind::Atomic;
         let (mut passes, mut least) = (0, 0);
         let mut rest = access.lanes;
@@ -221,6 +219,11 @@ pub struct Line {
     pub at: u64,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,
+}
+
+/// Lanes whose words of `size` bytes go over the banks together.
+fn together(size: u64) -> u64 {
+    (WARP / size.div_ceil(WORD).max(1)).max(1)
 }
 
 /// The most words that one bank has to give; at least one pass.
@@ -310,7 +313,7 @@ mod tests {
         let (mut simple, mut all) = (0, 0);
         for case in 0..4000_u64 {
             let pick = |n: u64, of: u64| case.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> n & (of - 1);
-            let size = 1 << pick(60, 4).min(3);
+            let size = 1 << pick(59, 8).min(4);
             let stride = [0, i64::from(size), 4, 8][pick(50, 4) as usize];
             let space = [Space::Global, Space::Shared, Space::Local][(case % 3) as usize];
             let kind =

@@ -8,22 +8,39 @@
     reason = "atomic words that are exclusively borrowed have no safe view as bytes"
 )]
 
-use std::sync::atomic::AtomicU64;
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use super::map::MemoryMap;
 use super::region::{Permission, Storage};
+use super::snapshot::PAGE_BYTES;
+
+const PAGE: usize = PAGE_BYTES as usize;
 
 /// One region.
 struct View<'m> {
     base: u64,
     writable: bool,
     bytes: &'m mut [u8],
+    /// By page, whether it has been written since its map's last snapshot.
+    dirty: &'m [AtomicU8],
+    /// By page, whether its bytes have been kept.
+    kept: Vec<Cell<bool>>,
 }
 
-/// All regions of a map, exclusively borrowed.
+/// A page as it was.
+struct Kept {
+    region: u32,
+    page: u32,
+    bytes: Box<[u8]>,
+}
+
+/// All regions of a map, exclusively borrowed. What places for writing have been given of can be [taken back](Self::undo).
 pub struct DirectMemory<'m> {
     /// Sorted by address.
     views: Vec<View<'m>>,
+    /// Pages before they were written, in no order.
+    journal: RefCell<Vec<Kept>>,
 }
 
 /// A checked place: which region, and the offset of the first byte in it.
@@ -47,19 +64,18 @@ impl MemoryMap {
             match &mut region.storage {
                 Storage::Owned(tracked) => {
                     let writable = region.permission == Permission::ReadWrite;
-                    if writable {
-                        // Any page may be written from now on.
-                        tracked.mark_range(0, region.len);
-                    }
-                    let all = bytes(tracked.block.words_mut());
+                    let (block, dirty) = tracked.parts();
+                    let all = bytes(block.words_mut());
                     let bytes = all.get_mut(..usize::try_from(region.len).ok()?)?;
-                    views.push(View { base: region.base, writable, bytes });
+                    let pages = if writable { bytes.len().div_ceil(PAGE) } else { 0 };
+                    let kept = vec![Cell::new(false); pages];
+                    views.push(View { base: region.base, writable, bytes, dirty, kept });
                 }
                 Storage::Host(_) => return None,
                 Storage::Freed(_) => {}
             }
         }
-        Some(DirectMemory { views })
+        Some(DirectMemory { views, journal: RefCell::default() })
     }
 }
 
@@ -77,13 +93,68 @@ impl DirectMemory<'_> {
     #[inline]
     #[must_use]
     pub fn place(&self, hint: u32, addr: u64, size: u64, write: bool) -> Option<Place> {
-        if let Some(view) = self.views.get(hint as usize)
-            && let Some(place) = view.place(hint, addr, size, write)
-        {
-            return Some(place);
+        let place = match self.views.get(hint as usize) {
+            Some(view) => view.place(hint, addr, size, write),
+            None => None,
+        };
+        let place = match place {
+            Some(place) => place,
+            None => {
+                let index = self.views.partition_point(|v| v.base <= addr).checked_sub(1)?;
+                self.views[index].place(index as u32, addr, size, write)?
+            }
+        };
+        if write && size > 0 {
+            self.keep(place, size as usize);
         }
-        let index = self.views.partition_point(|v| v.base <= addr).checked_sub(1)?;
-        self.views[index].place(index as u32, addr, size, write)
+        Some(place)
+    }
+
+    /// Keeps the pages of a place that will be written.
+    #[inline]
+    fn keep(&self, place: Place, size: usize) {
+        let kept = &self.views[place.region as usize].kept;
+        let (first, last) = (place.offset / PAGE, (place.offset + size - 1) / PAGE);
+        for page in first..=last {
+            if !kept[page].get() {
+                self.keep_page(place.region, page);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_page(&self, region: u32, page: usize) {
+        let view = &self.views[region as usize];
+        let end = ((page + 1) * PAGE).min(view.bytes.len());
+        let bytes = view.bytes[page * PAGE..end].into();
+        self.journal.borrow_mut().push(Kept { region, page: page as u32, bytes });
+        view.dirty[page].store(1, Ordering::Relaxed);
+        view.kept[page].set(true);
+    }
+
+    /// Keeps a whole region that may be written, for somebody who will write it without asking for places.
+    pub fn keep_region(&self, region: u32) {
+        let view = &self.views[region as usize];
+        if view.writable && !view.bytes.is_empty() {
+            self.keep(Place { region, offset: 0 }, view.bytes.len());
+        }
+    }
+
+    /// Takes everything back: memory is as it was in the beginning.
+    pub fn undo(&mut self) {
+        for Kept { region, page, bytes } in self.journal.get_mut().drain(..) {
+            let view = &mut self.views[region as usize];
+            view.bytes[page as usize * PAGE..][..bytes.len()].copy_from_slice(&bytes);
+            view.kept[page as usize].set(false);
+        }
+    }
+
+    /// The address of a region's first byte, and its bytes, if there is such a region.
+    #[inline]
+    #[must_use]
+    pub fn region(&self, region: u32) -> Option<(u64, &[u8])> {
+        self.views.get(region as usize).map(|view| (view.base, &*view.bytes))
     }
 
     /// The bytes of a region.
@@ -93,7 +164,7 @@ impl DirectMemory<'_> {
         self.views[region as usize].bytes
     }
 
-    /// The bytes of a region, to change: one that [`Self::place`] has given for writing.
+    /// The bytes of a region, to change: one that [`Self::place`] has given for writing, where it has.
     #[inline]
     pub fn bytes_mut(&mut self, region: u32) -> &mut [u8] {
         self.views[region as usize].bytes
@@ -130,5 +201,35 @@ mod tests {
         assert_eq!(direct.place(0, c.0, 8, true), None);
         assert!(direct.place(0, c.0, 8, false).is_some());
         assert_eq!(map.load(a.wrapping_add(96), Width::B4), Ok(0x0403_0201));
+    }
+
+    #[test]
+    fn what_was_written_can_be_taken_back() {
+        let mut map = MemoryMap::new();
+        let a = map.allocate("a", 3 * PAGE_BYTES + 100).unwrap();
+        let b = map.allocate("b", 64).unwrap();
+        map.host_write(a, &[7; 5000]).unwrap();
+        let before = map.snapshot();
+        for undo in [true, false] {
+            let mut direct = map.direct().unwrap();
+            for (at, size) in [(a.0 + 4090, 12), (a.0 + 3 * PAGE_BYTES + 90, 10), (a.0 + 4095, 1)] {
+                let place = direct.place(0, at, size, true).unwrap();
+                direct.bytes_mut(place.region)[place.offset..][..size as usize].fill(9);
+            }
+            let region = direct.place(0, b.0, 1, false).unwrap().region;
+            direct.keep_region(region);
+            direct.bytes_mut(region).fill(1);
+            if undo {
+                direct.undo();
+            }
+            let mut bytes = [0; 64];
+            map.read_bytes(b, &mut bytes).unwrap();
+            assert_eq!(bytes, [u8::from(!undo); 64]);
+            assert_eq!(map.snapshot() == before, undo);
+        }
+        // What was written is marked as such: a snapshot is taken back in full.
+        map.restore(&before).unwrap();
+        assert_eq!(map.snapshot(), before);
+        assert_eq!(map.load(a.wrapping_add(4092), Width::B4), Ok(0x0707_0707));
     }
 }

@@ -111,6 +111,11 @@ impl Tracked {
         Ok(Self { block, dirty: dirty.into_boxed_slice(), base: Arc::default() })
     }
 
+    /// The live bytes, and by page whether it was written since the last snapshot: who writes the ones sets the others.
+    pub(super) fn parts(&mut self) -> (&mut Block, &[AtomicU8]) {
+        (&mut self.block, &self.dirty)
+    }
+
     /// Marks the page of an aligned scalar as written.
     #[inline]
     pub(super) fn mark(&mut self, offset: u64) {

@@ -52,9 +52,9 @@ impl<'p> VmContext<'p> {
         self.program
     }
 
-    /// The memory that a launch has left.
-    pub(super) fn keep(&mut self, memory: MemoryMap) {
-        self.memory = memory;
+    /// Guest memory, to be lent to a launch.
+    pub(super) fn memory(&mut self) -> &mut MemoryMap {
+        &mut self.memory
     }
 
     fn run<const N: usize>(
@@ -62,7 +62,7 @@ impl<'p> VmContext<'p> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
-        let (launch, pass) = self.prepare::<N>(request)?;
+        let (launch, pass) = self.prepare::<N>(request, MemoryMap::new())?;
         let key = pass.map(|pass| (launch.kernel, pass));
         let prepared = match key {
             Some(key) => Some(self.take_prepared(key)?),
@@ -88,12 +88,15 @@ impl<'p> VmContext<'p> {
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
         if options::checks_facts(request.options) {
-            self.check_facts(program, launch.clone(), request)?;
+            let memory = self.memory.try_clone();
+            let memory = memory.map_err(|error| general(error.to_string()))?;
+            self.check_facts(program, Launch { memory, ..launch.clone() }, request)?;
         }
         let engine = Engine::<N>;
         let (width, block) = (launch.width, launch.block.iter().copied().map(u64::from).product());
         let started = engine.launch(&program.program, launch);
-        let state = started.map_err(|error| self.problem(&error))?;
+        let mut state = started.map_err(|error| self.problem(&error))?;
+        std::mem::swap(state.memory_mut(), &mut self.memory);
         if let Some(probe) = watch.probe() {
             let places = super::places::places(program);
             probe.begin(&Beginning { kernel: request.kernel, width, block, places: &places });
@@ -117,10 +120,7 @@ impl<'p> VmContext<'p> {
         launch: Launch<N>,
         request: &LaunchRequest<'_>,
     ) -> Result<(), LaunchProblem> {
-        let problem = |message: String| {
-            let about = Subject::Launch;
-            LaunchProblem { about, message, help: None, span: None }
-        };
+        let problem = general;
         if request.mechanism != "ipdom" {
             return Err(problem("facts are checked under the mechanism `ipdom` alone".to_owned()));
         }
@@ -167,9 +167,11 @@ impl<'p> VmContext<'p> {
         }
     }
 
+    /// The launch that is asked for, on this memory; memory of its own is lent to it when it has been checked.
     pub(super) fn prepare<const N: usize>(
         &self,
         request: &LaunchRequest<'_>,
+        memory: MemoryMap,
     ) -> Result<(Launch<N>, Option<Pass>), LaunchProblem> {
         let problem =
             |about, message: String| LaunchProblem { about, message, help: None, span: None };
@@ -198,8 +200,7 @@ impl<'p> VmContext<'p> {
         if let Some(limit) = request.limit {
             launch.limit = limit;
         }
-        launch.memory =
-            self.memory.try_clone().map_err(|error| problem(Subject::Launch, error.to_string()))?;
+        launch.memory = memory;
         launch.variables = self.variables.clone();
         Ok((launch, entry.pass))
     }
@@ -234,6 +235,11 @@ impl<'p> VmContext<'p> {
         };
         LaunchProblem { about, message: error.to_string(), help: help.map(str::to_owned), span }
     }
+}
+
+/// A problem of the launch as a whole.
+fn general(message: String) -> LaunchProblem {
+    LaunchProblem { about: Subject::Launch, message, help: None, span: None }
 }
 
 /// Steps to the end, or until the watch says to stop.
@@ -395,7 +401,7 @@ impl Context for VmContext<'_> {
 
     fn schedule(&self, request: &LaunchRequest<'_>) -> Schedule {
         // What the request asks for that is wrong is told when it is launched.
-        let launch = self.prepare::<16>(request).ok();
+        let launch = self.prepare::<16>(request, MemoryMap::new()).ok();
         let resident = launch.map_or(vm::defaults::RESIDENT, |(launch, _)| launch.resident);
         let about = format!(
             "each group of {} lanes runs until it waits, ends or has gone back {} times in loops; then the next \

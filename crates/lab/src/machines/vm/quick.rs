@@ -1,9 +1,9 @@
 //! Launches on the fast engine, where it can run them.
 
 use fast::{Declined, Detail, GoOn, Level};
-use simt::machine::Machine;
+use simt::memory::MemoryMap;
 use simt::observe::{Access, Observer};
-use vm::{Engine, Launch, State};
+use vm::{Launch, State};
 
 use super::context::{VmContext, stats};
 use crate::machine::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Watch};
@@ -40,7 +40,7 @@ impl VmContext<'_> {
         }
         // With assumptions about indices first, and without if one of them fails.
         for assume in [true, false] {
-            let state = self.fresh(request)?;
+            let mut state = self.fresh(request)?;
             let program = self.program();
             let kernel = match fast::prepare(&program.program, &state, assume) {
                 Ok(kernel) => kernel,
@@ -49,7 +49,9 @@ impl VmContext<'_> {
             let counters = Counters::with_pcs(PcSlots::new(program.program.code().len()));
             let blocks = request.grid.iter().product();
             let mut counting = Counting { counters, blocks, watch: &mut *watch };
-            let ran = run(kernel, state, request, &mut counting);
+            std::mem::swap(state.memory_mut(), self.memory());
+            let ran = run(kernel, &mut state, request, &mut counting);
+            std::mem::swap(state.memory_mut(), self.memory());
             let counters = counting.counters;
             match ran {
                 Ok((finished, engine)) => {
@@ -59,7 +61,7 @@ impl VmContext<'_> {
                     let engine = "fast";
                     let stats = stats(program, request, &end, &finished.stats, counters);
                     let stats = LaunchStats { engine, ..stats };
-                    self.keep(finished.memory);
+                    *self.memory() = finished.memory;
                     let output = Vec::new();
                     let words = String::new();
                     return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output, words })));
@@ -71,10 +73,10 @@ impl VmContext<'_> {
         Ok(Tried::Exact)
     }
 
-    /// The state before a launch, on a copy of memory.
+    /// The state before a launch, without memory.
     fn fresh(&self, request: &LaunchRequest<'_>) -> Result<State<1>, LaunchProblem> {
-        let (launch, _): (Launch<1>, _) = self.prepare(request)?;
-        let state = Engine::<1>.launch(&self.program().program, launch);
+        let (launch, _): (Launch<1>, _) = self.prepare(request, MemoryMap::new())?;
+        let state = vm::begin_bare(&self.program().program, launch);
         state.map_err(|error| self.problem(&error))
     }
 }
@@ -82,7 +84,7 @@ impl VmContext<'_> {
 /// Runs a launch on the fast engine, and says how.
 fn run(
     kernel: fast::Kernel,
-    state: State<1>,
+    state: &mut State<1>,
     request: &LaunchRequest<'_>,
     watch: &mut dyn GoOn,
 ) -> Result<(fast::Finished, String), Declined> {

@@ -1,7 +1,9 @@
 //! `bench`: the engines side by side, and the native limit where there is one.
 //!
 //! Each kernel runs on every engine in turn, several times over; a row has the median. Times are those of launches as a whole:
-//! memory copied, code decoded, run.
+//! code decoded, run.
+
+mod known;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,86 +14,10 @@ use lab::launch::{Located, RunDefaults};
 use lab::machine::{self, Choice};
 use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
 
+use self::known::{KNOWN, Known};
 use super::run::LAUNCH_FILE;
 use crate::args::Bench;
 use crate::out::{Exit, Out};
-
-/// A kernel that is measured at a size at which its native limit is known.
-struct Known {
-    name: &'static str,
-    program: &'static str,
-    /// Elements, or the side of a square of them.
-    n: usize,
-    grid: &'static str,
-    block: &'static str,
-    args: &'static [&'static str],
-}
-
-macro_rules! bundled {
-    ($name:literal) => {
-        include_str!(concat!("../../../../kernels/", $name, "/", $name, ".ptx"))
-    };
-}
-
-const KNOWN: [Known; 5] = [
-    Known {
-        name: "saxpy",
-        program: bundled!("saxpy"),
-        n: 1 << 20,
-        grid: "4096",
-        block: "256",
-        args: &["u32:1048576", "f32:2.5", "f32[1048576]:ones", "f32[1048576]:ones"],
-    },
-    Known {
-        name: "mandelbrot",
-        program: bundled!("mandelbrot"),
-        n: 512,
-        grid: "16,64",
-        block: "32,8",
-        args: &[
-            "u16[512,512]:zeros",
-            "u32:512",
-            "u32:512",
-            "f32:-2",
-            "f32:-1.25",
-            "f32:0.0048828125",
-            "u32:256",
-        ],
-    },
-    Known {
-        name: "sgemm",
-        program: bundled!("sgemm"),
-        n: 256,
-        grid: "8,32",
-        block: "32,8",
-        args: &[
-            "u32:256",
-            "u32:256",
-            "u32:256",
-            "f32:1.5",
-            "f32[65536]:ones",
-            "f32[65536]:ones",
-            "f32:-0.3",
-            "f32[65536]:ones",
-        ],
-    },
-    Known {
-        name: "reduce",
-        program: bundled!("reduce"),
-        n: 1 << 20,
-        grid: "512",
-        block: "256",
-        args: &["f32[1048576]:ones", "u32:1048576", "f32[512]:zeros"],
-    },
-    Known {
-        name: "collatz",
-        program: bundled!("collatz"),
-        n: 1 << 16,
-        grid: "512",
-        block: "128",
-        args: &["u32:65536", "u32[65536]:zeros", "u64[65536]:zeros"],
-    },
-];
 
 /// One line of the table.
 struct Row {
@@ -133,6 +59,14 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     Exit::Ok
 }
 
+/// Engines, and whether all statistics are counted.
+const RUNS: [(Choice, bool); 4] = [
+    (Choice::Exact, false),
+    (Choice::Interpreted, false),
+    (Choice::Fast, false),
+    (Choice::Fast, true),
+];
+
 fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<Row>, Diagnostics> {
     let known = KNOWN.iter().find(|k| k.name == target);
     let mut job = match known {
@@ -145,11 +79,10 @@ fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<
         }
     };
     let mut native = known.and_then(|k| fast::native::native(k.name, k.n));
-    const ENGINES: [Choice; 3] = [Choice::Exact, Choice::Interpreted, Choice::Fast];
-    let (mut limits, mut engines) = (Vec::new(), ENGINES.map(|_| Vec::new()));
+    let (mut limits, mut engines) = (Vec::new(), RUNS.map(|_| Vec::new()));
     for _ in 0..repeats {
-        for (times, choice) in engines.iter_mut().zip(ENGINES) {
-            times.push(job.time(choice)?);
+        for (times, (choice, detailed)) in engines.iter_mut().zip(RUNS) {
+            times.push(job.time(choice, detailed)?);
         }
         if let Some(work) = &mut native {
             let start = Instant::now();
@@ -159,12 +92,14 @@ fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<
     }
     let limit = (!limits.is_empty()).then(|| median(limits));
     let mut rows = Vec::new();
-    for times in engines {
+    for (times, (_, detailed)) in engines.into_iter().zip(RUNS) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
         let Some(first) = times.first() else { continue };
+        let engine = first.engines.first().map_or("exact", String::as_str);
+        let counting = if detailed { ", with statistics" } else { "" };
         rows.push(Row {
             kernel: target.to_owned(),
-            engine: first.engines.first().cloned().unwrap_or_else(|| "exact".to_owned()),
+            engine: format!("{engine}{counting}"),
             seconds,
             thread_instructions: first.thread_instructions,
             ratio: limit.map(|limit| seconds / limit),
@@ -192,7 +127,7 @@ fn job_of(known: &Known, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
     let span = Span::default();
     let word = |text: &str| Located { value: text.to_owned(), span };
     let run = RunWords {
-        kernel: Some(word(known.name)),
+        kernel: Some(word(known.kernel)),
         grid: Some(word(known.grid)),
         block: Some(word(known.block)),
         shared: None,
