@@ -104,7 +104,7 @@ fn memory_and_launches() {
     let mut extra = [1, at(&mut packed), 2, at(&mut size), 0];
     ok(cuLaunchKernel(scale_kernel, 2, 1, 1, 64, 1, 1, 0, 0, 0, at(&mut extra)));
     assert_eq!(read(data, 100)[7], 63);
-    size = 8;
+    *std::hint::black_box(&mut size) = 8;
     is(
         cuLaunchKernel(scale_kernel, 2, 1, 1, 64, 1, 1, 0, 0, 0, at(&mut extra)),
         Status::INVALID_VALUE,
@@ -377,7 +377,7 @@ fn graphs_run_in_order() {
     ok(cuGraphInstantiateWithFlags(at(&mut exec), graph, 0));
     ok(cuGraphLaunch(exec, 0));
     assert_eq!(read(data, 16), [9; 16]);
-    n = 4;
+    *std::hint::black_box(&mut n) = 4;
     ok(cuGraphExecKernelNodeSetParams(exec, second, at(&mut node_params)));
     ok(cuGraphLaunch(exec, 0));
     assert_eq!((read(data, 16)[3], read(data, 16)[4]), (81, 27));

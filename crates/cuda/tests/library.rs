@@ -20,7 +20,7 @@ fn every_function_of_the_interface_is_exported() {
     let file = object::File::parse(&*bytes).unwrap();
     let exported: BTreeSet<&str> = file
         .dynamic_symbols()
-        .filter(|s| s.is_definition())
+        .filter(object::ObjectSymbol::is_definition)
         .filter_map(|s| s.name().ok())
         .collect();
     let missing: Vec<_> = cuda::symbols().filter(|s| !exported.contains(s)).collect();
