@@ -19,7 +19,7 @@ fn compared(path: &str) -> Comparison {
         order: None,
         settings: usual_settings(job.machine()),
         star: true,
-        look: false,
+        look: true,
     };
     compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends")
 }
@@ -88,4 +88,36 @@ fn prf_varies_predicates_writes_profiles_and_schedulers() {
     for row in comparison.rows.iter().filter(|r| r.name().starts_with("scheduler=")) {
         assert_eq!(row.equal, Some(true), "who fetches first changes no result");
     }
+}
+
+/// Machines whose programs are assembly have lanes over time and losses by line of it, which add up to the counted slots.
+#[test]
+fn machines_with_a_listing_show_their_lanes() {
+    for path in
+        ["linx/nested_if/launch.toml", "pmask/filter/launch.toml", "prf/if_else/launch.toml"]
+    {
+        let comparison = compared(path);
+        let row = &comparison.rows[0];
+        let (views, stats) = (row.views.as_ref().expect(path), row.stats.as_ref().expect(path));
+        assert_eq!(views.losses.total, stats.slots, "{path}");
+        assert!(views.losses.text.iter().any(|(line, l)| line.is_some() && l.lost() > 0), "{path}");
+        let warp = views.lanes.warps.first().expect("a warp");
+        let places = &views.lanes.places;
+        assert!(warp.steps.iter().all(|step| places[step.place as usize].line.is_some()), "{path}");
+        assert!(stats.slots.masked_off > 0, "{path}");
+    }
+}
+
+/// Only a model with a clock has cycles.
+#[test]
+fn cycles_stand_beside_issues_where_there_is_a_clock() {
+    let comparison = compared("prf/collatz/launch.toml");
+    let json = to_json(&comparison);
+    let cycles = |name: &str| {
+        let at = comparison.rows.iter().position(|r| r.name() == name).expect(name);
+        json["rows"][at]["cycles"].as_u64()
+    };
+    assert!(cycles("scheduler=greedy-then-oldest").is_some_and(|c| c > 0));
+    assert_eq!(cycles("predicates=32"), None);
+    assert!(to_text(&comparison).lines().any(|l| l.contains("impact    cycles")));
 }

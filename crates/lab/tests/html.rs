@@ -38,6 +38,10 @@ forever:
 ";
 
 fn compared(name: &str, kernel: &str, block: u32) -> (Job, Comparison) {
+    compared_under(&["ipdom", "min-pc"], name, kernel, block)
+}
+
+fn compared_under(mechanisms: &[&str], name: &str, kernel: &str, block: u32) -> (Job, Comparison) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("k.ir"), kernel).expect("a file");
@@ -52,7 +56,7 @@ fn compared(name: &str, kernel: &str, block: u32) -> (Job, Comparison) {
     let mut job = Job::prepare(parts, &Settings::default(), &mut sources)
         .unwrap_or_else(|found| panic!("{:?}", found.iter().collect::<Vec<_>>()));
     let plan = Plan {
-        mechanisms: vec!["ipdom".to_owned(), "min-pc".to_owned()],
+        mechanisms: mechanisms.iter().map(|&m| m.to_owned()).collect(),
         warp_sizes: vec![32],
         order: None,
         settings: vec![Vec::new()],
@@ -121,4 +125,75 @@ fn long_runs_are_cut_and_say_so() {
     assert_eq!((warp.issues, warp.slots), (total.issues(), total.width), "all is counted");
     let page = to_html(&comparison, &Material::of(&job, &comparison));
     assert!(page.len() < 400_000, "{} bytes", page.len());
+}
+
+/// A kernel that calls a function, with five nested conditions: more than three banks hold.
+const NESTED: &str = "kernel @k(out: u64 global) {
+  reg %t, %n: b32
+  reg %p: pred
+  reg %a: b64
+entry:
+  %a = ld.param.u64 [@out]
+  %t = sreg.u32 tid.x
+  %n = mov.u32 0
+  %p = setp.lt.u32 %t, 20
+  @!%p br out
+b1:
+  %n = add.u32 %n, 1
+  %p = setp.lt.u32 %t, 16
+  @!%p br out1
+b2:
+  %n = add.u32 %n, 1
+  %p = setp.lt.u32 %t, 12
+  @!%p br out2
+b3:
+  %n = add.u32 %n, 1
+  %p = setp.lt.u32 %t, 8
+  @!%p br out3
+b4:
+  %n = call @more(%n)
+out3:
+  %n = add.u32 %n, 1
+out2:
+  %n = add.u32 %n, 1
+out1:
+  %n = add.u32 %n, 1
+out:
+  %t = shl.b32 %t, 2
+  %a = madwide.u32 %t, 1, %a
+  st.global.u32 [%a], %n
+  ret
+}
+func @more(%x: b32) -> (%x) {
+entry:
+  %x = add.u32 %x, 10
+  ret
+}
+";
+
+#[test]
+fn compiled_code_is_told_with_its_predicates_and_spills() {
+    let mechanisms = ["ipdom", "exec-mask", "predication", "masked-banks"];
+    let (job, comparison) = compared_under(&mechanisms, "html-compiled", NESTED, 32);
+    let code = |at: usize| comparison.rows[at].stats.as_ref().and_then(|s| s.code);
+    assert!(code(0).is_none(), "no pass");
+    let predicates = |at: usize| code(at).and_then(|c| c.pass.predicates).expect("predicates");
+    // A call leaves no predicate in its register, however many there are.
+    for at in [2, 3] {
+        let cost = predicates(at);
+        assert!(
+            cost.needed > 4 && cost.spilled > 0 && cost.stores > 0 && cost.loads > 0,
+            "{cost:?}"
+        );
+    }
+    assert!(code(1).is_some_and(|c| c.pass.after > c.pass.before && c.pass.saved_masks > 0));
+    for row in &comparison.rows[1..] {
+        let slots = row.stats.as_ref().expect("ran").slots;
+        assert!(slots.masked_off > 0, "{}: lanes off by a mask are told apart", row.mechanism);
+    }
+    let page = to_html(&comparison, &Material::of(&job, &comparison));
+    assert!(
+        page.contains("Code that compile-time mechanisms run") && page.contains("p-masked_off")
+    );
+    assert!(page.contains("\"kernel\":\"more\""), "the function has a graph, too");
 }

@@ -180,6 +180,7 @@ fn called_from(module: &Module, root: FuncId) -> Result<Vec<FuncId>, PassError> 
 }
 
 /// A call of a function known by name.
+#[derive(Clone, Copy)]
 struct Call<'a> {
     callee: FuncId,
     block: &'a str,

@@ -80,7 +80,7 @@ fn costs(out: &mut String, comparison: &Comparison) {
                     value(stats, "branch_efficiency"),
                     max_divergence_depth(stats),
                     factor.map_or("-".to_owned(), ratio),
-                    if cycles { format!("{:>10}", count(stats.cycles)) } else { String::new() },
+                    cycle_column(cycles, stats.cycles),
                 );
             }
             None => {
@@ -93,6 +93,12 @@ fn costs(out: &mut String, comparison: &Comparison) {
         comparison.reference_name
     );
     paragraph(out, "", &legend);
+}
+
+/// Cycles of a run on a model with a clock, in a table that has such runs.
+fn cycle_column(shown: bool, cycles: u64) -> String {
+    let told = if cycles > 0 { count(cycles) } else { "-".to_owned() };
+    if shown { format!("{told:>10}") } else { String::new() }
 }
 
 /// A column of the table of lane slots: its head, and how many slots are in it.
