@@ -219,7 +219,7 @@ impl<'m> Machine<'m> {
     /// Runs to the end, or until the watch stops it; which of them comes last in the answer. Memory is as before if it is declined.
     #[inline(always)]
     pub(crate) fn run(mut self) -> Result<Ended, Declined> {
-        match self.to_the_end() {
+        match self.finish_all() {
             Ok(done) => Ok(self.ended(done)),
             Err(declined) => {
                 self.memory.undo();
@@ -229,7 +229,7 @@ impl<'m> Machine<'m> {
     }
 
     #[inline(always)]
-    fn to_the_end(&mut self) -> Result<bool, Declined> {
+    fn finish_all(&mut self) -> Result<bool, Declined> {
         self.begin();
         let mut turns = 0;
         loop {

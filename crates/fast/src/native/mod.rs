@@ -128,8 +128,10 @@ fn work(mut f: impl FnMut() + 'static) -> Work {
     Box::new(move || {
         wide(
             #[inline(always)]
-            || f(),
-        )
+            || {
+                f();
+            },
+        );
     })
 }
 

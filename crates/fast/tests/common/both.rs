@@ -34,6 +34,9 @@ fn levels() -> Vec<Level> {
     all.into_iter().filter(|l| l.is_available()).collect()
 }
 
+/// How the exact engine ends: memory, statistics, events.
+type Exact = (Step<vm::Cause>, Vec<Vec<u8>>, Stats, Observed);
+
 /// Runs a launch on both; what differs.
 pub(crate) fn compare(
     program: &Program,
@@ -47,7 +50,7 @@ pub(crate) fn compare(
             count.refused += 1;
             return Ok(());
         };
-        let mut exact: Option<(Step<vm::Cause>, Vec<Vec<u8>>, Stats, Observed)> = None;
+        let mut exact: Option<Exact> = None;
         for level in levels() {
             let mut state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
             let (detailed, mut noting) = (level != Level::Avx2, Noting::default());

@@ -115,9 +115,9 @@ impl DirectMemory<'_> {
     fn keep(&self, place: Place, size: usize) {
         let kept = &self.views[place.region as usize].kept;
         let (first, last) = (place.offset / PAGE, (place.offset + size - 1) / PAGE);
-        for page in first..=last {
-            if !kept[page].get() {
-                self.keep_page(place.region, page);
+        for (i, kept) in kept[first..=last].iter().enumerate() {
+            if !kept.get() {
+                self.keep_page(place.region, first + i);
             }
         }
     }
