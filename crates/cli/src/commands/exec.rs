@@ -216,7 +216,7 @@ impl Report {
                     report.stops.push((kernel, kind, code, text));
                 }
                 Event::Unsupported { call, .. } => {
-                    *report.unsupported.entry(call).or_default() += 1
+                    *report.unsupported.entry(call).or_default() += 1;
                 }
                 Event::Refused { text, .. } => report.refused.push(text),
             }
@@ -284,7 +284,7 @@ impl Report {
                 t.divergent_branches,
             );
             for (why, times) in &kernel.exact {
-                let _ = writeln!(text, "  {:>9} on the exact engine: {why}", times);
+                let _ = writeln!(text, "  {times:>9} on the exact engine: {why}");
             }
         }
     }
