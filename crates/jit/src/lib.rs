@@ -78,6 +78,41 @@ pub struct Coverage {
     pub bytes: usize,
 }
 
+/// A decoded launch that can run many times: with code, or without where there can be none.
+#[derive(Debug)]
+pub enum Ready {
+    /// With code.
+    Compiled(Box<Compiled>),
+    /// Without, and why.
+    Decoded(Box<Kernel>, Refused),
+}
+
+impl Ready {
+    /// Compiles a kernel for this host, if that can be.
+    #[must_use]
+    pub fn new(kernel: Kernel) -> Self {
+        match Compiled::new(kernel) {
+            Ok(compiled) => Self::Compiled(Box::new(compiled)),
+            Err((kernel, refused)) => Self::Decoded(Box::new(kernel), refused),
+        }
+    }
+
+    /// Runs a launch.
+    ///
+    /// # Errors
+    /// Why the exact engine has to run it, from the start.
+    pub fn run(
+        &self,
+        state: impl BorrowMut<State<1>>,
+        watch: &mut dyn GoOn,
+    ) -> Result<Finished, Declined> {
+        match self {
+            Self::Compiled(compiled) => compiled.run(state, watch),
+            Self::Decoded(kernel, _) => fast::run(kernel, state, Level::best(), false, watch),
+        }
+    }
+}
+
 /// Runs a launch: compiled if that can be, else on the interpreter. Says which.
 ///
 /// # Errors

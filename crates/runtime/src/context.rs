@@ -59,8 +59,8 @@ pub enum ContextError {
 pub(crate) struct Loaded {
     pub(crate) module: Arc<Module>,
     pub(crate) variables: Variables,
-    /// Launches that were decoded before, by shape.
-    pub(crate) prepared: FxHashMap<Prepared, Result<Box<fast::Kernel>, fast::Declined>>,
+    /// Launches that were decoded and compiled before, by shape.
+    pub(crate) prepared: FxHashMap<Prepared, Result<jit::Ready, fast::Declined>>,
 }
 
 /// Guest memory that lives on between launches, and the modules loaded into it.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use fast::{Declined, Level};
 use ir::FuncId;
+use jit::Ready;
 use simt::machine::{HangKind, Machine as _, Step};
 use simt::memory::{MemoryMap, Snapshot};
 use simt::observe::Blind;
@@ -188,7 +189,7 @@ impl Context {
                 Err(declined) => return Ok(Tried::Exact(Box::new(state), Some(declined))),
             };
             std::mem::swap(state.memory_mut(), &mut self.memory);
-            let ran = fast::run(&ready, &mut state, Level::best(), false, &mut |_, _| true);
+            let ran = ready.run(&mut state, &mut |_, _| true);
             self.keep(id, key, Ok(ready));
             match ran {
                 Ok(finished) => {
@@ -222,17 +223,17 @@ impl Context {
         module: &Module,
         state: &State<1>,
         key: Prepared,
-    ) -> Result<Box<fast::Kernel>, Declined> {
+    ) -> Result<Ready, Declined> {
         let known = self.loaded.get_mut(&id).and_then(|l| l.prepared.remove(&key));
         let ready = known
-            .unwrap_or_else(|| fast::prepare(module.program(), state, key.assume).map(Box::new));
+            .unwrap_or_else(|| fast::prepare(module.program(), state, key.assume).map(Ready::new));
         if let Err(declined) = &ready {
             self.keep(id, key, Err(*declined));
         }
         ready
     }
 
-    fn keep(&mut self, id: ModuleId, key: Prepared, ready: Result<Box<fast::Kernel>, Declined>) {
+    fn keep(&mut self, id: ModuleId, key: Prepared, ready: Result<Ready, Declined>) {
         let Some(loaded) = self.loaded.get_mut(&id) else { return };
         if loaded.prepared.len() >= KEPT {
             loaded.prepared.clear();
