@@ -123,15 +123,15 @@ pub fn run(
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<(Finished, Result<Coverage, Refused>), Declined> {
-    let compiled = match detailed {
-        true => Err((kernel, Refused::Detailed)),
-        false => Compiled::new(kernel),
-    };
-    match compiled {
-        Ok(compiled) => Ok((compiled.run(state, watch)?, Ok(compiled.coverage()))),
-        Err((kernel, refused)) => {
-            let finished = fast::run(&kernel, state, Level::best(), detailed, watch)?;
-            Ok((finished, Err(refused)))
-        }
+    if detailed {
+        let finished = fast::run(&kernel, state, Level::best(), detailed, watch)?;
+        return Ok((finished, Err(Refused::Detailed)));
     }
+    let ready = Ready::new(kernel);
+    let finished = ready.run(state, watch)?;
+    let how = match ready {
+        Ready::Compiled(compiled) => Ok(compiled.coverage()),
+        Ready::Decoded(_, refused) => Err(refused),
+    };
+    Ok((finished, how))
 }

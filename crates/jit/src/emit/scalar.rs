@@ -58,17 +58,7 @@ impl Emitter<'_> {
     fn scalar_logic(&mut self, op: Logic, src: &[Src; 3]) {
         self.s(src[0], RAX);
         self.s(src[1], RCX);
-        match op {
-            Logic::Mov => {}
-            Logic::And => self.asm.rr(Op::And_r32_rm32, EAX, ECX),
-            Logic::Or => self.asm.rr(Op::Or_r32_rm32, EAX, ECX),
-            Logic::Xor => self.asm.rr(Op::Xor_r32_rm32, EAX, ECX),
-            Logic::Not => self.asm.r(Op::Not_rm32, EAX),
-            Logic::AndNot => {
-                self.asm.r(Op::Not_rm32, ECX);
-                self.asm.rr(Op::And_r32_rm32, EAX, ECX);
-            }
-        }
+        self.combine(op);
         self.asm.ri(Op::And_rm32_imm8, EAX, 1);
     }
 

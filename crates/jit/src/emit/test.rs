@@ -115,11 +115,8 @@ impl Emitter<'_> {
         self.asm.mr(Op::Mov_rm32_r32, place, EAX);
     }
 
-    pub(super) fn logic(&mut self, op: Logic, dst: u32, src: [Src; 2], on: On) -> bool {
-        self.predicate(src[0], EAX);
-        if !matches!(op, Logic::Mov | Logic::Not) {
-            self.predicate(src[1], ECX);
-        }
+    /// A logical operation of EAX and ECX, into EAX; ECX is lost.
+    pub(super) fn combine(&mut self, op: Logic) {
         match op {
             Logic::Mov => {}
             Logic::And => self.asm.rr(Op::And_r32_rm32, EAX, ECX),
@@ -131,6 +128,14 @@ impl Emitter<'_> {
                 self.asm.rr(Op::And_r32_rm32, EAX, ECX);
             }
         }
+    }
+
+    pub(super) fn logic(&mut self, op: Logic, dst: u32, src: [Src; 2], on: On) -> bool {
+        self.predicate(src[0], EAX);
+        if !matches!(op, Logic::Mov | Logic::Not) {
+            self.predicate(src[1], ECX);
+        }
+        self.combine(op);
         self.put_predicate(dst, on);
         true
     }
