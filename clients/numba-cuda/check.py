@@ -266,4 +266,19 @@ def ufuncs():
     np.testing.assert_allclose(mixed(a, b), a * b + a, rtol=1e-6)
 
 
+@check
+def reductions():
+    # Warps of it wait with full masks for lanes that have returned.
+    add = cuda.reduce(lambda a, b: a + b)
+    largest = cuda.reduce(lambda a, b: max(a, b))
+    for size in (1, 31, 32, 33, 1000, 5000):
+        x = rng.integers(-100, 100, size).astype(np.int64)
+        assert add(x) == x.sum()
+        assert largest(x, init=-1000) == x.max()
+        device = cuda.to_device(x)
+        assert add(device, size=(size + 1) // 2) == x[: (size + 1) // 2].sum()
+    x = rng.random(3000)
+    np.testing.assert_allclose(add(x, init=1.0), x.sum() + 1, rtol=1e-12)
+
+
 run()

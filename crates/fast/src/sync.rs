@@ -110,10 +110,7 @@ impl Machine<'_> {
             finish(warp, op, on);
             return Ok(());
         };
-        let awaited = match op.what.waits_for_exited() {
-            true => warp.launched,
-            false => warp.launched & !warp.exited,
-        };
+        let awaited = warp.launched & !warp.exited;
         let mut rest = on;
         while rest != 0 {
             let mask = warp.lane(members, rest.trailing_zeros() as usize) as u32;

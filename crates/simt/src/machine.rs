@@ -145,8 +145,6 @@ pub enum Wait<const N: usize = 1> {
     Collective {
         /// Named lanes that have not come, as lanes of the group.
         missing: LaneMask<N>,
-        /// Those of them that never will: they have exited.
-        exited: LaneMask<N>,
     },
 }
 
@@ -158,14 +156,8 @@ impl<const N: usize> fmt::Display for Wait<N> {
             Self::Barrier { id, arrived, expected } => {
                 write!(f, "waits at barrier {id}: {arrived} of {expected} threads have arrived")
             }
-            Self::Collective { missing, exited } if exited.is_empty() => {
+            Self::Collective { missing } => {
                 write!(f, "waits for lanes {missing} at its collective")
-            }
-            Self::Collective { missing, exited } => {
-                write!(
-                    f,
-                    "waits for lanes {missing} at its collective, of which {exited} have exited"
-                )
             }
         }
     }

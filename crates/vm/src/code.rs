@@ -134,14 +134,6 @@ pub(crate) enum CollectiveKind {
     Sync,
 }
 
-impl CollectiveKind {
-    /// Whether lanes that have exited are not waited for. The PTX ISA says so of all but `bar.warp.sync`, which
-    /// waits for *all* threads that its mask names.
-    pub(crate) fn skips_exited(self) -> bool {
-        self != Self::Sync
-    }
-}
-
 /// A call: argument `i` is copied from its source to the row of the callee's frame, 128-bit values as two.
 #[derive(Clone, Debug)]
 pub(crate) struct CallOp {

@@ -2,8 +2,9 @@
 //!
 //! The rendezvous is on the *architectural* warp (`Launch::warp`, 32 threads), whatever the width of the issue groups: an executing lane waits
 //! until all lanes that its member mask names have executed the same instruction with the same mask. Lanes that were never
-//! launched are not waited for; lanes that have exited are waited for only by `bar.warp.sync`, as the PTX ISA words it ("all
-//! threads" there, "all non-exited threads" elsewhere).
+//! launched and lanes that have exited are not waited for. The PTX ISA says so of all collectives but `bar.warp.sync` ("all threads"
+//! there, "all non-exited threads" elsewhere); the CUDA programming guide says it of `__syncwarp` too ("all non-exited threads named
+//! in mask"), which compiles to nothing else, and devices keep it: compilers leave full masks behind early returns.
 
 use crate::cause::Cause;
 use crate::code::{CollectiveKind, CollectiveOp, Exec};
@@ -27,7 +28,6 @@ pub(crate) struct Rendezvous {
     pub(crate) pc: Option<Pc>,
     pub(crate) members: u32,
     pub(crate) arrived: u32,
-    pub(crate) skips_exited: bool,
 }
 
 pub(crate) fn execute<const N: usize, O: Observer<N>>(
@@ -103,12 +103,11 @@ fn meet<const N: usize>(
     releases: &mut SmallVec<[Release<N>; 2]>,
 ) -> bool {
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return false };
-    let pc = kind.skips_exited().then_some(now.pc);
+    let pc = (kind != CollectiveKind::Sync).then_some(now.pc);
     let known =
         cta.rendezvous.iter().position(|r| (r.warp, r.pc, r.members) == (warp, pc, members));
     let index = known.unwrap_or_else(|| {
-        let skips_exited = kind.skips_exited();
-        cta.rendezvous.push(Rendezvous { warp, pc, members, arrived: 0, skips_exited });
+        cta.rendezvous.push(Rendezvous { warp, pc, members, arrived: 0 });
         cta.rendezvous.len() - 1
     });
     cta.rendezvous[index].arrived |= lanes;
@@ -124,14 +123,13 @@ fn meet<const N: usize>(
     false
 }
 
-/// Members that have a thread, without those that need not come.
+/// Members that have a thread which has not exited.
 fn awaited<const N: usize>(cta: &Cta<N>, meeting: &Rendezvous) -> u32 {
     let first = (meeting.warp * cta.warp) as usize;
     let mut awaited = meeting.members;
     for bit in 0..cta.warp.min(32) as usize {
         let thread = first + bit;
-        let absent = thread >= cta.exited.len() || meeting.skips_exited && cta.exited[thread];
-        if absent {
+        if cta.exited.get(thread).is_none_or(|&exited| exited) {
             awaited &= !(1 << bit);
         }
     }
@@ -142,20 +140,15 @@ fn is_complete<const N: usize>(cta: &Cta<N>, meeting: &Rendezvous) -> bool {
     awaited(cta, meeting) & !meeting.arrived == 0
 }
 
-/// Members that have not come, and those of them that have exited.
-pub(crate) fn missing<const N: usize>(cta: &Cta<N>, thread: usize, members: u32) -> (u32, u32) {
+/// Members that have not come.
+pub(crate) fn missing<const N: usize>(cta: &Cta<N>, thread: usize, members: u32) -> u32 {
     let warp = thread as u32 / cta.warp;
     let bit = 1u32.checked_shl(thread as u32 % cta.warp).unwrap_or(0);
     let meeting = cta
         .rendezvous
         .iter()
         .find(|r| r.warp == warp && r.members == members && r.arrived & bit != 0);
-    let Some(meeting) = meeting else { return (0, 0) };
-    let missing = awaited(cta, meeting) & !meeting.arrived;
-    let exited = (0..cta.warp.min(32))
-        .filter(|b| missing >> b & 1 != 0 && cta.exited[(warp * cta.warp + b) as usize])
-        .fold(0, |m, b| m | 1 << b);
-    (missing, exited)
+    meeting.map_or(0, |meeting| awaited(cta, meeting) & !meeting.arrived)
 }
 
 /// Computes the results of a complete rendezvous and lets its lanes go on; those in `issuing` go on by themselves.

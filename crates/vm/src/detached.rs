@@ -83,12 +83,6 @@ impl DetachedCollective {
         self.named
     }
 
-    /// Whether it waits for threads that have exited too.
-    #[must_use]
-    pub fn waits_for_exited(&self) -> bool {
-        !self.kind.skips_exited()
-    }
-
     /// Of a shuffle, the lane that each lane reads with these operands, and the lanes where that is inside of the segment.
     #[must_use]
     pub fn pattern(&self, b: u64, c: u64) -> Option<([u8; 32], u32)> {

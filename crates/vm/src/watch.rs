@@ -167,7 +167,7 @@ fn waits<const N: usize>(
                 Wait::Barrier { id: id.into(), arrived, expected }
             }
             Some(Waiting::Collective { members }) => {
-                let (missing, exited) = crate::collective::missing(cta, thread, members);
+                let missing = crate::collective::missing(cta, thread, members);
                 // Lanes of the architectural warp as lanes of the group, as far as they are in it.
                 let warp = thread - thread % cta.warp as usize;
                 let place = |bits: u32| {
@@ -177,7 +177,7 @@ fn waits<const N: usize>(
                         .filter(|&lane| lane < LaneMask::<N>::CAPACITY)
                         .collect()
                 };
-                Wait::Collective { missing: place(missing), exited: place(exited) }
+                Wait::Collective { missing: place(missing) }
             }
             None if runnable.iter().any(|r| r.lanes.contains(lane)) => Wait::Running,
             None => Wait::Turn,

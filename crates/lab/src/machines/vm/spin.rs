@@ -112,10 +112,7 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
         Wait::Barrier { id, arrived, expected } => {
             format!("{here} at barrier {id} for {} more threads", expected.saturating_sub(*arrived))
         }
-        Wait::Collective { missing, exited } if !exited.is_empty() && missing == exited => {
-            return Some(format!("{here} for {}, which have ended", names(missing)));
-        }
-        Wait::Collective { missing, .. } => format!("{here} for {}", names(missing)),
+        Wait::Collective { missing } => format!("{here} for {}", names(missing)),
         Wait::Turn | Wait::Running => format!("{here} for another path"),
     };
     Some(match rest {
