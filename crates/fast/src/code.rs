@@ -8,6 +8,7 @@ use flow::analysis::{Facts, Web};
 use ir::Sreg;
 use ir::Ty;
 use ir::mods::{AtomOp, Barrier, BoolOp, Order, Scope, Space};
+use simt::observe::AccessKind;
 use vm::{DetachedCollective, DetachedLanes};
 
 /// Where an operand is.
@@ -64,6 +65,19 @@ pub struct Step {
     pub blend: bool,
     /// What it does.
     pub kind: Kind,
+}
+
+impl Step {
+    /// What memory it accesses, and how.
+    #[must_use]
+    pub fn access(&self) -> Option<(&Memory, AccessKind)> {
+        Some(match &self.kind {
+            Kind::Load(memory) => (memory, AccessKind::Load),
+            Kind::Store(memory) => (memory, AccessKind::Store),
+            Kind::Atomic(atomic) => (&atomic.memory, AccessKind::Atomic),
+            _ => return None,
+        })
+    }
 }
 
 /// What a step does.

@@ -4,7 +4,9 @@
 //! what guards turn off is counted by step.
 
 use crate::code::{Code, End, Kind};
+use crate::tier::Counts;
 use simt::slots::LaneSlots;
+use vm::WARP_SIZE;
 
 /// Counts of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,6 +62,11 @@ impl Detail {
         self.depth_sum += depth * n as u64;
         let active = slots.by_cause[4] + slots.by_cause[5];
         self.active_lanes[active as usize] += n as u64;
+        self.slots(code, block, (first, n), slots);
+    }
+
+    /// Adds slots to each of `n` issues from step `first` of a block on.
+    fn slots(&mut self, code: &Code, block: u32, (first, n): (usize, usize), slots: &LaneSlots) {
         let (index, block) = (block as usize, &code.blocks[block as usize]);
         let whole = block.steps.len() + usize::from(block.end_issues);
         if (first, n) == (0, whole) {
@@ -78,6 +85,26 @@ impl Detail {
 
     pub(crate) fn off(&mut self, step: usize, lanes: u32) {
         self.off[step] += u64::from(lanes.count_ones());
+    }
+
+    /// Adds what a worker has counted by itself.
+    pub(crate) fn add(&mut self, code: &Code, counts: &Counts) {
+        for site in &counts.sites {
+            let width = site.times * u64::from(WARP_SIZE);
+            let gone = site.absent + site.exited;
+            let by_cause = [site.absent, site.exited, 0, width - gone - site.lanes, 0, site.lanes];
+            let vector_issues = site.times;
+            let slots = LaneSlots { vector_issues, width, by_cause, ..LaneSlots::default() };
+            self.slots(code, site.block, (site.first, site.issues), &slots);
+        }
+        for (sum, &more) in self.off.iter_mut().zip(&counts.off) {
+            *sum += more;
+        }
+        for (sum, &more) in self.active_lanes.iter_mut().zip(&counts.active_lanes) {
+            *sum += more;
+        }
+        self.depth_sum += counts.depth_sum;
+        self.max_depth = self.max_depth.max(counts.max_depth);
     }
 
     /// Sums up.

@@ -29,7 +29,7 @@ mod warp;
 
 pub use detail::Detail;
 pub use level::Level;
-pub use tier::{Region, Slot, Splits, Tally, Tier, Top, Turn, View, Worker};
+pub use tier::{Counts, Lines, Region, Site, Slot, Splits, Tally, Tier, Top, Turn, View, Worker};
 
 use simt::memory::MemoryMap;
 use std::borrow::BorrowMut;
@@ -101,6 +101,14 @@ pub struct Line {
     pub at: u64,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,
+    /// How many such accesses: of more than one, this is one; addresses of the others are multiples of [`Line::ALIKE`] bytes away, and
+    /// their threads whole warps.
+    pub times: u64,
+}
+
+impl Line {
+    /// Addresses that are multiples of this apart are told together: sectors and banks cannot tell them apart.
+    pub const ALIKE: u64 = 128;
 }
 
 impl<F: FnMut(u64, u64) -> bool> GoOn for F {
@@ -146,7 +154,8 @@ pub fn run(
     launch(kernel, state, level, detailed, watch, None)
 }
 
-/// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier. Memory is taken out of the state.
+/// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier, which has to count what [`Counts`] has if
+/// the launch is `detailed`. Memory is taken out of the state.
 ///
 /// # Errors
 /// As [`run`].
@@ -154,9 +163,10 @@ pub fn run_on(
     tier: &dyn Tier,
     kernel: &Kernel,
     state: impl BorrowMut<State<1>>,
+    detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
-    launch(kernel, state, Level::best(), false, watch, Some(tier.worker()))
+    launch(kernel, state, Level::best(), detailed, watch, Some(tier.worker()))
 }
 
 fn launch(

@@ -8,7 +8,7 @@ use crate::detail::Detail;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
-use crate::tier::{Turn, Worker};
+use crate::tier::{Counts, Turn, Worker};
 use crate::warp::Warp;
 use crate::{Declined, GoOn};
 use converge::mechanism::Order;
@@ -250,11 +250,30 @@ impl<'m> Machine<'m> {
     }
 
     fn ended(mut self, done: bool) -> Ended {
+        if self.detail.is_some()
+            && let Some(mut worker) = self.worker.take()
+        {
+            self.counted(&worker.counts());
+        }
         if let Some(detail) = &mut self.detail {
             detail.branches += self.stats.branches;
             detail.finish(self.context.code);
         }
         (self.stats, self.detail, done)
+    }
+
+    /// Takes over what a worker has counted by itself.
+    fn counted(&mut self, counts: &Counts) {
+        let code = self.context.code;
+        if let Some(detail) = &mut self.detail {
+            detail.add(code, counts);
+        }
+        for lines in &counts.lines {
+            let holds = |b: &&Block| b.steps.contains(&lines.step);
+            let Some(block) = code.blocks.iter().find(holds) else { continue };
+            let pc = block.first + (lines.step - block.steps.start) as u64;
+            self.announce_lines(pc, &code.steps[lines.step], lines);
+        }
     }
 
     fn next_slot(&mut self) {

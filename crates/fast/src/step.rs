@@ -6,7 +6,7 @@ use crate::memory::Reach;
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
-use crate::{Declined, Line};
+use crate::{Declined, Line, Lines};
 use ir::mods::BoolOp;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
@@ -243,7 +243,14 @@ impl Machine<'_> {
 
     /// Tells the watch of an access, if it wants to know: one event for each space that lanes reach.
     #[inline(always)]
-    fn announce(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
+    pub(crate) fn announce(
+        &mut self,
+        warp: &Warp,
+        op: &Memory,
+        kind: AccessKind,
+        pc: u64,
+        on: u32,
+    ) {
         if self.detail.is_some() && !self.announce_line(warp, op, kind, pc, on) {
             self.announce_all(warp, op, kind, pc, on);
         }
@@ -291,7 +298,30 @@ impl Machine<'_> {
             lanes: count as u16,
             at: low & mask,
             stride,
+            times: 1,
         })
+    }
+
+    /// Tells of accesses that a worker has counted by itself.
+    pub(crate) fn announce_lines(&mut self, pc: u64, step: &Step, lines: &Lines) {
+        let Some((op, kind)) = step.access() else { return };
+        let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
+        let at = op.space.window().map_or(lines.at, |w| w.start + u64::from(lines.at as u32));
+        let space = Space::of(Addr(at));
+        let at = if space.window().is_some() { at & 0xffff_ffff } else { at };
+        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
+        let (pc, times) = (Pc(pc), lines.times);
+        let count = LANES as u16;
+        let line = Line { pc, kind, space, size, first_thread: 0, lanes: count, at, stride, times };
+        if self.watch.line(&line) {
+            return;
+        }
+        let here: [(u16, u64); LANES] =
+            std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
+        let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
+        for _ in 0..times {
+            self.watch.access(&Access { group, pc, kind, space, order, scope, size, lanes });
+        }
     }
 
     #[inline(never)]

@@ -13,6 +13,7 @@ use crate::step::After;
 use crate::warp::Warp;
 use converge::mechanism::{Charges, Order};
 use ir::mods::Space;
+use simt::observe::AccessKind;
 use vm::{BACK_EDGES, WARP_SIZE};
 
 /// A tier of a decoded kernel.
@@ -28,6 +29,60 @@ pub trait Worker {
     /// # Errors
     /// Why the exact engine has to run the launch.
     fn turn(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Declined>;
+
+    /// What it has counted by itself in a launch that is run in detail, asked for once, in the end.
+    fn counts(&mut self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// What a worker counts in a launch that is run in detail, beside each [`Tally`]: without the steps and the ends that it has left to the interpreter,
+/// but with their issues.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Issues, by place.
+    pub sites: Vec<Site>,
+    /// Lanes that each step's guard has turned off.
+    pub off: Vec<u64>,
+    /// Issues by active lanes.
+    pub active_lanes: Vec<u64>,
+    /// Split levels summed over all issues.
+    pub depth_sum: u64,
+    /// Most split levels that an issue was under.
+    pub max_depth: u64,
+    /// Accesses of whole warps whose addresses lie on a line.
+    pub lines: Vec<Lines>,
+}
+
+/// Issues that follow each other in a block, of the same lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The block.
+    pub block: u32,
+    /// The first of them, counted from the block's beginning.
+    pub first: usize,
+    /// How many they are.
+    pub issues: usize,
+    /// How often they were issued together.
+    pub times: u64,
+    /// Lanes that ran, summed over those times.
+    pub lanes: u64,
+    /// Lanes that had ended.
+    pub exited: u64,
+    /// Lanes that had never been launched.
+    pub absent: u64,
+}
+
+/// Accesses of all lanes of a warp at a step, none of which the interpreter executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The step.
+    pub step: usize,
+    /// Where lane 0 reached in one of them; in others, multiples of [`crate::Line::ALIKE`] bytes away. An offset in the windows of
+    /// spaces that have one.
+    pub at: u64,
+    /// How many.
+    pub times: u64,
 }
 
 /// A turn of a warp.
@@ -41,6 +96,8 @@ pub struct Turn<'t, 'm> {
 pub struct Top {
     /// The block.
     pub block: u32,
+    /// Split levels above its lanes, themselves counted.
+    pub depth: u32,
     /// Steps of it that have been issued.
     pub resume: usize,
     /// The lanes that run.
@@ -146,8 +203,8 @@ impl Turn<'_, '_> {
     #[must_use]
     pub fn top(&self) -> Option<Top> {
         let top = self.warp.stack.top()?;
-        let (rejoin, lanes) = (top.rejoin(), top.lanes);
-        Some(Top { block: top.block, resume: self.warp.resume, lanes, rejoin })
+        let (rejoin, lanes, depth) = (top.rejoin(), top.lanes, top.depth);
+        Some(Top { block: top.block, depth, resume: self.warp.resume, lanes, rejoin })
     }
 
     /// Whether the turn is over by its back-edges.
@@ -160,6 +217,28 @@ impl Turn<'_, '_> {
     #[must_use]
     pub fn back_edges_left(&self) -> u32 {
         BACK_EDGES.saturating_sub(self.machine.back_edges)
+    }
+
+    /// Lanes of the warp that were never launched, and those that have ended.
+    #[must_use]
+    pub fn absent(&self) -> (u32, u32) {
+        (!self.warp.launched, self.warp.exited)
+    }
+
+    /// Whether the launch is run in detail.
+    #[must_use]
+    pub fn is_detailed(&self) -> bool {
+        self.machine.detail.is_some()
+    }
+
+    /// Tells the watch of an access at a step, which the worker then executes by itself for these lanes.
+    pub fn announce(&mut self, number: u32, step: usize, on: u32) {
+        let code = self.machine.context.code;
+        let block = &code.blocks[number as usize];
+        let pc = block.first + (step - block.steps.start) as u64;
+        if let Some((memory, kind)) = code.steps[step].access() {
+            self.machine.announce(self.warp, memory, kind, pc, on);
+        }
     }
 
     /// Where the state lies.
@@ -191,6 +270,9 @@ impl Turn<'_, '_> {
         machine.back_edges += tally.back_edges as u32;
         machine.progress |= tally.progress != 0;
         machine.issued |= n != 0;
+        if let Some(detail) = &mut machine.detail {
+            detail.branch_targets += tally.branches;
+        }
         let stats = &mut machine.stats;
         stats.block_issues += tally.blocks;
         stats.branches += tally.branches;
@@ -243,6 +325,9 @@ impl Turn<'_, '_> {
             ..Charges::default()
         };
         self.warp.stack.replace(slots.iter().map(entry), &charges);
+        if let Some(detail) = &mut self.machine.detail {
+            detail.branch_targets += splits.parted;
+        }
         self.machine.stats.divergent_branches += splits.parted;
         self.machine.stats.divergent_paths += 2 * splits.parted;
     }
@@ -280,6 +365,18 @@ impl Turn<'_, '_> {
         Ok(after == After::Park)
     }
 
+    /// [`Self::step`] for an access that the watch has been told of ([`Self::announce`]).
+    ///
+    /// # Errors
+    /// Why the exact engine has to run the launch.
+    pub fn step_told(&mut self, number: u32, step: usize, on: u32) -> Result<(), Declined> {
+        // Accesses look at nothing else of it.
+        let detail = self.machine.detail.take();
+        let done = self.step(number, step, on);
+        self.machine.detail = detail;
+        done.map(|_| ())
+    }
+
     /// All lanes that run go to a block.
     pub fn go(&mut self, block: u32) {
         self.warp.resume = 0;
@@ -301,12 +398,8 @@ impl Turn<'_, '_> {
     #[must_use]
     pub fn region(&mut self, step: usize, on: u32) -> Option<Region> {
         let code = self.machine.context.code;
-        let (memory, write) = match &code.steps[step].kind {
-            Kind::Load(memory) => (memory.as_ref(), false),
-            Kind::Store(memory) => (memory.as_ref(), true),
-            Kind::Atomic(atomic) => (&atomic.memory, true),
-            _ => return None,
-        };
+        let (memory, kind) = code.steps[step].access()?;
+        let write = kind != AccessKind::Load;
         if !matches!(memory.space, Space::Global | Space::Const | Space::Generic) {
             return None;
         }

@@ -2,12 +2,16 @@
 
 #[path = "common/both.rs"]
 mod both;
+#[allow(dead_code, reason = "the other test uses the rest")]
+#[path = "common/observed.rs"]
+mod observed;
 
-use both::{Count, bytes, compare};
+use both::{Count, compare};
 use converge::catalogue::Entry;
 use fast::{Declined, Level};
 use ir::FuncId;
 use ir::testing::Rng;
+use observed::bytes;
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
 use simt::observe::Blind;

@@ -14,7 +14,7 @@ impl Compiled {
     ///
     /// # Errors
     /// Always.
-    pub fn new(kernel: Kernel) -> Result<Self, (Kernel, Refused)> {
+    pub fn new(kernel: Kernel, _: bool) -> Result<Self, (Kernel, Refused)> {
         Err((kernel, Refused::Host))
     }
 

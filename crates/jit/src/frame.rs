@@ -1,5 +1,6 @@
 //! What compiled code and its host share: one block of memory that both know the layout of.
 
+use crate::counts::Counters;
 use fast::{Slot, Splits, Tally};
 use std::mem::offset_of;
 
@@ -67,6 +68,8 @@ pub(crate) struct Frame {
     pub(crate) foreign: u64,
     /// What code has done to the stack.
     pub(crate) splits: Splits,
+    /// Further counts of launches that are run in detail.
+    pub(crate) counters: Counters,
     /// Addresses of blocks.
     pub(crate) table: *const u64,
     /// Special registers that are scalars; null if they have not been asked for.
@@ -75,6 +78,10 @@ pub(crate) struct Frame {
     pub(crate) start: *const u8,
     /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
     pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
+    /// Tells of an access in a launch that is run in detail, as `step`.
+    pub(crate) tell: extern "sysv64" fn(*mut Frame, u32, u32),
+    /// The lanes that are on meanwhile.
+    pub(crate) on: u32,
     /// Executes the end of a block: `(frame, block)`; where to go on, or null if the code has to return.
     pub(crate) end: extern "sysv64" fn(*mut Frame, u32) -> *const u8,
     /// Goes to a block that lanes may wait for: as `end`.
@@ -94,7 +101,7 @@ macro_rules! offsets {
 offsets! {
     LANES lanes; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
     CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
-    TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; END end; GO go;
+    TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; TELL tell; ON on; END end; GO go;
 }
 
 macro_rules! tallies {
@@ -118,3 +125,16 @@ macro_rules! splits {
 }
 
 splits! { PARTED parted; PUSHES pushes; MERGES merges; MOST most; }
+
+macro_rules! counters {
+    ($($name:ident $field:ident;)*) => {
+        impl Frame {
+            $(pub(crate) const $name: i64 = offset_of!(Frame, counters) as i64 + offset_of!(Counters, $field) as i64;)*
+        }
+    };
+}
+
+counters! {
+    DEPTH depth; MOST_DEPTH most_depth; DEPTH_SUM depth_sum; EXITED exited; ABSENT absent;
+    SITES sites; GUARDED_OFF off; ACTIVE active; LINES lines;
+}

@@ -16,6 +16,8 @@ mod assign;
 #[cfg(target_arch = "x86_64")]
 mod check;
 #[cfg(target_arch = "x86_64")]
+mod counts;
+#[cfg(target_arch = "x86_64")]
 mod emit;
 #[cfg(target_arch = "x86_64")]
 mod features;
@@ -50,9 +52,6 @@ pub enum Refused {
     /// The host's processor does not have the instructions.
     #[error("the host does not have x86-64 with AVX-512")]
     Host,
-    /// More is to be counted than compiled code counts.
-    #[error("its statistics are counted by instruction")]
-    Detailed,
     /// The kernel is too large.
     #[error("the kernel is too large to be compiled")]
     TooLarge,
@@ -91,7 +90,7 @@ impl Ready {
     /// Compiles a kernel for this host, if that can be.
     #[must_use]
     pub fn new(kernel: Kernel) -> Self {
-        match Compiled::new(kernel) {
+        match Compiled::new(kernel, false) {
             Ok(compiled) => Self::Compiled(Box::new(compiled)),
             Err((kernel, refused)) => Self::Decoded(Box::new(kernel), refused),
         }
@@ -123,15 +122,14 @@ pub fn run(
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<(Finished, Result<Coverage, Refused>), Declined> {
-    if detailed {
-        let finished = fast::run(&kernel, state, Level::best(), detailed, watch)?;
-        return Ok((finished, Err(Refused::Detailed)));
+    match Compiled::new(kernel, detailed) {
+        Ok(compiled) => {
+            let finished = compiled.run(state, watch)?;
+            Ok((finished, Ok(compiled.coverage())))
+        }
+        Err((kernel, refused)) => {
+            let finished = fast::run(&kernel, state, Level::best(), detailed, watch)?;
+            Ok((finished, Err(refused)))
+        }
     }
-    let ready = Ready::new(kernel);
-    let finished = ready.run(state, watch)?;
-    let how = match ready {
-        Ready::Compiled(compiled) => Ok(compiled.coverage()),
-        Ready::Decoded(_, refused) => Err(refused),
-    };
-    Ok((finished, how))
 }

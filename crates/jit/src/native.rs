@@ -8,12 +8,13 @@
 #![allow(unsafe_code, reason = "code that is made at run time can only be called so")]
 
 use crate::check::is_sound;
+use crate::counts::{Counters, Counting, Place, Stretch, TOLD, TOLD_IN_PART};
 use crate::emit::{Emitted, emit};
 use crate::features::Features;
 use crate::frame::{Frame, NOWHERE, Near, SLOTS};
 use crate::pool::Line;
 use crate::{Coverage, MOST_STEPS, Refused};
-use fast::{Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, Turn, Worker};
+use fast::{Counts, Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, Turn, Worker};
 use memmap2::{Mmap, MmapMut};
 use std::any::Any;
 use std::borrow::BorrowMut;
@@ -26,6 +27,7 @@ use vm::State;
 pub struct Compiled {
     kernel: Kernel,
     code: Code,
+    detailed: bool,
 }
 
 #[derive(Debug)]
@@ -41,17 +43,19 @@ struct Code {
     sregs: Vec<u32>,
     /// Addresses of blocks.
     table: Box<[u64]>,
+    places: Vec<Place>,
+    stretches: Vec<Stretch>,
     coverage: Coverage,
 }
 
 impl Compiled {
-    /// Compiles a kernel for this host.
+    /// Compiles a kernel for this host, for launches that are run in detail or for others: counting costs.
     ///
     /// # Errors
     /// The kernel again, and why the interpreter has to run it.
-    pub fn new(kernel: Kernel) -> Result<Self, (Kernel, Refused)> {
-        match compile(&kernel) {
-            Ok(code) => Ok(Self { kernel, code }),
+    pub fn new(kernel: Kernel, detailed: bool) -> Result<Self, (Kernel, Refused)> {
+        match compile(&kernel, detailed) {
+            Ok(code) => Ok(Self { kernel, code, detailed }),
             Err(refused) => Err((kernel, refused)),
         }
     }
@@ -62,7 +66,7 @@ impl Compiled {
         self.code.coverage
     }
 
-    /// Runs a launch of the kernel under the mechanism `ipdom`.
+    /// Runs a launch of the kernel under the mechanism `ipdom`, in detail if it has been compiled for that.
     ///
     /// # Errors
     /// Why the exact engine has to run it, from the start.
@@ -71,11 +75,11 @@ impl Compiled {
         state: impl BorrowMut<State<1>>,
         watch: &mut dyn GoOn,
     ) -> Result<Finished, Declined> {
-        fast::run_on(&Native(self), &self.kernel, state, watch)
+        fast::run_on(&Native(self), &self.kernel, state, self.detailed, watch)
     }
 }
 
-fn compile(kernel: &Kernel) -> Result<Code, Refused> {
+fn compile(kernel: &Kernel, detailed: bool) -> Result<Code, Refused> {
     let features = Features::of_host().ok_or(Refused::Host)?;
     if kernel.code().steps.len() > MOST_STEPS {
         return Err(Refused::TooLarge);
@@ -83,7 +87,7 @@ fn compile(kernel: &Kernel) -> Result<Code, Refused> {
     if !is_sound(kernel.code()) {
         return Err(Refused::Unsound);
     }
-    place(emit(kernel.code(), features)?)
+    place(emit(kernel.code(), features, detailed)?)
 }
 
 /// Puts code into pages of its own: first writable, then executable.
@@ -111,6 +115,8 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         constants: emitted.pool,
         block_of: emitted.block_of,
         nears: emitted.nears,
+        places: emitted.places,
+        stretches: emitted.stretches,
         coverage: Coverage { native, steps, bytes: bytes.len() },
         text,
     })
@@ -139,7 +145,11 @@ impl Tier for Native<'_> {
         let nears = vec![Near::NONE; self.0.code.nears.len()].into_boxed_slice();
         let sregs = vec![0; self.0.code.sregs.len()].into_boxed_slice();
         let slots = Box::new([Slot::default(); SLOTS]);
-        Box::new(Runner { compiled: self.0, nears, sregs, slots })
+        let Compiled { kernel, code, detailed } = self.0;
+        let steps = kernel.code().steps.len();
+        let counting =
+            detailed.then(|| Box::new(Counting::new(&code.places, &code.stretches, steps)));
+        Box::new(Runner { compiled: self.0, nears, sregs, slots, counting })
     }
 }
 
@@ -149,6 +159,7 @@ struct Runner<'c> {
     nears: Box<[Near]>,
     sregs: Box<[u64]>,
     slots: Box<[Slot; SLOTS]>,
+    counting: Option<Box<Counting>>,
 }
 
 /// What calls back need.
@@ -157,6 +168,7 @@ struct Host<'h, 't, 'm> {
     code: &'h Code,
     nears: *mut [Near],
     slots: *mut [Slot; SLOTS],
+    counting: Option<*mut Counting>,
     end: Result<(), Declined>,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -177,6 +189,9 @@ impl Worker for Runner<'_> {
             }
         }
         let view = turn.view();
+        // Code counts for launches in detail if and only if it was made for them.
+        assert!(turn.is_detailed() == self.counting.is_some(), "another kind of launch");
+        let counters = self.counting.as_mut().map_or(Counters::NONE, |c| c.counters());
         let mut frame = Frame {
             lanes: top.lanes,
             rejoin: top.rejoin.unwrap_or(NOWHERE),
@@ -198,18 +213,23 @@ impl Worker for Runner<'_> {
             last: ptr::null_mut(),
             foreign: 1,
             splits: Splits::default(),
+            counters,
             table: code.table.as_ptr(),
             sregs: if begins { self.sregs.as_ptr() } else { ptr::null() },
             start: code.at(top.block, resume),
             step,
+            tell,
+            on: 0,
             end,
             go,
             host: ptr::null_mut(),
         };
         let slots = &raw mut *self.slots;
         let nears = &raw mut *self.nears;
-        let mut host = Host { turn, code, nears, slots, end: Ok(()), panic: None };
+        let counting = self.counting.as_mut().map(|c| &raw mut **c);
+        let mut host = Host { turn, code, nears, slots, counting, end: Ok(()), panic: None };
         borrow_stack(&host, &mut frame);
+        stand(&host, &mut frame);
         frame.host = (&raw mut host).cast();
         let enter = code.text[code.enter as usize..].as_ptr();
         // SAFETY: the code at `enter` is a function of this type, made by `emit::stubs`, in executable memory that `code` owns.
@@ -220,12 +240,30 @@ impl Worker for Runner<'_> {
         }
         give_stack_back(&mut host, &mut frame);
         let Host { turn, end, .. } = host;
+        if let Some(counting) = &mut self.counting {
+            counting.take(&frame.counters);
+        }
         end?;
         flush(turn, &mut frame)?;
         if frame.block != NOWHERE {
             turn.go(frame.block);
         }
         Ok(())
+    }
+
+    fn counts(&mut self) -> Counts {
+        self.counting.as_mut().map_or_else(Counts::default, |c| c.finish(&self.nears))
+    }
+}
+
+/// Takes note of where the running lanes stand in the stack, and of those that do not run, for counts.
+fn stand(host: &Host<'_, '_, '_>, frame: &mut Frame) {
+    let (absent, exited) = host.turn.absent();
+    frame.counters.absent = absent.count_ones().into();
+    frame.counters.exited = exited.count_ones().into();
+    if let Some(top) = host.turn.top() {
+        frame.counters.depth = top.depth.into();
+        frame.counters.most_depth = frame.counters.most_depth.max(top.depth.into());
     }
 }
 
@@ -291,6 +329,8 @@ fn waits(step: &fast::code::Step) -> bool {
 
 /// See [`Frame::step`].
 extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
+    let told = step & TOLD != 0 || step & TOLD_IN_PART != 0 && on != u32::MAX;
+    let step = step & !(TOLD | TOLD_IN_PART);
     let stay = call(frame, |host, frame| {
         let block = host.code.block_of[step as usize];
         if waits(&host.turn.code().steps[step as usize]) {
@@ -302,7 +342,9 @@ extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
             }
             return Ok((!parks).then_some(()));
         }
-        if host.turn.step(block, step as usize, on)? {
+        if told {
+            host.turn.step_told(block, step as usize, on)?;
+        } else if host.turn.step(block, step as usize, on)? {
             return Ok(None);
         }
         if let Ok(near) = host.code.nears.binary_search(&step)
@@ -310,11 +352,28 @@ extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
         {
             // SAFETY: the slice is the runner's, which is borrowed for the turn and reached by the code alone otherwise.
             let nears = unsafe { &mut *host.nears };
-            nears[near] = Near { base: region.base, len: region.len, bytes: region.bytes };
+            let now = Near { base: region.base, len: region.len, bytes: region.bytes };
+            let last = std::mem::replace(&mut nears[near], now);
+            if let Some(counting) = host.counting
+                && last.base != region.base
+            {
+                // SAFETY: the counters are the runner's, too.
+                let counting = unsafe { &mut *counting };
+                counting.leave(near, &last);
+            }
         }
         Ok(Some(()))
     });
     u32::from(stay.is_none())
+}
+
+/// See [`Frame::tell`].
+extern "sysv64" fn tell(frame: *mut Frame, step: u32, on: u32) {
+    call(frame, |host, _| {
+        let block = host.code.block_of[step as usize];
+        host.turn.announce(block, step as usize, on);
+        Ok(Some(()))
+    });
 }
 
 /// See [`Frame::end`].
@@ -354,5 +413,6 @@ fn next(host: &Host<'_, '_, '_>, frame: &mut Frame) -> Option<*const u8> {
     let top = host.turn.top()?;
     frame.lanes = top.lanes;
     frame.rejoin = top.rejoin.unwrap_or(NOWHERE);
+    stand(host, frame);
     Some(host.code.at(top.block, None))
 }

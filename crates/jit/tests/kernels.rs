@@ -203,7 +203,7 @@ fn speed() {
         });
         let mut lanes = 0;
         let compiled = median(|| {
-            let Ok(compiled) = Compiled::new(kernel()) else { return 0.0 };
+            let Ok(compiled) = Compiled::new(kernel(), false) else { return 0.0 };
             let state = state();
             let start = clock(begin);
             let finished = compiled.run(state, &mut |_, _| true).expect("it runs");
@@ -213,7 +213,7 @@ fn speed() {
         let compiling = median(|| {
             let kernel = kernel();
             let start = Instant::now();
-            let done = Compiled::new(kernel);
+            let done = Compiled::new(kernel, false);
             let seconds = start.elapsed().as_secs_f64();
             drop(done);
             seconds
@@ -252,12 +252,12 @@ fn compile_times() {
             launch.block = [128, 1, 1];
             let Ok(state) = Engine::<1>.launch(&program, launch) else { continue };
             let Ok(kernel) = fast::prepare(&program, &state, true) else { continue };
-            let Ok(compiled) = Compiled::new(kernel) else { continue };
+            let Ok(compiled) = Compiled::new(kernel, false) else { continue };
             let coverage = compiled.coverage();
             let seconds = median(|| {
                 let Ok(kernel) = fast::prepare(&program, &state, true) else { return 0.0 };
                 let start = Instant::now();
-                let done = Compiled::new(kernel);
+                let done = Compiled::new(kernel, false);
                 let seconds = start.elapsed().as_secs_f64();
                 drop(done);
                 seconds

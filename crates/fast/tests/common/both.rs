@@ -1,13 +1,9 @@
 //! A launch on both engines.
 
-#[path = "observed.rs"]
-mod observed;
-
+use crate::observed::{Exact, Noting, Observed, bytes, of_fast};
 use fast::{Declined, Level};
-use observed::{Noting, Observed, of_fast};
 use simt::machine::{Machine, Step};
-use simt::memory::MemoryMap;
-use vm::{Engine, Launch, Program, Stats};
+use vm::{Engine, Launch, Program};
 
 /// How a launch went on the two engines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,25 +13,10 @@ pub(crate) struct Count {
     pub(crate) stopped: u64,
 }
 
-/// All bytes of a map's regions.
-pub(crate) fn bytes(memory: &MemoryMap) -> Vec<Vec<u8>> {
-    let region = |r: &simt::memory::Region| {
-        let mut out = vec![0; r.len() as usize];
-        if r.is_live() && !r.is_empty() {
-            memory.read_bytes(r.base(), &mut out).expect("a live region");
-        }
-        out
-    };
-    memory.regions().iter().map(region).collect()
-}
-
 fn levels() -> Vec<Level> {
     let all = [Level::Portable, Level::Avx2, Level::Avx512];
     all.into_iter().filter(|l| l.is_available()).collect()
 }
-
-/// How the exact engine ends: memory, statistics, events.
-type Exact = (Step<vm::Cause>, Vec<Vec<u8>>, Stats, Observed);
 
 /// Runs a launch on both; what differs.
 pub(crate) fn compare(
@@ -55,31 +36,28 @@ pub(crate) fn compare(
             let mut state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
             let (detailed, mut noting) = (level != Level::Avx2, Noting::default());
             let run = fast::run(&kernel, &mut state, level, detailed, &mut noting);
-            let (end, memory, stats, observed) = exact.get_or_insert_with(|| {
-                let mut state = engine.launch(program, launch.clone()).expect("it launches");
-                let mut observed = Observed::default();
-                let end = engine.run(program, &mut state, &mut observed, u64::MAX);
-                let stats = *state.stats();
-                (end, bytes(&state.into_memory()), stats, observed)
-            });
+            let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
             match run {
                 Ok(finished) => {
-                    if *end != Step::Done {
+                    if exact.end != Step::Done {
+                        let end = &exact.end;
                         return Err(format!("{level}: it ends, the exact engine says {end:?}"));
                     }
-                    if bytes(&finished.memory) != *memory {
+                    if bytes(&finished.memory) != exact.memory {
                         return Err(format!("{level}, assume {assume}: memory differs"));
                     }
-                    if finished.stats != *stats {
+                    if finished.stats != exact.stats {
+                        let stats = &exact.stats;
                         return Err(format!("{level}: {:#?}\nexact: {stats:#?}", finished.stats));
                     }
                     if let Some(detail) = &finished.detail {
                         let fast = of_fast(detail, &finished.stats);
-                        if fast != observed.counted {
-                            let exact = &observed.counted;
+                        let Observed { counted, accesses } = &exact.observed;
+                        if fast != *counted {
+                            let exact = counted;
                             return Err(format!("{level}: {fast:#?}\nexact: {exact:#?}"));
                         }
-                        if noting.accesses != observed.accesses {
+                        if noting.accesses != *accesses {
                             return Err(format!("{level}: its accesses differ"));
                         }
                     }

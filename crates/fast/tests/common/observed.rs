@@ -1,13 +1,14 @@
 //! What an observer of all events of the exact engine counts, for comparison with the fast engine's detailed counts.
 
 use fast::{Detail, GoOn, Line};
-use simt::memory::Space;
+use simt::machine::{Machine, Step};
+use simt::memory::{MemoryMap, Space};
 use simt::observe::{
     Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
 };
 use simt::slots::LaneSlots;
 use std::collections::BTreeMap;
-use vm::Stats;
+use vm::{Engine, Launch, Program, Stats};
 
 /// Everything but accesses.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,31 +32,48 @@ pub(crate) struct Observed {
     pub(crate) accesses: Accesses,
 }
 
-/// A fingerprint of accesses in their order.
+/// Fingerprints of accesses: one that tells their order, and one that tells neither order nor multiples of [`Line::ALIKE`] bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Accesses {
     count: u64,
-    hash: u64,
+    ordered: u64,
+    alike: u64,
+}
+
+fn mix(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
 impl Accesses {
-    fn add(&mut self, value: u64) {
-        self.hash = (self.hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-
-    fn begin(&mut self, pc: u64, kind: AccessKind, space: Space, size: u32) {
-        self.count += 1;
-        for part in [pc, kind as u64, space as u64, size.into()] {
-            self.add(part);
+    fn add(
+        &mut self,
+        (pc, kind, space, size): (u64, AccessKind, Space, u32),
+        lanes: impl Iterator<Item = (u64, u64)>,
+        times: u64,
+    ) {
+        let what = [pc, kind as u64, space as u64, size.into()];
+        let mut hash = what.into_iter().fold(0, mix);
+        self.ordered = what.into_iter().fold(self.ordered, mix);
+        let mut first = None;
+        for (thread, at) in lanes {
+            let from: u64 = *first.get_or_insert(at);
+            self.ordered = mix(mix(self.ordered, thread), at);
+            hash = mix(mix(hash, thread % 32), at.wrapping_sub(from));
         }
+        hash = mix(hash, first.unwrap_or(0) % Line::ALIKE);
+        self.count += times;
+        self.alike = self.alike.wrapping_add(hash.wrapping_mul(times));
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.begin(access.pc.0, access.kind, access.space, access.size);
-        for &(lane, at) in access.lanes {
-            self.add(u64::from(access.group.first_thread) + u64::from(lane));
-            self.add(at);
-        }
+        let first = u64::from(access.group.first_thread);
+        let lanes = access.lanes.iter().map(|&(lane, at)| (first + u64::from(lane), at));
+        self.add((access.pc.0, access.kind, access.space, access.size), lanes, 1);
+    }
+
+    /// Whether they are the same accesses, in any order, but for where in memory they are.
+    pub(crate) fn are_like(&self, other: &Self) -> bool {
+        (self.count, self.alike) == (other.count, other.alike)
     }
 }
 
@@ -114,13 +132,46 @@ impl GoOn for Noting {
         if self.lines.is_multiple_of(2) {
             return false;
         }
-        self.accesses.begin(line.pc.0, line.kind, line.space, line.size);
-        for lane in 0..i64::from(line.lanes) {
-            self.accesses.add(u64::from(line.first_thread) + lane as u64);
-            self.accesses.add(line.at.wrapping_add_signed(lane * line.stride));
-        }
+        let lane = |i: u64| {
+            let at = line.at.wrapping_add_signed(i as i64 * line.stride);
+            (u64::from(line.first_thread) + i, at)
+        };
+        let lanes = (0..u64::from(line.lanes)).map(lane);
+        self.accesses.add((line.pc.0, line.kind, line.space, line.size), lanes, line.times);
         true
     }
+}
+
+/// How the exact engine ends a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Exact {
+    pub(crate) end: Step<vm::Cause>,
+    pub(crate) memory: Vec<Vec<u8>>,
+    pub(crate) stats: Stats,
+    pub(crate) observed: Observed,
+}
+
+impl Exact {
+    pub(crate) fn new(program: &Program, launch: &Launch<1>) -> Self {
+        let engine = Engine::<1>;
+        let mut state = engine.launch(program, launch.clone()).expect("it launches");
+        let mut observed = Observed::default();
+        let end = engine.run(program, &mut state, &mut observed, u64::MAX);
+        let stats = *state.stats();
+        Self { end, memory: bytes(&state.into_memory()), stats, observed }
+    }
+}
+
+/// All bytes of a map's regions.
+pub(crate) fn bytes(memory: &MemoryMap) -> Vec<Vec<u8>> {
+    let region = |r: &simt::memory::Region| {
+        let mut out = vec![0; r.len() as usize];
+        if r.is_live() && !r.is_empty() {
+            memory.read_bytes(r.base(), &mut out).expect("a live region");
+        }
+        out
+    };
+    memory.regions().iter().map(region).collect()
 }
 
 /// The same of the fast engine.

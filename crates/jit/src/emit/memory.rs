@@ -34,6 +34,15 @@ enum Room {
     Window(i64, i64),
 }
 
+impl Room {
+    fn near(self) -> Option<u32> {
+        match self {
+            Self::Map(near) => Some(near),
+            Self::Window(..) => None,
+        }
+    }
+}
+
 impl Emitter<'_> {
     /// What memory an access is to, if code can be made for it.
     fn room(&mut self, memory: &Memory) -> Option<Room> {
@@ -82,6 +91,7 @@ impl Emitter<'_> {
             return false;
         }
         let Some(room) = self.room(memory) else { return false };
+        self.announce(memory, on);
         let (cold, back) = self.cold(on);
         match pattern {
             Pattern::One => self.load_one(memory, room, on, cold),
@@ -154,6 +164,7 @@ impl Emitter<'_> {
         self.scalar_address(memory, room);
         self.asm.ri64(RDX, memory.bytes());
         self.locate(room, memory.bytes(), cold);
+        self.count_access(memory, room.near(), on);
         let word = i64::from(memory.word);
         for (i, &dst) in memory.dst.iter().enumerate() {
             let from = at(RDI, i as i64 * word);
@@ -227,6 +238,7 @@ impl Emitter<'_> {
             Room::Window(..) => self.asm.rr(Op::Add_r32_rm32, EAX, ECX),
         }
         self.locate(room, memory.word.into(), cold);
+        self.count_access(memory, room.near(), on);
         self.asm.rr(Op::Sub_r64_rm64, RDI, RCX);
     }
 
@@ -323,6 +335,10 @@ impl Emitter<'_> {
 
     fn load_any(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
         self.offsets(memory, room, on, cold);
+        if self.detailed {
+            self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, Register::XMM2);
+            self.count_access(memory, room.near(), on);
+        }
         for (i, &dst) in memory.dst.iter().enumerate() {
             let d = i as i64 * i64::from(memory.word);
             match dst {
@@ -397,6 +413,7 @@ impl Emitter<'_> {
             return false;
         }
         let Some(room) = self.room(memory) else { return false };
+        self.announce(memory, on);
         let (cold, back) = self.cold(on);
         match pattern {
             Pattern::Adjacent => self.store_adjacent(memory, room, on, cold),
@@ -434,6 +451,10 @@ impl Emitter<'_> {
 
     fn store_any(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
         self.offsets(memory, room, on, cold);
+        if self.detailed {
+            self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, Register::XMM2);
+            self.count_access(memory, room.near(), on);
+        }
         for (i, &src) in memory.src.iter().enumerate() {
             let d = i as i64 * i64::from(memory.word);
             if memory.word == 8 {

@@ -15,6 +15,7 @@
 //! | `zmm8` .. `zmm31` | assigned rows |
 
 mod control;
+mod counting;
 mod memory;
 mod narrow;
 mod operand;
@@ -26,6 +27,7 @@ mod wide;
 use crate::Refused;
 use crate::asm::{Asm, Encoded, Label, V, at};
 use crate::assign::Assignment;
+use crate::counts::{Place, Stretch};
 use crate::features::Features;
 use crate::frame::Frame;
 use crate::nan::Nan;
@@ -81,6 +83,9 @@ pub(crate) struct Emitted {
     pub(crate) sregs: Vec<u32>,
     /// Steps that keep where they accessed global memory last, in the frame's order.
     pub(crate) nears: Vec<u32>,
+    /// Where issues are counted in detail, and accesses.
+    pub(crate) places: Vec<Place>,
+    pub(crate) stretches: Vec<Stretch>,
     /// Steps that run compiled, and all.
     pub(crate) native: (usize, usize),
 }
@@ -104,11 +109,19 @@ pub(super) struct Emitter<'c> {
     pub(super) nears: Vec<u32>,
     /// Steps that read special registers into scalars.
     pub(super) sregs: Vec<u32>,
+    /// Whether everything is counted that a launch in detail counts.
+    pub(super) detailed: bool,
+    pub(super) places: Vec<Place>,
+    pub(super) stretches: Vec<Stretch>,
+    told: Vec<counting::Told>,
+    /// What the interpreter has to know of the step being compiled, with its number.
+    pub(super) told_as: u32,
     cold: Vec<Cold>,
     /// Ends and gos, out of line.
     away: Vec<control::Away>,
     enter: Label,
     step_stub: Label,
+    tell_stub: Label,
     end_stub: Label,
     go_stub: Label,
     leave: Label,
@@ -121,12 +134,22 @@ pub(super) struct Emitter<'c> {
 /// Instructions of x86-64 that a kernel may take.
 const MOST: usize = 2_000_000;
 
-/// Compiles a kernel.
-pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> {
+/// Compiles a kernel; `detailed` if it is to count what launches in detail count.
+pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Emitted, Refused> {
     let mut asm = Asm::default();
     let blocks = code.blocks.iter().map(|_| asm.label()).collect();
-    let [enter, step_stub, end_stub, go_stub, leave, out, settle_stub, resume_stub, over_stub] =
-        std::array::from_fn(|_| asm.label());
+    let [
+        enter,
+        step_stub,
+        tell_stub,
+        end_stub,
+        go_stub,
+        leave,
+        out,
+        settle_stub,
+        resume_stub,
+        over_stub,
+    ] = std::array::from_fn(|_| asm.label());
     let mut emitter = Emitter {
         asm,
         pool: Pool::default(),
@@ -142,10 +165,16 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         nan: Nan::new(code),
         nears: Vec::new(),
         sregs: Vec::new(),
+        detailed,
+        places: Vec::new(),
+        stretches: Vec::new(),
+        told: Vec::new(),
+        told_as: 0,
         cold: Vec::new(),
         away: Vec::new(),
         enter,
         step_stub,
+        tell_stub,
         end_stub,
         go_stub,
         leave,
@@ -164,7 +193,8 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         }
     }
     emitter.out_of_line();
-    let Emitter { asm, pool, blocks, resumes, enter, nears, sregs, .. } = emitter;
+    let Emitter { asm, pool, blocks, resumes, enter, nears, sregs, places, stretches, .. } =
+        emitter;
     let code_bytes = asm.encode().map_err(Refused::Encoding)?;
     Ok(Emitted {
         code: code_bytes,
@@ -175,6 +205,8 @@ pub(crate) fn emit(code: &Code, features: Features) -> Result<Emitted, Refused> 
         block_of,
         nears,
         sregs,
+        places,
+        stretches,
         native: (native, code.steps.len()),
     })
 }
@@ -184,7 +216,7 @@ impl Emitter<'_> {
     fn block(&mut self, b: usize, block: &Block) -> usize {
         let label = self.blocks[b];
         self.asm.bind(label);
-        self.count(block, 0, true);
+        self.count(b as u32, block, 0);
         let mut native = 0;
         for index in block.steps.clone() {
             let step = &self.code.steps[index];
@@ -194,36 +226,17 @@ impl Emitter<'_> {
                 let resume = self.asm.label();
                 self.asm.bind(resume);
                 self.resumes.push((index as u32 + 1, resume));
-                self.count(block, index + 1 - block.steps.start, false);
+                self.count(b as u32, block, index + 1 - block.steps.start);
             }
         }
         self.end(b as u32, block);
         native
     }
 
-    /// Counts the issues from a step of a block on, up to the next barrier or the end of it.
-    fn count(&mut self, block: &Block, first: usize, whole: bool) {
-        let steps = &self.code.steps[block.steps.clone()];
-        let barrier = |s: &Step| matches!(s.kind, Kind::Barrier { .. });
-        let issues = match steps[first..].iter().position(barrier) {
-            Some(at) => at + 1,
-            None => steps.len() - first + usize::from(block.end_issues),
-        };
-        if issues == 0 {
-            return;
-        }
-        let issues = i32::try_from(issues).unwrap_or(i32::MAX);
-        self.asm.mi(Op::Add_rm64_imm32, at(Register::RBP, Frame::ISSUES), issues);
-        if whole {
-            self.asm.m(Op::Inc_rm64, at(Register::RBP, Frame::BLOCKS));
-        }
-        self.asm.rri(Op::Imul_r32_rm32_imm32, Register::EAX, Register::R9D, issues);
-        self.asm.mr(Op::Add_rm64_r64, at(Register::RBP, Frame::LANE_SUM), Register::RAX);
-    }
-
     /// Compiles a step; whether the interpreter is needed for faults at most.
     fn step(&mut self, step: &Step) -> bool {
         self.blend = step.blend;
+        self.told_as = 0;
         self.guarded = step.guard.is_some();
         if matches!(step.kind, Kind::Nothing | Kind::Fence) && step.guard.is_none() {
             return true;
@@ -279,6 +292,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::Xor_r32_rm32, EAX, R10D);
         self.asm.rr(Op::Popcnt_r32_rm32, EAX, EAX);
         self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::OFF), RAX);
+        self.count_off();
         self.asm.rr(Op::Test_rm32_r32, R10D, R10D);
         self.asm.jump(Op::Je_rel32_64, skip);
         self.asm.rr(Op::VEX_Kmovd_kr_r32, Register::K3, R10D);
@@ -324,7 +338,7 @@ impl Emitter<'_> {
     /// Has the interpreter execute the step if a condition holds: the step ends at the second label.
     pub(super) fn cold(&mut self, on: On) -> (Label, Label) {
         let (from, back) = (self.asm.label(), self.asm.label());
-        self.cold.push(Cold { from, back, step: self.now, on: on.lanes });
+        self.cold.push(Cold { from, back, step: self.now | self.told_as, on: on.lanes });
         (from, back)
     }
 
@@ -337,6 +351,7 @@ impl Emitter<'_> {
             self.asm.jump(Op::Call_rel32_64, stub);
             self.asm.jump(Op::Jmp_rel32_64, cold.back);
         }
+        self.told_out_of_line();
         self.ends_out_of_line();
     }
 

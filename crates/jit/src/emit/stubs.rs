@@ -6,7 +6,9 @@ use crate::asm::{V, at};
 use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN};
 use iced_x86::{Code as Op, Register};
 
-use Register::{EAX, EBX, ESI, K1, K2, R9D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP};
+use Register::{
+    EAX, EBX, EDX, ESI, K1, K2, K3, K4, R9D, R10D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP,
+};
 
 const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 
@@ -15,6 +17,9 @@ impl Emitter<'_> {
         self.entry();
         self.leaving();
         self.step_stub();
+        if self.detailed {
+            self.tell_stub();
+        }
         let (end, go) = (self.end_stub, self.go_stub);
         self.block_stub(end, Frame::END);
         self.block_stub(go, Frame::GO);
@@ -74,6 +79,24 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
+    /// Calls the host to tell of an access, as for a step that is then executed here.
+    fn tell_stub(&mut self) {
+        let stub = self.tell_stub;
+        self.asm.bind(stub);
+        self.spill();
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::ON), EDX);
+        self.asm.ri(Op::Sub_rm64_imm8, RSP, 8);
+        self.asm.rr(Op::Mov_r64_rm64, RDI, RBP);
+        self.asm.op0(Op::VEX_Vzeroupper);
+        self.asm.m(Op::Call_rm64, at(RBP, Frame::TELL));
+        self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
+        self.reload();
+        self.asm.rm(Op::Mov_r32_rm32, R10D, at(RBP, Frame::ON));
+        self.asm.rr(Op::VEX_Kmovd_kr_r32, K3, R10D);
+        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K4, K3, 16);
+        self.asm.op0(Op::Retnq);
+    }
+
     /// Calls the host for the end of a block or for going to one: `rsi` is set.
     fn block_stub(&mut self, stub: crate::asm::Label, field: i64) {
         let stay = self.asm.label();
@@ -119,6 +142,7 @@ impl Emitter<'_> {
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LANES), EBX);
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
         self.lanes();
+        self.count_depth();
         self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_BLOCK));
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::TABLE));
         let entry = iced_x86::MemoryOperand::with_base_index_scale(RAX, RCX, 8);

@@ -109,19 +109,19 @@ impl Counters {
 }
 
 impl Counters {
-    /// Takes note of an access whose addresses lie on a line; `false` if its lanes have to be told one by one.
-    pub(crate) fn line(&mut self, line: &Line) -> bool {
-        let Some(found) = self.traffic_by_pc.line(line) else { return false };
+    /// Takes note of so many accesses whose addresses lie on a line; `false` if their lanes have to be told one by one.
+    pub(crate) fn lines(&mut self, line: &Line, times: u64) -> bool {
+        let Some(found) = self.traffic_by_pc.lines(line, times) else { return false };
         self.traffic.add(&found);
-        self.kind(line.kind);
+        self.kind(line.kind, times);
         true
     }
 
-    fn kind(&mut self, kind: AccessKind) {
+    fn kind(&mut self, kind: AccessKind, times: u64) {
         match kind {
-            AccessKind::Load => self.loads += 1,
-            AccessKind::Store => self.stores += 1,
-            AccessKind::Atomic => self.atomics += 1,
+            AccessKind::Load => self.loads += times,
+            AccessKind::Store => self.stores += times,
+            AccessKind::Atomic => self.atomics += times,
         }
     }
 }
@@ -162,7 +162,7 @@ impl<const N: usize> Observer<N> for Counters {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.kind(access.kind);
+        self.kind(access.kind, 1);
         let found = self.traffic_by_pc.access(access);
         self.traffic.add(&found);
     }

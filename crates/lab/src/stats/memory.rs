@@ -47,6 +47,19 @@ impl Traffic {
         self.bank_conflicts += other.bank_conflicts;
     }
 
+    /// That of so many like accesses.
+    #[must_use]
+    pub fn times(&self, times: u64) -> Self {
+        Self {
+            global_requests: self.global_requests * times,
+            global_sectors: self.global_sectors * times,
+            global_bytes: self.global_bytes * times,
+            shared_requests: self.shared_requests * times,
+            shared_passes: self.shared_passes * times,
+            bank_conflicts: self.bank_conflicts * times,
+        }
+    }
+
     /// Sectors that would not have been needed, had the bytes asked for stood together.
     #[must_use]
     pub fn excess_sectors(&self) -> u64 {
@@ -91,9 +104,9 @@ impl PcTraffic {
         found
     }
 
-    /// Takes note of an access whose lanes are neighbours, each at `stride` bytes from the one before, where that is simple enough;
-    /// gives what it came to.
-    pub fn line(&mut self, line: &Line) -> Option<Traffic> {
+    /// Takes note of so many like accesses whose lanes are neighbours, each at `stride` bytes from the one before, where that is simple
+    /// enough; gives what they came to.
+    pub fn lines(&mut self, line: &Line, times: u64) -> Option<Traffic> {
         let (size, count) = (u64::from(line.size), u64::from(line.lanes));
         // Places side by side, or one place.
         let bytes = if line.stride == size as i64 {
@@ -122,6 +135,7 @@ impl PcTraffic {
             Space::Global | Space::Shared => return None,
             _ => return Some(Traffic::default()),
         };
+        let found = found.times(times);
         self.at(line.pc.0).add(&found);
         Some(found)
     }
@@ -340,7 +354,7 @@ mod tests {
             let (mut a, mut b) = (PcTraffic::default(), PcTraffic::default());
             let expected = a.access(&access);
             all += 1;
-            if let Some(found) = b.line(&line) {
+            if let Some(found) = b.lines(&line, 1) {
                 assert_eq!((found, &b), (expected, &a), "{line:?}");
                 simple += 1;
             }

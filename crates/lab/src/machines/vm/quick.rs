@@ -130,8 +130,9 @@ impl GoOn for Counting<'_> {
     }
 
     fn line(&mut self, line: &fast::Line) -> bool {
-        let &fast::Line { pc, kind, space, size, first_thread, lanes, at, stride } = line;
-        self.counters.line(&Line { pc, kind, space, size, first_thread, lanes, at, stride })
+        let &fast::Line { pc, kind, space, size, first_thread, lanes, at, stride, times } = line;
+        let line = Line { pc, kind, space, size, first_thread, lanes, at, stride };
+        self.counters.lines(&line, times)
     }
 }
 

@@ -1,0 +1,83 @@
+//! Launches of random kernels, for a comparison of engines.
+
+use super::kernels;
+use converge::catalogue::Entry;
+use converge::mechanism::{Knobs, Order};
+use ir::FuncId;
+use ir::module::Module;
+use ir::testing::{KERNEL_WORDS, KernelShape, Rng, random_kernel};
+use ir::text::print;
+use vm::{Launch, Program, catalogued, load_variables};
+
+const ORDERS: [Option<Order>; 4] =
+    [None, Some(Order::Fallthrough), Some(Order::Minority), Some(Order::Majority)];
+
+/// Runs a launch on two engines; says what differs.
+pub(crate) type Compare<'c> = &'c mut dyn FnMut(&Program, &Launch<1>) -> Result<(), String>;
+
+/// A launch of a kernel, of which seeds choose the shape.
+pub(crate) fn launch(module: &Module, kernel: FuncId, seed: u64) -> (Program, Launch<1>) {
+    let program = Program::link(module.clone()).expect("it links");
+    let entry = Entry::find("ipdom").expect("it is in the catalogue");
+    let mut launch = Launch::new(kernel, catalogued(entry));
+    launch.variables = load_variables(&program, &mut launch.memory).expect("room");
+    launch.knobs = Knobs { order: ORDERS[seed as usize % 4], ..Knobs::default() };
+    let blocks =
+        [[7, 1, 1], [32, 1, 1], [70, 1, 1], [64, 2, 1], [8, 4, 3], [1, 40, 1], [16, 16, 1]];
+    launch.block = blocks[seed as usize % 7];
+    (program, launch)
+}
+
+/// Kernels of all control shapes.
+pub(crate) fn structured(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
+    for seed in seeds {
+        for shape in KernelShape::ALL {
+            let module = random_kernel(&mut Rng::new(seed), shape);
+            let (program, mut launch) =
+                launch(&module, FuncId(module.functions.len() as u32 - 1), seed);
+            launch.grid = [1 + (seed % 40) as u32, 1, 1];
+            let threads = u64::from(launch.block.iter().product::<u32>() * launch.grid[0]);
+            let out =
+                launch.memory.allocate("out", 4 * KERNEL_WORDS as u64 * threads).expect("room");
+            launch.params = out.0.to_le_bytes().to_vec();
+            if let Err(what) = compare(&program, &launch) {
+                panic!("{shape:?} {seed}: {what}\n{}", print(&module));
+            }
+        }
+    }
+}
+
+/// Kernels with all kinds of operations.
+pub(crate) fn mixed(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
+    for seed in seeds {
+        let mut rng = Rng::new(seed);
+        let text = kernels::kernel(&mut rng);
+        with_buffers(&text, &mut rng, seed, compare);
+    }
+}
+
+/// A text's kernel with parameters `n`, `a`, `b`: buffers of random words.
+pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, compare: Compare<'_>) {
+    let module = ir::text::parse(isa::FileId::default(), text)
+        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let (program, mut launch) = launch(&module, FuncId(0), seed);
+    launch.grid = [1 + (seed % 20) as u32, 1, 1];
+    launch.limit = 100_000;
+    let mut params = (rng.below(9) as u64).to_le_bytes().to_vec();
+    for name in ["a", "b"] {
+        let buffer = launch.memory.allocate(name, 4 * u64::from(kernels::WORDS)).expect("room");
+        let content: Vec<u8> =
+            (0..kernels::WORDS).flat_map(|_| (rng.value() as u32).to_le_bytes()).collect();
+        launch.memory.host_write(buffer, &content).expect("it is there");
+        params.extend(buffer.0.to_le_bytes());
+    }
+    launch.params = params;
+    if let Err(what) = compare(&program, &launch) {
+        panic!("{seed}: {what}\n{text}");
+    }
+}
+
+/// A number from the environment, for campaigns.
+pub(crate) fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,169 @@
+//! What code counts beyond lane slots in a launch that is run in detail: issues by place, lanes that guards turn off, split levels, and
+//! accesses of whole warps whose addresses lie on a line, by where they begin within a stretch of memory.
+
+use crate::frame::Near;
+use fast::{Line, Lines};
+
+/// With the number of a step that the interpreter is to execute: the watch has been told of its access; or has been if lanes are off.
+pub(crate) const TOLD: u32 = 1 << 31;
+pub(crate) const TOLD_IN_PART: u32 = 1 << 30;
+
+/// A place where issues are counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) block: u32,
+    pub(crate) first: usize,
+    pub(crate) issues: usize,
+}
+
+/// What is counted there.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Site {
+    pub(crate) times: u64,
+    pub(crate) lanes: u64,
+    pub(crate) exited: u64,
+    pub(crate) absent: u64,
+}
+
+/// Counters of a step whose accesses are counted by where they begin: one for each aligned place in a stretch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) step: usize,
+    /// The first counter, and how many.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    /// Which region it is in: that of the last access of this number. Of windows: none.
+    pub(crate) near: Option<usize>,
+}
+
+impl Stretch {
+    /// Counters of accesses that are aligned to `align` bytes.
+    pub(crate) fn len(align: u64) -> usize {
+        (Line::ALIKE / align).max(1) as usize
+    }
+}
+
+/// The part of the frame that says where counters are.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Counters {
+    /// Split levels that the running lanes are under.
+    pub(crate) depth: u64,
+    pub(crate) most_depth: u64,
+    pub(crate) depth_sum: u64,
+    /// Lanes that have ended, and those that were never launched.
+    pub(crate) exited: u64,
+    pub(crate) absent: u64,
+    pub(crate) sites: *mut Site,
+    pub(crate) off: *mut u64,
+    pub(crate) active: *mut u64,
+    pub(crate) lines: *mut u64,
+}
+
+impl Counters {
+    /// Of a launch that is not run in detail.
+    pub(crate) const NONE: Self = Self {
+        depth: 0,
+        most_depth: 0,
+        depth_sum: 0,
+        exited: 0,
+        absent: 0,
+        sites: std::ptr::null_mut(),
+        off: std::ptr::null_mut(),
+        active: std::ptr::null_mut(),
+        lines: std::ptr::null_mut(),
+    };
+}
+
+/// The counters of one worker.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    places: Box<[Place]>,
+    stretches: Box<[Stretch]>,
+    sites: Box<[Site]>,
+    off: Box<[u64]>,
+    active: Box<[u64; 33]>,
+    lines: Box<[u64]>,
+    depth_sum: u64,
+    most_depth: u64,
+    /// Lines that are no longer counted.
+    done: Vec<Lines>,
+}
+
+impl Counting {
+    pub(crate) fn new(places: &[Place], stretches: &[Stretch], steps: usize) -> Self {
+        let lines = stretches.iter().map(|s| s.count).sum();
+        Self {
+            places: places.into(),
+            stretches: stretches.into(),
+            sites: vec![Site::default(); places.len()].into(),
+            off: vec![0; steps].into(),
+            active: Box::new([0; 33]),
+            lines: vec![0; lines].into(),
+            depth_sum: 0,
+            most_depth: 0,
+            done: Vec::new(),
+        }
+    }
+
+    /// For a turn of a warp.
+    pub(crate) fn counters(&mut self) -> Counters {
+        Counters {
+            sites: self.sites.as_mut_ptr(),
+            off: self.off.as_mut_ptr(),
+            active: self.active.as_mut_ptr(),
+            lines: self.lines.as_mut_ptr(),
+            ..Counters::NONE
+        }
+    }
+
+    /// After one.
+    pub(crate) fn take(&mut self, counters: &Counters) {
+        self.depth_sum += counters.depth_sum;
+        self.most_depth = self.most_depth.max(counters.most_depth);
+    }
+
+    /// What has been counted for a region that is the one of its number no longer.
+    pub(crate) fn leave(&mut self, near: usize, region: &Near) {
+        for stretch in self.stretches.iter().filter(|s| s.near == Some(near)) {
+            tell(&mut self.lines, stretch, region.base, &mut self.done);
+        }
+    }
+
+    /// Everything.
+    pub(crate) fn finish(&mut self, nears: &[Near]) -> fast::Counts {
+        for stretch in &self.stretches {
+            let base = stretch.near.and_then(|n| nears.get(n)).map_or(0, |n| n.base);
+            tell(&mut self.lines, stretch, base, &mut self.done);
+        }
+        let site = |(place, site): (&Place, &Site)| fast::Site {
+            block: place.block,
+            first: place.first,
+            issues: place.issues,
+            times: site.times,
+            lanes: site.lanes,
+            exited: site.exited,
+            absent: site.absent,
+        };
+        fast::Counts {
+            sites: self.places.iter().zip(&self.sites).map(site).collect(),
+            off: self.off.to_vec(),
+            active_lanes: self.active.to_vec(),
+            depth_sum: self.depth_sum,
+            max_depth: self.most_depth,
+            lines: std::mem::take(&mut self.done),
+        }
+    }
+}
+
+/// Moves the counts of a stretch, which lies in a region that begins at `base`, to a list.
+fn tell(lines: &mut [u64], stretch: &Stretch, base: u64, to: &mut Vec<Lines>) {
+    let size = Line::ALIKE / stretch.count as u64;
+    for (i, count) in lines[stretch.first..][..stretch.count].iter_mut().enumerate() {
+        let times = std::mem::take(count);
+        if times > 0 {
+            to.push(Lines { step: stretch.step, at: base + i as u64 * size, times });
+        }
+    }
+}

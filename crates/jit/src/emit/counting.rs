@@ -1,0 +1,149 @@
+//! Counts: issues and lanes by block, and in launches that are run in detail everything that their report shows.
+
+use super::{Emitter, On};
+use crate::asm::{Label, at};
+use crate::counts::{Place, Site, Stretch, TOLD, TOLD_IN_PART};
+use crate::frame::{Frame, SLOT_DEPTH};
+use fast::Line;
+use fast::code::{Block, Kind, Memory, Src, Step};
+use iced_x86::{Code as Op, MemoryOperand, Register};
+use std::mem::offset_of;
+
+use Register::{EAX, EDX, R8, R9, R9D, RAX, RBP, RCX, RDX, RSI};
+
+/// An access that the watch is told of out of line, if some lanes are off.
+pub(super) struct Told {
+    from: Label,
+    back: Label,
+    step: u32,
+    on: Register,
+}
+
+impl Emitter<'_> {
+    /// Counts the issues from a step of a block on, up to the next barrier or the end of it.
+    pub(super) fn count(&mut self, b: u32, block: &Block, first: usize) {
+        let steps = &self.code.steps[block.steps.clone()];
+        let barrier = |s: &Step| matches!(s.kind, Kind::Barrier { .. });
+        let issues = match steps[first..].iter().position(barrier) {
+            Some(at) => at + 1,
+            None => steps.len() - first + usize::from(block.end_issues),
+        };
+        if issues == 0 {
+            return;
+        }
+        let n = i32::try_from(issues).unwrap_or(i32::MAX);
+        self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::ISSUES), n);
+        if first == 0 {
+            self.asm.m(Op::Inc_rm64, at(RBP, Frame::BLOCKS));
+        }
+        self.asm.rri(Op::Imul_r32_rm32_imm32, EAX, R9D, n);
+        self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::LANE_SUM), RAX);
+        if self.detailed {
+            self.count_place(Place { block: b, first, issues }, n);
+        }
+    }
+
+    /// The same, by place.
+    fn count_place(&mut self, place: Place, n: i32) {
+        let site = self.places.len() as i64 * size_of::<Site>() as i64;
+        self.places.push(place);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SITES));
+        self.asm.m(Op::Inc_rm64, at(R8, site + offset_of!(Site, times) as i64));
+        self.asm.mr(Op::Add_rm64_r64, at(R8, site + offset_of!(Site, lanes) as i64), R9);
+        for (field, to) in
+            [(Frame::EXITED, offset_of!(Site, exited)), (Frame::ABSENT, offset_of!(Site, absent))]
+        {
+            self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, field));
+            self.asm.mr(Op::Add_rm64_r64, at(R8, site + to as i64), RAX);
+        }
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::ACTIVE));
+        self.asm.mi(Op::Add_rm64_imm32, MemoryOperand::with_base_index_scale(R8, R9, 8), n);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::DEPTH));
+        self.asm.rri(Op::Imul_r64_rm64_imm32, RAX, RAX, n);
+        self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::DEPTH_SUM), RAX);
+    }
+
+    /// Counts lanes that the step's guard has turned off, as many as `rax` says.
+    pub(super) fn count_off(&mut self) {
+        if self.detailed {
+            self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::GUARDED_OFF));
+            self.asm.mr(Op::Add_rm64_r64, at(RCX, 8 * i64::from(self.now)), RAX);
+        }
+    }
+
+    /// Takes note of the split levels of the entry of the stack that `r8` points to.
+    pub(super) fn count_depth(&mut self) {
+        if self.detailed {
+            self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
+            self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::DEPTH), RAX);
+            self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::MOST_DEPTH));
+            self.asm.rr(Op::Cmp_r64_rm64, RCX, RAX);
+            self.asm.rr(Op::Cmovb_r64_rm64, RCX, RAX);
+            self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST_DEPTH), RCX);
+        }
+    }
+
+    /// Before an access: tells the watch of it, unless it is counted further on. What the interpreter has to know if it executes the access
+    /// in the end comes with the step's number.
+    pub(super) fn announce(&mut self, memory: &Memory, on: On) {
+        if !self.detailed {
+            return;
+        }
+        if lies_on_a_line(memory) {
+            let (from, back) = (self.asm.label(), self.asm.label());
+            self.asm.ri(Op::Cmp_rm32_imm8, on.lanes, -1);
+            self.asm.jump(Op::Jne_rel32_64, from);
+            self.asm.bind(back);
+            self.told.push(Told { from, back, step: self.now, on: on.lanes });
+            self.told_as = TOLD_IN_PART;
+        } else {
+            self.tell(self.now, on.lanes);
+            self.told_as = TOLD;
+        }
+    }
+
+    /// Calls the host to tell the watch of an access.
+    fn tell(&mut self, step: u32, on: Register) {
+        self.asm.rr(Op::Mov_r32_rm32, EDX, on);
+        self.asm.ri64(RSI, step.into());
+        let stub = self.tell_stub;
+        self.asm.jump(Op::Call_rel32_64, stub);
+    }
+
+    pub(super) fn told_out_of_line(&mut self) {
+        for told in std::mem::take(&mut self.told) {
+            self.asm.bind(told.from);
+            self.tell(told.step, told.on);
+            self.asm.jump(Op::Jmp_rel32_64, told.back);
+        }
+    }
+
+    /// Counts an access of a whole warp on a line, by how lane 0's place in its region, in `rax`, lies. Keeps `rax`, `rcx` and `rdi`.
+    pub(super) fn count_access(&mut self, memory: &Memory, near: Option<u32>, on: On) {
+        if !self.detailed || !lies_on_a_line(memory) {
+            return;
+        }
+        let align = memory.bytes().min(Line::ALIKE);
+        let count = Stretch::len(align);
+        let first = self.stretches.last().map_or(0, |s| s.first + s.count);
+        let near = near.map(|n| n as usize);
+        self.stretches.push(Stretch { step: self.now as usize, first, count, near });
+        let part = self.asm.label();
+        self.asm.ri(Op::Cmp_rm32_imm8, on.lanes, -1);
+        self.asm.jump(Op::Jne_rel32_64, part);
+        self.asm.rr(Op::Mov_r32_rm32, EDX, EAX);
+        self.asm.ri(Op::And_rm32_imm32, EDX, Line::ALIKE as i32 - 1);
+        if align > 1 {
+            self.asm.ri(Op::Shr_rm32_imm8, EDX, align.trailing_zeros() as i32);
+        }
+        self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::LINES));
+        let counter =
+            MemoryOperand::with_base_index_scale_displ_size(RSI, RDX, 8, 8 * first as i64, 1);
+        self.asm.m(Op::Inc_rm64, counter);
+        self.asm.bind(part);
+    }
+}
+
+fn lies_on_a_line(memory: &Memory) -> bool {
+    matches!(memory.addr, Src::Line(..) | Src::Const(_))
+}
