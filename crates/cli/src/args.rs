@@ -344,6 +344,9 @@ pub(crate) struct Target {
     /// Side of a divergent branch that runs first, where a mechanism asks: taken, fallthrough, minority, majority
     #[arg(long, value_name = "NAME")]
     pub(crate) order: Option<String>,
+    /// An option of the machine by name, in every row; repeat it for more
+    #[arg(long = "option", value_name = "NAME=VALUE")]
+    pub(crate) options: Vec<String>,
 }
 
 impl Target {
@@ -357,7 +360,7 @@ impl Target {
             stats: Stats::None,
             verbose: false,
             dump: Vec::new(),
-            machine: MachineOptions::default(),
+            machine: MachineOptions { options: self.options.clone(), ..MachineOptions::default() },
         }
     }
 }

@@ -123,6 +123,25 @@ fn compare_marks_kernels_that_depend_on_the_size_of_the_warp() {
 }
 
 #[test]
+fn options_of_the_machine_count_in_every_row_of_a_comparison() {
+    let folder = folder("compare-option");
+    std::fs::write(folder.join("k.ptx"), LANES).expect("a file");
+    let file = folder.join("k.ptx").display().to_string();
+    let launch = ["--grid", "1", "--block", "64", "--arg", "u32[1]:zeros"];
+    let compare = |option: &str| {
+        let args = [&["compare", &file, "--mechanisms", "ipdom", "--option", option], &launch[..]];
+        simtlab(&args.concat())
+    };
+    // A program that sees warps of 64 lanes, and an option that there is not.
+    let output = compare("warp=64");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = compare("warps=64");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("there is no option `warps`"), "{text}");
+}
+
+#[test]
 fn warps_of_64_lanes_have_no_collectives() {
     let vote = LANES.replace("mov.u32 %r1, %laneid;", "vote.sync.ballot.b32 %r1, 1, -1;");
     let output = compare_under_warp("compare-64", &vote, 64);

@@ -5,7 +5,9 @@ use std::path::Path;
 use isa::SourceMap;
 use lab::divergence::{Comparison, Plan, Verdict, compare, to_json, to_text, usual_settings};
 use lab::machine::Unwatched;
+use lab::probe::Lanes;
 use lab::run::{Job, JobParts, Settings};
+use simt::slots::SlotCause;
 
 /// A bundled program under the usual settings of its machine.
 fn compared(path: &str) -> Comparison {
@@ -105,6 +107,12 @@ fn machines_with_a_listing_show_their_lanes() {
         let places = &views.lanes.places;
         assert!(warp.steps.iter().all(|step| places[step.place as usize].line.is_some()), "{path}");
         assert!(stats.slots.masked_off > 0, "{path}");
+        // Each recorded set of lanes tells what a mask turns off from what a guard does.
+        assert!(views.lanes.lanes.iter().any(|c| !c.masked_off().is_empty()), "{path}");
+        for causes in &views.lanes.lanes {
+            let off = causes.lanes(SlotCause::PredicatedOff);
+            assert_eq!(causes.masked_off() - off, Lanes::EMPTY, "{path}");
+        }
     }
 }
 
@@ -119,5 +127,9 @@ fn cycles_stand_beside_issues_where_there_is_a_clock() {
     };
     assert!(cycles("scheduler=greedy-then-oldest").is_some_and(|c| c > 0));
     assert_eq!(cycles("predicates=32"), None);
-    assert!(to_text(&comparison).lines().any(|l| l.contains("impact    cycles")));
+    let text = to_text(&comparison);
+    assert!(text.lines().any(|l| l.contains("impact    cycles")));
+    // A name too long for its column has a line of its own.
+    assert!(text.lines().any(|l| l == "scheduler=greedy-then-oldest"), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }

@@ -108,9 +108,16 @@ impl<const N: usize> IssueLanes<N> {
         let off = take(!self.on);
         [never, exited, waiting, diverged, off, rest]
     }
-}
 
-impl<const N: usize> IssueLanes<N> {
+    /// Of the predicated-off lanes, those that the machine's mask turns off rather than a guard.
+    #[must_use]
+    pub fn masked_off(&self) -> LaneMask<N> {
+        if self.unmasked == self.active {
+            return LaneMask::EMPTY;
+        }
+        self.by_cause()[SlotCause::PredicatedOff as usize] - self.folded().unmasked
+    }
+
     /// By slot: each set as the slots that its lanes take, so that the cause of a slot is the last of its lanes' causes.
     #[must_use]
     pub fn folded(&self) -> Self {
@@ -155,14 +162,10 @@ impl LaneSlots {
         self.vector_issues += 1;
         self.idle_issues += u64::from(lanes.active.is_empty());
         self.width += u64::from(lanes.width);
-        let by_cause = lanes.by_cause();
-        for (sum, mask) in self.by_cause.iter_mut().zip(&by_cause) {
+        for (sum, mask) in self.by_cause.iter_mut().zip(&lanes.by_cause()) {
             *sum += u64::from(mask.count());
         }
-        if lanes.unmasked != lanes.active {
-            let off = by_cause[SlotCause::PredicatedOff as usize];
-            self.masked_off += u64::from((off - lanes.folded().unmasked).count());
-        }
+        self.masked_off += u64::from(lanes.masked_off().count());
     }
 
     /// Counts one uniform issue.

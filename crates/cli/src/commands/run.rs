@@ -29,7 +29,7 @@ pub(super) struct Words<'a> {
     path: &'a Path,
     isa: Word,
     dump: Vec<Located<String>>,
-    options: Vec<MachineOption>,
+    pub(super) options: Vec<MachineOption>,
     run: RunWords,
     engine: Choice,
     /// Options that `run` does not have, in the order asked for.
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
 }
 
 /// Options that name files: the text of `params` takes the place of its name; gives where a trace goes.
-fn files(options: &mut [MachineOption]) -> Result<Option<Located<String>>, Diagnostic> {
+pub(super) fn files(options: &mut [MachineOption]) -> Result<Option<Located<String>>, Diagnostic> {
     let mut trace = None;
     for option in options {
         let OptionValue::String(value) = &mut option.value.value else { continue };

@@ -5,7 +5,7 @@ use std::path::Path;
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::run::{Job, Word};
 
-use super::run::{Words, prepare};
+use super::run::{Words, files, prepare};
 use crate::args::Target;
 
 /// A job made ready, with the command's own options in the order asked for.
@@ -22,7 +22,12 @@ pub(super) fn ready(
     sources: &mut SourceMap,
 ) -> Result<Ready, Diagnostics> {
     let run = target.as_run();
-    let words = Words::new(command, &run, more, sources);
+    let mut words = Words::new(command, &run, more, sources);
+    if let Some(trace) = files(&mut words.options).map_err(one)? {
+        let message = format!("`{command}` writes no timeline of the machine's own");
+        let finding = Diagnostic::error("cli::conflict", message).at(trace.span, "");
+        return Err(one(finding.help("run it with `simtlab run --trace FILE`")));
+    }
     let (job, _) = prepare(&words, sources)?;
     Ok(Ready { job, extra: words.extra })
 }

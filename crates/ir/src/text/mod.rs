@@ -36,8 +36,10 @@
 
 mod lex;
 mod literal;
+mod names;
 mod parse;
 mod print;
 
+pub use names::FunctionNames;
 pub use parse::{MAX_COUNTED_REGS, MAX_TEXT, parse};
-pub use print::{FunctionNames, PrintOptions, print, print_inst, print_term, print_with};
+pub use print::{PrintOptions, print, print_inst, print_term, print_with};

@@ -12,7 +12,7 @@ use simt::observe::{Branch, Events, Issue};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 
 use super::json::slots;
-use super::text::{Column, SLOTS};
+use super::tables::{Column, SLOTS};
 use crate::probe::{Beginning, Place, Probe, WORDS};
 
 /// The probe.

@@ -17,8 +17,33 @@ const FOLLOWED: usize = 48;
 /// Different lane sets that are told apart, in lanes.
 const LANES: usize = 1 << 18;
 
-/// Which lanes fell under which cause, in the order of [`SlotCause::ALL`].
-pub type Causes = [Lanes; 6];
+/// Which lanes fell under which cause at an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Causes {
+    /// In the order of [`SlotCause::ALL`].
+    by_cause: [Lanes; 6],
+    /// Of the predicated-off lanes, those that the machine's mask turns off.
+    masked_off: Lanes,
+}
+
+impl Causes {
+    /// Those of an issue.
+    fn of(issue: &Issue<'_, WORDS>) -> Self {
+        Self { by_cause: issue.lanes.by_cause(), masked_off: issue.lanes.masked_off() }
+    }
+
+    /// Lanes under a cause.
+    #[must_use]
+    pub fn lanes(&self, cause: SlotCause) -> Lanes {
+        self.by_cause[cause as usize]
+    }
+
+    /// Of the predicated-off lanes, those that the machine's mask turns off.
+    #[must_use]
+    pub fn masked_off(&self) -> Lanes {
+        self.masked_off
+    }
+}
 
 /// One issue of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,14 +196,14 @@ impl Probe for Recorder {
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {
         let width = issue.lanes.width;
         let Some(at) = self.warp(issue.group, width) else { return };
-        let causes = issue.lanes.by_cause();
+        let causes = Causes::of(issue);
         let warp = &mut self.warps[at];
         let whole = warp.steps.len() as u64 == warp.issues;
         // Scalar issues have one lane, vectors of some machines as many as they ask for.
         warp.width = warp.width.max(width);
         warp.issues += 1;
         warp.slots += u64::from(width);
-        warp.lost += u64::from(width - causes[SlotCause::On as usize].count().min(width));
+        warp.lost += u64::from(width - causes.lanes(SlotCause::On).count().min(width));
         // What is kept has no holes.
         if !whole || warp.steps.len() >= self.most {
             return;

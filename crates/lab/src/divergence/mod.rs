@@ -14,6 +14,7 @@ mod part;
 mod race;
 mod rejoin;
 mod study;
+mod tables;
 mod text;
 mod timeline;
 mod verdict;

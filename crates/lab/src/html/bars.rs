@@ -5,16 +5,56 @@ use std::fmt::Write as _;
 use simt::slots::{LaneSlots, SlotCause};
 
 use super::escape::text;
-use crate::divergence::{Comparison, Row, Verdict};
+use crate::divergence::{Causes, Comparison, Row, Verdict};
+use crate::probe::Lanes;
 
-/// Causes in the order in which bars show them, each with its name on the page and the letter of its lanes.
-pub(super) const CAUSES: [(SlotCause, &str, char); 6] = [
-    (SlotCause::On, "on", '#'),
-    (SlotCause::PredicatedOff, "predicated off", 'o'),
-    (SlotCause::Diverged, "on another path", '/'),
-    (SlotCause::Waiting, "waiting", '='),
-    (SlotCause::Exited, "exited", '.'),
-    (SlotCause::NeverLaunched, "no thread", '-'),
+/// A part of a bar, and what lanes in it are on the page.
+pub(super) struct Part {
+    /// The pattern's name.
+    pub(super) pattern: &'static str,
+    /// The name on the page.
+    pub(super) name: &'static str,
+    /// The letter of its lanes.
+    pub(super) letter: char,
+    /// Its lane slots.
+    slots: fn(&LaneSlots) -> u64,
+    /// Its lanes at an issue.
+    pub(super) lanes: fn(&Causes) -> Lanes,
+}
+
+/// A part that is one cause.
+macro_rules! part {
+    ($cause:ident, $name:literal, $letter:literal) => {
+        Part {
+            pattern: SlotCause::$cause.name(),
+            name: $name,
+            letter: $letter,
+            slots: |slots| slots.of(SlotCause::$cause),
+            lanes: |causes| causes.lanes(SlotCause::$cause),
+        }
+    };
+}
+
+/// The causes in the order in which bars show them, with what the machine's masks turn off apart: elsewhere such lanes are on
+/// another path.
+pub(super) const PARTS: [Part; 7] = [
+    part!(On, "on", '#'),
+    Part {
+        slots: |slots| slots.of(SlotCause::PredicatedOff).saturating_sub(slots.masked_off),
+        lanes: |causes| causes.lanes(SlotCause::PredicatedOff) - causes.masked_off(),
+        ..part!(PredicatedOff, "predicated off", 'o')
+    },
+    Part {
+        pattern: "masked_off",
+        name: "masked off",
+        letter: 'm',
+        slots: |slots| slots.masked_off,
+        lanes: Causes::masked_off,
+    },
+    part!(Diverged, "on another path", '/'),
+    part!(Waiting, "waiting", '='),
+    part!(Exited, "exited", '.'),
+    part!(NeverLaunched, "no thread", '-'),
 ];
 
 /// The patterns, defined once for all pictures of the page.
@@ -31,12 +71,8 @@ pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" ari
 
 /// What each pattern stands for.
 pub(super) fn legend() -> String {
-    keys(CAUSES.iter().map(|(cause, name, _)| (cause.name(), *name)))
-}
-
-fn keys<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut out = String::from("<ul class=\"legend\" aria-label=\"Legend\">");
-    for (pattern, name) in all {
+    for Part { pattern, name, .. } in &PARTS {
         let _ = write!(
             out,
             "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect width=\"22\" height=\"14\" class=\"cell\" fill=\"url(#p-{pattern})\"/></svg> {name}</li>"
@@ -48,7 +84,7 @@ fn keys<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 
 /// A bar for each row that ran.
 pub(super) fn bars(comparison: &Comparison) -> String {
-    let mut out = keys(PARTS.iter().map(|(pattern, name, _)| (*pattern, *name)));
+    let mut out = legend();
     out.push_str("<ol class=\"bars\">\n");
     for (index, row) in comparison.rows.iter().enumerate() {
         // What a mechanism did before it refused a kernel says nothing.
@@ -60,26 +96,10 @@ pub(super) fn bars(comparison: &Comparison) -> String {
     out
 }
 
-/// A part of a bar: its pattern, its name, its lane slots.
-type Part = (&'static str, &'static str, fn(&LaneSlots) -> u64);
-
-/// The causes, with what the machine's masks turn off apart: elsewhere such lanes are on another path.
-const PARTS: [Part; 7] = [
-    ("on", "on", |s| s.of(SlotCause::On)),
-    ("predicated_off", "predicated off", |s| {
-        s.of(SlotCause::PredicatedOff).saturating_sub(s.masked_off)
-    }),
-    ("masked_off", "masked off", |s| s.masked_off),
-    ("diverged", "on another path", |s| s.of(SlotCause::Diverged)),
-    ("waiting", "waiting", |s| s.of(SlotCause::Waiting)),
-    ("exited", "exited", |s| s.of(SlotCause::Exited)),
-    ("never_launched", "no thread", |s| s.of(SlotCause::NeverLaunched)),
-];
-
 fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
     let whole = slots.width.max(1) as f64;
     let share = |count: u64| 100.0 * count as f64 / whole;
-    let parts = PARTS.iter().map(|&(pattern, name, of)| (pattern, name, of(slots)));
+    let parts = PARTS.iter().map(|part| (part.pattern, part.name, (part.slots)(slots)));
     let parts: Vec<_> = parts.filter(|(.., count)| *count > 0).collect();
     let told: Vec<String> =
         parts.iter().map(|(_, name, count)| format!("{name} {:.1}%", share(*count))).collect();

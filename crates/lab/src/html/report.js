@@ -55,7 +55,7 @@
   const lastPlace = (lane, i) => {
     for (let k = i; k >= 0; k--) {
       const letter = views.sets[warp.steps[3 * k + 1]][lane];
-      if (letter === "#" || letter === "o") return views.places[warp.steps[3 * k]];
+      if ("#om".includes(letter)) return views.places[warp.steps[3 * k]];
     }
     return null;
   };

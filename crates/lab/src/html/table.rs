@@ -27,6 +27,9 @@ const COLUMNS: [(&str, &str); 11] = [
     ("state, bits", "what the mechanism keeps for a group at its greatest depth"),
 ];
 
+/// The column of models with a clock.
+const CYCLES: (&str, &str) = ("cycles", "what the model with a clock took");
+
 /// Columns of the table of compiled code.
 const CODE_COLUMNS: [(&str, &str); 10] = [
     ("W", "lanes of an issue group"),
@@ -59,18 +62,20 @@ pub(super) fn table(comparison: &Comparison) -> String {
         "<div class=\"scroll\" role=\"region\" aria-label=\"Table of mechanisms\" tabindex=\"0\">\
          <table class=\"costs\"><caption>Every mechanism at every warp size</caption>\n<thead><tr><th scope=\"col\">mechanism</th>",
     );
-    heads(&mut out, &COLUMNS);
+    let timed = comparison.rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.cycles > 0));
+    let columns = [&COLUMNS[..], if timed { &[CYCLES] } else { &[] }].concat();
+    heads(&mut out, &columns);
     out.push_str("</tr></thead>\n<tbody>\n");
     for (index, row) in comparison.rows.iter().enumerate() {
-        line(&mut out, index, row);
+        line(&mut out, index, row, timed);
     }
     out.push_str("</tbody></table></div>\n");
-    long_names(&mut out, &COLUMNS);
+    long_names(&mut out, &columns);
     out.push_str(&code_table(comparison));
     out
 }
 
-fn line(out: &mut String, index: usize, row: &Row) {
+fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
     let name = text(&row.name());
     let chosen = match row.views.is_some() {
         true => {
@@ -92,18 +97,19 @@ fn line(out: &mut String, index: usize, row: &Row) {
         sign(row.verdict)
     );
     let Some(stats) = &row.stats else {
-        out.push_str("<td class=\"n\">–</td>".repeat(8).as_str());
+        out.push_str("<td class=\"n\">–</td>".repeat(8 + usize::from(timed)).as_str());
         out.push_str("</tr>\n");
         return;
     };
     let factor = row.impact.divergence_impact_factor;
     let efficiency = metric("warp_execution_efficiency").map_or(0.0, |m| (m.value)(stats));
     let branches = &stats.counters;
-    let _ = writeln!(
+    let told = |n: u64| if n > 0 { grouped(n) } else { "–".to_owned() };
+    let _ = write!(
         out,
         "<td class=\"n\" data-key=\"inst_executed\">{}</td><td class=\"n\" data-key=\"divergence_impact_factor\">{}</td>\
          <td class=\"n\" data-key=\"warp_execution_efficiency\">{efficiency:.1}</td><td class=\"n\">{} / {}</td>\
-         <td class=\"n\" data-key=\"max_divergence_depth\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\" data-key=\"state_bits\">{}</td></tr>",
+         <td class=\"n\" data-key=\"max_divergence_depth\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\" data-key=\"state_bits\">{}</td>",
         grouped(stats.slots.issues()),
         factor.map_or("–".to_owned(), |f| format!("{f:.2}")),
         grouped(branches.divergent_branches),
@@ -111,8 +117,12 @@ fn line(out: &mut String, index: usize, row: &Row) {
         row.max_divergence_depth(),
         if row.times.rejoined > 0 { format!("{:.1}", row.times.mean) } else { "–".to_owned() },
         if row.times.rejoined > 0 { grouped(row.times.p99) } else { "–".to_owned() },
-        if stats.state_bits > 0 { grouped(stats.state_bits) } else { "–".to_owned() },
+        told(stats.state_bits),
     );
+    if timed {
+        let _ = write!(out, "<td class=\"n\" data-key=\"cycles\">{}</td>", told(stats.cycles));
+    }
+    out.push_str("</tr>\n");
 }
 
 /// What passes made of the code, where one did; else nothing.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
 
-use super::bars::CAUSES;
+use super::bars::PARTS;
 use super::material::Material;
 use crate::divergence::{Causes, Comparison, Explanation, Line, Recorded, Row, Warp};
 use crate::machine::{ControlFlow, PostDominator};
@@ -51,9 +51,9 @@ impl Tables {
 /// A letter for each lane, by cause.
 fn letters(causes: &Causes, width: u32) -> String {
     let mut letters = vec!['-'; width as usize];
-    for (cause, _, letter) in CAUSES {
-        for lane in causes[cause as usize].iter().take_while(|&lane| lane < width as usize) {
-            letters[lane] = letter;
+    for part in &PARTS {
+        for lane in (part.lanes)(causes).iter().take_while(|&lane| lane < width as usize) {
+            letters[lane] = part.letter;
         }
     }
     letters.into_iter().collect()
@@ -77,8 +77,10 @@ pub(super) fn views(comparison: &Comparison, material: &Material) -> Value {
             "heat": heat,
         }));
     }
-    let letters: Vec<Value> =
-        CAUSES.iter().map(|(cause, name, c)| json!([c.to_string(), cause.name(), name])).collect();
+    let letters: Vec<Value> = PARTS
+        .iter()
+        .map(|part| json!([part.letter.to_string(), part.pattern, part.name]))
+        .collect();
     json!({
         "letters": letters,
         "rows": rows,

@@ -160,6 +160,14 @@ fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
     let text = to_text(&comparison);
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
     assert!(!text.contains('\u{1b}'), "no colour");
+    let kept = text.split("done and kept").nth(1).expect("a table of charges");
+    let line = kept.lines().find(|l| l.starts_with("ipdom")).expect("a row of it");
+    let stats = comparison.rows[0].stats.as_ref().expect("it ran");
+    assert_eq!(comparison.rows[0].mechanism, "ipdom");
+    let told: Vec<u64> = line.split_whitespace().skip(2).map(|n| n.parse().unwrap()).collect();
+    let c = &stats.charges;
+    let counted = [c.splits, c.merges, c.pushes, c.pops, c.visits, stats.slots.idle_issues];
+    assert_eq!(told, [&counted[..], &[stats.state_bits]].concat());
 }
 
 #[test]

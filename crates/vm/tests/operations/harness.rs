@@ -63,6 +63,8 @@ pub(crate) fn value(rng: &mut Rng, ty: Ty) -> u64 {
         Ty::F64 => float(rng, 11, 52),
         Ty::F16x2 => float(rng, 5, 10) << 16 | float(rng, 5, 10),
         Ty::Bf16x2 => float(rng, 8, 7) << 16 | float(rng, 8, 7),
+        Ty::F32x2 => float(rng, 8, 23) << 32 | float(rng, 8, 23),
+        Ty::U16x2 | Ty::S16x2 => integer(rng, 16) << 16 | integer(rng, 16),
         other => integer(rng, other.bits()),
     }
 }

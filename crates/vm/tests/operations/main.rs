@@ -14,6 +14,7 @@ mod harness;
 mod integer;
 mod masks;
 mod memory;
+mod packed;
 mod system;
 
 /// Every row of the table of operations occurs in some test of the engine.
@@ -28,6 +29,7 @@ fn every_operation_is_tested() {
         include_str!("integer.rs"),
         include_str!("masks.rs"),
         include_str!("memory.rs"),
+        include_str!("packed.rs"),
         include_str!("system.rs"),
         include_str!("../barriers.rs"),
         include_str!("../contracts.rs"),

@@ -1,0 +1,251 @@
+//! The tables of a comparison: what rows cost, where lane slots went, what mechanisms did and what passes made of the code.
+
+use std::fmt::Write as _;
+
+use ir::Origin;
+use simt::slots::{LaneSlots, SlotCause};
+use vm::PredicateCost;
+
+use super::compare::{Comparison, Row, max_divergence_depth};
+use super::names::paragraph;
+use crate::stats::{CodeCost, LaunchStats};
+
+/// Columns of a line.
+const LINE: usize = 80;
+
+/// All tables that there is something to say in.
+pub(super) fn tables(out: &mut String, comparison: &Comparison) {
+    costs(out, comparison);
+    out.push('\n');
+    slots(out, &comparison.rows);
+    charges(out, &comparison.rows);
+    code(out, &comparison.rows);
+}
+
+/// The first columns of a table: who a line is of, and its warp size.
+struct Names {
+    width: usize,
+}
+
+impl Names {
+    /// Columns for the longest name that leaves `rest` columns of a line to the others.
+    fn new(head: &str, rows: &[Row], rest: usize) -> Self {
+        let most = LINE.saturating_sub(rest + SIZE);
+        let lengths = rows.iter().map(|r| r.name().chars().count());
+        let width = lengths.filter(|&n| n <= most).max().unwrap_or(0);
+        Self { width: width.max(head.chars().count()) }
+    }
+
+    fn head(&self, out: &mut String, head: &str) {
+        let _ = write!(out, "{head:<0$}{1:>SIZE$}", self.width, "W");
+    }
+
+    /// A name with its warp size; one that is too long has a line of its own.
+    fn of(&self, out: &mut String, row: &Row) {
+        let mut name = row.name();
+        if name.chars().count() > self.width {
+            let _ = writeln!(out, "{name}");
+            name.clear();
+        }
+        let _ = write!(out, "{name:<0$}{1:>SIZE$}", self.width, row.warp_size);
+    }
+}
+
+/// Columns of a warp size.
+const SIZE: usize = 5;
+
+fn costs(out: &mut String, comparison: &Comparison) {
+    let rows = comparison.rows.as_slice();
+    // Only models with a clock have cycles.
+    let cycles = rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.cycles > 0));
+    let names = Names::new("mechanism", rows, if cycles { 65 } else { 55 });
+    names.head(out, "mechanism");
+    let _ = writeln!(
+        out,
+        " {:<15} {:>3}{:>10}{:>6}{:>6}{:>6}{:>7}{}",
+        "verdict",
+        "=",
+        "issues",
+        "SIMD%",
+        "br%",
+        "depth",
+        "impact",
+        if cycles { "    cycles" } else { "" }
+    );
+    for row in rows {
+        let equal = match row.equal {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "-",
+        };
+        names.of(out, row);
+        let _ = write!(out, " {:<15} {equal:>3}", row.verdict.name());
+        match &row.stats {
+            Some(stats) => {
+                let factor = row.impact.divergence_impact_factor;
+                let _ = writeln!(
+                    out,
+                    "{:>10}{:>6.1}{:>6.1}{:>6}{:>7}{}",
+                    count(stats.slots.issues()),
+                    100.0 * stats.slots.execution_efficiency(),
+                    value(stats, "branch_efficiency"),
+                    max_divergence_depth(stats),
+                    factor.map_or("-".to_owned(), ratio),
+                    cycle_column(cycles, stats.cycles),
+                );
+            }
+            None => {
+                let _ = writeln!(out, "{:>10}{:>6}{:>6}{:>6}{:>7}", "-", "-", "-", "-", "-");
+            }
+        }
+    }
+    let legend = format!(
+        "W: lanes of a group. =: memory as under {}. issues: instructions issued by groups. SIMD%: lanes in the issuing group. br%: branches that do not diverge. depth: nested splits. impact: issues over those of the best.",
+        comparison.reference_name
+    );
+    paragraph(out, "", &legend);
+}
+
+/// Cycles of a run on a model with a clock, in a table that has such runs.
+fn cycle_column(shown: bool, cycles: u64) -> String {
+    let told = if cycles > 0 { count(cycles) } else { "-".to_owned() };
+    if shown { format!("{told:>10}") } else { String::new() }
+}
+
+/// A column of the table of lane slots: its head, and how many slots are in it.
+pub(super) type Column = (&'static str, fn(&LaneSlots) -> u64);
+
+/// Where lane slots went. Every slot is in one column.
+pub(super) const SLOTS: [Column; 7] = [
+    ("on", |s| s.of(SlotCause::On)),
+    ("diverged", |s| s.of(SlotCause::Diverged)),
+    ("masked", |s| s.masked_off),
+    ("waiting", |s| s.of(SlotCause::Waiting)),
+    ("pred.off", |s| s.of(SlotCause::PredicatedOff).saturating_sub(s.masked_off)),
+    ("exited", |s| s.of(SlotCause::Exited)),
+    ("empty", |s| s.of(SlotCause::NeverLaunched)),
+];
+
+/// Where lane slots went, in percent.
+fn slots(out: &mut String, rows: &[Row]) {
+    let names = Names::new("lane slots, %", rows, 54);
+    names.head(out, "lane slots, %");
+    for (name, _) in SLOTS {
+        let _ = write!(out, " {name:>6}");
+    }
+    out.push('\n');
+    for row in rows {
+        let Some(stats) = &row.stats else { continue };
+        names.of(out, row);
+        for (name, of) in SLOTS {
+            let whole = stats.slots.width.max(1) as f64;
+            let share = 100.0 * of(&stats.slots) as f64 / whole;
+            let _ = write!(out, " {share:>0$.1}", name.len().max(6));
+        }
+        out.push('\n');
+    }
+    paragraph(out, "", SLOTS_LEGEND);
+}
+
+const SLOTS_LEGEND: &str = "masked: off in the mask or predicate that stands for a branch, as diverged lanes are elsewhere. pred.off: off by a guard of the program. empty: no thread.";
+
+/// A column of the table of what mechanisms did: its head, and how often.
+type Charge = (&'static str, fn(&LaunchStats) -> u64);
+
+/// What mechanisms did and keep.
+const CHARGES: [Charge; 7] = [
+    ("splits", |s| s.charges.splits),
+    ("merges", |s| s.charges.merges),
+    ("pushes", |s| s.charges.pushes),
+    ("pops", |s| s.charges.pops),
+    ("visits", |s| s.charges.visits),
+    ("idle", |s| s.slots.idle_issues),
+    ("bits", |s| s.state_bits),
+];
+
+/// What mechanisms did at run time, for those that did or keep anything.
+fn charges(out: &mut String, rows: &[Row]) {
+    let made: Vec<(&Row, &LaunchStats)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.stats.as_ref()?)))
+        .filter(|(_, stats)| CHARGES.iter().any(|(_, of)| of(stats) > 0))
+        .collect();
+    if made.is_empty() {
+        return;
+    }
+    let names = Names::new("done and kept", rows, CHARGES.len() * 7);
+    out.push('\n');
+    names.head(out, "done and kept");
+    for (head, _) in CHARGES {
+        let _ = write!(out, "{head:>7}");
+    }
+    out.push('\n');
+    for (row, stats) in made {
+        names.of(out, row);
+        for (_, of) in CHARGES {
+            let _ = write!(out, "{:>7}", short(of(stats)));
+        }
+        out.push('\n');
+    }
+    paragraph(out, "", CHARGES_LEGEND);
+}
+
+const CHARGES_LEGEND: &str = "splits, merges: of paths. pushes, pops: of stack, list or table entries. visits: entries looked at in a search. idle: issues with no lane in the group. bits: state kept for a group at its greatest depth.";
+
+/// What passes made of the code, for mechanisms that have one.
+fn code(out: &mut String, rows: &[Row]) {
+    let made: Vec<(&Row, &CodeCost)> =
+        rows.iter().filter_map(|r| Some((r, r.stats.as_ref()?.code.as_ref()?))).collect();
+    if made.is_empty() {
+        return;
+    }
+    let names = Names::new("compiled for it", rows, 52);
+    out.push('\n');
+    names.head(out, "compiled for it");
+    let _ = writeln!(
+        out,
+        "{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}{:>8}",
+        "before", "after", "masks", "spills", "others", "preds", "spilled"
+    );
+    for (row, code) in made {
+        let [masks, spills] = [Origin::Mask, Origin::Spill].map(|o| code.inserted(o));
+        let others = code.inserted.iter().sum::<u64>() - masks - spills;
+        let told = |of: fn(&PredicateCost) -> u64| {
+            code.pass.predicates.as_ref().map_or("-".to_owned(), |p| of(p).to_string())
+        };
+        names.of(out, row);
+        let _ = writeln!(
+            out,
+            "{:>7}{:>7}{:>8}{:>8}{:>8}{:>6}{:>8}",
+            code.pass.before,
+            code.pass.after,
+            count(masks),
+            count(spills),
+            count(others),
+            told(|p| p.needed),
+            told(|p| p.spilled),
+        );
+    }
+    paragraph(out, "", CODE_LEGEND);
+}
+
+const CODE_LEGEND: &str = "before, after: instructions of the kernel and what it calls. masks, spills, others: issues of what the pass inserted (others: flags, copies, barriers). preds: predicates needed at once. spilled: those with a spill slot.";
+
+fn value(stats: &LaunchStats, metric: &str) -> f64 {
+    crate::stats::metric(metric).map_or(0.0, |m| (m.value)(stats))
+}
+
+/// A count in at most nine columns.
+fn count(n: u64) -> String {
+    if n < 1_000_000_000 { n.to_string() } else { format!("{:.3}e9", n as f64 / 1e9) }
+}
+
+/// A factor in at most six columns.
+fn ratio(factor: f64) -> String {
+    if factor < 1000.0 { format!("{factor:.2}") } else { format!("{factor:.0}") }
+}
+
+/// A count in at most six columns.
+fn short(n: u64) -> String {
+    if n < 1_000_000 { n.to_string() } else { format!("{:.1e}", n as f64) }
+}
