@@ -449,6 +449,9 @@ pub(crate) struct Bench {
     /// Runs of each kernel on each engine; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) repeat: usize,
+    /// Measure this engine alone; `fast` is the compiled one without statistics
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Option<EngineName>,
     /// Write the rows as JSON, to standard output if FILE is -
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(crate) json: Option<String>,

@@ -214,6 +214,8 @@ pub enum Kind {
 /// A per-lane computation of the exact engine's.
 #[derive(Clone, Debug)]
 pub struct Generic {
+    /// The instruction.
+    pub inst: ir::Inst,
     pub(crate) lanes: DetachedLanes,
     /// Sources by row: 128-bit ones have been taken apart.
     pub src: Vec<Src>,
@@ -270,9 +272,10 @@ pub struct Atomic {
 /// A warp collective.
 #[derive(Clone, Debug)]
 pub struct Collective {
-    pub(crate) what: DetachedCollective,
+    /// Which.
+    pub what: DetachedCollective,
     /// Of a shuffle with a constant pattern: the lane that each lane reads, and in which lanes that is inside of the segment.
-    pub(crate) pattern: Option<([u8; 32], u32)>,
+    pub pattern: Option<([u8; 32], u32)>,
     /// Its members, if it names them.
     pub members: Option<Src>,
     /// Operands.

@@ -380,7 +380,7 @@ impl Decoder<'_> {
         if src.len() != lanes.sources() || dst.len() != lanes.results() {
             return Err(missing());
         }
-        Ok(Kind::Generic(Box::new(Generic { lanes, src, dst })))
+        Ok(Kind::Generic(Box::new(Generic { inst: inst.clone(), lanes, src, dst })))
     }
 
     fn memory(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

@@ -186,6 +186,10 @@ pub struct Tally {
     pub branches: u64,
     /// Memory instructions with a lane on.
     pub memory: u64,
+    /// Collectives of lanes that name each other, and of lanes that do not.
+    pub collectives: u64,
+    /// See above.
+    pub unnamed: u64,
     /// Loop back-edges.
     pub back_edges: u64,
     /// Not 0 if memory may have changed.
@@ -272,11 +276,13 @@ impl Turn<'_, '_> {
         machine.issued |= n != 0;
         if let Some(detail) = &mut machine.detail {
             detail.branch_targets += tally.branches;
+            detail.collectives += tally.collectives + tally.unnamed;
         }
         let stats = &mut machine.stats;
         stats.block_issues += tally.blocks;
         stats.branches += tally.branches;
         stats.memory_instructions += tally.memory;
+        stats.collectives += tally.collectives;
         let width = u64::from(WARP_SIZE);
         let exited = u64::from(warp.exited.count_ones());
         let launched = u64::from(warp.launched.count_ones());

@@ -4,7 +4,7 @@
 
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code as Op, IcedError, Instruction, InstructionBlock,
-    MemoryOperand, Register,
+    MemoryOperand, Register, RoundingControl,
 };
 
 /// A place in the code.
@@ -197,6 +197,19 @@ impl Asm {
             V::B(base, d) => Instruction::with3(op, to, a, operand(base, d, true)),
         };
         self.masked(instruction, mask, false);
+    }
+
+    /// A vector instruction whose result is rounded in its own way.
+    pub(crate) fn rounded(&mut self, op: Op, operands: &[Register], rounding: RoundingControl) {
+        let instruction = match *operands {
+            [to, a] => Instruction::with2(op, to, a),
+            [to, a, b] => Instruction::with3(op, to, a, b),
+            _ => return,
+        };
+        self.push(instruction.map(|mut i| {
+            i.set_rounding_control(rounding);
+            i
+        }));
     }
 
     /// One with two sources and a number.

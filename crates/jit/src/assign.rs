@@ -1,6 +1,6 @@
 //! Which rows live in vector registers: those that are used most, uses in loops counting more.
 
-use fast::code::{Code, End, Kind, Memory, Src, Step};
+use fast::code::{Code, Dst, End, Kind, Memory, Src, Step};
 use iced_x86::Register;
 
 /// The first vector register that rows may have, and how many they are.
@@ -101,17 +101,18 @@ impl Uses {
         }
     }
 
+    fn dst(&mut self, dst: Dst, weight: u64) {
+        match dst {
+            Dst::Narrow(i) => self.narrow[i as usize] += weight,
+            Dst::Wide(i) => self.wide[i as usize] += weight,
+            _ => {}
+        }
+    }
+
     fn memory(&mut self, memory: &Memory, weight: u64) {
-        use fast::code::Dst;
         self.src(memory.addr, weight);
         memory.src.iter().for_each(|&s| self.src(s, weight));
-        for dst in &memory.dst {
-            match dst {
-                Dst::Narrow(i) => self.narrow[*i as usize] += weight,
-                Dst::Wide(i) => self.wide[*i as usize] += weight,
-                _ => {}
-            }
-        }
+        memory.dst.iter().for_each(|&d| self.dst(d, weight));
     }
 
     fn step(&mut self, step: &Step, weight: u64) {
@@ -123,6 +124,18 @@ impl Uses {
             Kind::Wide { dst, src, .. } | Kind::Select { wide: true, dst, src } => {
                 self.wide[*dst as usize] += weight;
                 src.iter().for_each(|&s| self.src(s, weight));
+            }
+            Kind::Rare { dst, src, .. } => {
+                self.narrow[*dst as usize] += weight;
+                src.iter().for_each(|&s| self.src(s, weight));
+            }
+            Kind::Generic(generic) => {
+                generic.src.iter().for_each(|&s| self.src(s, weight));
+                generic.dst.iter().for_each(|&d| self.dst(d, weight));
+            }
+            Kind::Collective(collective) => {
+                collective.src.iter().for_each(|&s| self.src(s, weight));
+                collective.dst.iter().for_each(|&d| self.dst(d, weight));
             }
             Kind::Low { dst, src } => {
                 self.narrow[*dst as usize] += weight;

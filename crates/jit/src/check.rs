@@ -78,6 +78,15 @@ impl Check<'_> {
                 }
                 Kind::Load(memory) | Kind::Store(memory) => self.memory(memory),
                 Kind::Sreg { dst, .. } => self.dst(*dst),
+                Kind::Rare { dst, src, .. } => self.dst(Dst::Narrow(*dst)) && all(src),
+                Kind::Generic(generic) => {
+                    all(&generic.src) && generic.dst.iter().all(|&d| self.dst(d))
+                }
+                Kind::Collective(collective) => {
+                    all(&collective.src)
+                        && collective.members.is_none_or(|s| self.src(s))
+                        && collective.dst.iter().all(|&d| self.dst(d))
+                }
                 // The interpreter executes all others, and checks what it reaches.
                 _ => true,
             }

@@ -46,6 +46,8 @@ pub(crate) struct Frame {
     pub(crate) rejoin: u32,
     /// The block to go to when the code returns, or [`NOWHERE`] if the warp stands where it should.
     pub(crate) block: u32,
+    /// Lanes of the warp that were launched and have not ended.
+    pub(crate) live: u32,
     /// Back-edges until the turn is over.
     pub(crate) left: i32,
     pub(crate) narrow: *mut u32,
@@ -99,7 +101,7 @@ macro_rules! offsets {
 }
 
 offsets! {
-    LANES lanes; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
+    LANES lanes; LIVE live; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
     CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
     TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; TELL tell; ON on; END end; GO go;
 }
@@ -114,6 +116,7 @@ macro_rules! tallies {
 
 tallies! {
     ISSUES issues; LANE_SUM lanes; OFF off; BLOCKS blocks; BRANCHES branches; MEMORY memory; PROGRESS progress;
+    COLLECTIVES collectives; UNNAMED unnamed;
 }
 
 macro_rules! splits {

@@ -196,6 +196,7 @@ impl Worker for Runner<'_> {
             lanes: top.lanes,
             rejoin: top.rejoin.unwrap_or(NOWHERE),
             block: NOWHERE,
+            live: 0,
             left: turn.back_edges_left() as i32,
             narrow: view.narrow,
             wide: view.wide,
@@ -256,9 +257,10 @@ impl Worker for Runner<'_> {
     }
 }
 
-/// Takes note of where the running lanes stand in the stack, and of those that do not run, for counts.
+/// Takes note of where the running lanes stand in the stack, for counts, and of those that cannot run.
 fn stand(host: &Host<'_, '_, '_>, frame: &mut Frame) {
     let (absent, exited) = host.turn.absent();
+    frame.live = !(absent | exited);
     frame.counters.absent = absent.count_ones().into();
     frame.counters.exited = exited.count_ones().into();
     if let Some(top) = host.turn.top() {

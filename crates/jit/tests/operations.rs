@@ -60,7 +60,7 @@ const SPECIAL64: [u64; 16] = [
 ];
 
 /// Operations on 32-bit values, by their operands.
-const NARROW: [(&str, usize); 46] = [
+const NARROW: [(&str, usize); 83] = [
     ("add.u32", 2),
     ("sub.u32", 2),
     ("mul.u32", 2),
@@ -107,6 +107,43 @@ const NARROW: [(&str, usize); 46] = [
     ("fma.rn.ftz.f32", 3),
     ("mul.rz.f32", 2),
     ("brev.b32", 1),
+    ("add.rz.f32", 2),
+    ("sub.rm.f32", 2),
+    ("mul.rp.f32", 2),
+    ("fma.rm.f32", 3),
+    ("fma.rp.ftz.f32", 3),
+    ("div.rz.f32", 2),
+    ("div.rn.ftz.f32", 2),
+    ("sqrt.rm.f32", 1),
+    ("sqrt.rn.ftz.f32", 1),
+    ("rcp.rp.f32", 1),
+    ("rcp.rn.ftz.f32", 1),
+    ("add.sat.f32", 2),
+    ("mul.sat.ftz.f32", 2),
+    ("fma.rn.sat.f32", 3),
+    ("cvt.sat.f32.f32", 1),
+    ("cvt.rni.f32.f32", 1),
+    ("cvt.rmi.ftz.f32.f32", 1),
+    ("cvt.rpi.f32.f32", 1),
+    ("cvt.rzi.f32.f32", 1),
+    ("cvt.rni.s32.f32", 1),
+    ("cvt.rmi.u32.f32", 1),
+    ("cvt.rpi.s32.f32", 1),
+    ("ex2.approx.f32", 1),
+    ("ex2.approx.ftz.f32", 1),
+    ("lg2.approx.f32", 1),
+    ("lg2.approx.ftz.f32", 1),
+    ("sin.approx.f32", 1),
+    ("cos.approx.ftz.f32", 1),
+    ("tanh.approx.f32", 1),
+    ("rsqrt.approx.f32", 1),
+    ("rsqrt.approx.ftz.f32", 1),
+    ("rcp.approx.ftz.f32", 1),
+    ("rcp.approx.f32", 1),
+    ("sqrt.approx.f32", 1),
+    ("div.approx.f32", 2),
+    ("div.approx.ftz.f32", 2),
+    ("div.full.f32", 2),
 ];
 
 /// Operations on 64-bit values; those that end in `shift` take a 32-bit amount.

@@ -124,13 +124,21 @@ pub(crate) struct CollectiveOp {
 
 /// Which collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CollectiveKind {
+#[expect(missing_docs, reason = "fields are modifiers of the instruction")]
+pub enum CollectiveKind {
+    /// Another lane's value.
     Shuffle(Shuffle),
+    /// How many lanes hold.
     Vote(Vote),
+    /// Lanes with the same value.
     Match { all: bool, bits: u32 },
+    /// All values as one.
     Redux { op: AtomOp, ty: Ty, nan: bool },
+    /// One of the lanes.
     Elect,
+    /// The lanes that execute it.
     ActiveMask,
+    /// Nothing but the meeting.
     Sync,
 }
 

@@ -77,6 +77,12 @@ impl DetachedLanes {
 }
 
 impl DetachedCollective {
+    /// Which it is.
+    #[must_use]
+    pub fn kind(&self) -> CollectiveKind {
+        self.kind
+    }
+
     /// Whether it names its members; else those that execute it together are.
     #[must_use]
     pub fn names_members(&self) -> bool {

@@ -30,7 +30,7 @@ mod watch;
 
 pub use atomic::apply as atomic_result;
 pub use cause::Cause;
-pub use code::{Code, Shows};
+pub use code::{Code, CollectiveKind, Shows};
 pub use detached::{DetachedCollective, DetachedLanes};
 pub use engine::{BACK_EDGES, Engine};
 pub use facts::{FactCheck, Violation};

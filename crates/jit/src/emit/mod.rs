@@ -14,8 +14,11 @@
 //! | `zmm0` .. `zmm7`, `k5` .. `k7`, others | scratch within a step |
 //! | `zmm8` .. `zmm31` | assigned rows |
 
+mod approx;
+mod collective;
 mod control;
 mod counting;
+mod float;
 mod memory;
 mod narrow;
 mod operand;
@@ -279,6 +282,9 @@ impl Emitter<'_> {
                 self.sreg(*dst, on);
                 true
             }
+            Kind::Generic(generic) => self.generic(generic, on),
+            Kind::Rare { op, dst, src } => self.rare(*op, *dst, src, on),
+            Kind::Collective(collective) => self.collective(collective, on),
             Kind::Nothing | Kind::Fence => true,
             _ => false,
         }

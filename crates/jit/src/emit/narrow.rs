@@ -178,7 +178,7 @@ impl Emitter<'_> {
     }
 
     /// Makes NaNs canonical.
-    fn canonical32(&mut self, value: Register) {
+    pub(super) fn canonical32(&mut self, value: Register) {
         let compare = Op::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
         self.asm.v3i(compare, K7, value, V::Z(value), 3, None);
         let nan = self.bits32(NAN32);

@@ -16,7 +16,7 @@ use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
 
 use self::known::{KNOWN, Known};
 use super::run::LAUNCH_FILE;
-use crate::args::Bench;
+use crate::args::{Bench, EngineName};
 use crate::out::{Exit, Out};
 
 /// One line of the table.
@@ -37,7 +37,7 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let repeats = args.repeat.clamp(1, 1000);
     let mut rows = Vec::new();
     for target in &targets {
-        match measure(target, repeats, &mut sources) {
+        match measure(target, repeats, args.engine, &mut sources) {
             Ok(more) => rows.extend(more),
             Err(found) => {
                 out.findings(&found, &sources);
@@ -67,7 +67,22 @@ const RUNS: [(Choice, bool); 4] = [
     (Choice::Fast, true),
 ];
 
-fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<Row>, Diagnostics> {
+/// The runs to measure: all, or the one of an engine.
+fn runs(engine: Option<EngineName>) -> Vec<(Choice, bool)> {
+    match engine {
+        None => RUNS.to_vec(),
+        Some(EngineName::Fast) => vec![(Choice::Fast, false)],
+        Some(EngineName::Exact) => vec![(Choice::Exact, false)],
+    }
+}
+
+fn measure(
+    target: &str,
+    repeats: usize,
+    engine: Option<EngineName>,
+    sources: &mut SourceMap,
+) -> Result<Vec<Row>, Diagnostics> {
+    let runs = runs(engine);
     let known = KNOWN.iter().find(|k| k.name == target);
     let mut job = match known {
         Some(known) => job_of(known, sources)?,
@@ -79,10 +94,10 @@ fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<
         }
     };
     let mut native = known.and_then(|k| fast::native::native(k.name, k.n));
-    let (mut limits, mut engines) = (Vec::new(), RUNS.map(|_| Vec::new()));
+    let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
-        for (times, (choice, detailed)) in engines.iter_mut().zip(RUNS) {
-            times.push(job.time(choice, detailed)?);
+        for (times, (choice, detailed)) in engines.iter_mut().zip(&runs) {
+            times.push(job.time(*choice, *detailed)?);
         }
         if let Some(work) = &mut native {
             let start = Instant::now();
@@ -92,11 +107,11 @@ fn measure(target: &str, repeats: usize, sources: &mut SourceMap) -> Result<Vec<
     }
     let limit = (!limits.is_empty()).then(|| median(limits));
     let mut rows = Vec::new();
-    for (times, (_, detailed)) in engines.into_iter().zip(RUNS) {
+    for (times, (_, detailed)) in engines.into_iter().zip(&runs) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
         let Some(first) = times.first() else { continue };
         let engine = first.engines.first().map_or("exact", String::as_str);
-        let counting = if detailed { ", with statistics" } else { "" };
+        let counting = if *detailed { ", with statistics" } else { "" };
         rows.push(Row {
             kernel: target.to_owned(),
             engine: format!("{engine}{counting}"),

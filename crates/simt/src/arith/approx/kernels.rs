@@ -7,10 +7,10 @@
 use super::reduction::quarter_turns;
 
 /// Adding and subtracting this rounds a number below 2^51 to an integer, which lies in the low bits of the sum.
-pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+pub const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
 /// `(2^f - 1) / f` on [-1/2, 1/2]: 2^-32.0.
-const EXP2: [f64; 7] = [
+pub const EXP2: [f64; 7] = [
     0.693_147_180_581_564_4,
     0.240_226_509_200_457_02,
     0.055_504_107_276_379_853,
@@ -21,7 +21,7 @@ const EXP2: [f64; 7] = [
 ];
 
 /// `log2((1 + s) / (1 - s)) / s` in `s^2`, for arguments of the logarithm in [sqrt(1/2), sqrt(2)]: 2^-37.8.
-const LOG2: [f64; 5] = [
+pub const LOG2: [f64; 5] = [
     2.885_390_081_790_086,
     0.961_796_673_341_364_3,
     0.577_083_585_035_826_8,
@@ -30,7 +30,7 @@ const LOG2: [f64; 5] = [
 ];
 
 /// `(sin(r) / r - 1) / r^2` in `r^2` on [-pi/4, pi/4]; of the sine: 2^-37.6.
-const SIN: [f64; 4] = [
+pub const SIN: [f64; 4] = [
     -0.166_666_666_416_166_4,
     0.008_333_329_384_734_42,
     -0.000_198_393_344_611_149_05,
@@ -38,7 +38,7 @@ const SIN: [f64; 4] = [
 ];
 
 /// `(cos(r) - 1) / r^2` in `r^2` on [-pi/4, pi/4]; of the cosine: 2^-34.1.
-const COS: [f64; 4] = [
+pub const COS: [f64; 4] = [
     -0.499_999_997_249_942_6,
     0.041_666_623_311_036_24,
     -0.001_388_676_336_248_402,

@@ -28,6 +28,12 @@
 mod kernels;
 mod reduction;
 
+/// The constants of the sequences, for engines that carry them out on vectors.
+pub mod constants {
+    pub use super::kernels::{COS, EXP2, LOG2, ROUNDER, SIN};
+    pub use super::reduction::HALF_PI;
+}
+
 use super::env::{FpEnv, Rounding};
 use super::float;
 use super::format::{F32, F64, Format};

@@ -6,7 +6,7 @@ use super::kernels::ROUNDER;
 const LARGE: f64 = 131_072.0; // 2^17
 
 /// `pi/2` rounded down to 29 digits, and the rest (Cody and Waite).
-const HALF_PI: (f64, f64) = (1.570_796_325_802_803, 9.920_935_796_805_404e-10);
+pub const HALF_PI: (f64, f64) = (1.570_796_325_802_803, 9.920_935_796_805_404e-10);
 
 /// The digits of `2/pi` behind the point, the highest first, after 64 zeros.
 const TWO_OVER_PI: [u64; 5] =
