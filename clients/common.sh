@@ -10,7 +10,8 @@ built=$target/$profile
 build() {
   local release=()
   [ "$profile" = release ] && release=(--release)
-  cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-capi
+  cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi
+  bash "$here/crates/cudart/link.sh" "$built"
 }
 
 # venv NAME PACKAGE...: an environment of that name with these packages, kept for the next time.

@@ -13,6 +13,7 @@ mod device;
 mod driver;
 mod event;
 pub mod exports;
+mod fat;
 mod function;
 mod graph;
 mod host;

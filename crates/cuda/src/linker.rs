@@ -74,7 +74,7 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     if kind == LIBRARY && called.contains("cudadevrt") {
         return Ok(());
     }
-    let texts = crate::image::from_bytes(bytes);
+    let texts = crate::image::from_bytes(bytes, d.settings.capability);
     let mut texts = texts.map_err(|status| {
         d.say(&format!("cuLinkAddData: `{called}` holds no PTX; machine code cannot be linked"));
         if matches!(kind, OBJECT | LIBRARY | FAT) && status == Status::INVALID_IMAGE {

@@ -49,15 +49,9 @@ fn load_as(d: &mut Driver, out: Ptr, image: Ptr, library: bool) -> Outcome {
 }
 
 fn read_image(d: &Driver, image: Ptr) -> Outcome<Vec<Text>> {
-    let texts = crate::image::read(image);
-    match texts {
-        Err(Status::NO_BINARY_FOR_GPU) => {
-            d.say("an image has machine code only; the virtual device runs PTX: have the client keep or make PTX");
-        }
-        Err(Status::NOT_SUPPORTED) => {
-            d.say("an image has compressed PTX only: have the compiler leave it uncompressed (nvcc --no-compress)");
-        }
-        _ => {}
+    let texts = crate::image::read(image, d.settings.capability);
+    if texts == Err(Status::NO_BINARY_FOR_GPU) {
+        d.say("an image has machine code only; the virtual device runs PTX: have the client keep or make PTX");
     }
     texts
 }
@@ -151,7 +145,7 @@ pub(crate) fn load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
 pub(crate) fn file(d: &Driver, path: Ptr) -> Outcome<Vec<Text>> {
     let path = name(path)?;
     let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
-    let mut texts = crate::image::from_bytes(&bytes).inspect_err(|_| {
+    let mut texts = crate::image::from_bytes(&bytes, d.settings.capability).inspect_err(|_| {
         d.say(&format!("the file {path} holds no PTX that can run"));
     })?;
     if let [(name, _)] = &mut texts[..] {

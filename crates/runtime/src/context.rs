@@ -9,10 +9,10 @@ use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap};
 use thiserror::Error;
 use vm::Variables;
 
-use crate::hostmem::{read_host, write_host};
 use crate::launch::Prepared;
 use crate::mirror::Mirrors;
 use crate::module::Module;
+use hostmem::{read_host, write_host};
 
 /// Bytes copied at a time between guest memory and the host's.
 const CHUNK: usize = 1 << 20;

@@ -8,7 +8,6 @@
 //! Launches are synchronous: when [`Context::launch`] returns, all is done. Nothing here reads the environment or prints.
 
 mod context;
-mod hostmem;
 mod journal;
 mod launch;
 mod linker;

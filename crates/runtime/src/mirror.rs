@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use simt::memory::{Addr, MapError, MemoryMap, Permission};
 
-use crate::hostmem::{read_host, write_host};
+use hostmem::{read_host, write_host};
 
 /// Bytes compared at a time.
 const PAGE: usize = 4096;

@@ -10,10 +10,10 @@ use ir::FuncId;
 use simt::memory::{AccessKind, Violation};
 
 use crate::context::{Context, ContextError, Settings};
-use crate::hostmem::readable;
 use crate::launch::{Failure, Report, Shape};
 use crate::module::Module;
 use crate::stop::Stop;
+use hostmem::readable;
 
 /// Bytes shown around the first miss of a place.
 const WINDOW: u64 = 64 << 10;

@@ -14,6 +14,9 @@ use crate::out::{Exit, Out};
 /// Names under which programs look for the driver, and the file that is behind both.
 const DRIVER: (&str, [&str; 2]) = ("libcuda.so", ["libcuda.so.1", "libcuda.so"]);
 
+/// The runtime libraries, where they have been built: `crates/cudart/link.sh` makes them.
+const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
+
 /// Stops and refusals that are printed whole.
 const SHOWN: usize = 10;
 
@@ -36,6 +39,12 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     let journal = folder.path.join("journal");
     for name in DRIVER.1 {
         link(&libraries.join(DRIVER.0), &folder.path.join(name))?;
+    }
+    for name in RUNTIMES {
+        let library = libraries.join(name);
+        if library.is_file() {
+            link(&library, &folder.path.join(name))?;
+        }
     }
     let ptxas = folder.path.join("ptxas");
     write_ptxas(&ptxas, &this)?;
@@ -240,7 +249,7 @@ impl Report {
             many(self.count("hang") as u64, "hang", "hangs"),
         );
         if self.processes == 0 {
-            text.push_str("  no process has initialised the driver\n");
+            text.push_str("  no process has initialised the driver (one with a statically linked CUDA runtime cannot: link with `nvcc -cudart shared`)\n");
         }
         for (_, kind, _, stop) in self.stops.iter().take(SHOWN) {
             let _ = writeln!(text, "  {kind}: {}", stop.replace('\n', "\n  "));

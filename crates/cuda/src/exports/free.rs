@@ -50,15 +50,29 @@ pub extern "C" fn cuGetProcAddress_v2(
     outside(|| proc_address::get(name, out, version, flags, result))
 }
 
+/// What the journal says of a program that asks for undocumented tables.
+const TABLES: &str = "cuGetExportTable (undocumented; a program with a statically linked CUDA runtime needs it and cannot run: link \
+    with `nvcc -cudart shared`)";
+
 /// Tables of functions without names are no public interface: there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGetExportTable(out: Ptr, _id: Ptr) -> i32 {
+    driver::unsupported(TABLES);
     outside(|| {
         if out != 0 {
             put_u64(out, 0)?;
         }
         Err(Status::NOT_FOUND)
     })
+}
+
+/// Notes a call that a library above this one does not support; its name is a C string. No part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
+    match crate::host::name(name) {
+        Ok(name) => driver::unsupported(&name),
+        Err(status) => status.0,
+    }
 }
 
 /// A function of the client's that takes a pointer.

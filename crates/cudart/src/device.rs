@@ -1,0 +1,165 @@
+//! Devices, streams, events: what the runtime adds to the driver's.
+
+use crate::driver::{
+    cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuCtxGetCurrent, cuCtxGetDevice,
+    cuCtxSynchronize, cuDeviceCanAccessPeer, cuDevicePrimaryCtxReset_v2,
+    cuDevicePrimaryCtxSetFlags_v2, cuDriverGetVersion, cuEventCreate, cuGetProcAddress_v2,
+    cuStreamCreateWithPriority, cuStreamGetCtx,
+};
+use crate::error::{Error, Outcome};
+use crate::host::{Ptr, out, put, put_i32, put_u64};
+use crate::state::{self, context, device, known_device, primary};
+
+/// Flags that devices may have.
+const FLAGS: u32 = 0xff;
+
+pub(crate) fn count(at: Ptr) -> Outcome {
+    match state::devices()? {
+        0 => Err(Error::NO_DEVICE),
+        devices => put_i32(at, devices),
+    }
+}
+
+/// The device of the current context, else the one that was chosen.
+pub(crate) fn current(at: Ptr) -> Outcome {
+    state::initialise()?;
+    let context = out(0_u64, cuCtxGetCurrent)?;
+    let device = if context == 0 { device() } else { out(0, cuCtxGetDevice)? };
+    put_i32(at, device)
+}
+
+/// The first device has whatever any has.
+pub(crate) fn choose(at: Ptr, _properties: Ptr) -> Outcome {
+    known_device(0)?;
+    put_i32(at, 0)
+}
+
+pub(crate) fn synchronize() -> Outcome {
+    context()?;
+    cuCtxSynchronize()
+}
+
+/// Ends everything on this thread's device, its failure too.
+pub(crate) fn reset() -> Outcome {
+    state::initialise()?;
+    let device = device();
+    if state::is_active(device)? {
+        let context = primary(device)?;
+        cuDevicePrimaryCtxReset_v2(device)?;
+        crate::registry::forget(context);
+    }
+    state::forget_all();
+    Ok(())
+}
+
+pub(crate) fn set_flags(flags: u32) -> Outcome {
+    state::initialise()?;
+    if flags & !FLAGS != 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    cuDevicePrimaryCtxSetFlags_v2(device(), flags & 0x7f)
+}
+
+/// Mapped host memory is always possible.
+pub(crate) fn flags(at: Ptr) -> Outcome {
+    context()?;
+    put_i32(at, 8)
+}
+
+pub(crate) fn can_access_peer(at: Ptr, device: i32, peer: i32) -> Outcome {
+    let (device, peer) = (known_device(device)?, known_device(peer)?);
+    cuDeviceCanAccessPeer(at, device, peer)
+}
+
+pub(crate) fn enable_peer(peer: i32, flags: u32) -> Outcome {
+    context()?;
+    cuCtxEnablePeerAccess(primary(known_device(peer)?)?, flags)
+}
+
+pub(crate) fn disable_peer(peer: i32) -> Outcome {
+    context()?;
+    cuCtxDisablePeerAccess(primary(known_device(peer)?)?)
+}
+
+pub(crate) fn runtime_version(at: Ptr) -> Outcome {
+    put_i32(at, crate::version::number())
+}
+
+/// 0 without a driver.
+pub(crate) fn driver_version(at: Ptr) -> Outcome {
+    put_i32(at, out(0_i32, cuDriverGetVersion).unwrap_or(0))
+}
+
+/// A function of the driver's by name: its status is 0, or 1 for a name that nobody knows.
+pub(crate) fn entry_point(name: Ptr, at: Ptr, version: i32, flags: u64, status: Ptr) -> Outcome {
+    context()?;
+    let found = out(0_u64, |at| cuGetProcAddress_v2(name, at, version, flags, 0));
+    if status != 0 {
+        put_i32(status, i32::from(found == Err(Error::SYMBOL_NOT_FOUND)))?;
+    }
+    match found {
+        Err(Error::SYMBOL_NOT_FOUND) if status != 0 => put_u64(at, 0),
+        Err(error) => Err(error),
+        Ok(address) => put_u64(at, address),
+    }
+}
+
+/// Flags 1 is a stream that does not wait for the null stream.
+pub(crate) fn create_stream(at: Ptr, flags: u32, priority: i32) -> Outcome {
+    context()?;
+    cuStreamCreateWithPriority(at, flags, priority)
+}
+
+pub(crate) fn stream_device(stream: u64, at: Ptr) -> Outcome {
+    context()?;
+    let owner = out(0_u64, |at| cuStreamGetCtx(stream, at))?;
+    let devices = state::devices()?;
+    let of =
+        (0..devices).find(|&d| state::is_active(d).unwrap_or(false) && primary(d) == Ok(owner));
+    put_i32(at, of.map_or_else(|| out(0, cuCtxGetDevice), Ok)?)
+}
+
+/// No stream is ever capturing: the status is none, and the id 0.
+pub(crate) fn capture_info(status: Ptr, id: Ptr) -> Outcome {
+    context()?;
+    put_i32(status, 0)?;
+    if id == 0 { Ok(()) } else { put_u64(id, 0) }
+}
+
+pub(crate) fn create_event(at: Ptr, flags: u32) -> Outcome {
+    context()?;
+    cuEventCreate(at, flags)
+}
+
+/// `cudaChannelFormatDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelFormat {
+    /// Bits of each component.
+    pub bits: [i32; 4],
+    /// Signed, unsigned, floating point, none.
+    pub kind: i32,
+}
+
+/// The priorities that streams may have.
+pub(crate) fn priorities(least: Ptr, greatest: Ptr) -> Outcome {
+    context()?;
+    crate::driver::cuCtxGetStreamPriorityRange(least, greatest)
+}
+
+/// What limits of four bytes and more are read into.
+pub(crate) fn limit(at: Ptr, limit: i32) -> Outcome {
+    context()?;
+    let value =
+        out(0_u64, |at| crate::driver::cuCtxGetLimit(at, limit)).map_err(unsupported_limit)?;
+    put(at, &value.to_ne_bytes())
+}
+
+pub(crate) fn set_limit(limit: i32, value: usize) -> Outcome {
+    context()?;
+    crate::driver::cuCtxSetLimit(limit, value).map_err(unsupported_limit)
+}
+
+fn unsupported_limit(error: Error) -> Error {
+    if error == Error::INVALID_VALUE { Error::UNSUPPORTED_LIMIT } else { error }
+}

@@ -1,0 +1,216 @@
+//! The driver API, opened by name when it is first needed. Its functions are safe to call here: they take addresses as numbers, and
+//! check them as they check those of any client.
+#![allow(unsafe_code, reason = "functions of another library are found by name")]
+#![allow(non_snake_case, reason = "names as the driver API writes them")]
+#![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
+
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+use crate::error::{Error, Outcome};
+use crate::host::Ptr;
+
+/// The driver library, as a handle of the dynamic linker; 0 if there is none.
+fn library() -> usize {
+    static LIBRARY: OnceLock<usize> = OnceLock::new();
+    *LIBRARY.get_or_init(|| {
+        // SAFETY: the name is a C string; the library's initialisers are its own.
+        unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }.addr()
+    })
+}
+
+/// The address of a function of the driver's; 0 if it has none.
+fn address(name: &CStr) -> usize {
+    match library() {
+        0 => 0,
+        // SAFETY: the handle is one that `dlopen` has given and nobody closes; the name is a C string.
+        library => unsafe { libc::dlsym(library as *mut libc::c_void, name.as_ptr()) }.addr(),
+    }
+}
+
+/// The file that this library was loaded from.
+pub(crate) fn own_file() -> Option<String> {
+    let mut info = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
+    let here = own_file as *const () as *const libc::c_void;
+    // SAFETY: `here` is an address of this library, and `info` a place for the answer.
+    if unsafe { libc::dladdr(here, &raw mut info) } == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the linker's name of a loaded file is a C string that lives as long as the file is loaded.
+    Some(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
+}
+
+/// Notes a call that nobody implements in the driver's journal, if the driver is one that keeps it.
+pub(crate) fn note_unsupported(name: &CStr) {
+    static NOTE: OnceLock<usize> = OnceLock::new();
+    let _ = cuInit(0);
+    let note = *NOTE.get_or_init(|| address(c"simtlab_unsupported"));
+    if note != 0 {
+        // SAFETY: this is the type of our driver library's function of this name.
+        let note = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr) -> i32>(note) };
+        note(name.as_ptr().addr());
+    }
+}
+
+fn answer(status: i32) -> Outcome {
+    if status == 0 { Ok(()) } else { Err(Error(status)) }
+}
+
+macro_rules! driver {
+    ($($name:ident($($arg:ident: $ty:ty),*);)+) => {
+        $(
+            pub(crate) fn $name($($arg: $ty),*) -> Outcome {
+                static ADDRESS: OnceLock<usize> = OnceLock::new();
+                const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => c"",
+                };
+                let at = *ADDRESS.get_or_init(|| address(NAME));
+                if at == 0 {
+                    return Err(Error::INSUFFICIENT_DRIVER);
+                }
+                // SAFETY: the public interface gives the function of this name this type.
+                let function = unsafe { std::mem::transmute::<usize, extern "C" fn($($ty),*) -> i32>(at) };
+                answer(function($($arg),*))
+            }
+        )+
+    };
+}
+
+driver! {
+    cuInit(flags: u32);
+    cuDriverGetVersion(out: Ptr);
+    cuGetProcAddress_v2(name: Ptr, out: Ptr, version: i32, flags: u64, result: Ptr);
+
+    cuDeviceGetCount(out: Ptr);
+    cuDeviceGetName(out: Ptr, room: i32, device: i32);
+    cuDeviceGetUuid_v2(out: Ptr, device: i32);
+    cuDeviceTotalMem_v2(out: Ptr, device: i32);
+    cuDeviceGetAttribute(out: Ptr, attribute: i32, device: i32);
+    cuDeviceGetPCIBusId(out: Ptr, room: i32, device: i32);
+    cuDeviceGetByPCIBusId(out: Ptr, id: Ptr);
+    cuDeviceCanAccessPeer(out: Ptr, device: i32, peer: i32);
+    cuDeviceGetP2PAttribute(out: Ptr, attribute: i32, from: i32, to: i32);
+    cuDevicePrimaryCtxRetain(out: Ptr, device: i32);
+    cuDevicePrimaryCtxReset_v2(device: i32);
+    cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32);
+    cuDevicePrimaryCtxGetState(device: i32, flags: Ptr, active: Ptr);
+
+    cuCtxGetCurrent(out: Ptr);
+    cuCtxSetCurrent(context: u64);
+    cuCtxGetDevice(out: Ptr);
+    cuCtxSynchronize();
+    cuCtxGetLimit(out: Ptr, limit: i32);
+    cuCtxSetLimit(limit: i32, value: usize);
+    cuCtxGetCacheConfig(out: Ptr);
+    cuCtxSetCacheConfig(config: i32);
+    cuCtxGetSharedMemConfig(out: Ptr);
+    cuCtxSetSharedMemConfig(config: i32);
+    cuCtxGetStreamPriorityRange(least: Ptr, greatest: Ptr);
+    cuCtxResetPersistingL2Cache();
+    cuCtxEnablePeerAccess(context: u64, flags: u32);
+    cuCtxDisablePeerAccess(context: u64);
+
+    cuStreamCreateWithPriority(out: Ptr, flags: u32, priority: i32);
+    cuStreamDestroy_v2(stream: u64);
+    cuStreamSynchronize(stream: u64);
+    cuStreamQuery(stream: u64);
+    cuStreamWaitEvent(stream: u64, event: u64, flags: u32);
+    cuStreamGetFlags(stream: u64, out: Ptr);
+    cuStreamGetPriority(stream: u64, out: Ptr);
+    cuStreamGetId(stream: u64, out: Ptr);
+    cuStreamAddCallback(stream: u64, function: Ptr, data: Ptr, flags: u32);
+    cuLaunchHostFunc(stream: u64, function: Ptr, data: Ptr);
+    cuStreamIsCapturing(stream: u64, out: Ptr);
+    cuStreamAttachMemAsync(stream: u64, address: u64, len: usize, flags: u32);
+    cuStreamCopyAttributes(to: u64, from: u64);
+    cuStreamGetCtx(stream: u64, out: Ptr);
+
+    cuEventCreate(out: Ptr, flags: u32);
+    cuEventDestroy_v2(event: u64);
+    cuEventRecord(event: u64, stream: u64);
+    cuEventSynchronize(event: u64);
+    cuEventQuery(event: u64);
+    cuEventElapsedTime(out: Ptr, start: u64, end: u64);
+
+    cuModuleLoadData(out: Ptr, image: Ptr);
+    cuModuleUnload(module: u64);
+    cuModuleGetFunction(out: Ptr, module: u64, name: Ptr);
+    cuModuleGetGlobal_v2(address: Ptr, len: Ptr, module: u64, name: Ptr);
+    cuLibraryLoadData(out: Ptr, image: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr, library_values: Ptr, library_count: u32);
+    cuLibraryLoadFromFile(out: Ptr, path: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr, library_values: Ptr, library_count: u32);
+    cuLibraryUnload(library: u64);
+    cuLibraryGetKernel(out: Ptr, library: u64, name: Ptr);
+    cuLibraryGetKernelCount(out: Ptr, library: u64);
+    cuLibraryEnumerateKernels(out: Ptr, count: u32, library: u64);
+    cuLibraryGetGlobal(address: Ptr, len: Ptr, library: u64, name: Ptr);
+
+    cuFuncGetAttribute(out: Ptr, attribute: i32, function: u64);
+    cuFuncSetAttribute(function: u64, attribute: i32, value: i32);
+    cuFuncSetCacheConfig(function: u64, config: i32);
+    cuFuncGetName(out: Ptr, function: u64);
+    cuFuncGetParamInfo(function: u64, index: usize, offset: Ptr, size: Ptr);
+    cuFuncGetParamCount(function: u64, out: Ptr);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(out: Ptr, function: u64, threads: i32, dynamic: usize);
+    cuOccupancyAvailableDynamicSMemPerBlock(out: Ptr, function: u64, blocks: i32, threads: i32);
+    cuOccupancyMaxActiveClusters(out: Ptr, function: u64, config: Ptr);
+    cuLaunchKernel(function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr, extra: Ptr);
+    cuLaunchKernelEx(config: Ptr, function: u64, params: Ptr, extra: Ptr);
+    cuLaunchCooperativeKernel(function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr);
+
+    cuMemGetInfo_v2(free: Ptr, total: Ptr);
+    cuMemAlloc_v2(out: Ptr, len: usize);
+    cuMemAllocPitch_v2(out: Ptr, pitch: Ptr, width: usize, height: usize, element: u32);
+    cuMemAllocManaged(out: Ptr, len: usize, flags: u32);
+    cuMemFree_v2(address: u64);
+    cuMemHostAlloc(out: Ptr, len: usize, flags: u32);
+    cuMemFreeHost(address: Ptr);
+    cuMemHostRegister_v2(address: Ptr, len: usize, flags: u32);
+    cuMemHostUnregister(address: Ptr);
+    cuMemHostGetDevicePointer_v2(out: Ptr, address: Ptr, flags: u32);
+    cuMemHostGetFlags(out: Ptr, address: Ptr);
+    cuMemAdvise(address: u64, len: usize, advice: i32, device: i32);
+    cuMemPrefetchAsync(address: u64, len: usize, device: i32, stream: u64);
+    cuMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize);
+    cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64);
+
+    cuMemcpyAsync(to: u64, from: u64, len: usize, stream: u64);
+    cuMemcpyHtoDAsync_v2(to: u64, from: Ptr, len: usize, stream: u64);
+    cuMemcpyDtoHAsync_v2(to: Ptr, from: u64, len: usize, stream: u64);
+    cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: u64);
+    cuMemcpy2DAsync_v2(params: Ptr, stream: u64);
+    cuMemcpy3DAsync_v2(params: Ptr, stream: u64);
+    cuMemsetD8Async(to: u64, value: u8, count: usize, stream: u64);
+    cuMemsetD2D8Async(to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: u64);
+
+    cuDeviceGetDefaultMemPool(out: Ptr, device: i32);
+    cuDeviceGetMemPool(out: Ptr, device: i32);
+    cuDeviceSetMemPool(device: i32, pool: u64);
+    cuMemPoolCreate(out: Ptr, properties: Ptr);
+    cuMemPoolDestroy(pool: u64);
+    cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr);
+    cuMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr);
+    cuMemPoolTrimTo(pool: u64, keep: usize);
+    cuMemPoolSetAccess(pool: u64, list: Ptr, count: usize);
+    cuMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr);
+    cuMemAllocAsync(out: Ptr, len: usize, stream: u64);
+    cuMemAllocFromPoolAsync(out: Ptr, len: usize, pool: u64, stream: u64);
+    cuMemFreeAsync(address: u64, stream: u64);
+
+    cuGraphCreate(out: Ptr, flags: u32);
+    cuGraphDestroy(graph: u64);
+    cuGraphClone(out: Ptr, graph: u64);
+    cuGraphAddKernelNode_v2(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr);
+    cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize);
+    cuGraphGetNodes(graph: u64, out: Ptr, count: Ptr);
+    cuGraphDestroyNode(node: u64);
+    cuGraphInstantiateWithFlags(out: Ptr, graph: u64, flags: u64);
+    cuGraphExecDestroy(exec: u64);
+    cuGraphUpload(exec: u64, stream: u64);
+    cuGraphLaunch(exec: u64, stream: u64);
+}

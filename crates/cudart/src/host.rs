@@ -1,0 +1,86 @@
+//! The client's memory: results, arguments and structures at addresses that it gives.
+
+use hostmem::{host_string, read_host, write_host};
+
+use crate::error::{Error, Outcome};
+
+/// An address of the client's memory.
+pub(crate) type Ptr = usize;
+
+/// Writes a result. A null pointer or one that cannot be written is an invalid value.
+pub(crate) fn put(at: Ptr, bytes: &[u8]) -> Outcome {
+    if at == 0 || write_host(at as u64, bytes) < bytes.len() {
+        return Err(Error::INVALID_VALUE);
+    }
+    Ok(())
+}
+
+/// Writes an `int`.
+pub(crate) fn put_i32(at: Ptr, value: i32) -> Outcome {
+    put(at, &value.to_ne_bytes())
+}
+
+/// Writes a `size_t`, a handle or an address.
+pub(crate) fn put_u64(at: Ptr, value: u64) -> Outcome {
+    put(at, &value.to_ne_bytes())
+}
+
+/// Reads a name of a kernel or a variable.
+pub(crate) fn name(at: Ptr) -> Option<Vec<u8>> {
+    if at == 0 { None } else { host_string(at as u64, 64 << 10) }
+}
+
+/// A structure of the client's, copied.
+pub(crate) struct Struct(Vec<u8>);
+
+impl Struct {
+    /// Reads so many bytes.
+    pub(crate) fn read(at: Ptr, size: usize) -> Outcome<Self> {
+        let mut bytes = vec![0; size];
+        if at == 0 || read_host(at as u64, &mut bytes) < size {
+            return Err(Error::INVALID_VALUE);
+        }
+        Ok(Self(bytes))
+    }
+
+    /// A field of four bytes; 0 beyond the structure.
+    pub(crate) fn u32(&self, offset: usize) -> u32 {
+        self.field(offset).map_or(0, u32::from_ne_bytes)
+    }
+
+    /// A field of eight bytes; 0 beyond the structure.
+    pub(crate) fn u64(&self, offset: usize) -> u64 {
+        self.field(offset).map_or(0, u64::from_ne_bytes)
+    }
+
+    fn field<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
+        self.0.get(offset..offset + N)?.try_into().ok()
+    }
+}
+
+/// A structure for the driver, written field by field at the offsets that it documents.
+pub(crate) struct Block(Vec<u64>);
+
+impl Block {
+    /// So many bytes of zeros, a multiple of eight.
+    pub(crate) fn new(size: usize) -> Self {
+        Self(vec![0; size / 8])
+    }
+
+    /// Writes the eight bytes at an offset that is a multiple of eight; a field of four bytes there is its lower half.
+    pub(crate) fn set(&mut self, offset: usize, value: u64) {
+        self.0[offset / 8] = value;
+    }
+
+    /// Where it is.
+    pub(crate) fn at(&self) -> Ptr {
+        self.0.as_ptr().expose_provenance()
+    }
+}
+
+/// The value that the driver writes to a variable which begins as `start`.
+pub(crate) fn out<T: Copy>(start: T, call: impl FnOnce(Ptr) -> Outcome) -> Outcome<T> {
+    let mut value = start;
+    call((&raw mut value).expose_provenance())?;
+    Ok(value)
+}

@@ -1,0 +1,146 @@
+//! Launches.
+
+use crate::driver::{
+    cuCtxSynchronize, cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel,
+    cuLaunchKernelEx,
+};
+use crate::error::{Error, Outcome};
+use crate::host::{Block, Ptr, Struct, out, put};
+use crate::registry::function;
+use crate::state::{context, device, pop, push};
+
+/// Sizes in three dimensions, as C programs pass them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dim3 {
+    /// Along x.
+    pub x: u32,
+    /// Along y.
+    pub y: u32,
+    /// Along z.
+    pub z: u32,
+}
+
+impl Dim3 {
+    fn bytes(self) -> Vec<u8> {
+        [self.x, self.y, self.z].iter().flat_map(|n| n.to_ne_bytes()).collect()
+    }
+}
+
+/// What stands between `<<<` and `>>>`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Configuration {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) shared: usize,
+    pub(crate) stream: u64,
+}
+
+/// Puts a configuration down for the launch that follows. That it is a possible one is the launch's to say.
+pub(crate) fn push_configuration(grid: Dim3, block: Dim3, shared: usize, stream: u64) -> Outcome {
+    push(Configuration { grid, block, shared, stream })
+}
+
+pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) -> Outcome {
+    let c = pop()?;
+    put(grid, &c.grid.bytes())?;
+    put(block, &c.block.bytes())?;
+    put(shared, &c.shared.to_ne_bytes())?;
+    put(stream, &c.stream.to_ne_bytes())
+}
+
+/// Checks what launches of every kernel have to keep to on this thread's device.
+fn check(grid: Dim3, block: Dim3) -> Outcome {
+    let limit = |attribute| out(0_i32, |at| cuDeviceGetAttribute(at, attribute, device()));
+    // Threads of a block; then block sizes and grid sizes in x, y, z.
+    let threads = [block.x, block.y, block.z].iter().map(|&n| u64::from(n)).product::<u64>();
+    if threads == 0 || threads > limit(1)? as u64 {
+        return Err(Error::INVALID_CONFIGURATION);
+    }
+    for (attribute, size) in (2..).zip([block.x, block.y, block.z, grid.x, grid.y, grid.z]) {
+        if size == 0 || i64::from(size) > i64::from(limit(attribute)?) {
+            return Err(Error::INVALID_CONFIGURATION);
+        }
+    }
+    Ok(())
+}
+
+/// Checks a launch; its dynamic shared memory, as the driver counts it.
+fn prepare(c: &Configuration) -> Outcome<u32> {
+    check(c.grid, c.block)?;
+    u32::try_from(c.shared).map_err(|_| Error::INVALID_VALUE)
+}
+
+/// A launch that has begun is well: what becomes of it is the answer of the next call that waits. A context that has failed before
+/// takes no launch.
+fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
+    cuCtxSynchronize()?;
+    match launch() {
+        Err(error) if error.is_sticky() => Ok(()),
+        end => end,
+    }
+}
+
+pub(crate) fn kernel(
+    host: Ptr,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: u64,
+) -> Outcome {
+    context()?;
+    let function = function(host)?;
+    let c = Configuration { grid, block, shared, stream };
+    let shared = prepare(&c)?;
+    begin(|| {
+        cuLaunchKernel(
+            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, args, 0,
+        )
+    })
+}
+
+pub(crate) fn cooperative(
+    host: Ptr,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: u64,
+) -> Outcome {
+    context()?;
+    let function = function(host)?;
+    let c = Configuration { grid, block, shared, stream };
+    let shared = prepare(&c)?;
+    begin(|| {
+        cuLaunchCooperativeKernel(
+            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, args,
+        )
+    })
+}
+
+/// A launch described by `cudaLaunchConfig_t`: sizes, 64-bit shared memory at 24, stream, attributes, their number.
+pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
+    context()?;
+    let s = Struct::read(config, 56)?;
+    let three = |o: usize| Dim3 { x: s.u32(o), y: s.u32(o + 4), z: s.u32(o + 8) };
+    let c = Configuration {
+        grid: three(0),
+        block: three(12),
+        shared: s.u64(24) as usize,
+        stream: s.u64(32),
+    };
+    let function = function(host)?;
+    let shared = prepare(&c)?;
+    // `CUlaunchConfig` has the same attributes, and 32 bits for shared memory, at the same place.
+    let mut driver = Block::new(56);
+    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    driver.set(0, pair(c.grid.x, c.grid.y));
+    driver.set(8, pair(c.grid.z, c.block.x));
+    driver.set(16, pair(c.block.y, c.block.z));
+    driver.set(24, shared.into());
+    driver.set(32, c.stream);
+    driver.set(40, s.u64(40));
+    driver.set(48, s.u32(48).into());
+    begin(|| cuLaunchKernelEx(driver.at(), function, args, 0))
+}

@@ -1,0 +1,159 @@
+//! What programs register before `main`: fat binaries, and the host's addresses that stand for kernels and variables.
+//!
+//! A fat binary is loaded into a context when something of it is first needed there, and again after a reset.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::driver::{
+    cuFuncGetName, cuModuleGetFunction, cuModuleGetGlobal_v2, cuModuleLoadData, cuModuleUnload,
+};
+use crate::error::{Error, Outcome};
+use crate::host::{Ptr, name, out};
+use crate::state::context;
+
+/// A kernel or variable of a fat binary.
+struct Symbol {
+    /// The handle of its fat binary.
+    binary: u64,
+    /// Its name in PTX, with the null byte.
+    name: Vec<u8>,
+}
+
+/// A fat binary.
+struct Binary {
+    image: Ptr,
+    /// Its module in each context.
+    modules: BTreeMap<u64, u64>,
+}
+
+/// All that is registered.
+struct Registry {
+    next: u64,
+    binaries: BTreeMap<u64, Binary>,
+    kernels: BTreeMap<Ptr, Symbol>,
+    variables: BTreeMap<Ptr, Symbol>,
+    /// Functions that were found, by context and address.
+    functions: BTreeMap<(u64, Ptr), u64>,
+}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    next: 0,
+    binaries: BTreeMap::new(),
+    kernels: BTreeMap::new(),
+    variables: BTreeMap::new(),
+    functions: BTreeMap::new(),
+});
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Registers a fat binary, which is not looked at yet. Its handle.
+pub(crate) fn add_binary(image: Ptr) -> u64 {
+    let mut r = registry();
+    r.next += 16;
+    let handle = r.next;
+    r.binaries.insert(handle, Binary { image, modules: BTreeMap::new() });
+    handle
+}
+
+/// Takes a fat binary away, with all that is registered of it.
+pub(crate) fn remove_binary(handle: u64) {
+    let modules = {
+        let mut r = registry();
+        let Some(binary) = r.binaries.remove(&handle) else { return };
+        r.kernels.retain(|_, k| k.binary != handle);
+        r.variables.retain(|_, v| v.binary != handle);
+        let kept: BTreeMap<_, _> = std::mem::take(&mut r.functions);
+        r.functions = kept.into_iter().filter(|((_, at), _)| r.kernels.contains_key(at)).collect();
+        binary.modules
+    };
+    for module in modules.into_values() {
+        // The process may be ending, and its contexts with it.
+        let _ = cuModuleUnload(module);
+    }
+}
+
+fn symbol(binary: u64, at: Ptr) -> Option<Symbol> {
+    let mut name = name(at)?;
+    name.push(0);
+    Some(Symbol { binary, name })
+}
+
+/// Registers the kernel of a name, which an address of the host stands for.
+pub(crate) fn add_kernel(binary: u64, host: Ptr, name: Ptr) {
+    if let Some(symbol) = symbol(binary, name) {
+        registry().kernels.insert(host, symbol);
+    }
+}
+
+/// Registers the variable of a name, which an address of the host stands for.
+pub(crate) fn add_variable(binary: u64, host: Ptr, name: Ptr) {
+    if let Some(symbol) = symbol(binary, name) {
+        registry().variables.insert(host, symbol);
+    }
+}
+
+/// The module of a fat binary in a context.
+fn module(r: &mut Registry, binary: u64, context: u64) -> Outcome<u64> {
+    let binary = r.binaries.get_mut(&binary).ok_or(Error::INVALID_KERNEL_IMAGE)?;
+    if let Some(&module) = binary.modules.get(&context) {
+        return Ok(module);
+    }
+    let module = out(0, |at| cuModuleLoadData(at, binary.image))?;
+    binary.modules.insert(context, module);
+    Ok(module)
+}
+
+/// The function that an address stands for in the current context: a registered kernel, or a handle that the driver knows.
+pub(crate) fn function(host: Ptr) -> Outcome<u64> {
+    let context = context()?;
+    let mut r = registry();
+    if let Some(&known) = r.functions.get(&(context, host)) {
+        return Ok(known);
+    }
+    let Some(kernel) = r.kernels.get(&host) else {
+        drop(r);
+        let known = host != 0 && out(0_u64, |at| cuFuncGetName(at, host as u64)).is_ok();
+        return if known { Ok(host as u64) } else { Err(Error::INVALID_DEVICE_FUNCTION) };
+    };
+    let (binary, name) = (kernel.binary, kernel.name.clone());
+    let module = module(&mut r, binary, context)?;
+    let found = out(0, |at| cuModuleGetFunction(at, module, name.as_ptr().expose_provenance()));
+    let found = found.map_err(|e| {
+        if e == Error::SYMBOL_NOT_FOUND { Error::INVALID_DEVICE_FUNCTION } else { e }
+    })?;
+    r.functions.insert((context, host), found);
+    Ok(found)
+}
+
+/// Whether an address stands for a kernel.
+pub(crate) fn is_kernel(host: Ptr) -> bool {
+    registry().kernels.contains_key(&host)
+}
+
+/// Address and size of the variable that an address of the host stands for, in the current context.
+pub(crate) fn variable(host: Ptr) -> Outcome<(u64, usize)> {
+    let context = context()?;
+    let mut r = registry();
+    let variable = r.variables.get(&host).ok_or(Error::INVALID_SYMBOL)?;
+    let (binary, name) = (variable.binary, variable.name.clone());
+    let module = module(&mut r, binary, context)?;
+    let mut size = 0_usize;
+    let size_at = (&raw mut size).expose_provenance();
+    let name = name.as_ptr().expose_provenance();
+    let found = out(0, |at| cuModuleGetGlobal_v2(at, size_at, module, name));
+    let address =
+        found.map_err(|e| if e == Error::SYMBOL_NOT_FOUND { Error::INVALID_SYMBOL } else { e })?;
+    Ok((address, size))
+}
+
+/// Forgets the modules of a context that was reset.
+pub(crate) fn forget(context: u64) {
+    let mut r = registry();
+    r.functions.retain(|(of, _), _| *of != context);
+    for binary in r.binaries.values_mut() {
+        binary.modules.remove(&context);
+    }
+}

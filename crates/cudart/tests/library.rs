@@ -1,0 +1,79 @@
+//! The shared libraries: their symbols with versions, and a C program on each.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::{Object as _, ObjectSymbol as _};
+
+/// A folder of this test's own with the driver library and both runtime libraries, linked of what cargo has put beside the test.
+fn libraries(test: &str) -> PathBuf {
+    let exe = std::env::current_exe().unwrap();
+    let deps = exe.parent().unwrap();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(deps.join("libcuda.so"), folder.join("libcuda.so.1")).unwrap();
+    std::fs::copy(archive(deps), folder.join("libcudart.a")).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("link.sh");
+    let linked = Command::new("bash").arg(script).arg(&folder).output().unwrap();
+    assert!(linked.status.success(), "{}", String::from_utf8_lossy(&linked.stderr));
+    folder
+}
+
+/// The static library that cargo has put beside the test last: its name has a hash.
+fn archive(deps: &Path) -> PathBuf {
+    let files = std::fs::read_dir(deps).unwrap().map(|entry| entry.unwrap().path());
+    let archives = files.filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("libcudart-") && name.ends_with(".a")
+    });
+    archives.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_function_is_exported_with_the_version_of_the_library() {
+    let folder = libraries("exports");
+    let named: BTreeSet<&str> =
+        cudart::exports::names().into_iter().map(|(name, _)| name).collect();
+    assert!(named.len() >= 480, "{}", named.len());
+    for version in [12, 13] {
+        let library = folder.join(format!("libcudart.so.{version}"));
+        let bytes = std::fs::read(&library).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let exported: BTreeSet<&str> = file
+            .dynamic_symbols()
+            .filter(object::ObjectSymbol::is_definition)
+            .filter_map(|s| s.name().ok())
+            .filter(|name| name.starts_with("cuda") || name.starts_with("__cuda"))
+            .collect();
+        assert_eq!(exported, named);
+        // The version is a name in the library's strings, and its soname.
+        let name = format!("libcudart.so.{version}\0");
+        assert!(bytes.windows(name.len()).any(|w| w == name.as_bytes()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_on_each_version() {
+    let folder = libraries("program");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runtime.c");
+    for version in [12, 13] {
+        let program = folder.join(format!("runtime-{version}"));
+        let compiled = Command::new("cc")
+            .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
+            .arg(format!("-DVERSION={version}"))
+            .arg(&source)
+            .arg(folder.join(format!("libcudart.so.{version}")))
+            .arg("-o")
+            .arg(&program)
+            .arg("-ldl")
+            .output()
+            .expect("a C compiler: cargo needs one for linking, too");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let ran = Command::new(&program).env("LD_LIBRARY_PATH", &folder).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+    }
+}

@@ -1,0 +1,201 @@
+/* The runtime as a program sees it that a compiler has made, and as a careless one does. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct { unsigned x, y, z; } dim3;
+
+/* What the public interface says of the functions that are used here. */
+extern int cudaMalloc(void **out, size_t len);
+extern int cudaFree(void *address);
+extern int cudaMemcpy(void *to, const void *from, size_t len, int kind);
+extern int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t len, size_t offset, int kind);
+extern int cudaGetLastError(void);
+extern int cudaDeviceSynchronize(void);
+extern int cudaDeviceReset(void);
+extern int cudaGetDeviceCount(int *out);
+extern const char *cudaGetErrorName(int error);
+extern int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, void *stream);
+extern int cudaRuntimeGetVersion(int *out);
+extern int cudaPointerGetAttributes(void *out, const void *address);
+extern int cudaMallocArray(void **out, const void *format, size_t width, size_t height, unsigned flags);
+extern void **__cudaRegisterFatBinary(void *binary);
+extern void __cudaRegisterFatBinaryEnd(void **binary);
+extern void __cudaUnregisterFatBinary(void **binary);
+extern void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *name, int threads, void *thread, void *block,
+                                   void *block_size, void *grid_size, int *warp_size);
+extern void __cudaRegisterVar(void **binary, char *host, char *device, const char *name, int external, size_t size, int constant, int global);
+extern unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream);
+extern int __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+
+static int failed;
+
+static void check(int holds, const char *what, int line) {
+  if (!holds) {
+    failed = 1;
+    printf("line %d: %s\n", line, what);
+  }
+}
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+static const char PTX[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .const .align 4 .u32 factor = 2;\n"
+    ".visible .entry scale(.param .u64 data) {\n"
+    "  .reg .b32 %r<4>; .reg .b64 %d<3>;\n"
+    "  ld.param.u64 %d0, [data];\n"
+    "  mov.u32 %r0, %tid.x;\n"
+    "  mul.wide.u32 %d1, %r0, 4;\n"
+    "  add.u64 %d0, %d0, %d1;\n"
+    "  ld.global.u32 %r1, [%d0];\n"
+    "  ld.const.u32 %r2, [factor];\n"
+    "  mul.lo.u32 %r1, %r1, %r2;\n"
+    "  st.global.u32 [%d0], %r1;\n"
+    "  ret;\n"
+    "}\n";
+
+enum { TO_DEVICE = 1, TO_HOST = 2, N = 64 };
+
+static char scale_here, factor_here, missing_here, garbage_here;
+
+struct wrapper { int magic, version; const void *data; void *unused; };
+
+/* A fat binary of one entry with PTX. */
+static void *fat_binary(void) {
+  size_t text = sizeof PTX, size = 16 + 64 + text;
+  unsigned char *fat = calloc(1, size);
+  uint64_t rest = 64 + text;
+  memcpy(fat, "\x50\xed\x55\xba\x01\x00\x10\x00", 8);
+  memcpy(fat + 8, &rest, 8);
+  fat[16] = 1;
+  fat[20] = 64;
+  memcpy(fat + 24, &(uint64_t){text}, 8);
+  fat[16 + 28] = 70;
+  memcpy(fat + 80, PTX, text);
+  return fat;
+}
+
+static void launches(void) {
+  unsigned host[N], factor = 5;
+  void *data = NULL;
+  for (int i = 0; i < N; ++i) host[i] = i;
+  CHECK(cudaMalloc(&data, sizeof host) == 0);
+  CHECK(cudaMemcpy(data, host, sizeof host, TO_DEVICE) == 0);
+  void *args[] = {&data};
+  CHECK(cudaMemcpyToSymbol(&factor_here, &factor, sizeof factor, 0, TO_DEVICE) == 0);
+  CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){N, 1, 1}, args, 0, NULL) == 0);
+  CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){N, 1, 1}, args, 0, NULL) == 0);
+  CHECK(cudaMemcpy(host, data, sizeof host, TO_HOST) == 0);
+  int same = 1;
+  for (int i = 0; i < N; ++i) same &= host[i] == (unsigned)i * factor * factor;
+  CHECK(same);
+  CHECK(cudaFree(data) == 0);
+  CHECK(cudaFree(data) == 1);
+  CHECK(cudaGetLastError() == 1);
+  /* Parameters that cannot be read. */
+  CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, (void **)8, 0, NULL) == 1);
+  CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) == 1);
+  CHECK(cudaGetLastError() == 1 && cudaGetLastError() == 0);
+}
+
+static void configurations(void) {
+  dim3 grid, block;
+  size_t shared;
+  void *stream;
+  CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == 52);
+  CHECK(__cudaPushCallConfiguration((dim3){1, 2, 3}, (dim3){4, 5, 6}, 7, NULL) == 0);
+  CHECK(__cudaPushCallConfiguration((dim3){9, 9, 9}, (dim3){9, 9, 9}, 9, NULL) == 0);
+  CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == 0 && shared == 9);
+  CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == 0);
+  CHECK(grid.x == 1 && grid.y == 2 && grid.z == 3 && block.x == 4 && block.y == 5 && block.z == 6 && shared == 7);
+  CHECK(cudaGetLastError() == 52);
+}
+
+/* Images that are none, by addresses that are none. */
+static void garbage(void) {
+  unsigned char bad[256];
+  unsigned state = 1;
+  for (int round = 0; round < 200; ++round) {
+    for (size_t i = 0; i < sizeof bad; ++i) bad[i] = (unsigned char)((state = state * 1664525u + 1013904223u) >> 16);
+    memcpy(bad, "\x50\xed\x55\xba\x01\x00\x10\x00", 8);
+    if (round % 2) memset(bad + 10, 0, 6);
+    if (round % 3) memcpy(bad + 16, "\x01\x00\x01\x01\x40\x00\x00\x00", 8);
+    struct wrapper w = {0x466243b1, 1, round % 5 ? (void *)bad : (void *)(uintptr_t)(round * 977), NULL};
+    void *image = round % 7 ? (void *)&w : (void *)(uintptr_t)round;
+    void **binary = __cudaRegisterFatBinary(image);
+    __cudaRegisterFunction(binary, &garbage_here, NULL, "scale", -1, NULL, NULL, NULL, NULL, NULL);
+    __cudaRegisterFunction(binary, &garbage_here, NULL, (char *)8, -1, NULL, NULL, NULL, NULL, NULL);
+    __cudaRegisterFatBinaryEnd(binary);
+    CHECK(cudaLaunchKernel(&garbage_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) != 0);
+    __cudaUnregisterFatBinary(binary);
+    __cudaUnregisterFatBinary(binary);
+  }
+  CHECK(cudaLaunchKernel(&garbage_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) == 98);
+  CHECK(cudaLaunchKernel(&missing_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) == 98);
+  CHECK(cudaLaunchKernel(NULL, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) == 98);
+  CHECK(cudaGetLastError() == 98);
+}
+
+static void *thread(void *unused) {
+  (void)unused;
+  CHECK(cudaGetLastError() == 0);
+  for (int i = 0; i < 20; ++i) {
+    launches();
+    configurations();
+  }
+  return NULL;
+}
+
+int main(void) {
+  struct wrapper w = {0x466243b1, 1, fat_binary(), NULL};
+  void **binary = __cudaRegisterFatBinary(&w);
+  __cudaRegisterFunction(binary, &scale_here, NULL, "scale", -1, NULL, NULL, NULL, NULL, NULL);
+  __cudaRegisterFunction(binary, &missing_here, NULL, "not there", -1, NULL, NULL, NULL, NULL, NULL);
+  __cudaRegisterVar(binary, &factor_here, NULL, "factor", 0, 4, 1, 0);
+  __cudaRegisterFatBinaryEnd(binary);
+
+  int version = 0, devices = 0;
+  CHECK(cudaRuntimeGetVersion(&version) == 0 && version / 1000 == VERSION);
+  CHECK(cudaGetDeviceCount(&devices) == 0 && devices > 0);
+  CHECK(cudaGetDeviceCount(NULL) == 1 && cudaGetLastError() == 1);
+  launches();
+  /* After a reset all is as at first. */
+  CHECK(cudaDeviceReset() == 0);
+  launches();
+  configurations();
+  garbage();
+  void *array;
+  CHECK(cudaMallocArray(&array, NULL, 1, 1, 0) == 801 && cudaGetLastError() == 801);
+  CHECK(strcmp(cudaGetErrorName(801), "cudaErrorNotSupported") == 0);
+  uint64_t attributes[4];
+  CHECK(cudaPointerGetAttributes(attributes, &version) == 0 && (uint32_t)attributes[0] == 0);
+  CHECK(cudaPointerGetAttributes((void *)8, &version) == 1 && cudaGetLastError() == 1);
+  /* The driver says the same of memory: it is one library for both. */
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  CHECK(driver != NULL);
+  void *data = NULL;
+  CHECK(cudaMalloc(&data, 64) == 0);
+  int (*free_memory)(uint64_t) = (int (*)(uint64_t))dlsym(driver, "cuMemFree_v2");
+  CHECK(free_memory && free_memory((uintptr_t)data) == 0);
+  CHECK(cudaFree(data) == 1 && cudaGetLastError() == 1);
+
+  pthread_t threads[6];
+  for (int i = 0; i < 6; ++i) CHECK(pthread_create(&threads[i], NULL, thread, NULL) == 0);
+  for (int i = 0; i < 6; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+
+  /* A child of fork has no device. */
+  pid_t child = fork();
+  if (child == 0) _exit(cudaMalloc(&data, 64) == 3 && cudaDeviceSynchronize() == 3 ? 0 : 1);
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  __cudaUnregisterFatBinary(binary);
+  CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) == 98);
+  if (!failed) printf("all checks passed\n");
+  return failed;
+}
