@@ -143,6 +143,7 @@ impl Uses {
             }
             Kind::Test { src, .. } => src.iter().for_each(|&s| self.src(s, weight)),
             Kind::Load(memory) | Kind::Store(memory) => self.memory(memory, weight),
+            Kind::Atomic(atomic) => self.memory(&atomic.memory, weight),
             _ => {}
         }
     }

@@ -77,6 +77,13 @@ impl Check<'_> {
                     self.dst(Dst::Scalar(*dst)) && self.dst(Dst::Scalar(*base)) && self.src(*addend)
                 }
                 Kind::Load(memory) | Kind::Store(memory) => self.memory(memory),
+                Kind::Atomic(atomic) => {
+                    let memory = &atomic.memory;
+                    self.src(memory.addr)
+                        && all(&memory.src)
+                        && memory.dst.iter().all(|&d| self.dst(d))
+                        && (memory.word, memory.words) == (memory.bytes() as u32, 1)
+                }
                 Kind::Sreg { dst, .. } => self.dst(*dst),
                 Kind::Rare { dst, src, .. } => self.dst(Dst::Narrow(*dst)) && all(src),
                 Kind::Generic(generic) => {

@@ -2,7 +2,7 @@
 
 use crate::counts::Counters;
 use fast::{Slot, Splits, Tally};
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 
 /// No block.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -90,7 +90,14 @@ pub(crate) struct Frame {
     pub(crate) go: extern "sysv64" fn(*mut Frame, u32) -> *const u8,
     /// The host's own.
     pub(crate) host: *mut u8,
+    /// Room for four values of each lane, within a step.
+    pub(crate) lane_room: MaybeUninit<LaneRoom>,
 }
+
+/// Four values of each lane.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct LaneRoom(pub(crate) [[u64; 32]; 4]);
 
 macro_rules! offsets {
     ($($name:ident $field:ident;)*) => {
@@ -104,6 +111,7 @@ offsets! {
     LANES lanes; LIVE live; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
     CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
     TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; TELL tell; ON on; END end; GO go;
+    LANE_ROOM lane_room;
 }
 
 macro_rules! tallies {

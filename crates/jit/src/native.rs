@@ -18,6 +18,7 @@ use fast::{Counts, Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, 
 use memmap2::{Mmap, MmapMut};
 use std::any::Any;
 use std::borrow::BorrowMut;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use vm::State;
@@ -224,6 +225,7 @@ impl Worker for Runner<'_> {
             end,
             go,
             host: ptr::null_mut(),
+            lane_room: MaybeUninit::uninit(),
         };
         let slots = &raw mut *self.slots;
         let nears = &raw mut *self.nears;

@@ -315,6 +315,93 @@ impl Builder<'_> {
         }
     }
 
+    /// A register with an index: on a line, any, the same in all lanes, or in runs of lanes side by side.
+    fn index(&mut self) -> String {
+        match self.rng.below(6) {
+            0 | 1 => "%i".to_owned(),
+            2 => format!("%r{}", self.rng.below(6)),
+            3 => "%n".to_owned(),
+            4 => {
+                let by = [3, 4, 5][self.rng.below(3)];
+                let _ = writeln!(self.text, "  %f = shr.u32 %t, {by}");
+                "%f".to_owned()
+            }
+            _ => {
+                let (op, by) =
+                    [("xor", 16), ("xor", 1), ("and", 15), ("and", 7)][self.rng.below(4)];
+                let _ = writeln!(self.text, "  %f = {op}.b32 %t, {by}");
+                "%f".to_owned()
+            }
+        }
+    }
+
+    /// A read-modify-write operation on global or shared words.
+    fn atomic(&mut self) {
+        let shared = self.rng.one_in(2);
+        let wide = self.rng.one_in(3);
+        let size = if wide { 8 } else { 4 };
+        let index = self.index();
+        let _ = writeln!(self.text, "  %f = and.b32 {index}, {}", 2048 / size - 1);
+        let at = if shared {
+            let _ = writeln!(self.text, "  %at32 = mad.u32 %f, {size}, %s");
+            "%at32"
+        } else {
+            let _ = writeln!(self.text, "  %wide = mulwide.u32 %f, {size}");
+            let _ = writeln!(self.text, "  %at = add.u64 %b, %wide");
+            "%at"
+        };
+        let space = if shared { "shared" } else { "global" };
+        let op = self.one_of(&["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc"]);
+        let sign = match op {
+            "min" | "max" => self.one_of(&["u", "s"]),
+            "add" | "inc" => "u",
+            _ => "b",
+        };
+        let op = if wide && op == "inc" { "add" } else { op };
+        let bits = 8 * size;
+        let reg = |b: &mut Self| match wide {
+            true => format!("%w{}", b.rng.below(4)),
+            false => format!("%r{}", b.rng.below(6)),
+        };
+        let (d, mut x) = (reg(self), reg(self));
+        if op == "cas" {
+            x = format!("{x}, {}", reg(self));
+        }
+        self.line(&format!("{d} = atom.{op}.{space}.{sign}{bits} [{at}], {x}"));
+    }
+
+    /// A collective, of all lanes or of those that happen to be on.
+    fn collective(&mut self) {
+        let [d, a, l] = std::array::from_fn(|_| format!("%r{}", self.rng.below(6)));
+        let [p, q] = std::array::from_fn(|_| format!("%p{}", self.rng.below(4)));
+        let members = ["0xffffffff", "%u", "0xffff"][self.rng.below(12).saturating_sub(9)];
+        let mode = self.one_of(&["up", "down", "bfly", "idx"]);
+        let lane = match self.rng.below(4) {
+            0 => l,
+            1 => "%lane".to_owned(),
+            2 => "%n".to_owned(),
+            _ => format!("{}", self.rng.below(40)),
+        };
+        let clamp = [31, 0, 0x1c1f, 0x101f, 0x1800, 7][self.rng.below(6)];
+        let vote = self.one_of(&["any", "all", "uni"]);
+        let op = self.one_of(&["add", "min", "max", "and", "or", "xor"]);
+        let ty = match op {
+            "add" => "u32",
+            "min" | "max" => self.one_of(&["u32", "s32"]),
+            _ => "b32",
+        };
+        let text = match self.rng.below(8) {
+            0 | 1 => format!("{d} = shfl.{mode}.b32 {a}, {lane}, {clamp}, {members}"),
+            2 => format!("{d}, {q} = shfl.{mode}.b32 {a}, {lane}, {clamp}, {members}"),
+            3 => format!("{d} = ballot {p}, {members}"),
+            4 => format!("{q} = vote.{vote} {p}, {members}"),
+            5 => format!("{d} = redux.{op}.{ty} {a}, {members}"),
+            6 => format!("{d} = match.b32 {a}, {members}"),
+            _ => format!("{d} = activemask"),
+        };
+        let _ = writeln!(self.text, "  {text}");
+    }
+
     /// An access of so many elements of a type: its address is adjacent, the same, far apart, or any.
     fn access(&mut self) {
         let shared = self.rng.one_in(3);
@@ -322,11 +409,7 @@ impl Builder<'_> {
             [self.rng.below(6)];
         let elements = if bytes >= 4 && self.rng.one_in(3) { 2 } else { 1 };
         let size = bytes * elements;
-        let index = match self.rng.below(4) {
-            0 | 1 => "%i".to_owned(),
-            2 => format!("%r{}", self.rng.below(6)),
-            _ => "%n".to_owned(),
-        };
+        let index = self.index();
         let mask = if shared { 2048 / size - 1 } else { 8192 / size - 1 };
         let _ = writeln!(self.text, "  %f = and.b32 {index}, {mask}");
         let stride = if self.rng.one_in(5) { size * 2 } else { size };
@@ -368,6 +451,10 @@ impl Builder<'_> {
                 let _ = writeln!(self.text, "j{id}:");
             } else if self.rng.one_in(3) {
                 self.access();
+            } else if self.rng.one_in(8) {
+                self.atomic();
+            } else if depth > 1 && self.rng.one_in(8) {
+                self.collective();
             } else {
                 self.statement();
             }
@@ -384,7 +471,7 @@ fn kernel(rng: &mut Rng) -> String {
         "shared @s size 4352 align 16
 kernel @k(n: u32, a: u64 global, b: u64 global) {{
   reg %r0, %r1, %r2, %r3, %r4, %r5: b32
-  reg %t, %g, %n, %u, %i, %f, %line, %at32, %s: b32
+  reg %t, %g, %n, %u, %i, %f, %line, %lane, %at32, %s: b32
   reg %w0, %w1, %w2, %w3, %ul, %wl, %at, %out, %a, %b, %wide: b64
   reg %p0, %p1, %p2, %p3, %up, %loop: pred
 entry:
@@ -393,6 +480,7 @@ entry:
   %a = ld.param.u64 [@a]
   %b = ld.param.u64 [@b]
   %t = sreg.u32 tid.x
+  %lane = sreg.u32 laneid
   %r0 = sreg.u32 ctaid.x
   %r1 = sreg.u32 ntid.x
   %g = mad.u32 %r0, %r1, %t

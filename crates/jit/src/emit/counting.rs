@@ -97,6 +97,13 @@ impl Emitter<'_> {
             self.told.push(Told { from, back, step: self.now, on: on.lanes });
             self.told_as = TOLD_IN_PART;
         } else {
+            self.announce_any(on);
+        }
+    }
+
+    /// Before an access that is not counted further on: tells the watch of it.
+    pub(super) fn announce_any(&mut self, on: On) {
+        if self.detailed {
             self.tell(self.now, on.lanes);
             self.told_as = TOLD;
         }

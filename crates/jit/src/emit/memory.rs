@@ -4,9 +4,8 @@
 //! a fault) the interpreter does as a whole. One address, adjacent addresses and any addresses each have their code. Lanes that are
 //! off touch nothing: vectors are loaded and stored under masks, and never stored whole to change a part.
 
-use super::operand::ymm;
 use super::{Emitter, On, T};
-use crate::asm::{Label, V, at, indexed};
+use crate::asm::{Label, V, at};
 use crate::frame::{Frame, Near};
 use fast::code::{Dst, Memory, Src};
 use iced_x86::{Code as Op, Register};
@@ -27,7 +26,7 @@ enum Pattern {
 
 /// What memory an access is to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+pub(super) enum Room {
     /// Regions, by 64-bit addresses: the one of this number was accessed last.
     Map(u32),
     /// A window of 32-bit addresses: where the frame has its beginning and its length.
@@ -35,7 +34,7 @@ enum Room {
 }
 
 impl Room {
-    fn near(self) -> Option<u32> {
+    pub(super) fn near(self) -> Option<u32> {
         match self {
             Self::Map(near) => Some(near),
             Self::Window(..) => None,
@@ -45,7 +44,7 @@ impl Room {
 
 impl Emitter<'_> {
     /// What memory an access is to, if code can be made for it.
-    fn room(&mut self, memory: &Memory) -> Option<Room> {
+    pub(super) fn room(&mut self, memory: &Memory) -> Option<Room> {
         match memory.space {
             Space::Global | Space::Const | Space::Generic => {
                 if matches!(memory.addr, Src::Narrow(_) | Src::Pred(_) | Src::Pair(..)) {
@@ -273,7 +272,7 @@ impl Emitter<'_> {
 
     /// Offsets of all lanes: of 64-bit addresses in a region in `T[2]` .. `T[5]`, of a window in `T[2]` and `T[3]`. `rdi` becomes
     /// what they count from.
-    fn offsets(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
+    pub(super) fn offsets(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
         let align = memory.bytes();
         match room {
             Room::Map(near) => {
@@ -344,7 +343,7 @@ impl Emitter<'_> {
             match dst {
                 Dst::Narrow(row) => {
                     for half in 0..2 {
-                        self.gather32(room, half, d, on);
+                        self.gather32(room, half, d, (on, may_meet(memory)));
                         self.put(row, half, on, T[0]);
                     }
                 }
@@ -357,47 +356,6 @@ impl Emitter<'_> {
                 _ => {}
             }
         }
-    }
-
-    /// Half a row of 32-bit words into `T[0]`. Uses `T[1]`.
-    fn gather32(&mut self, room: Room, half: usize, d: i64, on: On) {
-        if let Room::Window(..) = room {
-            self.asm.rr(Op::VEX_Kmovw_kr_km16, K5, on.halves[half]);
-            let from = lanes_at(d, T[2 + half]);
-            self.asm.gather(Op::EVEX_Vpgatherdd_zmm_k1_vm32z, T[0], from, K5);
-            return;
-        }
-        for (part, to) in [T[0], T[1]].into_iter().enumerate() {
-            let quarter = 2 * half + part;
-            let mask = self.quarter(on, quarter);
-            self.asm.rr(Op::VEX_Kmovb_kr_km8, K5, mask);
-            let from = lanes_at(d, T[2 + quarter]);
-            self.asm.gather(Op::EVEX_Vpgatherqd_ymm_k1_vm64z, ymm(to), from, K5);
-        }
-        let insert = Op::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
-        self.asm.v3i(insert, T[0], T[0], V::Z(ymm(T[1])), 1, None);
-    }
-
-    /// A quarter of a row of 64-bit words into `T[0]`.
-    fn gather64(&mut self, room: Room, quarter: usize, d: i64, on: On) {
-        let mask = self.quarter(on, quarter);
-        self.asm.rr(Op::VEX_Kmovb_kr_km8, K5, mask);
-        let index = self.index64(room, quarter);
-        self.asm.gather(Op::EVEX_Vpgatherqq_zmm_k1_vm64z, T[0], lanes_at(d, index), K5);
-    }
-
-    /// The 64-bit offsets of a quarter of the lanes: `T[7]`, or where they are.
-    fn index64(&mut self, room: Room, quarter: usize) -> Register {
-        let Room::Window(..) = room else { return T[2 + quarter] };
-        let half = T[2 + quarter / 2];
-        let mut from = ymm(half);
-        if !quarter.is_multiple_of(2) {
-            let extract = Op::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8;
-            self.asm.v2i(extract, ymm(T[7]), half, 1);
-            from = ymm(T[7]);
-        }
-        self.asm.rr(Op::EVEX_Vpmovzxdq_zmm_k1z_ymmm256, T[7], from);
-        T[7]
     }
 
     pub(super) fn store(&mut self, memory: &Memory, on: On) -> bool {
@@ -448,53 +406,9 @@ impl Emitter<'_> {
             self.asm.store(op, to, value, on.halves[half]);
         }
     }
-
-    fn store_any(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
-        self.offsets(memory, room, on, cold);
-        if self.detailed {
-            self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, Register::XMM2);
-            self.count_access(memory, room.near(), on);
-        }
-        for (i, &src) in memory.src.iter().enumerate() {
-            let d = i as i64 * i64::from(memory.word);
-            if memory.word == 8 {
-                for quarter in 0..4 {
-                    let value = self.wz(src, quarter, T[0]);
-                    let mask = self.quarter(on, quarter);
-                    self.asm.rr(Op::VEX_Kmovb_kr_km8, K5, mask);
-                    let index = self.index64(room, quarter);
-                    let to = lanes_at(d, index);
-                    self.asm.store(Op::EVEX_Vpscatterqq_vm64z_k1_zmm, to, value, K5);
-                }
-                continue;
-            }
-            for half in 0..2 {
-                let value = self.nz(src, half, T[0]);
-                if let Room::Window(..) = room {
-                    self.asm.rr(Op::VEX_Kmovw_kr_km16, K5, on.halves[half]);
-                    let to = lanes_at(d, T[2 + half]);
-                    self.asm.store(Op::EVEX_Vpscatterdd_vm32z_k1_zmm, to, value, K5);
-                    continue;
-                }
-                for part in 0..2 {
-                    let quarter = 2 * half + part;
-                    let mask = self.quarter(on, quarter);
-                    self.asm.rr(Op::VEX_Kmovb_kr_km8, K5, mask);
-                    let mut from = ymm(value);
-                    if part == 1 {
-                        let extract = Op::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8;
-                        self.asm.v2i(extract, ymm(T[1]), value, 1);
-                        from = ymm(T[1]);
-                    }
-                    let to = lanes_at(d, T[2 + quarter]);
-                    self.asm.store(Op::EVEX_Vpscatterqd_vm64z_k1_ymm, to, from, K5);
-                }
-            }
-        }
-    }
 }
 
-/// The words of lanes at offsets from `rdi`.
-fn lanes_at(displacement: i64, offsets: Register) -> iced_x86::MemoryOperand {
-    iced_x86::MemoryOperand { displacement, ..indexed(RDI, offsets) }
+/// Whether words of lanes side by side may turn out to be adjacent, though nothing says so.
+pub(super) fn may_meet(memory: &Memory) -> bool {
+    memory.words == 1 && !matches!(memory.addr, Src::Line(..) | Src::Const(_))
 }

@@ -15,10 +15,12 @@
 //! | `zmm8` .. `zmm31` | assigned rows |
 
 mod approx;
+mod atomic;
 mod collective;
 mod control;
 mod counting;
 mod float;
+mod gather;
 mod memory;
 mod narrow;
 mod operand;
@@ -285,6 +287,7 @@ impl Emitter<'_> {
             Kind::Generic(generic) => self.generic(generic, on),
             Kind::Rare { op, dst, src } => self.rare(*op, *dst, src, on),
             Kind::Collective(collective) => self.collective(collective, on),
+            Kind::Atomic(atomic) => self.atomic(atomic, on),
             Kind::Nothing | Kind::Fence => true,
             _ => false,
         }

@@ -1,0 +1,181 @@
+//! Atomic operations on 32-bit and 64-bit integers in global and shared memory, lane by lane in increasing order.
+//!
+//! Code runs on the only thread that touches these words: where several threads run a launch, no region is lent to code for
+//! writing, and the interpreter does it all.
+
+use super::{Emitter, On, T};
+use crate::asm::{V, at};
+use crate::frame::Frame;
+use fast::code::{Atomic, Dst, Src};
+use iced_x86::{Code as Op, MemoryOperand, Register};
+use ir::Ty;
+use ir::mods::AtomOp;
+
+use Register::{EBX, ECX, EDX, ESI, R8, R8D, R9, R9D, RAX, RBP, RDI, RDX, RSI};
+
+/// Whether there is code for an operation.
+fn can(atomic: &Atomic) -> bool {
+    let integer = matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::B32 | Ty::U64 | Ty::S64 | Ty::B64);
+    let operands = if atomic.op == AtomOp::Cas { 2 } else { 1 };
+    let word = atomic.memory.word;
+    let dst = match (atomic.memory.dst.as_slice(), word) {
+        ([] | [Dst::None], _) | ([Dst::Narrow(_)], 4) | ([Dst::Wide(_)], 8) => true,
+        _ => false,
+    };
+    let whole = |s: &Src| !matches!(s, Src::Pair(..) | Src::ConstPair(..));
+    let known = matches!(
+        atomic.op,
+        AtomOp::Add
+            | AtomOp::Min
+            | AtomOp::Max
+            | AtomOp::And
+            | AtomOp::Or
+            | AtomOp::Xor
+            | AtomOp::Exch
+            | AtomOp::Cas
+    );
+    integer
+        && known
+        && dst
+        && matches!(word, 4 | 8)
+        && atomic.memory.src.len() == operands
+        && atomic.memory.src.iter().all(whole)
+}
+
+/// A value in the frame's room for lanes: `part` of four, by the lane in `rdx`.
+fn lane(part: i64) -> MemoryOperand {
+    let to = Frame::LANE_ROOM + part * 256;
+    MemoryOperand {
+        displacement: to,
+        ..MemoryOperand::new(RBP, RDX, 8, 0, 1, false, Register::None)
+    }
+}
+
+impl Emitter<'_> {
+    pub(super) fn atomic(&mut self, atomic: &Atomic, on: On) -> bool {
+        let memory = &atomic.memory;
+        if !can(atomic) {
+            return false;
+        }
+        let Some(room) = self.room(memory) else { return false };
+        self.announce_any(on);
+        let (cold, back) = self.cold(on);
+        self.offsets(memory, room, on, cold);
+        // Offsets and operands by lane, as 64-bit values.
+        for quarter in 0..4 {
+            let index = self.index64(room, quarter);
+            self.to_lanes(0, quarter, index);
+        }
+        for (i, &src) in memory.src.iter().enumerate() {
+            for quarter in 0..4 {
+                let value = self.wz(src, quarter, T[0]);
+                self.to_lanes(1 + i as i64, quarter, value);
+            }
+        }
+        self.each_lane(atomic, on);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+        match memory.dst.first() {
+            Some(&Dst::Narrow(row)) => {
+                for half in 0..2 {
+                    for part in 0..2 {
+                        let from = Frame::LANE_ROOM + 3 * 256 + 64 * (2 * half + part) as i64;
+                        let value = V::M(RBP, from);
+                        self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[2 + part], value, None);
+                    }
+                    self.join(T[2], T[3]);
+                    self.put(row, half, on, T[2]);
+                }
+            }
+            Some(&Dst::Wide(row)) => {
+                for quarter in 0..4 {
+                    let value = V::M(RBP, Frame::LANE_ROOM + 3 * 256 + 64 * quarter as i64);
+                    self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[0], value, None);
+                    self.put_wide(row, quarter, on, T[0]);
+                }
+            }
+            _ => {}
+        }
+        self.asm.bind(back);
+        true
+    }
+
+    fn to_lanes(&mut self, part: i64, quarter: usize, value: Register) {
+        let to = at(RBP, Frame::LANE_ROOM + part * 256 + 64 * quarter as i64);
+        self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, to, value);
+    }
+
+    /// The low words of two quarters, as half a row in the first.
+    fn join(&mut self, low: Register, high: Register) {
+        use super::operand::ymm;
+        let narrow = Op::EVEX_Vpmovqd_ymmm256_k1z_zmm;
+        self.asm.rr(narrow, ymm(low), low);
+        self.asm.rr(narrow, ymm(high), high);
+        let insert = Op::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
+        self.asm.v3i(insert, low, low, V::Z(ymm(high)), 1, None);
+    }
+
+    /// The loop over lanes: `rdi` is what offsets count from; `rcx` lanes that are left; `r9` whether memory has changed.
+    fn each_lane(&mut self, atomic: &Atomic, on: On) {
+        let wide = atomic.memory.word == 8;
+        let (load, store) = match wide {
+            true => (Op::Mov_r64_rm64, Op::Mov_rm64_r64),
+            false => (Op::Mov_r32_rm32, Op::Mov_rm32_r32),
+        };
+        let place = MemoryOperand::new(RDI, RAX, 1, 0, 1, false, Register::None);
+        let (old, new) = if wide { (R8, RSI) } else { (R8D, ESI) };
+        let again = self.asm.label();
+        self.asm.rr(Op::Mov_r32_rm32, ECX, on.lanes);
+        self.asm.rr(Op::Xor_r32_rm32, R9D, R9D);
+        self.asm.bind(again);
+        self.asm.rr(Op::Tzcnt_r32_rm32, EDX, ECX);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, lane(0));
+        self.asm.rm(Op::Mov_r64_rm64, RSI, lane(1));
+        self.asm.rm(load, old, place);
+        if !matches!(atomic.memory.dst.as_slice(), [] | [Dst::None]) {
+            self.asm.mr(Op::Mov_rm64_r64, lane(3), R8);
+        }
+        self.combine_word(atomic, wide);
+        self.asm.mr(store, place, new);
+        self.asm.rr(Op::Xor_r64_rm64, R8, RSI);
+        self.asm.rr(Op::Or_r64_rm64, R9, R8);
+        self.asm.rr(Op::VEX_Blsr_r32_rm32, ECX, ECX);
+        self.asm.jump(Op::Jne_rel32_64, again);
+        self.asm.mr(Op::Or_rm64_r64, at(RBP, Frame::PROGRESS), R9);
+        self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
+    }
+
+    /// `rsi` becomes what is written, from what is there in `r8` and the operand in `rsi`.
+    fn combine_word(&mut self, atomic: &Atomic, wide: bool) {
+        let signed = atomic.ty.is_signed();
+        let (old, new) = if wide { (R8, RSI) } else { (R8D, ESI) };
+        let pick = |a, b| if wide { a } else { b };
+        let op = match atomic.op {
+            AtomOp::Add => pick(Op::Add_r64_rm64, Op::Add_r32_rm32),
+            AtomOp::And => pick(Op::And_r64_rm64, Op::And_r32_rm32),
+            AtomOp::Or => pick(Op::Or_r64_rm64, Op::Or_r32_rm32),
+            AtomOp::Xor => pick(Op::Xor_r64_rm64, Op::Xor_r32_rm32),
+            AtomOp::Min | AtomOp::Max => {
+                self.asm.rr(pick(Op::Cmp_r64_rm64, Op::Cmp_r32_rm32), old, new);
+                match (atomic.op, signed) {
+                    (AtomOp::Min, true) => pick(Op::Cmovl_r64_rm64, Op::Cmovl_r32_rm32),
+                    (AtomOp::Min, false) => pick(Op::Cmovb_r64_rm64, Op::Cmovb_r32_rm32),
+                    (_, true) => pick(Op::Cmovg_r64_rm64, Op::Cmovg_r32_rm32),
+                    (_, false) => pick(Op::Cmova_r64_rm64, Op::Cmova_r32_rm32),
+                }
+            }
+            AtomOp::Cas => {
+                // The second operand if the first is what is there, else what is there.
+                self.asm.rr(pick(Op::Cmp_r64_rm64, Op::Cmp_r32_rm32), old, new);
+                self.asm.rm(Op::Mov_r64_rm64, RSI, lane(2));
+                pick(Op::Cmovne_r64_rm64, Op::Cmovne_r32_rm32)
+            }
+            // What is written is the operand.
+            _ => pick(Op::Mov_r64_rm64, Op::Mov_r32_rm32),
+        };
+        if atomic.op == AtomOp::Exch {
+            self.asm.rr(op, new, new);
+        } else {
+            self.asm.rr(op, new, old);
+        }
+    }
+}
