@@ -5,12 +5,13 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use runtime::{Event, Failure, Journal, Module, Settings, Shape, read_host, run_on_host_memory};
+use runtime::{Event, Failure, Journal, Module, Shape, read_host, run_on_host_memory};
 
 use crate::simtlab_status::{
     SimtlabBadHostAddress, SimtlabBadLaunch, SimtlabBadProgram, SimtlabFault,
     SimtlabInvalidArgument,
 };
+use crate::tables::settings;
 use crate::{MAX_TEXT, Refusal, call, string};
 
 /// Most arguments.
@@ -81,7 +82,7 @@ fn run(ptx: usize, n_args: c_int, args: usize, sizes: [c_int; 7]) -> Result<(), 
         let size = (param.size as usize).min(8);
         block[param.offset as usize..][..size].copy_from_slice(&word.to_le_bytes()[..size]);
     }
-    match run_on_host_memory(&module, kernel, shape, &block, Settings::default()) {
+    match run_on_host_memory(&module, kernel, shape, &block, settings()) {
         Ok(report) => {
             if let Some(journal) = journal() {
                 journal.write(&Event::launch(&function.name, &shape, &report));

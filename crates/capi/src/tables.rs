@@ -22,8 +22,14 @@ static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap:
 /// Numbers are never given twice, and 0 never.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// Settings of contexts: launches take as many threads as `SIMTLAB_THREADS` says, or as the host has.
+pub(crate) fn settings() -> Settings {
+    let threads = std::env::var("SIMTLAB_THREADS").ok().and_then(|n| n.trim().parse().ok());
+    Settings { threads: threads.unwrap_or(0), ..Settings::default() }
+}
+
 pub(crate) fn create(memory: u64) -> u64 {
-    let mut settings = Settings::default();
+    let mut settings = settings();
     if memory > 0 {
         settings.memory = memory;
     }

@@ -97,6 +97,7 @@ impl Driver {
             memory: settings.memory,
             limit: settings.limit,
             exact: settings.exact,
+            threads: settings.threads,
         });
         let journal = settings.journal.as_deref().and_then(|path| Journal::open(path).ok());
         let driver = Self {

@@ -9,6 +9,8 @@ use ir::Sreg;
 use ir::Ty;
 use ir::mods::{AtomOp, Barrier, BoolOp, Order, Scope, Space};
 use simt::observe::AccessKind;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use vm::{DetachedCollective, DetachedLanes};
 
 /// Where an operand is.
@@ -247,7 +249,32 @@ pub struct Memory {
     /// Among whom.
     pub scope: Scope,
     /// The region of the last access.
-    pub(crate) hint: std::cell::Cell<u32>,
+    pub(crate) hint: Hint,
+}
+
+/// The number of the region that an access reached last. Threads may share it: any value will do.
+#[derive(Debug, Default)]
+pub(crate) struct Hint(AtomicU32);
+
+impl Clone for Hint {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.get()))
+    }
+}
+
+impl Hint {
+    #[inline(always)]
+    pub(crate) fn get(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    /// Written only where it changes, for threads that have the same would wait for each other.
+    #[inline(always)]
+    pub(crate) fn set(&self, region: u32) {
+        if self.get() != region {
+            self.0.store(region, Relaxed);
+        }
+    }
 }
 
 impl Memory {
@@ -267,6 +294,35 @@ pub struct Atomic {
     pub op: AtomOp,
     /// The type of the values.
     pub ty: Ty,
+}
+
+impl Atomic {
+    /// The number of the operation and its type, if any order of such operations on a word leaves the same there, and nobody is told
+    /// what was there before.
+    pub(crate) fn commutes(&self) -> Option<u8> {
+        if self.memory.dst.iter().any(|d| *d != Dst::None)
+            || self.memory.src.len() != 1
+            || !matches!(self.memory.word, 4 | 8)
+        {
+            return None;
+        }
+        let sort = match self.op {
+            AtomOp::Add => 0,
+            AtomOp::And => 1,
+            AtomOp::Or => 2,
+            AtomOp::Xor => 3,
+            AtomOp::Min => 4,
+            AtomOp::Max => 5,
+            _ => return None,
+        };
+        // Signed and unsigned words are not ordered alike.
+        let signed = match self.ty {
+            Ty::S32 | Ty::S64 => true,
+            Ty::B32 | Ty::B64 | Ty::U32 | Ty::U64 => false,
+            _ => return None,
+        };
+        Some(sort << 2 | u8::from(signed) << 1 | u8::from(self.memory.word == 8))
+    }
 }
 
 /// A warp collective.
@@ -394,5 +450,19 @@ impl Storage {
             Some(Src::Line(i, ..)) => Dst::Scalar(i),
             Some(Src::Const(_) | Src::ConstPair(..)) => Dst::None,
         }
+    }
+}
+
+impl Code {
+    /// Whether a block can come again.
+    pub(crate) fn has_loops(&self) -> bool {
+        let back = |b: usize, to: u32| to as usize <= b;
+        self.blocks.iter().enumerate().any(|(b, block)| match &block.end {
+            End::Go(to) => back(b, *to),
+            // On to the next block, if lanes are left.
+            End::Exit(..) => false,
+            End::Branch(_, to, next) => back(b, *to) || back(b, *next),
+            End::Switch(_, table) => table.iter().any(|&to| back(b, to)),
+        })
     }
 }

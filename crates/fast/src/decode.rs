@@ -426,7 +426,7 @@ impl Decoder<'_> {
                 _ => Order::Weak,
             }),
             scope: inst.mods.scope.unwrap_or(Scope::Gpu),
-            hint: std::cell::Cell::new(0),
+            hint: crate::code::Hint::default(),
         };
         Ok(match inst.op {
             Op::Ld => Kind::Load(Box::new(memory)),

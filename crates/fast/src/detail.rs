@@ -88,7 +88,7 @@ impl Detail {
     }
 
     /// Adds what a worker has counted by itself.
-    pub(crate) fn add(&mut self, code: &Code, counts: &Counts) {
+    pub(crate) fn add_counts(&mut self, code: &Code, counts: &Counts) {
         for site in &counts.sites {
             let width = site.times * u64::from(WARP_SIZE);
             let gone = site.absent + site.exited;
@@ -105,6 +105,27 @@ impl Detail {
         }
         self.depth_sum += counts.depth_sum;
         self.max_depth = self.max_depth.max(counts.max_depth);
+    }
+
+    /// Adds what other CTAs of the launch have come to, before either was summed up.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.branches += other.branches;
+        self.branch_targets += other.branch_targets;
+        self.max_depth = self.max_depth.max(other.max_depth);
+        self.depth_sum += other.depth_sum;
+        self.barrier_arrivals += other.barrier_arrivals;
+        self.collectives += other.collectives;
+        self.fences += other.fences;
+        let counts = |to: &mut [u64], from: &[u64]| {
+            to.iter_mut().zip(from).for_each(|(sum, more)| *sum += more);
+        };
+        counts(&mut self.active_lanes, &other.active_lanes);
+        counts(&mut self.off, &other.off);
+        let slots = |to: &mut [LaneSlots], from: &[LaneSlots]| {
+            to.iter_mut().zip(from).for_each(|(sum, more)| sum.add(more));
+        };
+        slots(&mut self.blocks, &other.blocks);
+        slots(&mut self.places, &other.places);
     }
 
     /// Sums up.

@@ -7,9 +7,8 @@
     reason = "a function for instructions that not every host has can only be called so"
 )]
 
-use crate::machine::{Context, Ended, Machine};
-use crate::{Declined, GoOn, Worker};
-use simt::memory::DirectMemory;
+use crate::Declined;
+use crate::machine::{Flow, Machine};
 use std::fmt;
 
 /// A set of vector instructions.
@@ -61,41 +60,37 @@ impl fmt::Display for Level {
     }
 }
 
-/// Runs a launch at a level; at a lower one if the host does not have it.
-pub(crate) fn run<'m>(
+/// Has a machine run on at a level; at a lower one if the host does not have it.
+pub(crate) fn advance(
     level: Level,
-    context: Context<'m>,
-    memory: DirectMemory<'m>,
-    detailed: bool,
-    watch: &'m mut dyn GoOn,
-    worker: Option<Box<dyn Worker + 'm>>,
-) -> Result<Ended, Declined> {
-    let machine = Machine::new(context, memory, detailed, watch, worker);
+    machine: &mut Machine<'_>,
+    issues: u64,
+) -> Result<Flow, Declined> {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {
             // SAFETY: the host has been found to have the instructions.
-            unsafe { avx512(machine) }
+            unsafe { avx512(machine, issues) }
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 | Level::Avx2 if Level::Avx2.is_available() => {
             // SAFETY: the host has been found to have the instructions.
-            unsafe { avx2(machine) }
+            unsafe { avx2(machine, issues) }
         }
-        _ => machine.run(),
+        _ => machine.advance(issues),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx512(machine: Machine<'_>) -> Result<Ended, Declined> {
-    machine.run()
+fn avx512(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
+    machine.advance(issues)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx2(machine: Machine<'_>) -> Result<Ended, Declined> {
-    machine.run()
+fn avx2(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
+    machine.advance(issues)
 }
 
 /// Calls a function that is compiled for the best level of the host.

@@ -13,6 +13,8 @@
 //! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
 
 pub mod code;
+mod context;
+mod crew;
 mod decode;
 mod detail;
 mod level;
@@ -27,11 +29,13 @@ mod sync;
 mod tier;
 mod warp;
 
+pub use crew::{MOST_THREADS, Threads, host_threads};
 pub use detail::Detail;
 pub use level::Level;
 pub use tier::{Counts, Lines, Region, Site, Slot, Splits, Tally, Tier, Top, Turn, View, Worker};
 
 use simt::memory::MemoryMap;
+use std::any::Any;
 use std::borrow::BorrowMut;
 use thiserror::Error;
 use vm::{Program, State, Stats};
@@ -66,6 +70,8 @@ pub struct Finished {
     pub detail: Option<Box<Detail>>,
     /// The vector instructions that were used.
     pub level: Level,
+    /// The threads of the host that ran it.
+    pub threads: Threads,
 }
 
 /// What may stop a launch from outside.
@@ -80,6 +86,21 @@ pub trait GoOn {
     fn line(&mut self, _line: &Line) -> bool {
         false
     }
+
+    /// Something that is told of the accesses of some CTAs in this one's place, on another thread; `None` if this one has to be told
+    /// of each access itself, in the canonical order.
+    fn apart(&self) -> Option<Box<dyn Apart>> {
+        None
+    }
+
+    /// Takes over what something that was [apart](Self::apart) was told.
+    fn join(&mut self, _apart: Box<dyn Apart>) {}
+}
+
+/// Is told of accesses on a thread of its own.
+pub trait Apart: GoOn + Send {
+    /// Itself, for who made it.
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
 /// An access of lanes side by side, each at the same distance from the one before.
@@ -119,7 +140,10 @@ impl<F: FnMut(u64, u64) -> bool> GoOn for F {
 
 /// A decoded launch.
 #[derive(Debug)]
-pub struct Kernel(code::Code);
+pub struct Kernel {
+    code: code::Code,
+    plan: crew::Plan,
+}
 
 /// Decodes the kernel of a launch that has not begun, if this engine can run it. Without `assume`, nothing is taken for
 /// granted about indices, which may be slower, and [`Declined::Wrapped`] does not happen.
@@ -137,7 +161,8 @@ pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kern
     if !setup.first_path {
         return Err(Declined::Launch("its policy is not `first`"));
     }
-    decode::decode(program, &setup, assume).map(Kernel)
+    let code = decode::decode(program, &setup, assume)?;
+    Ok(Kernel { code, plan: crew::Plan::new(1) })
 }
 
 /// Runs a launch under the mechanism `ipdom`; with `detailed`, counts more than its statistics. Memory is taken out of the state.
@@ -151,7 +176,8 @@ pub fn run(
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
-    launch(kernel, state, level, detailed, watch, None)
+    let way = crew::Way { level, detailed, tier: None, plan: &kernel.plan };
+    launch(kernel, state, way, watch)
 }
 
 /// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier, which has to count what [`Counts`] has if
@@ -166,24 +192,27 @@ pub fn run_on(
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
-    launch(kernel, state, Level::best(), detailed, watch, Some(tier.worker()))
+    let (level, tier) = (Level::best(), Some(tier));
+    let way = crew::Way { level, detailed, tier, plan: &kernel.plan };
+    launch(kernel, state, way, watch)
 }
 
 fn launch(
     kernel: &Kernel,
     mut state: impl BorrowMut<State<1>>,
-    level: Level,
-    detailed: bool,
+    way: crew::Way<'_>,
     watch: &mut dyn GoOn,
-    worker: Option<Box<dyn Worker + '_>>,
 ) -> Result<Finished, Declined> {
     let state = state.borrow_mut();
     let setup = state.setup();
-    let context = machine::Context::new(&kernel.0, &setup);
+    let context = context::Context::new(&kernel.code, &setup);
     drop(setup);
     let mut memory = std::mem::take(state.memory_mut());
-    match on_memory(&mut memory, context, level, detailed, watch, worker) {
-        Ok((stats, detail, done)) => Ok(Finished { done, memory, stats, detail, level }),
+    let level = way.level;
+    match on_memory(&mut memory, &context, way, watch) {
+        Ok(((stats, detail, done), threads)) => {
+            Ok(Finished { done, memory, stats, detail, level, threads })
+        }
         Err(declined) => {
             *state.memory_mut() = memory;
             Err(declined)
@@ -194,14 +223,12 @@ fn launch(
 /// Runs a launch on memory that is as before if it is declined.
 fn on_memory(
     memory: &mut MemoryMap,
-    context: machine::Context<'_>,
-    level: Level,
-    detailed: bool,
+    context: &context::Context<'_>,
+    way: crew::Way<'_>,
     watch: &mut dyn GoOn,
-    worker: Option<Box<dyn Worker + '_>>,
-) -> Result<machine::Ended, Declined> {
+) -> Result<(machine::Ended, Threads), Declined> {
     match memory.direct() {
-        Some(direct) => level::run(level, context, direct, detailed, watch, worker),
+        Some(direct) => crew::run(way, context, direct, watch),
         None => Err(Declined::Launch("it has memory of the host's, or the host is big-endian")),
     }
 }
@@ -210,6 +237,21 @@ impl Kernel {
     /// What it was decoded to, for another tier.
     #[must_use]
     pub fn code(&self) -> &code::Code {
-        &self.0
+        &self.code
+    }
+
+    /// The same, whose launches may take so many threads of the host, or as many as it has if that is 0. Without this it is one.
+    /// Nothing but time depends on it.
+    #[must_use]
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.plan = crew::Plan::new(threads);
+        self
+    }
+
+    /// The same, whose launches take all their threads whether that pays or not.
+    #[must_use]
+    pub fn eagerly(mut self) -> Self {
+        self.plan.eager = true;
+        self
     }
 }

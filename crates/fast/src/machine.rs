@@ -4,6 +4,8 @@
 //! last, the next resident CTA. A warp's block runs as a whole: nothing in it can end a turn but a barrier.
 
 use crate::code::{Block, Code, End};
+use crate::context::{Context, unrank};
+use crate::crew::Crew;
 use crate::detail::Detail;
 use crate::stack::{Entry, Target};
 use crate::step::After;
@@ -11,96 +13,17 @@ use crate::sync::{BARRIERS, Barrier};
 use crate::tier::{Counts, Turn, Worker};
 use crate::warp::Warp;
 use crate::{Declined, GoOn};
-use converge::mechanism::Order;
-use ir::Sreg;
 use simt::memory::DirectMemory;
 use simt::slots::LaneSlots;
 use smallvec::SmallVec;
-use vm::{BACK_EDGES, Setup, Stats, WARP_SIZE};
+use std::ops::Range;
+use vm::{BACK_EDGES, Stats, WARP_SIZE};
 
 /// Rounds of the schedule without progress before states are compared, and between two comparisons.
 const QUIET_ROUNDS: u64 = 256;
 const COMPARE_EVERY: u64 = 64;
 /// Turns between two looks at the watch.
 const TURNS: u32 = 512;
-
-/// What stays the same during a launch.
-pub(crate) struct Context<'c> {
-    pub(crate) code: &'c Code,
-    pub(crate) params: Vec<u8>,
-    grid: [u32; 3],
-    block: [u32; 3],
-    threads: u32,
-    total: u64,
-    resident: usize,
-    shared_bytes: u64,
-    dynamic_shared: u64,
-    dynamic_base: u64,
-    order: Option<Order>,
-    limit: u64,
-}
-
-impl<'c> Context<'c> {
-    pub(crate) fn new(code: &'c Code, setup: &Setup<'_>) -> Self {
-        Self {
-            code,
-            params: setup.params.clone(),
-            grid: setup.grid,
-            block: setup.block,
-            threads: setup.threads,
-            total: setup.total,
-            resident: setup.resident,
-            shared_bytes: setup.shared_bytes,
-            dynamic_shared: setup.dynamic_shared,
-            dynamic_base: setup.dynamic_base,
-            order: setup.knobs.order,
-            limit: setup.limit,
-        }
-    }
-
-    /// A special register of a thread of a CTA.
-    pub(crate) fn sreg(
-        &self,
-        reg: Sreg,
-        cta: [u32; 3],
-        slot: usize,
-        slots: usize,
-        thread: u32,
-    ) -> u64 {
-        let tid = unrank(u64::from(thread), self.block);
-        let lane = thread % WARP_SIZE;
-        let own = 1u32 << lane;
-        match reg {
-            Sreg::TidX => tid[0].into(),
-            Sreg::TidY => tid[1].into(),
-            Sreg::TidZ => tid[2].into(),
-            Sreg::NtidX => self.block[0].into(),
-            Sreg::NtidY => self.block[1].into(),
-            Sreg::NtidZ => self.block[2].into(),
-            Sreg::CtaidX => cta[0].into(),
-            Sreg::CtaidY => cta[1].into(),
-            Sreg::CtaidZ => cta[2].into(),
-            Sreg::NctaidX => self.grid[0].into(),
-            Sreg::NctaidY => self.grid[1].into(),
-            Sreg::NctaidZ => self.grid[2].into(),
-            Sreg::LaneId => lane.into(),
-            Sreg::WarpId => u64::from(thread / WARP_SIZE),
-            Sreg::NWarpId => self.threads.div_ceil(WARP_SIZE).into(),
-            Sreg::SmId => slot as u64,
-            Sreg::NSmId => slots as u64,
-            Sreg::LaneMaskEq => own.into(),
-            Sreg::LaneMaskLt => (own - 1).into(),
-            Sreg::LaneMaskLe => ((own - 1) | own).into(),
-            Sreg::LaneMaskGe => (!(own - 1)).into(),
-            Sreg::LaneMaskGt => (!((own - 1) | own)).into(),
-            Sreg::DynamicSmemSize => self.dynamic_shared,
-            Sreg::TotalSmemSize => self.shared_bytes,
-            Sreg::DynamicSmemBase => self.dynamic_base,
-            // Clocks are not decoded; the launch's number is 0.
-            _ => 0,
-        }
-    }
-}
 
 /// A resident CTA, or the room of one.
 pub(crate) struct Cta {
@@ -116,12 +39,23 @@ pub(crate) struct Cta {
     issues: u64,
 }
 
-/// What a launch did.
+/// What a launch did, details not summed up yet, and whether it has ended.
 pub(crate) type Ended = (Stats, Option<Box<Detail>>, bool);
+
+/// Why a machine stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It has no CTA left.
+    Done,
+    /// The watch, or another thread, has stopped it.
+    Stopped,
+    /// It has issued as much as it was asked to.
+    Paused,
+}
 
 /// A launch that runs.
 pub(crate) struct Machine<'m> {
-    pub(crate) context: Context<'m>,
+    pub(crate) context: &'m Context<'m>,
     pub(crate) memory: DirectMemory<'m>,
     pub(crate) ctas: Vec<Cta>,
     pub(crate) stats: Stats,
@@ -130,7 +64,10 @@ pub(crate) struct Machine<'m> {
     pub(crate) group: usize,
     pub(crate) back_edges: u32,
     pub(crate) issued: bool,
-    next_cta: u64,
+    /// CTAs that have not begun: all of the grid's, or those that a crew has given to this machine.
+    rest: Range<u64>,
+    crew: Option<&'m Crew>,
+    turns: u32,
     /// Whether memory may have changed or somebody was released since the last round.
     pub(crate) progress: bool,
     quiet: u64,
@@ -143,11 +80,12 @@ pub(crate) struct Machine<'m> {
 
 impl<'m> Machine<'m> {
     pub(crate) fn new(
-        context: Context<'m>,
+        context: &'m Context<'m>,
         memory: DirectMemory<'m>,
         detailed: bool,
         watch: &'m mut dyn GoOn,
         worker: Option<Box<dyn Worker + 'm>>,
+        crew: Option<&'m Crew>,
     ) -> Self {
         let detail = detailed.then(|| Box::new(Detail::new(context.code)));
         Self {
@@ -162,7 +100,9 @@ impl<'m> Machine<'m> {
             group: 0,
             back_edges: 0,
             issued: false,
-            next_cta: 0,
+            rest: if crew.is_some() { 0..0 } else { 0..context.total },
+            crew,
+            turns: 0,
             progress: false,
             quiet: 0,
             reference: None,
@@ -170,8 +110,10 @@ impl<'m> Machine<'m> {
     }
 
     fn begin(&mut self) {
-        for _ in 0..self.context.resident {
-            let (context, code) = (&self.context, self.context.code);
+        let (context, code) = (self.context, self.context.code);
+        // CTAs of a crew do not meet, so that one after another does.
+        let resident = if self.crew.is_some() { 1 } else { context.resident };
+        for _ in 0..resident {
             let threads = context.threads;
             let warps = (0..threads).step_by(WARP_SIZE as usize);
             let warps: Vec<Warp> =
@@ -195,78 +137,89 @@ impl<'m> Machine<'m> {
 
     /// Puts the next CTA of the grid into a slot, if there is one.
     fn fill(&mut self, slot: usize, fresh: bool) {
-        let cta = &mut self.ctas[slot];
-        cta.alive = self.next_cta < self.context.total;
-        if !cta.alive {
-            return;
+        if let Some(crew) = self.crew
+            && self.rest.is_empty()
+        {
+            self.rest = crew.more();
         }
+        let next = self.rest.next();
+        let cta = &mut self.ctas[slot];
+        cta.alive = next.is_some();
+        let Some(next) = next else { return };
+        self.memory.next_owner();
         if !fresh {
             for warp in &mut cta.warps {
-                warp.reset(self.context.code, self.context.order);
+                warp.reset(self.context.code);
             }
             cta.shared.fill(0);
             cta.local.fill(0);
             cta.barriers.fill(Barrier::default());
         }
-        cta.index = self.next_cta;
-        cta.id = unrank(self.next_cta, self.context.grid);
+        cta.index = next;
+        cta.id = unrank(next, self.context.grid);
         cta.live = self.context.threads;
         cta.issues = 0;
-        self.next_cta += 1;
         self.stats.threads += u64::from(self.context.threads);
     }
 
-    /// Runs to the end, or until the watch stops it; which of them comes last in the answer. Memory is as before if it is declined.
+    /// Runs on, until so many issues have been counted.
     #[inline(always)]
-    pub(crate) fn run(mut self) -> Result<Ended, Declined> {
-        match self.finish_all() {
-            Ok(done) => Ok(self.ended(done)),
-            Err(declined) => {
-                self.memory.undo();
-                Err(declined)
-            }
+    pub(crate) fn advance(&mut self, issues: u64) -> Result<Flow, Declined> {
+        if self.ctas.is_empty() {
+            self.begin();
+        } else if !self.ctas[self.slot].alive {
+            self.fill(self.slot, false);
         }
-    }
-
-    #[inline(always)]
-    fn finish_all(&mut self) -> Result<bool, Declined> {
-        self.begin();
-        let mut turns = 0;
         loop {
             if !self.ctas[self.slot].alive {
                 if self.ctas.iter().all(|c| !c.alive) {
-                    return Ok(true);
+                    return Ok(Flow::Done);
                 }
                 self.next_slot();
                 continue;
             }
             self.turn()?;
-            turns += 1;
-            if turns % TURNS == 0 && !self.watch.go_on(self.stats.ctas, self.stats.slots.issues()) {
-                return Ok(false);
+            if self.is_stopped() {
+                return Ok(Flow::Stopped);
             }
             self.end_turn()?;
+            if self.stats.slots.vector_issues >= issues {
+                return Ok(Flow::Paused);
+            }
         }
     }
 
-    fn ended(mut self, done: bool) -> Ended {
+    /// Whether somebody wants the launch to stop.
+    #[inline(always)]
+    fn is_stopped(&mut self) -> bool {
+        if self.crew.is_some_and(Crew::is_stopped) {
+            return true;
+        }
+        self.turns = self.turns.wrapping_add(1);
+        self.turns.is_multiple_of(TURNS)
+            && !self.watch.go_on(self.stats.ctas, self.stats.slots.issues())
+    }
+
+    /// Whether other machines run other CTAs of the launch.
+    pub(crate) fn has_crew(&self) -> bool {
+        self.crew.is_some()
+    }
+
+    /// What was done, once it has come to an end; memory is given back.
+    pub(crate) fn ended(mut self, flow: Flow) -> Ended {
         if self.detail.is_some()
             && let Some(mut worker) = self.worker.take()
         {
             self.counted(&worker.counts());
         }
-        if let Some(detail) = &mut self.detail {
-            detail.branches += self.stats.branches;
-            detail.finish(self.context.code);
-        }
-        (self.stats, self.detail, done)
+        (self.stats, self.detail, flow == Flow::Done)
     }
 
     /// Takes over what a worker has counted by itself.
     fn counted(&mut self, counts: &Counts) {
         let code = self.context.code;
         if let Some(detail) = &mut self.detail {
-            detail.add(code, counts);
+            detail.add_counts(code, counts);
         }
         for lines in &counts.lines {
             let holds = |b: &&Block| b.steps.contains(&lines.step);
@@ -556,17 +509,11 @@ fn vacant() -> Warp {
         wide: Vec::new(),
         preds: Vec::new(),
         scalars: Vec::new(),
-        stack: crate::stack::Stack::new(0, 0, None),
+        stack: crate::stack::Stack::vacant(),
         first_thread: 0,
         launched: 0,
         exited: 0,
         parked: true,
         resume: 0,
     }
-}
-
-/// The coordinates of the `index`-th element of a box, x fastest.
-fn unrank(index: u64, size: [u32; 3]) -> [u32; 3] {
-    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
-    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }

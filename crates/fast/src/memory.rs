@@ -28,7 +28,7 @@ pub(crate) struct Reach<'a, 'm> {
 /// A checked place.
 #[derive(Clone, Copy)]
 enum Place {
-    Global(u32, usize),
+    Global(simt::memory::Place),
     Shared(usize),
     Local(usize),
     Param(usize),
@@ -71,8 +71,8 @@ impl Reach<'_, '_> {
             Space::Global => {
                 // Addresses of windows are no global addresses, and no region lies there.
                 let place = self.global.place(op.hint.get(), at, bytes, write).ok_or(REFUSED)?;
-                op.hint.set(place.region);
-                Ok(Place::Global(place.region, place.offset))
+                op.hint.set(place.region());
+                Ok(Place::Global(place))
             }
             _ => Err(REFUSED),
         }
@@ -81,7 +81,7 @@ impl Reach<'_, '_> {
     #[inline(always)]
     fn bytes(&self, place: Place, len: usize) -> &[u8] {
         match place {
-            Place::Global(region, at) => &self.global.bytes(region)[at..at + len],
+            Place::Global(place) => self.global.bytes(place),
             Place::Shared(at) => &self.shared[at..at + len],
             Place::Local(at) => &self.local[at..at + len],
             Place::Param(at) => &self.params[at..at + len],
@@ -91,7 +91,7 @@ impl Reach<'_, '_> {
     #[inline(always)]
     fn bytes_mut(&mut self, place: Place, len: usize) -> &mut [u8] {
         match place {
-            Place::Global(region, at) => &mut self.global.bytes_mut(region)[at..at + len],
+            Place::Global(place) => self.global.bytes_mut(place),
             Place::Shared(at) => &mut self.shared[at..at + len],
             Place::Local(at) => &mut self.local[at..at + len],
             // Parameters are never written: no place for writing is one.
@@ -288,10 +288,21 @@ impl Reach<'_, '_> {
         let word = op.word as usize;
         let mask = u64::MAX >> (64 - 8 * word);
         let mut changed = false;
+        // Operations of several threads on the same words, if these commute and nobody asks in which order they came.
+        let anywhere = matches!(op.space, Space::Global | Space::Generic);
+        let among = atomic.commutes().filter(|_| anywhere && self.global.is_part());
         let sums = atomic.op == AtomOp::Add && matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::U64);
         for lane in lanes(on) {
             let thread = warp.first_thread as usize + lane;
             let size = (word as u64, word as u64);
+            if let Some(number) = among {
+                let at = address(warp, op, lane).wrapping_add_signed(op.offset);
+                let window = op.space == Space::Generic && Space::of(Addr(at)) != Space::Global;
+                if !window {
+                    changed |= self.change(warp, atomic, (number, at), lane)?;
+                    continue;
+                }
+            }
             let place = self.place(op, address(warp, op, lane), size, thread, true)?;
             let mut operands = [0; 2];
             for (to, &src) in operands.iter_mut().zip(&op.src) {
@@ -311,6 +322,27 @@ impl Reach<'_, '_> {
             }
         }
         Ok(changed)
+    }
+
+    /// A lane's operation on a word of global memory that other threads may change by the same operation at any time.
+    fn change(
+        &mut self,
+        warp: &Warp,
+        atomic: &Atomic,
+        (number, at): (u8, u64),
+        lane: usize,
+    ) -> Result<bool, Declined> {
+        let op = &atomic.memory;
+        let word = u64::from(op.word);
+        if at & (word - 1) != 0 {
+            return Err(REFUSED);
+        }
+        let place = self.global.place_to_change(op.hint.get(), at, word, number).ok_or(REFUSED)?;
+        op.hint.set(place.region());
+        let mask = u64::MAX >> (64 - 8 * word);
+        let by = op.src.first().map_or(0, |&src| warp.lane(src, lane));
+        let new = |old| vm::atomic_result(atomic.op, atomic.ty, old, &[by]) & mask;
+        Ok(self.global.change(place, new))
     }
 }
 

@@ -46,6 +46,18 @@ impl Stack {
         Self { entries, order: order.unwrap_or(Order::Taken), charges }
     }
 
+    /// No lanes anywhere: takes no memory.
+    pub(crate) fn vacant() -> Self {
+        Self { entries: Vec::new(), order: Order::Taken, charges: Charges::default() }
+    }
+
+    /// Lanes at the beginning again.
+    pub(crate) fn reset(&mut self, block: u32, lanes: u32) {
+        self.charges = Charges { max_depth: 1, ..Charges::default() };
+        self.entries.clear();
+        self.entries.push(Entry { block, rejoin: None, lanes, depth: 1 });
+    }
+
     /// The entry that runs.
     #[inline(always)]
     pub(crate) fn top(&self) -> Option<&Entry> {

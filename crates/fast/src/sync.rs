@@ -133,7 +133,7 @@ impl Machine<'_> {
     pub(crate) fn scalar_sreg(&self, warp: &Warp, reg: Sreg, bits: u32) -> u64 {
         let cta = &self.ctas[self.slot];
         let thread = warp.first_thread;
-        let value = self.context.sreg(reg, cta.id, self.slot, self.ctas.len(), thread);
+        let value = self.context.sreg(reg, cta.id, self.slot, thread);
         value & u64::MAX >> (64 - bits.clamp(1, 64))
     }
 
@@ -142,9 +142,8 @@ impl Machine<'_> {
         let mask = u64::MAX >> (64 - bits.clamp(1, 64));
         let first = warp.first_thread;
         let cta = &self.ctas[self.slot];
-        let of = |lane: usize| {
-            self.context.sreg(reg, cta.id, self.slot, self.ctas.len(), first + lane as u32) & mask
-        };
+        let of =
+            |lane: usize| self.context.sreg(reg, cta.id, self.slot, first + lane as u32) & mask;
         match dst {
             Dst::Scalar(_) => warp.put_lane(dst, 0, of(0)),
             _ => warp.put_each(dst, on, of),

@@ -16,8 +16,8 @@ use ir::mods::Space;
 use simt::observe::AccessKind;
 use vm::{BACK_EDGES, WARP_SIZE};
 
-/// A tier of a decoded kernel.
-pub trait Tier {
+/// A tier of a decoded kernel. Each thread of a launch asks for a worker of its own.
+pub trait Tier: Sync {
     /// What runs the turns of one thread of one launch.
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w>;
 }
@@ -400,23 +400,25 @@ impl Turn<'_, '_> {
         self.machine.end(self.warp, &code.blocks[block as usize], top.lanes).map(|_| ())
     }
 
-    /// The region of global memory that the first of some lanes reaches in a step, if it is an access that may do so.
+    /// The region of global memory that the first of some lanes reaches in a step, if it is an access that may do so, and if it may be
+    /// reached by this worker without asking.
     #[must_use]
-    pub fn region(&mut self, step: usize, on: u32) -> Option<Region> {
+    pub fn region(&self, step: usize, on: u32) -> Option<Region> {
         let code = self.machine.context.code;
         let (memory, kind) = code.steps[step].access()?;
         let write = kind != AccessKind::Load;
+        // Among several threads, what is written is asked for word by word.
+        if write && self.machine.has_crew() {
+            return None;
+        }
         if !matches!(memory.space, Space::Global | Space::Const | Space::Generic) {
             return None;
         }
         let address = self.address(memory, on.trailing_zeros() as usize & 31);
-        let place = self.machine.memory.place(memory.hint.get(), address, memory.bytes(), write)?;
-        if write {
-            self.machine.memory.keep_region(place.region);
-        }
-        let bytes = self.machine.memory.bytes_mut(place.region);
-        let (len, base) = (bytes.len() as u64, address - place.offset as u64);
-        Some(Region { base, len, bytes: bytes.as_mut_ptr() })
+        let direct = &self.machine.memory;
+        let place = direct.place(memory.hint.get(), address, memory.bytes(), write)?;
+        let (base, len, bytes) = direct.whole(place)?;
+        Some(Region { base, len: len as u64, bytes })
     }
 
     fn address(&self, memory: &Memory, lane: usize) -> u64 {

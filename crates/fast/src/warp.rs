@@ -44,7 +44,7 @@ impl Warp {
     }
 
     /// Back to the beginning, for another CTA.
-    pub(crate) fn reset(&mut self, code: &Code, order: Option<Order>) {
+    pub(crate) fn reset(&mut self, code: &Code) {
         for src in &code.cleared {
             match *src {
                 Src::Narrow(i) => self.narrow[i as usize] = Narrow::ZERO,
@@ -58,7 +58,7 @@ impl Warp {
                 Src::Const(_) | Src::ConstPair(..) => {}
             }
         }
-        self.stack = Stack::new(code.entry, self.launched, order);
+        self.stack.reset(code.entry, self.launched);
         self.exited = 0;
         self.parked = false;
         self.resume = 0;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use isa::{Diagnostics, SourceMap, Span};
 use lab::Array;
 use lab::launch::{LaunchFile, Located};
-use lab::machine::{self, Choice, Image, Isa, Program, Unwatched};
+use lab::machine::{self, Choice, HostThreads, Image, Isa, Program, Unwatched};
 use lab::render::{Paint, render_all};
 use lab::run::{
     FinalBuffer, Job, JobParts, Report, RunWords, Settings, Verdict, load_program, wanted,
@@ -169,12 +169,20 @@ impl Case {
         let mut first: Option<(String, Vec<FinalBuffer>)> = None;
         for (mechanism, size) in self.matrix(file) {
             let entry = format!("{} at warp size {}", mechanism.value, size.value);
-            let report = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Exact)?;
+            let run = |engine, threads| {
+                self.run_entry(file, mechanism.clone(), size.clone(), engine, threads)
+            };
+            let one = HostThreads::up_to(1);
+            let report = run(Choice::Exact, one)?;
             // What the fast engine takes; elsewhere there is one engine, or the same one twice.
             if mechanism.value == "ipdom" && size.value == 32 {
-                let fast = self.run_entry(file, mechanism.clone(), size.clone(), Choice::Fast)?;
-                if let Some(message) = apart(&report, &fast, sources) {
-                    return Ok(Err(format!("under {entry}, fast against exact: {message}")));
+                for threads in [one, HostThreads { count: 4, eager: true }] {
+                    let fast = run(Choice::Fast, threads)?;
+                    if let Some(message) = apart(&report, &fast, sources) {
+                        let count = threads.count;
+                        let message = format!("fast on {count} threads against exact: {message}");
+                        return Ok(Err(format!("under {entry}, {message}")));
+                    }
                 }
             }
             if let Err(message) = slots_add_up(&report) {
@@ -212,6 +220,7 @@ impl Case {
         mechanism: Located<String>,
         size: Located<u64>,
         engine: Choice,
+        threads: HostThreads,
     ) -> Result<Report, Diagnostics> {
         let mut found = Diagnostics::new();
         let mut settings = match file.runs.first() {
@@ -219,7 +228,7 @@ impl Case {
             None => Settings::default(),
         };
         settings.mechanism = Some(mechanism);
-        settings.engine = engine;
+        (settings.engine, settings.threads) = (engine, threads);
         settings.warp_size = Some(size);
         let parts = self.parts(file, &mut found)?;
         if settings.limit.is_none() && parts.run.limit.is_none() {

@@ -26,12 +26,15 @@ pub struct Settings {
     pub limit: u64,
     /// Whether the exact engine runs everything.
     pub exact: bool,
+    /// Threads of the host for each launch, as many as there are if 0. Only time depends on it.
+    pub threads: usize,
 }
 
 impl Default for Settings {
-    /// 8 GiB, the engine's limit, the fast engine where it can.
+    /// 8 GiB, the engine's limit, the fast engine where it can, on all threads.
     fn default() -> Self {
-        Self { memory: simt::memory::DEFAULT_LIMIT, limit: vm::defaults::LIMIT, exact: false }
+        let memory = simt::memory::DEFAULT_LIMIT;
+        Self { memory, limit: vm::defaults::LIMIT, exact: false, threads: 0 }
     }
 }
 

@@ -225,8 +225,11 @@ impl Context {
         key: Prepared,
     ) -> Result<Ready, Declined> {
         let known = self.loaded.get_mut(&id).and_then(|l| l.prepared.remove(&key));
-        let ready = known
-            .unwrap_or_else(|| fast::prepare(module.program(), state, key.assume).map(Ready::new));
+        let threads = self.settings.threads;
+        let ready = known.unwrap_or_else(|| {
+            let kernel = fast::prepare(module.program(), state, key.assume)?;
+            Ok(Ready::new(kernel.on_threads(threads)))
+        });
         if let Err(declined) = &ready {
             self.keep(id, key, Err(*declined));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::divergence::{Rejoins, Watched};
 use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
-use lab::machine::{Choice, Command, unsupported};
+use lab::machine::{Choice, Command, HostThreads, unsupported};
 use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
 use lab::stats::RunTimes;
 use lab::{npy, show, stats};
@@ -32,6 +32,7 @@ pub(super) struct Words<'a> {
     pub(super) options: Vec<MachineOption>,
     run: RunWords,
     engine: Choice,
+    threads: HostThreads,
     /// Options that `run` does not have, in the order asked for.
     pub(super) extra: Vec<Word>,
 }
@@ -93,8 +94,15 @@ impl<'a> Words<'a> {
             EngineName::Fast => Choice::Fast,
             EngineName::Exact => Choice::Exact,
         };
-        Self { path: &args.subject.path, isa, dump, options, run, engine, extra }
+        let threads = threads(args.threads);
+        Self { path: &args.subject.path, isa, dump, options, run, engine, threads, extra }
     }
+}
+
+/// Threads for a launch: as the option says, or the environment; 0 for as many as the host has.
+pub(super) fn threads(option: Option<u16>) -> HostThreads {
+    let variable = || std::env::var("SIMTLAB_THREADS").ok()?.trim().parse().ok();
+    HostThreads::up_to(option.map(usize::from).or_else(variable).unwrap_or(0))
 }
 
 /// Runs what the command line or a launch file says.
@@ -200,7 +208,7 @@ pub(super) fn prepare(
 ) -> Result<(Job, Vec<Dump>), Diagnostics> {
     let mut found = Diagnostics::new();
     let mut settings = words.run.settings(&mut found);
-    settings.engine = words.engine;
+    (settings.engine, settings.threads) = (words.engine, words.threads);
     let dumps = dumps(words, &mut found);
     let is_directory = words.path.is_dir();
     let is_launch_file = words.path.extension().is_some_and(|e| e == "toml");

@@ -1,7 +1,7 @@
 //! A launch on both engines.
 
 use crate::observed::{Exact, Noting, Observed, bytes, of_fast};
-use fast::{Declined, Level};
+use fast::{Declined, Finished, GoOn, Level, Threads};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
 
@@ -11,6 +11,9 @@ pub(crate) struct Count {
     pub(crate) compared: u64,
     pub(crate) refused: u64,
     pub(crate) stopped: u64,
+    /// Launches that several threads ran to their end, and those that one thread ran after all.
+    pub(crate) together: u64,
+    pub(crate) alone: u64,
 }
 
 fn levels() -> Vec<Level> {
@@ -72,6 +75,53 @@ pub(crate) fn compare(
                 Err(_) => count.refused += 1,
             }
         }
+        if let Some(exact) = exact {
+            on_threads(program, launch, assume, &exact, count)?;
+        }
     }
     Ok(())
+}
+
+/// Runs a launch on 1, 2, 3 and 8 threads, in detail or not; what differs from the exact engine.
+fn on_threads(
+    program: &Program,
+    launch: &Launch<1>,
+    assume: bool,
+    exact: &Exact,
+    count: &mut Count,
+) -> Result<(), String> {
+    for (threads, detailed) in [(1, false), (2, true), (3, false), (8, false)] {
+        let engine = Engine::<1>;
+        let mut state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+        let kernel = fast::prepare(program, &state, assume).map_err(|e| e.to_string())?;
+        let kernel = kernel.on_threads(threads).eagerly();
+        let mut noting = Noting::default();
+        let watch: &mut dyn GoOn = &mut noting;
+        match fast::run(&kernel, &mut state, Level::best(), detailed, watch) {
+            Ok(finished) => {
+                if !is_same(&finished, &noting, exact) {
+                    return Err(format!("{threads} threads, {:?}: it differs", finished.threads));
+                }
+                match finished.threads {
+                    Threads::Many(_) => count.together += 1,
+                    _ => count.alone += 1,
+                }
+            }
+            Err(_) if bytes(state.memory()) != bytes(&launch.memory) => {
+                return Err(format!("{threads} threads: memory is not as before"));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a launch has ended as on the exact engine, the order of accesses aside.
+fn is_same(finished: &Finished, noting: &Noting, exact: &Exact) -> bool {
+    let detail = finished.detail.as_ref().is_none_or(|detail| {
+        let Observed { counted, accesses } = &exact.observed;
+        of_fast(detail, &finished.stats) == *counted && noting.accesses.are_like(accesses)
+    });
+    let memory = bytes(&finished.memory) == exact.memory;
+    detail && memory && exact.end == Step::Done && finished.stats == exact.stats
 }

@@ -37,12 +37,24 @@ struct Builder<'r> {
     text: String,
     labels: usize,
     wild: bool,
+    /// Whether each thread writes a word of its own, or words that all change by this operation, and reads others only from the
+    /// buffer that nobody writes.
+    apart: Option<&'static str>,
 }
 
 /// The text of kernel `k`: `n: u32`, and buffers `a` and `b` of [`WORDS`] words.
 pub(crate) fn kernel(rng: &mut Rng) -> String {
     let wild = rng.one_in(12);
-    let mut b = Builder { rng, text: String::new(), labels: 0, wild };
+    build(Builder { rng, text: String::new(), labels: 0, wild, apart: None })
+}
+
+/// The text of such a kernel whose blocks mostly do not meet in memory.
+pub(crate) fn kernel_apart(rng: &mut Rng) -> String {
+    let op = ["add.u32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32"][rng.below(6)];
+    build(Builder { rng, text: String::new(), labels: 0, wild: false, apart: Some(op) })
+}
+
+fn build(mut b: Builder<'_>) -> String {
     b.prologue();
     let statements = 3 + b.rng.below(8);
     b.statements(statements, 3);
@@ -292,7 +304,52 @@ d{id}:
         let _ = writeln!(self.text, "  %at = add.u64 {buffer}, %wide");
     }
 
+    /// An access that does not meet those of other threads, but for words that all change alike.
+    fn memory_apart(&mut self, op: &str) {
+        let (d, a) = (self.target(), self.value());
+        let own = |b: &mut Self| {
+            let _ = writeln!(b.text, "  %f = and.b32 %g, {}", WORDS / 2 - 1);
+            let _ = writeln!(b.text, "  %wide = mulwide.u32 %f, 4\n  %at = add.u64 %b, %wide");
+        };
+        match self.rng.below(8) {
+            0 | 1 => {
+                self.address("%a", 4);
+                self.line(&format!("{d} = ld.global.u32 [%at]"));
+            }
+            2 | 3 => {
+                own(self);
+                self.line(&format!("st.global.u32 [%at], {a}"));
+            }
+            4 => {
+                own(self);
+                self.line(&format!("{d} = ld.global.u32 [%at]"));
+            }
+            5 => {
+                own(self);
+                self.line(&format!("{d} = ld.generic.u8 [%at + 3]"));
+            }
+            _ => {
+                let (index, (op, ty)) = (self.reg(), op.split_once('.').unwrap_or((op, "u32")));
+                let first = WORDS - 64;
+                let _ = write!(
+                    self.text,
+                    "  %f = and.b32 {index}, 63
+  %f = add.u32 %f, {first}
+  %wide = mulwide.u32 %f, 4
+  %at = add.u64 %b, %wide
+"
+                );
+                self.line(&format!("atom.{op}.global.{ty} [%at], {a}"));
+            }
+        }
+    }
+
     fn memory(&mut self) {
+        if let Some(op) = self.apart
+            && !self.rng.one_in(60)
+        {
+            return self.memory_apart(op);
+        }
         let buffer = self.one_of(&["%a", "%b"]);
         let (d, a) = (self.target(), self.value());
         let w = format!("%w{}", self.rng.below(WORDS64));

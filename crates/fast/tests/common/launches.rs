@@ -56,6 +56,15 @@ pub(crate) fn mixed(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     }
 }
 
+/// Kernels whose blocks mostly do not meet in memory.
+pub(crate) fn apart(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
+    for seed in seeds {
+        let mut rng = Rng::new(seed);
+        let text = kernels::kernel_apart(&mut rng);
+        with_buffers(&text, &mut rng, seed, compare);
+    }
+}
+
 /// A text's kernel with parameters `n`, `a`, `b`: buffers of random words.
 pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, compare: Compare<'_>) {
     let module = ir::text::parse(isa::FileId::default(), text)

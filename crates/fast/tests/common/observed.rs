@@ -1,12 +1,13 @@
 //! What an observer of all events of the exact engine counts, for comparison with the fast engine's detailed counts.
 
-use fast::{Detail, GoOn, Line};
+use fast::{Apart, Detail, GoOn, Line};
 use simt::machine::{Machine, Step};
 use simt::memory::{MemoryMap, Space};
 use simt::observe::{
     Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
 };
 use simt::slots::LaneSlots;
+use std::any::Any;
 use std::collections::BTreeMap;
 use vm::{Engine, Launch, Program, Stats};
 
@@ -139,6 +140,23 @@ impl GoOn for Noting {
         let lanes = (0..u64::from(line.lanes)).map(lane);
         self.accesses.add((line.pc.0, line.kind, line.space, line.size), lanes, line.times);
         true
+    }
+
+    fn apart(&self) -> Option<Box<dyn Apart>> {
+        Some(Box::new(Self::default()))
+    }
+
+    /// From then on, the order of accesses is lost.
+    fn join(&mut self, apart: Box<dyn Apart>) {
+        let other = apart.into_any().downcast::<Self>().expect("one of its own");
+        self.accesses.count += other.accesses.count;
+        self.accesses.alike = self.accesses.alike.wrapping_add(other.accesses.alike);
+    }
+}
+
+impl Apart for Noting {
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
     }
 }
 

@@ -5,7 +5,7 @@
 pub(crate) mod common;
 
 use common::observed::{Exact, Noting, bytes, of_fast};
-use fast::{Declined, Finished};
+use fast::{Declined, Finished, Threads};
 use jit::{Compiled, Refused};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
@@ -16,6 +16,8 @@ pub(crate) struct Count {
     pub(crate) compared: u64,
     pub(crate) refused: u64,
     pub(crate) stopped: u64,
+    /// Launches that several threads ran to their end.
+    pub(crate) together: u64,
     pub(crate) native: usize,
     pub(crate) steps: usize,
 }
@@ -40,24 +42,31 @@ pub(crate) fn compare(
             return Ok(());
         };
         let compiled = match Compiled::new(kernel, detailed) {
-            Ok(compiled) => compiled,
+            Ok(compiled) => compiled.coverage(),
             Err((_, refused)) if absent(&refused) => return Ok(()),
             Err((_, refused)) => return Err(refused.to_string()),
         };
-        count.native += compiled.coverage().native;
-        count.steps += compiled.coverage().steps;
-        let state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-        let mut noting = Noting::default();
-        match compiled.run(state, &mut noting) {
-            Ok(finished) => {
-                let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-                differs(&finished, &noting, exact)
-                    .map_err(|what| format!("assume {assume}, detailed {detailed}: {what}"))?;
-                count.compared += 1;
+        count.native += compiled.native;
+        count.steps += compiled.steps;
+        for threads in [1, 3] {
+            let again = fast::prepare(program, &state, assume).map_err(|why| why.to_string())?;
+            let again = Compiled::new(again.on_threads(threads).eagerly(), detailed);
+            let compiled = again.map_err(|(_, refused)| refused.to_string())?;
+            let state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+            let mut noting = Noting::default();
+            match compiled.run(state, &mut noting) {
+                Ok(finished) => {
+                    let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
+                    let place = format!("assume {assume}, detailed {detailed}, {threads} threads");
+                    differs(&finished, &noting, exact)
+                        .map_err(|what| format!("{place}: {what}"))?;
+                    count.compared += 1;
+                    count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+                }
+                // A fault or a hang, which the exact engine reports.
+                Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
+                Err(_) => count.refused += 1,
             }
-            // A fault or a hang, which the exact engine reports.
-            Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
-            Err(_) => count.refused += 1,
         }
     }
     Ok(())

@@ -27,6 +27,23 @@ pub enum Choice {
     Exact,
 }
 
+/// Threads of the host for a launch. Only time depends on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostThreads {
+    /// How many at most; as many as there are if 0.
+    pub count: usize,
+    /// Whether they are used even where that takes longer.
+    pub eager: bool,
+}
+
+impl HostThreads {
+    /// So many at most, where they pay.
+    #[must_use]
+    pub fn up_to(count: usize) -> Self {
+        Self { count, eager: false }
+    }
+}
+
 /// One launch, ready to run.
 #[derive(Clone, Debug)]
 pub struct LaunchRequest<'a> {
@@ -52,6 +69,8 @@ pub struct LaunchRequest<'a> {
     pub detailed: bool,
     /// The engine.
     pub engine: Choice,
+    /// Threads of the host that may run it, where the machine can use several.
+    pub threads: HostThreads,
     /// The machine's own options.
     pub options: &'a [MachineOption],
 }

@@ -13,8 +13,8 @@ use std::fmt;
 pub use graph::{ControlFlow, FlowBlock, PostDominator};
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 pub use launch::{
-    Choice, End, HANGS, LaunchProblem, LaunchRequest, LaunchResult, Progress, Schedule, Stop,
-    Subject, Unwatched, Watch,
+    Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Progress,
+    Schedule, Stop, Subject, Unwatched, Watch,
 };
 
 use crate::launch::{Located, MachineOption, OptionValue};

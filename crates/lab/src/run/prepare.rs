@@ -158,6 +158,7 @@ impl Job {
             seed,
             limit,
             engine: settings.engine,
+            threads: settings.threads,
             options: parts.options,
             buffers,
             launches,

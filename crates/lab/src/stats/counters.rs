@@ -109,6 +109,15 @@ impl Counters {
 }
 
 impl Counters {
+    /// Adds counts of accesses of the same program.
+    pub(crate) fn add_accesses(&mut self, other: &Self) {
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.atomics += other.atomics;
+        self.traffic.add(&other.traffic);
+        self.traffic_by_pc.add(&other.traffic_by_pc);
+    }
+
     /// Takes note of so many accesses whose addresses lie on a line; `false` if their lanes have to be told one by one.
     pub(crate) fn lines(&mut self, line: &Line, times: u64) -> bool {
         let Some(found) = self.traffic_by_pc.lines(line, times) else { return false };

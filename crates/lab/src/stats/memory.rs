@@ -140,6 +140,13 @@ impl PcTraffic {
         Some(found)
     }
 
+    /// Adds counts of the same program.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (pc, traffic) in other.iter() {
+            self.at(pc).add(traffic);
+        }
+    }
+
     fn at(&mut self, pc: u64) -> &mut Traffic {
         if pc >= DENSE {
             return self.sparse.entry(pc).or_default();

@@ -3,14 +3,19 @@
 //! While a [`DirectMemory`] lives, nobody else can see the map, so its words need not be accessed as atomics: whole vectors can be
 //! copied. Accesses are checked as ever; only the error is left to the caller, who repeats a refused access on the map itself.
 //! Exists on little-endian hosts alone, where bytes of words lie in memory in the order of guest addresses.
+//!
+//! Several host threads can have a part of it each ([`DirectMemory::parts`]): a part gives no place that another part has given, unless
+//! both only read it.
 #![allow(
     unsafe_code,
     reason = "atomic words that are exclusively borrowed have no safe view as bytes"
 )]
 
-use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::claims::{Claim, Claims};
 use super::map::MemoryMap;
 use super::region::{Permission, Storage};
 use super::snapshot::PAGE_BYTES;
@@ -21,12 +26,26 @@ const PAGE: usize = PAGE_BYTES as usize;
 struct View<'m> {
     base: u64,
     writable: bool,
-    bytes: &'m mut [u8],
+    /// Its bytes, borrowed for `'m` by this view alone.
+    bytes: *mut u8,
+    len: usize,
     /// By page, whether it has been written since its map's last snapshot.
     dirty: &'m [AtomicU8],
     /// By page, whether its bytes have been kept.
-    kept: Vec<Cell<bool>>,
+    kept: Box<[AtomicU8]>,
+    of: PhantomData<&'m mut [u8]>,
 }
+
+// SAFETY: a view is an exclusive borrow of bytes, which may be sent and shared; who reaches the bytes through a shared view is up to the
+// handles below.
+unsafe impl Send for View<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for View<'_> {}
+
+/// Whether a page has been kept.
+const NOT_KEPT: u8 = 0;
+const BEING_KEPT: u8 = 1;
+const KEPT: u8 = 2;
 
 /// A page as it was.
 struct Kept {
@@ -35,25 +54,88 @@ struct Kept {
     bytes: Box<[u8]>,
 }
 
-/// All regions of a map, exclusively borrowed. What places for writing have been given of can be [taken back](Self::undo).
-pub struct DirectMemory<'m> {
+/// All regions, and what was in them.
+struct Regions<'m> {
     /// Sorted by address.
     views: Vec<View<'m>>,
     /// Pages before they were written, in no order.
-    journal: RefCell<Vec<Kept>>,
+    journal: Mutex<Vec<Kept>>,
 }
 
-/// A checked place: which region, and the offset of the first byte in it.
+/// All regions of a map, exclusively borrowed. What places for writing have been given of can be [taken back](Self::undo).
+///
+/// Always holds: bytes are reached through places alone. A handle without claims is the only one; handles with claims exist while that one
+/// is borrowed, and give places only of what they have claimed.
+pub struct DirectMemory<'m> {
+    regions: Arc<Regions<'m>>,
+    part: Option<Part>,
+}
+
+/// A handle among several.
+struct Part {
+    claims: Arc<Claims>,
+    /// In whose name it claims; nobody's is 0.
+    owner: u32,
+}
+
+/// What the parts of a memory have claimed.
+#[derive(Clone)]
+pub struct Together(Arc<Claims>);
+
+impl Together {
+    /// From now on, what nobody has written may be taken never to be written.
+    pub fn trust(&self) {
+        self.0.trust();
+    }
+
+    /// Whether a part wanted what another one has: then what they have done depends on the order.
+    #[must_use]
+    pub fn refused(&self) -> bool {
+        self.0.refused()
+    }
+
+    /// Numbers of the regions that were written.
+    #[must_use]
+    pub fn written(&self) -> Vec<u32> {
+        self.0.written()
+    }
+
+    /// Accesses to regions that were written, as far as they were claimed one by one.
+    #[must_use]
+    pub fn followed(&self) -> u64 {
+        self.0.followed()
+    }
+}
+
+/// A checked place: which region, and which bytes of it. Only the handle that has given it can reach them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
+    region: u32,
+    size: u32,
+    offset: usize,
+    owner: u32,
+    claim: Claim,
+}
+
+impl Place {
     /// The region's number, to be passed as a hint to the next access.
-    pub region: u32,
+    #[inline]
+    #[must_use]
+    pub fn region(self) -> u32 {
+        self.region
+    }
+
     /// Byte offset in the region.
-    pub offset: usize,
+    #[inline]
+    #[must_use]
+    pub fn offset(self) -> usize {
+        self.offset
+    }
 }
 
 impl MemoryMap {
-    /// The map's regions as bytes. `None` if the host is not little-endian or a region is memory of the host's.
+    /// The map's regions as bytes. `None` if the host is not little-endian, a region is memory of the host's, or the host has no memory
+    /// to keep account.
     #[must_use]
     pub fn direct(&mut self) -> Option<DirectMemory<'_>> {
         if cfg!(target_endian = "big") {
@@ -64,120 +146,249 @@ impl MemoryMap {
             match &mut region.storage {
                 Storage::Owned(tracked) => {
                     let writable = region.permission == Permission::ReadWrite;
+                    let len = usize::try_from(region.len).ok()?;
                     let (block, dirty) = tracked.parts();
-                    let all = bytes(block.words_mut());
-                    let bytes = all.get_mut(..usize::try_from(region.len).ok()?)?;
-                    let pages = if writable { bytes.len().div_ceil(PAGE) } else { 0 };
-                    let kept = vec![Cell::new(false); pages];
-                    views.push(View { base: region.base, writable, bytes, dirty, kept });
+                    let words = block.words_mut();
+                    if size_of_val(words) < len {
+                        return None;
+                    }
+                    let bytes = words.as_mut_ptr().cast::<u8>();
+                    let pages = if writable { len.div_ceil(PAGE) } else { 0 };
+                    let mut kept = Vec::new();
+                    kept.try_reserve_exact(pages).ok()?;
+                    kept.resize_with(pages, AtomicU8::default);
+                    let (base, kept, of) = (region.base, kept.into(), PhantomData);
+                    views.push(View { base, writable, bytes, len, dirty, kept, of });
                 }
                 Storage::Host(_) => return None,
                 Storage::Freed(_) => {}
             }
         }
-        Some(DirectMemory { views, journal: RefCell::default() })
+        let regions = Arc::new(Regions { views, journal: Mutex::default() });
+        Some(DirectMemory { regions, part: None })
     }
-}
-
-/// Words as bytes.
-fn bytes(words: &mut [AtomicU64]) -> &mut [u8] {
-    let len = size_of_val(words);
-    // SAFETY: an `AtomicU64` has the size and the bit validity of a `u64`, whose bytes are all initialised; any bytes are
-    // a valid value of it; `u8` has no alignment. The exclusive borrow of the words lasts as long as that of the bytes.
-    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), len) }
 }
 
 impl DirectMemory<'_> {
-    /// The place of `size` bytes at `addr`, if all of them are in one live region and may be written, where that is asked for.
-    /// The region numbered `hint` is tried first. Alignment is not looked at.
+    /// Parts for as many threads, of which `written` says what an earlier attempt has found to be written; and what they claim.
+    #[must_use]
+    pub fn parts(&mut self, count: usize, written: &[u32]) -> (Vec<DirectMemory<'_>>, Together) {
+        let claims = Claims::new(self.regions.views.iter().map(|v| v.len), written);
+        let claims = Arc::new(claims);
+        let part = |_| DirectMemory {
+            regions: Arc::clone(&self.regions),
+            part: Some(Part { claims: Arc::clone(&claims), owner: 0 }),
+        };
+        ((0..count).map(part).collect(), Together(claims))
+    }
+
+    /// Whether it is one of several parts.
+    #[inline]
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// What follows is claimed in the name of somebody new. Nothing changes for a memory without parts.
+    pub fn next_owner(&mut self) {
+        if let Some(part) = &mut self.part {
+            part.owner = part.claims.owner().unwrap_or(0);
+        }
+    }
+
+    /// The place of `size` bytes at `addr`, if all of them are in one live region and may be written, where that is asked for, and no
+    /// other part has them. The region numbered `hint` is tried first. Alignment is not looked at.
     #[inline]
     #[must_use]
     pub fn place(&self, hint: u32, addr: u64, size: u64, write: bool) -> Option<Place> {
-        let place = match self.views.get(hint as usize) {
-            Some(view) => view.place(hint, addr, size, write),
-            None => None,
-        };
-        let place = match place {
-            Some(place) => place,
-            None => {
-                let index = self.views.partition_point(|v| v.base <= addr).checked_sub(1)?;
-                self.views[index].place(index as u32, addr, size, write)?
-            }
-        };
-        if write && size > 0 {
-            self.keep(place, size as usize);
-        }
-        Some(place)
+        let claim = if write { Claim::Write } else { Claim::Read };
+        self.find(hint, addr, size, claim)
     }
 
-    /// Keeps the pages of a place that will be written.
+    /// The place of `size` bytes at `addr`, to be [changed](Self::change) by the operation of this number.
     #[inline]
-    fn keep(&self, place: Place, size: usize) {
-        let kept = &self.views[place.region as usize].kept;
-        let (first, last) = (place.offset / PAGE, (place.offset + size - 1) / PAGE);
-        for (i, kept) in kept[first..=last].iter().enumerate() {
-            if !kept.get() {
-                self.keep_page(place.region, first + i);
+    #[must_use]
+    pub fn place_to_change(&self, hint: u32, addr: u64, size: u64, op: u8) -> Option<Place> {
+        self.find(hint, addr, size, Claim::Change(op))
+    }
+
+    #[inline]
+    fn find(&self, hint: u32, addr: u64, size: u64, claim: Claim) -> Option<Place> {
+        let write = claim != Claim::Read;
+        let views = &self.regions.views;
+        let place = match views.get(hint as usize).and_then(|v| v.offset(addr, size, write)) {
+            Some(offset) => (hint, offset),
+            None => {
+                let index = views.partition_point(|v| v.base <= addr).checked_sub(1)?;
+                (index as u32, views[index].offset(addr, size, write)?)
+            }
+        };
+        let ((region, offset), mut owner) = (place, 0);
+        if let Some(part) = &self.part {
+            owner = part.owner;
+            if owner == 0 || !part.claims.claim(owner, region, (offset, size as usize), claim) {
+                return None;
             }
         }
+        if write && size > 0 && !self.keep(region, offset, size as usize) {
+            return None;
+        }
+        Some(Place { region, size: size as u32, offset, owner, claim })
+    }
+
+    /// Keeps the pages of a place that will be written; whether there was memory for them.
+    #[inline]
+    fn keep(&self, region: u32, offset: usize, size: usize) -> bool {
+        let kept = &self.regions.views[region as usize].kept;
+        let (first, last) = (offset / PAGE, (offset + size - 1) / PAGE);
+        let mut pages = kept[first..=last].iter().enumerate();
+        pages.all(|(i, kept)| {
+            kept.load(Ordering::Acquire) == KEPT || self.keep_page(region, first + i)
+        })
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_page(&self, region: u32, page: usize) {
-        let view = &self.views[region as usize];
-        let end = ((page + 1) * PAGE).min(view.bytes.len());
-        let bytes = view.bytes[page * PAGE..end].into();
-        self.journal.borrow_mut().push(Kept { region, page: page as u32, bytes });
+    fn keep_page(&self, region: u32, page: usize) -> bool {
+        let view = &self.regions.views[region as usize];
+        let state = &view.kept[page];
+        let was =
+            state.compare_exchange(NOT_KEPT, BEING_KEPT, Ordering::Acquire, Ordering::Acquire);
+        if was.is_err() {
+            // Another part keeps it, which takes no longer than a copy.
+            while state.load(Ordering::Acquire) == BEING_KEPT {
+                std::hint::spin_loop();
+            }
+            return state.load(Ordering::Acquire) == KEPT;
+        }
+        let kept = self.copy_page(view, region, page).is_some();
         view.dirty[page].store(1, Ordering::Relaxed);
-        view.kept[page].set(true);
+        state.store(if kept { KEPT } else { NOT_KEPT }, Ordering::Release);
+        kept
     }
 
-    /// Keeps a whole region that may be written, for somebody who will write it without asking for places.
-    pub fn keep_region(&self, region: u32) {
-        let view = &self.views[region as usize];
-        if view.writable && !view.bytes.is_empty() {
-            self.keep(Place { region, offset: 0 }, view.bytes.len());
+    fn copy_page(&self, view: &View<'_>, region: u32, page: usize) -> Option<()> {
+        let (start, end) = (page * PAGE, ((page + 1) * PAGE).min(view.len));
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(end - start).ok()?;
+        // SAFETY: the range is inside the view. Nobody writes a page before it has been kept, and who wants to waits while this goes on.
+        let before = unsafe { std::slice::from_raw_parts(view.bytes.add(start), end - start) };
+        bytes.extend_from_slice(before);
+        let mut journal = self.regions.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.try_reserve(1).ok()?;
+        journal.push(Kept { region, page: page as u32, bytes: bytes.into() });
+        Some(())
+    }
+
+    /// The region of a place, for somebody who will reach all of it without asking for places: its address, its bytes, and where they
+    /// are, which they stay. `None` if there are other parts that may write it, or no memory to keep it.
+    #[must_use]
+    pub fn whole(&self, place: Place) -> Option<(u64, usize, *mut u8)> {
+        let view = self.regions.views.get(place.region as usize)?;
+        let write = place.claim != Claim::Read;
+        match &self.part {
+            None if write && view.len > 0 && !self.keep(place.region, 0, view.len) => return None,
+            Some(part) if write || !part.claims.is_unwritten(place.region) => return None,
+            _ => {}
         }
+        Some((view.base, view.len, view.bytes))
     }
 
     /// Takes everything back: memory is as it was in the beginning.
     pub fn undo(&mut self) {
-        for Kept { region, page, bytes } in self.journal.get_mut().drain(..) {
-            let view = &mut self.views[region as usize];
-            view.bytes[page as usize * PAGE..][..bytes.len()].copy_from_slice(&bytes);
-            view.kept[page as usize].set(false);
+        let mut journal = self.regions.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        for Kept { region, page, bytes } in journal.drain(..) {
+            let view = &self.regions.views[region as usize];
+            // SAFETY: the page is inside the view; the handle is borrowed exclusively, and no other one is in use.
+            let to = unsafe { view.bytes.add(page as usize * PAGE) };
+            // SAFETY: as above; the copy is memory of its own.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+            view.kept[page as usize].store(NOT_KEPT, Ordering::Release);
         }
     }
 
-    /// The address of a region's first byte, and its bytes, if there is such a region.
+    /// The address of a region's first byte, and its bytes, if there is such a region and no part may write it.
     #[inline]
     #[must_use]
     pub fn region(&self, region: u32) -> Option<(u64, &[u8])> {
-        self.views.get(region as usize).map(|view| (view.base, &*view.bytes))
+        let view = self.regions.views.get(region as usize)?;
+        if let Some(part) = &self.part
+            && !part.claims.is_unwritten(region)
+        {
+            return None;
+        }
+        // SAFETY: the bytes are borrowed by the view; with parts, nobody writes the region while they exist; without, only through
+        // an exclusive borrow of this handle.
+        Some((view.base, unsafe { std::slice::from_raw_parts(view.bytes, view.len) }))
     }
 
-    /// The bytes of a region.
+    /// Where a place's bytes are, if it is one of this handle's.
+    #[inline]
+    fn at(&self, place: Place) -> Option<(*mut u8, usize)> {
+        let view = self.regions.views.get(place.region as usize)?;
+        let size = place.size as usize;
+        let inside = place.offset <= view.len && size <= view.len - place.offset;
+        let own = place.owner == self.part.as_ref().map_or(0, |p| p.owner);
+        (inside && own).then(|| (view.bytes.wrapping_add(place.offset), size))
+    }
+
+    /// The bytes of a place.
     #[inline]
     #[must_use]
-    pub fn bytes(&self, region: u32) -> &[u8] {
-        self.views[region as usize].bytes
+    pub fn bytes(&self, place: Place) -> &[u8] {
+        match self.at(place) {
+            // SAFETY: the bytes are inside the view; those of a handle's own places are written by nobody else, and by itself only
+            // while it is borrowed exclusively.
+            Some((at, size)) if !matches!(place.claim, Claim::Change(_)) => unsafe {
+                std::slice::from_raw_parts(at, size)
+            },
+            _ => &[],
+        }
     }
 
-    /// The bytes of a region, to change: one that [`Self::place`] has given for writing, where it has.
+    /// The bytes of a place for writing, to change.
     #[inline]
-    pub fn bytes_mut(&mut self, region: u32) -> &mut [u8] {
-        self.views[region as usize].bytes
+    pub fn bytes_mut(&mut self, place: Place) -> &mut [u8] {
+        match self.at(place) {
+            // SAFETY: as above; nobody else reaches the bytes of a place for writing at all.
+            Some((at, size)) if place.claim == Claim::Write => unsafe {
+                std::slice::from_raw_parts_mut(at, size)
+            },
+            _ => &mut [],
+        }
+    }
+
+    /// Replaces the 4 or 8 bytes of a place that was given for it by a function of them, and says whether they have changed. Other
+    /// parts may do so at the same time.
+    ///
+    /// # Panics
+    /// If the place was not given for it, or is not aligned.
+    pub fn change(&self, place: Place, f: impl Fn(u64) -> u64) -> bool {
+        let found = self.at(place).filter(|_| matches!(place.claim, Claim::Change(_)));
+        let (at, size) = found.expect("a place to change");
+        assert!(matches!(size, 4 | 8) && at.align_offset(size) == 0, "an aligned word");
+        let order = Ordering::Relaxed;
+        if size == 4 {
+            // SAFETY: it is aligned and inside the view, and all who reach it while parts exist do so by atomics of this size.
+            let word = unsafe { AtomicU32::from_ptr(at.cast()) };
+            let update = |old: u32| Some(f(old.into()) as u32);
+            word.fetch_update(order, order, update).is_ok_and(|old| update(old) != Some(old))
+        } else {
+            // SAFETY: as above.
+            let word = unsafe { AtomicU64::from_ptr(at.cast()) };
+            let update = |old: u64| Some(f(old));
+            word.fetch_update(order, order, update).is_ok_and(|old| update(old) != Some(old))
+        }
     }
 }
 
 impl View<'_> {
     #[inline]
-    fn place(&self, region: u32, addr: u64, size: u64, write: bool) -> Option<Place> {
+    fn offset(&self, addr: u64, size: u64, write: bool) -> Option<usize> {
         let offset = addr.wrapping_sub(self.base);
-        let len = self.bytes.len() as u64;
+        let len = self.len as u64;
         let fits = offset < len && size <= len - offset && (self.writable || !write);
-        fits.then_some(Place { region, offset: offset as usize })
+        fits.then_some(offset as usize)
     }
 }
 
@@ -195,7 +406,7 @@ mod tests {
         map.free(gone).unwrap();
         let mut direct = map.direct().unwrap();
         let place = direct.place(9, a.0 + 96, 4, true).unwrap();
-        direct.bytes_mut(place.region)[place.offset..][..4].copy_from_slice(&[1, 2, 3, 4]);
+        direct.bytes_mut(place).copy_from_slice(&[1, 2, 3, 4]);
         assert_eq!(direct.place(0, a.0 + 97, 4, false), None);
         assert_eq!(direct.place(0, gone.0, 1, false), None);
         assert_eq!(direct.place(0, c.0, 8, true), None);
@@ -214,11 +425,13 @@ mod tests {
             let mut direct = map.direct().unwrap();
             for (at, size) in [(a.0 + 4090, 12), (a.0 + 3 * PAGE_BYTES + 90, 10), (a.0 + 4095, 1)] {
                 let place = direct.place(0, at, size, true).unwrap();
-                direct.bytes_mut(place.region)[place.offset..][..size as usize].fill(9);
+                direct.bytes_mut(place).fill(9);
             }
-            let region = direct.place(0, b.0, 1, false).unwrap().region;
-            direct.keep_region(region);
-            direct.bytes_mut(region).fill(1);
+            let place = direct.place(0, b.0 + 3, 1, true).unwrap();
+            let (base, len, bytes) = direct.whole(place).unwrap();
+            assert_eq!((base, len), (b.0, 64));
+            // SAFETY: they are the region's bytes, which nobody else has.
+            unsafe { std::slice::from_raw_parts_mut(bytes, len) }.fill(1);
             if undo {
                 direct.undo();
             }
@@ -231,5 +444,47 @@ mod tests {
         map.restore(&before).unwrap();
         assert_eq!(map.snapshot(), before);
         assert_eq!(map.load(a.wrapping_add(4092), Width::B4), Ok(0x0707_0707));
+    }
+
+    #[test]
+    fn parts_have_what_they_claim() {
+        let mut map = MemoryMap::new();
+        let a = map.allocate("a", 2 * PAGE_BYTES).unwrap();
+        let b = map.allocate("b", 64).unwrap();
+        let before = map.snapshot();
+        let mut direct = map.direct().unwrap();
+        let (mut parts, together) = direct.parts(4, &[]);
+        assert_eq!(parts[0].place(0, a.0, 4, true), None, "nobody's");
+        together.trust();
+        std::thread::scope(|scope| {
+            for (i, part) in parts.iter_mut().enumerate() {
+                scope.spawn(move || {
+                    part.next_owner();
+                    for at in (4 * i as u64..2 * PAGE_BYTES).step_by(16) {
+                        let place = part.place(0, a.0 + at, 4, true).unwrap();
+                        part.bytes_mut(place).fill(i as u8 + 1);
+                        let sum = part.place_to_change(0, b.0 + 8, 8, 1).unwrap();
+                        part.change(sum, |old| old + 1);
+                    }
+                });
+            }
+        });
+        assert!(!together.refused());
+        assert_eq!(together.written(), [0, 1]);
+        // Neither the place of another part nor that of an owner before gives bytes.
+        let place = parts[0].place(0, a.0, 4, false).unwrap();
+        assert_eq!(parts[0].bytes(place), [1; 4]);
+        assert_eq!((parts[1].bytes(place), parts[0].whole(place)), (&[][..], None));
+        parts[0].next_owner();
+        assert_eq!(parts[0].bytes(place), &[]);
+        assert_eq!(parts[0].place(0, a.0, 4, false), None);
+        assert!(together.refused());
+        drop(parts);
+        let place = direct.place(0, a.0 + 4, 8, false).unwrap();
+        assert_eq!(direct.bytes(place), [2, 2, 2, 2, 3, 3, 3, 3]);
+        let sum = direct.place(0, b.0 + 8, 8, false).unwrap();
+        assert_eq!(direct.bytes(sum), (4 * PAGE_BYTES / 8).to_le_bytes());
+        direct.undo();
+        assert_eq!(map.snapshot(), before);
     }
 }

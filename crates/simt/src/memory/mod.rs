@@ -33,6 +33,7 @@
 mod access;
 mod address;
 mod block;
+mod claims;
 mod direct;
 mod error;
 mod hints;
@@ -50,7 +51,7 @@ pub use address::{
     generic, resolve,
 };
 pub use block::{Block, Width};
-pub use direct::{DirectMemory, Place};
+pub use direct::{DirectMemory, Place, Together};
 pub use error::{
     AccessError, AccessKind, AccessResult, BlockInfo, MapError, Nearest, Position, Symbol,
     Violation,

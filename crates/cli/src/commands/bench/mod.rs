@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use isa::{Diagnostics, SourceMap, Span};
 use lab::launch::{Located, RunDefaults};
-use lab::machine::{self, Choice};
+use lab::machine::{self, Choice, HostThreads};
 use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
 
 use self::known::{KNOWN, Known};
@@ -59,20 +59,21 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     Exit::Ok
 }
 
-/// Engines, and whether all statistics are counted.
-const RUNS: [(Choice, bool); 4] = [
-    (Choice::Exact, false),
-    (Choice::Interpreted, false),
-    (Choice::Fast, false),
-    (Choice::Fast, true),
+/// Engines, threads of the host (0: all), and whether all statistics are counted.
+const RUNS: [(Choice, usize, bool); 5] = [
+    (Choice::Exact, 1, false),
+    (Choice::Interpreted, 1, false),
+    (Choice::Fast, 1, false),
+    (Choice::Fast, 0, false),
+    (Choice::Fast, 1, true),
 ];
 
 /// The runs to measure: all, or the one of an engine.
-fn runs(engine: Option<EngineName>) -> Vec<(Choice, bool)> {
+fn runs(engine: Option<EngineName>) -> Vec<(Choice, usize, bool)> {
     match engine {
         None => RUNS.to_vec(),
-        Some(EngineName::Fast) => vec![(Choice::Fast, false)],
-        Some(EngineName::Exact) => vec![(Choice::Exact, false)],
+        Some(EngineName::Fast) => vec![(Choice::Fast, 1, false)],
+        Some(EngineName::Exact) => vec![(Choice::Exact, 1, false)],
     }
 }
 
@@ -96,8 +97,8 @@ fn measure(
     let mut native = known.and_then(|k| fast::native::native(k.name, k.n));
     let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
-        for (times, (choice, detailed)) in engines.iter_mut().zip(&runs) {
-            times.push(job.time(*choice, *detailed)?);
+        for (times, &(choice, threads, detailed)) in engines.iter_mut().zip(&runs) {
+            times.push(job.time(choice, HostThreads::up_to(threads), detailed)?);
         }
         if let Some(work) = &mut native {
             let start = Instant::now();
@@ -107,7 +108,7 @@ fn measure(
     }
     let limit = (!limits.is_empty()).then(|| median(limits));
     let mut rows = Vec::new();
-    for (times, (_, detailed)) in engines.into_iter().zip(&runs) {
+    for (times, (_, _, detailed)) in engines.into_iter().zip(&runs) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
         let Some(first) = times.first() else { continue };
         let engine = first.engines.first().map_or("exact", String::as_str);

@@ -1,6 +1,8 @@
 //! Launches on the fast engine, where it can run them.
 
-use fast::{Declined, Detail, GoOn, Level};
+use std::any::Any;
+
+use fast::{Apart, Declined, Detail, GoOn, Level, Threads};
 use simt::memory::MemoryMap;
 use simt::observe::{Access, Observer};
 use vm::{Launch, State};
@@ -43,9 +45,10 @@ impl VmContext<'_> {
             let mut state = self.fresh(request)?;
             let program = self.program();
             let kernel = match fast::prepare(&program.program, &state, assume) {
-                Ok(kernel) => kernel,
+                Ok(kernel) => kernel.on_threads(request.threads.count),
                 Err(declined) => return Ok(exact(declined, watch)),
             };
+            let kernel = if request.threads.eager { kernel.eagerly() } else { kernel };
             let counters = Counters::with_pcs(PcSlots::new(program.program.code().len()));
             let blocks = request.grid.iter().product();
             let mut counting = Counting { counters, blocks, watch: &mut *watch };
@@ -91,6 +94,7 @@ fn run(
     if request.engine == Choice::Interpreted {
         let finished = fast::run(&kernel, state, Level::best(), request.detailed, watch)?;
         let engine = format!("fast ({})", finished.level);
+        let engine = engine + &on_threads(finished.threads);
         return Ok((finished, engine));
     }
     let (finished, compiled) = jit::run(kernel, state, request.detailed, watch)?;
@@ -105,7 +109,17 @@ fn run(
         }
         Err(refused) => format!("fast ({level}; not compiled: {refused})"),
     };
+    let engine = engine + &on_threads(finished.threads);
     Ok((finished, engine))
+}
+
+/// How many threads ran it, where several might have.
+fn on_threads(threads: Threads) -> String {
+    match threads {
+        Threads::Many(n) => format!(", {n} threads"),
+        Threads::One(why) => format!(", one thread: {why}"),
+        Threads::Asked => String::new(),
+    }
 }
 
 fn exact(declined: Declined, watch: &mut dyn Watch) -> Tried {
@@ -130,10 +144,47 @@ impl GoOn for Counting<'_> {
     }
 
     fn line(&mut self, line: &fast::Line) -> bool {
-        let &fast::Line { pc, kind, space, size, first_thread, lanes, at, stride, times } = line;
-        let line = Line { pc, kind, space, size, first_thread, lanes, at, stride };
-        self.counters.lines(&line, times)
+        count_line(&mut self.counters, line)
     }
+
+    fn apart(&self) -> Option<Box<dyn Apart>> {
+        Some(Box::new(Beside(Counters::default())))
+    }
+
+    fn join(&mut self, apart: Box<dyn Apart>) {
+        if let Ok(beside) = apart.into_any().downcast::<Beside>() {
+            self.counters.add_accesses(&beside.0);
+        }
+    }
+}
+
+/// Counts accesses of some blocks, on a thread of its own: the sums tell nothing of the order.
+struct Beside(Counters);
+
+impl GoOn for Beside {
+    fn go_on(&mut self, _: u64, _: u64) -> bool {
+        true
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        Observer::<1>::access(&mut self.0, access);
+    }
+
+    fn line(&mut self, line: &fast::Line) -> bool {
+        count_line(&mut self.0, line)
+    }
+}
+
+impl Apart for Beside {
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
+fn count_line(counters: &mut Counters, line: &fast::Line) -> bool {
+    let &fast::Line { pc, kind, space, size, first_thread, lanes, at, stride, times } = line;
+    let line = Line { pc, kind, space, size, first_thread, lanes, at, stride };
+    counters.lines(&line, times)
 }
 
 /// The fast engine's counts beside those of accesses; nothing if there are none.

@@ -1,0 +1,85 @@
+//! What stays the same during a launch.
+
+use crate::code::Code;
+use converge::mechanism::Order;
+use ir::Sreg;
+use vm::{Setup, WARP_SIZE};
+
+/// What stays the same during a launch.
+pub(crate) struct Context<'c> {
+    pub(crate) code: &'c Code,
+    pub(crate) params: Vec<u8>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) threads: u32,
+    pub(crate) total: u64,
+    pub(crate) resident: usize,
+    pub(crate) shared_bytes: u64,
+    pub(crate) dynamic_shared: u64,
+    pub(crate) dynamic_base: u64,
+    pub(crate) order: Option<Order>,
+    pub(crate) limit: u64,
+}
+
+impl<'c> Context<'c> {
+    pub(crate) fn new(code: &'c Code, setup: &Setup<'_>) -> Self {
+        Self {
+            code,
+            params: setup.params.clone(),
+            grid: setup.grid,
+            block: setup.block,
+            threads: setup.threads,
+            total: setup.total,
+            resident: setup.resident,
+            shared_bytes: setup.shared_bytes,
+            dynamic_shared: setup.dynamic_shared,
+            dynamic_base: setup.dynamic_base,
+            order: setup.knobs.order,
+            limit: setup.limit,
+        }
+    }
+
+    /// A special register of a thread of a CTA.
+    pub(crate) fn sreg(&self, reg: Sreg, cta: [u32; 3], slot: usize, thread: u32) -> u64 {
+        let tid = || unrank(thread.into(), self.block);
+        let lane = thread % WARP_SIZE;
+        let own = 1u32 << lane;
+        match reg {
+            // Most blocks are rows of threads.
+            Sreg::TidX if self.block[1] == 1 && self.block[2] == 1 => thread.into(),
+            Sreg::TidX => tid()[0].into(),
+            Sreg::TidY => tid()[1].into(),
+            Sreg::TidZ => tid()[2].into(),
+            Sreg::NtidX => self.block[0].into(),
+            Sreg::NtidY => self.block[1].into(),
+            Sreg::NtidZ => self.block[2].into(),
+            Sreg::CtaidX => cta[0].into(),
+            Sreg::CtaidY => cta[1].into(),
+            Sreg::CtaidZ => cta[2].into(),
+            Sreg::NctaidX => self.grid[0].into(),
+            Sreg::NctaidY => self.grid[1].into(),
+            Sreg::NctaidZ => self.grid[2].into(),
+            Sreg::LaneId => lane.into(),
+            Sreg::WarpId => u64::from(thread / WARP_SIZE),
+            Sreg::NWarpId => self.threads.div_ceil(WARP_SIZE).into(),
+            Sreg::SmId => slot as u64,
+            Sreg::NSmId => self.resident as u64,
+            Sreg::LaneMaskEq => own.into(),
+            Sreg::LaneMaskLt => (own - 1).into(),
+            Sreg::LaneMaskLe => ((own - 1) | own).into(),
+            Sreg::LaneMaskGe => (!(own - 1)).into(),
+            Sreg::LaneMaskGt => (!((own - 1) | own)).into(),
+            Sreg::DynamicSmemSize => self.dynamic_shared,
+            Sreg::TotalSmemSize => self.shared_bytes,
+            Sreg::DynamicSmemBase => self.dynamic_base,
+            // Clocks are not decoded; the launch's number is 0.
+            _ => 0,
+        }
+    }
+}
+
+/// The coordinates of the `index`-th element of a box, x fastest.
+pub(crate) fn unrank(index: u64, size: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
+    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+}

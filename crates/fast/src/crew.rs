@@ -1,0 +1,467 @@
+//! The CTAs of one launch on several host threads, to the same end as on one.
+//!
+//! Threads run CTAs optimistically, each on a part of memory (`simt::memory::DirectMemory::parts`) that gives a word to CTAs which
+//! only read it, to one CTA, or to operations that commute. While no claim is refused, no CTA can have told whether the others ran before
+//! it, after it or beside it: then memory, and each CTA's own counts, are what the canonical schedule makes them, and the launch's counts are
+//! their sums. When a claim is refused, and when a CTA would fault or hang, everything is taken back, and the launch runs on one
+//! thread in the canonical schedule.
+//!
+//! Claims cost time. So the first CTA is looked at while it runs: which regions it writes (loads from all others need no claims from
+//! then on), how much work it is, and how many of its accesses have to be followed. If that would cost more than threads bring, the
+//! launch runs on one.
+
+use crate::code::{Code, Dst, Kind};
+use crate::context::Context;
+use crate::level::{self, Level};
+use crate::machine::{Ended, Flow, Machine};
+use crate::{Apart, Declined, GoOn, Line, Tier};
+use ir::Sreg;
+use ir::mods::Space;
+use simt::memory::{DirectMemory, Together};
+use simt::observe::Access;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
+use vm::Stats;
+
+/// Threads there can be.
+pub const MOST_THREADS: usize = 256;
+
+/// Issues of the first CTA that are enough to judge by.
+const SAMPLE: u64 = 20_000;
+/// Issues of a launch that are worth starting threads for.
+const WORTH: u64 = 100_000;
+/// What following an access costs, in issues: compiled, which means a call of the interpreter, and interpreted.
+const FOLLOWED: [u64; 2] = [60, 4];
+/// Attempts, each knowing which regions those before it have found to be written.
+const ATTEMPTS: usize = 3;
+/// Launches of a kernel that run on one thread after its CTAs have met.
+const DISTRUST: u32 = 32;
+/// Between two looks at the watch when only others are still at work.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Threads of the host that may run the CTAs of launches.
+#[must_use]
+pub fn host_threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS)
+}
+
+/// On how many threads a launch ran, or why on one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// So many.
+    Many(usize),
+    /// One, for it was asked for.
+    Asked,
+    /// One, because of this.
+    One(&'static str),
+}
+
+/// How launches are run, and what earlier launches of the kernel have taught.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) threads: usize,
+    /// Whether several threads run a launch whether that pays or not.
+    pub(crate) eager: bool,
+    /// Launches that are to run on one thread yet.
+    distrust: AtomicU32,
+}
+
+impl Plan {
+    pub(crate) fn new(threads: usize) -> Self {
+        let threads = if threads == 0 { host_threads() } else { threads.min(MOST_THREADS) };
+        Self { threads, eager: false, distrust: AtomicU32::new(0) }
+    }
+}
+
+/// What the threads of a launch share.
+pub(crate) struct Crew {
+    next: AtomicU64,
+    /// CTAs before this one may begin.
+    open: AtomicU64,
+    /// CTAs that a thread takes at once.
+    chunk: u64,
+    stop: AtomicBool,
+    /// Progress of the threads that do not lead.
+    blocks: AtomicU64,
+    issues: AtomicU64,
+}
+
+impl Crew {
+    fn new(total: u64, threads: usize) -> Self {
+        let chunk = (total / (16 * threads as u64)).clamp(1, 64);
+        Self {
+            next: AtomicU64::new(0),
+            open: AtomicU64::new(1),
+            chunk,
+            stop: AtomicBool::new(false),
+            blocks: AtomicU64::new(0),
+            issues: AtomicU64::new(0),
+        }
+    }
+
+    /// The next CTAs for a thread; none if there are no more.
+    pub(crate) fn more(&self) -> Range<u64> {
+        let open = self.open.load(Relaxed);
+        let take = |next: u64| (next < open).then(|| (next + self.chunk).min(open));
+        match self.next.fetch_update(Relaxed, Relaxed, take) {
+            Ok(first) => first..(first + self.chunk).min(open),
+            Err(_) => 0..0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+}
+
+/// How a launch is run.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'w> {
+    pub(crate) level: Level,
+    pub(crate) detailed: bool,
+    /// Runs turns in the interpreter's place.
+    pub(crate) tier: Option<&'w dyn Tier>,
+    pub(crate) plan: &'w Plan,
+}
+
+/// Runs a launch. If it is declined, memory is as before.
+pub(crate) fn run(
+    way: Way<'_>,
+    context: &Context<'_>,
+    mut memory: DirectMemory<'_>,
+    watch: &mut dyn GoOn,
+) -> Result<(Ended, Threads), Declined> {
+    let why = match together(way, context, &mut memory, watch) {
+        Attempt::Ended(ended, threads) => return Ok((ended, Threads::Many(threads))),
+        Attempt::Declined(declined) => return Err(declined),
+        Attempt::Alone(why) => why,
+        Attempt::Met => Threads::One(MET),
+    };
+    let worker = way.tier.map(Tier::worker);
+    let mut machine = Machine::new(context, memory, way.detailed, watch, worker, None);
+    match level::advance(way.level, &mut machine, u64::MAX) {
+        Ok(flow) => {
+            let mut ended = machine.ended(flow);
+            summed(&mut ended, context.code);
+            Ok((ended, why))
+        }
+        Err(declined) => {
+            machine.memory.undo();
+            Err(declined)
+        }
+    }
+}
+
+const MET: &str = "its blocks met in memory";
+
+/// What came of running a launch on several threads. Memory is as before if it has not ended.
+enum Attempt {
+    Ended(Ended, usize),
+    Declined(Declined),
+    /// One thread has to run it.
+    Alone(Threads),
+    /// Claims were refused.
+    Met,
+}
+
+/// Runs a launch on several threads, if that can be and is worth it.
+fn together(
+    way: Way<'_>,
+    context: &Context<'_>,
+    memory: &mut DirectMemory<'_>,
+    watch: &mut dyn GoOn,
+) -> Attempt {
+    let plan = way.plan;
+    if plan.threads == 1 {
+        return Attempt::Alone(Threads::Asked);
+    }
+    let why = one_thread(context);
+    if let Some(why) = why.or_else(|| too_short(context).filter(|_| !plan.eager)) {
+        return Attempt::Alone(Threads::One(why));
+    }
+    let less = |n: u32| n.checked_sub(1);
+    if plan.distrust.fetch_update(Relaxed, Relaxed, less).is_ok() && !plan.eager {
+        return Attempt::Alone(Threads::One("its blocks met in memory in an earlier launch"));
+    }
+    let mut written = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let known = written.len();
+        let attempt = attempt(way, context, memory, &mut written, watch);
+        if !matches!(attempt, Attempt::Ended(..)) {
+            memory.undo();
+        }
+        if !matches!(attempt, Attempt::Met) {
+            return attempt;
+        }
+        if written.len() == known {
+            break;
+        }
+    }
+    plan.distrust.store(DISTRUST, Relaxed);
+    Attempt::Met
+}
+
+/// Why a launch has to run on one thread, as far as its code tells.
+fn one_thread(context: &Context<'_>) -> Option<&'static str> {
+    if context.total < 2 {
+        return Some("it has one block");
+    }
+    let steps = context.code.steps.iter();
+    steps.filter_map(|step| told_order(&step.kind)).next()
+}
+
+/// Whether a step may tell a CTA how far others are.
+fn told_order(kind: &Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Sreg { reg: Sreg::SmId, dst, .. } if *dst != Dst::None => {
+            Some("it asks for its place among the resident blocks")
+        }
+        Kind::Atomic(atomic)
+            if matches!(atomic.memory.space, Space::Global | Space::Generic)
+                && atomic.commutes().is_none() =>
+        {
+            Some("its atomics depend on the order of blocks")
+        }
+        _ => None,
+    }
+}
+
+/// A launch without loops whose issues are too few.
+fn too_short(context: &Context<'_>) -> Option<&'static str> {
+    let code: &Code = context.code;
+    let most = (code.steps.len() + code.blocks.len()) as u64;
+    let warps = u64::from(context.threads).div_ceil(u64::from(vm::WARP_SIZE));
+    let few = context.total.saturating_mul(warps).saturating_mul(most) < WORTH;
+    (few && !code.has_loops()).then_some(SHORT)
+}
+
+const SHORT: &str = "it is short";
+
+/// Whether threads are worth it, judged by what a machine has done so far with its first CTA.
+fn judge(
+    way: Way<'_>,
+    machine: &Machine<'_>,
+    flow: Flow,
+    claimed: &Together,
+) -> Option<&'static str> {
+    let (issues, total) = (machine.stats.slots.vector_issues, machine.context.total);
+    if flow == Flow::Done && issues.saturating_mul(total) < WORTH {
+        return Some(SHORT);
+    }
+    let cost = claimed.followed() * FOLLOWED[usize::from(way.tier.is_none())];
+    let threads = (way.plan.threads as u64).min(total);
+    // A fifth less time than on one thread, at least.
+    (5 * (issues + cost) > 4 * threads * issues)
+        .then_some("following its accesses to memory would cost more than threads bring")
+}
+
+fn attempt(
+    way: Way<'_>,
+    context: &Context<'_>,
+    memory: &mut DirectMemory<'_>,
+    written: &mut Vec<u32>,
+    watch: &mut dyn GoOn,
+) -> Attempt {
+    let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(way.plan.threads);
+    let (mut parts, claimed) = memory.parts(threads, written);
+    let crew = Crew::new(context.total, threads);
+    let Some(first) = parts.pop() else { return Attempt::Alone(Threads::Asked) };
+    let mut counts: Vec<Option<Box<dyn Apart>>> = (0..threads).map(|_| None).collect();
+    if way.detailed {
+        counts.fill_with(|| watch.apart());
+        if counts.iter().any(Option::is_none) {
+            return Attempt::Alone(Threads::One("something watches its accesses in their order"));
+        }
+    }
+    let (first_counts, counts) = (counts.pop().flatten(), counts);
+    let mut leading = Leading { crew: &crew, watch: &mut *watch, counts: first_counts };
+    let worker = way.tier.map(Tier::worker);
+    let detailed = way.detailed;
+    let mut machine = Machine::new(context, first, detailed, &mut leading, worker, Some(&crew));
+    let mut ends = match level::advance(way.level, &mut machine, SAMPLE) {
+        Ok(Flow::Stopped) => vec![Ok((machine.ended(Flow::Stopped), None))],
+        Err(declined) => {
+            drop(machine);
+            vec![Err(declined)]
+        }
+        Ok(flow) => {
+            if let Some(why) = judge(way, &machine, flow, &claimed).filter(|_| !way.plan.eager) {
+                return Attempt::Alone(Threads::One(why));
+            }
+            claimed.trust();
+            crew.open.store(context.total, Relaxed);
+            all(way, machine, parts.into_iter().zip(counts).collect(), &crew)
+        }
+    };
+    // The leading machine is the last.
+    if let Some(Ok((_, counts))) = ends.last_mut() {
+        *counts = leading.counts.take();
+    }
+    if claimed.refused() {
+        *written = claimed.written();
+        return Attempt::Met;
+    }
+    sum(ends, threads, context.code, watch)
+}
+
+/// What a machine did, and what it has told of accesses.
+type Part = (Ended, Option<Box<dyn Apart>>);
+
+/// All CTAs that are left, on this thread's machine and on others'.
+fn all(
+    way: Way<'_>,
+    mut machine: Machine<'_>,
+    parts: Vec<(DirectMemory<'_>, Option<Box<dyn Apart>>)>,
+    crew: &Crew,
+) -> Vec<Result<Part, Declined>> {
+    let (context, lead) = (machine.context, thread::current());
+    thread::scope(|scope| {
+        let mut handles: Vec<ScopedJoinHandle<'_, _>> = Vec::new();
+        for part in parts {
+            let lead = lead.clone();
+            let work = move || {
+                let end = follow(way, context, part, crew);
+                lead.unpark();
+                end
+            };
+            // With fewer threads than were wanted, those there are do it all.
+            let Ok(handle) = thread::Builder::new().spawn_scoped(scope, work) else { break };
+            handles.push(handle);
+        }
+        let own = level::advance(way.level, &mut machine, u64::MAX);
+        if !matches!(own, Ok(Flow::Done)) {
+            crew.stop();
+        }
+        let mut stopped = false;
+        while !handles.iter().all(ScopedJoinHandle::is_finished) {
+            thread::park_timeout(LOOK);
+            let (blocks, issues) = (machine.stats.ctas, machine.stats.slots.issues());
+            if !machine.watch.go_on(blocks, issues) {
+                stopped = true;
+                crew.stop();
+            }
+        }
+        let ended = |flow| machine.ended(if stopped { Flow::Stopped } else { flow });
+        let own = own.map(|flow| (ended(flow), None));
+        let others =
+            handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        others.chain([own]).collect()
+    })
+}
+
+/// Runs CTAs beside the thread that leads.
+fn follow(
+    way: Way<'_>,
+    context: &Context<'_>,
+    (part, counts): (DirectMemory<'_>, Option<Box<dyn Apart>>),
+    crew: &Crew,
+) -> Result<Part, Declined> {
+    let mut watch = Following { crew, told: (0, 0), counts };
+    let worker = way.tier.map(Tier::worker);
+    let mut machine = Machine::new(context, part, way.detailed, &mut watch, worker, Some(crew));
+    let end = level::advance(way.level, &mut machine, u64::MAX);
+    if end.is_err() {
+        crew.stop();
+    }
+    let ended = end.map(|flow| machine.ended(flow));
+    ended.map(|ended| (ended, watch.counts))
+}
+
+/// What all threads did, if none has declined.
+fn sum(
+    ends: Vec<Result<Part, Declined>>,
+    threads: usize,
+    code: &Code,
+    watch: &mut dyn GoOn,
+) -> Attempt {
+    if ends.iter().any(|end| matches!(end, Err(Declined::Wrapped))) {
+        // Whatever the order of CTAs, one of them wraps around: there is no launch to run on one thread either.
+        return Attempt::Declined(Declined::Wrapped);
+    }
+    let Ok(parts) = ends.into_iter().collect::<Result<Vec<_>, _>>() else {
+        return Attempt::Alone(Threads::One("a block of it may fault or hang"));
+    };
+    let mut all: Ended = (Stats::default(), None, true);
+    for ((stats, detail, done), counts) in parts {
+        all.0.add(&stats);
+        all.2 &= done;
+        match (&mut all.1, detail) {
+            (Some(sum), Some(detail)) => sum.add(&detail),
+            (sum, detail) => *sum = detail,
+        }
+        if let Some(counts) = counts {
+            watch.join(counts);
+        }
+    }
+    summed(&mut all, code);
+    Attempt::Ended(all, threads)
+}
+
+/// Sums details up.
+fn summed((stats, detail, _): &mut Ended, code: &Code) {
+    if let Some(detail) = detail {
+        detail.branches += stats.branches;
+        detail.finish(code);
+    }
+}
+
+/// The launch's watch, which is told of all threads' progress.
+struct Leading<'w> {
+    crew: &'w Crew,
+    watch: &'w mut dyn GoOn,
+    /// Told of its accesses: the launch's watch is, when all threads have come to a good end.
+    counts: Option<Box<dyn Apart>>,
+}
+
+impl GoOn for Leading<'_> {
+    fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
+        let (others, theirs) = (&self.crew.blocks, &self.crew.issues);
+        self.watch.go_on(blocks + others.load(Relaxed), issues + theirs.load(Relaxed))
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        if let Some(counts) = &mut self.counts {
+            counts.access(access);
+        }
+    }
+
+    fn line(&mut self, line: &Line) -> bool {
+        self.counts.as_mut().is_some_and(|counts| counts.line(line))
+    }
+}
+
+/// Tells of a thread's progress.
+struct Following<'w> {
+    crew: &'w Crew,
+    told: (u64, u64),
+    counts: Option<Box<dyn Apart>>,
+}
+
+impl GoOn for Following<'_> {
+    fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
+        self.crew.blocks.fetch_add(blocks - self.told.0, Relaxed);
+        self.crew.issues.fetch_add(issues - self.told.1, Relaxed);
+        self.told = (blocks, issues);
+        true
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        if let Some(counts) = &mut self.counts {
+            counts.access(access);
+        }
+    }
+
+    fn line(&mut self, line: &Line) -> bool {
+        self.counts.as_mut().is_some_and(|counts| counts.line(line))
+    }
+}

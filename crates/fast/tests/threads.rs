@@ -1,0 +1,29 @@
+//! Launches on several threads of the host against the exact engine: the same memory, the same statistics, whatever kernels do.
+
+#[path = "common/both.rs"]
+mod both;
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use both::{Count, compare};
+use common::launches::{apart, number};
+use common::observed;
+use std::io::Write;
+
+#[test]
+fn any_number_of_threads_ends_the_same() {
+    let mut count = Count::default();
+    apart(0..80, &mut |program, launch| compare(program, launch, &mut count));
+    assert!(count.together > 60 && count.alone > 100, "{count:?}");
+}
+
+/// `KERNELS=100000 SEED=1 cargo test -p simtlab-fast --release --test threads -- --ignored --nocapture`.
+#[test]
+#[ignore = "a campaign"]
+fn many_kernels_end_the_same() {
+    let (first, kernels) = (number("SEED", 1) << 32, number("KERNELS", 1000));
+    let mut count = Count::default();
+    apart(first..first + kernels, &mut |program, launch| compare(program, launch, &mut count));
+    assert!(count.together > 0, "{count:?}");
+    let _ = writeln!(std::io::stdout(), "{count:?}");
+}

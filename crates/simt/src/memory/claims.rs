@@ -1,0 +1,370 @@
+//! Who may touch which words of a map, while several host threads run parts of one launch on it at once.
+//!
+//! Each part (an *owner*) claims words before it touches them. A word can be read by any number of owners, or read and written by one,
+//! or changed by any number of owners with one and the same commuting operation. A claim that does not go together with those before
+//! it is refused, and nothing may be touched: so as long as no claim is refused, no owner can tell in which order the owners ran, and
+//! no two threads race.
+//!
+//! Claims are kept by line of 64 bytes: as masks of words in one word of the host's where the line has one owner, else word by word
+//! in a table. A region that nobody has written yet can be declared unwritten for good: its loads need no claims any more.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::zeroed::zeroed_words;
+
+const LINE: usize = 64;
+const WORD: usize = 4;
+const WORDS: usize = LINE / WORD;
+/// Owners there can be: their numbers have 29 bits and begin at 1.
+const OWNERS: u32 = (1 << 29) - 1;
+
+/// A line's entry: words read, words written, the owner; or this bit alone, if the line is in the table.
+const SPREAD: u64 = 1 << 63;
+const OWNER_SHIFT: u32 = 32;
+
+/// A word's entry in the table: an owner's number, and this bit if it writes; or one of the two below.
+const WRITES: u32 = 1 << 31;
+/// Any number of owners read it.
+const MANY: u32 = 1 << 30;
+/// Any number of owners change it by the operation whose number is in the low bits.
+const CHANGED: u32 = 1 << 30 | 1 << 29;
+
+/// What is known of a region.
+const UNKNOWN: u8 = 0;
+/// Nobody has written it, and nobody may: loads need no claims.
+const UNWRITTEN: u8 = 1;
+const WRITTEN: u8 = 2;
+
+const SHARDS: usize = 64;
+
+/// What an access does to its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Reads them.
+    Read,
+    /// Writes them, and may read them.
+    Write,
+    /// Changes them by a commuting operation of this number, and nobody is told what they were.
+    Change(u8),
+}
+
+/// The claims of all owners.
+#[derive(Debug)]
+pub(super) struct Claims {
+    regions: Vec<Lines>,
+    spread: [Mutex<Table>; SHARDS],
+    owners: AtomicU32,
+    /// Whether loads may declare regions unwritten.
+    trusting: AtomicBool,
+    refused: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Lines {
+    state: AtomicU8,
+    count: usize,
+    /// Made when the first claim is.
+    entries: OnceLock<Option<Box<[AtomicU64]>>>,
+    /// Accesses that made claims.
+    followed: AtomicU64,
+}
+
+type Table = HashMap<(u32, usize), [u32; WORDS], BuildHasherDefault<Mix>>;
+
+/// Multiplies and mixes: keys are small numbers, which no guest chooses to collide for more than time.
+#[derive(Debug, Default)]
+pub(super) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(b.into()));
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+}
+
+impl Claims {
+    /// No claims yet, on regions of so many bytes. Those numbered in `written` are taken to be written.
+    pub(super) fn new(bytes: impl Iterator<Item = usize>, written: &[u32]) -> Self {
+        let lines = |(i, bytes): (usize, usize)| Lines {
+            state: AtomicU8::new(if written.contains(&(i as u32)) { WRITTEN } else { UNKNOWN }),
+            count: bytes.div_ceil(LINE),
+            entries: OnceLock::new(),
+            followed: AtomicU64::new(0),
+        };
+        Self {
+            regions: bytes.enumerate().map(lines).collect(),
+            spread: std::array::from_fn(|_| Mutex::default()),
+            owners: AtomicU32::new(1),
+            trusting: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
+        }
+    }
+
+    /// The number of one more owner; `None` if there are too many.
+    pub(super) fn owner(&self) -> Option<u32> {
+        let owner = self.owners.fetch_add(1, Relaxed);
+        if owner >= OWNERS {
+            self.owners.store(OWNERS, Relaxed);
+            self.refused.store(true, Relaxed);
+            return None;
+        }
+        Some(owner)
+    }
+
+    /// From now on, a region that nobody has written is taken never to be.
+    pub(super) fn trust(&self) {
+        self.trusting.store(true, Relaxed);
+    }
+
+    /// Whether a claim was refused.
+    pub(super) fn refused(&self) -> bool {
+        self.refused.load(Relaxed)
+    }
+
+    /// Numbers of the regions that owners have written, or wanted to.
+    pub(super) fn written(&self) -> Vec<u32> {
+        let all = (0..).zip(&self.regions);
+        all.filter(|(_, lines)| lines.state.load(Relaxed) == WRITTEN).map(|(i, _)| i).collect()
+    }
+
+    /// Accesses to regions that owners have written.
+    pub(super) fn followed(&self) -> u64 {
+        let written = self.regions.iter().filter(|lines| lines.state.load(Relaxed) == WRITTEN);
+        written.map(|lines| lines.followed.load(Relaxed)).sum()
+    }
+
+    /// Whether a region is one that nobody writes.
+    #[inline]
+    pub(super) fn is_unwritten(&self, region: u32) -> bool {
+        self.regions[region as usize].state.load(Relaxed) == UNWRITTEN
+    }
+
+    /// Whether a region that is about to be read is one that nobody writes, as far as this is for loads to say.
+    #[inline]
+    fn stays_unwritten(&self, state: &AtomicU8) -> bool {
+        match state.load(Relaxed) {
+            UNWRITTEN => true,
+            UNKNOWN if self.trusting.load(Relaxed) => {
+                // Who declares and who writes first decides, once and for all.
+                let was = state.compare_exchange(UNKNOWN, UNWRITTEN, Relaxed, Relaxed);
+                matches!(was, Ok(_) | Err(UNWRITTEN))
+            }
+            _ => false,
+        }
+    }
+
+    /// Claims bytes of a region for an owner.
+    #[inline]
+    pub(super) fn claim(
+        &self,
+        owner: u32,
+        region: u32,
+        (offset, size): (usize, usize),
+        claim: Claim,
+    ) -> bool {
+        let lines = &self.regions[region as usize];
+        let writes = claim != Claim::Read;
+        if !writes && self.stays_unwritten(&lines.state) {
+            return true;
+        }
+        let granted = !(writes && self.begins_writing(lines)) && {
+            lines.followed.fetch_add(1, Relaxed);
+            self.claim_lines(owner, region, lines, (offset, size), claim)
+        };
+        if !granted {
+            self.refused.store(true, Relaxed);
+        }
+        granted
+    }
+
+    /// Marks a region as written; whether others rely on it not being so.
+    fn begins_writing(&self, lines: &Lines) -> bool {
+        match lines.state.load(Relaxed) {
+            WRITTEN => false,
+            _ => lines.state.swap(WRITTEN, Relaxed) == UNWRITTEN,
+        }
+    }
+
+    fn claim_lines(
+        &self,
+        owner: u32,
+        region: u32,
+        lines: &Lines,
+        (offset, size): (usize, usize),
+        claim: Claim,
+    ) -> bool {
+        let entries = lines.entries.get_or_init(|| zeroed_words(lines.count).ok());
+        let Some(entries) = entries else { return false };
+        if size == 0 {
+            return true;
+        }
+        let last = offset + size - 1;
+        (offset / LINE..=last / LINE).all(|line| {
+            let first = offset.max(line * LINE) % LINE / WORD;
+            let end = last.min(line * LINE + LINE - 1) % LINE / WORD;
+            let words = (u16::MAX >> (WORDS - 1 - end)) & (u16::MAX << first);
+            self.claim_line(owner, (region, line), &entries[line], words, claim)
+        })
+    }
+
+    fn claim_line(
+        &self,
+        owner: u32,
+        at: (u32, usize),
+        entry: &AtomicU64,
+        words: u16,
+        claim: Claim,
+    ) -> bool {
+        let mut now = entry.load(Relaxed);
+        loop {
+            let mask = match claim {
+                Claim::Read => u64::from(words),
+                Claim::Write => u64::from(words) << WORDS,
+                Claim::Change(_) => break,
+            };
+            let mine = u64::from(owner) << OWNER_SHIFT;
+            if now & SPREAD != 0 || (now != 0 && now >> OWNER_SHIFT != u64::from(owner)) {
+                break;
+            }
+            if now & mask == mask {
+                return true;
+            }
+            match entry.compare_exchange_weak(now, now | mine | mask, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        self.claim_words(owner, at, entry, words, claim)
+    }
+
+    /// Claims words of a line that has several owners, or is about to.
+    #[cold]
+    #[inline(never)]
+    fn claim_words(
+        &self,
+        owner: u32,
+        at: (u32, usize),
+        entry: &AtomicU64,
+        words: u16,
+        claim: Claim,
+    ) -> bool {
+        let shard = at.1.wrapping_mul(0x9e37_79b1) >> 8;
+        let table = &self.spread[shard % SHARDS];
+        let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.try_reserve(1).is_err() {
+            return false;
+        }
+        let all = table.entry(at).or_default();
+        let before = entry.swap(SPREAD, Relaxed);
+        if before & SPREAD == 0 {
+            // What its one owner has claimed so far.
+            for (i, word) in all.iter_mut().enumerate() {
+                let (read, written) = (before >> i & 1 != 0, before >> (WORDS + i) & 1 != 0);
+                let number = (before >> OWNER_SHIFT) as u32;
+                *word = match (read, written) {
+                    (_, true) => number | WRITES,
+                    (true, false) => number,
+                    _ => 0,
+                };
+            }
+        }
+        let chosen = all.iter_mut().enumerate().filter(|(i, _)| words >> i & 1 != 0);
+        for (_, word) in chosen {
+            let mine = *word & !WRITES == owner;
+            *word = match claim {
+                Claim::Read if *word == 0 => owner,
+                Claim::Read if mine || *word == MANY => *word,
+                Claim::Read if *word & (WRITES | MANY) == 0 => MANY,
+                Claim::Write if *word == 0 || mine => owner | WRITES,
+                Claim::Change(op) if *word == 0 => CHANGED | u32::from(op),
+                Claim::Change(op) if *word == CHANGED | u32::from(op) => *word,
+                _ => return false,
+            };
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Claim::{Change, Read, Write};
+
+    fn claims() -> Claims {
+        Claims::new([1000, 100].into_iter(), &[])
+    }
+
+    #[test]
+    fn one_owner_writes_or_many_read() {
+        let claims = claims();
+        let [a, b, c] = [(); 3].map(|()| claims.owner().unwrap());
+        assert!(claims.claim(a, 0, (0, 128), Write) && claims.claim(a, 0, (4, 4), Read));
+        // Words beside each other, in one line.
+        assert!(claims.claim(b, 0, (128, 4), Write) && claims.claim(c, 0, (132, 4), Write));
+        assert!(claims.claim(b, 0, (136, 4), Read) && claims.claim(c, 0, (136, 4), Read));
+        assert!(claims.claim(b, 0, (128, 4), Read) && claims.claim(a, 0, (136, 4), Read));
+        assert!(!claims.refused());
+        for (owner, at, claim) in
+            [(c, 128, Read), (b, 136, Write), (a, 132, Write), (b, 64, Read), (b, 131, Change(1))]
+        {
+            assert!(!claims.claim(owner, 0, (at, 1), claim), "{owner} {at} {claim:?}");
+        }
+        assert!(claims.refused());
+        assert_eq!((claims.written(), claims.followed()), (vec![0], 13));
+    }
+
+    #[test]
+    fn who_reads_may_write_if_nobody_else_reads() {
+        let claims = claims();
+        let [a, b] = [(); 2].map(|()| claims.owner().unwrap());
+        assert!(claims.claim(a, 0, (8, 8), Read) && claims.claim(a, 0, (8, 8), Write));
+        assert!(claims.claim(a, 0, (64, 8), Read) && claims.claim(b, 0, (68, 8), Read));
+        assert!(claims.claim(a, 0, (64, 4), Write) && !claims.claim(a, 0, (68, 4), Write));
+    }
+
+    #[test]
+    fn one_operation_changes_a_word() {
+        let claims = claims();
+        let [a, b] = [(); 2].map(|()| claims.owner().unwrap());
+        assert!(claims.claim(a, 1, (0, 4), Change(3)) && claims.claim(b, 1, (0, 4), Change(3)));
+        assert!(claims.claim(b, 1, (4, 4), Change(2)));
+        assert!(!claims.claim(b, 1, (0, 4), Change(2)));
+        assert!(!claims.claim(a, 1, (4, 4), Read) && !claims.claim(b, 1, (4, 4), Write));
+    }
+
+    #[test]
+    fn unwritten_regions_stay_so() {
+        let claims = claims();
+        let [a, b] = [(); 2].map(|()| claims.owner().unwrap());
+        assert!(claims.claim(a, 0, (0, 4), Read) && !claims.is_unwritten(0));
+        claims.trust();
+        assert!(claims.claim(b, 1, (0, 4), Write) && !claims.is_unwritten(1));
+        assert!(claims.claim(b, 0, (4, 4), Read));
+        assert!(claims.is_unwritten(0) && !claims.refused());
+        assert!(!claims.claim(b, 0, (0, 4), Write) && claims.refused());
+        assert_eq!(claims.written(), [0, 1]);
+        let again = Claims::new([1000, 100].into_iter(), &claims.written());
+        again.trust();
+        assert!(again.claim(b, 0, (0, 4), Read) && again.claim(b, 0, (0, 4), Write));
+    }
+}
