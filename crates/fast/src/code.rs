@@ -406,6 +406,8 @@ pub struct Code {
 #[derive(Clone, Debug)]
 pub(crate) struct Storage {
     of: Vec<Src>,
+    /// Webs that are known to hold one constant wherever they are read.
+    constants: Vec<Option<Src>>,
     pub(crate) narrow: u32,
     pub(crate) wide: u32,
     pub(crate) preds: u32,
@@ -414,7 +416,9 @@ pub(crate) struct Storage {
 
 impl Storage {
     pub(crate) fn new(function: &ir::Function, facts: &Facts) -> Self {
-        let mut this = Self { of: Vec::new(), narrow: 0, wide: 0, preds: 0, scalars: 0 };
+        let constants = vec![None; facts.webs().len()];
+        let of = Vec::new();
+        let mut this = Self { of, constants, narrow: 0, wide: 0, preds: 0, scalars: 0 };
         let next = |n: &mut u32| {
             *n += 1;
             *n - 1
@@ -436,8 +440,44 @@ impl Storage {
         this
     }
 
+    /// From where a web is read.
     pub(crate) fn src(&self, web: Web) -> Src {
-        self.of[web.index()]
+        self.constants[web.index()].unwrap_or(self.of[web.index()])
+    }
+
+    /// Webs that are written once, by a move of a constant, and never read before.
+    pub(crate) fn find_constants(
+        &mut self,
+        function: &ir::Function,
+        facts: &Facts,
+        constant: impl Fn(&ir::Operand) -> Option<Src>,
+    ) {
+        let webs = facts.webs();
+        let mut writes = vec![0u32; webs.len()];
+        // What may be read before it is written is 0 there.
+        webs.live_into(0).iter().for_each(|web| writes[web.index()] = 1);
+        let mut moves = Vec::new();
+        for (b, block) in function.blocks.iter().enumerate() {
+            for (i, inst) in block.insts.iter().enumerate() {
+                for r in 0..inst.results.len() {
+                    let Some(web) = webs.result(b, i, r) else { continue };
+                    writes[web.index()] += 1;
+                    if inst.op == ir::Op::Mov && inst.guard.is_none() {
+                        moves.push((web, inst));
+                    }
+                }
+            }
+        }
+        for (web, inst) in moves {
+            let bits = function.regs[webs.reg(web).index()].ty.bits();
+            let plain =
+                writes[web.index()] == 1 && bits <= 64 && inst.ty.is_some_and(|t| t.bits() == bits);
+            let value = inst.operands.first().filter(|_| plain).and_then(&constant);
+            if let Some(Src::Const(value)) = value {
+                let value = value & u64::MAX >> (64 - bits.clamp(1, 64));
+                self.constants[web.index()] = Some(Src::Const(value));
+            }
+        }
     }
 
     pub(crate) fn dst(&self, web: Option<Web>) -> Dst {

@@ -26,12 +26,15 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     let entry = program.entry(setup.kernel as usize).map_or(0, |pc| pc.0);
     let places = flow::kernel::block_places(function, entry);
     let mut decoder =
-        Decoder { program, setup, function, facts: &facts, storage: &storage, steps: Vec::new() };
+        Decoder { program, setup, function, facts: &facts, storage, steps: Vec::new() };
+    let mut storage = decoder.storage.clone();
+    storage.find_constants(function, &facts, |operand| decoder.constant(operand));
+    decoder.storage = storage;
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for b in 0..function.blocks.len() {
         blocks.push(decoder.block(b, &places)?);
     }
-    let steps = decoder.steps;
+    let Decoder { steps, storage, .. } = decoder;
     let canon = canonical(&places);
     for block in &mut blocks {
         match &mut block.end {
@@ -122,7 +125,7 @@ struct Decoder<'a> {
     setup: &'a Setup<'a>,
     function: &'a Function,
     facts: &'a Facts,
-    storage: &'a Storage,
+    storage: Storage,
     steps: Vec<Step>,
 }
 

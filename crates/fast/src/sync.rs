@@ -65,10 +65,10 @@ impl Machine<'_> {
         self.stats.barriers += 1;
         self.progress = true;
         let (group, cta) = (self.group, &mut self.ctas[self.slot]);
-        let barrier = std::mem::take(&mut cta.barriers[id]);
+        let mut barrier = std::mem::take(&mut cta.barriers[id]);
         let waiting: u32 = barrier.waiting.iter().map(|w| w.1.count_ones()).sum();
         let mut now = now;
-        for (warp, on, kind, dst) in barrier.waiting {
+        for (warp, on, kind, dst) in barrier.waiting.drain(..) {
             let value = match kind {
                 Kind::RedPopc => u64::from(barrier.holding),
                 Kind::RedAnd => u64::from(barrier.holding == waiting),
@@ -83,6 +83,8 @@ impl Machine<'_> {
                 }
             }
         }
+        // Its list is kept for the next time.
+        cta.barriers[id].waiting = barrier.waiting;
     }
 
     /// Threads have ended: barriers that waited only for them complete.

@@ -35,8 +35,80 @@ macro_rules! bundled {
     };
 }
 
-/// The five kernels of the benchmark with sides or square roots of sizes of `n`, a multiple of 32.
+/// Kernels of the benchmark with sides or square roots of sizes of `n`, a multiple of 32.
 fn cases(n: u32) -> Vec<Case> {
+    let mut cases = plain(n);
+    cases.extend(together(n));
+    cases
+}
+
+/// Kernels whose warps work together, or call functions of the device.
+fn together(n: u32) -> Vec<Case> {
+    use Arg::{Buffer, Word};
+    let float = |x: f32| Word(x.to_bits());
+    let one = 1f32.to_bits();
+    let square = u64::from(n) * u64::from(n);
+    let elements = n * n;
+    vec![
+        Case {
+            name: "sgemm_tiled",
+            text: bundled!("sgemm_tiled"),
+            grid: [n / 16, n / 16, 1],
+            block: [16, 16, 1],
+            args: vec![
+                Word(n),
+                Word(n),
+                Word(n),
+                Buffer(4 * square, one),
+                Buffer(4 * square, 0x3f9d_70a4),
+                Buffer(4 * square, 0),
+            ],
+        },
+        Case {
+            name: "bitonic_sort",
+            text: bundled!("bitonic_sort"),
+            grid: [elements / 1024, 1, 1],
+            block: [512, 1, 1],
+            args: vec![Buffer(4 * square, 7), Buffer(4 * square, 9)],
+        },
+        Case {
+            name: "histogram_shared",
+            text: bundled!("histogram"),
+            grid: [64, 1, 1],
+            block: [256, 1, 1],
+            args: vec![Buffer(square, 0x3057_91c3), Word(elements), Buffer(1024, 0)],
+        },
+        Case {
+            name: "black_scholes",
+            text: bundled!("black_scholes"),
+            grid: [elements.div_ceil(128), 1, 1],
+            block: [128, 1, 1],
+            args: vec![
+                Buffer(16 * square, 0x3f9d_70a4),
+                Word(elements),
+                float(0.02),
+                Buffer(4 * square, 0),
+                Buffer(4 * square, 0),
+            ],
+        },
+        Case {
+            name: "nbody",
+            text: bundled!("nbody"),
+            grid: [n / 8, 1, 1],
+            block: [64, 1, 1],
+            args: vec![
+                Buffer(16 * u64::from(n) * 8, one),
+                Buffer(16 * u64::from(n) * 8, 0),
+                Buffer(16 * u64::from(n) * 8, 0),
+                Word(n * 8),
+                float(0.01),
+                float(0.05),
+            ],
+        },
+    ]
+}
+
+fn plain(n: u32) -> Vec<Case> {
     use Arg::{Buffer, Word};
     let float = |x: f32| Word(x.to_bits());
     let one = 1f32.to_bits();
@@ -131,8 +203,12 @@ fn prepared(case: &Case) -> (Program, Launch<1>) {
             Arg::Word(word) => word.to_le_bytes().to_vec(),
             Arg::Buffer(bytes, fill) => {
                 let buffer = launch.memory.allocate("buffer", bytes).expect("room");
-                let content: Vec<u8> =
-                    fill.to_le_bytes().into_iter().cycle().take(bytes as usize).collect();
+                // Words differ in their low bits.
+                let word = |i: u64| {
+                    fill ^ if fill > 1 { i.wrapping_mul(0x9e37_79b1) as u32 & 0xfff } else { 0 }
+                };
+                let words = (0..bytes.div_ceil(4)).flat_map(|i| word(i).to_le_bytes());
+                let content: Vec<u8> = words.take(bytes as usize).collect();
                 launch.memory.host_write(buffer, &content).expect("it is there");
                 buffer.0.to_le_bytes().to_vec()
             }
