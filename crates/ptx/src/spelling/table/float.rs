@@ -176,13 +176,13 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
-        .ty(&[U16, S16, U32, S32, F16])
+        .ty(&[U16, S16, U32, S32, F16, Bf16])
         .ty(&[F16])
         .need(&[Kind::Cmp])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
-        .ty(&[U16, S16, U32, S32, F16])
+        .ty(&[U16, S16, U32, S32, F16, Bf16])
         .ty(&[F16])
         .need(&[Kind::Cmp, Kind::BoolOp])
         .opt(&[Kind::Ftz])
