@@ -10,6 +10,7 @@
 use crate::Declined;
 use crate::machine::{Flow, Machine};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +27,9 @@ impl Level {
     /// The best level of this host.
     #[must_use]
     pub fn best() -> Self {
-        [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available()).unwrap_or(Self::Portable)
+        static BEST: OnceLock<Level> = OnceLock::new();
+        let find = || [Self::Avx512, Self::Avx2].into_iter().find(|l| l.is_available());
+        *BEST.get_or_init(|| find().unwrap_or(Self::Portable))
     }
 
     /// Whether this host has it.

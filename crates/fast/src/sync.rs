@@ -37,7 +37,8 @@ impl Machine<'_> {
         on: u32,
     ) -> Result<After, Declined> {
         let first = warp.lane(id, on.trailing_zeros() as usize);
-        if lanes(on).any(|lane| warp.lane(id, lane) != first) {
+        let varies = !matches!(id, Src::Const(_) | Src::Line(_, 0, _));
+        if varies && lanes(on).any(|lane| warp.lane(id, lane) != first) {
             return Err(Declined::Running("lanes are at different barriers"));
         }
         let id = usize::try_from(first).ok().filter(|&i| i < BARRIERS);

@@ -198,12 +198,14 @@ pub struct Tally {
 
 impl Turn<'_, '_> {
     /// The decoded kernel.
+    #[inline]
     #[must_use]
     pub fn code(&self) -> &Code {
         self.machine.context.code
     }
 
     /// Where the warp stands, if it has not ended.
+    #[inline]
     #[must_use]
     pub fn top(&self) -> Option<Top> {
         let top = self.warp.stack.top()?;
@@ -218,18 +220,21 @@ impl Turn<'_, '_> {
     }
 
     /// Back-edges that are left.
+    #[inline]
     #[must_use]
     pub fn back_edges_left(&self) -> u32 {
         BACK_EDGES.saturating_sub(self.machine.back_edges)
     }
 
     /// Lanes of the warp that were never launched, and those that have ended.
+    #[inline]
     #[must_use]
     pub fn absent(&self) -> (u32, u32) {
         (!self.warp.launched, self.warp.exited)
     }
 
     /// Whether the launch is run in detail.
+    #[inline]
     #[must_use]
     pub fn is_detailed(&self) -> bool {
         self.machine.detail.is_some()
@@ -246,6 +251,7 @@ impl Turn<'_, '_> {
     }
 
     /// Where the state lies.
+    #[inline]
     #[must_use]
     pub fn view(&mut self) -> View {
         let (machine, warp) = (&mut *self.machine, &mut *self.warp);
@@ -268,6 +274,7 @@ impl Turn<'_, '_> {
     ///
     /// # Errors
     /// If the CTA has taken more issues than the limit.
+    #[inline]
     pub fn count(&mut self, tally: &Tally) -> Result<(), Declined> {
         let (machine, warp) = (&mut *self.machine, &*self.warp);
         let n = tally.issues;
@@ -300,6 +307,7 @@ impl Turn<'_, '_> {
     }
 
     /// Copies the stack, if there is room for it; how many entries.
+    #[inline]
     #[must_use]
     pub fn stack(&self, to: &mut [Slot]) -> Option<usize> {
         let entries = self.warp.stack.entries();
@@ -311,12 +319,14 @@ impl Turn<'_, '_> {
     }
 
     /// Whether the taken side of a branch runs first.
+    #[inline]
     #[must_use]
     pub fn taken_first(&self) -> bool {
         self.warp.stack.order() == Order::Taken
     }
 
     /// Replaces the stack by one that a worker has come to from a [copy](Self::stack).
+    #[inline]
     pub fn restack(&mut self, slots: &[Slot], splits: &Splits) {
         let entry = |slot: &Slot| {
             let rejoin = (slot.rejoin != Slot::NOWHERE).then_some(slot.rejoin);
@@ -339,6 +349,7 @@ impl Turn<'_, '_> {
     }
 
     /// The value of a step that reads a special register into a scalar.
+    #[inline]
     #[must_use]
     pub fn sreg(&self, step: usize) -> Option<u64> {
         match &self.machine.context.code.steps[step].kind {
@@ -384,6 +395,7 @@ impl Turn<'_, '_> {
     }
 
     /// All lanes that run go to a block.
+    #[inline]
     pub fn go(&mut self, block: u32) {
         self.warp.resume = 0;
         self.warp.stack.go(block);
