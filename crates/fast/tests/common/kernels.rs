@@ -260,7 +260,36 @@ d{id}:
             "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
             "isnan",
         ]);
-        let text = match self.rng.below(20) {
+        let one = self.one_of(&[
+            "ex2.approx.ftz",
+            "lg2.approx",
+            "sin.approx.ftz",
+            "cos.approx",
+            "tanh.approx",
+            "rsqrt.approx",
+            "rcp.approx.ftz",
+            "sqrt.rm",
+            "rcp.rz.ftz",
+            "cvt.sat.f32",
+            "cvt.rmi.f32",
+            "cvt.rni.ftz.f32",
+        ]);
+        let two = self.one_of(&[
+            "add.ftz",
+            "mul.rp.ftz",
+            "sub.sat",
+            "add.rm",
+            "div.approx",
+            "div.full.ftz",
+            "div.rz",
+            "mul.sat.ftz",
+        ]);
+        let three = self.one_of(&["fma.rm", "fma.rn.ftz", "fma.rz.sat"]);
+        let text = match self.rng.below(26) {
+            20 | 21 => format!("{d} = {one}.f32 {a}"),
+            22 | 23 => format!("{d} = {two}.f32 {a}, {b}"),
+            24 => format!("{d} = {three}.f32 {a}, {b}, {c}"),
+            25 => format!("{d} = cvt.rpi.u32.f32 {a}"),
             0 | 1 => format!("{d} = add.rn.f32 {a}, {b}"),
             2 => format!("{d} = sub.rn.f32 {a}, {b}"),
             3 | 4 => format!("{d} = mul.rn.f32 {a}, {b}"),
@@ -375,6 +404,9 @@ d{id}:
                 self.address("%b", 4);
                 let op = self.one_of(&["add", "min", "max"]);
                 self.line(&format!("{d} = atom.{op}.global.u32 [%at], {a}"));
+                if self.rng.one_in(2) {
+                    self.on_shared(&d, &a, &w);
+                }
             }
             8 => {
                 let index = self.value();
@@ -392,6 +424,28 @@ d{id}:
                 self.address("%b", 4);
                 self.line(&format!("{d} = ld.generic.u32 [%at]"));
             }
+        }
+    }
+
+    /// A read-modify-write operation on shared memory.
+    fn on_shared(&mut self, d: &str, a: &str, w: &str) {
+        let (index, wide) = (self.value(), self.rng.one_in(3));
+        let (bytes, ty) = if wide { (8, "64") } else { (4, "32") };
+        let _ = writeln!(self.text, "  %f = and.b32 {index}, {}", SHARED / bytes - 1);
+        let _ = writeln!(self.text, "  %f = mul.u32 %f, {bytes}");
+        let op = self.one_of(&[
+            "add.shared.u",
+            "min.shared.s",
+            "max.shared.u",
+            "and.shared.b",
+            "xor.shared.b",
+        ]);
+        let (to, from) =
+            if wide { (w.to_owned(), self.wide()) } else { (d.to_owned(), a.to_owned()) };
+        match self.rng.below(4) {
+            0 => self.line(&format!("{to} = atom.cas.shared.b{ty} [%f], {from}, {to}")),
+            1 => self.line(&format!("{to} = atom.exch.shared.b{ty} [%f], {from}")),
+            _ => self.line(&format!("{to} = atom.{op}{ty} [%f], {from}")),
         }
     }
 
