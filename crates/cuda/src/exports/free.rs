@@ -51,7 +51,7 @@ pub extern "C" fn cuGetProcAddress_v2(
 }
 
 /// What the journal says of a program that asks for undocumented tables.
-const TABLES: &str = "cuGetExportTable (undocumented; a program with a statically linked CUDA runtime needs it and cannot run: link \
+const TABLES: &str = "cuGetExportTable (undocumented: compilers do without it; a statically linked CUDA runtime cannot, link \
     with `nvcc -cudart shared`)";
 
 /// Tables of functions without names are no public interface: there are none.
