@@ -1,9 +1,13 @@
 //! What stays the same during a launch.
 
 use crate::code::Code;
+use crate::row::{Narrow, Wide};
 use converge::mechanism::Order;
 use ir::Sreg;
 use vm::{Setup, WARP_SIZE};
+
+/// Bytes that the host is asked for before they are needed, for then there is no way back.
+const PROBED: usize = 16 << 20;
 
 /// What stays the same during a launch.
 pub(crate) struct Context<'c> {
@@ -37,6 +41,20 @@ impl<'c> Context<'c> {
             order: setup.knobs.order,
             limit: setup.limit,
         }
+    }
+
+    /// Whether the host has memory for so many CTAs at once.
+    pub(crate) fn fits(&self, ctas: usize) -> bool {
+        let code = self.code;
+        let rows =
+            size_of::<Narrow>() * code.narrow as usize + size_of::<Wide>() * code.wide as usize;
+        let warp = rows + 4 * code.preds as usize + 8 * code.scalars as usize;
+        let warps = self.threads.div_ceil(WARP_SIZE) as usize;
+        let local = code.local_bytes.saturating_mul(self.threads as usize);
+        let cta = warp.saturating_mul(warps).saturating_add(local);
+        let bytes = cta.saturating_add(self.shared_bytes as usize).saturating_mul(ctas);
+        // What is small is not asked for twice.
+        bytes < PROBED || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
     }
 
     /// A special register of a thread of a CTA.

@@ -85,6 +85,9 @@ pub(crate) struct Crew {
     open: AtomicU64,
     /// CTAs that a thread takes at once.
     chunk: u64,
+    /// Whether windows of memory may be lent to workers, and whether one was.
+    pub(crate) windows: bool,
+    lent: AtomicBool,
     stop: AtomicBool,
     /// Progress of the threads that do not lead.
     blocks: AtomicU64,
@@ -92,12 +95,14 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    fn new(total: u64, threads: usize) -> Self {
+    fn new(total: u64, threads: usize, windows: bool) -> Self {
         let chunk = (total / (16 * threads as u64)).clamp(1, 64);
         Self {
             next: AtomicU64::new(0),
             open: AtomicU64::new(1),
             chunk,
+            windows,
+            lent: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             blocks: AtomicU64::new(0),
             issues: AtomicU64::new(0),
@@ -117,6 +122,12 @@ impl Crew {
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    pub(crate) fn lent(&self) {
+        if !self.lent.load(Relaxed) {
+            self.lent.store(true, Relaxed);
+        }
     }
 
     fn stop(&self) {
@@ -193,22 +204,31 @@ fn together(
     if plan.distrust.fetch_update(Relaxed, Relaxed, less).is_ok() && !plan.eager {
         return Attempt::Alone(Threads::One("its blocks met in memory in an earlier launch"));
     }
-    let mut written = Vec::new();
+    let mut known = Known { written: Vec::new(), windows: true };
     for _ in 0..ATTEMPTS {
-        let known = written.len();
-        let attempt = attempt(way, context, memory, &mut written, watch);
+        let before = known.clone();
+        let attempt = attempt(way, context, memory, &mut known, watch);
         if !matches!(attempt, Attempt::Ended(..)) {
             memory.undo();
         }
         if !matches!(attempt, Attempt::Met) {
             return attempt;
         }
-        if written.len() == known {
+        if known == before {
             break;
         }
     }
     plan.distrust.store(DISTRUST, Relaxed);
     Attempt::Met
+}
+
+/// What attempts have found out.
+#[derive(Clone, Debug, PartialEq)]
+struct Known {
+    /// Regions that are written.
+    written: Vec<u32>,
+    /// Whether windows have not made blocks meet yet.
+    windows: bool,
 }
 
 /// Why a launch has to run on one thread, as far as its code tells.
@@ -258,7 +278,12 @@ fn judge(
     if flow == Flow::Done && issues.saturating_mul(total) < WORTH {
         return Some(SHORT);
     }
-    let cost = claimed.followed() * FOLLOWED[usize::from(way.tier.is_none())];
+    let written = claimed.written();
+    let dense = machine.spans.iter().filter(|s| s.is_dense() && written.contains(&s.region));
+    // Of those, one in a CTA is left. Each was claimed twice: for itself, and in vain for a worker that would have a window.
+    let spared: u64 = dense.map(|s| 2 * (s.times - 1)).sum();
+    let followed = claimed.followed().saturating_sub(spared);
+    let cost = followed * FOLLOWED[usize::from(way.tier.is_none())];
     let threads = (way.plan.threads as u64).min(total);
     // A fifth less time than on one thread, at least.
     (5 * (issues + cost) > 4 * threads * issues)
@@ -269,12 +294,12 @@ fn attempt(
     way: Way<'_>,
     context: &Context<'_>,
     memory: &mut DirectMemory<'_>,
-    written: &mut Vec<u32>,
+    known: &mut Known,
     watch: &mut dyn GoOn,
 ) -> Attempt {
     let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(way.plan.threads);
-    let (mut parts, claimed) = memory.parts(threads, written);
-    let crew = Crew::new(context.total, threads);
+    let (mut parts, claimed) = memory.parts(threads, &known.written);
+    let crew = Crew::new(context.total, threads, known.windows);
     let Some(first) = parts.pop() else { return Attempt::Alone(Threads::Asked) };
     let mut counts: Vec<Option<Box<dyn Apart>>> = (0..threads).map(|_| None).collect();
     if way.detailed {
@@ -308,7 +333,10 @@ fn attempt(
         *counts = leading.counts.take();
     }
     if claimed.refused() {
-        *written = claimed.written();
+        let written = claimed.written();
+        // Regions that are found to be written explain it; else windows may.
+        known.windows &= written != known.written || !crew.lent.load(Relaxed);
+        known.written = written;
         return Attempt::Met;
     }
     sum(ends, threads, context.code, watch)

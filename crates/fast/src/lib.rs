@@ -28,6 +28,7 @@ mod step;
 mod sync;
 mod tier;
 mod warp;
+mod window;
 
 pub use crew::{MOST_THREADS, Threads, host_threads};
 pub use detail::Detail;

@@ -12,6 +12,7 @@ use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
 use crate::tier::{Counts, Turn, Worker};
 use crate::warp::Warp;
+use crate::window::Span;
 use crate::{Declined, GoOn};
 use simt::memory::DirectMemory;
 use simt::slots::LaneSlots;
@@ -67,6 +68,8 @@ pub(crate) struct Machine<'m> {
     /// CTAs that have not begun: all of the grid's, or those that a crew has given to this machine.
     rest: Range<u64>,
     crew: Option<&'m Crew>,
+    /// By step, what the first CTA has accessed there, where windows may follow.
+    pub(crate) spans: Vec<Span>,
     turns: u32,
     /// Whether memory may have changed or somebody was released since the last round.
     pub(crate) progress: bool,
@@ -102,6 +105,7 @@ impl<'m> Machine<'m> {
             issued: false,
             rest: if crew.is_some() { 0..0 } else { 0..context.total },
             crew,
+            spans: Vec::new(),
             turns: 0,
             progress: false,
             quiet: 0,
@@ -109,10 +113,13 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), Declined> {
         let (context, code) = (self.context, self.context.code);
         // CTAs of a crew do not meet, so that one after another does.
         let resident = if self.crew.is_some() { 1 } else { context.resident };
+        if !context.fits(resident) {
+            return Err(Declined::Launch("the host has no memory for its threads"));
+        }
         for _ in 0..resident {
             let threads = context.threads;
             let warps = (0..threads).step_by(WARP_SIZE as usize);
@@ -133,6 +140,7 @@ impl<'m> Machine<'m> {
             let slot = self.ctas.len() - 1;
             self.fill(slot, true);
         }
+        Ok(())
     }
 
     /// Puts the next CTA of the grid into a slot, if there is one.
@@ -166,7 +174,7 @@ impl<'m> Machine<'m> {
     #[inline(always)]
     pub(crate) fn advance(&mut self, issues: u64) -> Result<Flow, Declined> {
         if self.ctas.is_empty() {
-            self.begin();
+            self.begin()?;
         } else if !self.ctas[self.slot].alive {
             self.fill(self.slot, false);
         }
@@ -203,6 +211,18 @@ impl<'m> Machine<'m> {
     /// Whether other machines run other CTAs of the launch.
     pub(crate) fn has_crew(&self) -> bool {
         self.crew.is_some()
+    }
+
+    /// Whether windows of memory may be lent to a worker.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.crew.is_some_and(|crew| crew.windows)
+    }
+
+    /// A window has been lent.
+    pub(crate) fn lent(&self) {
+        if let Some(crew) = self.crew {
+            crew.lent();
+        }
     }
 
     /// What was done, once it has come to an end; memory is given back.

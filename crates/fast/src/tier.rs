@@ -168,6 +168,8 @@ pub struct Region {
     pub len: u64,
     /// Where they are. They stay there for the launch.
     pub bytes: *mut u8,
+    /// Whether it is part of a region, for the CTA that runs alone.
+    pub window: bool,
 }
 
 /// What a worker has executed by itself.
@@ -211,6 +213,12 @@ impl Turn<'_, '_> {
         let top = self.warp.stack.top()?;
         let (rejoin, lanes, depth) = (top.rejoin(), top.lanes, top.depth);
         Some(Top { block: top.block, depth, resume: self.warp.resume, lanes, rejoin })
+    }
+
+    /// The CTA's number in the grid.
+    #[must_use]
+    pub fn cta(&self) -> u64 {
+        self.machine.ctas[self.machine.slot].index
     }
 
     /// Whether the turn is over by its back-edges.
@@ -415,12 +423,13 @@ impl Turn<'_, '_> {
     /// The region of global memory that the first of some lanes reaches in a step, if it is an access that may do so, and if it may be
     /// reached by this worker without asking.
     #[must_use]
-    pub fn region(&self, step: usize, on: u32) -> Option<Region> {
+    pub fn region(&mut self, step: usize, on: u32) -> Option<Region> {
         let code = self.machine.context.code;
         let (memory, kind) = code.steps[step].access()?;
         let write = kind != AccessKind::Load;
-        // Among several threads, what is written is asked for word by word.
-        if write && self.machine.has_crew() {
+        let crew = self.machine.has_crew();
+        // Among several threads, atomics are done one by one.
+        if crew && kind == AccessKind::Atomic {
             return None;
         }
         if !matches!(memory.space, Space::Global | Space::Const | Space::Generic) {
@@ -429,8 +438,10 @@ impl Turn<'_, '_> {
         let address = self.address(memory, on.trailing_zeros() as usize & 31);
         let direct = &self.machine.memory;
         let place = direct.place(memory.hint.get(), address, memory.bytes(), write)?;
-        let (base, len, bytes) = direct.whole(place)?;
-        Some(Region { base, len: len as u64, bytes })
+        let Some((base, len, bytes)) = direct.whole(place) else {
+            return self.machine.window(step, (memory, kind), (address, place), on);
+        };
+        Some(Region { base, len: len as u64, bytes, window: false })
     }
 
     fn address(&self, memory: &Memory, lane: usize) -> u64 {

@@ -150,7 +150,8 @@ impl Tier for Native<'_> {
         let steps = kernel.code().steps.len();
         let counting =
             detailed.then(|| Box::new(Counting::new(&code.places, &code.stretches, steps)));
-        Box::new(Runner { compiled: self.0, nears, sregs, slots, counting })
+        let (cta, lent) = (u64::MAX, Vec::new());
+        Box::new(Runner { compiled: self.0, nears, sregs, slots, counting, cta, lent })
     }
 }
 
@@ -161,6 +162,9 @@ struct Runner<'c> {
     sregs: Box<[u64]>,
     slots: Box<[Slot; SLOTS]>,
     counting: Option<Box<Counting>>,
+    /// The CTA that ran last, and which of `nears` are windows for it alone.
+    cta: u64,
+    lent: Vec<usize>,
 }
 
 /// What calls back need.
@@ -170,6 +174,7 @@ struct Host<'h, 't, 'm> {
     nears: *mut [Near],
     slots: *mut [Slot; SLOTS],
     counting: Option<*mut Counting>,
+    lent: &'h mut Vec<usize>,
     end: Result<(), Declined>,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -180,6 +185,10 @@ impl Worker for Runner<'_> {
         assert!(ptr::eq(turn.code(), self.compiled.kernel.code()), "another kernel");
         let code = &self.compiled.code;
         let Some(top) = turn.top() else { return Ok(()) };
+        if turn.cta() != self.cta {
+            self.cta = turn.cta();
+            self.lent.drain(..).for_each(|near| self.nears[near] = Near::NONE);
+        }
         let resume = (top.resume > 0)
             .then(|| turn.code().blocks[top.block as usize].steps.start as u32 + top.resume as u32);
         // Special registers are the same for the whole of a warp's life; they are mostly read at its beginning.
@@ -230,7 +239,8 @@ impl Worker for Runner<'_> {
         let slots = &raw mut *self.slots;
         let nears = &raw mut *self.nears;
         let counting = self.counting.as_mut().map(|c| &raw mut **c);
-        let mut host = Host { turn, code, nears, slots, counting, end: Ok(()), panic: None };
+        let (lent, end) = (&mut self.lent, Ok(()));
+        let mut host = Host { turn, code, nears, slots, counting, lent, end, panic: None };
         borrow_stack(&host, &mut frame);
         stand(&host, &mut frame);
         frame.host = (&raw mut host).cast();
@@ -358,6 +368,9 @@ extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
             let nears = unsafe { &mut *host.nears };
             let now = Near { base: region.base, len: region.len, bytes: region.bytes };
             let last = std::mem::replace(&mut nears[near], now);
+            if region.window {
+                host.lent.push(near);
+            }
             if let Some(counting) = host.counting
                 && last.base != region.base
             {

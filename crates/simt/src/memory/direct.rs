@@ -294,6 +294,24 @@ impl DirectMemory<'_> {
         Some((view.base, view.len, view.bytes))
     }
 
+    /// As many of `len` bytes from a place on as are in its region, all of them claimed as the place is, for somebody who will reach them
+    /// without asking: how many, and where they are. `None` if another part has some of them, or this is no part.
+    #[must_use]
+    pub fn window(&self, place: Place, len: usize) -> Option<(usize, *mut u8)> {
+        let (part, (at, _)) = (self.part.as_ref()?, self.at(place)?);
+        let view = &self.regions.views[place.region as usize];
+        let len = len.min(view.len - place.offset);
+        let bytes = (place.offset, len);
+        if len == 0
+            || matches!(place.claim, Claim::Change(_))
+            || !part.claims.claim(part.owner, place.region, bytes, place.claim)
+            || place.claim == Claim::Write && !self.keep(place.region, place.offset, len)
+        {
+            return None;
+        }
+        Some((len, at))
+    }
+
     /// Takes everything back: memory is as it was in the beginning.
     pub fn undo(&mut self) {
         let mut journal = self.regions.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -471,6 +489,9 @@ mod tests {
         });
         assert!(!together.refused());
         assert_eq!(together.written(), [0, 1]);
+        // A window ends with its region, and nobody else has words of it.
+        let place = parts[3].place(0, b.0 + 32, 4, true).unwrap();
+        assert_eq!(parts[3].window(place, 100).map(|w| w.0), Some(32));
         // Neither the place of another part nor that of an owner before gives bytes.
         let place = parts[0].place(0, a.0, 4, false).unwrap();
         assert_eq!(parts[0].bytes(place), [1; 4]);
@@ -478,6 +499,7 @@ mod tests {
         parts[0].next_owner();
         assert_eq!(parts[0].bytes(place), &[]);
         assert_eq!(parts[0].place(0, a.0, 4, false), None);
+        assert_eq!(parts[0].place(0, b.0 + 60, 4, false), None);
         assert!(together.refused());
         drop(parts);
         let place = direct.place(0, a.0 + 4, 8, false).unwrap();

@@ -1,0 +1,73 @@
+//! Windows of global memory that compiled code of one among several threads may reach without asking.
+//!
+//! A claim for each access would cost compiled code a call. But threads of a CTA mostly access words side by side: where the first
+//! CTA of a machine has reached each byte of one range once at a step, each later CTA claims as long a range when it first comes to
+//! that step, and code reaches it as if it were a region. That claims too much where a CTA leaves some of it out: then blocks
+//! seem to meet that do not, and the launch is tried again without windows.
+
+use crate::code::{Memory, Src};
+use crate::machine::Machine;
+use crate::tier::Region;
+use simt::memory::Place;
+use simt::observe::AccessKind;
+
+/// What a CTA has accessed at a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    low: u64,
+    /// The address after the last byte.
+    high: u64,
+    bytes: u64,
+    /// Accesses, and the region of the last.
+    pub(crate) times: u64,
+    pub(crate) region: u32,
+}
+
+impl Span {
+    fn add(&mut self, low: u64, len: u64, region: u32) {
+        if self.times == 0 {
+            self.low = low;
+        }
+        self.low = self.low.min(low);
+        self.high = self.high.max(low.saturating_add(len));
+        self.bytes = self.bytes.saturating_add(len);
+        self.times += 1;
+        self.region = region;
+    }
+
+    /// Whether it is one range, each byte of which was accessed once, by several accesses.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.times > 1 && self.bytes == self.high - self.low
+    }
+}
+
+impl Machine<'_> {
+    /// After an access at a step, whose place is the first lane's: a window around it, if the step is one of words side by side, as
+    /// the first CTA has shown.
+    pub(crate) fn window(
+        &mut self,
+        step: usize,
+        (memory, kind): (&Memory, AccessKind),
+        (address, place): (u64, Place),
+        on: u32,
+    ) -> Option<Region> {
+        let side_by_side = matches!(memory.addr, Src::Line(_, stride, _) if stride == i64::from(memory.word))
+            && memory.words == 1
+            && kind != AccessKind::Atomic;
+        if !side_by_side || self.detail.is_some() || !self.has_windows() {
+            return None;
+        }
+        let lanes = 32 - on.leading_zeros() - on.trailing_zeros();
+        let len = u64::from(lanes) * u64::from(memory.word);
+        if self.stats.ctas == 0 {
+            let steps = self.context.code.steps.len();
+            self.spans.resize(steps, Span::default());
+            self.spans[step].add(address, len, place.region());
+            return None;
+        }
+        let span = self.spans.get(step).filter(|s| s.is_dense())?;
+        let (len, bytes) = self.memory.window(place, (span.high - span.low) as usize)?;
+        self.lent();
+        Some(Region { base: address, len: len as u64, bytes, window: true })
+    }
+}
