@@ -298,12 +298,18 @@ fn borrow_stack(host: &Host<'_, '_, '_>, frame: &mut Frame) {
 
 /// Gives the stack back to the interpreter, if code has it. The block of its top is told apart from it.
 fn give_stack_back(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
-    if std::mem::replace(&mut frame.foreign, 1) == 0 {
-        // SAFETY: as above.
-        let slots = unsafe { &*host.slots };
-        let height = (frame.top as usize - frame.bottom as usize) / size_of::<Slot>() + 1;
-        host.turn.restack(&slots[..height.min(SLOTS)], &std::mem::take(&mut frame.splits));
+    if std::mem::replace(&mut frame.foreign, 1) != 0 {
+        return;
     }
+    let splits = std::mem::take(&mut frame.splits);
+    if splits.parted == 0 && splits.merges == 0 {
+        // It is as it was.
+        return;
+    }
+    // SAFETY: as above.
+    let slots = unsafe { &*host.slots };
+    let height = (frame.top as usize - frame.bottom as usize) / size_of::<Slot>() + 1;
+    host.turn.restack(&slots[..height.min(SLOTS)], &splits);
 }
 
 /// Gives counts to the interpreter.

@@ -18,10 +18,10 @@ fn can(atomic: &Atomic) -> bool {
     let integer = matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::B32 | Ty::U64 | Ty::S64 | Ty::B64);
     let operands = if atomic.op == AtomOp::Cas { 2 } else { 1 };
     let word = atomic.memory.word;
-    let dst = match (atomic.memory.dst.as_slice(), word) {
-        ([] | [Dst::None], _) | ([Dst::Narrow(_)], 4) | ([Dst::Wide(_)], 8) => true,
-        _ => false,
-    };
+    let dst = matches!(
+        (atomic.memory.dst.as_slice(), word),
+        ([] | [Dst::None], _) | ([Dst::Narrow(_)], 4) | ([Dst::Wide(_)], 8)
+    );
     let whole = |s: &Src| !matches!(s, Src::Pair(..) | Src::ConstPair(..));
     let known = matches!(
         atomic.op,
@@ -64,12 +64,12 @@ impl Emitter<'_> {
         // Offsets and operands by lane, as 64-bit values.
         for quarter in 0..4 {
             let index = self.index64(room, quarter);
-            self.to_lanes(0, quarter, index);
+            self.put_lanes(0, quarter, index);
         }
         for (i, &src) in memory.src.iter().enumerate() {
             for quarter in 0..4 {
                 let value = self.wz(src, quarter, T[0]);
-                self.to_lanes(1 + i as i64, quarter, value);
+                self.put_lanes(1 + i as i64, quarter, value);
             }
         }
         self.each_lane(atomic, on);
@@ -99,7 +99,7 @@ impl Emitter<'_> {
         true
     }
 
-    fn to_lanes(&mut self, part: i64, quarter: usize, value: Register) {
+    fn put_lanes(&mut self, part: i64, quarter: usize, value: Register) {
         let to = at(RBP, Frame::LANE_ROOM + part * 256 + 64 * quarter as i64);
         self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, to, value);
     }

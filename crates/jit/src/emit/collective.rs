@@ -198,14 +198,11 @@ impl Emitter<'_> {
     /// All values of the lanes that are on as one.
     fn redux(&mut self, op: AtomOp, ty: Ty, what: &Collective, on: On) {
         let Some((op, neutral)) = reduction(op, ty) else { return };
-        for half in 0..2 {
+        for (half, to) in [T[0], T[1]].into_iter().enumerate() {
             let value = self.nz(what.src[0], half, T[2]);
-            let word = self.bits32(neutral);
-            if let V::B(base, d) = word {
-                self.asm.rm(Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, T[half], at(base, d));
-            }
+            self.broadcast32(to, neutral);
             let copy = Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
-            self.asm.v2(copy, T[half], V::Z(value), Some(on.halves[half]));
+            self.asm.v2(copy, to, V::Z(value), Some(on.halves[half]));
         }
         self.asm.v3(op, T[0], T[0], V::Z(T[1]), None);
         for rotation in [0x4e, 0xb1] {

@@ -229,7 +229,7 @@ impl Emitter<'_> {
                 let op = Op::EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae;
                 self.asm.v2i(op, T[0], a, 8 | mode);
             }
-            What::ToSigned => self.to_signed(rounding),
+            What::ToSigned => self.signed(rounding),
             What::ToUnsigned => {
                 // Negative numbers and NaNs are 0; greater ones than there are become the greatest.
                 let xor = Op::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
@@ -293,7 +293,7 @@ impl Emitter<'_> {
     }
 
     /// `T[2]` as signed integers: clamped, NaNs 0.
-    fn to_signed(&mut self, rounding: RoundingControl) {
+    fn signed(&mut self, rounding: RoundingControl) {
         let a = T[2];
         self.asm.rounded(Op::EVEX_Vcvtps2dq_zmm_k1z_zmmm512b32_er, &[T[0], a], rounding);
         let compare = Op::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
