@@ -22,9 +22,9 @@ static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap:
 /// Numbers are never given twice, and 0 never.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Settings of contexts: launches take as many threads as `SIMTLAB_THREADS` says, or as the host has.
+/// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has.
 pub(crate) fn settings() -> Settings {
-    let threads = std::env::var("SIMTLAB_THREADS").ok().and_then(|n| n.trim().parse().ok());
+    let threads = std::env::var("SIMTLAB_JOBS").ok().and_then(|n| n.trim().parse().ok());
     Settings { threads: threads.unwrap_or(0), ..Settings::default() }
 }
 

@@ -113,8 +113,8 @@ pub(crate) struct Exec {
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
     /// Threads of the host that run the blocks of a launch; by default as many as it has
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) threads: Option<u16>,
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
     /// Most instructions issued in a block before a launch is taken to hang
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
@@ -189,10 +189,10 @@ pub(crate) struct Run {
     /// Engine that runs the launches, of machines that have several
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
-    /// Threads of the host that run the blocks of a launch; by default SIMTLAB_THREADS, or as many as the host has. Only time
+    /// Threads of the host that run the blocks of a launch; by default SIMTLAB_JOBS, or as many as the host has. Only time
     /// depends on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) threads: Option<u16>,
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
     /// How to print statistics
     #[arg(long, value_enum, default_value_t = Stats::Text)]
     pub(crate) stats: Stats,
@@ -364,7 +364,7 @@ impl Target {
             mechanism: None,
             warp_size: None,
             engine: EngineName::Fast,
-            threads: None,
+            jobs: None,
             stats: Stats::None,
             verbose: false,
             dump: Vec::new(),

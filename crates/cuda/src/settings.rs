@@ -17,7 +17,7 @@ pub(crate) struct Settings {
     pub(crate) limit: u64,
     /// Whether the exact engine runs everything (`SIMTLAB_ENGINE=exact`).
     pub(crate) exact: bool,
-    /// Threads of the host for each launch (`SIMTLAB_THREADS`), as many as there are if 0.
+    /// Threads of the host for each launch (`SIMTLAB_JOBS`), as many as there are if 0.
     pub(crate) threads: usize,
     /// Where events are written (`SIMTLAB_JOURNAL`).
     pub(crate) journal: Option<PathBuf>,
@@ -41,7 +41,7 @@ impl Settings {
                 .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
             limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
             exact: variable("SIMTLAB_ENGINE").is_some_and(|engine| engine == "exact"),
-            threads: number("SIMTLAB_THREADS").map_or(0, |n| n.try_into().unwrap_or(0)),
+            threads: number("SIMTLAB_JOBS").map_or(0, |n| n.try_into().unwrap_or(0)),
             journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }

@@ -125,8 +125,8 @@ fn environment(command: &mut Command, args: &Exec, folder: &Path, journal: &Path
     if let Some(limit) = args.limit {
         command.env("SIMTLAB_LIMIT", limit.to_string());
     }
-    if let Some(threads) = args.threads {
-        command.env("SIMTLAB_THREADS", threads.to_string());
+    if let Some(threads) = args.jobs {
+        command.env("SIMTLAB_JOBS", threads.to_string());
     }
     if args.engine == EngineName::Exact {
         command.env("SIMTLAB_ENGINE", "exact");

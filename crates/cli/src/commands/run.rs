@@ -94,14 +94,14 @@ impl<'a> Words<'a> {
             EngineName::Fast => Choice::Fast,
             EngineName::Exact => Choice::Exact,
         };
-        let threads = threads(args.threads);
+        let threads = threads(args.jobs);
         Self { path: &args.subject.path, isa, dump, options, run, engine, threads, extra }
     }
 }
 
 /// Threads for a launch: as the option says, or the environment; 0 for as many as the host has.
 pub(super) fn threads(option: Option<u16>) -> HostThreads {
-    let variable = || std::env::var("SIMTLAB_THREADS").ok()?.trim().parse().ok();
+    let variable = || std::env::var("SIMTLAB_JOBS").ok()?.trim().parse().ok();
     HostThreads::up_to(option.map(usize::from).or_else(variable).unwrap_or(0))
 }
 

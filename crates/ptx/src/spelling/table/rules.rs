@@ -204,7 +204,8 @@ pub(super) fn nearest_or_zero(s: &Spelled) -> bool {
     matches!(s.word(Kind::Rounding), Some("rn" | "rz"))
 }
 
-/// Conversions that lose precision say how they round; those to the same format may round to an integral value.
+/// Conversions that lose precision say how they round; those to the same format may round to an integral value. From bfloat16 to
+/// wider formats `ptxas` takes a rounding that never comes into effect.
 pub(super) fn convertible(s: &Spelled) -> bool {
     let (to, from) = (s.ty(), s.source_ty());
     let (rounding, integral) = (s.has(Kind::Rounding), s.has(Kind::Integral));
@@ -216,7 +217,7 @@ pub(super) fn convertible(s: &Spelled) -> bool {
     let right = if to == from {
         !rounding
     } else if precision(to) > precision(from) {
-        !integral && !rounding
+        !integral && (!rounding || from == Bf16)
     } else {
         rounding && !integral
     };
