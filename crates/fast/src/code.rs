@@ -194,6 +194,10 @@ pub enum Kind {
     Atomic(Box<Atomic>),
     /// A warp collective.
     Collective(Box<Collective>),
+    /// An instruction on matrices of the whole warp.
+    Matrix(Box<Bulk>),
+    /// A copy from global to shared memory.
+    Copy(Box<Copy>),
     /// A barrier of all threads of the CTA.
     Barrier {
         /// What it gives back.
@@ -338,6 +342,32 @@ pub struct Collective {
     pub src: Vec<Src>,
     /// Where results go.
     pub dst: Vec<Dst>,
+}
+
+/// An instruction on matrices.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    /// What it does.
+    pub what: vm::Matrix,
+    /// Where it loads from or stores to.
+    pub memory: Option<Memory>,
+    /// Operands behind the address.
+    pub src: Vec<Src>,
+    /// Where results go.
+    pub dst: Vec<Dst>,
+}
+
+/// A copy from global to shared memory.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// What it reads.
+    pub from: Memory,
+    /// What it writes.
+    pub to: Memory,
+    /// Bytes of a lane that it writes.
+    pub size: u32,
+    /// Bytes of them that it reads, if not all; the others are zero.
+    pub bytes: Option<Src>,
 }
 
 /// How a block ends.

@@ -2,8 +2,8 @@
 
 use crate::Declined;
 use crate::code::{
-    Atomic, Block, Code, Collective, Dst, End, Generic, Guard, Kind, Memory, Rejoin, Src, Step,
-    Storage,
+    Atomic, Block, Bulk, Code, Collective, Copy, Dst, End, Generic, Guard, Kind, Memory, Rejoin,
+    Src, Step, Storage,
 };
 use crate::ops::{Native, Op64, native, rare};
 use converge::plan::Rejoin as Planned;
@@ -90,7 +90,6 @@ fn supported(function: &Function) -> Result<(), Declined> {
                 Op::Malloc | Op::Free => return refuse("it allocates memory"),
                 Op::Alloca => return refuse("it allocates local memory"),
                 Op::AtomVec => return refuse("it has vector atomics"),
-                Op::CpAsync => return refuse("it copies asynchronously"),
                 Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
                 Op::Sreg if clock(inst) => return refuse("it reads a clock"),
                 Op::Bar if !plain_barrier(inst) => {
@@ -240,7 +239,9 @@ impl Decoder<'_> {
             _ if matches!(inst.op, Op::Nop | Op::Nanosleep) => Kind::Nothing,
             Class::Compute if inst.op == Op::Sreg => self.sreg(b, i, inst)?,
             Class::Compute => self.compute(b, i, inst, pc)?,
+            Class::Memory if inst.op == Op::CpAsync => self.copy(b, i, inst)?,
             Class::Memory => self.memory(b, i, inst)?,
+            Class::Collective if self.matrix_at(pc).is_some() => self.matrix(b, i, inst, pc)?,
             Class::Collective => self.collective(b, i, inst, pc)?,
             Class::Barrier => self.barrier(b, i, inst)?,
             _ => Kind::Leave(inst.op.name()),
@@ -467,6 +468,55 @@ impl Decoder<'_> {
             _ => None,
         };
         Ok(Kind::Collective(Box::new(Collective { what, pattern, members, src, dst })))
+    }
+
+    fn matrix_at(&self, pc: u64) -> Option<vm::Matrix> {
+        self.program.at(Pc(pc)).and_then(vm::Code::detached_matrix)
+    }
+
+    /// An access without operands.
+    fn access(&self, space: Space, addr: Src, offset: i64) -> Memory {
+        Memory {
+            space,
+            addr,
+            offset,
+            word: 1,
+            words: 1,
+            extend: None,
+            dst: Vec::new(),
+            src: Vec::new(),
+            order: Order::Weak,
+            scope: Scope::Gpu,
+            hint: crate::code::Hint::default(),
+        }
+    }
+
+    fn matrix(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("an operand of a matrix instruction is not known");
+        let what = self.matrix_at(pc).ok_or_else(missing)?;
+        let operand = |k| self.operand(b, i, inst, k).ok_or_else(missing);
+        let memory = match what.is_memory() {
+            true => {
+                let space = inst.mods.space.unwrap_or(Space::Generic);
+                Some(self.access(space, operand(0)?, inst.offset))
+            }
+            false => None,
+        };
+        let sources = usize::from(memory.is_some())..inst.operands.len();
+        let src = sources.map(operand).collect::<Result<_, _>>()?;
+        let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
+        Ok(Kind::Matrix(Box::new(Bulk { what, memory, src, dst })))
+    }
+
+    fn copy(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {
+        let missing = || Declined::Kernel("an operand of a copy is not known");
+        let operand = |k| self.operand(b, i, inst, k).ok_or_else(missing);
+        let Some(&Operand::Imm(offset)) = inst.operands.get(2) else { return Err(missing()) };
+        let to = self.access(Space::Shared, operand(0)?, inst.offset);
+        let from = self.access(Space::Global, operand(1)?, offset as i64);
+        let size = inst.ty.ok_or_else(missing)?.bytes();
+        let bytes = if inst.operands.len() > 3 { Some(operand(3)?) } else { None };
+        Ok(Kind::Copy(Box::new(Copy { from, to, size, bytes })))
     }
 
     fn barrier(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

@@ -12,6 +12,7 @@
 //!
 //! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
 
+mod bulk;
 pub mod code;
 mod context;
 mod crew;

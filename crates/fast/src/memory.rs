@@ -27,7 +27,7 @@ pub(crate) struct Reach<'a, 'm> {
 
 /// A checked place.
 #[derive(Clone, Copy)]
-enum Place {
+pub(crate) enum Place {
     Global(simt::memory::Place),
     Shared(usize),
     Local(usize),
@@ -39,7 +39,7 @@ const REFUSED: Declined = Declined::Running("a memory access is not allowed");
 impl Reach<'_, '_> {
     /// The place of `bytes` bytes at an operand's value plus offset, as a thread sees it.
     #[inline(always)]
-    fn place(
+    pub(crate) fn place(
         &self,
         op: &Memory,
         value: u64,
@@ -79,7 +79,7 @@ impl Reach<'_, '_> {
     }
 
     #[inline(always)]
-    fn bytes(&self, place: Place, len: usize) -> &[u8] {
+    pub(crate) fn bytes(&self, place: Place, len: usize) -> &[u8] {
         match place {
             Place::Global(place) => self.global.bytes(place),
             Place::Shared(at) => &self.shared[at..at + len],
@@ -89,7 +89,7 @@ impl Reach<'_, '_> {
     }
 
     #[inline(always)]
-    fn bytes_mut(&mut self, place: Place, len: usize) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self, place: Place, len: usize) -> &mut [u8] {
         match place {
             Place::Global(place) => self.global.bytes_mut(place),
             Place::Shared(at) => &mut self.shared[at..at + len],

@@ -232,6 +232,8 @@ impl Machine<'_> {
             }
             Kind::Sreg { reg, dst, bits } => self.sreg(warp, *reg, *dst, *bits, on),
             Kind::Collective(op) => self.collective(warp, op, on)?,
+            Kind::Matrix(op) => self.matrix(warp, op, pc, on)?,
+            Kind::Copy(op) => self.copy(warp, op, pc, on)?,
             Kind::Barrier { kind, id, pred, dst } => {
                 return self.barrier(warp, *kind, *id, *pred, *dst, on);
             }
@@ -355,7 +357,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn reach<T>(&mut self, f: impl FnOnce(&mut Reach<'_, '_>) -> T) -> T {
+    pub(crate) fn reach<T>(&mut self, f: impl FnOnce(&mut Reach<'_, '_>) -> T) -> T {
         let cta = &mut self.ctas[self.slot];
         let mut reach = Reach {
             global: &mut self.memory,

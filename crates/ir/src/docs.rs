@@ -1,7 +1,8 @@
 //! The reference page of operations, made from the tables.
 
 use crate::mods::{
-    AtomOp, Barrier, BoolOp, Cmp, Flag, Kind, Precision, PrmtMode, Rounding, Shuffle, TestP, Vote,
+    AtomOp, Barrier, BoolOp, Cmp, Flag, Kind, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes,
+    Precision, PrmtMode, Rounding, Shuffle, TestP, Vote,
 };
 use crate::op::{Arity, Class, OPS, OpInfo, Slot};
 use crate::sreg::Sreg;
@@ -106,6 +107,10 @@ const fn kind_word(kind: Kind) -> &'static str {
         Kind::Barrier => "BARRIER",
         Kind::Prmt => "PICK",
         Kind::TestP => "PROPERTY",
+        Kind::MatrixShape => "SHAPE",
+        Kind::MatrixTypes => "ELEMENTS",
+        Kind::MatrixRole => "MATRIX",
+        Kind::MatrixLayout => "LAYOUT",
     }
 }
 
@@ -197,6 +202,10 @@ fn modifiers(out: &mut String) {
             Kind::Barrier => rows!(Barrier),
             Kind::Prmt => rows!(PrmtMode),
             Kind::TestP => rows!(TestP),
+            Kind::MatrixShape => rows!(MatrixShape),
+            Kind::MatrixTypes => rows!(MatrixTypes),
+            Kind::MatrixRole => rows!(MatrixRole),
+            Kind::MatrixLayout => rows!(MatrixLayout),
             Kind::Space => given(&spaces),
             Kind::Order => given(&orders),
             Kind::Scope => given(&scopes),

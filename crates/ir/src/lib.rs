@@ -6,6 +6,7 @@
 
 pub mod docs;
 pub mod layout;
+pub mod matrix;
 pub mod mods;
 pub mod module;
 pub mod op;

@@ -207,6 +207,114 @@ kinds! {
         /// Subnormal.
         Subnormal "subnormal",
     }
+    /// Sizes of a matrix product.
+    MatrixShape shape {
+        /// A is 8 by 4, B is 4 by 8.
+        M8n8k4 "m8n8k4",
+        /// A is 16 by 4, B is 4 by 8.
+        M16n8k4 "m16n8k4",
+        /// A is 16 by 8, B is 8 by 8.
+        M16n8k8 "m16n8k8",
+        /// A is 16 by 16, B is 16 by 8.
+        M16n8k16 "m16n8k16",
+        /// A is 16 by 32, B is 32 by 8.
+        M16n8k32 "m16n8k32",
+        /// A is 16 by 64, B is 64 by 8.
+        M16n8k64 "m16n8k64",
+        /// A is 16 by 128, B is 128 by 8.
+        M16n8k128 "m16n8k128",
+        /// A is 16 by 256, B is 256 by 8.
+        M16n8k256 "m16n8k256",
+        /// A is 8 by 16, B is 16 by 8.
+        M8n8k16 "m8n8k16",
+        /// A is 8 by 32, B is 32 by 8.
+        M8n8k32 "m8n8k32",
+        /// A is 8 by 128, B is 128 by 8.
+        M8n8k128 "m8n8k128",
+        /// A is 16 by 16, B is 16 by 16.
+        M16n16k16 "m16n16k16",
+        /// A is 16 by 8, B is 8 by 16.
+        M16n16k8 "m16n16k8",
+        /// A is 8 by 16, B is 16 by 32.
+        M8n32k16 "m8n32k16",
+        /// A is 32 by 16, B is 16 by 8.
+        M32n8k16 "m32n8k16",
+    }
+    /// Elements of D, A, B and C of a matrix product.
+    MatrixTypes elements {
+        /// `f16` factors, `f16` sums.
+        F16F16F16F16 "f16_f16_f16_f16",
+        /// `f16` factors, a `f32` addend, `f16` sums.
+        F16F16F16F32 "f16_f16_f16_f32",
+        /// `f16` factors, a `f16` addend, `f32` sums.
+        F32F16F16F16 "f32_f16_f16_f16",
+        /// `f16` factors, `f32` sums.
+        F32F16F16F32 "f32_f16_f16_f32",
+        /// `bf16` factors, `f32` sums.
+        F32Bf16Bf16F32 "f32_bf16_bf16_f32",
+        /// `tf32` factors, `f32` sums.
+        F32Tf32Tf32F32 "f32_tf32_tf32_f32",
+        /// `f64` factors, `f64` sums.
+        F64F64F64F64 "f64_f64_f64_f64",
+        /// `s8` factors, `s32` sums.
+        S32S8S8S32 "s32_s8_s8_s32",
+        /// `s8` times `u8`, `s32` sums.
+        S32S8U8S32 "s32_s8_u8_s32",
+        /// `u8` times `s8`, `s32` sums.
+        S32U8S8S32 "s32_u8_s8_s32",
+        /// `u8` factors, `s32` sums.
+        S32U8U8S32 "s32_u8_u8_s32",
+        /// `s4` factors, `s32` sums.
+        S32S4S4S32 "s32_s4_s4_s32",
+        /// `s4` times `u4`, `s32` sums.
+        S32S4U4S32 "s32_s4_u4_s32",
+        /// `u4` times `s4`, `s32` sums.
+        S32U4S4S32 "s32_u4_s4_s32",
+        /// `u4` factors, `s32` sums.
+        S32U4U4S32 "s32_u4_u4_s32",
+        /// `b1` factors, `s32` sums.
+        S32B1B1S32 "s32_b1_b1_s32",
+        /// `e4m3` factors, `f32` sums.
+        F32E4m3E4m3F32 "f32_e4m3_e4m3_f32",
+        /// `e4m3` times `e5m2`, `f32` sums.
+        F32E4m3E5m2F32 "f32_e4m3_e5m2_f32",
+        /// `e5m2` times `e4m3`, `f32` sums.
+        F32E5m2E4m3F32 "f32_e5m2_e4m3_f32",
+        /// `e5m2` factors, `f32` sums.
+        F32E5m2E5m2F32 "f32_e5m2_e5m2_f32",
+        /// `e4m3` factors, `f16` sums.
+        F16E4m3E4m3F16 "f16_e4m3_e4m3_f16",
+        /// `e4m3` times `e5m2`, `f16` sums.
+        F16E4m3E5m2F16 "f16_e4m3_e5m2_f16",
+        /// `e5m2` times `e4m3`, `f16` sums.
+        F16E5m2E4m3F16 "f16_e5m2_e4m3_f16",
+        /// `e5m2` factors, `f16` sums.
+        F16E5m2E5m2F16 "f16_e5m2_e5m2_f16",
+    }
+    /// Which matrix of a product a fragment is of.
+    MatrixRole role {
+        /// The left factor.
+        A "a",
+        /// The right factor.
+        B "b",
+        /// What is added, or the result.
+        C "c",
+    }
+    /// How matrices are stored.
+    MatrixLayout layout {
+        /// By rows.
+        Row "row",
+        /// By columns.
+        Col "col",
+        /// Both factors by rows.
+        RowRow "row_row",
+        /// The left factor by rows, the right one by columns.
+        RowCol "row_col",
+        /// The left factor by columns, the right one by rows.
+        ColRow "col_row",
+        /// Both factors by columns.
+        ColCol "col_col",
+    }
     /// Flags of which an instruction may have several.
     Flag flags {
         /// Flush subnormal inputs and results to zero of the same sign.
@@ -233,6 +341,10 @@ kinds! {
         Aligned "aligned",
         /// Halfword selection of `dp2a`: the upper half.
         Upper "upper",
+        /// Matrices are transposed on their way.
+        Trans "trans",
+        /// Fragments are those of `wmma`.
+        Wmma "wmma",
     }
 }
 
@@ -296,12 +408,16 @@ pub struct Mods {
     pub barrier: Option<Barrier>,
     pub prmt: Option<PrmtMode>,
     pub testp: Option<TestP>,
+    pub shape: Option<MatrixShape>,
+    pub elements: Option<MatrixTypes>,
+    pub role: Option<MatrixRole>,
+    pub layout: Option<MatrixLayout>,
     pub flags: Flags,
 }
 
 /// Kinds of modifiers, as a set; flags are apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds(pub(crate) u16);
+pub struct Kinds(pub(crate) u32);
 
 /// One kind of modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -320,11 +436,19 @@ pub enum Kind {
     Barrier,
     Prmt,
     TestP,
+    MatrixShape,
+    MatrixTypes,
+    MatrixRole,
+    MatrixLayout,
 }
 
 impl Kind {
     /// All kinds, in the order in which the text form writes them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
+        Self::MatrixRole,
+        Self::MatrixShape,
+        Self::MatrixTypes,
+        Self::MatrixLayout,
         Self::Cmp,
         Self::BoolOp,
         Self::Shuffle,
@@ -354,6 +478,10 @@ impl Kind {
             Self::Barrier => Barrier::ALL.iter().map(|m| m.word()).collect(),
             Self::Prmt => PrmtMode::ALL.iter().map(|m| m.word()).collect(),
             Self::TestP => TestP::ALL.iter().map(|m| m.word()).collect(),
+            Self::MatrixShape => MatrixShape::ALL.iter().map(|m| m.word()).collect(),
+            Self::MatrixTypes => MatrixTypes::ALL.iter().map(|m| m.word()).collect(),
+            Self::MatrixRole => MatrixRole::ALL.iter().map(|m| m.word()).collect(),
+            Self::MatrixLayout => MatrixLayout::ALL.iter().map(|m| m.word()).collect(),
             Self::Space => SPACES.map(space_word).to_vec(),
             Self::Order => ORDERS.map(order_word).to_vec(),
             Self::Scope => SCOPES.map(scope_word).to_vec(),
@@ -375,7 +503,7 @@ impl Kinds {
     pub const fn of(kinds: &[Kind]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < kinds.len() {
-            bits |= 1 << kinds[i] as u16;
+            bits |= 1 << kinds[i] as u32;
             i += 1;
         }
         Self(bits)
@@ -384,7 +512,7 @@ impl Kinds {
     /// Whether a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: Kind) -> bool {
-        self.0 >> kind as u16 & 1 != 0
+        self.0 >> kind as u32 & 1 != 0
     }
 }
 
@@ -444,6 +572,10 @@ impl Mods {
             Kind::Barrier => self.barrier.map(Barrier::word),
             Kind::Prmt => self.prmt.map(PrmtMode::word),
             Kind::TestP => self.testp.map(TestP::word),
+            Kind::MatrixShape => self.shape.map(MatrixShape::word),
+            Kind::MatrixTypes => self.elements.map(MatrixTypes::word),
+            Kind::MatrixRole => self.role.map(MatrixRole::word),
+            Kind::MatrixLayout => self.layout.map(MatrixLayout::word),
         }
     }
 
@@ -468,6 +600,10 @@ impl Mods {
             Kind::Barrier => put(&mut self.barrier, Barrier::from_word(word)),
             Kind::Prmt => put(&mut self.prmt, PrmtMode::from_word(word)),
             Kind::TestP => put(&mut self.testp, TestP::from_word(word)),
+            Kind::MatrixShape => put(&mut self.shape, MatrixShape::from_word(word)),
+            Kind::MatrixTypes => put(&mut self.elements, MatrixTypes::from_word(word)),
+            Kind::MatrixRole => put(&mut self.role, MatrixRole::from_word(word)),
+            Kind::MatrixLayout => put(&mut self.layout, MatrixLayout::from_word(word)),
             Kind::Space => {
                 put(&mut self.space, by_word(&SPACES.map(space_word)).map(|i| SPACES[i]))
             }

@@ -261,6 +261,14 @@ ops! {
     ActiveMask "activemask" Collective [B32] [] (NONE) {} {} {} "Lanes that execute this together now. Depends on the mechanism.";
     WarpSync "warpsync" Collective [] [B32] (NONE) {} {} {} "Waits for the member lanes.";
 
+    // --- Matrices: all lanes of the architectural warp take part
+    Mma "mma" Collective [many T] [many T] (BITS32) {Rounding BoolOp MatrixLayout} {MatrixShape MatrixTypes} {SatFinite Wmma} "Multiplies matrices that the lanes' registers hold: D = A * B + C. Registers of A, then of B, then of C.";
+    LdMatrix "ldmatrix" Collective [many B32] [Addr] (NONE) {Space} {} {Trans} "Loads one, two or four 8 by 8 matrices of 16-bit elements: each eight lanes hold the addresses of the rows of one.";
+    StMatrix "stmatrix" Collective [] [Addr, many B32] (NONE) {Space} {} {Trans} "Stores one, two or four 8 by 8 matrices of 16-bit elements, as `ldmatrix` loads them.";
+    MovMatrix "movmatrix" Collective [B32] [B32] (NONE) {} {} {} "Transposes an 8 by 8 matrix of 16-bit elements.";
+    WmmaLoad "wmmald" Collective [many T] [Addr, B32] (BITS32, MATRIX) {Space} {MatrixRole MatrixShape MatrixLayout} {} "Loads a fragment of a matrix: address, and elements from one row, or column, to the next.";
+    WmmaStore "wmmast" Collective [] [Addr, B32, many T] (BITS32, MATRIX) {Space} {MatrixShape MatrixLayout} {} "Stores a fragment of a result: address, and elements from one row, or column, to the next.";
+
     // --- CTA barriers
     Bar "bar" Barrier [opt Any] [B32, opt B32, opt P] (NONE) {} {Barrier} {Aligned} "CTA barrier: which, thread count or all, predicate of a reduction.";
 

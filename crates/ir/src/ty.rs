@@ -41,11 +41,12 @@ pub enum Ty {
     S4,
     U2,
     S2,
+    B1,
     Mask,
 }
 
 /// All types with their spellings.
-const TYPES: [(Ty, &str, u32); 33] = [
+const TYPES: [(Ty, &str, u32); 34] = [
     (Ty::Pred, "pred", 1),
     (Ty::B8, "b8", 8),
     (Ty::B16, "b16", 16),
@@ -78,6 +79,7 @@ const TYPES: [(Ty, &str, u32); 33] = [
     (Ty::S4, "s4", 4),
     (Ty::U2, "u2", 2),
     (Ty::S2, "s2", 2),
+    (Ty::B1, "b1", 1),
     (Ty::Mask, "mask", 64),
 ];
 
@@ -129,7 +131,7 @@ impl Ty {
         match (self, self.bits()) {
             (Self::Mask, _) => RegTy::Mask,
             (Self::Pred, _) => RegTy::Pred,
-            (_, 2 | 4 | 8) => RegTy::B8,
+            (_, 1 | 2 | 4 | 8) => RegTy::B8,
             (_, 16) => RegTy::B16,
             (_, 32) => RegTy::B32,
             (_, 64) => RegTy::B64,
@@ -286,6 +288,20 @@ pub const PAIR: TySet = TySet::of(&[Ty::F32x2]);
 pub const ANY: TySet = FLOAT.or(INT).or(BITS).or(INT8).or(TySet::of(&[Ty::B8, Ty::B128]));
 /// Integers that conversions pack into 32 bits.
 pub const PACKED: TySet = INT8.or(TySet::of(&[Ty::U16, Ty::S16, Ty::U4, Ty::S4, Ty::U2, Ty::S2]));
+/// Elements of matrices.
+pub const MATRIX: TySet = TySet::of(&[
+    Ty::F16,
+    Ty::Bf16,
+    Ty::Tf32,
+    Ty::F32,
+    Ty::F64,
+    Ty::S8,
+    Ty::U8,
+    Ty::S4,
+    Ty::U4,
+    Ty::B1,
+    Ty::S32,
+]);
 /// Conversion formats.
 pub const CVT: TySet =
     FLOAT.or(INT).or(INT8).or(TySet::of(&[Ty::Tf32, Ty::E4m3, Ty::E5m2, Ty::E4m3x2, Ty::E5m2x2]));

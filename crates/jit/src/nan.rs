@@ -39,6 +39,15 @@ impl Nan {
                 Kind::Generic(generic) => generic.src.iter().for_each(|&s| this.sees(s)),
                 Kind::Load(memory) | Kind::Store(memory) => this.memory(memory),
                 Kind::Atomic(atomic) => this.memory(&atomic.memory),
+                Kind::Matrix(matrix) => {
+                    matrix.src.iter().for_each(|&s| this.sees(s));
+                    matrix.memory.iter().for_each(|m| this.memory(m));
+                }
+                Kind::Copy(copy) => {
+                    this.memory(&copy.from);
+                    this.memory(&copy.to);
+                    copy.bytes.iter().for_each(|&s| this.sees(s));
+                }
                 Kind::Collective(collective) => {
                     collective.src.iter().chain(&collective.members).for_each(|&s| this.sees(s));
                 }

@@ -192,7 +192,7 @@ keywords! {
     PRED "pred" B8 "b8" B16 "b16" B32 "b32" B64 "b64" B128 "b128" U8 "u8" U16 "u16" U32 "u32" U64 "u64"
     S8 "s8" S16 "s16" S32 "s32" S64 "s64" F16 "f16" F16X2 "f16x2" F32 "f32" F64 "f64" BF16 "bf16" BF16X2 "bf16x2"
     TF32 "tf32" E4M3 "e4m3" E5M2 "e5m2" E4M3X2 "e4m3x2" E5M2X2 "e5m2x2" F32X2 "f32x2"
-    U16X2 "u16x2" S16X2 "s16x2" U4 "u4" S4 "s4" U2 "u2" S2 "s2" TEXREF "texref" SAMPLERREF "samplerref" SURFREF "surfref"
+    U16X2 "u16x2" S16X2 "s16x2" U4 "u4" S4 "s4" U2 "u2" S2 "s2" B1 "b1" TEXREF "texref" SAMPLERREF "samplerref" SURFREF "surfref"
     // Words of operands and expressions.
     WARP_SZ "WARP_SZ" GENERIC "generic" CALL "call" UNIFIED "unified" MANAGED "managed"
 }

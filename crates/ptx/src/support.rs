@@ -95,7 +95,7 @@ fn status(form: &Form) -> &'static str {
 
 /// Words that must be there, then those that may be, in brackets.
 fn modifiers(form: &Form) -> String {
-    let words = |kind: Kind| match kind.words() {
+    let words = |kind: Kind| match form.words(kind) {
         [only] => format!("`.{only}`"),
         all => all.iter().map(|w| format!("`.{w}`")).collect::<Vec<_>>().join(" "),
     };
@@ -122,7 +122,9 @@ fn types(form: &Form) -> String {
             form.type_set(position).iter().map(|t| format!("`.{}`", t.word())).collect();
         words.join(" ")
     };
-    (0..form.types).map(set).collect::<Vec<_>>().join(" from ")
+    // Of products: what is given, both factors, what is added.
+    let between = if form.types > 2 { "; " } else { " from " };
+    (0..form.types).map(set).collect::<Vec<_>>().join(between)
 }
 
 const BEYOND: &str = "

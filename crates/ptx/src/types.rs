@@ -92,6 +92,7 @@ pub enum Type {
     S4,
     U2,
     S2,
+    B1,
     Texref,
     Samplerref,
     Surfref,
@@ -134,6 +135,7 @@ impl Type {
             kw::S4 => Self::S4,
             kw::U2 => Self::U2,
             kw::S2 => Self::S2,
+            kw::B1 => Self::B1,
             kw::TEXREF => Self::Texref,
             kw::SAMPLERREF => Self::Samplerref,
             kw::SURFREF => Self::Surfref,
@@ -177,6 +179,7 @@ impl Type {
             Self::S4 => "s4",
             Self::U2 => "u2",
             Self::S2 => "s2",
+            Self::B1 => "b1",
             Self::Texref => "texref",
             Self::Samplerref => "samplerref",
             Self::Surfref => "surfref",
@@ -187,7 +190,7 @@ impl Type {
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
-            Self::Pred => 1,
+            Self::Pred | Self::B1 => 1,
             Self::U2 | Self::S2 => 2,
             Self::U4 | Self::S4 => 4,
             Self::B8 | Self::U8 | Self::S8 | Self::E4m3 | Self::E5m2 => 8,

@@ -45,7 +45,7 @@ macro_rules! errors {
 errors! {
     unknown_opcode: "ad.s32 %r1, %r2, %r3;" => "unknown-opcode unknown opcode `ad` [ad]";
     unknown_opcode_far: "frobnicate %r1;" => "unknown-opcode unknown opcode `frobnicate` [frobnicate]";
-    tensor_core: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 %r1, %r2;" => "unsupported `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32` is not supported yet [mma]";
+    tensor_core: "wgmma.fence.sync.aligned;" => "unsupported `wgmma.fence.sync.aligned` is not supported yet [wgmma]";
     texture: "tex.2d.v4.f32.f32 %r1, %r2;" => "unsupported `tex.2d.v4.f32.f32` is not supported yet [tex]";
     unknown_modifier: "add.fast.s32 %r1, %r2, %r3;" => "modifier `add` takes no `.fast` here [.fast]";
     near_modifier: "fma.rm.fz.f32 %f1, %f2, %f3, %f1;" => "modifier `fma` takes no `.fz` here [.fz]";

@@ -7,6 +7,7 @@
 pub mod arith;
 pub mod machine;
 pub mod mask;
+pub mod matrix;
 pub mod memory;
 pub mod observe;
 pub mod slots;

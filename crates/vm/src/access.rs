@@ -88,7 +88,7 @@ fn check<const N: usize>(
         let address =
             value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
         let generic = generic_address(op.space, address);
-        match check_one(state, cta, thread, (op.space, generic), kind, bytes) {
+        match check_place(state, cta, thread, (op.space, generic), kind, bytes) {
             Ok(()) => places.push((lane as u16, generic)),
             Err(error) => {
                 bad.insert(lane);
@@ -106,7 +106,7 @@ fn check<const N: usize>(
 }
 
 /// An address of a space as a generic one; a window offset beyond the window becomes an address that no space has.
-fn generic_address(space: Space, address: u64) -> u64 {
+pub(crate) fn generic_address(space: Space, address: u64) -> u64 {
     let window = match space {
         Space::Shared => SHARED_WINDOW,
         Space::Local => LOCAL_WINDOW,
@@ -117,7 +117,7 @@ fn generic_address(space: Space, address: u64) -> u64 {
     window.start + u64::from(address as u32)
 }
 
-fn check_one<const N: usize>(
+pub(crate) fn check_place<const N: usize>(
     state: &State<N>,
     cta: &Cta<N>,
     thread: usize,
@@ -179,7 +179,7 @@ fn observe<const N: usize, O: Observer<N>>(
 }
 
 /// Reports an access of so many bytes at these places.
-fn observe_at<const N: usize, O: Observer<N>>(
+pub(crate) fn observe_at<const N: usize, O: Observer<N>>(
     state: &State<N>,
     now: &Now<N>,
     (op, kind, size): (&MemOp, AccessKind, u32),
@@ -209,7 +209,7 @@ fn observe_at<const N: usize, O: Observer<N>>(
 }
 
 /// One word at a checked place.
-fn read<const N: usize>(
+pub(crate) fn read<const N: usize>(
     state: &State<N>,
     slot: usize,
     thread: usize,
@@ -228,7 +228,7 @@ fn read<const N: usize>(
     found.unwrap_or(0)
 }
 
-fn write<const N: usize>(
+pub(crate) fn write<const N: usize>(
     state: &mut State<N>,
     slot: usize,
     thread: usize,

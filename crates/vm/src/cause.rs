@@ -46,6 +46,14 @@ pub enum Cause {
         /// The member mask.
         members: u32,
     },
+    /// An instruction of the whole warp that some of its lanes can never execute.
+    #[error(
+        "an instruction of all 32 lanes of a warp, of which {missing:#010x} are not there or have exited"
+    )]
+    PartialWarp {
+        /// The lanes that are missing.
+        missing: u32,
+    },
     /// A barrier number that does not exist.
     #[error("barrier {id} does not exist: a CTA has 16, numbered from 0")]
     BarrierId {
@@ -105,6 +113,7 @@ impl IsCause for Cause {
             Self::CallTarget { .. } => "call-target",
             Self::SwitchIndex { .. } => "branch-index",
             Self::NotMember { .. } => "not-a-member",
+            Self::PartialWarp { .. } => "partial-warp",
             Self::BarrierId { .. } => "barrier-id",
             Self::BarrierCount { .. } => "barrier-count",
             Self::BadFree { .. } => "bad-free",

@@ -5,6 +5,7 @@
 //! and no state.
 
 use crate::compute::LaneFn;
+use crate::matrix::Matrix;
 use ir::mods::{AtomOp, Barrier, Order, Scope, Shuffle, Space, Vote};
 use ir::module::MaskTest;
 use ir::{LocId, Mods, Op, Origin, Sreg, Ty};
@@ -120,6 +121,8 @@ pub(crate) struct CollectiveOp {
     pub(crate) members: Option<Src>,
     pub(crate) dst: SmallVec<[u32; 2]>,
     pub(crate) src: SmallVec<[Src; 4]>,
+    /// Where an instruction on matrices finds them, if it touches memory: without rows and values.
+    pub(crate) mem: Option<Box<MemOp>>,
 }
 
 /// Which collective.
@@ -140,6 +143,8 @@ pub enum CollectiveKind {
     ActiveMask,
     /// Nothing but the meeting.
     Sync,
+    /// Does something with matrices that the whole warp holds.
+    Matrix(Matrix),
 }
 
 /// A call: argument `i` is copied from its source to the row of the callee's frame, 128-bit values as two.
@@ -307,6 +312,11 @@ impl Code {
             Exec::Sreg { reg: LaneId | WarpId | NWarpId, .. } => true,
             _ => self.lane_mask().is_some(),
         }
+    }
+
+    /// Whether it needs all 32 lanes of a warp.
+    pub(crate) fn needs_whole_warp(&self) -> bool {
+        matches!(&self.exec, Exec::Collective(c) if matches!(c.kind, CollectiveKind::Matrix(_)))
     }
 
     /// Whether lanes of the architectural warp wait for each other here.

@@ -28,6 +28,8 @@ pub(crate) struct Rendezvous {
     pub(crate) pc: Option<Pc>,
     pub(crate) members: u32,
     pub(crate) arrived: u32,
+    /// Whether lanes that have exited are missed all the same: instructions on matrices need every lane.
+    pub(crate) whole: bool,
 }
 
 pub(crate) fn execute<const N: usize, O: Observer<N>>(
@@ -38,6 +40,9 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     releases: &mut SmallVec<[Release<N>; 2]>,
     observer: &mut O,
 ) -> Executed<N> {
+    if let CollectiveKind::Matrix(matrix) = op.kind {
+        crate::matrix::arrive(state, now, matrix, op, observer)?;
+    }
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(Outcome::Advance) };
     let mut meetings = SmallVec::<[(u32, u32, u32); 2]>::new();
@@ -107,7 +112,8 @@ fn meet<const N: usize>(
     let known =
         cta.rendezvous.iter().position(|r| (r.warp, r.pc, r.members) == (warp, pc, members));
     let index = known.unwrap_or_else(|| {
-        cta.rendezvous.push(Rendezvous { warp, pc, members, arrived: 0 });
+        let whole = matches!(kind, CollectiveKind::Matrix(_));
+        cta.rendezvous.push(Rendezvous { warp, pc, members, arrived: 0, whole });
         cta.rendezvous.len() - 1
     });
     cta.rendezvous[index].arrived |= lanes;
@@ -123,13 +129,13 @@ fn meet<const N: usize>(
     false
 }
 
-/// Members that have a thread which has not exited.
+/// Members that have a thread which has not exited; all of them if all are needed.
 fn awaited<const N: usize>(cta: &Cta<N>, meeting: &Rendezvous) -> u32 {
     let first = (meeting.warp * cta.warp) as usize;
     let mut awaited = meeting.members;
     for bit in 0..cta.warp.min(32) as usize {
         let thread = first + bit;
-        if cta.exited.get(thread).is_none_or(|&exited| exited) {
+        if !meeting.whole && cta.exited.get(thread).is_none_or(|&exited| exited) {
             awaited &= !(1 << bit);
         }
     }
@@ -204,8 +210,12 @@ fn finish<const N: usize>(
     pc: Pc,
 ) -> bool {
     let info = std::sync::Arc::clone(&state.info);
-    let Some(cta) = state.resident[slot].as_deref_mut() else { return true };
     let Exec::Collective(op) = &program.code[pc.0 as usize].exec else { return true };
+    if let CollectiveKind::Matrix(_) = op.kind {
+        crate::matrix::finish(state, slot, warp, op);
+        return true;
+    }
+    let Some(cta) = state.resident[slot].as_deref_mut() else { return true };
     let first = (warp * info.warp) as usize;
     let width = info.width as usize;
     let get = |cta: &Cta<N>, lane: usize, index: usize| {
@@ -264,7 +274,8 @@ pub(crate) fn results(
             results[leader].1 = 1;
         }
         CollectiveKind::ActiveMask => results = [(on.bits(), 0); 32],
-        CollectiveKind::Sync => {}
+        // Matrices have a function of their own.
+        CollectiveKind::Sync | CollectiveKind::Matrix(_) => {}
     }
     results
 }

@@ -39,6 +39,18 @@ impl Code {
         Some(DetachedLanes { op, sources })
     }
 
+    /// What it does with matrices, if it does.
+    #[must_use]
+    pub fn detached_matrix(&self) -> Option<crate::Matrix> {
+        match &self.exec {
+            Exec::Collective(op) => match op.kind {
+                CollectiveKind::Matrix(matrix) => Some(matrix),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Its collective, if it is one.
     #[must_use]
     pub fn detached_collective(&self) -> Option<DetachedCollective> {

@@ -208,6 +208,16 @@ pub enum LaunchError {
         /// Its place in the module's text.
         loc: ir::LocId,
     },
+    /// An operation of 32 lanes in a smaller warp.
+    #[error("`{op}` needs warps of 32 lanes, not of {warp}")]
+    WholeWarp {
+        /// The operation.
+        op: &'static str,
+        /// Lanes of the architectural warp.
+        warp: u32,
+        /// Its place in the module's text.
+        loc: ir::LocId,
+    },
     /// The mechanism cannot start.
     #[error(transparent)]
     Mechanism(#[from] Refusal),
@@ -448,11 +458,18 @@ fn check_collectives<const N: usize>(
 ) -> Result<(), LaunchError> {
     let (width, warp) = (launch.width, launch.warp);
     let whole = warp.is_multiple_of(width) || width.is_multiple_of(warp);
-    if whole && warp <= 32 {
+    if whole && warp == WARP_SIZE {
         return Ok(());
     }
     for function in program.reachable(launch.kernel.0) {
         for code in program.code_of(function) {
+            if code.needs_whole_warp() && warp < WARP_SIZE {
+                let op = code.op.map_or("a matrix product", ir::Op::name);
+                return Err(LaunchError::WholeWarp { op, warp, loc: code.loc });
+            }
+            if whole && warp <= WARP_SIZE {
+                continue;
+            }
             let mask = code.lane_mask().filter(|_| warp > 32);
             if code.is_collective() || mask.is_some() {
                 let op = mask.or(code.op.map(ir::Op::name)).unwrap_or("a collective");

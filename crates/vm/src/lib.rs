@@ -19,6 +19,7 @@ mod heap;
 mod launch;
 mod link;
 mod masks;
+mod matrix;
 mod prepare;
 mod printf;
 mod program;
@@ -38,6 +39,7 @@ pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
     WARP_SIZE, begin_bare, catalogued, defaults, load_variables,
 };
+pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, LoadError, Program};
 pub use state::{Setup, State};

@@ -115,8 +115,9 @@ fn environment(command: &mut Command, args: &Exec, folder: &Path, journal: &Path
         command.env("LD_LIBRARY_PATH", joined);
     }
     command.env("SIMTLAB_JOURNAL", journal);
-    // Triton: the assembler that it calls, and the driver that it links.
-    command.env("TRITON_PTXAS_PATH", ptxas).env("TRITON_LIBCUDA_PATH", folder);
+    // Triton: the assemblers that it calls, for capabilities below 9.0 and from there on, and the driver that it links.
+    command.env("TRITON_PTXAS_PATH", ptxas).env("TRITON_PTXAS_BLACKWELL_PATH", ptxas);
+    command.env("TRITON_LIBCUDA_PATH", folder);
     // CuPy: PTX instead of machine code, and no closed libraries for sums and sorting.
     command.env("CUPY_COMPILE_WITH_PTX", "1").env("CUPY_ACCELERATORS", "");
     if let Some(capability) = &args.capability {

@@ -3,7 +3,8 @@
 //! Instructions are proposed from their rows and kept if the verifier takes them, so whatever it takes can occur.
 
 use super::Rng;
-use crate::mods::{Flag, Mods};
+use crate::matrix;
+use crate::mods::{BoolOp, Flag, MatrixLayout, MatrixShape, MatrixTypes, Mods};
 use crate::module::{
     Block, BlockId, FuncId, Function, Guard, Inst, LaneReg, LaunchBounds, Loc, LocId, LocalVar,
     MaskRef, MaskTest, Module, Operand, Origin, Param, Reg, RegInfo, Reloc, Signature, SourceLine,
@@ -268,22 +269,59 @@ impl Proposal<'_> {
             self.call(&mut inst);
             return inst;
         }
-        for _ in 0..self.count(row.results) {
+        let (results, operands) = match self.matrix(&mut inst) {
+            Some(counts) => counts,
+            None => (self.count(row.results), self.count(row.operands)),
+        };
+        for _ in 0..results {
             let slot = inst.result_slot(inst.results.len());
             let result = slot.and_then(|s| self.result(&inst, s, warp));
+            // Of matrices there are more results than registers.
+            let result = result.filter(|r| results < 3 || !inst.results.contains(&Some(*r)));
             inst.results.push(result);
         }
-        for _ in 0..self.count(row.operands) {
+        for _ in 0..operands {
             let slot = inst.operand_slot(inst.operands.len());
             let operand = slot.map_or(Operand::Imm(0), |s| self.operand(&inst, s, warp));
             inst.operands.push(operand);
         }
-        if matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::AtomVec | Op::CpAsync)
-            && self.rng.one_in(2)
-        {
+        let addresses = (0..inst.operands.len()).any(|i| inst.operand_slot(i) == Some(Slot::Addr));
+        if addresses && self.rng.one_in(2) {
             inst.offset = self.rng.value().cast_signed();
         }
         inst
+    }
+
+    /// Makes what is said of matrices go together; how many results and operands there are then.
+    fn matrix(&mut self, inst: &mut Inst) -> Option<(usize, usize)> {
+        let wmma = inst.mods.flags.has(Flag::Wmma);
+        match inst.op {
+            Op::Mma => {
+                let mut known = Vec::new();
+                for elements in MatrixTypes::ALL {
+                    let fits = |s: &&MatrixShape| matrix::exists(wmma, **s, elements.types());
+                    known.extend(MatrixShape::ALL.iter().filter(fits).map(|s| (*s, *elements)));
+                }
+                let (shape, elements) = *self.rng.pick(&known)?;
+                (inst.mods.shape, inst.mods.elements) = (Some(shape), Some(elements));
+                let product = matrix::product(&inst.mods)?;
+                let quads = product.a().matrices() > 1;
+                inst.mods.layout = quads.then_some(MatrixLayout::ColRow);
+                let bits = elements.types()[1] == Ty::B1;
+                inst.mods.bool_op = bits.then_some(BoolOp::Xor);
+                inst.ty = Some(matrix::register_ty(product.elements[0]));
+                Some((product.d().registers(), product.operands()))
+            }
+            Op::WmmaLoad | Op::WmmaStore => {
+                let fragment = matrix::fragment(inst)?;
+                inst.ty = Some(matrix::register_ty(fragment.element));
+                Some(match inst.op {
+                    Op::WmmaLoad => (fragment.registers(), 2),
+                    _ => (0, 2 + fragment.registers()),
+                })
+            }
+            _ => None,
+        }
     }
 
     fn ty(&mut self, set: TySet) -> Option<Ty> {

@@ -93,7 +93,10 @@ fn spaces(op: Op, space: Space) -> bool {
     match op {
         Op::St => !matches!(space, Space::Const | Space::Param),
         Op::CpAsync => space == Space::Shared,
-        Op::Atom | Op::AtomVec => matches!(space, Space::Generic | Space::Global | Space::Shared),
+        Op::Atom | Op::AtomVec | Op::WmmaLoad | Op::WmmaStore => {
+            matches!(space, Space::Generic | Space::Global | Space::Shared)
+        }
+        Op::LdMatrix | Op::StMatrix => matches!(space, Space::Generic | Space::Shared),
         Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => space != Space::Generic,
         _ => true,
     }

@@ -149,6 +149,10 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Barrier => "what the barrier does",
         Kind::Prmt => "a byte-selection mode",
         Kind::TestP => "a property",
+        Kind::MatrixShape => "the sizes of a matrix product",
+        Kind::MatrixTypes => "what the elements of matrices are",
+        Kind::MatrixRole => "which matrix it is",
+        Kind::MatrixLayout => "how a matrix is stored",
     }
 }
 
@@ -173,6 +177,10 @@ fn refused_word(inst: &Inst) -> Option<&'static str> {
 fn ill_typed_word(inst: &Inst) -> Option<&'static str> {
     let ty = inst.ty?;
     let mods = &inst.mods;
+    if inst.op == Op::Mma {
+        // Its type is that of registers; what they hold is `elements`.
+        return crate::matrix::ill_typed_word(mods);
+    }
     let float = is_float(ty) || inst.ty2.is_some_and(is_float);
     if let Some(rounding) = mods.rounding.filter(|_| !float) {
         return Some(rounding.word());
@@ -291,6 +299,9 @@ fn parts(inst: &Inst) -> Option<&'static str> {
             operands == 2 || inst.ty == Some(Ty::F32),
             "only of f32 there is one of three operands",
         ),
+        Op::Mma | Op::LdMatrix | Op::StMatrix | Op::WmmaLoad | Op::WmmaStore => {
+            crate::matrix::parts(inst)
+        }
         Op::Bar => barrier_parts(inst.mods.barrier?, results, operands),
         _ => None,
     }

@@ -261,6 +261,8 @@ fn can(kind: CollectiveKind, what: &Collective) -> bool {
             }
             CollectiveKind::ActiveMask => word(what.dst.first()),
             CollectiveKind::Sync => true,
-            CollectiveKind::Match { .. } | CollectiveKind::Elect => false,
+            CollectiveKind::Match { .. } | CollectiveKind::Elect | CollectiveKind::Matrix(_) => {
+                false
+            }
         }
 }

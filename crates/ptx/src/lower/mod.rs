@@ -19,6 +19,7 @@ mod emit;
 mod function;
 mod initialiser;
 mod instruction;
+mod matrix;
 mod memory;
 mod modifiers;
 mod moves;

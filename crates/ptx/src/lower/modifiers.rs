@@ -43,7 +43,7 @@ impl Lowerer<'_> {
                 self.spellings.insert(key, Some(Rc::clone(&spelled)));
                 Ok(spelled)
             }
-            Err(_) if tree.name(instruction.opcode.symbol) == "cp" && later_copy(&words) => {
+            Err(_) if is_later(tree.name(instruction.opcode.symbol), &words) => {
                 Err(self.no_form(instruction))
             }
             Err(wrong) => {
@@ -103,9 +103,9 @@ impl Lowerer<'_> {
         if let Some(known) = family(name) {
             let text = self.spelling_of(instruction);
             // What forms there are of an opcode may be of an earlier tier than what is asked for.
-            let about = match spelling::forms(name).is_empty() {
-                true => known.tier.about(),
-                false => spelling::Tier::Four.about(),
+            let about = match name {
+                "cp" => spelling::Tier::Four.about(),
+                _ => known.tier.about(),
             };
             let diagnostic =
                 Diagnostic::error("ptx::unsupported", format!("`{text}` is not supported yet"))
@@ -182,9 +182,19 @@ impl Lowerer<'_> {
     }
 }
 
-/// Copies that later devices have: of tensors and whole blocks, and those that barriers in memory wait for.
-fn later_copy(words: &[(&str, Option<Type>)]) -> bool {
-    words.iter().any(|(word, _)| matches!(*word, "bulk" | "mbarrier"))
+/// Whether it is what later devices have beyond the forms of an opcode: copies of tensors and whole blocks, and those that
+/// barriers in memory wait for; products of sparse matrices, of narrower floats and of scaled blocks, and matrices of bytes.
+fn is_later(opcode: &str, words: &[(&str, Option<Type>)]) -> bool {
+    let any = |later: &[&str]| words.iter().any(|(word, _)| later.contains(word));
+    match opcode {
+        "cp" => any(&["bulk", "mbarrier"]),
+        "mma" => {
+            let kind = words.iter().any(|(word, _)| word.starts_with("kind::"));
+            kind || any(&["sp", "sp::ordered_metadata", "block_scale"])
+        }
+        "ldmatrix" | "stmatrix" => any(&["m16n16", "m8n16", "m16n8", "b8"]),
+        _ => false,
+    }
 }
 
 /// `.a, .b and .c`

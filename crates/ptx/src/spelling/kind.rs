@@ -146,11 +146,40 @@ kinds! {
     CopyGroup "`.commit_group`, `.wait_group` or `.wait_all`" { "commit_group" "wait_group" "wait_all" }
     /// `cvt.pack`
     Pack "`.pack`" { "pack" }
+    /// Sizes of a matrix, or of a product of matrices.
+    MatrixShape "sizes such as `.m16n8k16`" {
+        "m8n8" "m8n8k4" "m16n8k4" "m16n8k8" "m16n8k16" "m16n8k32" "m16n8k64" "m16n8k128" "m16n8k256" "m8n8k16"
+        "m8n8k32" "m8n8k128" "m16n16k16" "m16n16k8" "m8n32k16" "m32n8k16"
+    }
+    /// How a matrix, or the left factor of a product, is stored.
+    LayoutA "`.row` or `.col`" { "row" "col" }
+    /// How the right factor of a product is stored.
+    LayoutB "a second `.row` or `.col`" { "row" "col" }
+    /// How many matrices.
+    MatrixCount "`.x1`, `.x2` or `.x4`" { "x1" "x2" "x4" }
+    /// Matrices are transposed on their way.
+    Trans "`.trans`" { "trans" }
+    /// How bits are multiplied.
+    BitOp "`.xor` or `.and`" { "xor" "and" }
+    /// What combined bits are counted by.
+    Popc "`.popc`" { "popc" }
+    /// `wmma.load`
+    WmmaLoad "`.load`" { "load" }
+    /// `wmma.store`
+    WmmaStore "`.store`" { "store" }
+    /// `wmma.mma`
+    WmmaMma "`.mma`" { "mma" }
+    /// A factor of a product.
+    Factor "`.a` or `.b`" { "a" "b" }
+    /// What is added to a product.
+    Addend "`.c`" { "c" }
+    /// What a product gives.
+    Sum "`.d`" { "d" }
 }
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds(u64);
+pub struct Kinds(u128);
 
 impl Kinds {
     /// The set of these kinds.
@@ -158,7 +187,7 @@ impl Kinds {
     pub const fn of(kinds: &[Kind]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < kinds.len() {
-            bits |= 1 << kinds[i] as u64;
+            bits |= 1 << kinds[i] as u128;
             i += 1;
         }
         Self(bits)
@@ -167,7 +196,7 @@ impl Kinds {
     /// Whether a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: Kind) -> bool {
-        self.0 >> kind as u64 & 1 != 0
+        self.0 >> kind as u128 & 1 != 0
     }
 
     /// Its kinds in order.
@@ -188,7 +217,7 @@ mod tests {
 
     #[test]
     fn kinds_fit_a_set() {
-        assert!(Kind::ALL.len() <= 64);
+        assert!(Kind::ALL.len() <= 128);
         let set = Kinds::of(&[Kind::Pack, Kind::Ftz]);
         assert_eq!(set.iter().collect::<Vec<_>>(), [Kind::Ftz, Kind::Pack]);
     }

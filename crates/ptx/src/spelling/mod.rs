@@ -6,10 +6,12 @@
 
 mod families;
 mod kind;
+mod matrix;
 mod table;
 
 pub use families::{Family, Tier, families, family};
 pub use kind::{Kind, Kinds, is_cache_hint};
+pub(crate) use matrix::{fragment, fragment_mods, matrix_count, matrix_mods, register_type};
 pub use table::{Arg, Form, Special, Target, Val, all_forms, forms};
 
 use smallvec::SmallVec;
@@ -22,7 +24,7 @@ pub struct Spelled {
     /// The form.
     pub form: &'static Form,
     /// The types in order.
-    pub types: SmallVec<[Type; 3]>,
+    pub types: SmallVec<[Type; 4]>,
     words: [Option<&'static str>; Kind::ALL.len()],
 }
 
@@ -163,7 +165,7 @@ fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspe
         }
         let mut twice = None;
         let found = form.kinds().find_map(|kind| {
-            let known = kind.words().iter().find(|w| **w == word)?;
+            let known = form.words(kind).iter().find(|w| **w == word)?;
             if spelled.has(kind) {
                 twice = Some(kind.what());
                 return None;
@@ -214,5 +216,5 @@ fn names(types: &[Type]) -> Vec<&'static str> {
 }
 
 fn possible(form: &Form) -> Vec<&'static str> {
-    form.kinds().flat_map(|k| k.words().iter().copied()).collect()
+    form.kinds().flat_map(|k| form.words(k).iter().copied()).collect()
 }

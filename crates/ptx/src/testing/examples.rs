@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::ast::Type;
-use crate::spelling::{Arg, Form, Kind, Special, Spelled, Target, Val, all_forms, spell};
+use crate::spelling::{
+    Arg, Form, Kind, Special, Spelled, Target, Val, all_forms, fragment, matrix_count, matrix_mods,
+    register_type, spell,
+};
 
 /// Registers of every type, and something to name.
 const HEAD: &str = "
@@ -55,6 +58,42 @@ fn vector(spelled: &Spelled, from: usize) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
+/// Operands of instructions on matrices.
+fn matrices(s: &Spelled, optional: bool) -> Option<String> {
+    let registers = |ty: Type, count: usize, from: usize| {
+        let parts: Vec<_> = (0..count).map(|k| register(ty, (from + k) % 9)).collect();
+        format!("{{{}}}", parts.join(", "))
+    };
+    let stride = if optional { ", %b32_8" } else { "" };
+    Some(match s.form.target {
+        Target::Special(Special::Mma) => {
+            let product = ir::matrix::product(&matrix_mods(s)?)?;
+            let [d, a, b, c] = [product.d(), product.a(), product.b(), product.c()];
+            let list = |f: simt::matrix::Fragment, from| {
+                registers(register_type(f.element), f.registers(), from)
+            };
+            format!("{}, {}, {}, {}", list(d, 0), list(a, 1), list(b, 2), list(c, 3))
+        }
+        Target::Special(Special::LdMatrix | Special::StMatrix) => {
+            let count = matrix_count(s);
+            match s.form.opcode {
+                "ldmatrix" => format!("{}, [%b32_8]", registers(Type::B32, count, 0)),
+                _ => format!("[%b32_8], {}", registers(Type::B32, count, 0)),
+            }
+        }
+        Target::Special(Special::WmmaLoad) => {
+            let f = fragment(s)?;
+            let list = registers(register_type(f.element), f.registers(), 0);
+            format!("{list}, [%b64_0]{stride}")
+        }
+        _ => {
+            let f = fragment(s)?;
+            let list = registers(register_type(f.element), f.registers(), 0);
+            format!("[%b64_0], {list}{stride}")
+        }
+    })
+}
+
 /// Operands of a form; `None` for those that this does not make.
 fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
     let types = &s.types;
@@ -75,6 +114,13 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             let waits = s.word(Kind::CopyGroup) == Some("wait_group");
             return Some(if waits { "1".to_owned() } else { String::new() });
         }
+        Target::Special(
+            Special::Mma
+            | Special::LdMatrix
+            | Special::StMatrix
+            | Special::WmmaLoad
+            | Special::WmmaStore,
+        ) => return matrices(s, optional),
         Target::Special(Special::Nop) => {
             return Some(match form.opcode {
                 "prefetch" | "prefetchu" => "[%b64_0]".to_owned(),
@@ -132,17 +178,17 @@ fn word_choices(form: &Form) -> Vec<Vec<&'static str>> {
         base = base
             .iter()
             .flat_map(|choice: &Vec<&str>| {
-                kind.words().iter().map(move |w| [choice.as_slice(), &[*w]].concat())
+                form.words(kind).iter().map(move |w| [choice.as_slice(), &[*w]].concat())
             })
             .collect();
     }
     let mut out = base.clone();
     for choice in base {
         for kind in form.optional {
-            out.extend(kind.words().iter().map(|w| [choice.as_slice(), &[*w]].concat()));
+            out.extend(form.words(*kind).iter().map(|w| [choice.as_slice(), &[*w]].concat()));
         }
         let firsts: Vec<&str> =
-            form.optional.iter().filter_map(|k| k.words().first().copied()).collect();
+            form.optional.iter().filter_map(|k| form.words(*k).first().copied()).collect();
         out.push([choice.as_slice(), &firsts].concat());
     }
     out

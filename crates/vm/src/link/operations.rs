@@ -4,10 +4,11 @@ use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
     AtomicOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc, MaskOp, MaskSrc,
-    MemOp,
+    MemOp, Src,
 };
+use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
-use ir::mods::{Flag, Order, Scope, Space};
+use ir::mods::{Flag, MatrixLayout, Order, Scope, Space};
 use ir::module::{MaskRef, TermKind};
 use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
 use simt::Pc;
@@ -205,7 +206,7 @@ impl Frame<'_> {
             Op::Elect => (CollectiveKind::Elect, Some(0)),
             Op::ActiveMask => (CollectiveKind::ActiveMask, None),
             Op::WarpSync => (CollectiveKind::Sync, Some(0)),
-            _ => return Err(unsupported()),
+            _ => return self.matrix(inst),
         };
         let together = mods.flags.has(Flag::NoMask) || members_at.is_none();
         let members = match members_at {
@@ -214,7 +215,44 @@ impl Frame<'_> {
         };
         let values = members_at.unwrap_or(0).min(inst.operands.len());
         let src = (0..values).map(|i| self.operand(inst, i)).collect::<Linked<_>>()?;
-        Ok(Exec::Collective(CollectiveOp { kind, members, dst: self.results(inst)?, src }))
+        let dst = self.results(inst)?;
+        Ok(Exec::Collective(CollectiveOp { kind, members, dst, src, mem: None }))
+    }
+
+    /// An instruction on matrices: all lanes of the warp are its members.
+    fn matrix(&mut self, inst: &Inst) -> Linked<Exec> {
+        let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
+        let transposed = inst.mods.flags.has(Flag::Trans);
+        let fragment = || ir::matrix::fragment(inst).ok_or_else(unsupported);
+        let columns = inst.mods.layout == Some(MatrixLayout::Col);
+        let matrix = match inst.op {
+            Op::Mma => Matrix::Multiply(ir::matrix::product(&inst.mods).ok_or_else(unsupported)?),
+            Op::MovMatrix => Matrix::Transpose,
+            Op::LdMatrix => Matrix::LoadTiles(inst.results.len(), transposed),
+            Op::StMatrix => Matrix::StoreTiles(inst.operands.len() - 1, transposed),
+            Op::WmmaLoad => Matrix::LoadFragment(fragment()?, columns),
+            Op::WmmaStore => Matrix::StoreFragment(fragment()?, columns),
+            _ => return Err(unsupported()),
+        };
+        let mem = match matrix.is_memory() {
+            true => Some(Box::new(MemOp {
+                space: inst.mods.space.unwrap_or(Space::Generic),
+                addr: self.operand(inst, 0)?,
+                offset: inst.offset,
+                size: 16,
+                width: Width::B8,
+                extend: None,
+                rows: SmallVec::new(),
+                values: SmallVec::new(),
+                order: Order::Weak,
+                scope: Scope::Gpu,
+            })),
+            false => None,
+        };
+        let sources = usize::from(mem.is_some())..inst.operands.len();
+        let src = sources.map(|i| self.operand(inst, i)).collect::<Linked<_>>()?;
+        let (kind, members) = (CollectiveKind::Matrix(matrix), Some(Src::Const(u32::MAX.into())));
+        Ok(Exec::Collective(CollectiveOp { kind, members, dst: self.results(inst)?, src, mem }))
     }
 
     pub(super) fn barrier(&mut self, inst: &Inst) -> Linked<Exec> {

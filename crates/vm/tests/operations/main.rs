@@ -13,6 +13,7 @@ mod float;
 mod harness;
 mod integer;
 mod masks;
+mod matrix;
 mod memory;
 mod packed;
 mod system;
@@ -28,6 +29,7 @@ fn every_operation_is_tested() {
         include_str!("float.rs"),
         include_str!("integer.rs"),
         include_str!("masks.rs"),
+        include_str!("matrix.rs"),
         include_str!("memory.rs"),
         include_str!("packed.rs"),
         include_str!("system.rs"),

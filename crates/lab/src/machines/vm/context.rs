@@ -223,14 +223,17 @@ impl<'p> VmContext<'p> {
                     "leave the option `warp` at 32; `--warp-size 64` issues two such warps together",
                 ),
             ),
+            LaunchError::WholeWarp { .. } => {
+                (Subject::WarpSize, Some("leave the option `warp` at 32"))
+            }
             LaunchError::NotAKernel(_) => (Subject::Kernel, None),
             LaunchError::Params { .. } => (Subject::Args, None),
             _ => (Subject::Launch, None),
         };
         let span = match error {
-            LaunchError::Collective { loc, .. } | LaunchError::LaneMask { loc, .. } => {
-                self.program.span(*loc)
-            }
+            LaunchError::Collective { loc, .. }
+            | LaunchError::LaneMask { loc, .. }
+            | LaunchError::WholeWarp { loc, .. } => self.program.span(*loc),
             _ => None,
         };
         LaunchProblem { about, message: error.to_string(), help: help.map(str::to_owned), span }

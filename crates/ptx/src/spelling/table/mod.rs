@@ -9,6 +9,7 @@ use ir::mods::{Flag, Flags};
 
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod moves;
 mod rules;
@@ -94,6 +95,16 @@ pub enum Special {
     Ret,
     /// `exit`
     Exit,
+    /// `mma` and `wmma.mma`
+    Mma,
+    /// `ldmatrix`
+    LdMatrix,
+    /// `stmatrix`
+    StMatrix,
+    /// `wmma.load`
+    WmmaLoad,
+    /// `wmma.store`
+    WmmaStore,
     /// Takes an issue and does nothing.
     Nop,
 }
@@ -114,7 +125,8 @@ pub struct Form {
     pub opcode: &'static str,
     /// How many types are written.
     pub types: usize,
-    sets: [&'static [Type]; 3],
+    sets: [&'static [Type]; 4],
+    shapes: &'static [&'static str],
     /// Kinds that must be there.
     pub required: Kinds,
     /// Kinds that may be there, in order of preference for words that belong to several.
@@ -150,7 +162,8 @@ impl Form {
         Self {
             opcode,
             types: 0,
-            sets: [&[], &[], &[]],
+            sets: [&[]; 4],
+            shapes: &[],
             required: Kinds::of(&[]),
             optional: &[],
             needs: &[],
@@ -169,6 +182,11 @@ impl Form {
     const fn ty(mut self, types: &'static [Type]) -> Self {
         self.sets[self.types] = types;
         self.types += 1;
+        self
+    }
+
+    const fn shapes(mut self, shapes: &'static [&'static str]) -> Self {
+        self.shapes = shapes;
         self
     }
 
@@ -221,6 +239,12 @@ impl Form {
         self.needs.iter().chain(self.optional).copied()
     }
 
+    /// The words of a kind that it takes.
+    #[must_use]
+    pub fn words(&self, kind: Kind) -> &'static [&'static str] {
+        if kind == Kind::MatrixShape { self.shapes } else { kind.words() }
+    }
+
     /// The tier of its opcode.
     #[must_use]
     pub fn tier(&self) -> Tier {
@@ -230,7 +254,8 @@ impl Form {
 
 /// All forms, in the order in which they are tried.
 pub fn all_forms() -> impl Iterator<Item = &'static Form> {
-    [moves::ROWS, integer::ROWS, float::ROWS, memory::ROWS, warp::ROWS].into_iter().flatten()
+    let all = [moves::ROWS, integer::ROWS, float::ROWS, memory::ROWS, warp::ROWS, matrix::ROWS];
+    all.into_iter().flatten()
 }
 
 /// The forms of an opcode; empty for one without any.

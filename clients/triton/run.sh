@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Triton: kernels that it compiles for compute capability 8.0 (SIMTLAB_COMPUTE_CAPABILITY=9.0 for others), without PyTorch.
+source "$(dirname "$0")/../common.sh"
+build
+venv triton triton==3.9.* numpy
+echo "triton $("$environment/bin/pip" show triton | sed -n 's/^Version: //p')"
+export TRITON_CACHE_DIR=$environment/cache TRITON_DEFAULT_FP_FUSION=1
+PYTHONPATH=$here/clients on_device "$environment/bin/python" "$here/clients/triton/check.py"

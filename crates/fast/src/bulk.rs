@@ -1,0 +1,190 @@
+//! Instructions that move or multiply more than one value a lane: matrices of a whole warp, and copies to shared memory.
+//!
+//! What they do is the exact engine's ([`vm::Matrix`]). A warp of which not all lanes are there together, and an access that may not be,
+//! are the exact engine's too.
+
+use crate::Declined;
+use crate::code::{Bulk, Copy, Memory, Src};
+use crate::machine::Machine;
+use crate::row::{LANES, lanes};
+use crate::warp::Warp;
+use ir::mods::Space;
+use simt::Pc;
+use simt::memory::{AccessKind, Addr};
+use simt::observe::{Access, GroupId};
+use vm::{Registers, Values};
+
+impl Machine<'_> {
+    /// An instruction on matrices.
+    #[inline(never)]
+    pub(crate) fn matrix(
+        &mut self,
+        warp: &mut Warp,
+        op: &Bulk,
+        pc: u64,
+        on: u32,
+    ) -> Result<(), Declined> {
+        if on != u32::MAX {
+            return Err(Declined::Running("a matrix instruction without all lanes of its warp"));
+        }
+        if let Some(detail) = &mut self.detail {
+            detail.collectives += 1;
+        }
+        self.stats.collectives += 1;
+        let results = match &op.memory {
+            None => op.what.computed(&registers(warp, &op.src)),
+            Some(memory) => self.fragments(warp, op, memory, pc)?,
+        };
+        for (&dst, row) in op.dst.iter().zip(&results) {
+            warp.put_each(dst, on, |lane| row[lane]);
+        }
+        Ok(())
+    }
+
+    /// Loads or stores; the registers that are loaded.
+    fn fragments(
+        &mut self,
+        warp: &Warp,
+        op: &Bulk,
+        memory: &Memory,
+        pc: u64,
+    ) -> Result<Registers, Declined> {
+        self.stats.memory_instructions += 1;
+        let stores = op.what.stores();
+        let stride = |lane| op.src.first().map_or(0, |&src| warp.lane(src, lane));
+        let pieces: [vm::Pieces; LANES] = std::array::from_fn(|lane| {
+            op.what.pieces(lane, warp.lane(memory.addr, lane), stride(lane))
+        });
+        if self.detail.is_some() {
+            let kind = if stores { AccessKind::Store } else { AccessKind::Load };
+            for i in 0..pieces.iter().map(vm::Pieces::len).max().unwrap_or(0) {
+                let size = pieces.iter().find_map(|p| p.get(i)).map_or(0, |p| p.bytes);
+                let here =
+                    pieces.iter().enumerate().filter_map(|(lane, p)| Some((lane, p.get(i)?.at)));
+                let here: Vec<_> = here.collect();
+                self.announce_places(warp, memory, (kind, size), pc, here);
+            }
+        }
+        let mut values: [Values; LANES] = std::array::from_fn(|_| Values::new());
+        let skip = op.what.address_operands() - 1;
+        let stored = match stores {
+            true => op.what.stored(&registers(warp, &op.src[skip..])),
+            false => Vec::new(),
+        };
+        self.progress |= stores;
+        for (lane, pieces) in pieces.iter().enumerate() {
+            let thread = warp.first_thread as usize + lane;
+            for (i, piece) in pieces.iter().enumerate() {
+                let size = (piece.bytes.into(), piece.bytes.into());
+                self.reach(|reach| -> Result<(), Declined> {
+                    let place = reach.place(memory, piece.at, size, thread, stores)?;
+                    if stores {
+                        let bytes = reach.bytes_mut(place, piece.bytes as usize);
+                        bytes.copy_from_slice(&stored[lane][i].to_le_bytes()[..bytes.len()]);
+                    } else {
+                        let mut value = [0; 16];
+                        let bytes = reach.bytes(place, piece.bytes as usize);
+                        value[..bytes.len()].copy_from_slice(bytes);
+                        values[lane].push(u128::from_le_bytes(value));
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(op.what.loaded(&values))
+    }
+
+    /// A copy from global to shared memory.
+    #[inline(never)]
+    pub(crate) fn copy(
+        &mut self,
+        warp: &Warp,
+        op: &Copy,
+        pc: u64,
+        on: u32,
+    ) -> Result<(), Declined> {
+        self.stats.memory_instructions += 1;
+        self.progress = true;
+        let size = u64::from(op.size);
+        let bytes = |lane| op.bytes.map_or(size, |b| (warp.lane(b, lane) & 0xffff_ffff).min(size));
+        if self.detail.is_some() {
+            let of = |memory: &Memory, lane| warp.lane(memory.addr, lane);
+            let read = lanes(on).filter(|&lane| bytes(lane) != 0);
+            let read = read.map(|lane| (lane, of(&op.from, lane))).collect();
+            self.announce_places(warp, &op.from, (AccessKind::Load, op.size), pc, read);
+            let written = lanes(on).map(|lane| (lane, of(&op.to, lane))).collect();
+            self.announce_places(warp, &op.to, (AccessKind::Store, op.size), pc, written);
+        }
+        for lane in lanes(on) {
+            let thread = warp.first_thread as usize + lane;
+            let count = bytes(lane);
+            self.reach(|reach| -> Result<(), Declined> {
+                let mut value = [0; 16];
+                if count > 0 {
+                    let at = warp.lane(op.from.addr, lane);
+                    let from = reach.place(&op.from, at, (count, size), thread, false)?;
+                    value[..count as usize].copy_from_slice(reach.bytes(from, count as usize));
+                } else if !warp
+                    .lane(op.from.addr, lane)
+                    .wrapping_add_signed(op.from.offset)
+                    .is_multiple_of(size)
+                {
+                    // Whether that is allowed is the exact engine's to say.
+                    return Err(Declined::Running("a misaligned copy of nothing"));
+                }
+                let at = warp.lane(op.to.addr, lane);
+                let to = reach.place(&op.to, at, (size, size), thread, true)?;
+                reach.bytes_mut(to, size as usize).copy_from_slice(&value[..size as usize]);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tells the watch of accesses at these addresses, before the offset: one event for each space.
+    fn announce_places(
+        &mut self,
+        warp: &Warp,
+        memory: &Memory,
+        (kind, size): (AccessKind, u32),
+        pc: u64,
+        places: Vec<(usize, u64)>,
+    ) {
+        let cta = &self.ctas[self.slot];
+        let group =
+            GroupId { cta: cta.index, group: self.group as u32, first_thread: warp.first_thread };
+        let window = memory.space.window();
+        let place = |address: u64| {
+            let address = address.wrapping_add_signed(memory.offset);
+            window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
+        };
+        let mut rest: Vec<(u16, u64)> =
+            places.into_iter().map(|(lane, at)| (lane as u16, place(at))).collect();
+        while let Some(&(_, first)) = rest.first() {
+            let space = Space::of(Addr(first));
+            let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
+            let here: Vec<(u16, u64)> = rest
+                .iter()
+                .filter(|p| Space::of(Addr(p.1)) == space)
+                .map(|p| (p.0, p.1 & mask))
+                .collect();
+            rest.retain(|p| Space::of(Addr(p.1)) != space);
+            let (order, scope, lanes) = (memory.order, memory.scope, here.as_slice());
+            self.watch.access(&Access {
+                group,
+                pc: Pc(pc),
+                kind,
+                space,
+                order,
+                scope,
+                size,
+                lanes,
+            });
+        }
+    }
+}
+
+/// Registers with a value for every lane.
+fn registers(warp: &Warp, sources: &[Src]) -> Registers {
+    sources.iter().map(|&src| std::array::from_fn(|lane| warp.lane(src, lane))).collect()
+}

@@ -1,0 +1,114 @@
+//! What the modifiers of instructions on matrices say, as the IR has it.
+
+use ir::Mods;
+use ir::mods::{BoolOp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Rounding};
+use simt::matrix::{Element, Fragment, Role, Spread};
+
+use super::{Kind, Spelled};
+use crate::ast::Type;
+
+fn shape(s: &Spelled) -> Option<MatrixShape> {
+    MatrixShape::from_word(s.word(Kind::MatrixShape)?)
+}
+
+/// The types of D, A, B and C. `wmma.mma` of half precision names those of D and C alone.
+fn types(s: &Spelled) -> Option<[ir::Ty; 4]> {
+    let ty = |t: &Type| ir::Ty::from_name(t.word());
+    match s.types.as_slice() {
+        [d, a, b, c] => Some([ty(d)?, ty(a)?, ty(b)?, ty(c)?]),
+        [d, c] => Some([ty(d)?, ir::Ty::F16, ir::Ty::F16, ty(c)?]),
+        _ => None,
+    }
+}
+
+/// The modifiers of an `mma` or `wmma.mma`, if there is such a product.
+pub(crate) fn matrix_mods(s: &Spelled) -> Option<Mods> {
+    let (shape, types) = (shape(s)?, types(s)?);
+    let wmma = s.has(Kind::WmmaMma);
+    let layouts = (s.word(Kind::LayoutA)?, s.word(Kind::LayoutB)?);
+    let factor = types[1];
+    // Only the first shape has fragments of matrices stored in more than one way; elements of less than a byte are stored in one way.
+    let quads = !wmma && shape == MatrixShape::M8n8k4 && factor == ir::Ty::F16;
+    let narrow = factor.bits() < 8;
+    let known = ir::matrix::exists(wmma, shape, types);
+    if !known || !(quads || wmma && !narrow) && layouts != ("row", "col") {
+        return None;
+    }
+    let layout = match layouts {
+        ("row", "row") => MatrixLayout::RowRow,
+        ("row", _) => MatrixLayout::RowCol,
+        (_, "row") => MatrixLayout::ColRow,
+        _ => MatrixLayout::ColCol,
+    };
+    let mut mods = Mods {
+        shape: Some(shape),
+        elements: MatrixTypes::of(types),
+        layout: quads.then_some(layout),
+        bool_op: s.word(Kind::BitOp).and_then(BoolOp::from_word),
+        rounding: s.word(Kind::Rounding).and_then(Rounding::from_word),
+        ..Mods::default()
+    };
+    if s.has(Kind::SatFinite) {
+        mods.flags = mods.flags.with(Flag::SatFinite);
+    }
+    if wmma {
+        mods.flags = mods.flags.with(Flag::Wmma);
+    }
+    Some(mods)
+}
+
+/// Which matrix a `wmma.load` or `wmma.store` moves.
+pub(super) fn role(s: &Spelled) -> MatrixRole {
+    match s.word(Kind::Factor) {
+        Some("a") => MatrixRole::A,
+        Some(_) => MatrixRole::B,
+        None => MatrixRole::C,
+    }
+}
+
+/// The fragment that a `wmma.load` or `wmma.store` moves, with its modifiers, if there is such a one.
+pub(crate) fn fragment_mods(s: &Spelled) -> Option<(Mods, Fragment)> {
+    let (shape, role, by_rows) = (shape(s)?, role(s), s.word(Kind::LayoutA)? == "row");
+    let ty = ir::Ty::from_name(s.ty().word())?;
+    let along = (role == MatrixRole::A) == by_rows;
+    if !ir::matrix::has_fragment(shape, role, ty) || ty.bits() < 8 && !along {
+        return None;
+    }
+    let mods = Mods {
+        shape: Some(shape),
+        role: (!s.has(Kind::Sum)).then_some(role),
+        layout: Some(if by_rows { MatrixLayout::Row } else { MatrixLayout::Col }),
+        ..Mods::default()
+    };
+    let of = match role {
+        MatrixRole::A => Role::A,
+        MatrixRole::B => Role::B,
+        MatrixRole::C => Role::C,
+    };
+    let element = ir::matrix::element(ty)?;
+    Some((mods, Fragment { role: of, shape: shape.sizes(), element, spread: Spread::Wmma }))
+}
+
+/// The fragment alone.
+pub(crate) fn fragment(s: &Spelled) -> Option<Fragment> {
+    fragment_mods(s).map(|(_, fragment)| fragment)
+}
+
+/// How many matrices an `ldmatrix` or `stmatrix` moves.
+pub(crate) fn matrix_count(s: &Spelled) -> usize {
+    match s.word(Kind::MatrixCount) {
+        Some("x2") => 2,
+        Some("x4") => 4,
+        _ => 1,
+    }
+}
+
+/// The type of registers that hold elements.
+pub(crate) fn register_type(element: Element) -> Type {
+    match element {
+        Element::F64 => Type::F64,
+        Element::F32 => Type::F32,
+        Element::S32 => Type::S32,
+        _ => Type::B32,
+    }
+}

@@ -1,0 +1,210 @@
+//! Matrices in the registers of a warp: products, and loads and stores of fragments.
+//!
+//! [`Matrix`] is what an instruction does, apart from any state: which pieces of memory each lane touches, which registers they become,
+//! and what is multiplied. Where elements are is [`simt::matrix`]'s.
+
+mod engine;
+
+pub(crate) use engine::{arrive, finish};
+
+use simt::matrix::{Fragment, LANES, Product, tile_place};
+use smallvec::SmallVec;
+
+/// What an instruction does with matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matrix {
+    /// Multiplies.
+    Multiply(Product),
+    /// Transposes an 8 by 8 matrix of 16-bit elements.
+    Transpose,
+    /// Loads so many 8 by 8 matrices of 16-bit elements, perhaps transposed.
+    LoadTiles(usize, bool),
+    /// Stores so many 8 by 8 matrices of 16-bit elements, perhaps transposed.
+    StoreTiles(usize, bool),
+    /// Loads a fragment, stored by columns or not.
+    LoadFragment(Fragment, bool),
+    /// Stores a fragment, by columns or not.
+    StoreFragment(Fragment, bool),
+}
+
+/// A piece of memory that a lane reads or writes at once; it is aligned to its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its address.
+    pub at: u64,
+    /// Its bytes: 1, 2, 4, 8 or 16.
+    pub bytes: u32,
+}
+
+/// The pieces of a lane.
+pub type Pieces = SmallVec<[Piece; 8]>;
+
+/// What the pieces of a lane hold.
+pub type Values = SmallVec<[u128; 8]>;
+
+/// Registers with a value for every lane.
+pub type Registers = Vec<[u64; LANES]>;
+
+impl Matrix {
+    /// Whether it writes memory.
+    #[must_use]
+    pub fn stores(self) -> bool {
+        matches!(self, Self::StoreTiles(..) | Self::StoreFragment(..))
+    }
+
+    /// Whether it touches memory: it then has an address, and for fragments a stride, as its first operands.
+    #[must_use]
+    pub fn is_memory(self) -> bool {
+        !matches!(self, Self::Multiply(_) | Self::Transpose)
+    }
+
+    /// Operands before those that are registers of matrices.
+    #[must_use]
+    pub fn address_operands(self) -> usize {
+        match self {
+            Self::Multiply(_) | Self::Transpose => 0,
+            Self::LoadTiles(..) | Self::StoreTiles(..) => 1,
+            Self::LoadFragment(..) | Self::StoreFragment(..) => 2,
+        }
+    }
+
+    /// What a lane touches: with its address, and elements from one row, or column, to the next.
+    #[must_use]
+    pub fn pieces(self, lane: usize, address: u64, stride: u64) -> Pieces {
+        match self {
+            // Each eight lanes hold the addresses of the rows of one matrix.
+            Self::LoadTiles(count, _) | Self::StoreTiles(count, _) if lane < 8 * count => {
+                SmallVec::from_elem(Piece { at: address, bytes: 16 }, 1)
+            }
+            Self::LoadFragment(fragment, columns) | Self::StoreFragment(fragment, columns) => {
+                let mut out = Pieces::new();
+                for register in 0..fragment.distinct() {
+                    let whole = is_whole(&fragment, columns, lane, register);
+                    let parts = if whole { 1 } else { fragment.parts() };
+                    for part in 0..parts {
+                        let (_, row, column) = fragment.place(lane, register, part);
+                        let (outer, inner) = if columns { (column, row) } else { (row, column) };
+                        let index = (outer as u64).wrapping_mul(stride).wrapping_add(inner as u64);
+                        let bits = index.wrapping_mul(fragment.element.bits() as u64);
+                        let unit = fragment.element.register_bits() / parts;
+                        // What begins within a byte is misaligned, and so is every odd address.
+                        let odd = u64::from(!bits.is_multiple_of(8));
+                        let at = address.wrapping_add((bits / 8) | odd);
+                        out.push(Piece { at, bytes: unit as u32 / 8 });
+                    }
+                }
+                out
+            }
+            _ => Pieces::new(),
+        }
+    }
+
+    /// The registers that loaded pieces become.
+    #[must_use]
+    pub fn loaded(self, values: &[Values; LANES]) -> Registers {
+        match self {
+            Self::LoadTiles(count, transposed) => {
+                let mut out = vec![[0; LANES]; count];
+                for (matrix, lanes) in out.iter_mut().enumerate() {
+                    for (lane, value) in lanes.iter_mut().enumerate() {
+                        for part in 0..2 {
+                            let (row, column) = tile_place(lane, part, transposed);
+                            let of_row = values[8 * matrix + row].first().copied().unwrap_or(0);
+                            let element = (of_row >> (16 * column)) as u64 & 0xffff;
+                            *value |= element << (16 * part);
+                        }
+                    }
+                }
+                out
+            }
+            Self::LoadFragment(fragment, columns) => {
+                let mut out = vec![[0; LANES]; fragment.registers()];
+                for (lane, values) in values.iter().enumerate() {
+                    let mut next = values.iter();
+                    for (register, lanes) in out.iter_mut().enumerate().take(fragment.distinct()) {
+                        let whole = is_whole(&fragment, columns, lane, register);
+                        let parts = if whole { 1 } else { fragment.parts() };
+                        for part in 0..parts {
+                            let value = next.next().copied().unwrap_or(0) as u64;
+                            lanes[lane] |= value << (part * fragment.element.bits());
+                        }
+                    }
+                }
+                let (distinct, repeated) = out.split_at_mut(fragment.distinct());
+                for (i, register) in repeated.iter_mut().enumerate() {
+                    *register = distinct[i % distinct.len()];
+                }
+                out
+            }
+            _ => Registers::new(),
+        }
+    }
+
+    /// What registers put into the pieces of each lane.
+    #[must_use]
+    pub fn stored(self, registers: &[[u64; LANES]]) -> Vec<Values> {
+        let mut out = vec![Values::new(); LANES];
+        match self {
+            Self::StoreTiles(count, transposed) => {
+                out.iter_mut().take(8 * count).for_each(|values| values.push(0));
+                for (matrix, lanes) in registers.iter().enumerate().take(count) {
+                    for (lane, value) in lanes.iter().enumerate() {
+                        for part in 0..2 {
+                            let (row, column) = tile_place(lane, part, transposed);
+                            let element = u128::from(value >> (16 * part) & 0xffff);
+                            out[8 * matrix + row][0] |= element << (16 * column);
+                        }
+                    }
+                }
+            }
+            Self::StoreFragment(fragment, columns) => {
+                let bits = fragment.element.bits();
+                for (lane, values) in out.iter_mut().enumerate() {
+                    for (register, lanes) in registers.iter().enumerate() {
+                        if is_whole(&fragment, columns, lane, register) {
+                            values.push(lanes[lane].into());
+                            continue;
+                        }
+                        for part in 0..fragment.parts() {
+                            let element = lanes[lane] >> (part * bits) & (u64::MAX >> (64 - bits));
+                            values.push(element.into());
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        out
+    }
+
+    /// The results of what touches no memory.
+    #[must_use]
+    pub fn computed(self, operands: &[[u64; LANES]]) -> Registers {
+        match self {
+            Self::Multiply(product) => product.multiply(operands),
+            Self::Transpose => {
+                let mut out = [0; LANES];
+                for (lane, value) in out.iter_mut().enumerate() {
+                    for part in 0..2 {
+                        // The element that lies at the mirrored place.
+                        let (row, column) = tile_place(lane, part, true);
+                        let from = operands[0][4 * row + column / 2] >> (16 * (column % 2));
+                        *value |= (from & 0xffff) << (16 * part);
+                    }
+                }
+                vec![out]
+            }
+            _ => Registers::new(),
+        }
+    }
+}
+
+/// Whether the parts of a lane's register lie side by side in memory.
+fn is_whole(fragment: &Fragment, columns: bool, lane: usize, register: usize) -> bool {
+    let along = |part| {
+        let (_, row, column) = fragment.place(lane, register, part);
+        if columns { (column, row) } else { (row, column) }
+    };
+    let (outer, inner) = along(0);
+    (1..fragment.parts()).all(|part| along(part) == (outer, inner + part))
+}
