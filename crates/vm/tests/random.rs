@@ -10,6 +10,10 @@ use simt::machine::{Machine, Step};
 use simt::observe::Blind;
 use vm::{Engine, Launch, Program, catalogued, load_variables, prepare};
 
+/// Issues after which a run is taken to hang. Predicated code runs both sides of branches, and bodies of functions for no lane: a
+/// kernel that takes thousands of issues lane by lane may take millions so.
+const ISSUES: u64 = 1 << 28;
+
 /// How a random kernel is launched.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
@@ -37,7 +41,7 @@ fn words<const N: usize>(
     launch.scope = entry.scope;
     launch.knobs = Knobs { order: shape.order, ..Knobs::default() };
     let mut state = Engine::<N>.launch(&program, launch).expect("it launches");
-    let end = Engine::<N>.run(&program, &mut state, &mut Blind, 1 << 24);
+    let end = Engine::<N>.run(&program, &mut state, &mut Blind, ISSUES);
     if end != Step::Done {
         return Err(end);
     }
