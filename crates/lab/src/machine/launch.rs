@@ -146,6 +146,21 @@ pub struct Stop {
     pub report: Diagnostic,
     /// The program's line.
     pub line: Option<u64>,
+    /// Where in the grid it was, on machines that have one: of a hang, where the first path waits.
+    pub place: Option<Box<StopPlace>>,
+}
+
+/// A place in the grid, and the source line behind the instruction there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopPlace {
+    /// Block in x, y, z.
+    pub block: [u64; 3],
+    /// The group in its block.
+    pub warp: u32,
+    /// Lanes of the group.
+    pub lanes: Vec<u32>,
+    /// File and line, where the program has a line table.
+    pub source: Option<(String, u32)>,
 }
 
 /// How the note begins that tells a hang in a sentence: with the mechanism, then who waits where for whom.

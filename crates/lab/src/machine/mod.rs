@@ -14,8 +14,9 @@ pub use graph::{ControlFlow, FlowBlock, PostDominator};
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 pub use launch::{
     Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Progress,
-    Schedule, Stop, Subject, Unwatched, Watch,
+    Schedule, Stop, StopPlace, Subject, Unwatched, Watch,
 };
+use simt::memory::MemoryMap;
 
 use crate::launch::{Located, MachineOption, OptionValue};
 use isa::suggest::nearest;
@@ -303,6 +304,24 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// If the host has no memory for them.
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic>;
+
+    /// A context on memory that outlives it, as another context of this or another program left it. The memory is taken; none if
+    /// the machine's contexts cannot outlive themselves.
+    ///
+    /// # Errors
+    /// If there is no room for the program's variables.
+    fn resume(&self, _left: &mut Left) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
+        Ok(None)
+    }
+}
+
+/// What a context leaves behind.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// Memory, with everything in it.
+    pub memory: MemoryMap,
+    /// Where the program's own variables are in it; none before its first context.
+    pub variables: Option<vm::Variables>,
 }
 
 /// An instruction that something depends on.
@@ -392,6 +411,11 @@ pub trait Context {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem>;
+
+    /// Gives up what [`Program::resume`] took, and where the program's variables are: the context is empty after that.
+    fn leave(&mut self) -> Left {
+        Left::default()
+    }
 }
 
 /// All machines, in the order in which messages list them.

@@ -450,7 +450,7 @@ impl LinxContext<'_> {
             report = report.help("the option `map` can make an address good and go on");
         }
         let line = span.and_then(|span| self.program.listing.line(span).map(u64::from));
-        Stop { code: trap.code(), report, line }
+        Stop { code: trap.code(), report, line, place: None }
     }
 }
 

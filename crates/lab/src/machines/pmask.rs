@@ -297,7 +297,8 @@ impl PmaskContext<'_> {
         let place = self.program.program.place(state.pc);
         let place = place.map_or(String::new(), |place| format!(" ({place})"));
         report = report.note(format!("at {:#x}{place}", state.pc));
-        Stop { code, report, line: span.and_then(|span| self.program.line(span)) }
+        let line = span.and_then(|span| self.program.line(span));
+        Stop { code, report, line, place: None }
     }
 
     fn fault(&self, state: &pmask::State, fault: &Fault<StopCause>) -> Stop {

@@ -100,7 +100,7 @@ pub(super) fn limit_reached(limit: u64) -> Stop {
     let message = format!("the program has not ended after {limit} issues: it may hang");
     let report = Diagnostic::error("limit", message);
     let report = report.help("raise it with --limit if the program needs that long");
-    Stop { code: "limit", report, line: None }
+    Stop { code: "limit", report, line: None, place: None }
 }
 
 /// Where instructions stand in the text that they were assembled from; nothing is known of a binary.

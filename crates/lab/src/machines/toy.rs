@@ -193,7 +193,7 @@ impl ToyContext<'_> {
         let (group, pc) = (fault.group.group, fault.pc.0);
         report = report.note(format!("in group {group}, lanes {}, at {pc:#x}", fault.lanes));
         let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
-        Stop { code: fault.cause.code(), report, line }
+        Stop { code: fault.cause.code(), report, line, place: None }
     }
 }
 

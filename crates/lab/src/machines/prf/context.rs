@@ -277,7 +277,7 @@ impl<'p> PrfContext<'p> {
         let (block, warp, pc) = (fault.group.cta, fault.group.group, fault.pc.0);
         let place = format!("in block {block}, warp {warp}, lanes {}, at {pc:#x}", fault.lanes);
         let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
-        Stop { code: fault.cause.code(), report: report.note(place), line }
+        Stop { code: fault.cause.code(), report: report.note(place), line, place: None }
     }
 }
 

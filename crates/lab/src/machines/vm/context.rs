@@ -16,7 +16,8 @@ use vm::{Engine, FactCheck, Launch, LaunchError, PassCost, State, Variables};
 use super::quick::Tried;
 use super::{VmProgram, options, report};
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Schedule, Subject, Watch,
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Left, Progress, Schedule, Subject,
+    Watch,
 };
 use crate::machines::shared;
 use crate::probe::{Beginning, Probing};
@@ -38,13 +39,20 @@ pub(super) struct VmContext<'p> {
 
 impl<'p> VmContext<'p> {
     pub(super) fn new(program: &'p VmProgram) -> Result<Self, Diagnostic> {
-        let mut memory = MemoryMap::new();
-        let variables = vm::load_variables(&program.program, &mut memory).map_err(|error| {
-            Diagnostic::error(
-                "run::memory",
-                format!("no room for the program's variables: {error}"),
-            )
-        })?;
+        Self::resume(program, &mut Left::default())
+    }
+
+    pub(super) fn resume(program: &'p VmProgram, left: &mut Left) -> Result<Self, Diagnostic> {
+        let variables = match left.variables.take() {
+            Some(variables) => variables,
+            None => vm::load_variables(&program.program, &mut left.memory).map_err(|error| {
+                Diagnostic::error(
+                    "run::memory",
+                    format!("no room for the program's variables: {error}"),
+                )
+            })?,
+        };
+        let memory = std::mem::take(&mut left.memory);
         Ok(Self { program, prepared: BTreeMap::new(), memory, variables })
     }
 
@@ -383,6 +391,11 @@ impl Collect for Blind {
 }
 
 impl Context for VmContext<'_> {
+    fn leave(&mut self) -> Left {
+        let memory = std::mem::take(&mut self.memory);
+        Left { memory, variables: Some(self.variables.clone()) }
+    }
+
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
         shared::allocate(&mut self.memory, name, data)
     }

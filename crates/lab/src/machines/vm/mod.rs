@@ -14,7 +14,7 @@ use isa::{Diagnostic, Diagnostics, SourceFile, Span};
 use simt::Pc;
 
 use crate::machine::{
-    Context, ControlFlow, Dependence, KernelInfo, Named, ParamInfo, ParamKind, Program,
+    Context, ControlFlow, Dependence, KernelInfo, Left, Named, ParamInfo, ParamKind, Program,
 };
 
 /// The mechanism that runs when nothing else is said.
@@ -187,5 +187,10 @@ impl Program for VmProgram {
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
         context::VmContext::new(self).map(|c| Box::new(c) as Box<dyn Context>)
+    }
+
+    fn resume(&self, left: &mut Left) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
+        let context = context::VmContext::resume(self, left)?;
+        Ok(Some(Box::new(context)))
     }
 }

@@ -1,22 +1,43 @@
 //! Faults and hangs of the exact engine, told to people.
 
+use ir::LocId;
 use isa::Diagnostic;
+use simt::LaneMask;
 use simt::machine::{Hang, HangKind, Waiter};
 use simt::observe::GroupId;
 use simt::trap::{Cause as _, Fault};
 
 use super::VmProgram;
-use crate::machine::{LaunchRequest, Stop};
+use crate::machine::{LaunchRequest, Stop, StopPlace};
 
 /// Waiting paths listed one by one.
 const SHOWN: usize = 6;
 
-/// `block (1,0,0), warp 2`.
-fn group(id: GroupId, request: &LaunchRequest<'_>) -> String {
+/// A block by its coordinates.
+fn block_of(id: GroupId, request: &LaunchRequest<'_>) -> [u64; 3] {
     let [x, y, _] = request.grid;
     let (x, y) = (x.max(1), y.max(1));
-    let (bx, by, bz) = (id.cta % x, id.cta / x % y, id.cta / x / y);
-    format!("block ({bx},{by},{bz}), warp {}", id.group)
+    [id.cta % x, id.cta / x % y, id.cta / x / y]
+}
+
+/// `block (1,0,0), warp 2`.
+fn group(id: GroupId, request: &LaunchRequest<'_>) -> String {
+    let [x, y, z] = block_of(id, request);
+    format!("block ({x},{y},{z}), warp {}", id.group)
+}
+
+/// The place of lanes of a group at an instruction.
+fn place<const N: usize>(
+    program: &VmProgram,
+    (id, lanes, loc): (GroupId, &LaneMask<N>, LocId),
+    request: &LaunchRequest<'_>,
+) -> Option<Box<StopPlace>> {
+    Some(Box::new(StopPlace {
+        block: block_of(id, request),
+        warp: id.group,
+        lanes: lanes.iter().map(|lane| lane as u32).collect(),
+        source: program.source_line(loc),
+    }))
 }
 
 /// A fault.
@@ -42,7 +63,8 @@ pub(super) fn fault<const N: usize>(
     if let Some((file, line)) = program.source_line(loc) {
         report = report.note(format!("compiled from {file}:{line}"));
     }
-    Stop { code, report, line: span.map(|s| u64::from(program.line(s))) }
+    let place = place(program, (fault.group, &fault.lanes, loc), request);
+    Stop { code, report, line: span.map(|s| u64::from(program.line(s))), place }
 }
 
 /// A hang: who waits where for whom.
@@ -79,7 +101,11 @@ pub(super) fn hang<const N: usize>(
     if hang.kind == HangKind::Limit {
         report = report.help("raise it with --limit if the kernel needs that long");
     }
-    Stop { code, report, line: span.map(|s| u64::from(program.line(s))) }
+    let place = hang.waiters.first().and_then(|w| {
+        let at = (w.group, &w.lanes, program.loc_of(w.pc));
+        place(program, at, request)
+    });
+    Stop { code, report, line: span.map(|s| u64::from(program.line(s))), place }
 }
 
 fn describe<const N: usize>(
