@@ -1,0 +1,42 @@
+"""Run, test and compare GPU kernels without a GPU.
+
+    >>> import numpy as np, simtlab
+    >>> result = simtlab.run("saxpy.ptx", "saxpy", grid=4, block=256, args=[1000, 2.0, x, y])  # doctest: +SKIP
+
+Arrays of NumPy are copied in before a launch and, if they are writable, back after it. See docs/python.md.
+"""
+
+from ._arrays import Device, DeviceArray, array
+from ._catalogue import Mechanism, Metric, mechanisms, metrics
+from ._compare import Comparison, compare
+from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, SimtlabError, Stopped
+from ._module import Kernel, Module, Parameter, Result, run
+from ._simtlab import __version__
+from ._stats import Stats
+
+__all__ = [
+    "Comparison",
+    "CompileError",
+    "Device",
+    "DeviceArray",
+    "DeviceError",
+    "Fault",
+    "Finding",
+    "Hang",
+    "Kernel",
+    "LaunchError",
+    "Mechanism",
+    "Metric",
+    "Module",
+    "Parameter",
+    "Result",
+    "SimtlabError",
+    "Stats",
+    "Stopped",
+    "__version__",
+    "array",
+    "compare",
+    "mechanisms",
+    "metrics",
+    "run",
+]

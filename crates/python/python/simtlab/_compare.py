@@ -1,0 +1,132 @@
+"""One kernel under many mechanisms."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from . import _simtlab
+from ._arguments import Arguments, Passed
+from ._errors import LaunchError
+from ._module import Extents, Ptx, load, wanted
+
+Names = Union[str, Sequence[str], None]
+Sizes = Union[int, Sequence[int], None]
+
+_LAUNCH_FILE = "launch.toml"
+
+
+@dataclass
+class _Variations:
+    mechanisms: Optional[str]
+    warp_sizes: Optional[str]
+    order: Optional[str]
+    seed: Optional[int]
+    limit: Optional[int]
+    report: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each mechanism does to a kernel.
+
+    rows    a dict for each mechanism and warp size, as in the JSON of `simtlab compare` (docs/compare.md)
+    text    the table that `simtlab compare` prints
+    report  all of the JSON
+    """
+
+    rows: List[Dict[str, Any]]
+    text: str
+    document: Dict[str, Any] = field(repr=False)
+    _html: Optional[str] = field(repr=False, default=None)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def sound(self) -> bool:
+        """Whether no mechanism computes something else than serial execution without the kernel asking for it."""
+        return all(row["verdict"] != "unsound" or row["equal_to_serial"] is not False for row in self.rows)
+
+    def row(self, mechanism: str, warp_size: Optional[int] = None) -> Dict[str, Any]:
+        """The row of a mechanism: the first, or that of a warp size."""
+        for row in self.rows:
+            if row["mechanism"] == mechanism and warp_size in (None, row["warp_size"]):
+                return row
+        raise KeyError((mechanism, warp_size))
+
+    def html(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the report: one HTML file that needs nothing else."""
+        if self._html is None:
+            raise LaunchError("the comparison was made without a report: leave report=False away")
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(self._html)
+
+    def to_records(self) -> List[Dict[str, Any]]:
+        """The rows without nesting, for tables: nested values have names such as `lane_slots.diverged`, lists are left out."""
+        return [_flat(row) for row in self.rows]
+
+
+def _flat(row: Dict[str, Any], before: str = "") -> Dict[str, Any]:
+    out: Dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            out.update(_flat(value, f"{before}{key}."))
+        elif not isinstance(value, list):
+            out[before + key] = value
+    return out
+
+
+def _list(value: Any, what: str) -> Optional[str]:
+    if value is None:
+        return None
+    given = [value] if isinstance(value, (str, int)) else list(value)
+    if not given:
+        raise LaunchError(f"{what} is empty")
+    return ",".join(str(v) for v in given)
+
+
+def compare(
+    what: Ptx,
+    kernel: Optional[str] = None,
+    grid: Optional[Extents] = None,
+    block: Optional[Extents] = None,
+    args: Arguments = (),
+    *,
+    mechanisms: Names = None,
+    warp_sizes: Sizes = None,
+    order: Optional[str] = None,
+    shared: int = 0,
+    seed: Optional[int] = None,
+    limit: Optional[int] = None,
+    report: bool = True,
+) -> Comparison:
+    """Runs a launch under mechanisms and warp sizes, and holds each against fair serial execution.
+
+    `what` is a launch file, a directory with a `launch.toml`, or, with a kernel, grid and block, PTX as `simtlab.run` takes it.
+    All mechanisms are compared at the launch's warp size if none are named. The arrays do not change.
+    """
+    variations = _Variations(
+        _list(mechanisms, "mechanisms"), _list(warp_sizes, "warp_sizes"), order, seed, limit, bool(report)
+    )
+    if kernel is None:
+        if isinstance(what, str) and "\n" in what:
+            raise LaunchError("a program is compared with a kernel, a grid and a block")
+        if args or grid is not None or block is not None or shared:
+            raise LaunchError("a launch file says grid, block and arguments itself; with a program, name the kernel, too")
+        path = os.fspath(what)
+        path = os.path.join(path, _LAUNCH_FILE) if os.path.isdir(path) else path
+        return _comparison(_simtlab.compare_file(path, variations))
+    if grid is None or block is None:
+        raise LaunchError("a program is compared with a kernel, a grid and a block")
+    passed = Passed(args, None)
+    launch = wanted(kernel, grid, block, passed, shared)
+    return _comparison(_simtlab.compare_program(load(what, [kernel]), launch, variations))
+
+
+def _comparison(made: Any) -> Comparison:
+    document, text, html = made
+    document = json.loads(document)
+    return Comparison(document["rows"], text, document, html)

@@ -1,0 +1,92 @@
+"""Statistics of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union
+
+Number = Union[int, float]
+
+_CAUSES = ("on", "predicated_off", "diverged", "waiting", "exited", "never_launched")
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a launch cost. Efficiencies are percentages, as profilers give them.
+
+    The fields are those that most people ask for; `metrics` has all of them by the names of docs/statistics.md, and
+    `stats["name"]` is one of those.
+    """
+
+    kernel: str
+    mechanism: str
+    warp_size: int
+    engine: str
+    #: Lanes in the issuing groups over lane slots: `warp_execution_efficiency`.
+    simd_efficiency: float
+    #: As `simd_efficiency`, without lanes that a guard or mask turned off.
+    nonpred_efficiency: float
+    branch_efficiency: float
+    inst_executed: int
+    thread_inst_executed: int
+    branches: int
+    divergent_branches: int
+    #: The sum of the widths of all vector issues: the whole that the causes divide.
+    lane_slots: int
+    #: Lane slots by cause: on, predicated_off, diverged, waiting, exited, never_launched.
+    slots: Dict[str, int]
+    metrics: Dict[str, Number]
+    #: The launch as in the JSON report of `simtlab run --stats json` (docs/stats-json.md).
+    report: Dict[str, Any]
+
+    def __getitem__(self, name: str) -> Number:
+        return self.metrics[name]
+
+    def to_dict(self) -> Dict[str, Any]:
+        """What identifies the launch, and all metrics, flat: a row of a table."""
+        launch = self.report
+        return {
+            "kernel": self.kernel,
+            "mechanism": self.mechanism,
+            "warp_size": self.warp_size,
+            "engine": self.engine,
+            "grid": tuple(launch["grid"]),
+            "block": tuple(launch["block"]),
+            **self.metrics,
+        }
+
+    def lines(self) -> List[Dict[str, Any]]:
+        """A record for each line (of the source, if the program has a line table): its issues, and its lane slots by cause."""
+        records = []
+        for line in self.report["lines"]:
+            slots = line["lane_slots"]
+            record = {"file": line["file"], "line": line["line"], "issues": line["issues"]}
+            records.append({**record, "lane_slots": sum(slots.values()), **slots})
+        return records
+
+    def accesses(self) -> List[Dict[str, Any]]:
+        """A record for each line of the program that accesses memory: requests, sectors, bank conflicts."""
+        return [dict(site) for site in self.report["accesses"]]
+
+
+def make(report: Dict[str, Any]) -> Stats:
+    """From the JSON report of one launch."""
+    launch = report["launches"][0]
+    metrics = launch["metrics"]
+    return Stats(
+        kernel=launch["kernel"],
+        mechanism=report["mechanism"],
+        warp_size=report["warp_size"],
+        engine=launch.get("engine", ""),
+        simd_efficiency=metrics["warp_execution_efficiency"],
+        nonpred_efficiency=metrics["warp_nonpred_execution_efficiency"],
+        branch_efficiency=metrics["branch_efficiency"],
+        inst_executed=metrics["inst_executed"],
+        thread_inst_executed=metrics["thread_inst_executed"],
+        branches=metrics["branches"],
+        divergent_branches=metrics["divergent_branches"],
+        lane_slots=metrics["lane_slots"],
+        slots={cause: metrics["slots_" + cause] for cause in _CAUSES},
+        metrics=metrics,
+        report=launch,
+    )

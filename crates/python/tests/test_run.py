@@ -1,0 +1,159 @@
+"""Launches against NumPy."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import simtlab
+from conftest import COUNT, INDEX, PARAMETERS
+
+
+def saxpy(kernels, n=1000, **options):
+    x = np.arange(n, dtype=np.float32)
+    y = np.linspace(-1, 1, n, dtype=np.float32)
+    expected = np.float32(2) * x + y
+    args = [np.int32(n), np.float32(2), x, y]
+    result = simtlab.run(str(kernels / "saxpy/saxpy.ptx"), "saxpy", grid=4, block=256, args=args, **options)
+    assert np.array_equal(x, np.arange(n, dtype=np.float32))
+    # x and 2x are exact here, so that fusing the addition changes nothing.
+    assert np.array_equal(y, expected)
+    return result
+
+
+def test_saxpy(kernels):
+    result = saxpy(kernels)
+    assert result.engine.startswith("fast")
+    assert result.seconds > 0
+    assert result.output == ""
+
+
+@pytest.mark.parametrize("options", [
+    {"engine": "exact"}, {"mechanism": "min-pc"}, {"mechanism": "serial", "warp_size": 8}, {"stats": False}, {"warp_size": 64},
+])
+def test_options_change_no_result(kernels, options):
+    result = saxpy(kernels, **options)
+    assert (result.stats is None) == (options.get("stats") is False)
+    if options != {"stats": False}:
+        assert result.engine.startswith("exact")
+
+
+def test_path_text_and_bytes(kernels):
+    path = kernels / "saxpy/saxpy.ptx"
+    for program in (path, path.read_text(), path.read_bytes()):
+        x, y = np.ones(8, np.float32), np.ones(8, np.float32)
+        simtlab.run(program, "saxpy", 1, 8, [8, 3, x, y])
+        assert np.array_equal(y, np.full(8, 4, np.float32))
+
+
+def test_extents():
+    for grid, block in [(2, 8), ((2,), [8, 1]), ((2, 1, 1), np.int64(8))]:
+        out = np.zeros(16, np.uint32)
+        simtlab.run(INDEX, "index", grid, block, [16, out])
+        assert np.array_equal(out, np.arange(16))
+
+
+def test_parameters_by_type():
+    out = np.zeros(7, np.uint64)
+    structure = np.array([(1, 0xDEADBEEF)], dtype=[("x", "<u4"), ("y", "<u4")])
+    values = [255, -2, 0xFFFFFFFF, -5, 1.5, -0.1]
+    numpy = [np.uint8(255), np.int16(-2), np.uint32(0xFFFFFFFF), np.int64(-5), np.float32(1.5), np.float64(-0.1)]
+    structures = [structure.tobytes(), structure[0], (ctypes.c_uint32 * 2)(1, 0xDEADBEEF)]
+    for numbers, last in [(values, structures[0]), (numpy, structures[1]), (values, memoryview(structures[2]))]:
+        out[:] = 0
+        simtlab.run(PARAMETERS, "parameters", 1, 1, [*numbers, last, out])
+        assert list(out[:4]) == [255, 2**64 - 2, 0xFFFFFFFF, 2**64 - 5]
+        assert list(out[4:6].view(np.float64)) == [1.5, -0.1]
+        assert out[6] == 0xDEADBEEF
+
+
+def test_arguments_by_name():
+    out = np.zeros(4, np.uint32)
+    simtlab.run(INDEX, "index", 1, 32, {"out": out, "n": 3})
+    assert list(out) == [0, 1, 2, 0]
+
+
+def test_shapes_and_orders():
+    for out in (np.zeros((4, 8), np.uint32), np.zeros((8, 4), np.uint32).T, np.zeros((2, 2, 8), np.int32)):
+        simtlab.run(INDEX, "index", 1, 32, [32, out])
+        memory = out if out.flags.c_contiguous else out.T
+        assert np.array_equal(memory.reshape(-1), np.arange(32))
+    whole = np.zeros(12, np.uint32)
+    simtlab.run(INDEX, "index", 1, 32, [4, whole[4:8]])
+    assert list(whole) == [0] * 4 + [0, 1, 2, 3] + [0] * 4
+    point = np.array(7, np.uint32)
+    simtlab.run(INDEX, "index", 1, 32, [1, point])
+    assert point == 0
+    simtlab.run(INDEX, "index", 1, 32, [0, np.zeros(0, np.uint32)])
+
+
+def test_read_only_arrays_stay():
+    out = np.full(4, 9, np.uint32)
+    out.flags.writeable = False
+    simtlab.run(INDEX, "index", 1, 4, [4, out])
+    assert list(out) == [9] * 4
+
+
+def test_one_array_twice_is_one_memory(kernels):
+    x = np.arange(8, dtype=np.float32)
+    simtlab.run(kernels / "saxpy/saxpy.ptx", "saxpy", 1, 8, [8, 1.0, x, x])
+    assert np.array_equal(x, 2 * np.arange(8))
+
+
+def test_every_run_has_memory_of_its_own():
+    for _ in range(2):
+        out = np.zeros(1, np.uint32)
+        simtlab.run(COUNT, "count", 1, 1, [out])
+        assert out[0] == 41
+
+
+def test_shared_memory(kernels):
+    data = np.load(kernels / "dynamic_shared/input.npy")
+    out = np.zeros(1100, np.int32)
+    simtlab.run(kernels / "dynamic_shared/dynamic_shared.ptx", "median", 9, 128, [data, 1100, 2, out], shared=528)
+    assert np.array_equal(out, np.load(kernels / "dynamic_shared/expected_narrow.npy"))
+
+
+def test_output_of_kernels(kernels):
+    sums = np.zeros(64, np.uint32)
+    result = simtlab.run(kernels / "printf/printf.ptx", "perfect", 1, 32, [2, 32, sums])
+    assert "perfect" in result.output or result.output, result.output
+
+
+def test_statistics(kernels):
+    stats = saxpy(kernels, n=1000).stats
+    assert stats.kernel == "saxpy" and stats.warp_size == 32 and stats.mechanism == "ipdom"
+    assert sum(stats.slots.values()) == stats.lane_slots == stats["lane_slots"]
+    assert stats.slots["on"] + stats.slots["predicated_off"] == stats.thread_inst_executed
+    assert stats.simd_efficiency == pytest.approx(100 * stats.thread_inst_executed / stats.lane_slots)
+    # 1000 is no multiple of 32: one of the 32 warps has eight lanes that go, 24 that leave.
+    assert stats.branches == 32 and stats.divergent_branches == 1
+    assert stats.branch_efficiency == pytest.approx(100 * 31 / 32)
+    flat = stats.to_dict()
+    assert flat["inst_executed"] == stats.inst_executed and flat["grid"] == (4, 1, 1)
+    assert {metric.name for metric in simtlab.metrics()} == set(stats.metrics)
+
+
+def test_lines(kernels):
+    stats = saxpy(kernels).stats
+    lines = stats.lines()
+    assert lines and all(line["file"].endswith("saxpy.cu") for line in lines)
+    assert sum(line["issues"] for line in lines) == stats.inst_executed
+    assert sum(line["lane_slots"] for line in lines) == stats.lane_slots
+    text = simtlab.run(INDEX, "index", 1, 32, [32, np.zeros(32, np.uint32)]).stats
+    assert [line["file"] for line in text.lines()] == [""] * len(text.lines())
+    accesses = stats.accesses()
+    assert sum(site["global_requests"] for site in accesses) == stats["global_requests"] == 96
+
+
+def test_engines_count_the_same(kernels):
+    fast, exact = saxpy(kernels).stats, saxpy(kernels, engine="exact").stats
+    assert fast.engine == "fast" and exact.engine == "exact"
+    assert fast.metrics == exact.metrics and fast.lines() == exact.lines()
+
+
+def test_mechanisms():
+    all_of_them = simtlab.mechanisms()
+    assert all_of_them[0].name == "ipdom"
+    assert {"serial", "min-pc", "convergence-barriers"} <= {m.name for m in all_of_them}
+    assert all(m.about and m.source for m in all_of_them)
