@@ -130,7 +130,7 @@ def raw_kernels():
     module.get_function("scale<int>")((1,), (32,), (n, np.int32(-3)))
     same(n, np.arange(32) * -3)
     constant = cp.ndarray(1, np.int32, module.get_global("offset"))
-    constant.set(np.array([3], np.int32))
+    constant[...] = 3
     bins = cp.zeros(8, np.int32)
     shifted = module.get_function("shifted")
     shifted((1,), (10,), (bins,))

@@ -6,7 +6,6 @@ use crate::driver::Driver;
 use crate::host::{Ptr, Struct};
 use crate::memory::Kind;
 use crate::status::{Outcome, Status};
-use crate::stream::context_of;
 
 /// One side of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -84,11 +83,6 @@ pub(crate) fn any(d: &mut Driver, to: u64, from: u64, len: usize) -> Outcome {
     run(d, to, from, len as u64)
 }
 
-pub(crate) fn any_async(d: &mut Driver, to: u64, from: u64, len: usize, stream: u64) -> Outcome {
-    context_of(d, stream)?;
-    any(d, to, from, len)
-}
-
 pub(crate) fn to_device(d: &mut Driver, to: u64, from: Ptr, len: usize) -> Outcome {
     d.usable()?;
     if len == 0 {
@@ -96,17 +90,6 @@ pub(crate) fn to_device(d: &mut Driver, to: u64, from: Ptr, len: usize) -> Outco
     }
     let (to, from) = (on_device(d, to)?, unified(d, from as u64));
     run(d, to, from, len as u64)
-}
-
-pub(crate) fn to_device_async(
-    d: &mut Driver,
-    to: u64,
-    from: Ptr,
-    len: usize,
-    stream: u64,
-) -> Outcome {
-    context_of(d, stream)?;
-    to_device(d, to, from, len)
 }
 
 pub(crate) fn to_host(d: &mut Driver, to: Ptr, from: u64, len: usize) -> Outcome {
@@ -118,17 +101,6 @@ pub(crate) fn to_host(d: &mut Driver, to: Ptr, from: u64, len: usize) -> Outcome
     run(d, to, from, len as u64)
 }
 
-pub(crate) fn to_host_async(
-    d: &mut Driver,
-    to: Ptr,
-    from: u64,
-    len: usize,
-    stream: u64,
-) -> Outcome {
-    context_of(d, stream)?;
-    to_host(d, to, from, len)
-}
-
 pub(crate) fn on_devices(d: &mut Driver, to: u64, from: u64, len: usize) -> Outcome {
     d.usable()?;
     if len == 0 {
@@ -136,17 +108,6 @@ pub(crate) fn on_devices(d: &mut Driver, to: u64, from: u64, len: usize) -> Outc
     }
     let (to, from) = (on_device(d, to)?, on_device(d, from)?);
     run(d, to, from, len as u64)
-}
-
-pub(crate) fn on_devices_async(
-    d: &mut Driver,
-    to: u64,
-    from: u64,
-    len: usize,
-    stream: u64,
-) -> Outcome {
-    context_of(d, stream)?;
-    on_devices(d, to, from, len)
 }
 
 pub(crate) fn peer(
@@ -160,19 +121,6 @@ pub(crate) fn peer(
     d.context(there)?;
     d.context(here)?;
     on_devices(d, to, from, len)
-}
-
-pub(crate) fn peer_async(
-    d: &mut Driver,
-    to: u64,
-    there: u64,
-    from: u64,
-    here: u64,
-    len: usize,
-    stream: u64,
-) -> Outcome {
-    context_of(d, stream)?;
-    peer(d, to, there, from, here, len)
 }
 
 // Boxes.
@@ -280,20 +228,10 @@ pub(crate) fn two(d: &mut Driver, at: Ptr) -> Outcome {
     BoxCopy::two(d, at)?.run(d)
 }
 
-pub(crate) fn two_async(d: &mut Driver, at: Ptr, stream: u64) -> Outcome {
-    context_of(d, stream)?;
-    two(d, at)
-}
-
 pub(crate) fn three(d: &mut Driver, at: Ptr) -> Outcome {
     d.usable()?;
     let s = Struct::read(at, BoxCopy::THREE)?;
     BoxCopy::three(d, &s)?.run(d)
-}
-
-pub(crate) fn three_async(d: &mut Driver, at: Ptr, stream: u64) -> Outcome {
-    context_of(d, stream)?;
-    three(d, at)
 }
 
 // Fills.
@@ -340,18 +278,13 @@ pub(crate) fn fill_rows(
 }
 
 macro_rules! fills {
-    ($($ty:ty: $one:ident $one_async:ident $two:ident $two_async:ident;)+) => { $(
+    ($($ty:ty: $one:ident $rows:ident;)+) => { $(
         pub(crate) fn $one(d: &mut Driver, to: u64, value: $ty, count: usize) -> Outcome {
             d.usable()?;
             fill(d, to, &value.to_ne_bytes(), count as u64)
         }
 
-        pub(crate) fn $one_async(d: &mut Driver, to: u64, value: $ty, count: usize, stream: u64) -> Outcome {
-            context_of(d, stream)?;
-            fill(d, to, &value.to_ne_bytes(), count as u64)
-        }
-
-        pub(crate) fn $two(
+        pub(crate) fn $rows(
             d: &mut Driver,
             to: u64,
             pitch: usize,
@@ -360,26 +293,13 @@ macro_rules! fills {
             height: usize,
         ) -> Outcome {
             d.usable()?;
-            fill_rows(d, to, pitch as u64, &value.to_ne_bytes(), width as u64, height as u64)
-        }
-
-        pub(crate) fn $two_async(
-            d: &mut Driver,
-            to: u64,
-            pitch: usize,
-            value: $ty,
-            width: usize,
-            height: usize,
-            stream: u64,
-        ) -> Outcome {
-            context_of(d, stream)?;
             fill_rows(d, to, pitch as u64, &value.to_ne_bytes(), width as u64, height as u64)
         }
     )+ };
 }
 
 fills! {
-    u8: fill8 fill8_async fill8_rows fill8_rows_async;
-    u16: fill16 fill16_async fill16_rows fill16_rows_async;
-    u32: fill32 fill32_async fill32_rows fill32_rows_async;
+    u8: fill8 fill8_rows;
+    u16: fill16 fill16_rows;
+    u32: fill32 fill32_rows;
 }

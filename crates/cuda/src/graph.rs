@@ -119,41 +119,27 @@ fn fill_of(at: Ptr) -> Outcome<Action> {
     Ok(Action::Fill { to, pitch, pattern, width, height })
 }
 
-pub(crate) fn add_kernel(
-    d: &mut Driver,
-    out: Ptr,
-    graph: u64,
-    after: (Ptr, usize),
-    at: Ptr,
-) -> Outcome {
-    let action = launch_of(d, at)?;
-    add(d, out, graph, after, action)
+macro_rules! adds {
+    ($($name:ident $action:expr;)+) => { $(
+        pub(crate) fn $name(
+            d: &mut Driver,
+            out: Ptr,
+            graph: u64,
+            after: (Ptr, usize),
+            params: Ptr,
+        ) -> Outcome {
+            let action: fn(&Driver, Ptr) -> Outcome<Action> = $action;
+            let action = action(d, params)?;
+            add(d, out, graph, after, action)
+        }
+    )+ };
 }
 
-pub(crate) fn add_copy(
-    d: &mut Driver,
-    out: Ptr,
-    graph: u64,
-    after: (Ptr, usize),
-    at: Ptr,
-) -> Outcome {
-    let action = copy_of(d, at)?;
-    add(d, out, graph, after, action)
-}
-
-pub(crate) fn add_fill(
-    d: &mut Driver,
-    out: Ptr,
-    graph: u64,
-    after: (Ptr, usize),
-    at: Ptr,
-) -> Outcome {
-    let action = fill_of(at)?;
-    add(d, out, graph, after, action)
-}
-
-pub(crate) fn add_empty(d: &mut Driver, out: Ptr, graph: u64, after: (Ptr, usize)) -> Outcome {
-    add(d, out, graph, after, Action::Nothing)
+adds! {
+    add_kernel launch_of;
+    add_copy copy_of;
+    add_fill |_, params| fill_of(params);
+    add_empty |_, _| Ok(Action::Nothing);
 }
 
 pub(crate) fn add_dependencies(

@@ -22,6 +22,16 @@ pub(crate) fn context_of(d: &Driver, stream: u64) -> Outcome<u64> {
     }
 }
 
+/// Runs a call in the order of a stream, which is the order of calls.
+pub(crate) fn on_stream(
+    d: &mut Driver,
+    stream: u64,
+    call: impl FnOnce(&mut Driver) -> Outcome,
+) -> Outcome {
+    context_of(d, stream)?;
+    call(d)
+}
+
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     create_with(d, out, flags, 0)
 }

@@ -7,7 +7,7 @@ use crate::driver::{
 use crate::error::{Error, Outcome};
 use crate::host::{Block, Ptr, Struct, out, put};
 use crate::registry::function;
-use crate::state::{context, device, pop, push};
+use crate::state::{context, device, pop};
 
 /// Sizes in three dimensions, as C programs pass them.
 #[repr(C)]
@@ -36,11 +36,7 @@ pub(crate) struct Configuration {
     pub(crate) stream: u64,
 }
 
-/// Puts a configuration down for the launch that follows. That it is a possible one is the launch's to say.
-pub(crate) fn push_configuration(grid: Dim3, block: Dim3, shared: usize, stream: u64) -> Outcome {
-    push(Configuration { grid, block, shared, stream })
-}
-
+/// Takes the last configuration, field by field.
 pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) -> Outcome {
     let c = pop()?;
     put(grid, &c.grid.bytes())?;
@@ -81,41 +77,17 @@ fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
-pub(crate) fn kernel(
-    host: Ptr,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: u64,
-) -> Outcome {
+/// Launches a kernel; a cooperative one, whose blocks may wait for each other, has to fit on the device at once.
+pub(crate) fn kernel(host: Ptr, c: Configuration, args: Ptr, cooperative: bool) -> Outcome {
     context()?;
     let function = function(host)?;
-    let c = Configuration { grid, block, shared, stream };
     let shared = prepare(&c)?;
-    begin(|| {
-        cuLaunchKernel(
-            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, args, 0,
-        )
-    })
-}
-
-pub(crate) fn cooperative(
-    host: Ptr,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: u64,
-) -> Outcome {
-    context()?;
-    let function = function(host)?;
-    let c = Configuration { grid, block, shared, stream };
-    let shared = prepare(&c)?;
-    begin(|| {
-        cuLaunchCooperativeKernel(
-            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, args,
-        )
+    let Configuration { grid: g, block: b, stream, .. } = c;
+    begin(|| match cooperative {
+        true => {
+            cuLaunchCooperativeKernel(function, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, args)
+        }
+        false => cuLaunchKernel(function, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, args, 0),
     })
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn context() -> Outcome<u64> {
     Ok(primary)
 }
 
-/// Puts a configuration down for the launch that follows.
+/// Puts a configuration down for the launch that follows. That it is a possible one is the launch's to say.
 pub(crate) fn push(configuration: Configuration) -> Outcome {
     CONFIGURATIONS.with_borrow_mut(|all| {
         if all.len() >= MAX_CONFIGURATIONS {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
-use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap};
+use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission};
 use thiserror::Error;
 use vm::Variables;
 
@@ -280,7 +280,9 @@ impl Context {
     /// # Errors
     /// If there is no room for them.
     pub fn load(&mut self, module: &Arc<Module>) -> Result<ModuleId, MapError> {
-        let variables = vm::load_variables(module.program(), &mut self.memory)?;
+        // Clients write constants by kernels, too, and devices let them.
+        let constants = Permission::ReadWrite;
+        let variables = vm::load_variables_as(module.program(), &mut self.memory, constants)?;
         let id = ModuleId(self.next);
         self.next += 1;
         let module = Arc::clone(module);

@@ -6,7 +6,7 @@ use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
 use ir::mods::Space;
 use ir::module::Signature;
-use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Request};
+use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Permission, Request};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -232,11 +232,23 @@ pub enum LaunchError {
     Host(#[from] OutOfHostMemory),
 }
 
-/// Allocates a module's global and constant variables and writes their initial content.
+/// Allocates a module's global and constant variables and writes their initial content. Kernels cannot write the constant ones.
 ///
 /// # Errors
 /// If there is no room for them.
 pub fn load_variables(program: &Program, memory: &mut MemoryMap) -> Result<Variables, MapError> {
+    load_variables_as(program, memory, Permission::ReadOnly)
+}
+
+/// The same with a permission for constant variables: devices let kernels write them by an address that the host gives.
+///
+/// # Errors
+/// If there is no room for them.
+pub fn load_variables_as(
+    program: &Program,
+    memory: &mut MemoryMap,
+    constants: Permission,
+) -> Result<Variables, MapError> {
     let module = program.module();
     let mut addresses = Vec::with_capacity(module.vars.len());
     for var in &module.vars {
@@ -244,7 +256,8 @@ pub fn load_variables(program: &Program, memory: &mut MemoryMap) -> Result<Varia
         let address = match var.space {
             Space::Shared => 0,
             Space::Const => {
-                memory.allocate_with(Request::constant(&var.name, var.size).align(align))?.0
+                let request = Request::constant(&var.name, var.size).align(align);
+                memory.allocate_with(request.permission(constants))?.0
             }
             _ => memory.allocate_with(Request::global(&var.name, var.size).align(align))?.0,
         };

@@ -37,7 +37,7 @@ pub use engine::{BACK_EDGES, Engine};
 pub use facts::{FactCheck, Violation};
 pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
-    WARP_SIZE, begin_bare, catalogued, defaults, load_variables,
+    WARP_SIZE, begin_bare, catalogued, defaults, load_variables, load_variables_as,
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};

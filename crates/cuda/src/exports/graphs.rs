@@ -10,7 +10,7 @@ exports! {
     cuGraphAddKernelNode | cuGraphAddKernelNode_v2 (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => |d| graph::add_kernel(d, out, graph, (after, count), params);
     cuGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64) => |d| graph::add_copy(d, out, graph, (after, count), params);
     cuGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64) => |d| graph::add_fill(d, out, graph, (after, count), params);
-    cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize) => |d| graph::add_empty(d, out, graph, (after, count));
+    cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize) => |d| graph::add_empty(d, out, graph, (after, count), 0);
     cuGraphAddDependencies(graph: u64, from: Ptr, to: Ptr, count: usize) => |d| graph::add_dependencies(d, graph, from, to, count);
     cuGraphGetNodes(graph: u64, out: Ptr, count: Ptr) => |d| graph::nodes(d, graph, out, count);
     cuGraphNodeGetType(node: u64, out: Ptr) => |d| graph::node_kind(d, node, out);

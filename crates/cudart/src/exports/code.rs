@@ -2,17 +2,17 @@
 
 use crate::driver::*;
 use crate::host::Ptr;
-use crate::launch::{self, Dim3};
-use crate::state::context;
+use crate::launch::{self, Configuration, Dim3};
+use crate::state::{self, context};
 use crate::{function, host, registry};
 
 exports! {
-    cudaLaunchKernel | cudaLaunchKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(function, grid, block, args, shared, stream);
-    cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::cooperative(function, grid, block, args, shared, stream);
+    cudaLaunchKernel | cudaLaunchKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(function, Configuration { grid, block, shared, stream }, args, false);
+    cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(function, Configuration { grid, block, shared, stream }, args, true);
     cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz (config: Ptr, function: Ptr, args: Ptr) => launch::configured(config, function, args);
 
     // What compilers call in the place of `<<<...>>>`. A kernel is its address, which stays good when the device is reset.
-    __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64) => launch::push_configuration(grid, block, shared, stream);
+    __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64) => state::push(Configuration { grid, block, shared, stream });
     __cudaPopCallConfiguration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) => launch::pop_configuration(grid, block, shared, stream);
     __cudaGetKernel(out: Ptr, function: Ptr) => {
         if !registry::is_kernel(function) {
@@ -20,7 +20,7 @@ exports! {
         }
         host::put_u64(out, function as u64)
     };
-    __cudaLaunchKernel | __cudaLaunchKernel_ptsz (kernel: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(kernel, grid, block, args, shared, stream);
+    __cudaLaunchKernel | __cudaLaunchKernel_ptsz (kernel: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(kernel, Configuration { grid, block, shared, stream }, args, false);
 
     cudaFuncGetAttributes(out: Ptr, function: Ptr) => function::attributes(out, function);
     cudaFuncSetAttribute(function: Ptr, attribute: i32, value: i32) => function::set_attribute(function, attribute, value);
