@@ -187,7 +187,12 @@ impl Worker for Runner<'_> {
         let Some(top) = turn.top() else { return Ok(()) };
         if turn.cta() != self.cta {
             self.cta = turn.cta();
-            self.lent.drain(..).for_each(|near| self.nears[near] = Near::NONE);
+            for near in self.lent.drain(..) {
+                let last = std::mem::replace(&mut self.nears[near], Near::NONE);
+                if let Some(counting) = &mut self.counting {
+                    counting.leave(near, &last);
+                }
+            }
         }
         let resume = (top.resume > 0)
             .then(|| turn.code().blocks[top.block as usize].steps.start as u32 + top.resume as u32);

@@ -167,10 +167,17 @@ impl Emitter<'_> {
         let word = i64::from(memory.word);
         for (i, &dst) in memory.dst.iter().enumerate() {
             let from = at(RDI, i as i64 * word);
-            if dst == Dst::None {
-                continue;
+            match (dst, memory.word) {
+                (Dst::None, _) => continue,
+                (Dst::Narrow(row), 4) => {
+                    self.asm.rm(Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, T[0], from);
+                    for half in 0..2 {
+                        self.put(row, half, on, T[0]);
+                    }
+                    continue;
+                }
+                _ => self.load_word(memory, from),
             }
-            self.load_word(memory, from);
             match dst {
                 Dst::Scalar(scalar) => {
                     self.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(scalar)), RAX);
