@@ -22,6 +22,7 @@ use simt::observe::Access;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::thread::{self, ScopedJoinHandle};
@@ -36,7 +37,9 @@ const SAMPLE: u64 = 20_000;
 /// Issues of a launch that are worth starting threads for.
 const WORTH: u64 = 100_000;
 /// What following an access costs, in issues: compiled, which means a call of the interpreter, and interpreted.
-const FOLLOWED: [u64; 2] = [60, 4];
+const FOLLOWED: [u64; 2] = [40, 4];
+/// What a turn of a warp costs beside its issues.
+const TURN: u64 = 100;
 /// Attempts, each knowing which regions those before it have found to be written.
 const ATTEMPTS: usize = 3;
 /// Launches of a kernel that run on one thread after its CTAs have met.
@@ -47,7 +50,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Threads of the host that may run the CTAs of launches.
 #[must_use]
 pub fn host_threads() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS)
+    // Asking takes longer than a short launch.
+    static KNOWN: OnceLock<usize> = OnceLock::new();
+    let ask = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+    *KNOWN.get_or_init(ask)
 }
 
 /// On how many threads a launch ran, or why on one.
@@ -153,7 +159,7 @@ pub(crate) fn run(
     watch: &mut dyn GoOn,
 ) -> Result<(Ended, Threads), Declined> {
     let why = match together(way, context, &mut memory, watch) {
-        Attempt::Ended(ended, threads) => return Ok((ended, Threads::Many(threads))),
+        Attempt::Ended(ended, threads) => return Ok((*ended, Threads::Many(threads))),
         Attempt::Declined(declined) => return Err(declined),
         Attempt::Alone(why) => why,
         Attempt::Met => Threads::One(MET),
@@ -177,7 +183,7 @@ const MET: &str = "its blocks met in memory";
 
 /// What came of running a launch on several threads. Memory is as before if it has not ended.
 enum Attempt {
-    Ended(Ended, usize),
+    Ended(Box<Ended>, usize),
     Declined(Declined),
     /// One thread has to run it.
     Alone(Threads),
@@ -285,8 +291,9 @@ fn judge(
     let followed = claimed.followed().saturating_sub(spared);
     let cost = followed * FOLLOWED[usize::from(way.tier.is_none())];
     let threads = (way.plan.threads as u64).min(total);
+    let work = issues + TURN * u64::from(machine.turns);
     // A fifth less time than on one thread, at least.
-    (5 * (issues + cost) > 4 * threads * issues)
+    (5 * (work + cost) > 4 * threads * work)
         .then_some("following its accesses to memory would cost more than threads bring")
 }
 
@@ -432,7 +439,7 @@ fn sum(
         }
     }
     summed(&mut all, code);
-    Attempt::Ended(all, threads)
+    Attempt::Ended(Box::new(all), threads)
 }
 
 /// Sums details up.

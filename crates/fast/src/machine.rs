@@ -31,6 +31,7 @@ pub(crate) struct Cta {
     pub(crate) index: u64,
     pub(crate) id: [u32; 3],
     alive: bool,
+    /// What its threads have: nothing before its first turn, and nothing after its last.
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: Vec<u8>,
     pub(crate) local: Vec<u8>,
@@ -38,6 +39,14 @@ pub(crate) struct Cta {
     /// Threads that have not ended.
     pub(crate) live: u32,
     issues: u64,
+}
+
+impl Cta {
+    fn vacant() -> Self {
+        let (warps, barriers, shared, local) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (index, id, alive, live, issues) = (0, [0; 3], false, 0, 0);
+        Self { index, id, alive, warps, shared, local, barriers, live, issues }
+    }
 }
 
 /// What a launch did, details not summed up yet, and whether it has ended.
@@ -59,6 +68,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) context: &'m Context<'m>,
     pub(crate) memory: DirectMemory<'m>,
     pub(crate) ctas: Vec<Cta>,
+    /// What threads of CTAs had that have ended: CTAs that end in their first turn all use the same, which stays in the host's caches.
+    spare: Vec<Cta>,
     pub(crate) stats: Stats,
     /// Whose turn it is.
     pub(crate) slot: usize,
@@ -70,7 +81,7 @@ pub(crate) struct Machine<'m> {
     crew: Option<&'m Crew>,
     /// By step, what the first CTA has accessed there, where windows may follow.
     pub(crate) spans: Vec<Span>,
-    turns: u32,
+    pub(crate) turns: u32,
     /// Whether memory may have changed or somebody was released since the last round.
     pub(crate) progress: bool,
     quiet: u64,
@@ -98,6 +109,7 @@ impl<'m> Machine<'m> {
             context,
             memory,
             ctas: Vec::new(),
+            spare: Vec::new(),
             stats: Stats::default(),
             slot: 0,
             group: 0,
@@ -114,37 +126,20 @@ impl<'m> Machine<'m> {
     }
 
     fn begin(&mut self) -> Result<(), Declined> {
-        let (context, code) = (self.context, self.context.code);
         // CTAs of a crew do not meet, so that one after another does.
-        let resident = if self.crew.is_some() { 1 } else { context.resident };
-        if !context.fits(resident) {
+        let resident = if self.crew.is_some() { 1 } else { self.context.resident };
+        if !self.context.fits(resident) {
             return Err(Declined::Launch("the host has no memory for its threads"));
         }
-        for _ in 0..resident {
-            let threads = context.threads;
-            let warps = (0..threads).step_by(WARP_SIZE as usize);
-            let warps: Vec<Warp> =
-                warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
-            let cta = Cta {
-                index: 0,
-                id: [0; 3],
-                alive: false,
-                warps,
-                shared: vec![0; context.shared_bytes as usize],
-                local: vec![0; code.local_bytes * threads as usize],
-                barriers: vec![Barrier::default(); BARRIERS],
-                live: 0,
-                issues: 0,
-            };
-            self.ctas.push(cta);
-            let slot = self.ctas.len() - 1;
-            self.fill(slot, true);
+        for slot in 0..resident {
+            self.ctas.push(Cta::vacant());
+            self.fill(slot);
         }
         Ok(())
     }
 
     /// Puts the next CTA of the grid into a slot, if there is one.
-    fn fill(&mut self, slot: usize, fresh: bool) {
+    fn fill(&mut self, slot: usize) {
         if let Some(crew) = self.crew
             && self.rest.is_empty()
         {
@@ -155,19 +150,40 @@ impl<'m> Machine<'m> {
         cta.alive = next.is_some();
         let Some(next) = next else { return };
         self.memory.next_owner();
-        if !fresh {
-            for warp in &mut cta.warps {
-                warp.reset(self.context.code);
-            }
-            cta.shared.fill(0);
-            cta.local.fill(0);
-            cta.barriers.fill(Barrier::default());
-        }
         cta.index = next;
         cta.id = unrank(next, self.context.grid);
         cta.live = self.context.threads;
         cta.issues = 0;
         self.stats.threads += u64::from(self.context.threads);
+    }
+
+    /// Gives the CTA whose first turn it is what its threads need.
+    fn furnish(&mut self) {
+        let (context, code) = (self.context, self.context.code);
+        let cta = &mut self.ctas[self.slot];
+        if let Some(spare) = self.spare.pop() {
+            let Cta { warps, shared, local, barriers, .. } = spare;
+            (cta.warps, cta.shared, cta.local, cta.barriers) = (warps, shared, local, barriers);
+            cta.warps.iter_mut().for_each(|warp| warp.reset(code));
+            cta.shared.fill(0);
+            cta.local.fill(0);
+            cta.barriers.fill(Barrier::default());
+            return;
+        }
+        let threads = context.threads;
+        let warps = (0..threads).step_by(WARP_SIZE as usize);
+        cta.warps = warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
+        cta.shared = vec![0; context.shared_bytes as usize];
+        cta.local = vec![0; code.local_bytes * threads as usize];
+        cta.barriers = vec![Barrier::default(); BARRIERS];
+    }
+
+    /// Takes back what the threads of a CTA had that has ended.
+    fn strip(&mut self) {
+        let cta = &mut self.ctas[self.slot];
+        let (warps, shared) = (std::mem::take(&mut cta.warps), std::mem::take(&mut cta.shared));
+        let (local, barriers) = (std::mem::take(&mut cta.local), std::mem::take(&mut cta.barriers));
+        self.spare.push(Cta { warps, shared, local, barriers, ..Cta::vacant() });
     }
 
     /// Runs on, until so many issues have been counted.
@@ -176,7 +192,7 @@ impl<'m> Machine<'m> {
         if self.ctas.is_empty() {
             self.begin()?;
         } else if !self.ctas[self.slot].alive {
-            self.fill(self.slot, false);
+            self.fill(self.slot);
         }
         loop {
             if !self.ctas[self.slot].alive {
@@ -185,6 +201,9 @@ impl<'m> Machine<'m> {
                 }
                 self.next_slot();
                 continue;
+            }
+            if self.ctas[self.slot].warps.is_empty() {
+                self.furnish();
             }
             self.turn()?;
             if self.is_stopped() {
@@ -266,9 +285,10 @@ impl<'m> Machine<'m> {
             for warp in &cta.warps {
                 self.stats.charges.add(&warp.stack.charges);
             }
+            self.strip();
             self.stats.ctas += 1;
             self.progress = true;
-            self.fill(self.slot, false);
+            self.fill(self.slot);
             self.next_slot();
             return Ok(());
         }
