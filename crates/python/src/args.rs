@@ -243,7 +243,7 @@ pub(crate) fn in_python(
     specs: &[ArgSpec],
 ) -> Diagnostics {
     let mut out = Diagnostics::new();
-    for finding in found.iter() {
+    for finding in found {
         let mut finding = finding.clone();
         let span = finding.primary.as_ref().map(|label| label.span);
         let index = specs.iter().position(|spec| Some(spec.span) == span);

@@ -4,6 +4,11 @@
 //! (`python/simtlab`), which owns the public interface. Guest memory is locked only while the interpreter is released, so that a launch
 //! which asks for signals cannot wait for a thread that waits for the launch.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "what is extracted from Python's objects is owned"
+)]
+
 mod args;
 mod compare;
 mod device;

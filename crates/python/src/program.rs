@@ -94,7 +94,7 @@ fn load(
             // An unknown kernel is the caller's mistake, not the program's.
             let unknown = found.iter().any(|finding| finding.code == "run::kernel");
             Err(if unknown {
-                Trouble::Launch(placeless(found), sources)
+                Trouble::Launch(placeless(&found), sources)
             } else {
                 Trouble::Compile(found, sources)
             })
@@ -103,9 +103,9 @@ fn load(
 }
 
 /// Findings about names that stand in no text.
-fn placeless(found: isa::Diagnostics) -> isa::Diagnostics {
+fn placeless(found: &isa::Diagnostics) -> isa::Diagnostics {
     let mut out = isa::Diagnostics::new();
-    for finding in found.iter() {
+    for finding in found {
         out.push(Diagnostic { primary: None, ..finding.clone() });
     }
     out
