@@ -5,7 +5,7 @@ use crate::code::{GuardRow, Src};
 use crate::compute::Rows;
 use crate::program::FUNCTION_BASE;
 use ir::module::Signature;
-use ir::{Function, Guard, Inst, LaneReg, Operand, Reg, RegTy, Symbol, Ty};
+use ir::{Function, Guard, Inst, LaneReg, Operand, Reg, RegTy, Symbol, Ty, WarpReg};
 use rustc_hash::FxHashMap;
 use simt::Pc;
 use smallvec::{SmallVec, smallvec};
@@ -20,7 +20,7 @@ pub(super) struct Frame<'m> {
     pub(super) scratch: u32,
     /// First of two scalars for discarded results of uniform instructions.
     pub(super) warp_scratch: u32,
-    /// Index of each warp register in its file.
+    /// First index of each warp register in its file.
     pub(super) warp: Vec<u32>,
     pub(super) spill_base: u32,
     pub(super) block_pcs: Vec<Pc>,
@@ -44,6 +44,13 @@ impl Frame<'_> {
         if self.reg_ty(reg) == RegTy::B128 { smallvec![row, row + 1] } else { smallvec![row] }
     }
 
+    /// Indices of a warp register in its file: one, or low and high.
+    fn scalars_of(&self, reg: WarpReg) -> Rows {
+        let index = self.warp[reg.index()];
+        let ty = self.function.warp_regs.get(reg.index()).map(|r| r.ty);
+        if ty == Some(RegTy::B128) { smallvec![index, index + 1] } else { smallvec![index] }
+    }
+
     pub(super) fn all_rows(&self, regs: &[LaneReg]) -> Rows {
         regs.iter().flat_map(|&r| self.rows_of(r)).collect()
     }
@@ -55,7 +62,7 @@ impl Frame<'_> {
         for (i, result) in inst.results.iter().enumerate() {
             match *result {
                 Some(Reg::Lane(reg)) => out.extend(self.rows_of(reg)),
-                Some(Reg::Warp(reg)) => out.push(self.warp[reg.index()]),
+                Some(Reg::Warp(reg)) => out.extend(self.scalars_of(reg)),
                 None => {
                     out.push(scratch);
                     // Of a 128-bit value that is split into parts, the parts are narrower.
@@ -119,6 +126,9 @@ impl Frame<'_> {
     ) -> Result<(), ()> {
         match *operand {
             Operand::Reg(Reg::Lane(reg)) => out.extend(self.rows_of(reg).into_iter().map(Src::Row)),
+            Operand::Reg(Reg::Warp(reg)) => {
+                out.extend(self.scalars_of(reg).into_iter().map(Src::Scalar));
+            }
             Operand::Imm(bits) if ty == Some(Ty::B128) => {
                 out.extend([Src::Const(bits as u64), Src::Const((bits >> 64) as u64)]);
             }

@@ -194,8 +194,9 @@ impl<'m> Linker<'m> {
         let rows = rows.collect();
         let warp = function.warp_regs.iter().map(|r| {
             let counter = if r.ty == RegTy::Mask { &mut self.masks } else { &mut self.scalars };
-            *counter += 1;
-            *counter - 1
+            let first = *counter;
+            *counter += if r.ty == RegTy::B128 { 2 } else { 1 };
+            first
         });
         let warp: Vec<u32> = warp.collect();
         let warp_scratch = self.scalars;

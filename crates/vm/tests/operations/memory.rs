@@ -62,6 +62,22 @@ st.global.b128 [%cell + 32], %q
 }
 
 #[test]
+fn registers_of_a_warp_hold_128_bits() {
+    let lines = "%cell = add.u64 %cell, %wide
+%v = mov.b128 0x0123456789abcdef_fedcba9876543210
+%u = mov.b64 7
+%w = mov.b128 %v
+_ = mov.b128 %v
+st.global.b128 [%cell], %w
+%x, %y = ld.global.b64 [%cell]
+%cell = add.u64 %u, 0";
+    let out = run("", "warp %v, %w: b128\nwarp %u: b64", lines);
+    for result in out.results {
+        assert_eq!(result, [0xfedc_ba98_7654_3210, 0x0123_4567_89ab_cdef]);
+    }
+}
+
+#[test]
 fn every_space_has_its_own_memory_and_generic_addresses_reach_it() {
     let variables = "global @g size 640 align 8 = [hex \"0100000000000000\"]
 const @c size 16 align 8 = [u64 5, 6]
