@@ -5,7 +5,7 @@
 //! the result.
 //!
 //! **Arithmetic.** Integers are exact: the sum wraps or, on request, saturates. Bits are combined and counted. Double precision is a chain
-//! of fused multiply-adds in increasing `k`. All other floats are [`dot`]'s fused sums of blocks, which are what measurements of
+//! of fused multiply-adds in increasing `k`. All other floats are `dot`'s fused sums of blocks, which are what measurements of
 //! devices of compute capability 8.x show.
 
 mod dot;
