@@ -452,7 +452,7 @@ pub(crate) struct Trace {
 /// `bench`.
 #[derive(Debug, Group)]
 pub(crate) struct Bench {
-    /// Launch files, folders with one, or saxpy, mandelbrot, sgemm, reduce, collatz; these five if none is given
+    /// Launch files, folders with one, or names of bundled kernels such as saxpy; all of these if none is given
     pub(crate) targets: Vec<String>,
     /// Runs of each kernel on each engine; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]

@@ -3,7 +3,7 @@
 use runtime::{Addr, ContextError, read_host, write_host};
 
 use crate::driver::Driver;
-use crate::host::{Ptr, Struct};
+use crate::host::{Ptr, Struct, structure};
 use crate::memory::Kind;
 use crate::status::{Outcome, Status};
 
@@ -169,7 +169,7 @@ fn corner_side(d: &Driver, kind: u32, host: u64, device: u64) -> Outcome<Side> {
 impl BoxCopy {
     /// Reads `CUDA_MEMCPY2D`.
     pub(crate) fn two(d: &Driver, at: Ptr) -> Outcome<Self> {
-        let s = Struct::read(at, 128)?;
+        let s = structure(at, 128)?;
         let (width, height) = (s.u64(112), s.u64(120));
         let corner = |o: usize| -> Outcome<Corner> {
             let side = corner_side(d, s.u32(o + 16), s.u64(o + 24), s.u64(o + 32))?;
@@ -230,7 +230,7 @@ pub(crate) fn two(d: &mut Driver, at: Ptr) -> Outcome {
 
 pub(crate) fn three(d: &mut Driver, at: Ptr) -> Outcome {
     d.usable()?;
-    let s = Struct::read(at, BoxCopy::THREE)?;
+    let s = structure(at, BoxCopy::THREE)?;
     BoxCopy::three(d, &s)?.run(d)
 }
 

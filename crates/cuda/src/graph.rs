@@ -6,7 +6,7 @@ use runtime::Shape;
 
 use crate::copy::{BoxCopy, fill_rows};
 use crate::driver::Driver;
-use crate::host::{Ptr, Struct, get_u64s, put_i32, put_u64};
+use crate::host::{Ptr, Struct, get_u64s, put_i32, put_u64, structure};
 use crate::launch::{Launch, params, run};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
@@ -89,12 +89,12 @@ fn add(
 
 /// Reads `CUDA_KERNEL_NODE_PARAMS`; parameters are copied now.
 fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
-    let s = Struct::read(at, 56)?;
+    let s = structure(at, 56)?;
     let three = |o: usize| [s.u32(o), s.u32(o + 4), s.u32(o + 8)];
     let mut function = s.u64(0);
     if function == 0 {
         // The second version names a kernel instead.
-        function = Struct::read(at, 72)?.u64(56);
+        function = structure(at, 72)?.u64(56);
     }
     let params = params(d, function, s.u64(40) as Ptr, s.u64(48) as Ptr)?;
     let shape = Shape { grid: three(8), block: three(20), shared: s.u32(32).into() };
@@ -102,14 +102,14 @@ fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
 }
 
 fn copy_of(d: &Driver, at: Ptr) -> Outcome<Action> {
-    let s = Struct::read(at, BoxCopy::THREE)?;
+    let s = structure(at, BoxCopy::THREE)?;
     BoxCopy::three(d, &s)?;
     Ok(Action::Copy(s))
 }
 
 /// Reads `CUDA_MEMSET_NODE_PARAMS`.
 fn fill_of(at: Ptr) -> Outcome<Action> {
-    let s = Struct::read(at, 40)?;
+    let s = structure(at, 40)?;
     let size = s.u32(20) as usize;
     if !matches!(size, 1 | 2 | 4) {
         return Err(Status::INVALID_VALUE);

@@ -1,5 +1,6 @@
 //! The client's memory: results, arguments and structures at addresses that it gives.
 
+pub(crate) use runtime::HostStruct as Struct;
 use runtime::{host_string, read_host, write_host};
 
 use crate::status::{Outcome, Status};
@@ -76,29 +77,7 @@ pub(crate) fn name(at: Ptr) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Status::INVALID_VALUE)
 }
 
-/// A structure of the client's, copied.
-#[derive(Clone)]
-pub(crate) struct Struct(Vec<u8>);
-
-impl Struct {
-    /// Reads so many bytes.
-    pub(crate) fn read(at: Ptr, size: usize) -> Outcome<Self> {
-        let mut bytes = vec![0; size];
-        get(at, &mut bytes)?;
-        Ok(Self(bytes))
-    }
-
-    /// A field of four bytes; 0 beyond the structure.
-    pub(crate) fn u32(&self, offset: usize) -> u32 {
-        self.field(offset).map_or(0, u32::from_ne_bytes)
-    }
-
-    /// A field of eight bytes; 0 beyond the structure.
-    pub(crate) fn u64(&self, offset: usize) -> u64 {
-        self.field(offset).map_or(0, u64::from_ne_bytes)
-    }
-
-    fn field<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
-        self.0.get(offset..offset + N)?.try_into().ok()
-    }
+/// Reads a structure of so many bytes.
+pub(crate) fn structure(at: Ptr, size: usize) -> Outcome<Struct> {
+    Struct::read(at as u64, size).ok_or(Status::INVALID_VALUE)
 }

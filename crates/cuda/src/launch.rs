@@ -4,7 +4,7 @@ use runtime::{Event, Failure, Shape, StopKind};
 
 use crate::driver::Driver;
 use crate::function::Function;
-use crate::host::{Ptr, Struct, get, get_u64, get_u64s};
+use crate::host::{Ptr, get, get_u64, get_u64s, structure};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
@@ -90,7 +90,7 @@ pub(crate) fn configured(
     pointers: Ptr,
     extra: Ptr,
 ) -> Outcome {
-    let s = Struct::read(config, 56)?;
+    let s = structure(config, 56)?;
     let three = |o: usize| [s.u32(o), s.u32(o + 4), s.u32(o + 8)];
     let count = s.u32(48) as usize;
     let attributes = s.u64(40) as Ptr;
@@ -98,7 +98,7 @@ pub(crate) fn configured(
         return Err(Status::INVALID_VALUE);
     }
     for i in 0..count {
-        let attribute = Struct::read(attributes + 72 * i, 72)?;
+        let attribute = structure(attributes + 72 * i, 72)?;
         let cluster = [attribute.u32(8), attribute.u32(12), attribute.u32(16)];
         if attribute.u32(0) == 4 && cluster.iter().any(|&n| n > 1) {
             return Err(d.unsupported("cuLaunchKernelEx with clusters of several blocks"));

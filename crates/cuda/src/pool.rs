@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::driver::Driver;
-use crate::host::{Ptr, Struct, put, put_i32, put_u64};
+use crate::host::{Ptr, put, put_i32, put_u64, structure};
 use crate::memory::{alloc_in, free};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
@@ -63,7 +63,7 @@ pub(crate) fn set_current(d: &mut Driver, device: i32, pool: u64) -> Outcome {
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, properties: Ptr) -> Outcome {
-    let s = Struct::read(properties, 16)?;
+    let s = structure(properties, 16)?;
     // Pinned memory of a device, without handles for others.
     if s.u32(0) != 1 || s.u32(8) != 1 {
         return Err(d.unsupported("cuMemPoolCreate of other memory than a device's"));
@@ -110,7 +110,7 @@ pub(crate) fn get_attribute(d: &mut Driver, pool: u64, attribute: i32, out: Ptr)
 pub(crate) fn set_attribute(d: &mut Driver, pool: u64, attribute: i32, value: Ptr) -> Outcome {
     find(d, pool)?;
     let wide = if attribute <= 3 { 4 } else { 8 };
-    let s = Struct::read(value, wide)?;
+    let s = structure(value, wide)?;
     let value = if wide == 4 { s.u32(0).into() } else { s.u64(0) };
     let pool = d.pools.pools.get_mut(&pool).ok_or(Status::INVALID_VALUE)?;
     match attribute {

@@ -5,7 +5,7 @@ use crate::driver::{
     cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2, cuMemsetD2D8Async, cuMemsetD8Async,
 };
 use crate::error::{Error, Outcome};
-use crate::host::{Block, Ptr, Struct};
+use crate::host::{Block, Ptr, structure};
 use crate::registry::variable;
 use crate::state::context;
 
@@ -111,7 +111,7 @@ pub(crate) fn rows(
 /// 128; kind at 152.
 pub(crate) fn layers(params: Ptr, stream: u64) -> Outcome {
     context()?;
-    let s = Struct::read(params, 160)?;
+    let s = structure(params, 160)?;
     if s.u64(0) != 0 || s.u64(64) != 0 {
         crate::driver::note_unsupported(c"cudaMemcpy3D of arrays");
         return Err(Error::NOT_SUPPORTED);

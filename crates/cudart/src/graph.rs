@@ -2,7 +2,7 @@
 
 use crate::driver::cuGraphAddKernelNode_v2;
 use crate::error::Outcome;
-use crate::host::{Block, Ptr, Struct};
+use crate::host::{Block, Ptr, structure};
 use crate::registry::function;
 
 /// Adds the node that `cudaKernelNodeParams` describes: function, grid, block, 32-bit shared memory, parameters, `extra`.
@@ -12,7 +12,7 @@ pub(crate) fn add_kernel(
     (after, count): (Ptr, usize),
     params: Ptr,
 ) -> Outcome {
-    let s = Struct::read(params, 56)?;
+    let s = structure(params, 56)?;
     // `CUDA_KERNEL_NODE_PARAMS` has the same fields at the same places, and two more.
     let mut b = Block::new(72);
     b.set(0, function(s.u64(0) as Ptr)?);

@@ -1,6 +1,7 @@
 //! The client's memory: results, arguments and structures at addresses that it gives.
 
-use hostmem::{host_string, read_host, write_host};
+pub(crate) use hostmem::HostStruct as Struct;
+use hostmem::{host_string, write_host};
 
 use crate::error::{Error, Outcome};
 
@@ -30,32 +31,9 @@ pub(crate) fn name(at: Ptr) -> Option<Vec<u8>> {
     if at == 0 { None } else { host_string(at as u64, 64 << 10) }
 }
 
-/// A structure of the client's, copied.
-pub(crate) struct Struct(Vec<u8>);
-
-impl Struct {
-    /// Reads so many bytes.
-    pub(crate) fn read(at: Ptr, size: usize) -> Outcome<Self> {
-        let mut bytes = vec![0; size];
-        if at == 0 || read_host(at as u64, &mut bytes) < size {
-            return Err(Error::INVALID_VALUE);
-        }
-        Ok(Self(bytes))
-    }
-
-    /// A field of four bytes; 0 beyond the structure.
-    pub(crate) fn u32(&self, offset: usize) -> u32 {
-        self.field(offset).map_or(0, u32::from_ne_bytes)
-    }
-
-    /// A field of eight bytes; 0 beyond the structure.
-    pub(crate) fn u64(&self, offset: usize) -> u64 {
-        self.field(offset).map_or(0, u64::from_ne_bytes)
-    }
-
-    fn field<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
-        self.0.get(offset..offset + N)?.try_into().ok()
-    }
+/// Reads a structure of so many bytes.
+pub(crate) fn structure(at: Ptr, size: usize) -> Outcome<Struct> {
+    Struct::read(at as u64, size).ok_or(Error::INVALID_VALUE)
 }
 
 /// A structure for the driver, written field by field at the offsets that it documents.

@@ -5,7 +5,7 @@ use crate::driver::{
     cuLaunchKernelEx,
 };
 use crate::error::{Error, Outcome};
-use crate::host::{Block, Ptr, Struct, out, put};
+use crate::host::{Block, Ptr, out, put, structure};
 use crate::registry::function;
 use crate::state::{context, device, pop};
 
@@ -94,7 +94,7 @@ pub(crate) fn kernel(host: Ptr, c: Configuration, args: Ptr, cooperative: bool) 
 /// A launch described by `cudaLaunchConfig_t`: sizes, 64-bit shared memory at 24, stream, attributes, their number.
 pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
     context()?;
-    let s = Struct::read(config, 56)?;
+    let s = structure(config, 56)?;
     let three = |o: usize| Dim3 { x: s.u32(o), y: s.u32(o + 4), z: s.u32(o + 8) };
     let c = Configuration {
         grid: three(0),

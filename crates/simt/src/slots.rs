@@ -180,6 +180,12 @@ impl LaneSlots {
         self.by_cause[cause as usize]
     }
 
+    /// Of the predicated-off slots: those turned off by a guard rather than by the machine's mask.
+    #[must_use]
+    pub fn guarded_off(&self) -> u64 {
+        self.of(SlotCause::PredicatedOff).saturating_sub(self.masked_off)
+    }
+
     /// Whether every slot has exactly one cause.
     #[must_use]
     pub fn identity_holds(&self) -> bool {

@@ -121,7 +121,7 @@ pub(super) const SLOTS: [Column; 7] = [
     ("diverged", |s| s.of(SlotCause::Diverged)),
     ("masked", |s| s.masked_off),
     ("waiting", |s| s.of(SlotCause::Waiting)),
-    ("pred.off", |s| s.of(SlotCause::PredicatedOff).saturating_sub(s.masked_off)),
+    ("pred.off", LaneSlots::guarded_off),
     ("exited", |s| s.of(SlotCause::Exited)),
     ("empty", |s| s.of(SlotCause::NeverLaunched)),
 ];

@@ -40,7 +40,7 @@ macro_rules! part {
 pub(super) const PARTS: [Part; 7] = [
     part!(On, "on", '#'),
     Part {
-        slots: |slots| slots.of(SlotCause::PredicatedOff).saturating_sub(slots.masked_off),
+        slots: LaneSlots::guarded_off,
         lanes: |causes| causes.lanes(SlotCause::PredicatedOff) - causes.masked_off(),
         ..part!(PredicatedOff, "predicated off", 'o')
     },
