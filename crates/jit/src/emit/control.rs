@@ -57,7 +57,7 @@ impl Emitter<'_> {
             }
             End::Switch(..) | End::Exit(..) => {
                 self.asm.ri64(Register::RSI, b.into());
-                let stub = self.end_stub;
+                let stub = self.stubs.end;
                 self.asm.jump(Op::Jmp_rel32_64, stub);
             }
         }
@@ -92,11 +92,11 @@ impl Emitter<'_> {
                     self.part(block);
                 }
                 Away::Go(label, block) => {
-                    let stub = self.settle_stub;
+                    let stub = self.stubs.settle;
                     self.away_to(label, block, stub);
                 }
                 Away::Over(label, block) => {
-                    let stub = self.leave;
+                    let stub = self.stubs.leave;
                     self.away_to(label, block, stub);
                 }
             }
@@ -159,15 +159,15 @@ impl Emitter<'_> {
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
         let back = [to, next].iter().any(|&t| self.code.blocks[t as usize].first <= block.pc);
         if back {
-            let over = self.over_stub;
+            let over = self.stubs.over;
             self.asm.m(Op::Dec_rm32, at(RBP, Frame::LEFT));
             self.asm.jump(Op::Jle_rel32_64, over);
         }
-        let resume = self.resume_stub;
+        let resume = self.stubs.resume;
         self.asm.jump(Op::Jmp_rel32_64, resume);
         self.asm.bind(slow);
         self.asm.ri64(Register::RSI, b.into());
-        let stub = self.end_stub;
+        let stub = self.stubs.end;
         self.asm.jump(Op::Jmp_rel32_64, stub);
     }
 

@@ -113,7 +113,7 @@ impl Emitter<'_> {
     fn tell(&mut self, step: u32, on: Register) {
         self.asm.rr(Op::Mov_r32_rm32, EDX, on);
         self.asm.ri64(RSI, step.into());
-        let stub = self.tell_stub;
+        let stub = self.stubs.tell;
         self.asm.jump(Op::Call_rel32_64, stub);
     }
 

@@ -39,6 +39,7 @@ use crate::nan::Nan;
 use crate::pool::{Line, Pool};
 use fast::code::{Block, Code, Dst, Guard, Kind, Src, Step};
 use iced_x86::{Code as Op, Register};
+use stubs::Stubs;
 
 /// Scratch vectors.
 pub(super) const T: [Register; 8] = [
@@ -124,16 +125,7 @@ pub(super) struct Emitter<'c> {
     cold: Vec<Cold>,
     /// Ends and gos, out of line.
     away: Vec<control::Away>,
-    enter: Label,
-    step_stub: Label,
-    tell_stub: Label,
-    end_stub: Label,
-    go_stub: Label,
-    leave: Label,
-    out: Label,
-    settle_stub: Label,
-    resume_stub: Label,
-    over_stub: Label,
+    stubs: Stubs,
 }
 
 /// Instructions of x86-64 that a kernel may take.
@@ -143,18 +135,7 @@ const MOST: usize = 2_000_000;
 pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Emitted, Refused> {
     let mut asm = Asm::default();
     let blocks = code.blocks.iter().map(|_| asm.label()).collect();
-    let [
-        enter,
-        step_stub,
-        tell_stub,
-        end_stub,
-        go_stub,
-        leave,
-        out,
-        settle_stub,
-        resume_stub,
-        over_stub,
-    ] = std::array::from_fn(|_| asm.label());
+    let stubs = Stubs::new(&mut asm);
     let mut emitter = Emitter {
         asm,
         pool: Pool::default(),
@@ -177,16 +158,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         told_as: 0,
         cold: Vec::new(),
         away: Vec::new(),
-        enter,
-        step_stub,
-        tell_stub,
-        end_stub,
-        go_stub,
-        leave,
-        out,
-        settle_stub,
-        resume_stub,
-        over_stub,
+        stubs,
     };
     emitter.stubs();
     let (mut native, mut block_of) = (0, vec![0; code.steps.len()]);
@@ -198,13 +170,13 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         }
     }
     emitter.out_of_line();
-    let Emitter { asm, pool, blocks, resumes, enter, nears, sregs, places, stretches, .. } =
+    let Emitter { asm, pool, blocks, resumes, stubs, nears, sregs, places, stretches, .. } =
         emitter;
     let code_bytes = asm.encode().map_err(Refused::Encoding)?;
     Ok(Emitted {
         code: code_bytes,
         pool: pool.finish(),
-        enter,
+        enter: stubs.enter,
         blocks,
         resumes,
         block_of,
@@ -340,7 +312,7 @@ impl Emitter<'_> {
     pub(super) fn call(&mut self, on: On) {
         self.asm.rr(Op::Mov_r32_rm32, Register::EDX, on.lanes);
         self.asm.ri64(Register::RSI, self.now.into());
-        let stub = self.step_stub;
+        let stub = self.stubs.step;
         self.asm.jump(Op::Call_rel32_64, stub);
     }
 
@@ -356,7 +328,7 @@ impl Emitter<'_> {
             self.asm.bind(cold.from);
             self.asm.rr(Op::Mov_r32_rm32, Register::EDX, cold.on);
             self.asm.ri64(Register::RSI, cold.step.into());
-            let stub = self.step_stub;
+            let stub = self.stubs.step;
             self.asm.jump(Op::Call_rel32_64, stub);
             self.asm.jump(Op::Jmp_rel32_64, cold.back);
         }

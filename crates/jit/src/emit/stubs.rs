@@ -2,7 +2,7 @@
 //! steps.
 
 use super::Emitter;
-use crate::asm::{V, at};
+use crate::asm::{Asm, Label, V, at};
 use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN};
 use iced_x86::{Code as Op, Register};
 
@@ -12,6 +12,42 @@ use Register::{
 
 const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 
+/// Where pieces of code are that all blocks share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stubs {
+    /// The function that the host calls.
+    pub(super) enter: Label,
+    /// Calls of the host: for a step, to tell of an access, for the end of a block, to go to one.
+    pub(super) step: Label,
+    pub(super) tell: Label,
+    pub(super) end: Label,
+    pub(super) go: Label,
+    /// Returns, with lanes before a block; and with everything in memory.
+    pub(super) leave: Label,
+    pub(super) out: Label,
+    /// The stack's top has come to where its lanes wait; is to run; has used up its turn.
+    pub(super) settle: Label,
+    pub(super) resume: Label,
+    pub(super) over: Label,
+}
+
+impl Stubs {
+    pub(super) fn new(asm: &mut Asm) -> Self {
+        Self {
+            enter: asm.label(),
+            step: asm.label(),
+            tell: asm.label(),
+            end: asm.label(),
+            go: asm.label(),
+            leave: asm.label(),
+            out: asm.label(),
+            settle: asm.label(),
+            resume: asm.label(),
+            over: asm.label(),
+        }
+    }
+}
+
 impl Emitter<'_> {
     pub(super) fn stubs(&mut self) {
         self.entry();
@@ -20,7 +56,7 @@ impl Emitter<'_> {
         if self.detailed {
             self.tell_stub();
         }
-        let (end, go) = (self.end_stub, self.go_stub);
+        let (end, go) = (self.stubs.end, self.stubs.go);
         self.block_stub(end, Frame::END);
         self.block_stub(go, Frame::GO);
         self.stack_stubs();
@@ -28,7 +64,7 @@ impl Emitter<'_> {
 
     /// `(frame)`, by the System V convention.
     fn entry(&mut self) {
-        let enter = self.enter;
+        let enter = self.stubs.enter;
         self.asm.bind(enter);
         for register in SAVED {
             self.asm.r(Op::Push_r64, register);
@@ -46,11 +82,11 @@ impl Emitter<'_> {
 
     /// Returns; `rsi` holds the block that lanes stand before. Assigned rows are brought back.
     fn leaving(&mut self) {
-        let leave = self.leave;
+        let leave = self.stubs.leave;
         self.asm.bind(leave);
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::BLOCK), ESI);
         self.spill();
-        let out = self.out;
+        let out = self.stubs.out;
         self.asm.bind(out);
         self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
         for register in SAVED.into_iter().rev() {
@@ -62,7 +98,7 @@ impl Emitter<'_> {
 
     /// Calls the host for a step: `rsi` and `rdx` are set.
     fn step_stub(&mut self) {
-        let (stub, stay) = (self.step_stub, self.asm.label());
+        let (stub, stay) = (self.stubs.step, self.asm.label());
         self.asm.bind(stub);
         self.spill();
         self.asm.ri(Op::Sub_rm64_imm8, RSP, 8);
@@ -81,7 +117,7 @@ impl Emitter<'_> {
 
     /// Calls the host to tell of an access, as for a step that is then executed here.
     fn tell_stub(&mut self) {
-        let stub = self.tell_stub;
+        let stub = self.stubs.tell;
         self.asm.bind(stub);
         self.spill();
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::ON), EDX);
@@ -98,7 +134,7 @@ impl Emitter<'_> {
     }
 
     /// Calls the host for the end of a block or for going to one: `rsi` is set.
-    fn block_stub(&mut self, stub: crate::asm::Label, field: i64) {
+    fn block_stub(&mut self, stub: Label, field: i64) {
         let stay = self.asm.label();
         self.asm.bind(stub);
         self.spill();
@@ -116,8 +152,8 @@ impl Emitter<'_> {
     /// What becomes of the stack's copy: the top has come to block `esi`, at which its lanes wait; the top is to run; the turn is over.
     fn stack_stubs(&mut self) {
         use Register::{ECX, R8, RCX};
-        let (settle, resume, over) = (self.settle_stub, self.resume_stub, self.over_stub);
-        let (go, leave) = (self.go_stub, self.leave);
+        let (settle, resume, over) = (self.stubs.settle, self.stubs.resume, self.stubs.over);
+        let (go, leave) = (self.stubs.go, self.stubs.leave);
         self.asm.bind(settle);
         self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
         self.asm.jump(Op::Jne_rel32_64, go);
@@ -162,7 +198,7 @@ impl Emitter<'_> {
     /// Returns with everything in memory and the warp where it should be.
     fn return_now(&mut self) {
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NOWHERE as i32);
-        let out = self.out;
+        let out = self.stubs.out;
         self.asm.jump(Op::Jmp_rel32_64, out);
     }
 
