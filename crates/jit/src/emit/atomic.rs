@@ -3,8 +3,9 @@
 //! Code runs on the only thread that touches these words: where several threads run a launch, no region is lent to code for
 //! writing, and the interpreter does it all.
 
-use super::{Emitter, On, T};
-use crate::asm::{V, at};
+use super::memory::{Access, Pattern};
+use super::{Emitter, On};
+use crate::asm::at;
 use crate::frame::Frame;
 use fast::code::{Atomic, Dst, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
@@ -60,58 +61,15 @@ impl Emitter<'_> {
         let Some(room) = self.room(memory) else { return false };
         self.announce_any(on);
         let (cold, back) = self.cold(on);
-        self.offsets(memory, room, on, cold);
-        // Offsets and operands by lane, as 64-bit values.
-        for quarter in 0..4 {
-            let index = self.index64(room, quarter);
-            self.put_lanes(0, quarter, index);
-        }
-        for (i, &src) in memory.src.iter().enumerate() {
-            for quarter in 0..4 {
-                let value = self.wz(src, quarter, T[0]);
-                self.put_lanes(1 + i as i64, quarter, value);
-            }
-        }
+        let access = Access { memory, room, pattern: Pattern::Any };
+        self.vectors.atomic_operands(self, &access, on, cold);
         self.each_lane(atomic, on);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
-        match memory.dst.first() {
-            Some(&Dst::Narrow(row)) => {
-                for half in 0..2 {
-                    for part in 0..2 {
-                        let from = Frame::LANE_ROOM + 3 * 256 + 64 * (2 * half + part) as i64;
-                        let value = V::M(RBP, from);
-                        self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[2 + part], value, None);
-                    }
-                    self.join(T[2], T[3]);
-                    self.put(row, half, on, T[2]);
-                }
-            }
-            Some(&Dst::Wide(row)) => {
-                for quarter in 0..4 {
-                    let value = V::M(RBP, Frame::LANE_ROOM + 3 * 256 + 64 * quarter as i64);
-                    self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[0], value, None);
-                    self.put_wide(row, quarter, on, T[0]);
-                }
-            }
-            _ => {}
+        if let Some(&dst) = memory.dst.first() {
+            self.vectors.atomic_result(self, dst, on);
         }
         self.asm.bind(back);
         true
-    }
-
-    fn put_lanes(&mut self, part: i64, quarter: usize, value: Register) {
-        let to = at(RBP, Frame::LANE_ROOM + part * 256 + 64 * quarter as i64);
-        self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, to, value);
-    }
-
-    /// The low words of two quarters, as half a row in the first.
-    fn join(&mut self, low: Register, high: Register) {
-        use super::operand::ymm;
-        let narrow = Op::EVEX_Vpmovqd_ymmm256_k1z_zmm;
-        self.asm.rr(narrow, ymm(low), low);
-        self.asm.rr(narrow, ymm(high), high);
-        let insert = Op::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
-        self.asm.v3i(insert, low, low, V::Z(ymm(high)), 1, None);
     }
 
     /// The loop over lanes: `rdi` is what offsets count from; `rcx` lanes that are left; `r9` whether memory has changed.

@@ -1,69 +1,93 @@
-//! From a decoded kernel to x86-64 code with AVX-512, one warp of 32 lanes in lock-step.
+//! From a decoded kernel to x86-64 code, one warp of 32 lanes in lock-step.
 //!
-//! A row of 32-bit values is two vectors, one of 64-bit values four. Rows, masks and scalars live where the interpreter has them;
-//! rows that are used most in registers (`assign`), brought back to memory whenever somebody else may look. What is not
+//! Rows, masks and scalars live where the interpreter has them, or are brought back there whenever somebody else may look. What is not
 //! compiled is a call of the interpreter for that step, so that the code is complete from the first operation on.
+//!
+//! Everything that general registers do is here, once: entry and exit, ends of blocks, counts, predicates, scalars, checks of addresses,
+//! the loop of atomics over lanes. What is done with vectors is a level's ([`Vectors`]), each in a folder of its own.
 //!
 //! | register | what |
 //! |---|---|
-//! | `rbx` | lanes that run; `k1`, `k2` its halves; `r9` their number |
-//! | `r10` | lanes that are on in a guarded step; `k3`, `k4` its halves |
+//! | `rbx` | lanes that run; `r9` their number |
+//! | `r10` | lanes that are on in a guarded step |
 //! | `rbp` | the frame |
 //! | `r11` | constants |
 //! | `r12` .. `r15` | rows of 32 bits, rows of 64 bits, masks, scalars |
-//! | `zmm0` .. `zmm7`, `k5` .. `k7`, others | scratch within a step |
-//! | `zmm8` .. `zmm31` | assigned rows |
+//! | vectors, mask registers | the level's |
+//! | others | scratch within a step |
 
-mod approx;
 mod atomic;
+mod avx512;
 mod collective;
 mod control;
 mod counting;
-mod float;
-mod gather;
+mod forms;
 mod memory;
-mod narrow;
-mod operand;
+mod predicate;
 mod scalar;
 mod stubs;
-mod test;
-mod wide;
 
 use crate::Refused;
 use crate::asm::{Asm, Encoded, Label, V, at};
-use crate::assign::Assignment;
 use crate::counts::{Place, Stretch};
 use crate::features::Features;
 use crate::frame::Frame;
 use crate::nan::Nan;
 use crate::pool::{Line, Pool};
-use fast::code::{Block, Code, Dst, Guard, Kind, Src, Step};
-use iced_x86::{Code as Op, Register};
+use avx512::{Assignment, Avx512};
+use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Step};
+use iced_x86::{Code as Op, MemoryOperand, Register};
+use memory::Access;
 use stubs::Stubs;
-
-/// Scratch vectors.
-pub(super) const T: [Register; 8] = [
-    Register::ZMM0,
-    Register::ZMM1,
-    Register::ZMM2,
-    Register::ZMM3,
-    Register::ZMM4,
-    Register::ZMM5,
-    Register::ZMM6,
-    Register::ZMM7,
-];
 
 /// Lanes that a step is executed for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct On {
     /// As a mask in a general register.
     pub(super) lanes: Register,
-    /// Its halves.
-    pub(super) halves: [Register; 2],
 }
 
-const ALL: On = On { lanes: Register::EBX, halves: [Register::K1, Register::K2] };
-const GUARDED: On = On { lanes: Register::R10D, halves: [Register::K3, Register::K4] };
+const ALL: On = On { lanes: Register::EBX };
+const GUARDED: On = On { lanes: Register::R10D };
+
+/// What each level of vector instructions has its own code for.
+trait Vectors: Sync {
+    /// The lanes that run are in `ebx`: takes note of them in registers of its own.
+    fn running(&self, e: &mut Emitter<'_>);
+
+    /// The same of the lanes that are on in a guarded step, in `r10d`.
+    fn guarded(&self, e: &mut Emitter<'_>);
+
+    /// Brings rows in registers back to memory.
+    fn spill(&self, e: &mut Emitter<'_>);
+
+    /// Loads rows that are in registers; keeps `rax`.
+    fn reload(&self, e: &mut Emitter<'_>);
+
+    /// Compiles a step on rows, if there is code for it.
+    fn execute(&self, e: &mut Emitter<'_>, kind: &Kind, on: On) -> bool;
+
+    /// The value in `rax` becomes that of all lanes that are on.
+    fn splat(&self, e: &mut Emitter<'_>, dst: Dst, on: On);
+
+    /// The same of a 32-bit word in memory and a row of 32-bit values.
+    fn splat_word(&self, e: &mut Emitter<'_>, row: u32, from: MemoryOperand, on: On);
+
+    /// Loads words into rows: of adjacent ones that of lane 0 is at `rdi`, and they have been checked.
+    fn load(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
+
+    /// Stores words of rows, as [`Self::load`].
+    fn store(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
+
+    /// Checked offsets and operands by lane, as 64-bit values in the frame's room for lanes; `rdi` is what offsets count from.
+    fn atomic_operands(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
+
+    /// The fourth of these values becomes the result.
+    fn atomic_result(&self, e: &mut Emitter<'_>, dst: Dst, on: On);
+
+    /// Compiles a shuffle or a reduction of lanes that are all here.
+    fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On);
+}
 
 /// A step that the interpreter executes, out of line.
 struct Cold {
@@ -97,6 +121,7 @@ pub(crate) struct Emitted {
 }
 
 pub(super) struct Emitter<'c> {
+    vectors: &'static dyn Vectors,
     pub(super) asm: Asm,
     pub(super) pool: Pool,
     pub(super) code: &'c Code,
@@ -137,6 +162,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
     let blocks = code.blocks.iter().map(|_| asm.label()).collect();
     let stubs = Stubs::new(&mut asm);
     let mut emitter = Emitter {
+        vectors: &Avx512,
         asm,
         pool: Pool::default(),
         code,
@@ -238,13 +264,6 @@ impl Emitter<'_> {
 
     fn execute(&mut self, kind: &Kind, on: On) -> bool {
         match kind {
-            Kind::Narrow { op, dst, src } => self.narrow(*op, *dst, src, on),
-            Kind::Wide { op, dst, src } => self.wide(*op, *dst, src, on),
-            Kind::Low { dst, src } => self.low(*dst, *src, on),
-            Kind::Test { test, wide, combine, dst, src } => {
-                self.test(*test, *wide, *combine, *dst, src, on)
-            }
-            Kind::Select { wide, dst, src } => self.select(*wide, *dst, src, on),
             Kind::Logic { op, dst, src } => self.logic(*op, *dst, *src, on),
             Kind::Scalar { native, dst, src } => self.scalar(*native, *dst, src),
             Kind::Widen { signed, dst, base, stride, factor, addend } => {
@@ -256,12 +275,10 @@ impl Emitter<'_> {
                 self.sreg(*dst, on);
                 true
             }
-            Kind::Generic(generic) => self.generic(generic, on),
-            Kind::Rare { op, dst, src } => self.rare(*op, *dst, src, on),
             Kind::Collective(collective) => self.collective(collective, on),
             Kind::Atomic(atomic) => self.atomic(atomic, on),
             Kind::Nothing | Kind::Fence => true,
-            _ => false,
+            kind => self.vectors.execute(self, kind, on),
         }
     }
 
@@ -276,8 +293,7 @@ impl Emitter<'_> {
         self.count_off();
         self.asm.rr(Op::Test_rm32_r32, R10D, R10D);
         self.asm.jump(Op::Je_rel32_64, skip);
-        self.asm.rr(Op::VEX_Kmovd_kr_r32, Register::K3, R10D);
-        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, Register::K4, Register::K3, 16);
+        self.vectors.guarded(self);
     }
 
     /// The lanes that run and in which a guard holds.
@@ -287,25 +303,6 @@ impl Emitter<'_> {
             self.asm.r(Op::Not_rm32, to);
         }
         self.asm.rr(Op::And_r32_rm32, to, Register::EBX);
-    }
-
-    /// A predicate as a mask.
-    pub(super) fn predicate(&mut self, src: Src, to: Register) {
-        match src {
-            Src::Pred(i) => {
-                self.asm.rm(Op::Mov_r32_rm32, to, at(Register::R14, 4 * i64::from(i)));
-            }
-            Src::Line(i, ..) => {
-                self.asm.rm(Op::Mov_r32_rm32, to, at(Register::R15, 8 * i64::from(i)));
-                self.asm.ri(Op::And_rm32_imm8, to, 1);
-                self.asm.r(Op::Neg_rm32, to);
-            }
-            Src::Const(bits) => {
-                let all = if bits & 1 != 0 { -1 } else { 0 };
-                self.asm.ri(Op::Mov_r32_imm32, to, all);
-            }
-            _ => self.asm.ri(Op::Mov_r32_imm32, to, 0),
-        }
     }
 
     /// Has the interpreter execute the step, here.

@@ -1,7 +1,7 @@
 //! Operations on scalars: values that are the same in all lanes, or lie on a line over them.
 
-use super::narrow::{NAN32, makes_nan};
-use super::test::float_relation;
+use super::forms::{NAN32, makes_nan};
+use super::predicate::float_relation;
 use super::{Emitter, On};
 use crate::asm::{V, at};
 use crate::frame::Frame;
@@ -74,11 +74,11 @@ impl Emitter<'_> {
         match test {
             Test::F(cmp) => {
                 let (Some(number), false) = (float_relation(cmp), wide) else { return false };
-                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM0, EAX);
-                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM1, ECX);
-                let compare = Op::EVEX_Vcmpss_kr_k1_xmm_xmmm32_imm8_sae;
-                self.asm.v3i(compare, Register::K5, XMM0, V::Z(XMM1), number, None);
-                self.asm.rr(Op::VEX_Kmovd_r32_kr, EAX, Register::K5);
+                self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM0, EAX);
+                self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM1, ECX);
+                let compare = Op::VEX_Vcmpss_xmm_xmm_xmmm32_imm8;
+                self.asm.v3i(compare, XMM0, XMM0, V::Z(XMM1), number, None);
+                self.asm.rr(Op::VEX_Vmovd_rm32_xmm, EAX, XMM0);
             }
             Test::U(rel) | Test::S(rel) => {
                 let op = if wide { Op::Cmp_r64_rm64 } else { Op::Cmp_r32_rm32 };
@@ -203,30 +203,34 @@ impl Emitter<'_> {
     /// A float operation on `eax` and further operands.
     fn scalar_float(&mut self, op: Op32, src: &[Src; 3]) -> bool {
         match op {
-            Op32::FFromU => self.asm.rrr(Op::EVEX_Vcvtusi2ss_xmm_xmm_rm32_er, XMM0, XMM1, EAX),
-            Op32::FFromS => self.asm.rrr(Op::EVEX_Vcvtsi2ss_xmm_xmm_rm32_er, XMM0, XMM1, EAX),
+            // There is none for unsigned words, but one for whole registers.
+            Op32::FFromU => {
+                self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
+                self.asm.rrr(Op::VEX_Vcvtsi2ss_xmm_xmm_rm64, XMM0, XMM1, RAX);
+            }
+            Op32::FFromS => self.asm.rrr(Op::VEX_Vcvtsi2ss_xmm_xmm_rm32, XMM0, XMM1, EAX),
             _ => {
-                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM0, EAX);
+                self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM0, EAX);
                 self.s(src[1], RCX);
-                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM1, ECX);
+                self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM1, ECX);
             }
         }
         let two = |op| Some((op, XMM0, XMM1));
         let last = match op {
-            Op32::FAdd => two(Op::EVEX_Vaddss_xmm_k1z_xmm_xmmm32_er),
-            Op32::FSub => two(Op::EVEX_Vsubss_xmm_k1z_xmm_xmmm32_er),
-            Op32::FMul => two(Op::EVEX_Vmulss_xmm_k1z_xmm_xmmm32_er),
-            Op32::FDiv => two(Op::EVEX_Vdivss_xmm_k1z_xmm_xmmm32_er),
-            Op32::FSqrt => Some((Op::EVEX_Vsqrtss_xmm_k1z_xmm_xmmm32_er, XMM0, XMM0)),
+            Op32::FAdd => two(Op::VEX_Vaddss_xmm_xmm_xmmm32),
+            Op32::FSub => two(Op::VEX_Vsubss_xmm_xmm_xmmm32),
+            Op32::FMul => two(Op::VEX_Vmulss_xmm_xmm_xmmm32),
+            Op32::FDiv => two(Op::VEX_Vdivss_xmm_xmm_xmmm32),
+            Op32::FSqrt => Some((Op::VEX_Vsqrtss_xmm_xmm_xmmm32, XMM0, XMM0)),
             Op32::FRcp => {
                 self.asm.ri64(RCX, 1f32.to_bits().into());
-                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM2, ECX);
-                Some((Op::EVEX_Vdivss_xmm_k1z_xmm_xmmm32_er, XMM2, XMM0))
+                self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM2, ECX);
+                Some((Op::VEX_Vdivss_xmm_xmm_xmmm32, XMM2, XMM0))
             }
             Op32::FFma => {
                 self.s(src[2], RCX);
-                self.asm.rr(Op::EVEX_Vmovd_xmm_rm32, XMM2, ECX);
-                let op = Op::EVEX_Vfmadd213ss_xmm_k1z_xmm_xmmm32_er;
+                self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM2, ECX);
+                let op = Op::VEX_Vfmadd213ss_xmm_xmm_xmmm32;
                 self.asm.rrr(op, XMM0, XMM1, XMM2);
                 None
             }
@@ -236,9 +240,9 @@ impl Emitter<'_> {
         if let Some((op, a, b)) = last {
             self.asm.rrr(op, XMM0, a, b);
         }
-        self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, XMM0);
+        self.asm.rr(Op::VEX_Vmovd_rm32_xmm, EAX, XMM0);
         self.asm.ri64(RCX, NAN32.into());
-        self.asm.rr(Op::EVEX_Vucomiss_xmm_xmmm32_sae, XMM0, XMM0);
+        self.asm.rr(Op::VEX_Vucomiss_xmm_xmmm32, XMM0, XMM0);
         self.asm.rr(Op::Cmovp_r32_rm32, EAX, ECX);
         true
     }

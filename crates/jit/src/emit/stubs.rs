@@ -2,13 +2,11 @@
 //! steps.
 
 use super::Emitter;
-use crate::asm::{Asm, Label, V, at};
+use crate::asm::{Asm, Label, at};
 use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN};
 use iced_x86::{Code as Op, Register};
 
-use Register::{
-    EAX, EBX, EDX, ESI, K1, K2, K3, K4, R9D, R10D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP,
-};
+use Register::{EAX, EBX, EDX, ESI, R9D, R10D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP};
 
 const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 
@@ -128,8 +126,7 @@ impl Emitter<'_> {
         self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
         self.reload();
         self.asm.rm(Op::Mov_r32_rm32, R10D, at(RBP, Frame::ON));
-        self.asm.rr(Op::VEX_Kmovd_kr_r32, K3, R10D);
-        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K4, K3, 16);
+        self.vectors.guarded(self);
         self.asm.op0(Op::Retnq);
     }
 
@@ -190,8 +187,7 @@ impl Emitter<'_> {
 
     /// Masks and number of the lanes in `ebx`.
     fn lanes(&mut self) {
-        self.asm.rr(Op::VEX_Kmovd_kr_r32, K1, EBX);
-        self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K2, K1, 16);
+        self.vectors.running(self);
         self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
     }
 
@@ -204,9 +200,7 @@ impl Emitter<'_> {
 
     /// Brings assigned rows back to memory.
     fn spill(&mut self) {
-        for (register, base, offset) in self.assignment.places() {
-            self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, at(base, offset), register);
-        }
+        self.vectors.spill(self);
     }
 
     /// Loads everything that a call may have changed or lost; keeps `rax`.
@@ -214,9 +208,6 @@ impl Emitter<'_> {
         self.asm.rm(Op::Mov_r64_rm64, R11, at(RBP, Frame::CONSTANTS));
         self.asm.rm(Op::Mov_r32_rm32, EBX, at(RBP, Frame::LANES));
         self.lanes();
-        for (register, base, offset) in self.assignment.places() {
-            let from = V::M(base, offset);
-            self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, register, from, None);
-        }
+        self.vectors.reload(self);
     }
 }

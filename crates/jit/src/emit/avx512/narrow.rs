@@ -1,18 +1,17 @@
 //! Operations on rows of 32-bit values.
 
-use super::{Emitter, On, T};
+use super::T;
 use crate::asm::V;
+use crate::emit::forms::{NAN32, makes_nan};
+use crate::emit::{Emitter, On};
 use fast::code::Src;
 use fast::ops::Op32;
 use iced_x86::{Code as Op, Register};
 
 use Register::{K5, K7};
 
-/// PTX's NaN.
-pub(super) const NAN32: u32 = 0x7fff_ffff;
-
 /// Operations that are one instruction on two operands.
-fn binary(op: Op32) -> Option<Op> {
+pub(super) fn binary(op: Op32) -> Option<Op> {
     Some(match op {
         Op32::Add => Op::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
         Op32::Sub => Op::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
@@ -48,14 +47,6 @@ fn unary(op: Op32) -> Option<Op> {
         Op32::FFromS => Op::EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er,
         _ => return None,
     })
-}
-
-/// Whether a result can be a NaN, which has to be the canonical one.
-pub(crate) fn makes_nan(op: Op32) -> bool {
-    matches!(
-        op,
-        Op32::FAdd | Op32::FSub | Op32::FMul | Op32::FFma | Op32::FDiv | Op32::FRcp | Op32::FSqrt
-    )
 }
 
 impl Emitter<'_> {

@@ -1,13 +1,14 @@
-//! Comparisons and logic on predicates.
+//! Comparisons.
 
-use super::{Emitter, On, T};
-use crate::asm::at;
+use super::T;
+use crate::emit::predicate::float_relation;
+use crate::emit::{Emitter, On};
 use fast::code::Src;
-use fast::ops::{Logic, Rel, Test};
+use fast::ops::{Rel, Test};
 use iced_x86::{Code as Op, Register};
-use ir::mods::{BoolOp, Cmp};
+use ir::mods::BoolOp;
 
-use Register::{EAX, ECX, K5, K6, R14};
+use Register::{EAX, ECX, K5, K6};
 
 /// The number of a relation in integer comparisons.
 fn relation(rel: Rel) -> i32 {
@@ -19,27 +20,6 @@ fn relation(rel: Rel) -> i32 {
         Rel::Ge => 5,
         Rel::Gt => 6,
     }
-}
-
-/// The number of a relation in comparisons of floats, without exceptions.
-pub(super) fn float_relation(cmp: Cmp) -> Option<i32> {
-    Some(match cmp {
-        Cmp::Eq => 0x00,
-        Cmp::Ne => 0x0c,
-        Cmp::Lt => 0x11,
-        Cmp::Le => 0x12,
-        Cmp::Gt => 0x1e,
-        Cmp::Ge => 0x1d,
-        Cmp::Num => 0x07,
-        Cmp::Equ => 0x08,
-        Cmp::Neu => 0x04,
-        Cmp::Ltu => 0x19,
-        Cmp::Leu => 0x1a,
-        Cmp::Gtu => 0x16,
-        Cmp::Geu => 0x15,
-        Cmp::Nan => 0x03,
-        _ => return None,
-    })
 }
 
 impl Emitter<'_> {
@@ -101,42 +81,5 @@ impl Emitter<'_> {
         let a = self.wz(src[0], quarter, T[2]);
         let b = self.w(src[1], quarter, T[3]);
         self.asm.v3i(op, k, a, b, number, None);
-    }
-
-    /// A mask, in `eax`, for the lanes that are on.
-    pub(super) fn put_predicate(&mut self, dst: u32, on: On) {
-        let place = at(R14, 4 * i64::from(dst));
-        if self.blend {
-            self.asm.rm(Op::Mov_r32_rm32, ECX, place);
-            self.asm.rr(Op::Xor_r32_rm32, EAX, ECX);
-            self.asm.rr(Op::And_r32_rm32, EAX, on.lanes);
-            self.asm.rr(Op::Xor_r32_rm32, EAX, ECX);
-        }
-        self.asm.mr(Op::Mov_rm32_r32, place, EAX);
-    }
-
-    /// A logical operation of EAX and ECX, into EAX; ECX is lost.
-    pub(super) fn combine(&mut self, op: Logic) {
-        match op {
-            Logic::Mov => {}
-            Logic::And => self.asm.rr(Op::And_r32_rm32, EAX, ECX),
-            Logic::Or => self.asm.rr(Op::Or_r32_rm32, EAX, ECX),
-            Logic::Xor => self.asm.rr(Op::Xor_r32_rm32, EAX, ECX),
-            Logic::Not => self.asm.r(Op::Not_rm32, EAX),
-            Logic::AndNot => {
-                self.asm.r(Op::Not_rm32, ECX);
-                self.asm.rr(Op::And_r32_rm32, EAX, ECX);
-            }
-        }
-    }
-
-    pub(super) fn logic(&mut self, op: Logic, dst: u32, src: [Src; 2], on: On) -> bool {
-        self.predicate(src[0], EAX);
-        if !matches!(op, Logic::Mov | Logic::Not) {
-            self.predicate(src[1], ECX);
-        }
-        self.combine(op);
-        self.put_predicate(dst, on);
-        true
     }
 }

@@ -1,14 +1,14 @@
 //! Operations on rows of 64-bit values.
 
-use super::{Emitter, On, T};
+use super::T;
 use crate::asm::V;
+use crate::emit::forms::{NAN64, is_word, makes_nan64};
+use crate::emit::{Emitter, On};
 use fast::code::Src;
 use fast::ops::Op64;
 use iced_x86::{Code as Op, Register};
 
 use Register::{EAX, K5, K6, K7};
-
-const NAN64: u64 = 0x7fff_ffff_ffff_ffff;
 
 fn binary(op: Op64) -> Option<Op> {
     Some(match op {
@@ -36,25 +36,11 @@ fn binary(op: Op64) -> Option<Op> {
     })
 }
 
-fn makes_nan(op: Op64) -> bool {
-    matches!(op, Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv)
-}
-
-/// Whether an operand has no bit above its low word.
-fn is_word(src: Src) -> bool {
-    match src {
-        Src::Narrow(_) => true,
-        Src::Line(_, _, mask) => mask <= u64::from(u32::MAX),
-        Src::Const(bits) => bits <= u64::from(u32::MAX),
-        _ => false,
-    }
-}
-
 impl Emitter<'_> {
     pub(super) fn wide(&mut self, op: Op64, dst: u32, src: &[Src; 3], on: On) -> bool {
         for quarter in 0..4 {
             self.quarter_of(op, src, quarter);
-            if makes_nan(op) {
+            if makes_nan64(op) {
                 self.canonical64(T[0]);
             }
             self.put_wide(dst, quarter, on, T[0]);

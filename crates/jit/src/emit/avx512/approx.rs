@@ -2,10 +2,11 @@
 //!
 //! Each is a sequence of 64-bit IEEE operations on a 32-bit operand; the constants are those published there.
 
-use super::float::Approx;
+use super::T;
 use super::operand::ymm;
-use super::{Emitter, T};
 use crate::asm::{V, at};
+use crate::emit::Emitter;
+use crate::emit::forms::Approx;
 use iced_x86::{Code as Op, Register};
 use simt::arith::approx::constants::{COS, EXP2, HALF_PI, LOG2, ROUNDER, SIN};
 

@@ -1,7 +1,8 @@
 //! Operands as vectors, and results on their way to rows.
 
-use super::{Emitter, On, T};
+use super::T;
 use crate::asm::{V, at};
+use crate::emit::{Emitter, On};
 use fast::code::Src;
 use iced_x86::{Code as Op, Register};
 
@@ -141,7 +142,7 @@ impl Emitter<'_> {
     /// Where one instruction can put half of a result, with which mask: the row's register, or scratch. [`Self::close`] follows.
     pub(super) fn open(&self, dst: u32, half: usize, on: On) -> (Register, Option<Register>) {
         match self.assignment.narrow(dst, half) {
-            Some(register) => (register, self.blend.then_some(on.halves[half])),
+            Some(register) => (register, self.blend.then_some(on.halves()[half])),
             None => (T[0], None),
         }
     }
@@ -155,7 +156,7 @@ impl Emitter<'_> {
 
     /// Half of a result, in scratch. Uses `T[1]`.
     pub(super) fn put(&mut self, dst: u32, half: usize, on: On, value: Register) {
-        let mask = self.blend.then_some(on.halves[half]);
+        let mask = self.blend.then_some(on.halves()[half]);
         match self.assignment.narrow(dst, half) {
             Some(register) => {
                 let op = Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
@@ -187,7 +188,7 @@ impl Emitter<'_> {
 
     /// The mask of a quarter of the lanes: [`K7`], or where it is.
     pub(super) fn quarter(&mut self, on: On, quarter: usize) -> Register {
-        let half = on.halves[quarter / 2];
+        let half = on.halves()[quarter / 2];
         if quarter.is_multiple_of(2) {
             return half;
         }

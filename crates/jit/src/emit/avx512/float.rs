@@ -4,119 +4,24 @@
 //! Subnormals are flushed explicitly: the processor's own flushing looks at results before they are rounded to the format's
 //! digits, PTX's after.
 
-use super::{Emitter, On, T};
+use super::T;
 use crate::asm::V;
+use crate::emit::forms::{Approx, Form, What};
+use crate::emit::{Emitter, On};
 use fast::code::{Dst, Generic, Src};
 use fast::ops::Rare;
 use iced_x86::{Code as Op, Register, RoundingControl};
-use ir::mods::{Flag, Precision, Rounding};
-use ir::{Inst, Op as Operation, Ty};
 
 use Register::{EAX, K5, R15, RAX};
 
-/// What a function of one operand, computed in 64-bit floats, is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Approx {
-    Rsqrt,
-    Ex2,
-    Lg2,
-    Sin,
-    Cos,
-    Tanh,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    /// An operation on two operands.
-    Two(Op),
-    Fma,
-    /// One divided by the operand.
-    Rcp,
-    Sqrt,
-    /// Division by the rule of `div.approx`.
-    DivApprox,
-    Approx(Approx),
-    /// The operand itself.
-    Same,
-    /// Rounded to an integral value.
-    Integral,
-    ToSigned,
-    ToUnsigned,
-}
-
-/// An operation on 32-bit floats.
-#[derive(Clone, Copy, Debug)]
-struct Form {
-    what: What,
-    rounding: RoundingControl,
-    ftz: bool,
-    sat: bool,
-}
-
-impl Form {
-    fn of(inst: &Inst) -> Option<Self> {
-        let flags = inst.mods.flags;
-        let known = [Flag::Ftz, Flag::Sat];
-        if Flag::ALL.iter().any(|&f| flags.has(f) && !known.contains(&f)) {
-            return None;
-        }
-        let approximate = inst.mods.precision.is_some();
-        let rounding = match inst.mods.rounding {
-            None | Some(Rounding::Rn | Rounding::Rni) => RoundingControl::RoundToNearest,
-            Some(Rounding::Rz | Rounding::Rzi) => RoundingControl::RoundTowardZero,
-            Some(Rounding::Rm | Rounding::Rmi) => RoundingControl::RoundDown,
-            Some(Rounding::Rp | Rounding::Rpi) => RoundingControl::RoundUp,
-            Some(Rounding::Rna) => return None,
-        };
-        let what = match (inst.op, inst.ty?) {
-            (Operation::Cvt, ty) => conversion(inst, ty)?,
-            (Operation::Add, Ty::F32) => What::Two(Op::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er),
-            (Operation::Sub, Ty::F32) => What::Two(Op::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er),
-            (Operation::Mul, Ty::F32) => What::Two(Op::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er),
-            (Operation::Fma, Ty::F32) => What::Fma,
-            (Operation::Div, Ty::F32) if inst.mods.precision == Some(Precision::Approx) => {
-                What::DivApprox
-            }
-            (Operation::Div, Ty::F32) => What::Two(Op::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er),
-            // The approximations of these are correctly rounded.
-            (Operation::Rcp, Ty::F32) => What::Rcp,
-            (Operation::Sqrt, Ty::F32) => What::Sqrt,
-            (Operation::Rsqrt, Ty::F32) => What::Approx(Approx::Rsqrt),
-            (Operation::Ex2, Ty::F32) => What::Approx(Approx::Ex2),
-            (Operation::Lg2, Ty::F32) => What::Approx(Approx::Lg2),
-            (Operation::Sin, Ty::F32) => What::Approx(Approx::Sin),
-            (Operation::Cos, Ty::F32) => What::Approx(Approx::Cos),
-            (Operation::Tanh, Ty::F32) => What::Approx(Approx::Tanh),
-            _ => return None,
-        };
-        let approximate = approximate || matches!(what, What::Approx(_));
-        let rounding = if approximate { RoundingControl::RoundToNearest } else { rounding };
-        Some(Self { what, rounding, ftz: flags.has(Flag::Ftz), sat: flags.has(Flag::Sat) })
+/// The instruction of an operation on two operands.
+fn two(what: What) -> Op {
+    match what {
+        What::Add => Op::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
+        What::Sub => Op::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
+        What::Mul => Op::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
+        _ => Op::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er,
     }
-
-    /// Whether a result can be a NaN, or is a float at all.
-    fn is_float(&self) -> bool {
-        !matches!(self.what, What::ToSigned | What::ToUnsigned)
-    }
-}
-
-/// A conversion of one 32-bit float.
-fn conversion(inst: &Inst, to: Ty) -> Option<What> {
-    if inst.ty2 != Some(Ty::F32) || inst.operands.len() != 1 {
-        return None;
-    }
-    let integral = matches!(
-        inst.mods.rounding,
-        Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
-    );
-    let plain = !inst.mods.flags.has(Flag::Sat);
-    Some(match to {
-        Ty::F32 if integral => What::Integral,
-        Ty::F32 if inst.mods.rounding.is_none() => What::Same,
-        Ty::S32 if integral && plain => What::ToSigned,
-        Ty::U32 if integral && plain => What::ToUnsigned,
-        _ => return None,
-    })
 }
 
 impl Emitter<'_> {
@@ -175,7 +80,7 @@ impl Emitter<'_> {
             let (magnitude, limit) = (self.bits32(0x7fff_ffff), self.bits32(131_072f32.to_bits()));
             self.asm.v3(Op::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, T[0], value, magnitude, None);
             let compare = Op::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8;
-            let mask = if halves == 1 { None } else { Some(on.halves[half]) };
+            let mask = if halves == 1 { None } else { Some(on.halves()[half]) };
             self.asm.v3i(compare, K5, T[0], limit, 5, mask);
             self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K5);
             self.asm.jump(Op::Jne_rel32_64, cold);
@@ -185,11 +90,7 @@ impl Emitter<'_> {
 
     /// Half of a result, in `T[0]`.
     fn form(&mut self, form: &Form, src: &[Src; 3], half: usize, seen: bool) {
-        let count = match form.what {
-            What::Fma => 3,
-            What::Two(_) | What::DivApprox => 2,
-            _ => 1,
-        };
+        let count = form.operands();
         for (i, &src) in src.iter().enumerate().take(count) {
             self.nc(src, half, T[2 + i]);
             if form.ftz {
@@ -198,7 +99,9 @@ impl Emitter<'_> {
         }
         let (a, b, c, rounding) = (T[2], T[3], T[4], form.rounding);
         match form.what {
-            What::Two(op) => self.asm.rounded(op, &[T[0], a, b], rounding),
+            What::Add | What::Sub | What::Mul | What::Div => {
+                self.asm.rounded(two(form.what), &[T[0], a, b], rounding);
+            }
             What::Fma => {
                 self.asm.rounded(
                     Op::EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er,

@@ -4,10 +4,11 @@
 //! Offsets of all lanes that are on have been checked. Those of lanes that are off can be anything: they are compared with under
 //! masks, and reached under masks.
 
-use super::memory::{Room, may_meet};
+use super::T;
 use super::operand::ymm;
-use super::{Emitter, On, T};
 use crate::asm::{Label, V, indexed};
+use crate::emit::memory::{Room, may_meet};
+use crate::emit::{Emitter, On};
 use fast::code::Memory;
 use iced_x86::{Code as Op, MemoryOperand, Register};
 
@@ -40,7 +41,7 @@ impl Emitter<'_> {
         if let Room::Window(..) = room {
             let line = V::M(Register::R11, self.pool.line32(0, 4));
             let compare = Op::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
-            self.asm.v3i(compare, K5, T[6], line, 4, Some(on.halves[half]));
+            self.asm.v3i(compare, K5, T[6], line, 4, Some(on.halves()[half]));
             self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K5);
         } else {
             let compare = Op::EVEX_Vpcmpq_kr_k1_zmm_zmmm512b64_imm8;
@@ -59,7 +60,7 @@ impl Emitter<'_> {
         let (apart, many) = (self.asm.label(), self.asm.label());
         self.side_by_side(room, half, on, apart);
         let from = MemoryOperand { displacement: d, ..indexed(RDI, RAX) };
-        let mask = on.halves[half];
+        let mask = on.halves()[half];
         self.asm.v2z(Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512, T[0], from, mask);
         self.asm.jump(Op::Jmp_rel32_64, done);
         self.asm.bind(apart);
@@ -94,7 +95,7 @@ impl Emitter<'_> {
 
     fn gather_apart(&mut self, room: Room, half: usize, d: i64, on: On) {
         if let Room::Window(..) = room {
-            self.asm.rr(Op::VEX_Kmovw_kr_km16, K5, on.halves[half]);
+            self.asm.rr(Op::VEX_Kmovw_kr_km16, K5, on.halves()[half]);
             let from = lanes_at(d, T[2 + half]);
             self.asm.gather(Op::EVEX_Vpgatherdd_zmm_k1_vm32z, T[0], from, K5);
             return;
@@ -161,7 +162,7 @@ impl Emitter<'_> {
                 self.side_by_side(room, half, on, apart);
                 let to = MemoryOperand { displacement: d, ..indexed(RDI, RAX) };
                 let op = Op::EVEX_Vmovdqu32_zmmm512_k1z_zmm;
-                self.asm.store(op, to, value, on.halves[half]);
+                self.asm.store(op, to, value, on.halves()[half]);
                 self.asm.jump(Op::Jmp_rel32_64, done);
                 self.asm.bind(apart);
                 self.scatter32(room, half, d, on, value);
@@ -173,7 +174,7 @@ impl Emitter<'_> {
     /// Half a row of 32-bit words to anywhere. Uses `T[1]`.
     fn scatter32(&mut self, room: Room, half: usize, d: i64, on: On, value: Register) {
         if let Room::Window(..) = room {
-            self.asm.rr(Op::VEX_Kmovw_kr_km16, K5, on.halves[half]);
+            self.asm.rr(Op::VEX_Kmovw_kr_km16, K5, on.halves()[half]);
             let to = lanes_at(d, T[2 + half]);
             self.asm.store(Op::EVEX_Vpscatterdd_vm32z_k1_zmm, to, value, K5);
             return;

@@ -1,0 +1,152 @@
+//! Vectors of AVX-512: a row of 32-bit values is two, one of 64-bit values four; masks are in mask registers.
+//!
+//! | register | what |
+//! |---|---|
+//! | `k1`, `k2` | halves of the lanes that run |
+//! | `k3`, `k4` | halves of the lanes that are on in a guarded step |
+//! | `zmm0` .. `zmm7`, `k5` .. `k7` | scratch within a step |
+//! | `zmm8` .. `zmm31` | assigned rows |
+
+mod approx;
+mod assign;
+mod atomic;
+mod collective;
+mod float;
+mod gather;
+mod memory;
+mod narrow;
+mod operand;
+mod test;
+mod wide;
+
+use super::memory::{Access, Pattern};
+use super::{Emitter, On, Vectors};
+use crate::asm::{Label, V, at};
+pub(in crate::emit) use assign::Assignment;
+use fast::code::{Collective, Dst, Kind};
+use iced_x86::{Code as Op, MemoryOperand, Register};
+use vm::CollectiveKind;
+
+use Register::{EAX, EBX, K1, K2, K3, K4, R10D, RAX};
+
+/// Scratch vectors.
+const T: [Register; 8] = [
+    Register::ZMM0,
+    Register::ZMM1,
+    Register::ZMM2,
+    Register::ZMM3,
+    Register::ZMM4,
+    Register::ZMM5,
+    Register::ZMM6,
+    Register::ZMM7,
+];
+
+/// The level.
+pub(super) struct Avx512;
+
+impl On {
+    /// The halves of the lanes, in mask registers.
+    fn halves(self) -> [Register; 2] {
+        if self.lanes == R10D { [K3, K4] } else { [K1, K2] }
+    }
+}
+
+impl Vectors for Avx512 {
+    fn running(&self, e: &mut Emitter<'_>) {
+        e.asm.rr(Op::VEX_Kmovd_kr_r32, K1, EBX);
+        e.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K2, K1, 16);
+    }
+
+    fn guarded(&self, e: &mut Emitter<'_>) {
+        e.asm.rr(Op::VEX_Kmovd_kr_r32, K3, R10D);
+        e.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K4, K3, 16);
+    }
+
+    fn spill(&self, e: &mut Emitter<'_>) {
+        for (register, base, offset) in e.assignment.places() {
+            e.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, at(base, offset), register);
+        }
+    }
+
+    fn reload(&self, e: &mut Emitter<'_>) {
+        for (register, base, offset) in e.assignment.places() {
+            let from = V::M(base, offset);
+            e.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, register, from, None);
+        }
+    }
+
+    fn execute(&self, e: &mut Emitter<'_>, kind: &Kind, on: On) -> bool {
+        match kind {
+            Kind::Narrow { op, dst, src } => e.narrow(*op, *dst, src, on),
+            Kind::Wide { op, dst, src } => e.wide(*op, *dst, src, on),
+            Kind::Low { dst, src } => e.low(*dst, *src, on),
+            Kind::Test { test, wide, combine, dst, src } => {
+                e.test(*test, *wide, *combine, *dst, src, on)
+            }
+            Kind::Select { wide, dst, src } => e.select(*wide, *dst, src, on),
+            Kind::Generic(generic) => e.generic(generic, on),
+            Kind::Rare { op, dst, src } => e.rare(*op, *dst, src, on),
+            _ => false,
+        }
+    }
+
+    fn splat(&self, e: &mut Emitter<'_>, dst: Dst, on: On) {
+        match dst {
+            Dst::Narrow(row) => {
+                e.asm.rr(Op::EVEX_Vpbroadcastd_zmm_k1z_r32, T[0], EAX);
+                e.put_halves(row, on);
+            }
+            Dst::Wide(row) | Dst::Pair(row, _) => {
+                e.asm.rr(Op::EVEX_Vpbroadcastq_zmm_k1z_r64, T[0], RAX);
+                for quarter in 0..4 {
+                    e.put_wide(row, quarter, on, T[0]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn splat_word(&self, e: &mut Emitter<'_>, row: u32, from: MemoryOperand, on: On) {
+        e.asm.rm(Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, T[0], from);
+        e.put_halves(row, on);
+    }
+
+    fn load(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
+        match access.pattern {
+            Pattern::Adjacent => e.load_adjacent(access.memory, on),
+            _ => e.load_any(access.memory, access.room, on, cold),
+        }
+    }
+
+    fn store(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
+        match access.pattern {
+            Pattern::Adjacent => e.store_adjacent(access.memory, on),
+            _ => e.store_any(access.memory, access.room, on, cold),
+        }
+    }
+
+    fn atomic_operands(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
+        e.atomic_operands(access, on, cold);
+    }
+
+    fn atomic_result(&self, e: &mut Emitter<'_>, dst: Dst, on: On) {
+        e.atomic_result(dst, on);
+    }
+
+    fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On) {
+        match what.what.kind() {
+            CollectiveKind::Shuffle(mode) => e.shuffle(mode, what, on),
+            CollectiveKind::Redux { op, ty, .. } => e.redux(op, ty, what, on),
+            _ => {}
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// The same vector for both halves of a row.
+    fn put_halves(&mut self, row: u32, on: On) {
+        for half in 0..2 {
+            self.put(row, half, on, T[0]);
+        }
+    }
+}
