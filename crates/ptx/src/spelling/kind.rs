@@ -98,6 +98,18 @@ kinds! {
     Atom "an operation such as `.add`" { "add" "min" "max" "and" "or" "xor" "exch" "cas" "inc" "dec" }
     /// Subnormals are kept.
     NoFtz "`.noftz`" { "noftz" }
+    /// `wmma.load`
+    WmmaLoad "`.load`" { "load" }
+    /// `wmma.store`
+    WmmaStore "`.store`" { "store" }
+    /// `wmma.mma`
+    WmmaMma "`.mma`" { "mma" }
+    /// A factor of a product.
+    Factor "`.a` or `.b`" { "a" "b" }
+    /// What is added to a product.
+    Addend "`.c`" { "c" }
+    /// What a product gives.
+    Sum "`.d`" { "d" }
     /// `.sync`
     Sync "`.sync`" { "sync" }
     /// `.aligned`
@@ -163,18 +175,6 @@ kinds! {
     BitOp "`.xor` or `.and`" { "xor" "and" }
     /// What combined bits are counted by.
     Popc "`.popc`" { "popc" }
-    /// `wmma.load`
-    WmmaLoad "`.load`" { "load" }
-    /// `wmma.store`
-    WmmaStore "`.store`" { "store" }
-    /// `wmma.mma`
-    WmmaMma "`.mma`" { "mma" }
-    /// A factor of a product.
-    Factor "`.a` or `.b`" { "a" "b" }
-    /// What is added to a product.
-    Addend "`.c`" { "c" }
-    /// What a product gives.
-    Sum "`.d`" { "d" }
 }
 
 /// A set of kinds.
