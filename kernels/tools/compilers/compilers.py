@@ -8,7 +8,7 @@ writes DIR/TOOL-VERSION-ARCH/NAME.ptx. Each tool runs in the Python environment 
     nvrtc     nvidia-cuda-nvrtc-cu11, nvidia-cuda-nvrtc-cu12 or            ../../*/*.cu
               nvidia-cuda-nvrtc (with nvidia-cuda-runtime for headers)
     nvvm      nvidia-nvvm or nvidia-cuda-nvcc-cu12                         module.ll
-    clang     the programs clang-13 to clang-22 (--program)                portable.c
+    clang     programs of clang 13 to 22 (--program)                       portable.c
     triton    triton                                                       triton_kernels.py
     numba     numba-cuda with nvidia-cuda-nvcc-cu12                        numba_kernels.py
     tinygrad  tinygrad                                                     tinygrad_kernels.py
