@@ -470,6 +470,12 @@ impl GoOn for Leading<'_> {
         }
     }
 
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        if let Some(counts) = &mut self.counts {
+            counts.accesses(access, times);
+        }
+    }
+
     fn line(&mut self, line: &Line) -> bool {
         self.counts.as_mut().is_some_and(|counts| counts.line(line))
     }
@@ -493,6 +499,12 @@ impl GoOn for Following<'_> {
     fn access(&mut self, access: &Access<'_>) {
         if let Some(counts) = &mut self.counts {
             counts.access(access);
+        }
+    }
+
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        if let Some(counts) = &mut self.counts {
+            counts.accesses(access, times);
         }
     }
 

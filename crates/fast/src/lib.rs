@@ -34,7 +34,9 @@ mod window;
 pub use crew::{MOST_THREADS, Threads, host_threads};
 pub use detail::Detail;
 pub use level::Level;
-pub use tier::{Counts, Lines, Region, Site, Slot, Splits, Tally, Tier, Top, Turn, View, Worker};
+pub use tier::{
+    Counts, Lines, Noted, Region, Site, Slot, Splits, Tally, Tier, Top, Turn, View, Worker,
+};
 
 use simt::memory::MemoryMap;
 use std::any::Any;
@@ -83,6 +85,14 @@ pub trait GoOn {
 
     /// Is told of each access of a launch that is run in detail, as an observer of the exact engine is.
     fn access(&mut self, _access: &simt::observe::Access<'_>) {}
+
+    /// The same for accesses that nothing that counts can tell apart: this is one; addresses of the others are multiples of
+    /// [`Line::ALIKE`] bytes away, and their warps any.
+    fn accesses(&mut self, access: &simt::observe::Access<'_>, times: u64) {
+        for _ in 0..times {
+            self.access(access);
+        }
+    }
 
     /// Is asked first where lanes side by side access a line; `true` if it needs no [`Self::access`] for it.
     fn line(&mut self, _line: &Line) -> bool {

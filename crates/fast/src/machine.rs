@@ -260,11 +260,19 @@ impl<'m> Machine<'m> {
         if let Some(detail) = &mut self.detail {
             detail.add_counts(code, counts);
         }
+        let place = |step: usize| {
+            let block = code.blocks.iter().find(|b: &&Block| b.steps.contains(&step))?;
+            Some((block.first + (step - block.steps.start) as u64, &code.steps[step]))
+        };
         for lines in &counts.lines {
-            let holds = |b: &&Block| b.steps.contains(&lines.step);
-            let Some(block) = code.blocks.iter().find(holds) else { continue };
-            let pc = block.first + (lines.step - block.steps.start) as u64;
-            self.announce_lines(pc, &code.steps[lines.step], lines);
+            if let Some((pc, step)) = place(lines.step) {
+                self.announce_lines(pc, step, lines);
+            }
+        }
+        for noted in &counts.noted {
+            if let Some((pc, step)) = place(noted.step) {
+                self.announce_noted(pc, step, noted);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::memory::Reach;
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
-use crate::{Declined, Line, Lines};
+use crate::{Declined, Line, Lines, Noted};
 use ir::mods::BoolOp;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
@@ -321,19 +321,42 @@ impl Machine<'_> {
         let here: [(u16, u64); LANES] =
             std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
         let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
-        for _ in 0..times {
-            self.watch.access(&Access { group, pc, kind, space, order, scope, size, lanes });
-        }
+        let access = Access { group, pc, kind, space, order, scope, size, lanes };
+        self.watch.accesses(&access, times);
     }
 
     #[inline(never)]
     fn announce_all(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
-        let cta = &self.ctas[self.slot];
-        let group =
-            GroupId { cta: cta.index, group: self.group as u32, first_thread: warp.first_thread };
+        let cta = self.ctas[self.slot].index;
+        let group = GroupId { cta, group: self.group as u32, first_thread: warp.first_thread };
+        let address = |lane| warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
+        self.announce_lanes((op, kind, Pc(pc)), group, (on, address), 1);
+    }
+
+    /// Tells of accesses that a worker has taken note of.
+    pub(crate) fn announce_noted(&mut self, pc: u64, step: &Step, noted: &Noted) {
+        let Some((op, kind)) = step.access() else { return };
+        let address = |lane: usize| noted.at[lane];
+        self.announce_lanes(
+            (op, kind, Pc(pc)),
+            GroupId::default(),
+            (noted.on, address),
+            noted.times,
+        );
+    }
+
+    /// Tells the watch of accesses of the same lanes to the same addresses.
+    #[inline(always)]
+    fn announce_lanes(
+        &mut self,
+        (op, kind, pc): (&Memory, AccessKind, Pc),
+        group: GroupId,
+        (on, address): (u32, impl Fn(usize) -> u64),
+        times: u64,
+    ) {
         let window = op.space.window();
         let place = |lane: usize| {
-            let address = warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
+            let address = address(lane);
             window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
         };
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
@@ -351,8 +374,8 @@ impl Machine<'_> {
                 }
             }
             let (order, scope, lanes) = (op.order, op.scope, &here[..count]);
-            let pc = Pc(pc);
-            self.watch.access(&Access { group, pc, kind, space, order, scope, size, lanes });
+            let access = Access { group, pc, kind, space, order, scope, size, lanes };
+            self.watch.accesses(&access, times);
         }
     }
 

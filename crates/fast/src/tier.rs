@@ -52,6 +52,8 @@ pub struct Counts {
     pub max_depth: u64,
     /// Accesses of whole warps whose addresses lie on a line.
     pub lines: Vec<Lines>,
+    /// Accesses that it has taken note of otherwise, and not told of.
+    pub noted: Vec<Noted>,
 }
 
 /// Issues that follow each other in a block, of the same lanes.
@@ -81,6 +83,19 @@ pub struct Lines {
     /// Where lane 0 reached in one of them; in others, multiples of [`crate::Line::ALIKE`] bytes away. An offset in the windows of
     /// spaces that have one.
     pub at: u64,
+    /// How many.
+    pub times: u64,
+}
+
+/// Accesses of the same lanes of warps at a step, each address of each of them a multiple of [`crate::Line::ALIKE`] bytes from that of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// The step.
+    pub step: usize,
+    /// The lanes.
+    pub on: u32,
+    /// By lane, the address in one of them: an offset in the windows of spaces that have one, of which the low 32 bits count.
+    pub at: [u64; 32],
     /// How many.
     pub times: u64,
 }
@@ -248,14 +263,12 @@ impl Turn<'_, '_> {
         self.machine.detail.is_some()
     }
 
-    /// Tells the watch of an access at a step, which the worker then executes by itself for these lanes.
-    pub fn announce(&mut self, number: u32, step: usize, on: u32) {
+    /// Tells the watch of accesses that the worker has executed by itself, or is about to.
+    pub fn announce(&mut self, number: u32, noted: &Noted) {
         let code = self.machine.context.code;
         let block = &code.blocks[number as usize];
-        let pc = block.first + (step - block.steps.start) as u64;
-        if let Some((memory, kind)) = code.steps[step].access() {
-            self.machine.announce(self.warp, memory, kind, pc, on);
-        }
+        let pc = block.first + (noted.step - block.steps.start) as u64;
+        self.machine.announce_noted(pc, &code.steps[noted.step], noted);
     }
 
     /// Where the state lies.

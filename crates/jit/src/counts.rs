@@ -1,7 +1,8 @@
 //! What code counts beyond lane slots in a launch that is run in detail: issues by place, lanes that guards turn off, split levels, and
-//! accesses of whole warps whose addresses lie on a line, by where they begin within a stretch of memory.
+//! accesses of whole warps whose addresses lie on a line, by where they begin within a stretch of memory. Of other accesses `notes` are taken.
 
 use crate::frame::Near;
+use crate::notes::{NotePlace, Notes, Noting};
 use fast::{Line, Lines};
 
 /// With the number of a step that the interpreter is to execute: the watch has been told of its access; or has been if lanes are off.
@@ -59,6 +60,7 @@ pub(crate) struct Counters {
     pub(crate) off: *mut u64,
     pub(crate) active: *mut u64,
     pub(crate) lines: *mut u64,
+    pub(crate) noting: Noting,
 }
 
 impl Counters {
@@ -73,6 +75,7 @@ impl Counters {
         off: std::ptr::null_mut(),
         active: std::ptr::null_mut(),
         lines: std::ptr::null_mut(),
+        noting: Noting::NONE,
     };
 }
 
@@ -85,6 +88,7 @@ pub(crate) struct Counting {
     off: Box<[u64]>,
     active: Box<[u64; 33]>,
     lines: Box<[u64]>,
+    pub(crate) notes: Notes,
     depth_sum: u64,
     most_depth: u64,
     /// Lines that are no longer counted.
@@ -92,7 +96,12 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
-    pub(crate) fn new(places: &[Place], stretches: &[Stretch], steps: usize) -> Self {
+    pub(crate) fn new(
+        places: &[Place],
+        stretches: &[Stretch],
+        notes: &[NotePlace],
+        steps: usize,
+    ) -> Self {
         let lines = stretches.iter().map(|s| s.count).sum();
         Self {
             places: places.into(),
@@ -101,6 +110,7 @@ impl Counting {
             off: vec![0; steps].into(),
             active: Box::new([0; 33]),
             lines: vec![0; lines].into(),
+            notes: Notes::new(notes),
             depth_sum: 0,
             most_depth: 0,
             done: Vec::new(),
@@ -114,6 +124,7 @@ impl Counting {
             off: self.off.as_mut_ptr(),
             active: self.active.as_mut_ptr(),
             lines: self.lines.as_mut_ptr(),
+            noting: self.notes.noting(),
             ..Counters::NONE
         }
     }
@@ -122,6 +133,7 @@ impl Counting {
     pub(crate) fn take(&mut self, counters: &Counters) {
         self.depth_sum += counters.depth_sum;
         self.most_depth = self.most_depth.max(counters.most_depth);
+        self.notes.take(&counters.noting);
     }
 
     /// What has been counted for a region that is the one of its number no longer.
@@ -153,6 +165,7 @@ impl Counting {
             depth_sum: self.depth_sum,
             max_depth: self.most_depth,
             lines: std::mem::take(&mut self.done),
+            noted: self.notes.finish(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What compiled code and its host share: one block of memory that both know the layout of.
 
 use crate::counts::Counters;
+use crate::notes::Noting;
 use fast::{Slot, Splits, Tally};
 use std::mem::{MaybeUninit, offset_of};
 
@@ -80,8 +81,8 @@ pub(crate) struct Frame {
     pub(crate) start: *const u8,
     /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
     pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
-    /// Tells of an access in a launch that is run in detail, as `step`.
-    pub(crate) tell: extern "sysv64" fn(*mut Frame, u32, u32),
+    /// Empties the log of accesses in a launch that is run in detail.
+    pub(crate) drain: extern "sysv64" fn(*mut Frame),
     /// The lanes that are on meanwhile.
     pub(crate) on: u32,
     /// Executes the end of a block: `(frame, block)`; where to go on, or null if the code has to return.
@@ -110,7 +111,7 @@ macro_rules! offsets {
 offsets! {
     LANES lanes; LIVE live; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
     CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
-    TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; TELL tell; ON on; END end; GO go;
+    TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; DRAIN drain; ON on; END end; GO go;
     LANE_ROOM lane_room;
 }
 
@@ -147,5 +148,15 @@ macro_rules! counters {
 
 counters! {
     DEPTH depth; MOST_DEPTH most_depth; DEPTH_SUM depth_sum; EXITED exited; ABSENT absent;
-    SITES sites; GUARDED_OFF off; ACTIVE active; LINES lines;
+    SITES sites; GUARDED_OFF off; ACTIVE active; LINES lines; NOTING noting;
 }
+
+macro_rules! noting {
+    ($($name:ident $field:ident;)*) => {
+        impl Frame {
+            $(pub(crate) const $name: i64 = Self::NOTING + offset_of!(Noting, $field) as i64;)*
+        }
+    };
+}
+
+noting! { SHAPES shapes; PATTERNS patterns; LOG log; LOGGED logged; }

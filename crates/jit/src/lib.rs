@@ -26,6 +26,8 @@ mod nan;
 #[cfg(target_arch = "x86_64")]
 mod native;
 #[cfg(target_arch = "x86_64")]
+mod notes;
+#[cfg(target_arch = "x86_64")]
 mod pool;
 
 #[cfg(target_arch = "x86_64")]

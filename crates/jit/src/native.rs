@@ -12,6 +12,7 @@ use crate::counts::{Counters, Counting, Place, Stretch, TOLD, TOLD_IN_PART};
 use crate::emit::{Emitted, emit};
 use crate::features::Features;
 use crate::frame::{Frame, NOWHERE, Near, SLOTS};
+use crate::notes::NotePlace;
 use crate::pool::Line;
 use crate::{Coverage, MOST_STEPS, Refused};
 use fast::{Counts, Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, Turn, Worker};
@@ -46,6 +47,7 @@ struct Code {
     table: Box<[u64]>,
     places: Vec<Place>,
     stretches: Vec<Stretch>,
+    notes: Vec<NotePlace>,
     coverage: Coverage,
 }
 
@@ -118,6 +120,7 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         nears: emitted.nears,
         places: emitted.places,
         stretches: emitted.stretches,
+        notes: emitted.notes,
         coverage: Coverage { native, steps, bytes: bytes.len() },
         text,
     })
@@ -148,8 +151,8 @@ impl Tier for Native<'_> {
         let slots = Box::new([Slot::default(); SLOTS]);
         let Compiled { kernel, code, detailed } = self.0;
         let steps = kernel.code().steps.len();
-        let counting =
-            detailed.then(|| Box::new(Counting::new(&code.places, &code.stretches, steps)));
+        let Code { places, stretches, notes, .. } = code;
+        let counting = detailed.then(|| Box::new(Counting::new(places, stretches, notes, steps)));
         let (cta, lent) = (u64::MAX, Vec::new());
         Box::new(Runner { compiled: self.0, nears, sregs, slots, counting, cta, lent })
     }
@@ -234,7 +237,7 @@ impl Worker for Runner<'_> {
             sregs: if begins { self.sregs.as_ptr() } else { ptr::null() },
             start: code.at(top.block, resume),
             step,
-            tell,
+            drain,
             on: 0,
             end,
             go,
@@ -395,11 +398,16 @@ extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
     u32::from(stay.is_none())
 }
 
-/// See [`Frame::tell`].
-extern "sysv64" fn tell(frame: *mut Frame, step: u32, on: u32) {
-    call(frame, |host, _| {
-        let block = host.code.block_of[step as usize];
-        host.turn.announce(block, step as usize, on);
+/// See [`Frame::drain`].
+extern "sysv64" fn drain(frame: *mut Frame) {
+    call(frame, |host, frame| {
+        let Some(counting) = host.counting else { return Ok(Some(())) };
+        // SAFETY: the counters are the runner's, which is borrowed for the turn and reached by the code alone otherwise.
+        let notes = unsafe { &mut (*counting).notes };
+        notes.take(&frame.counters.noting);
+        notes.drain(|noted| host.turn.announce(host.code.block_of[noted.step], noted));
+        // Patterns may have moved.
+        frame.counters.noting = notes.noting();
         Ok(Some(()))
     });
 }

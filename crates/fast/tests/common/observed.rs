@@ -66,10 +66,10 @@ impl Accesses {
         self.alike = self.alike.wrapping_add(hash.wrapping_mul(times));
     }
 
-    fn access(&mut self, access: &Access<'_>) {
+    fn access(&mut self, access: &Access<'_>, times: u64) {
         let first = u64::from(access.group.first_thread);
         let lanes = access.lanes.iter().map(|&(lane, at)| (first + u64::from(lane), at));
-        self.add((access.pc.0, access.kind, access.space, access.size), lanes, 1);
+        self.add((access.pc.0, access.kind, access.space, access.size), lanes, times);
     }
 
     /// Whether they are the same accesses, in any order, but for where in memory they are.
@@ -95,7 +95,7 @@ impl Observer<1> for Observed {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.accesses.access(access);
+        self.accesses.access(access, 1);
     }
 
     fn sync(&mut self, sync: &Sync<'_, 1>) {
@@ -125,7 +125,11 @@ impl GoOn for Noting {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.accesses.access(access);
+        self.accesses.access(access, 1);
+    }
+
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.accesses.access(access, times);
     }
 
     fn line(&mut self, line: &Line) -> bool {

@@ -59,7 +59,7 @@ impl Emitter<'_> {
             return false;
         }
         let Some(room) = self.room(memory) else { return false };
-        self.announce_any(on);
+        self.announce_any(memory, on);
         let (cold, back) = self.cold(on);
         let access = Access { memory, room, pattern: Pattern::Any };
         self.vectors.atomic_operands(self, &access, on, cold);

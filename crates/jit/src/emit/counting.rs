@@ -11,12 +11,12 @@ use std::mem::offset_of;
 
 use Register::{EAX, EDX, R8, R9, R9D, RAX, RBP, RCX, RDX, RSI};
 
-/// An access that the watch is told of out of line, if some lanes are off.
+/// An access that note is taken of out of line, if some lanes are off.
 pub(super) struct Told {
     from: Label,
     back: Label,
     step: u32,
-    on: Register,
+    on: On,
 }
 
 impl Emitter<'_> {
@@ -83,7 +83,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Before an access: tells the watch of it, unless it is counted further on. What the interpreter has to know if it executes the access
+    /// Before an access: takes note of it, unless it is counted further on. What the interpreter has to know if it executes the access
     /// in the end comes with the step's number.
     pub(super) fn announce(&mut self, memory: &Memory, on: On) {
         if !self.detailed {
@@ -94,33 +94,27 @@ impl Emitter<'_> {
             self.asm.ri(Op::Cmp_rm32_imm8, on.lanes, -1);
             self.asm.jump(Op::Jne_rel32_64, from);
             self.asm.bind(back);
-            self.told.push(Told { from, back, step: self.now, on: on.lanes });
+            self.told.push(Told { from, back, step: self.now, on });
             self.told_as = TOLD_IN_PART;
         } else {
-            self.announce_any(on);
+            self.announce_any(memory, on);
         }
     }
 
-    /// Before an access that is not counted further on: tells the watch of it.
-    pub(super) fn announce_any(&mut self, on: On) {
+    /// Before an access that is not counted further on: takes note of it.
+    pub(super) fn announce_any(&mut self, memory: &Memory, on: On) {
         if self.detailed {
-            self.tell(self.now, on.lanes);
+            self.note(self.now, memory, on);
             self.told_as = TOLD;
         }
-    }
-
-    /// Calls the host to tell the watch of an access.
-    fn tell(&mut self, step: u32, on: Register) {
-        self.asm.rr(Op::Mov_r32_rm32, EDX, on);
-        self.asm.ri64(RSI, step.into());
-        let stub = self.stubs.tell;
-        self.asm.jump(Op::Call_rel32_64, stub);
     }
 
     pub(super) fn told_out_of_line(&mut self) {
         for told in std::mem::take(&mut self.told) {
             self.asm.bind(told.from);
-            self.tell(told.step, told.on);
+            if let Some((memory, _)) = self.code.steps[told.step as usize].access() {
+                self.note(told.step, memory, told.on);
+            }
             self.asm.jump(Op::Jmp_rel32_64, told.back);
         }
     }

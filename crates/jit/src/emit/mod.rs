@@ -23,6 +23,7 @@ mod control;
 mod counting;
 mod forms;
 mod memory;
+mod noting;
 mod predicate;
 mod scalar;
 mod stubs;
@@ -33,9 +34,10 @@ use crate::counts::{Place, Stretch};
 use crate::features::Features;
 use crate::frame::Frame;
 use crate::nan::Nan;
+use crate::notes::NotePlace;
 use crate::pool::{Line, Pool};
 use avx512::{Assignment, Avx512};
-use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Step};
+use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Memory, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use memory::Access;
 use stubs::Stubs;
@@ -85,6 +87,17 @@ trait Vectors: Sync {
     /// The fourth of these values becomes the result.
     fn atomic_result(&self, e: &mut Emitter<'_>, dst: Dst, on: On);
 
+    /// Distances of all lanes' addresses, without the offset, from that of the first lane that is on, in scratch vectors: what they
+    /// are in lanes that are off does not matter. That one's address becomes `rax`. Keeps all general registers but `rcx` and `rdx`.
+    fn apart(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, on: On);
+
+    /// Goes to a label if distances in scratch vectors differ from those at `rsi` in lanes that are on: those of a guarded step, all that run,
+    /// or those in `edx`. Keeps all general registers.
+    fn unlike(&self, e: &mut Emitter<'_>, wide: bool, on: On, to: Label);
+
+    /// Stores distances in scratch vectors at `rsi`: 64 bits each, or 32.
+    fn put_apart(&self, e: &mut Emitter<'_>, wide: bool);
+
     /// Compiles a shuffle or a reduction of lanes that are all here.
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On);
 }
@@ -116,6 +129,7 @@ pub(crate) struct Emitted {
     /// Where issues are counted in detail, and accesses.
     pub(crate) places: Vec<Place>,
     pub(crate) stretches: Vec<Stretch>,
+    pub(crate) notes: Vec<NotePlace>,
     /// Steps that run compiled, and all.
     pub(crate) native: (usize, usize),
 }
@@ -144,7 +158,9 @@ pub(super) struct Emitter<'c> {
     pub(super) detailed: bool,
     pub(super) places: Vec<Place>,
     pub(super) stretches: Vec<Stretch>,
+    pub(super) notes: Vec<NotePlace>,
     told: Vec<counting::Told>,
+    unlike: Vec<noting::Unlike>,
     /// What the interpreter has to know of the step being compiled, with its number.
     pub(super) told_as: u32,
     cold: Vec<Cold>,
@@ -180,7 +196,9 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         detailed,
         places: Vec::new(),
         stretches: Vec::new(),
+        notes: Vec::new(),
         told: Vec::new(),
+        unlike: Vec::new(),
         told_as: 0,
         cold: Vec::new(),
         away: Vec::new(),
@@ -196,8 +214,9 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         }
     }
     emitter.out_of_line();
-    let Emitter { asm, pool, blocks, resumes, stubs, nears, sregs, places, stretches, .. } =
-        emitter;
+    let Emitter {
+        asm, pool, blocks, resumes, stubs, nears, sregs, places, stretches, notes, ..
+    } = emitter;
     let code_bytes = asm.encode().map_err(Refused::Encoding)?;
     Ok(Emitted {
         code: code_bytes,
@@ -210,6 +229,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         sregs,
         places,
         stretches,
+        notes,
         native: (native, code.steps.len()),
     })
 }
@@ -330,6 +350,7 @@ impl Emitter<'_> {
             self.asm.jump(Op::Jmp_rel32_64, cold.back);
         }
         self.told_out_of_line();
+        self.unlike_out_of_line();
         self.ends_out_of_line();
     }
 

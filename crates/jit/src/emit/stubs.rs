@@ -15,9 +15,9 @@ const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 pub(super) struct Stubs {
     /// The function that the host calls.
     pub(super) enter: Label,
-    /// Calls of the host: for a step, to tell of an access, for the end of a block, to go to one.
+    /// Calls of the host: for a step, to empty the log of accesses, for the end of a block, to go to one.
     pub(super) step: Label,
-    pub(super) tell: Label,
+    pub(super) drain: Label,
     pub(super) end: Label,
     pub(super) go: Label,
     /// Returns, with lanes before a block; and with everything in memory.
@@ -27,6 +27,9 @@ pub(super) struct Stubs {
     pub(super) settle: Label,
     pub(super) resume: Label,
     pub(super) over: Label,
+    /// Take note of accesses that are not like the last.
+    pub(super) note32: Label,
+    pub(super) note64: Label,
 }
 
 impl Stubs {
@@ -34,7 +37,7 @@ impl Stubs {
         Self {
             enter: asm.label(),
             step: asm.label(),
-            tell: asm.label(),
+            drain: asm.label(),
             end: asm.label(),
             go: asm.label(),
             leave: asm.label(),
@@ -42,6 +45,8 @@ impl Stubs {
             settle: asm.label(),
             resume: asm.label(),
             over: asm.label(),
+            note32: asm.label(),
+            note64: asm.label(),
         }
     }
 }
@@ -52,7 +57,10 @@ impl Emitter<'_> {
         self.leaving();
         self.step_stub();
         if self.detailed {
-            self.tell_stub();
+            let (note32, note64) = (self.stubs.note32, self.stubs.note64);
+            self.note_stub(note32, false);
+            self.note_stub(note64, true);
+            self.drain_stub();
         }
         let (end, go) = (self.stubs.end, self.stubs.go);
         self.block_stub(end, Frame::END);
@@ -113,16 +121,16 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
-    /// Calls the host to tell of an access, as for a step that is then executed here.
-    fn tell_stub(&mut self) {
-        let stub = self.stubs.tell;
+    /// Calls the host to empty the log, before a step that is executed for the lanes in `edx`.
+    fn drain_stub(&mut self) {
+        let stub = self.stubs.drain;
         self.asm.bind(stub);
         self.spill();
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::ON), EDX);
         self.asm.ri(Op::Sub_rm64_imm8, RSP, 8);
         self.asm.rr(Op::Mov_r64_rm64, RDI, RBP);
         self.asm.op0(Op::VEX_Vzeroupper);
-        self.asm.m(Op::Call_rm64, at(RBP, Frame::TELL));
+        self.asm.m(Op::Call_rm64, at(RBP, Frame::DRAIN));
         self.asm.ri(Op::Add_rm64_imm8, RSP, 8);
         self.reload();
         self.asm.rm(Op::Mov_r32_rm32, R10D, at(RBP, Frame::ON));

@@ -95,7 +95,8 @@ fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Result<(), St
             return Err(format!("{counted:#?}\nexact: {:#?}", exact.observed.counted));
         }
         if !noting.accesses.are_like(&exact.observed.accesses) {
-            return Err("its accesses differ".to_owned());
+            let (fast, exact) = (&noting.accesses, &exact.observed.accesses);
+            return Err(format!("its accesses differ: {fast:?}\nexact: {exact:?}"));
         }
     }
     Ok(())

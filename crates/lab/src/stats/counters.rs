@@ -126,6 +126,13 @@ impl Counters {
         true
     }
 
+    /// Takes note of so many like accesses.
+    pub(crate) fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.kind(access.kind, times);
+        let found = self.traffic_by_pc.accesses(access, times);
+        self.traffic.add(&found);
+    }
+
     fn kind(&mut self, kind: AccessKind, times: u64) {
         match kind {
             AccessKind::Load => self.loads += times,
@@ -171,9 +178,7 @@ impl<const N: usize> Observer<N> for Counters {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.kind(access.kind, 1);
-        let found = self.traffic_by_pc.access(access);
-        self.traffic.add(&found);
+        self.accesses(access, 1);
     }
 
     fn sync(&mut self, sync: &Sync<'_, N>) {

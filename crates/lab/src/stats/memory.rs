@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::few::Few;
 use simt::observe::{Access, AccessKind, Pc, Space};
 
 /// Bytes of a sector.
@@ -84,6 +85,8 @@ pub struct PcTraffic {
     /// Kept for their room.
     starts: Vec<u64>,
     words: Vec<u64>,
+    elements: Few,
+    sectors: Few,
 }
 
 impl PartialEq for PcTraffic {
@@ -95,11 +98,17 @@ impl PartialEq for PcTraffic {
 impl PcTraffic {
     /// Takes note of an access; gives what it came to.
     pub fn access(&mut self, access: &Access<'_>) -> Traffic {
+        self.accesses(access, 1)
+    }
+
+    /// Takes note of so many like accesses; gives what they came to.
+    pub fn accesses(&mut self, access: &Access<'_>, times: u64) -> Traffic {
         let found = match access.space {
             Space::Global => self.global(access),
             Space::Shared => self.shared(access),
             _ => return Traffic::default(),
         };
+        let found = found.times(times);
         self.at(access.pc.0).add(&found);
         found
     }
@@ -167,8 +176,55 @@ impl PcTraffic {
 
     fn global(&mut self, access: &Access<'_>) -> Traffic {
         let size = u64::from(access.size.max(1));
+        let (sectors, bytes) =
+            self.aligned(access.lanes, size).unwrap_or_else(|| self.any(access.lanes, size));
+        Traffic {
+            global_requests: 1,
+            global_sectors: sectors,
+            global_bytes: bytes,
+            ..Traffic::default()
+        }
+    }
+
+    /// Sectors and bytes of a few lanes, none of which accesses parts of two sectors.
+    fn aligned(&mut self, lanes: &[(u16, u64)], size: u64) -> Option<(u64, u64)> {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for &(_, at) in lanes {
+            (low, high, bits) = (low.min(at), high.max(at), bits | at);
+        }
+        if !size.is_power_of_two() || size > SECTOR || bits % size != 0 || lanes.len() > Few::MOST {
+            return None;
+        }
+        let shift = size.trailing_zeros();
+        let base = low / SECTOR * SECTOR;
+        if high.wrapping_sub(base) < 64 * SECTOR && size >= WORD {
+            // Near each other: a bit for each sector, and for each element.
+            let (mut sectors, mut elements) = (0_u64, [0_u64; (64 * SECTOR / WORD / 64) as usize]);
+            for &(_, at) in lanes {
+                let from = at - base;
+                sectors |= 1 << (from / SECTOR);
+                let element = from >> shift;
+                elements[element as usize / 64 % elements.len()] |= 1 << (element % 64);
+            }
+            let count: u32 = elements.iter().map(|e| e.count_ones()).sum();
+            return Some((sectors.count_ones().into(), u64::from(count) * size));
+        }
+        self.elements.clear();
+        self.sectors.clear();
+        let (mut sectors, mut elements) = (0, 0);
+        for &(_, at) in lanes {
+            if self.elements.is_new(at) {
+                elements += 1;
+                sectors += u64::from(self.sectors.is_new(at / SECTOR));
+            }
+        }
+        Some((sectors, elements * size))
+    }
+
+    /// Sectors and bytes of lanes that access anything.
+    fn any(&mut self, lanes: &[(u16, u64)], size: u64) -> (u64, u64) {
         self.starts.clear();
-        self.starts.extend(access.lanes.iter().map(|(_, at)| *at));
+        self.starts.extend(lanes.iter().map(|(_, at)| *at));
         if !self.starts.is_sorted() {
             self.starts.sort_unstable();
         }
@@ -183,12 +239,7 @@ impl PcTraffic {
             sectors += last.saturating_sub(first.max(next_sector));
             next_sector = next_sector.max(last);
         }
-        Traffic {
-            global_requests: 1,
-            global_sectors: sectors,
-            global_bytes: bytes,
-            ..Traffic::default()
-        }
+        (sectors, bytes)
     }
 
     /// Passes over the banks for an access to shared memory.
@@ -208,7 +259,7 @@ impl PcTraffic {
                 .iter()
                 .flat_map(|(_, at)| (0..words).map(move |k| (at / WORD).saturating_add(k)));
             self.words.extend(wanted);
-            passes += passes_of(&mut self.words, atomic);
+            passes += passes_of(&mut self.words, &mut self.elements, atomic);
             least += 1;
             rest = after;
         }
@@ -248,7 +299,8 @@ fn together(size: u64) -> u64 {
 }
 
 /// The most words that one bank has to give; at least one pass.
-fn passes_of(wanted: &mut Vec<u64>, atomic: bool) -> u64 {
+fn passes_of(wanted: &mut Vec<u64>, seen: &mut Few, atomic: bool) -> u64 {
+    let mut banks = [0_u64; BANKS];
     if !atomic {
         // Mostly each bank has to give one word.
         let mut first = [u64::MAX; BANKS];
@@ -260,12 +312,14 @@ fn passes_of(wanted: &mut Vec<u64>, atomic: bool) -> u64 {
         if alone {
             return 1;
         }
+        if wanted.len() <= Few::MOST {
+            seen.clear();
+            wanted.retain(|&word| seen.is_new(word));
+        } else {
+            wanted.sort_unstable();
+            wanted.dedup();
+        }
     }
-    wanted.sort_unstable();
-    if !atomic {
-        wanted.dedup();
-    }
-    let mut banks = [0_u64; BANKS];
     for &word in &*wanted {
         banks[word as usize % BANKS] += 1;
     }
@@ -315,10 +369,12 @@ mod tests {
 
     #[test]
     fn sectors_agree_with_a_set() {
-        // Against the plain definition, for scattered and overlapping places.
-        for seed in 1..200_u64 {
-            let at = |l: u64| (l * seed * 7919 + seed * 31) % 997;
+        // Against the plain definition, for scattered and overlapping places, aligned or not, near each other or not.
+        for seed in 1..1200_u64 {
             let size = [1, 2, 4, 8, 16][seed as usize % 5];
+            let of = [61, 397, 997, 4001, 1 << 20, 1 << 40][seed as usize / 5 % 6];
+            let unit = if seed % 2 == 0 { u64::from(size) } else { 1 };
+            let at = |l: u64| (l * seed * 7919 + seed * 31) % of / unit * unit;
             let found = traffic(Space::Global, AccessKind::Store, size, at);
             let bytes: std::collections::BTreeSet<u64> =
                 (0..32).flat_map(|l| at(l)..at(l) + u64::from(size)).collect();

@@ -5,6 +5,7 @@
 //! take their names and definitions. Metric names are those of NVIDIA's profilers where they have one.
 
 mod counters;
+mod few;
 mod json;
 mod memory;
 mod metrics;

@@ -15,6 +15,7 @@ mod float;
 mod gather;
 mod memory;
 mod narrow;
+mod noting;
 mod operand;
 mod test;
 mod wide;
@@ -23,7 +24,7 @@ use super::memory::{Access, Pattern};
 use super::{Emitter, On, Vectors};
 use crate::asm::{Label, V, at};
 pub(in crate::emit) use assign::Assignment;
-use fast::code::{Collective, Dst, Kind};
+use fast::code::{Collective, Dst, Kind, Memory};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use vm::CollectiveKind;
 
@@ -131,6 +132,18 @@ impl Vectors for Avx512 {
 
     fn atomic_result(&self, e: &mut Emitter<'_>, dst: Dst, on: On) {
         e.atomic_result(dst, on);
+    }
+
+    fn apart(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, on: On) {
+        if wide { e.apart64(memory, on) } else { e.apart32(memory, on) }
+    }
+
+    fn unlike(&self, e: &mut Emitter<'_>, wide: bool, on: On, to: Label) {
+        if wide { e.unlike64(on, to) } else { e.unlike32(on, to) }
+    }
+
+    fn put_apart(&self, e: &mut Emitter<'_>, wide: bool) {
+        e.put_apart(wide);
     }
 
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On) {

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use fast::{Apart, Declined, Detail, GoOn, Level, Threads};
 use simt::memory::MemoryMap;
-use simt::observe::{Access, Observer};
+use simt::observe::Access;
 use vm::{Launch, State};
 
 use super::context::{VmContext, stats};
@@ -140,7 +140,11 @@ impl GoOn for Counting<'_> {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        Observer::<1>::access(&mut self.counters, access);
+        self.counters.accesses(access, 1);
+    }
+
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.counters.accesses(access, times);
     }
 
     fn line(&mut self, line: &fast::Line) -> bool {
@@ -167,7 +171,11 @@ impl GoOn for Beside {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        Observer::<1>::access(&mut self.0, access);
+        self.0.accesses(access, 1);
+    }
+
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.0.accesses(access, times);
     }
 
     fn line(&mut self, line: &fast::Line) -> bool {
