@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use runtime::{Context, MapError, Module, ModuleId, Settings};
+use runtime::{Context, Level, MapError, Module, ModuleId, Settings};
 
 use crate::simtlab_status::{SimtlabInvalidHandle, SimtlabNotFound};
 use crate::{Refusal, map};
@@ -22,10 +22,12 @@ static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap:
 /// Numbers are never given twice, and 0 never.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has.
+/// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has; and the
+/// vector instructions that `SIMTLAB_LEVEL` says at most.
 pub(crate) fn settings() -> Settings {
     let threads = std::env::var("SIMTLAB_JOBS").ok().and_then(|n| n.trim().parse().ok());
-    Settings { threads: threads.unwrap_or(0), ..Settings::default() }
+    let level = std::env::var("SIMTLAB_LEVEL").ok().and_then(|name| Level::find(name.trim()));
+    Settings { threads: threads.unwrap_or(0), level, ..Settings::default() }
 }
 
 pub(crate) fn create(memory: u64) -> u64 {

@@ -189,6 +189,10 @@ pub(crate) struct Run {
     /// Engine that runs the launches, of machines that have several
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
+    /// Vector instructions that the fast engine may use, at most; by default SIMTLAB_LEVEL, or all that the host has. Only time
+    /// depends on them
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelName>,
     /// Threads of the host that run the blocks of a launch; by default SIMTLAB_JOBS, or as many as the host has. Only time
     /// depends on it
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -364,6 +368,7 @@ impl Target {
             mechanism: None,
             warp_size: None,
             engine: EngineName::Fast,
+            level: None,
             jobs: None,
             stats: Stats::None,
             verbose: false,
@@ -457,6 +462,9 @@ pub(crate) struct Bench {
     /// Runs of each kernel on each engine; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) repeat: usize,
+    /// Vector instructions that are measured, at most; by default all that the host has, and compiled code with AVX2, too
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelName>,
     /// Measure this engine alone; `fast` is the compiled one without statistics
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<EngineName>,
@@ -473,6 +481,27 @@ pub(crate) enum EngineName {
     Fast,
     /// The one that defines results, faults and statistics.
     Exact,
+}
+
+/// Sets of vector instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LevelName {
+    /// What every host of the architecture has; nothing is compiled.
+    Portable,
+    /// x86-64 with AVX2 and FMA.
+    Avx2,
+    /// x86-64 with AVX-512.
+    Avx512,
+}
+
+impl From<LevelName> for lab::machine::Level {
+    fn from(name: LevelName) -> Self {
+        match name {
+            LevelName::Portable => Self::Portable,
+            LevelName::Avx2 => Self::Avx2,
+            LevelName::Avx512 => Self::Avx512,
+        }
+    }
 }
 
 /// How to print statistics.

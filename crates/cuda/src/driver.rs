@@ -97,6 +97,7 @@ impl Driver {
             memory: settings.memory,
             limit: settings.limit,
             exact: settings.exact,
+            level: settings.level,
             threads: settings.threads,
         });
         let journal = settings.journal.as_deref().and_then(|path| Journal::open(path).ok());

@@ -1,5 +1,6 @@
 //! What can be set from outside, by environment variables.
 
+use runtime::Level;
 use std::path::PathBuf;
 
 /// Settings of the driver.
@@ -17,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) limit: u64,
     /// Whether the exact engine runs everything (`SIMTLAB_ENGINE=exact`).
     pub(crate) exact: bool,
+    /// The vector instructions that launches may use, at most (`SIMTLAB_LEVEL`: `portable`, `avx2`, `avx512`).
+    pub(crate) level: Option<Level>,
     /// Threads of the host for each launch (`SIMTLAB_JOBS`), as many as there are if 0.
     pub(crate) threads: usize,
     /// Where events are written (`SIMTLAB_JOURNAL`).
@@ -41,6 +44,7 @@ impl Settings {
                 .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
             limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
             exact: variable("SIMTLAB_ENGINE").is_some_and(|engine| engine == "exact"),
+            level: variable("SIMTLAB_LEVEL").and_then(|name| Level::find(name.trim())),
             threads: number("SIMTLAB_JOBS").map_or(0, |n| n.try_into().unwrap_or(0)),
             journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),

@@ -32,6 +32,28 @@ impl Level {
         *BEST.get_or_init(|| find().unwrap_or(Self::Portable))
     }
 
+    /// The best level of this host that is not above this one.
+    #[must_use]
+    pub fn or_less(self) -> Self {
+        self.min(Self::best())
+    }
+
+    /// The level of a name as users write it: `portable`, `avx2`, `avx512`.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().find(|l| l.name() == name)
+    }
+
+    /// The name as users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
     /// Whether this host has it.
     #[must_use]
     pub fn is_available(self) -> bool {

@@ -201,10 +201,11 @@ pub fn run_on(
     tier: &dyn Tier,
     kernel: &Kernel,
     state: impl BorrowMut<State<1>>,
+    level: Level,
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
-    let (level, tier) = (Level::best(), Some(tier));
+    let tier = Some(tier);
     let way = crew::Way { level, detailed, tier, plan: &kernel.plan };
     launch(kernel, state, way, watch)
 }

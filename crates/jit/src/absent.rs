@@ -1,7 +1,7 @@
 //! In the place of the compiled tier on hosts that have none.
 
 use crate::{Coverage, Refused};
-use fast::{Declined, Finished, GoOn, Kernel};
+use fast::{Declined, Finished, GoOn, Kernel, Level};
 use std::borrow::BorrowMut;
 use vm::State;
 
@@ -18,9 +18,23 @@ impl Compiled {
         Err((kernel, Refused::Host))
     }
 
+    /// Gives the kernel back.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn at(kernel: Kernel, _: Level, _: bool) -> Result<Self, (Kernel, Refused)> {
+        Err((kernel, Refused::Host))
+    }
+
     /// Never called.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
+        match *self {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub fn code(&self) -> &[u8] {
         match *self {}
     }
 

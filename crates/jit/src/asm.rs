@@ -189,6 +189,16 @@ impl Asm {
         self.masked(Instruction::with2(op, to, from), Some(mask), false);
     }
 
+    /// A gather under a mask in a vector, which is lost.
+    pub(crate) fn gather_by(&mut self, op: Op, to: Register, from: MemoryOperand, by: Register) {
+        self.push(Instruction::with3(op, to, from, by));
+    }
+
+    /// A store of a register under a mask in another.
+    pub(crate) fn mrr(&mut self, op: Op, to: MemoryOperand, mask: Register, from: Register) {
+        self.push(Instruction::with3(op, to, mask, from));
+    }
+
     /// A vector instruction with two sources.
     pub(crate) fn v3(&mut self, op: Op, to: Register, a: Register, b: V, mask: Option<Register>) {
         let instruction = match b {
@@ -228,6 +238,23 @@ impl Asm {
             V::B(base, d) => Instruction::with4(op, to, a, operand(base, d, true), imm),
         };
         self.masked(instruction, mask, false);
+    }
+
+    /// One with two sources and a register that chooses among them, lane by lane.
+    pub(crate) fn v3r(&mut self, op: Op, to: Register, a: Register, b: Register, by: Register) {
+        self.push(Instruction::with4(op, to, a, b, by));
+    }
+
+    /// The same with the second source in memory.
+    pub(crate) fn v3mr(
+        &mut self,
+        op: Op,
+        to: Register,
+        a: Register,
+        b: MemoryOperand,
+        by: Register,
+    ) {
+        self.push(Instruction::with4(op, to, a, b, by));
     }
 
     /// One with one source and a number.

@@ -1,23 +1,28 @@
 //! What the host's processor has.
 
-/// Instructions that code may use beyond AVX-512 F, BW, DQ and VL.
+use fast::Level;
+
+/// Instructions that code may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// Population counts of lanes.
+    /// The vectors.
+    pub(crate) level: Level,
+    /// With AVX-512, beyond F, BW, DQ and VL: population counts of lanes.
     pub(crate) popcnt: bool,
     /// Leading zeros of lanes.
     pub(crate) lzcnt: bool,
 }
 
 impl Features {
-    /// Those of this host, if code can run on it.
-    pub(crate) fn of_host() -> Option<Self> {
-        let needed = fast::Level::Avx512.is_available()
-            && is_x86_feature_detected!("bmi1")
+    /// Those of this host, with the vectors of a level, if it has them.
+    pub(crate) fn of_host(level: Level) -> Option<Self> {
+        let scalar = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
-        needed.then(|| Self {
+        let has_code = level.is_available() && level != Level::Portable;
+        (scalar && has_code).then(|| Self {
+            level,
             popcnt: is_x86_feature_detected!("avx512vpopcntdq"),
             lzcnt: is_x86_feature_detected!("avx512cd"),
         })

@@ -1,4 +1,4 @@
-//! The compiled tier of the fast engine: x86-64 code with AVX-512 from decoded kernels.
+//! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2 from decoded kernels.
 //!
 //! A kernel that `fast` has decoded becomes code that runs whole turns of warps on the interpreter's own state: rows, masks, scalars
 //! and stack are where the interpreter has them, or are brought back there before anybody looks. So every step that is not compiled,
@@ -6,7 +6,9 @@
 //! place with exactly those lanes: what is compiled may be any part of the instruction set, and results, faults, the schedule and the
 //! counts are the interpreter's.
 //!
-//! Code exists for hosts with x86-64 and AVX-512 (F, BW, DQ, VL); others run the interpreter. Pages with code are never writable while
+//! Code exists for hosts with x86-64 and AVX-512 (F, BW, DQ, VL), or AVX2 and FMA; others run the interpreter. What both need is written once, on general
+//! registers (`emit`); a level of vector instructions is one implementation of `emit::Vectors`. Each has code for whatever it can, and leaves the
+//! rest to the interpreter. Pages with code are never writable while
 //! they are executable. All unsafe code is in one module, behind [`Compiled`], which keeps a kernel and its code together.
 
 #[cfg(target_arch = "x86_64")]
@@ -29,6 +31,8 @@ mod native;
 mod notes;
 #[cfg(target_arch = "x86_64")]
 mod pool;
+#[cfg(target_arch = "x86_64")]
+mod rows;
 
 #[cfg(target_arch = "x86_64")]
 pub use native::Compiled;
@@ -50,7 +54,7 @@ pub const MOST_STEPS: usize = 60_000;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
     /// The host's processor does not have the instructions.
-    #[error("the host does not have x86-64 with AVX-512")]
+    #[error("the host does not have x86-64 with AVX-512 or AVX2 and FMA, or may not use them")]
     Host,
     /// The kernel is too large.
     #[error("the kernel is too large to be compiled")]
@@ -82,17 +86,17 @@ pub struct Coverage {
 pub enum Ready {
     /// With code.
     Compiled(Box<Compiled>),
-    /// Without, and why.
-    Decoded(Box<Kernel>, Refused),
+    /// Without, and why; the level at which it is interpreted.
+    Decoded(Box<Kernel>, Level, Refused),
 }
 
 impl Ready {
-    /// Compiles a kernel for this host, if that can be.
+    /// Compiles a kernel for this host with the vector instructions of a level, if that can be.
     #[must_use]
-    pub fn new(kernel: Kernel) -> Self {
-        match Compiled::new(kernel, false) {
+    pub fn new(kernel: Kernel, level: Level) -> Self {
+        match Compiled::at(kernel, level, false) {
             Ok(compiled) => Self::Compiled(Box::new(compiled)),
-            Err((kernel, refused)) => Self::Decoded(Box::new(kernel), refused),
+            Err((kernel, refused)) => Self::Decoded(Box::new(kernel), level, refused),
         }
     }
 
@@ -107,28 +111,29 @@ impl Ready {
     ) -> Result<Finished, Declined> {
         match self {
             Self::Compiled(compiled) => compiled.run(state, watch),
-            Self::Decoded(kernel, _) => fast::run(kernel, state, Level::best(), false, watch),
+            Self::Decoded(kernel, level, _) => fast::run(kernel, state, *level, false, watch),
         }
     }
 }
 
-/// Runs a launch: compiled if that can be, else on the interpreter. Says which.
+/// Runs a launch with the vector instructions of a level: compiled if that can be, else on the interpreter. Says which.
 ///
 /// # Errors
 /// Why the exact engine has to run it, from the start.
 pub fn run(
     kernel: Kernel,
     state: impl BorrowMut<State<1>>,
+    level: Level,
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<(Finished, Result<Coverage, Refused>), Declined> {
-    match Compiled::new(kernel, detailed) {
+    match Compiled::at(kernel, level, detailed) {
         Ok(compiled) => {
             let finished = compiled.run(state, watch)?;
             Ok((finished, Ok(compiled.coverage())))
         }
         Err((kernel, refused)) => {
-            let finished = fast::run(&kernel, state, Level::best(), detailed, watch)?;
+            let finished = fast::run(&kernel, state, level, detailed, watch)?;
             Ok((finished, Err(refused)))
         }
     }

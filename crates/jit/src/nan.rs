@@ -3,7 +3,8 @@
 //! An operation makes PTX's canonical NaN. Whether a NaN is the canonical one cannot be told from the results of further float
 //! arithmetic and comparisons: so what only they read need not be made canonical.
 
-use fast::code::{Code, Kind, Memory, Src};
+use crate::rows::operands;
+use fast::code::{Code, Kind, Src};
 use fast::ops::{Op32, Test};
 
 /// What reads the rows of 32-bit values.
@@ -27,34 +28,7 @@ impl Nan {
             match &step.kind {
                 Kind::Narrow { op, .. } if blind(*op) => {}
                 Kind::Test { test: Test::F(_), wide: false, .. } => {}
-                Kind::Narrow { src, .. }
-                | Kind::Rare { src, .. }
-                | Kind::Wide { src, .. }
-                | Kind::Test { src, .. }
-                | Kind::Select { src, .. }
-                | Kind::Scalar { src, .. } => src.iter().for_each(|&s| this.sees(s)),
-                Kind::Low { src, .. } => this.sees(*src),
-                Kind::Logic { src, .. } => src.iter().for_each(|&s| this.sees(s)),
-                Kind::Widen { addend, .. } => this.sees(*addend),
-                Kind::Generic(generic) => generic.src.iter().for_each(|&s| this.sees(s)),
-                Kind::Load(memory) | Kind::Store(memory) => this.memory(memory),
-                Kind::Atomic(atomic) => this.memory(&atomic.memory),
-                Kind::Matrix(matrix) => {
-                    matrix.src.iter().for_each(|&s| this.sees(s));
-                    matrix.memory.iter().for_each(|m| this.memory(m));
-                }
-                Kind::Copy(copy) => {
-                    this.memory(&copy.from);
-                    this.memory(&copy.to);
-                    copy.bytes.iter().for_each(|&s| this.sees(s));
-                }
-                Kind::Collective(collective) => {
-                    collective.src.iter().chain(&collective.members).for_each(|&s| this.sees(s));
-                }
-                Kind::Barrier { id, pred, .. } => {
-                    [Some(*id), *pred].into_iter().flatten().for_each(|s| this.sees(s));
-                }
-                Kind::Sreg { .. } | Kind::Nothing | Kind::Fence | Kind::Leave(_) => {}
+                _ => operands(step, &mut |src| this.sees(src)),
             }
         }
         for block in &code.blocks {
@@ -63,11 +37,6 @@ impl Nan {
             }
         }
         this
-    }
-
-    fn memory(&mut self, memory: &Memory) {
-        self.sees(memory.addr);
-        memory.src.iter().for_each(|&s| self.sees(s));
     }
 
     fn sees(&mut self, src: Src) {

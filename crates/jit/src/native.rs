@@ -15,7 +15,9 @@ use crate::frame::{Frame, NOWHERE, Near, SLOTS};
 use crate::notes::NotePlace;
 use crate::pool::Line;
 use crate::{Coverage, MOST_STEPS, Refused};
-use fast::{Counts, Declined, Finished, GoOn, Kernel, Slot, Splits, Tally, Tier, Turn, Worker};
+use fast::{
+    Counts, Declined, Finished, GoOn, Kernel, Level, Slot, Splits, Tally, Tier, Turn, Worker,
+};
 use memmap2::{Mmap, MmapMut};
 use std::any::Any;
 use std::borrow::BorrowMut;
@@ -29,6 +31,7 @@ use vm::State;
 pub struct Compiled {
     kernel: Kernel,
     code: Code,
+    level: Level,
     detailed: bool,
 }
 
@@ -57,8 +60,17 @@ impl Compiled {
     /// # Errors
     /// The kernel again, and why the interpreter has to run it.
     pub fn new(kernel: Kernel, detailed: bool) -> Result<Self, (Kernel, Refused)> {
-        match compile(&kernel, detailed) {
-            Ok(code) => Ok(Self { kernel, code, detailed }),
+        Self::at(kernel, Level::best(), detailed)
+    }
+
+    /// The same with no other vector instructions than those of a level; [`Refused::Host`] if the host does not have them, or if
+    /// there is no code for them.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn at(kernel: Kernel, level: Level, detailed: bool) -> Result<Self, (Kernel, Refused)> {
+        match compile(&kernel, level, detailed) {
+            Ok(code) => Ok(Self { kernel, code, level, detailed }),
             Err(refused) => Err((kernel, refused)),
         }
     }
@@ -67,6 +79,12 @@ impl Compiled {
     #[must_use]
     pub fn coverage(&self) -> Coverage {
         self.code.coverage
+    }
+
+    /// The machine code, for disassemblers: instructions alone, constants are elsewhere.
+    #[must_use]
+    pub fn code(&self) -> &[u8] {
+        self.code.text.get(..self.code.coverage.bytes).unwrap_or(&[])
     }
 
     /// Runs a launch of the kernel under the mechanism `ipdom`, in detail if it has been compiled for that.
@@ -78,12 +96,12 @@ impl Compiled {
         state: impl BorrowMut<State<1>>,
         watch: &mut dyn GoOn,
     ) -> Result<Finished, Declined> {
-        fast::run_on(&Native(self), &self.kernel, state, self.detailed, watch)
+        fast::run_on(&Native(self), &self.kernel, state, self.level, self.detailed, watch)
     }
 }
 
-fn compile(kernel: &Kernel, detailed: bool) -> Result<Code, Refused> {
-    let features = Features::of_host().ok_or(Refused::Host)?;
+fn compile(kernel: &Kernel, level: Level, detailed: bool) -> Result<Code, Refused> {
+    let features = Features::of_host(level).ok_or(Refused::Host)?;
     if kernel.code().steps.len() > MOST_STEPS {
         return Err(Refused::TooLarge);
     }
@@ -149,7 +167,7 @@ impl Tier for Native<'_> {
         let nears = vec![Near::NONE; self.0.code.nears.len()].into_boxed_slice();
         let sregs = vec![0; self.0.code.sregs.len()].into_boxed_slice();
         let slots = Box::new([Slot::default(); SLOTS]);
-        let Compiled { kernel, code, detailed } = self.0;
+        let Compiled { kernel, code, detailed, .. } = self.0;
         let steps = kernel.code().steps.len();
         let Code { places, stretches, notes, .. } = code;
         let counting = detailed.then(|| Box::new(Counting::new(places, stretches, notes, steps)));

@@ -5,7 +5,7 @@ mod harness;
 
 use converge::catalogue::Entry;
 use fast::Level;
-use harness::{Count, compare};
+use harness::{Count, LEVELS, compare};
 use ir::FuncId;
 use jit::Compiled;
 use simt::machine::Machine;
@@ -254,7 +254,10 @@ fn speed() {
     let n = std::env::var("N").ok().and_then(|n| n.parse().ok()).unwrap_or(256);
     let only = std::env::var("ONLY").unwrap_or_default();
     let (mut out, begin) = (std::io::stdout(), Instant::now());
-    let _ = writeln!(out, "kernel         exact  interpreted  compiled  thread-inst/s  compiling");
+    let _ = writeln!(
+        out,
+        "kernel         exact  interpreted   AVX-512      AVX2  AVX2/AVX-512  thread-inst/s  compiling  (AVX2)"
+    );
     for case in cases(n).iter().filter(|c| c.name.contains(&only)) {
         let (program, launch) = prepared(case);
         let engine = Engine::<1>;
@@ -278,31 +281,38 @@ fn speed() {
             clock(begin) - start
         });
         let mut lanes = 0;
-        let compiled = median(|| {
-            let Ok(compiled) = Compiled::new(kernel(), false) else { return 0.0 };
-            let state = state();
-            let start = clock(begin);
-            let finished = compiled.run(state, &mut |_, _| true).expect("it runs");
-            lanes = finished.stats.slots.by_cause[5];
-            clock(begin) - start
+        let compiled = LEVELS.map(|level| {
+            median(|| {
+                let Ok(compiled) = Compiled::at(kernel(), level, false) else { return f64::NAN };
+                let state = state();
+                let start = clock(begin);
+                let finished = compiled.run(state, &mut |_, _| true).expect("it runs");
+                lanes = finished.stats.slots.by_cause[5];
+                clock(begin) - start
+            })
         });
-        let compiling = median(|| {
-            let kernel = kernel();
-            let start = Instant::now();
-            let done = Compiled::new(kernel, false);
-            let seconds = start.elapsed().as_secs_f64();
-            drop(done);
-            seconds
+        let compiling = LEVELS.map(|level| {
+            median(|| {
+                let kernel = kernel();
+                let start = Instant::now();
+                let done = Compiled::at(kernel, level, false);
+                let seconds = start.elapsed().as_secs_f64();
+                drop(done);
+                seconds
+            })
         });
         let _ = writeln!(
             out,
-            "{:<12} {:>8.2} {:>11.3} {:>9.3} {:>11.1} G {:>8.3}",
+            "{:<12} {:>8.2} {:>11.3} {:>9.3} {:>9.3} {:>13.2} {:>11.1} G {:>8.3} {:>8.3}",
             case.name,
             exact * 1e3,
             interpreted * 1e3,
-            compiled * 1e3,
-            lanes as f64 / compiled / 1e9,
-            compiling * 1e3
+            compiled[0] * 1e3,
+            compiled[1] * 1e3,
+            compiled[1] / compiled[0],
+            lanes as f64 / compiled[0] / 1e9,
+            compiling[0] * 1e3,
+            compiling[1] * 1e3
         );
     }
 }

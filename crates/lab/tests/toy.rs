@@ -32,6 +32,7 @@ fn request(params: &[u8]) -> LaunchRequest<'_> {
         limit: Some(1000),
         detailed: true,
         engine: lab::machine::Choice::Fast,
+        level: None,
         threads: lab::machine::HostThreads::default(),
         options: &[],
     }

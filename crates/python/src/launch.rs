@@ -214,6 +214,7 @@ fn begin(
         limit: wanted.limit,
         detailed: wanted.stats,
         engine: if wanted.exact { Choice::Exact } else { Choice::Fast },
+        level: None,
         threads: HostThreads::default(),
         options: &[],
     };

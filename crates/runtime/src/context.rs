@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fast::Level;
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
 use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission};
@@ -26,6 +27,8 @@ pub struct Settings {
     pub limit: u64,
     /// Whether the exact engine runs everything.
     pub exact: bool,
+    /// The vector instructions that launches may use, at most; all that the host has if none. Only time depends on them.
+    pub level: Option<Level>,
     /// Threads of the host for each launch, as many as there are if 0. Only time depends on it.
     pub threads: usize,
 }
@@ -34,7 +37,7 @@ impl Default for Settings {
     /// 8 GiB, the engine's limit, the fast engine where it can, on all threads.
     fn default() -> Self {
         let memory = simt::memory::DEFAULT_LIMIT;
-        Self { memory, limit: vm::defaults::LIMIT, exact: false, threads: 0 }
+        Self { memory, limit: vm::defaults::LIMIT, exact: false, level: None, threads: 0 }
     }
 }
 

@@ -226,9 +226,10 @@ impl Context {
     ) -> Result<Ready, Declined> {
         let known = self.loaded.get_mut(&id).and_then(|l| l.prepared.remove(&key));
         let threads = self.settings.threads;
+        let level = self.settings.level.unwrap_or_else(Level::best).or_less();
         let ready = known.unwrap_or_else(|| {
             let kernel = fast::prepare(module.program(), state, key.assume)?;
-            Ok(Ready::new(kernel.on_threads(threads)))
+            Ok(Ready::new(kernel.on_threads(threads), level))
         });
         if let Err(declined) = &ready {
             self.keep(id, key, Err(*declined));

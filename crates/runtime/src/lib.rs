@@ -17,6 +17,7 @@ mod paging;
 mod stop;
 
 pub use context::{Context, ContextError, ModuleId, Settings};
+pub use fast::Level;
 pub use hostmem::{HostStruct, host_string, read_host, readable, write_host};
 pub use ir::FuncId as KernelId;
 pub use journal::{Event, Journal, LaunchTotals};

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::divergence::{Rejoins, Watched};
 use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
-use lab::machine::{Choice, Command, HostThreads, unsupported};
+use lab::machine::{Choice, Command, HostThreads, Level, unsupported};
 use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
 use lab::stats::RunTimes;
 use lab::{npy, show, stats};
 
 use super::choose_isa;
 use super::target::one;
-use crate::args::{EngineName, Run, Stats};
+use crate::args::{EngineName, LevelName, Run, Stats};
 use crate::line::Line;
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
@@ -32,6 +32,7 @@ pub(super) struct Words<'a> {
     pub(super) options: Vec<MachineOption>,
     run: RunWords,
     engine: Choice,
+    level: Option<Level>,
     threads: HostThreads,
     /// Options that `run` does not have, in the order asked for.
     pub(super) extra: Vec<Word>,
@@ -94,9 +95,15 @@ impl<'a> Words<'a> {
             EngineName::Fast => Choice::Fast,
             EngineName::Exact => Choice::Exact,
         };
-        let threads = threads(args.jobs);
-        Self { path: &args.subject.path, isa, dump, options, run, engine, threads, extra }
+        let (level, threads) = (level(args.level), threads(args.jobs));
+        Self { path: &args.subject.path, isa, dump, options, run, engine, level, threads, extra }
     }
+}
+
+/// The level of a launch: as the option says, or the environment.
+pub(super) fn level(option: Option<LevelName>) -> Option<Level> {
+    let variable = || Level::find(std::env::var("SIMTLAB_LEVEL").ok()?.trim());
+    option.map(Level::from).or_else(variable)
 }
 
 /// Threads for a launch: as the option says, or the environment; 0 for as many as the host has.
@@ -209,6 +216,7 @@ pub(super) fn prepare(
     let mut found = Diagnostics::new();
     let mut settings = words.run.settings(&mut found);
     (settings.engine, settings.threads) = (words.engine, words.threads);
+    settings.level = words.level;
     let dumps = dumps(words, &mut found);
     let is_directory = words.path.is_dir();
     let is_launch_file = words.path.extension().is_some_and(|e| e == "toml");

@@ -51,23 +51,31 @@ impl Room {
 }
 
 impl Emitter<'_> {
+    /// Whether code can be made for an access to its space at such addresses.
+    pub(super) fn has_room(memory: &Memory) -> bool {
+        match memory.space {
+            Space::Global | Space::Const | Space::Generic => match memory.addr {
+                Src::Narrow(_) | Src::Pred(_) | Src::Pair(..) => false,
+                Src::Line(_, stride, mask) => stride == 0 || mask == u64::MAX,
+                _ => true,
+            },
+            Space::Shared | Space::Param => true,
+            _ => false,
+        }
+    }
+
     /// What memory an access is to, if code can be made for it.
     pub(super) fn room(&mut self, memory: &Memory) -> Option<Room> {
+        if !Self::has_room(memory) {
+            return None;
+        }
         match memory.space {
-            Space::Global | Space::Const | Space::Generic => {
-                if matches!(memory.addr, Src::Narrow(_) | Src::Pred(_) | Src::Pair(..)) {
-                    return None;
-                }
-                if matches!(memory.addr, Src::Line(_, stride, mask) if stride != 0 && mask != u64::MAX)
-                {
-                    return None;
-                }
+            Space::Shared => Some(Room::Window(Frame::SHARED, Frame::SHARED_LEN)),
+            Space::Param => Some(Room::Window(Frame::PARAMS, Frame::PARAMS_LEN)),
+            _ => {
                 self.nears.push(self.now);
                 Some(Room::Map(self.nears.len() as u32 - 1))
             }
-            Space::Shared => Some(Room::Window(Frame::SHARED, Frame::SHARED_LEN)),
-            Space::Param => Some(Room::Window(Frame::PARAMS, Frame::PARAMS_LEN)),
-            _ => None,
         }
     }
 

@@ -17,6 +17,7 @@
 //! | others | scratch within a step |
 
 mod atomic;
+mod avx2;
 mod avx512;
 mod collective;
 mod control;
@@ -36,7 +37,10 @@ use crate::frame::Frame;
 use crate::nan::Nan;
 use crate::notes::NotePlace;
 use crate::pool::{Line, Pool};
+use crate::rows::{Liveness, Uses};
+use avx2::Avx2;
 use avx512::{Assignment, Avx512};
+use fast::Level;
 use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Memory, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use memory::Access;
@@ -65,6 +69,12 @@ trait Vectors: Sync {
 
     /// Loads rows that are in registers; keeps `rax`.
     fn reload(&self, e: &mut Emitter<'_>);
+
+    /// Compiles steps of a block together, from one on: of how many steps that is, and how many of them the interpreter is needed for
+    /// faults of at most.
+    fn group(&self, _: &mut Emitter<'_>, _block: usize, _first: usize) -> (usize, usize) {
+        (0, 0)
+    }
 
     /// Compiles a step on rows, if there is code for it.
     fn execute(&self, e: &mut Emitter<'_>, kind: &Kind, on: On) -> bool;
@@ -144,12 +154,14 @@ pub(super) struct Emitter<'c> {
     /// The step being compiled, and its number.
     pub(super) now: u32,
     pub(super) blend: bool,
-    pub(super) guarded: bool,
     blocks: Vec<Label>,
     resumes: Vec<(u32, Label)>,
     /// Blocks at which lanes may wait for others.
     waits: Vec<bool>,
     pub(super) nan: Nan,
+    /// Who reads rows; asked for at the levels that bring rows back when they have to.
+    pub(super) liveness: Liveness,
+    pub(super) uses: Uses,
     /// Steps that keep where they accessed global memory last.
     pub(super) nears: Vec<u32>,
     /// Steps that read special registers into scalars.
@@ -177,20 +189,22 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
     let mut asm = Asm::default();
     let blocks = code.blocks.iter().map(|_| asm.label()).collect();
     let stubs = Stubs::new(&mut asm);
+    let narrow = features.level != Level::Avx512;
     let mut emitter = Emitter {
-        vectors: &Avx512,
+        vectors: if narrow { &Avx2 } else { &Avx512 },
         asm,
         pool: Pool::default(),
         code,
         features,
-        assignment: Assignment::new(code),
+        assignment: if narrow { Assignment::default() } else { Assignment::new(code) },
         now: 0,
         blend: false,
-        guarded: false,
         blocks,
         resumes: Vec::new(),
         waits: control::waits(code),
         nan: Nan::new(code),
+        liveness: if narrow { Liveness::new(code) } else { Liveness::default() },
+        uses: Uses::default(),
         nears: Vec::new(),
         sregs: Vec::new(),
         detailed,
@@ -241,7 +255,15 @@ impl Emitter<'_> {
         self.asm.bind(label);
         self.count(b as u32, block, 0);
         let mut native = 0;
-        for index in block.steps.clone() {
+        let mut next = block.steps.start;
+        while next < block.steps.end {
+            let (together, done) = self.vectors.group(self, b, next);
+            if together > 0 {
+                (next, native) = (next + together, native + done);
+                continue;
+            }
+            let index = next;
+            next += 1;
             let step = &self.code.steps[index];
             self.now = index as u32;
             native += usize::from(self.step(step));
@@ -260,7 +282,6 @@ impl Emitter<'_> {
     fn step(&mut self, step: &Step) -> bool {
         self.blend = step.blend;
         self.told_as = 0;
-        self.guarded = step.guard.is_some();
         if matches!(step.kind, Kind::Nothing | Kind::Fence) && step.guard.is_none() {
             return true;
         }

@@ -5,7 +5,7 @@
 pub(crate) mod common;
 
 use common::observed::{Exact, Noting, bytes, of_fast};
-use fast::{Declined, Finished, Threads};
+use fast::{Declined, Finished, Level, Threads};
 use jit::{Compiled, Refused};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
@@ -22,12 +22,53 @@ pub(crate) struct Count {
     pub(crate) steps: usize,
 }
 
+/// The first instruction that a host of the AVX2 level may lack.
+#[cfg(all(target_arch = "x86_64", unix))]
+fn beyond_avx2(code: &[u8]) -> Option<String> {
+    use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind};
+    const HAS: [CpuidFeature; 13] = [
+        CpuidFeature::INTEL8086,
+        CpuidFeature::INTEL186,
+        CpuidFeature::INTEL386,
+        CpuidFeature::X64,
+        CpuidFeature::CMOV,
+        CpuidFeature::MULTIBYTENOP,
+        CpuidFeature::AVX,
+        CpuidFeature::AVX2,
+        CpuidFeature::FMA,
+        CpuidFeature::BMI1,
+        CpuidFeature::BMI2,
+        CpuidFeature::LZCNT,
+        CpuidFeature::POPCNT,
+    ];
+    let found = Decoder::new(64, code, DecoderOptions::NONE).into_iter().find(|instruction| {
+        instruction.is_invalid()
+            || instruction.encoding() == EncodingKind::EVEX
+            || instruction.cpuid_features().iter().any(|f| !HAS.contains(f))
+    });
+    found.map(|i| format!("{:?} needs {:?}", i.code(), i.cpuid_features()))
+}
+
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+fn beyond_avx2(_: &[u8]) -> Option<String> {
+    None
+}
+
 /// Whether the host has no compiled tier, so that there is nothing to compare.
 fn absent(refused: &Refused) -> bool {
     *refused == Refused::Host
 }
 
-/// Runs a launch on both; what differs.
+/// The levels that there is code for.
+pub(crate) const LEVELS: [Level; 2] = [Level::Avx512, Level::Avx2];
+
+/// Those of them that are to be tested: `LEVEL=avx2` or `LEVEL=avx512` names one.
+fn levels() -> impl Iterator<Item = Level> {
+    let wanted = std::env::var("LEVEL").ok();
+    LEVELS.into_iter().filter(move |l| wanted.as_ref().is_none_or(|w| w == l.name()))
+}
+
+/// Runs a launch on both, at each level of the host that there is code for; what differs.
 pub(crate) fn compare(
     program: &Program,
     launch: &Launch<1>,
@@ -36,36 +77,48 @@ pub(crate) fn compare(
     let engine = Engine::<1>;
     let Ok(state) = engine.launch(program, launch.clone()) else { return Ok(()) };
     let mut exact: Option<Exact> = None;
-    for (assume, detailed) in [(true, false), (true, true), (false, false)] {
-        let Ok(kernel) = fast::prepare(program, &state, assume) else {
-            count.refused += 1;
-            return Ok(());
-        };
-        let compiled = match Compiled::new(kernel, detailed) {
-            Ok(compiled) => compiled.coverage(),
-            Err((_, refused)) if absent(&refused) => return Ok(()),
-            Err((_, refused)) => return Err(refused.to_string()),
-        };
-        count.native += compiled.native;
-        count.steps += compiled.steps;
-        for threads in [1, 3] {
-            let again = fast::prepare(program, &state, assume).map_err(|why| why.to_string())?;
-            let again = Compiled::new(again.on_threads(threads).eagerly(), detailed);
-            let compiled = again.map_err(|(_, refused)| refused.to_string())?;
-            let state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-            let mut noting = Noting::default();
-            match compiled.run(state, &mut noting) {
-                Ok(finished) => {
-                    let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-                    let place = format!("assume {assume}, detailed {detailed}, {threads} threads");
-                    differs(&finished, &noting, exact)
-                        .map_err(|what| format!("{place}: {what}"))?;
-                    count.compared += 1;
-                    count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+    for level in levels() {
+        for (assume, detailed) in [(true, false), (true, true), (false, false)] {
+            let Ok(kernel) = fast::prepare(program, &state, assume) else {
+                count.refused += 1;
+                return Ok(());
+            };
+            let compiled = match Compiled::at(kernel, level, detailed) {
+                Ok(compiled) => {
+                    if let Some(beyond) =
+                        beyond_avx2(compiled.code()).filter(|_| level == Level::Avx2)
+                    {
+                        return Err(format!("code for AVX2: {beyond}"));
+                    }
+                    compiled.coverage()
                 }
-                // A fault or a hang, which the exact engine reports.
-                Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
-                Err(_) => count.refused += 1,
+                Err((_, refused)) if absent(&refused) => break,
+                Err((_, refused)) => return Err(refused.to_string()),
+            };
+            count.native += compiled.native;
+            count.steps += compiled.steps;
+            for threads in [1, 3] {
+                let again =
+                    fast::prepare(program, &state, assume).map_err(|why| why.to_string())?;
+                let again = Compiled::at(again.on_threads(threads).eagerly(), level, detailed);
+                let compiled = again.map_err(|(_, refused)| refused.to_string())?;
+                let state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+                let mut noting = Noting::default();
+                match compiled.run(state, &mut noting) {
+                    Ok(finished) => {
+                        let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
+                        let place = format!(
+                            "{level}, assume {assume}, detailed {detailed}, {threads} threads"
+                        );
+                        differs(&finished, &noting, exact)
+                            .map_err(|what| format!("{place}: {what}"))?;
+                        count.compared += 1;
+                        count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+                    }
+                    // A fault or a hang, which the exact engine reports.
+                    Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
+                    Err(_) => count.refused += 1,
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Launches: what is asked of a machine, and what came of it.
 
+pub use fast::Level;
 use isa::{Diagnostic, Span};
 
 use crate::launch::MachineOption;
@@ -69,6 +70,8 @@ pub struct LaunchRequest<'a> {
     pub detailed: bool,
     /// The engine.
     pub engine: Choice,
+    /// The vector instructions that its engine may use, at most; all that the host has if none. Only time depends on them.
+    pub level: Option<Level>,
     /// Threads of the host that may run it, where the machine can use several.
     pub threads: HostThreads,
     /// The machine's own options.

@@ -13,7 +13,7 @@ use std::fmt;
 pub use graph::{ControlFlow, FlowBlock, PostDominator};
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 pub use launch::{
-    Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Progress,
+    Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Progress,
     Schedule, Stop, StopPlace, Subject, Unwatched, Watch,
 };
 use simt::memory::MemoryMap;

@@ -203,6 +203,7 @@ impl Job {
             limit: self.limit,
             detailed,
             engine: self.engine,
+            level: self.level,
             threads: self.threads,
             options: if launch.options.is_empty() { &self.options } else { &launch.options },
         }

@@ -28,7 +28,7 @@ pub use words::{RunWords, Word};
 use crate::array::Array;
 use crate::launch::{LaunchEntry, Located, MachineOption, NamedBuffer};
 use crate::limits::Limits;
-use crate::machine::{Choice, End, HostThreads, Isa, KernelInfo, Program, Schedule};
+use crate::machine::{Choice, End, HostThreads, Isa, KernelInfo, Level, Program, Schedule};
 use crate::stats::RunStats;
 use checks::Check;
 
@@ -45,6 +45,8 @@ pub struct Settings {
     pub limit: Option<u64>,
     /// The engine.
     pub engine: Choice,
+    /// The vector instructions that it may use, at most; all that the host has if none.
+    pub level: Option<Level>,
     /// Threads of the host for each launch.
     pub threads: HostThreads,
     /// Caps on memory.
@@ -62,6 +64,7 @@ pub struct Job {
     seed: u64,
     limit: Option<u64>,
     engine: Choice,
+    level: Option<Level>,
     threads: HostThreads,
     options: Vec<MachineOption>,
     buffers: Vec<(NamedBuffer, Array)>,

@@ -158,6 +158,7 @@ impl Job {
             seed,
             limit,
             engine: settings.engine,
+            level: settings.level,
             threads: settings.threads,
             options: parts.options,
             buffers,

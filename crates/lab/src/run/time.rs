@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{Job, Result};
-use crate::machine::{Choice, End, HostThreads, Progress, Watch};
+use crate::machine::{Choice, End, HostThreads, Level, Progress, Watch};
 
 /// One run of a job's launches.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,16 +32,22 @@ impl Watch for Engines {
 }
 
 impl Job {
-    /// Runs the launches on an engine, on so many threads of the host; `detailed` asks for statistics beyond the lane slots.
+    /// Runs the launches on an engine at a level, on so many threads of the host; `detailed` asks for statistics beyond the lane slots.
     ///
     /// # Errors
     /// As [`Job::run`].
-    pub fn time(&mut self, engine: Choice, threads: HostThreads, detailed: bool) -> Result<Timing> {
+    pub fn time(
+        &mut self,
+        (engine, level): (Choice, Option<Level>),
+        threads: HostThreads,
+        detailed: bool,
+    ) -> Result<Timing> {
+        let best = std::mem::replace(&mut self.level, level);
         let kept = std::mem::replace(&mut self.engine, engine);
         let usual = std::mem::replace(&mut self.threads, threads);
         let mut engines = Engines::default();
         let outcome = self.launch_all(&self.mechanism.value, detailed, &mut engines);
-        (self.engine, self.threads) = (kept, usual);
+        (self.engine, self.level, self.threads) = (kept, best, usual);
         let outcome = outcome?;
         let slots = outcome.results.iter().map(|r| r.stats.slots.active());
         Ok(Timing {

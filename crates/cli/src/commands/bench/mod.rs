@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use isa::{Diagnostics, SourceMap, Span};
 use lab::launch::{Located, RunDefaults};
-use lab::machine::{self, Choice, HostThreads};
+use lab::machine::{self, Choice, HostThreads, Level};
 use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
 
 use self::known::{KNOWN, Known};
@@ -35,9 +35,10 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let known = KNOWN.iter().map(|k| k.name.to_owned());
     let targets = if args.targets.is_empty() { known.collect() } else { args.targets.clone() };
     let repeats = args.repeat.clamp(1, 1000);
+    let level = super::run::level(args.level);
     let mut rows = Vec::new();
     for target in &targets {
-        match measure(target, repeats, args.engine, &mut sources) {
+        match measure(target, repeats, (args.engine, level), &mut sources) {
             Ok(more) => rows.extend(more),
             Err(found) => {
                 out.findings(&found, &sources);
@@ -59,31 +60,41 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     Exit::Ok
 }
 
-/// Engines, threads of the host (0: all), and whether all statistics are counted.
-const RUNS: [(Choice, usize, bool); 5] = [
-    (Choice::Exact, 1, false),
-    (Choice::Interpreted, 1, false),
-    (Choice::Fast, 1, false),
-    (Choice::Fast, 0, false),
-    (Choice::Fast, 1, true),
-];
+/// What is measured: an engine, its level at most, threads of the host (0: all), and whether all statistics are counted.
+type Measured = (Choice, Option<Level>, usize, bool);
 
 /// The runs to measure: all, or the one of an engine.
-fn runs(engine: Option<EngineName>) -> Vec<(Choice, usize, bool)> {
+fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Measured> {
+    let most = level.unwrap_or_else(Level::best).or_less();
+    let level = Some(most);
+    let fast = (Choice::Fast, level, 1, false);
     match engine {
-        None => RUNS.to_vec(),
-        Some(EngineName::Fast) => vec![(Choice::Fast, 1, false)],
-        Some(EngineName::Exact) => vec![(Choice::Exact, 1, false)],
+        None => {
+            let mut runs = vec![
+                (Choice::Exact, level, 1, false),
+                (Choice::Interpreted, level, 1, false),
+                fast,
+                (Choice::Fast, level, 0, false),
+                (Choice::Fast, level, 1, true),
+            ];
+            // What hosts without more have.
+            if most > Level::Avx2 {
+                runs.push((Choice::Fast, Some(Level::Avx2), 1, false));
+            }
+            runs
+        }
+        Some(EngineName::Fast) => vec![fast],
+        Some(EngineName::Exact) => vec![(Choice::Exact, level, 1, false)],
     }
 }
 
 fn measure(
     target: &str,
     repeats: usize,
-    engine: Option<EngineName>,
+    (engine, level): (Option<EngineName>, Option<Level>),
     sources: &mut SourceMap,
 ) -> Result<Vec<Row>, Diagnostics> {
-    let runs = runs(engine);
+    let runs = runs(engine, level);
     let known = KNOWN.iter().find(|k| k.name == target);
     let mut job = match known {
         Some(known) => job_of(known, sources)?,
@@ -97,8 +108,8 @@ fn measure(
     let mut native = known.and_then(|k| fast::native::native(k.name, k.n));
     let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
-        for (times, &(choice, threads, detailed)) in engines.iter_mut().zip(&runs) {
-            times.push(job.time(choice, HostThreads::up_to(threads), detailed)?);
+        for (times, &(choice, level, threads, detailed)) in engines.iter_mut().zip(&runs) {
+            times.push(job.time((choice, level), HostThreads::up_to(threads), detailed)?);
         }
         if let Some(work) = &mut native {
             let start = Instant::now();
@@ -108,7 +119,7 @@ fn measure(
     }
     let limit = (!limits.is_empty()).then(|| median(limits));
     let mut rows = Vec::new();
-    for (times, (_, _, detailed)) in engines.into_iter().zip(&runs) {
+    for (times, (_, _, _, detailed)) in engines.into_iter().zip(&runs) {
         let seconds = median(times.iter().map(|t| t.seconds).collect());
         let Some(first) = times.first() else { continue };
         let engine = first.engines.first().map_or("exact", String::as_str);

@@ -91,13 +91,14 @@ fn run(
     request: &LaunchRequest<'_>,
     watch: &mut dyn GoOn,
 ) -> Result<(fast::Finished, String), Declined> {
+    let level = request.level.unwrap_or_else(Level::best).or_less();
     if request.engine == Choice::Interpreted {
-        let finished = fast::run(&kernel, state, Level::best(), request.detailed, watch)?;
+        let finished = fast::run(&kernel, state, level, request.detailed, watch)?;
         let engine = format!("fast ({})", finished.level);
         let engine = engine + &on_threads(finished.threads);
         return Ok((finished, engine));
     }
-    let (finished, compiled) = jit::run(kernel, state, request.detailed, watch)?;
+    let (finished, compiled) = jit::run(kernel, state, level, request.detailed, watch)?;
     let level = finished.level;
     let engine = match compiled {
         Ok(coverage) if coverage.native == coverage.steps => format!("fast (compiled, {level})"),

@@ -1,0 +1,225 @@
+//! Which rows steps read and write, and after which steps nobody reads a row any more: then it need not be brought to memory.
+
+use fast::code::{Code, Dst, End, Kind, Memory, Src, Step};
+
+/// A row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Row {
+    /// Of 32-bit values.
+    Narrow(u32),
+    /// Of 64-bit values.
+    Wide(u32),
+}
+
+/// Tells of each operand of a step, its guard aside.
+pub(crate) fn operands(step: &Step, to: &mut dyn FnMut(Src)) {
+    let memory = |memory: &Memory, to: &mut dyn FnMut(Src)| {
+        to(memory.addr);
+        memory.src.iter().for_each(|&s| to(s));
+    };
+    match &step.kind {
+        Kind::Narrow { src, .. }
+        | Kind::Rare { src, .. }
+        | Kind::Wide { src, .. }
+        | Kind::Test { src, .. }
+        | Kind::Select { src, .. }
+        | Kind::Scalar { src, .. } => src.iter().for_each(|&s| to(s)),
+        Kind::Low { src, .. } => to(*src),
+        Kind::Logic { src, .. } => src.iter().for_each(|&s| to(s)),
+        Kind::Widen { addend, .. } => to(*addend),
+        Kind::Generic(generic) => generic.src.iter().for_each(|&s| to(s)),
+        Kind::Load(access) | Kind::Store(access) => memory(access, to),
+        Kind::Atomic(atomic) => memory(&atomic.memory, to),
+        Kind::Matrix(matrix) => {
+            matrix.src.iter().for_each(|&s| to(s));
+            matrix.memory.iter().for_each(|m| memory(m, to));
+        }
+        Kind::Copy(copy) => {
+            memory(&copy.from, to);
+            memory(&copy.to, to);
+            copy.bytes.iter().for_each(|&s| to(s));
+        }
+        Kind::Collective(collective) => {
+            collective.src.iter().chain(&collective.members).for_each(|&s| to(s));
+        }
+        Kind::Barrier { id, pred, .. } => {
+            [Some(*id), *pred].into_iter().flatten().for_each(&mut *to);
+        }
+        Kind::Sreg { .. } | Kind::Nothing | Kind::Fence | Kind::Leave(_) => {}
+    }
+}
+
+/// Tells of each row that a step reads.
+pub(crate) fn reads(step: &Step, to: &mut dyn FnMut(Row)) {
+    operands(step, &mut |src| match src {
+        Src::Narrow(i) => to(Row::Narrow(i)),
+        Src::Wide(i) => to(Row::Wide(i)),
+        Src::Pair(a, b) => {
+            to(Row::Wide(a));
+            to(Row::Wide(b));
+        }
+        _ => {}
+    });
+}
+
+/// The row that a step writes in all lanes that run, if it is known to.
+fn kills(step: &Step) -> Option<Row> {
+    if step.blend || step.guard.is_some() {
+        return None;
+    }
+    match step.kind {
+        Kind::Narrow { dst, .. }
+        | Kind::Rare { dst, .. }
+        | Kind::Low { dst, .. }
+        | Kind::Select { wide: false, dst, .. } => Some(Row::Narrow(dst)),
+        Kind::Wide { dst, .. } | Kind::Select { wide: true, dst, .. } => Some(Row::Wide(dst)),
+        Kind::Load(ref memory) => match memory.dst.as_slice() {
+            [Dst::Narrow(i)] => Some(Row::Narrow(*i)),
+            [Dst::Wide(i)] => Some(Row::Wide(*i)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Words of the sets of all blocks, at most; in larger kernels every row counts as read at the end of each block.
+const MOST: usize = 1 << 21;
+
+/// Rows that may still be read at the end of each block.
+#[derive(Debug, Default)]
+pub(crate) struct Liveness {
+    narrow: usize,
+    words: usize,
+    /// By block; empty if there were too many.
+    out: Vec<u64>,
+}
+
+impl Liveness {
+    pub(crate) fn new(code: &Code) -> Self {
+        let narrow = code.narrow as usize;
+        let words = (narrow + code.wide as usize).div_ceil(64);
+        let mut this = Self { narrow, words, out: Vec::new() };
+        let blocks = code.blocks.len();
+        if words.saturating_mul(blocks) > MOST {
+            return this;
+        }
+        // What a block reads before it writes it, and what it writes.
+        let (mut read, mut killed) = (vec![0; words * blocks], vec![0; words * blocks]);
+        for (b, block) in code.blocks.iter().enumerate() {
+            let (read, killed) =
+                (&mut read[b * words..][..words], &mut killed[b * words..][..words]);
+            for step in &code.steps[block.steps.clone()] {
+                reads(step, &mut |row| {
+                    let (word, bit) = this.place(row);
+                    read[word] |= bit & !killed[word];
+                });
+                if let Some((word, bit)) = kills(step).map(|row| this.place(row)) {
+                    killed[word] |= bit;
+                }
+            }
+            if let End::Switch(src, _) = &block.end
+                && let Src::Narrow(_) | Src::Wide(_) = src
+            {
+                let row = match *src {
+                    Src::Wide(i) => Row::Wide(i),
+                    Src::Narrow(i) => Row::Narrow(i),
+                    _ => continue,
+                };
+                let (word, bit) = this.place(row);
+                read[word] |= bit & !killed[word];
+            }
+        }
+        this.out = vec![0; words * blocks];
+        let mut into = read.clone();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (b, block) in code.blocks.iter().enumerate().rev() {
+                let targets: &[u32] = match &block.end {
+                    End::Go(to) | End::Exit(_, to) => &[*to],
+                    End::Branch(_, to, next) => &[*to, *next],
+                    End::Switch(_, targets) => targets,
+                };
+                for word in 0..words {
+                    let at = b * words + word;
+                    let live = |set, &to: &u32| set | into[to as usize * words + word];
+                    let out = targets.iter().fold(0, live);
+                    this.out[at] = out;
+                    let before = read[at] | out & !killed[at];
+                    changed |= before != into[at];
+                    into[at] = before;
+                }
+            }
+        }
+        // The end of a block reads, too.
+        for (b, block) in code.blocks.iter().enumerate() {
+            if let End::Switch(Src::Narrow(i), _) = block.end {
+                let (word, bit) = this.place(Row::Narrow(i));
+                this.out[b * words + word] |= bit;
+            } else if let End::Switch(Src::Wide(i), _) = block.end {
+                let (word, bit) = this.place(Row::Wide(i));
+                this.out[b * words + word] |= bit;
+            }
+        }
+        this
+    }
+
+    fn place(&self, row: Row) -> (usize, u64) {
+        let index = match row {
+            Row::Narrow(i) => i as usize,
+            Row::Wide(i) => self.narrow + i as usize,
+        };
+        (index / 64, 1 << (index % 64))
+    }
+
+    /// Whether a row may be read after a block.
+    fn after(&self, block: usize, row: Row) -> bool {
+        let (word, bit) = self.place(row);
+        self.out.get(block * self.words + word).is_none_or(|set| set & bit != 0)
+    }
+}
+
+/// Where a block's rows are read, and written in all lanes, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Uses {
+    block: Option<usize>,
+    /// By row: the step, and whether it reads.
+    events: rustc_hash::FxHashMap<Row, Vec<(usize, bool)>>,
+}
+
+impl Uses {
+    /// Turns to a block.
+    pub(crate) fn turn_to(&mut self, code: &Code, block: usize) {
+        if self.block == Some(block) {
+            return;
+        }
+        self.block = Some(block);
+        self.events.clear();
+        for index in code.blocks[block].steps.clone() {
+            let step = &code.steps[index];
+            let events = &mut self.events;
+            reads(step, &mut |row| events.entry(row).or_default().push((index, true)));
+            if let Some(row) = kills(step) {
+                events.entry(row).or_default().push((index, false));
+            }
+        }
+    }
+
+    /// The step that reads a row next, of those from one on; none if it is written before, or not in this block.
+    pub(crate) fn next_read(&self, row: Row, from: usize) -> Option<usize> {
+        self.next(row, from).filter(|e| e.1).map(|e| e.0)
+    }
+
+    /// Whether anybody may read a row, in this block from a step on or in others.
+    pub(crate) fn is_read(&self, liveness: &Liveness, row: Row, from: usize) -> bool {
+        match self.next(row, from) {
+            Some((_, reads)) => reads,
+            None => self.block.is_none_or(|block| liveness.after(block, row)),
+        }
+    }
+
+    fn next(&self, row: Row, from: usize) -> Option<(usize, bool)> {
+        let events = self.events.get(&row)?;
+        events.get(events.partition_point(|e| e.0 < from)).copied()
+    }
+}
