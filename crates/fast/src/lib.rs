@@ -28,15 +28,18 @@ mod stack;
 mod step;
 mod sync;
 mod tier;
+mod visit;
 mod warp;
 mod window;
 
 pub use crew::{MOST_THREADS, Threads, host_threads};
 pub use detail::Detail;
 pub use level::Level;
+pub use sync::BARRIERS;
 pub use tier::{
-    Counts, Lines, Noted, Region, Site, Slot, Splits, Tally, Tier, Top, Turn, View, Worker,
+    Counts, Lines, Noted, Region, Rows, Site, Slot, Splits, Tally, Tier, Top, View, Visit, Worker,
 };
+pub use visit::Wait;
 
 use simt::memory::MemoryMap;
 use std::any::Any;

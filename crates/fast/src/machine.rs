@@ -10,7 +10,7 @@ use crate::detail::Detail;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
-use crate::tier::{Counts, Turn, Worker};
+use crate::tier::{Counts, Visit, Worker};
 use crate::warp::Warp;
 use crate::window::Span;
 use crate::{Declined, GoOn};
@@ -82,6 +82,8 @@ pub(crate) struct Machine<'m> {
     /// By step, what the first CTA has accessed there, where windows may follow.
     pub(crate) spans: Vec<Span>,
     pub(crate) turns: u32,
+    /// How many they were when the watch was last looked at.
+    looked: u32,
     /// Whether memory may have changed or somebody was released since the last round.
     pub(crate) progress: bool,
     quiet: u64,
@@ -119,6 +121,7 @@ impl<'m> Machine<'m> {
             crew,
             spans: Vec::new(),
             turns: 0,
+            looked: 0,
             progress: false,
             quiet: 0,
             reference: None,
@@ -223,8 +226,11 @@ impl<'m> Machine<'m> {
             return true;
         }
         self.turns = self.turns.wrapping_add(1);
-        self.turns.is_multiple_of(TURNS)
-            && !self.watch.go_on(self.stats.ctas, self.stats.slots.issues())
+        if self.turns.wrapping_sub(self.looked) < TURNS {
+            return false;
+        }
+        self.looked = self.turns;
+        !self.watch.go_on(self.stats.ctas, self.stats.slots.issues())
     }
 
     /// Whether other machines run other CTAs of the launch.
@@ -319,6 +325,7 @@ impl<'m> Machine<'m> {
         if self.quiet < QUIET_ROUNDS || !self.quiet.is_multiple_of(COMPARE_EVERY) {
             return Ok(());
         }
+        self.settle();
         let image = self.image();
         match self.reference {
             Some((reference, _)) if reference == image => {
@@ -353,9 +360,41 @@ impl<'m> Machine<'m> {
         hash
     }
 
+    /// Turns of all warps of the CTA.
+    fn visit(&mut self, mut worker: Box<dyn Worker + 'm>) -> Result<(), Declined> {
+        let mut visit = Visit::new(self);
+        let end = worker.visit(&mut visit);
+        visit.release();
+        self.worker = Some(worker);
+        let last = self.ctas[self.slot].warps.len().saturating_sub(1);
+        self.turns = self.turns.wrapping_add(last as u32);
+        self.group = last;
+        end
+    }
+
+    /// Has the worker tell where all warps stand.
+    fn settle(&mut self) {
+        let Some(mut worker) = self.worker.take() else { return };
+        let slot = self.slot;
+        for of in 0..self.ctas.len() {
+            self.slot = of;
+            if self.ctas[of].alive && !self.ctas[of].warps.is_empty() {
+                let mut visit = Visit::new(self);
+                worker.settle(&mut visit);
+                visit.release();
+            }
+        }
+        self.slot = slot;
+        self.group = 0;
+        self.worker = Some(worker);
+    }
+
     /// A turn of one warp.
     #[inline(always)]
     fn turn(&mut self) -> Result<(), Declined> {
+        if let Some(worker) = self.worker.take() {
+            return self.visit(worker);
+        }
         let code = self.context.code;
         self.back_edges = 0;
         let cta = &mut self.ctas[self.slot];
@@ -365,12 +404,6 @@ impl<'m> Machine<'m> {
         // The warp is out of its CTA while it runs, so that both can be changed.
         let mut warp = std::mem::replace(&mut cta.warps[self.group], vacant());
         let mut end = Ok(());
-        if let Some(mut worker) = self.worker.take() {
-            end = worker.turn(&mut Turn { machine: self, warp: &mut warp });
-            self.worker = Some(worker);
-            self.ctas[self.slot].warps[self.group] = warp;
-            return end;
-        }
         while let Some(&top) = warp.stack.top() {
             match self.block(code, &mut warp, &top) {
                 Ok(After::Next) if self.back_edges < BACK_EDGES => {}
@@ -551,7 +584,7 @@ impl<'m> Machine<'m> {
 }
 
 /// Stands in a CTA for the warp that runs.
-fn vacant() -> Warp {
+pub(crate) fn vacant() -> Warp {
     Warp {
         narrow: Vec::new(),
         wide: Vec::new(),

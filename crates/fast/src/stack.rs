@@ -103,16 +103,10 @@ impl Stack {
         self.settle();
     }
 
-    /// Which side of a branch runs first.
-    pub(crate) fn order(&self) -> Order {
-        self.order
-    }
-
-    /// Has other entries now, and more charges.
-    pub(crate) fn replace(&mut self, entries: impl Iterator<Item = Entry>, charges: &Charges) {
+    /// Has other entries now.
+    pub(crate) fn replace(&mut self, entries: impl Iterator<Item = Entry>) {
         self.entries.clear();
         self.entries.extend(entries);
-        self.charges.add(charges);
     }
 
     /// The lanes of the top stand somewhere in a block, at whose beginning none of them waited.

@@ -14,15 +14,15 @@ use ir::mods::Barrier as Kind;
 use simt::LaneMask;
 
 /// Barriers of a CTA.
-pub(crate) const BARRIERS: usize = 16;
+pub const BARRIERS: usize = 16;
 
 /// Threads that wait at a barrier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Barrier {
     pub(crate) arrived: u32,
-    holding: u32,
+    pub(crate) holding: u32,
     /// By warp: lanes that wait, for which kind of result, and where it goes.
-    waiting: Vec<(usize, u32, Kind, Dst)>,
+    pub(crate) waiting: Vec<(usize, u32, Kind, Dst)>,
 }
 
 impl Machine<'_> {
@@ -132,10 +132,9 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A special register that is a scalar.
-    pub(crate) fn scalar_sreg(&self, warp: &Warp, reg: Sreg, bits: u32) -> u64 {
+    /// A special register that is a scalar in a warp, by its first thread.
+    pub(crate) fn scalar_sreg(&self, thread: u32, reg: Sreg, bits: u32) -> u64 {
         let cta = &self.ctas[self.slot];
-        let thread = warp.first_thread;
         let value = self.context.sreg(reg, cta.id, self.slot, thread);
         value & u64::MAX >> (64 - bits.clamp(1, 64))
     }

@@ -1,20 +1,20 @@
 //! The seam for another tier: something that runs turns of warps in the interpreter's place, on the same state.
 //!
-//! A [`Worker`] runs the warp that a [`Turn`] shows it, and may leave any step and any end of a block to the interpreter
-//! ([`Turn::step`], [`Turn::end`]), which finds rows, masks, scalars and the stack where they always are. So a tier does by itself
-//! what it can do better, and nothing else; the schedule, the counts and the refusals stay in one place.
+//! A [`Worker`] runs one turn of each warp of the CTA that a [`Visit`] shows it, one after another, and may leave any step and any end of
+//! a block to the interpreter ([`Visit::step`], [`Visit::end`]), which finds rows, masks, scalars and the stack of the warp that
+//! the worker [holds](Visit::hold) where they always are. So a tier does by itself what it can do better, and nothing else; the
+//! schedule, the counts and the refusals stay in one place.
 
 use crate::Declined;
-use crate::code::{Code, Dst, Kind, Memory, Src};
+use crate::code::{Code, Memory, Src};
 use crate::level::wide;
 use crate::machine::Machine;
-use crate::stack::Entry;
 use crate::step::After;
 use crate::warp::Warp;
-use converge::mechanism::{Charges, Order};
+use converge::mechanism::Order;
 use ir::mods::Space;
 use simt::observe::AccessKind;
-use vm::{BACK_EDGES, WARP_SIZE};
+use vm::WARP_SIZE;
 
 /// A tier of a decoded kernel. Each thread of a launch asks for a worker of its own.
 pub trait Tier: Sync {
@@ -24,11 +24,14 @@ pub trait Tier: Sync {
 
 /// Runs turns.
 pub trait Worker {
-    /// Runs a warp until its turn is over: until it waits, has ended, or [has taken enough back-edges](Turn::is_over).
+    /// Runs a turn of each warp of a CTA that does not wait and has not ended: until it does, or has taken [`vm::BACK_EDGES`] back-edges.
     ///
     /// # Errors
     /// Why the exact engine has to run the launch.
-    fn turn(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Declined>;
+    fn visit(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined>;
+
+    /// Tells the interpreter where all warps of a CTA stand, as far as the worker alone knows.
+    fn settle(&mut self, visit: &mut Visit<'_, '_>);
 
     /// What it has counted by itself in a launch that is run in detail, asked for once, in the end.
     fn counts(&mut self) -> Counts {
@@ -100,10 +103,12 @@ pub struct Noted {
     pub times: u64,
 }
 
-/// A turn of a warp.
-pub struct Turn<'t, 'm> {
+/// Turns of all warps of a CTA.
+pub struct Visit<'t, 'm> {
     pub(crate) machine: &'t mut Machine<'m>,
-    pub(crate) warp: &'t mut Warp,
+    /// The warp that is held, taken out of its CTA so that both can be changed.
+    pub(crate) warp: Warp,
+    pub(crate) held: Option<usize>,
 }
 
 /// Where a warp stands.
@@ -150,14 +155,16 @@ pub struct Splits {
     pub pushes: u64,
     /// Entries taken off because their lanes came to where others waited.
     pub merges: u64,
+    /// Entries taken off because their lanes have ended.
+    pub ended: u64,
     /// Most entries on the stack at once.
     pub most: u64,
 }
 
 /// Where the state of a warp lies. Rows follow each other, 32 lanes each; lengths are those of [`Code`]. All of it stays where it
-/// is for the turn.
+/// is until the CTA has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct Rows {
     /// Rows of 32-bit values, aligned to 64 bytes.
     pub narrow: *mut u32,
     /// Rows of 64-bit values, aligned to 64 bytes.
@@ -166,11 +173,16 @@ pub struct View {
     pub preds: *mut u32,
     /// Scalars.
     pub scalars: *mut u64,
+}
+
+/// Where memory of a CTA lies. It stays there for the visit.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
     /// Shared memory of the CTA, and its bytes.
     pub shared: (*mut u8, usize),
     /// The parameter block, never written, and its bytes.
     pub params: (*const u8, usize),
-    /// Local memory of the warp's first thread; that of the others follows, each with the same bytes.
+    /// Local memory of the CTA's first thread; that of the others follows, each with the same bytes.
     pub local: (*mut u8, usize),
 }
 
@@ -207,13 +219,19 @@ pub struct Tally {
     pub collectives: u64,
     /// See above.
     pub unnamed: u64,
-    /// Loop back-edges.
-    pub back_edges: u64,
-    /// Not 0 if memory may have changed.
+    /// Lanes that were never launched, and lanes that had ended, summed over all issues.
+    pub absent: u64,
+    /// See above.
+    pub exited: u64,
+    /// Arrivals of warps at barriers, and barriers that have completed.
+    pub arrivals: u64,
+    /// See above.
+    pub barriers: u64,
+    /// Not 0 if memory may have changed or a warp was released.
     pub progress: u64,
 }
 
-impl Turn<'_, '_> {
+impl Visit<'_, '_> {
     /// The decoded kernel.
     #[inline]
     #[must_use]
@@ -221,7 +239,7 @@ impl Turn<'_, '_> {
         self.machine.context.code
     }
 
-    /// Where the warp stands, if it has not ended.
+    /// Where the warp that is held stands, if it has not ended.
     #[inline]
     #[must_use]
     pub fn top(&self) -> Option<Top> {
@@ -234,19 +252,6 @@ impl Turn<'_, '_> {
     #[must_use]
     pub fn cta(&self) -> u64 {
         self.machine.ctas[self.machine.slot].index
-    }
-
-    /// Whether the turn is over by its back-edges.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.machine.back_edges >= BACK_EDGES
-    }
-
-    /// Back-edges that are left.
-    #[inline]
-    #[must_use]
-    pub fn back_edges_left(&self) -> u32 {
-        BACK_EDGES.saturating_sub(self.machine.back_edges)
     }
 
     /// Lanes of the warp that were never launched, and those that have ended.
@@ -271,56 +276,48 @@ impl Turn<'_, '_> {
         self.machine.announce_noted(pc, &code.steps[noted.step], noted);
     }
 
-    /// Where the state lies.
+    /// Where memory of the CTA lies.
     #[inline]
     #[must_use]
     pub fn view(&mut self) -> View {
-        let (machine, warp) = (&mut *self.machine, &mut *self.warp);
+        let machine = &mut *self.machine;
         let cta = &mut machine.ctas[machine.slot];
-        let local = machine.context.code.local_bytes;
-        let own = local * warp.first_thread as usize;
-        let own = cta.local.get_mut(own..).map_or(std::ptr::null_mut(), <[u8]>::as_mut_ptr);
         View {
-            narrow: warp.narrow.as_mut_ptr().cast(),
-            wide: warp.wide.as_mut_ptr().cast(),
-            preds: warp.preds.as_mut_ptr(),
-            scalars: warp.scalars.as_mut_ptr(),
             shared: (cta.shared.as_mut_ptr(), cta.shared.len()),
             params: (machine.context.params.as_ptr(), machine.context.params.len()),
-            local: (own, local),
+            local: (cta.local.as_mut_ptr(), machine.context.code.local_bytes),
         }
     }
 
-    /// Counts what has been executed, with the lanes that have ended so far.
+    /// Counts what has been executed.
     ///
     /// # Errors
     /// If the CTA has taken more issues than the limit.
     #[inline]
     pub fn count(&mut self, tally: &Tally) -> Result<(), Declined> {
-        let (machine, warp) = (&mut *self.machine, &*self.warp);
+        let machine = &mut *self.machine;
         let n = tally.issues;
-        machine.back_edges += tally.back_edges as u32;
         machine.progress |= tally.progress != 0;
         machine.issued |= n != 0;
         if let Some(detail) = &mut machine.detail {
             detail.branch_targets += tally.branches;
             detail.collectives += tally.collectives + tally.unnamed;
+            detail.barrier_arrivals += tally.arrivals;
         }
         let stats = &mut machine.stats;
         stats.block_issues += tally.blocks;
         stats.branches += tally.branches;
         stats.memory_instructions += tally.memory;
         stats.collectives += tally.collectives;
-        let width = u64::from(WARP_SIZE);
-        let exited = u64::from(warp.exited.count_ones());
-        let launched = u64::from(warp.launched.count_ones());
+        stats.barriers += tally.barriers;
         let slots = &mut stats.slots;
+        let width = n * u64::from(WARP_SIZE);
         slots.vector_issues += n;
-        slots.width += n * width;
+        slots.width += width;
         let on = tally.lanes - tally.off;
-        let diverged = n * (launched - exited) - tally.lanes;
+        let diverged = width - tally.absent - tally.exited - tally.lanes;
         // Never launched, exited, waiting, diverged, predicated off, on.
-        let sums = [n * (width - launched), n * exited, 0, diverged, tally.off, on];
+        let sums = [tally.absent, tally.exited, 0, diverged, tally.off, on];
         for (sum, more) in slots.by_cause.iter_mut().zip(sums) {
             *sum += more;
         }
@@ -343,42 +340,7 @@ impl Turn<'_, '_> {
     #[inline]
     #[must_use]
     pub fn taken_first(&self) -> bool {
-        self.warp.stack.order() == Order::Taken
-    }
-
-    /// Replaces the stack by one that a worker has come to from a [copy](Self::stack).
-    #[inline]
-    pub fn restack(&mut self, slots: &[Slot], splits: &Splits) {
-        let entry = |slot: &Slot| {
-            let rejoin = (slot.rejoin != Slot::NOWHERE).then_some(slot.rejoin);
-            Entry::new(slot.block, rejoin, slot.lanes, slot.depth)
-        };
-        let charges = Charges {
-            splits: splits.parted,
-            merges: splits.merges,
-            pushes: splits.pushes,
-            pops: splits.merges,
-            max_depth: splits.most as u32,
-            ..Charges::default()
-        };
-        self.warp.stack.replace(slots.iter().map(entry), &charges);
-        if let Some(detail) = &mut self.machine.detail {
-            detail.branch_targets += splits.parted;
-        }
-        self.machine.stats.divergent_branches += splits.parted;
-        self.machine.stats.divergent_paths += 2 * splits.parted;
-    }
-
-    /// The value of a step that reads a special register into a scalar.
-    #[inline]
-    #[must_use]
-    pub fn sreg(&self, step: usize) -> Option<u64> {
-        match &self.machine.context.code.steps[step].kind {
-            Kind::Sreg { reg, dst: Dst::Scalar(_), bits } => {
-                Some(self.machine.scalar_sreg(self.warp, *reg, *bits))
-            }
-            _ => None,
-        }
+        self.machine.context.order.unwrap_or(Order::Taken) == Order::Taken
     }
 
     /// Has the interpreter execute a step of a block for some lanes, at least one. The step's issue is not counted. Whether the warp
@@ -390,7 +352,7 @@ impl Turn<'_, '_> {
         let code = self.machine.context.code;
         let block = &code.blocks[number as usize];
         let index = step - block.steps.start;
-        let (machine, warp) = (&mut *self.machine, &mut *self.warp);
+        let (machine, warp) = (&mut *self.machine, &mut self.warp);
         let pc = block.first + index as u64;
         let after = wide(
             #[inline(always)]
@@ -430,7 +392,7 @@ impl Turn<'_, '_> {
         let Some(&top) = self.warp.stack.top() else { return Ok(()) };
         let code = self.machine.context.code;
         self.warp.resume = 0;
-        self.machine.end(self.warp, &code.blocks[block as usize], top.lanes).map(|_| ())
+        self.machine.end(&mut self.warp, &code.blocks[block as usize], top.lanes).map(|_| ())
     }
 
     /// The region of global memory that the first of some lanes reaches in a step, if it is an access that may do so, and if it may be

@@ -2,6 +2,7 @@
 
 use crate::counts::Counters;
 use crate::notes::Noting;
+use crate::seat::{Meeting, Seat};
 use fast::{Slot, Splits, Tally};
 use std::mem::{MaybeUninit, offset_of};
 
@@ -28,7 +29,7 @@ impl Near {
     pub(crate) const BYTES: i64 = offset_of!(Self, bytes) as i64;
 }
 
-/// Entries of the stack that code keeps; warps that part more often are the interpreter's.
+/// Entries of the stack that code keeps of a warp; while a warp has more, it is the interpreter's.
 pub(crate) const SLOTS: usize = 64;
 /// Bytes of an entry.
 pub(crate) const SLOT: i64 = size_of::<Slot>() as i64;
@@ -36,6 +37,16 @@ pub(crate) const SLOT_BLOCK: i64 = offset_of!(Slot, block) as i64;
 pub(crate) const SLOT_REJOIN: i64 = offset_of!(Slot, rejoin) as i64;
 pub(crate) const SLOT_LANES: i64 = offset_of!(Slot, lanes) as i64;
 pub(crate) const SLOT_DEPTH: i64 = offset_of!(Slot, depth) as i64;
+
+/// Why code has returned.
+pub(crate) mod stopped {
+    /// No warp is left in the visit.
+    pub(crate) const DONE: u32 = 0;
+    /// The next warp is one that code cannot take by itself.
+    pub(crate) const BEFORE: u32 = 1;
+    /// The turn of a warp is over, or the launch is.
+    pub(crate) const WITHIN: u32 = 2;
+}
 
 /// The shared block.
 #[derive(Debug)]
@@ -51,10 +62,8 @@ pub(crate) struct Frame {
     pub(crate) live: u32,
     /// Back-edges until the turn is over.
     pub(crate) left: i32,
-    pub(crate) narrow: *mut u32,
-    pub(crate) wide: *mut u64,
-    pub(crate) preds: *mut u32,
-    pub(crate) scalars: *mut u64,
+    /// Why the code has returned: one of [`stopped`].
+    pub(crate) stopped: u32,
     pub(crate) constants: *const u64,
     pub(crate) shared: *mut u8,
     pub(crate) shared_len: u64,
@@ -63,22 +72,33 @@ pub(crate) struct Frame {
     pub(crate) near: *mut Near,
     /// Counts since the last look.
     pub(crate) tally: Tally,
+    /// Issues among them when the warp began that runs.
+    pub(crate) started: u64,
     /// The lowest entry of the stack, the one that runs, and the last that others may be put on.
     pub(crate) bottom: *mut Slot,
     pub(crate) top: *mut Slot,
     pub(crate) last: *mut Slot,
     /// Not 0 if the stack is the interpreter's, and its copy here is not to be looked at.
     pub(crate) foreign: u64,
-    /// What code has done to the stack.
+    /// What code has done to stacks.
     pub(crate) splits: Splits,
     /// Further counts of launches that are run in detail.
     pub(crate) counters: Counters,
-    /// Addresses of blocks.
+    /// The warp that runs, and all warps of the CTA.
+    pub(crate) seat: *mut Seat,
+    pub(crate) seats: *mut Seat,
+    pub(crate) seats_end: *mut Seat,
+    pub(crate) meeting: *mut Meeting,
+    /// Addresses of blocks, and of steps after barriers.
     pub(crate) table: *const u64,
-    /// Special registers that are scalars; null if they have not been asked for.
+    pub(crate) resumes: *const u64,
+    /// Where a warp begins that goes on.
+    pub(crate) again: u64,
+    /// Special registers that are scalars: values by warp and those of the CTA.
     pub(crate) sregs: *const u64,
+    pub(crate) cta_sregs: *const u64,
     /// Where to begin.
-    pub(crate) start: *const u8,
+    pub(crate) start: u64,
     /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
     pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
     /// Empties the log of accesses in a launch that is run in detail.
@@ -109,10 +129,10 @@ macro_rules! offsets {
 }
 
 offsets! {
-    LANES lanes; LIVE live; REJOIN rejoin; BLOCK block; LEFT left; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars;
-    CONSTANTS constants; SHARED shared; SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near;
-    TALLY tally; BOTTOM bottom; TOP top; LAST last; FOREIGN foreign; SPLITS splits; TABLE table; SREGS sregs; START start; STEP step; DRAIN drain; ON on; END end; GO go;
-    LANE_ROOM lane_room;
+    LANES lanes; LIVE live; REJOIN rejoin; BLOCK block; LEFT left; STOPPED stopped; CONSTANTS constants; SHARED shared;
+    SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near; TALLY tally; STARTED started; BOTTOM bottom; TOP top; LAST last;
+    FOREIGN foreign; SPLITS splits; SEAT seat; SEATS seats; SEATS_END seats_end; MEETING meeting; TABLE table; RESUMES resumes;
+    AGAIN again; SREGS sregs; CTA_SREGS cta_sregs; START start; STEP step; DRAIN drain; ON on; END end; GO go; LANE_ROOM lane_room;
 }
 
 macro_rules! tallies {
@@ -125,7 +145,7 @@ macro_rules! tallies {
 
 tallies! {
     ISSUES issues; LANE_SUM lanes; OFF off; BLOCKS blocks; BRANCHES branches; MEMORY memory; PROGRESS progress;
-    COLLECTIVES collectives; UNNAMED unnamed;
+    COLLECTIVES collectives; UNNAMED unnamed; ABSENT_SUM absent; EXITED_SUM exited; ARRIVALS arrivals; BARRIERS barriers;
 }
 
 macro_rules! splits {
@@ -136,7 +156,7 @@ macro_rules! splits {
     };
 }
 
-splits! { PARTED parted; PUSHES pushes; MERGES merges; MOST most; }
+splits! { PARTED parted; PUSHES pushes; MERGES merges; ENDED ended; MOST most; }
 
 macro_rules! counters {
     ($($name:ident $field:ident;)*) => {

@@ -33,6 +33,8 @@ mod notes;
 mod pool;
 #[cfg(target_arch = "x86_64")]
 mod rows;
+#[cfg(target_arch = "x86_64")]
+mod seat;
 
 #[cfg(target_arch = "x86_64")]
 pub use native::Compiled;

@@ -72,7 +72,7 @@ impl Builder<'_> {
             "shared @s size {SHARED} align 16
 kernel @k(n: u32, a: u64 global, b: u64 global) {{
   reg %r0, %r1, %r2, %r3, %r4, %r5, %r6: b32
-  reg %t, %g, %n, %i, %f, %lane: b32
+  reg %t, %g, %n, %i, %j, %f, %lane: b32
   reg %w0, %w1, %w2, %at, %out, %a, %b, %wide: b64
   reg %p0, %p1, %p2, %p3, %go: pred
 entry:
@@ -164,9 +164,7 @@ entry:
             match self.rng.below(16) {
                 0 | 1 if depth > 0 => self.conditional(depth - 1),
                 2 if depth > 0 => self.repeat(depth - 1),
-                3 if depth == 3 && self.rng.one_in(2) => {
-                    let _ = writeln!(self.text, "  bar.sync 0");
-                }
+                3 if depth == 3 => self.barrier(),
                 4 if self.rng.one_in(8) => {
                     let guard = self.guard();
                     let next = self.label();
@@ -178,6 +176,50 @@ entry:
                 _ => self.integer(),
             }
         }
+    }
+
+    /// A barrier, or a loop of as many rounds in all threads with one in each round.
+    fn barrier(&mut self) {
+        if self.rng.one_in(3) {
+            return self.rounds();
+        }
+        let (d, p, q) = (self.target(), self.pred(), self.pred());
+        let id = if self.rng.one_in(4) { self.rng.below(16) } else { 0 };
+        let text = match self.rng.below(8) {
+            0 => format!("{d} = bar.red.popc {id}, {p}"),
+            1 => format!("{q} = bar.red.and {id}, {p}"),
+            2 => format!("{q} = bar.red.or {id}, {p}"),
+            _ => format!("bar.sync {id}"),
+        };
+        let guard = if self.rng.one_in(12) { self.guard() } else { String::new() };
+        let _ = writeln!(self.text, "  {guard}{text}");
+    }
+
+    fn rounds(&mut self) {
+        let (id, d) = (self.label(), self.target());
+        let rounds = if self.rng.one_in(4) { 70 } else { 1 + self.rng.below(9) };
+        let _ = writeln!(self.text, "  %j = mov.u32 0\nl{id}:");
+        for _ in 0..1 + self.rng.below(2) {
+            let count = self.rng.below(3);
+            self.statements(count, 1);
+            match self.rng.below(6) {
+                0 => {
+                    let p = self.pred();
+                    let _ = writeln!(self.text, "  {d} = bar.red.popc {}, {p}", self.rng.below(2));
+                }
+                n => {
+                    let _ = writeln!(self.text, "  bar.sync {}", n / 5);
+                }
+            }
+        }
+        let _ = write!(
+            self.text,
+            "  %j = add.u32 %j, 1
+  %go = setp.lt.u32 %j, {rounds}
+  @%go br l{id}
+d{id}:
+"
+        );
     }
 
     fn conditional(&mut self, depth: usize) {

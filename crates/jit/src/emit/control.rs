@@ -1,5 +1,6 @@
-//! Ends of blocks. Branches of two targets run in the code, with the rules and charges of `fast`'s stack, on a copy of it; switches and ends
-//! of threads are the interpreter's, and so is everything if the stack is too deep or another side of branches is to run first.
+//! Ends of blocks. Branches of two targets run in the code, with the rules and charges of `fast`'s stack, on one of its own, and so does the
+//! end of whole warps; switches and other ends of threads are the interpreter's, and so is everything if the stack is too deep or another
+//! side of branches is to run first.
 
 use super::Emitter;
 use crate::asm::{Label, at};
@@ -57,7 +58,8 @@ impl Emitter<'_> {
             }
             End::Switch(..) | End::Exit(..) => {
                 self.asm.ri64(Register::RSI, b.into());
-                let stub = self.stubs.end;
+                let all = matches!(block.end, End::Exit(None, _));
+                let stub = if all { self.stubs.exit } else { self.stubs.end };
                 self.asm.jump(Op::Jmp_rel32_64, stub);
             }
         }

@@ -28,6 +28,7 @@ mod noting;
 mod predicate;
 mod scalar;
 mod stubs;
+mod turns;
 
 use crate::Refused;
 use crate::asm::{Asm, Encoded, Label, V, at};
@@ -44,7 +45,8 @@ use fast::Level;
 use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Memory, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use memory::Access;
-use stubs::Stubs;
+pub(crate) use scalar::is_by_warp;
+pub(crate) use stubs::Stubs;
 
 /// Lanes that a step is executed for.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,11 @@ trait Vectors: Sync {
 
     /// Loads rows that are in registers; keeps `rax`.
     fn reload(&self, e: &mut Emitter<'_>);
+
+    /// The same at the kernel's beginning, where rows are 0 that may be read before they are written.
+    fn begin(&self, e: &mut Emitter<'_>) {
+        self.reload(e);
+    }
 
     /// Compiles steps of a block together, from one on: of how many steps that is, and how many of them the interpreter is needed for
     /// faults of at most.
@@ -124,8 +131,8 @@ struct Cold {
 pub(crate) struct Emitted {
     pub(crate) code: Encoded,
     pub(crate) pool: Box<[Line]>,
-    /// Where the code is entered.
-    pub(crate) enter: Label,
+    /// Where the code is entered, and where warps begin.
+    pub(crate) stubs: Stubs,
     /// Where each block begins.
     pub(crate) blocks: Vec<Label>,
     /// Where steps after barriers begin, by step.
@@ -151,7 +158,8 @@ pub(super) struct Emitter<'c> {
     pub(super) code: &'c Code,
     pub(super) features: Features,
     pub(super) assignment: Assignment,
-    /// The step being compiled, and its number.
+    /// The block and the step being compiled.
+    pub(super) block: u32,
     pub(super) now: u32,
     pub(super) blend: bool,
     blocks: Vec<Label>,
@@ -197,6 +205,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         code,
         features,
         assignment: if narrow { Assignment::default() } else { Assignment::new(code) },
+        block: 0,
         now: 0,
         blend: false,
         blocks,
@@ -235,7 +244,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
     Ok(Emitted {
         code: code_bytes,
         pool: pool.finish(),
-        enter: stubs.enter,
+        stubs,
         blocks,
         resumes,
         block_of,
@@ -251,6 +260,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
 impl Emitter<'_> {
     /// Compiles a block; how many of its steps the interpreter is not needed for.
     fn block(&mut self, b: usize, block: &Block) -> usize {
+        self.block = b as u32;
         let label = self.blocks[b];
         self.asm.bind(label);
         self.count(b as u32, block, 0);
@@ -293,7 +303,10 @@ impl Emitter<'_> {
                 GUARDED
             }
         };
-        let native = self.execute(&step.kind, on);
+        let native = match step.kind {
+            Kind::Barrier { .. } => self.barrier(step, on),
+            _ => self.execute(&step.kind, on),
+        };
         if !native {
             self.call(on);
         }
@@ -312,8 +325,8 @@ impl Emitter<'_> {
             }
             Kind::Load(memory) => self.load(memory, on),
             Kind::Store(memory) => self.store(memory, on),
-            Kind::Sreg { dst: Dst::Scalar(dst), .. } => {
-                self.sreg(*dst, on);
+            Kind::Sreg { reg, dst: Dst::Scalar(dst), .. } => {
+                self.sreg(*reg, *dst);
                 true
             }
             Kind::Collective(collective) => self.collective(collective, on),

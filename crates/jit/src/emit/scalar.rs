@@ -8,6 +8,7 @@ use crate::frame::Frame;
 use fast::code::Src;
 use fast::ops::{Logic, Native, Op32, Op64, Rel, Test};
 use iced_x86::{Code as Op, Register};
+use ir::Sreg;
 use ir::mods::BoolOp;
 
 use Register::{CL, EAX, ECX, EDI, EDX, ESI, R8, R15, RAX, RCX, RDI, RDX, RSI, XMM0, XMM1, XMM2};
@@ -305,17 +306,14 @@ impl Emitter<'_> {
         true
     }
 
-    /// A special register, from the frame's list.
-    pub(super) fn sreg(&mut self, dst: u32, on: On) {
-        let (cold, back) = self.cold(on);
+    /// A special register, from the seat's list or the CTA's.
+    pub(super) fn sreg(&mut self, reg: Sreg, dst: u32) {
         let index = self.sregs.len() as i64;
         self.sregs.push(self.now);
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, Frame::SREGS));
-        self.asm.rr(Op::Test_rm64_r64, RAX, RAX);
-        self.asm.jump(Op::Je_rel32_64, cold);
+        let list = if is_by_warp(reg) { Frame::SREGS } else { Frame::CTA_SREGS };
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, list));
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RAX, 8 * index));
         self.put_scalar(dst);
-        self.asm.bind(back);
     }
 
     /// A line of 32-bit values, widened: the interpreter finds out if it wraps around over the lanes that are on.
@@ -367,4 +365,21 @@ impl Emitter<'_> {
         self.asm.bind(back);
         true
     }
+}
+
+/// Whether a special register is another one in each warp of a CTA, and the same in all CTAs.
+pub(crate) fn is_by_warp(reg: Sreg) -> bool {
+    matches!(
+        reg,
+        Sreg::TidX
+            | Sreg::TidY
+            | Sreg::TidZ
+            | Sreg::LaneId
+            | Sreg::WarpId
+            | Sreg::LaneMaskEq
+            | Sreg::LaneMaskLt
+            | Sreg::LaneMaskLe
+            | Sreg::LaneMaskGe
+            | Sreg::LaneMaskGt
+    )
 }

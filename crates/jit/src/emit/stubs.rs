@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use crate::asm::{Asm, Label, at};
-use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN};
+use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN, stopped};
 use iced_x86::{Code as Op, Register};
 
 use Register::{EAX, EBX, EDX, ESI, R9D, R10D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP};
@@ -12,9 +12,9 @@ const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 
 /// Where pieces of code are that all blocks share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stubs {
+pub(crate) struct Stubs {
     /// The function that the host calls.
-    pub(super) enter: Label,
+    pub(crate) enter: Label,
     /// Calls of the host: for a step, to empty the log of accesses, for the end of a block, to go to one.
     pub(super) step: Label,
     pub(super) drain: Label,
@@ -27,6 +27,18 @@ pub(super) struct Stubs {
     pub(super) settle: Label,
     pub(super) resume: Label,
     pub(super) over: Label,
+    /// The first warp of a visit; a warp begins; goes on; is not one that code can take; goes on though the interpreter has its stack.
+    pub(crate) first: Label,
+    pub(crate) fresh: Label,
+    pub(crate) again: Label,
+    pub(crate) before: Label,
+    pub(crate) alone: Label,
+    /// The turn of a warp is over, and its rows are in memory or never looked at again.
+    pub(super) next: Label,
+    /// All lanes of a warp may have ended; a warp waits at a barrier; all that wait there go on.
+    pub(super) exit: Label,
+    pub(super) park: Label,
+    pub(super) release: Label,
     /// Take note of accesses that are not like the last.
     pub(super) note32: Label,
     pub(super) note64: Label,
@@ -45,6 +57,15 @@ impl Stubs {
             settle: asm.label(),
             resume: asm.label(),
             over: asm.label(),
+            first: asm.label(),
+            fresh: asm.label(),
+            again: asm.label(),
+            before: asm.label(),
+            alone: asm.label(),
+            next: asm.label(),
+            exit: asm.label(),
+            park: asm.label(),
+            release: asm.label(),
             note32: asm.label(),
             note64: asm.label(),
         }
@@ -66,6 +87,7 @@ impl Emitter<'_> {
         self.block_stub(end, Frame::END);
         self.block_stub(go, Frame::GO);
         self.stack_stubs();
+        self.seat_stubs();
     }
 
     /// `(frame)`, by the System V convention.
@@ -77,19 +99,17 @@ impl Emitter<'_> {
         }
         self.asm.ri(Op::Sub_rm64_imm8, RSP, 8);
         self.asm.rr(Op::Mov_r64_rm64, RBP, RDI);
-        for (register, field) in
-            [(R12, Frame::NARROW), (R13, Frame::WIDE), (R14, Frame::PREDS), (R15, Frame::SCALARS)]
-        {
-            self.asm.rm(Op::Mov_r64_rm64, register, at(RBP, field));
-        }
-        self.reload();
+        self.asm.rm(Op::Mov_r64_rm64, R11, at(RBP, Frame::CONSTANTS));
         self.asm.m(Op::Jmp_rm64, at(RBP, Frame::START));
     }
 
-    /// Returns; `rsi` holds the block that lanes stand before. Assigned rows are brought back.
+    /// The turn is over; `rsi` holds the block that lanes stand before. Returns if the stack is the interpreter's.
     fn leaving(&mut self) {
-        let leave = self.stubs.leave;
+        let (leave, settle) = (self.stubs.leave, self.stubs.settle);
         self.asm.bind(leave);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Je_rel32_64, settle);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::WITHIN as i32);
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::BLOCK), ESI);
         self.spill();
         let out = self.stubs.out;
@@ -158,7 +178,7 @@ impl Emitter<'_> {
     fn stack_stubs(&mut self) {
         use Register::{ECX, R8, RCX};
         let (settle, resume, over) = (self.stubs.settle, self.stubs.resume, self.stubs.over);
-        let (go, leave) = (self.stubs.go, self.stubs.leave);
+        let go = self.stubs.go;
         self.asm.bind(settle);
         self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
         self.asm.jump(Op::Jne_rel32_64, go);
@@ -176,6 +196,9 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, again);
         self.asm.bind(done);
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
+        // The turn may be over with that.
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::LEFT), 0);
+        self.asm.jump(Op::Jle_rel32_64, over);
         // The top runs, at its block: `r8` points to it.
         self.asm.bind(resume);
         self.asm.rm(Op::Mov_r32_rm32, EBX, at(R8, SLOT_LANES));
@@ -188,26 +211,24 @@ impl Emitter<'_> {
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::TABLE));
         let entry = iced_x86::MemoryOperand::with_base_index_scale(RAX, RCX, 8);
         self.asm.m(Op::Jmp_rm64, entry);
-        self.asm.bind(over);
-        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_BLOCK));
-        self.asm.jump(Op::Jmp_rel32_64, leave);
     }
 
     /// Masks and number of the lanes in `ebx`.
-    fn lanes(&mut self) {
+    pub(super) fn lanes(&mut self) {
         self.vectors.running(self);
         self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
     }
 
     /// Returns with everything in memory and the warp where it should be.
     fn return_now(&mut self) {
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::WITHIN as i32);
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NOWHERE as i32);
         let out = self.stubs.out;
         self.asm.jump(Op::Jmp_rel32_64, out);
     }
 
     /// Brings assigned rows back to memory.
-    fn spill(&mut self) {
+    pub(super) fn spill(&mut self) {
         self.vectors.spill(self);
     }
 

@@ -24,7 +24,7 @@ use super::memory::{Access, Pattern};
 use super::{Emitter, On, Vectors};
 use crate::asm::{Label, V, at};
 pub(in crate::emit) use assign::Assignment;
-use fast::code::{Collective, Dst, Kind, Memory};
+use fast::code::{Collective, Dst, Kind, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use vm::CollectiveKind;
 
@@ -73,6 +73,25 @@ impl Vectors for Avx512 {
         for (register, base, offset) in e.assignment.places() {
             let from = V::M(base, offset);
             e.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, register, from, None);
+        }
+    }
+
+    fn begin(&self, e: &mut Emitter<'_>) {
+        for src in &e.code.cleared {
+            let (narrow, wide) = match *src {
+                Src::Narrow(row) => (Some(row), [None, None]),
+                Src::Wide(row) => (None, [Some(row), None]),
+                Src::Pair(low, high) => (None, [Some(low), Some(high)]),
+                _ => continue,
+            };
+            let halves = narrow.into_iter().flat_map(|row| (0..2).map(move |half| (row, half)));
+            let halves = halves.filter_map(|(row, half)| e.assignment.narrow(row, half));
+            let quarters = wide.into_iter().flatten().flat_map(|row| (0..4).map(move |q| (row, q)));
+            let quarters = quarters.filter_map(|(row, q)| e.assignment.wide(row, q));
+            for register in halves.chain(quarters) {
+                let zero = Op::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
+                e.asm.v3(zero, register, register, V::Z(register), None);
+            }
         }
     }
 

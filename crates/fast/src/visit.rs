@@ -1,0 +1,210 @@
+//! A visit to a CTA: which warp is held, where warps stand, and at which barriers they wait.
+//!
+//! A worker may keep to itself where warps stand, from one visit to the next. Then it says so before it leaves something to the interpreter that
+//! looks there: the end of threads and barriers look at all warps of the CTA, other steps and ends at their own.
+
+use crate::code::{Dst, Kind};
+use crate::machine::{Machine, vacant};
+use crate::stack::Entry;
+use crate::sync::BARRIERS;
+use crate::tier::{Rows, Slot, Splits, Visit};
+use converge::mechanism::Charges;
+use ir::mods::Barrier;
+use vm::{BACK_EDGES, WARP_SIZE};
+
+/// A warp that waits at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The warp's number in the CTA.
+    pub warp: usize,
+    /// The barrier.
+    pub barrier: usize,
+    /// Its lanes that wait.
+    pub on: u32,
+}
+
+impl<'t, 'm> Visit<'t, 'm> {
+    pub(crate) fn new(machine: &'t mut Machine<'m>) -> Self {
+        Self { machine, warp: vacant(), held: None }
+    }
+}
+
+impl Visit<'_, '_> {
+    /// Warps of the CTA.
+    #[inline]
+    #[must_use]
+    pub fn warps(&self) -> usize {
+        self.machine.ctas[self.machine.slot].warps.len()
+    }
+
+    /// The number of the resident CTA: less than how many are resident at once.
+    #[inline]
+    #[must_use]
+    pub fn slot(&self) -> usize {
+        self.machine.slot
+    }
+
+    /// Takes a warp: others of these functions are about it.
+    #[inline]
+    pub fn hold(&mut self, warp: usize) {
+        if self.held == Some(warp) {
+            return;
+        }
+        self.release();
+        let machine = &mut *self.machine;
+        std::mem::swap(&mut machine.ctas[machine.slot].warps[warp], &mut self.warp);
+        machine.group = warp;
+        self.held = Some(warp);
+    }
+
+    pub(crate) fn release(&mut self) {
+        if let Some(warp) = self.held.take() {
+            let machine = &mut *self.machine;
+            std::mem::swap(&mut machine.ctas[machine.slot].warps[warp], &mut self.warp);
+        }
+    }
+
+    /// Where the state of a warp lies that is not held.
+    #[inline]
+    #[must_use]
+    pub fn rows(&mut self, warp: usize) -> Rows {
+        let warp = &mut self.machine.ctas[self.machine.slot].warps[warp];
+        Rows {
+            narrow: warp.narrow.as_mut_ptr().cast(),
+            wide: warp.wide.as_mut_ptr().cast(),
+            preds: warp.preds.as_mut_ptr(),
+            scalars: warp.scalars.as_mut_ptr(),
+        }
+    }
+
+    /// Lanes of a warp that were launched.
+    #[inline]
+    #[must_use]
+    pub fn launched(&self, warp: usize) -> u32 {
+        let threads = self.machine.context.threads - warp as u32 * WARP_SIZE;
+        if threads >= WARP_SIZE { u32::MAX } else { (1 << threads) - 1 }
+    }
+
+    /// Threads of the CTA that have not ended.
+    #[inline]
+    #[must_use]
+    pub fn live(&self) -> u32 {
+        self.machine.ctas[self.machine.slot].live
+    }
+
+    /// There are fewer of them now.
+    #[inline]
+    pub fn set_live(&mut self, live: u32) {
+        self.machine.ctas[self.machine.slot].live = live;
+    }
+
+    /// The value of a step in a warp that reads a special register into a scalar.
+    #[inline]
+    #[must_use]
+    pub fn sreg(&self, step: usize, warp: usize) -> Option<u64> {
+        match &self.machine.context.code.steps[step].kind {
+            Kind::Sreg { reg, dst: Dst::Scalar(_), bits } => {
+                let thread = warp as u32 * WARP_SIZE;
+                Some(self.machine.scalar_sreg(thread, *reg, *bits))
+            }
+            _ => None,
+        }
+    }
+
+    /// Back-edges that are left of the turn of the warp that is held.
+    #[inline]
+    #[must_use]
+    pub fn back_edges_left(&self) -> u32 {
+        BACK_EDGES.saturating_sub(self.machine.back_edges)
+    }
+
+    /// So many are left now.
+    #[inline]
+    pub fn set_back_edges_left(&mut self, left: u32) {
+        self.machine.back_edges = BACK_EDGES.saturating_sub(left);
+    }
+
+    /// The warp that is held has another stack, which a worker has come to by itself, and does not wait for a barrier or waits
+    /// after `resume` steps of its block.
+    #[inline]
+    pub fn stand(&mut self, slots: &[Slot], resume: usize, parked: bool) {
+        let entry = |slot: &Slot| {
+            let rejoin = (slot.rejoin != Slot::NOWHERE).then_some(slot.rejoin);
+            Entry::new(slot.block, rejoin, slot.lanes, slot.depth)
+        };
+        self.warp.stack.replace(slots.iter().map(entry));
+        self.warp.resume = resume;
+        self.warp.parked = parked;
+    }
+
+    /// What a worker has done to stacks of warps of the CTA: which of them does not matter to any sum.
+    #[inline]
+    pub fn charge(&mut self, splits: &Splits) {
+        self.release();
+        let machine = &mut *self.machine;
+        machine.ctas[machine.slot].warps[0].stack.charges.add(&Charges {
+            splits: splits.parted,
+            merges: splits.merges,
+            pushes: splits.pushes,
+            pops: splits.merges + splits.ended,
+            max_depth: splits.most as u32,
+            ..Charges::default()
+        });
+        if let Some(detail) = &mut self.machine.detail {
+            detail.branch_targets += splits.parted;
+        }
+        self.machine.stats.divergent_branches += splits.parted;
+        self.machine.stats.divergent_paths += 2 * splits.parted;
+    }
+
+    /// Whether a warp waits at a barrier, as far as the interpreter knows.
+    #[inline]
+    #[must_use]
+    pub fn is_parked(&self, warp: usize) -> bool {
+        if self.held == Some(warp) {
+            return self.warp.parked;
+        }
+        self.machine.ctas[self.machine.slot].warps[warp].parked
+    }
+
+    /// Lanes that have arrived at each barrier, and the warps that wait there. None if some of them are to be told of an outcome.
+    #[must_use]
+    pub fn barriers(&self) -> Option<([u32; BARRIERS], Vec<Wait>)> {
+        let mut arrived = [0; BARRIERS];
+        let mut waits = Vec::new();
+        let barriers = &self.machine.ctas[self.machine.slot].barriers;
+        for (id, (barrier, arrived)) in barriers.iter().zip(&mut arrived).enumerate() {
+            *arrived = barrier.arrived;
+            for &(warp, on, kind, dst) in &barrier.waiting {
+                if kind != Barrier::Sync || dst != Dst::None {
+                    return None;
+                }
+                waits.push(Wait { warp, barrier: id, on });
+            }
+        }
+        Some((arrived, waits))
+    }
+
+    /// These warps wait at barriers without an outcome, and no others.
+    pub fn set_barriers(&mut self, arrived: &[u32; BARRIERS], waits: impl Iterator<Item = Wait>) {
+        let cta = &mut self.machine.ctas[self.machine.slot];
+        for (barrier, &arrived) in cta.barriers.iter_mut().zip(arrived) {
+            barrier.arrived = arrived;
+            barrier.holding = 0;
+            barrier.waiting.clear();
+        }
+        cta.warps.iter_mut().for_each(|warp| warp.parked = false);
+        if self.held.is_some() {
+            self.warp.parked = false;
+        }
+        for wait in waits {
+            let barrier = &mut cta.barriers[wait.barrier];
+            barrier.waiting.push((wait.warp, wait.on, Barrier::Sync, Dst::None));
+            if self.held == Some(wait.warp) {
+                self.warp.parked = true;
+            } else {
+                cta.warps[wait.warp].parked = true;
+            }
+        }
+    }
+}

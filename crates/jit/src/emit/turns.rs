@@ -1,0 +1,254 @@
+//! From the turn of one warp to that of the next, and barriers, in the code.
+//!
+//! A warp whose turn ends in an ordinary way (all its lanes have ended, it waits at a barrier, it has used up its back-edges) leaves where
+//! it stands in its seat; then the next warp of the CTA runs that has a turn. Whatever is out of the ordinary returns to the host, or
+//! calls it.
+
+use super::{Emitter, On};
+use crate::asm::at;
+use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN, SLOTS, stopped};
+use crate::seat::{Meeting, Seat};
+use fast::BARRIERS;
+use fast::code::{Dst, Kind, Src, Step};
+use iced_x86::{Code as Op, Register};
+use ir::mods::Barrier;
+use vm::BACK_EDGES;
+
+use Register::{EAX, EBX, ECX, EDX, ESI, R8, R9D, R12, R13, R14, R15, RAX, RBP, RCX, RDX, RSI};
+
+/// Where the frame keeps or a seat has what a register points to.
+const POINTERS: [(Register, i64); 4] =
+    [(R12, Seat::NARROW), (R13, Seat::WIDE), (R14, Seat::PREDS), (R15, Seat::SCALARS)];
+
+impl Emitter<'_> {
+    pub(super) fn seat_stubs(&mut self) {
+        self.next_stub();
+        self.takes();
+        self.over_stub();
+        self.exit_stub();
+        self.park_stub();
+        self.release_stub();
+    }
+
+    /// The next warp that has a turn, or back to the host.
+    fn next_stub(&mut self) {
+        let (next, first, out) = (self.stubs.next, self.stubs.first, self.stubs.out);
+        let (search, done) = (self.asm.label(), self.asm.label());
+        self.asm.bind(next);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::ISSUES));
+        self.asm.rr(Op::Mov_r64_rm64, RCX, RAX);
+        self.asm.rm(Op::Sub_r64_rm64, RAX, at(RBP, Frame::STARTED));
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::STARTED), RCX);
+        // Lanes that did not run all the while.
+        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, Seat::GONE), 0);
+        self.asm.jump(Op::Je_rel32_64, search);
+        for (lanes, sum) in [(Seat::ABSENT, Frame::ABSENT_SUM), (Seat::EXITED, Frame::EXITED_SUM)] {
+            self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, lanes));
+            self.asm.rr(Op::Imul_r64_rm64, RCX, RAX);
+            self.asm.mr(Op::Add_rm64_r64, at(RBP, sum), RCX);
+        }
+        self.asm.jump(Op::Jmp_rel32_64, search);
+        self.asm.bind(first);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.bind(search);
+        self.asm.ri(Op::Add_rm64_imm32, R8, size_of::<Seat>() as i32);
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::SEATS_END));
+        self.asm.jump(Op::Jae_rel32_64, done);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(R8, Seat::START));
+        self.asm.rr(Op::Test_rm64_r64, RAX, RAX);
+        self.asm.jump(Op::Je_rel32_64, search);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::SEAT), R8);
+        self.asm.r(Op::Jmp_rm64, RAX);
+        self.asm.bind(done);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::DONE as i32);
+        self.asm.jump(Op::Jmp_rel32_64, out);
+        let before = self.stubs.before;
+        self.asm.bind(before);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::BEFORE as i32);
+        self.asm.jump(Op::Jmp_rel32_64, out);
+    }
+
+    /// A warp begins, goes on, or goes on though its stack is the interpreter's.
+    fn takes(&mut self) {
+        let (fresh, again, alone) = (self.stubs.fresh, self.stubs.again, self.stubs.alone);
+        self.asm.bind(fresh);
+        self.sit();
+        self.vectors.begin(self);
+        let entry = self.blocks[self.code.entry as usize];
+        self.asm.jump(Op::Jmp_rel32_64, entry);
+        self.asm.bind(again);
+        self.sit();
+        self.go_on();
+        self.asm.bind(alone);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.rm(Op::Mov_r32_rm32, EBX, at(RBP, Frame::LANES));
+        self.pointers();
+        self.lanes();
+        self.go_on();
+    }
+
+    /// Loads rows, and goes on where the seat says.
+    fn go_on(&mut self) {
+        self.vectors.reload(self);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.m(Op::Jmp_rm64, at(R8, Seat::AT));
+    }
+
+    fn pointers(&mut self) {
+        for (register, field) in POINTERS {
+            self.asm.rm(Op::Mov_r64_rm64, register, at(R8, field));
+        }
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(R8, Seat::SREGS));
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::SREGS), RDX);
+    }
+
+    /// Takes the warp in the seat that `r8` points to: everything but its rows.
+    fn sit(&mut self) {
+        self.pointers();
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, Seat::TOP));
+        self.asm.rm(Op::Mov_r32_rm32, EBX, at(RCX, SLOT_LANES));
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(RCX, SLOT_REJOIN));
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LANES), EBX);
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), RCX);
+        self.asm.rm(Op::Lea_r64_m, RDX, at(R8, Seat::SLOTS));
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::BOTTOM), RDX);
+        self.asm.ri(Op::Add_rm64_imm32, RDX, (SLOTS as i64 - 3) as i32 * SLOT as i32);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::LAST), RDX);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::LEFT), BACK_EDGES as i32);
+        self.asm.rm(Op::Mov_r32_rm32, EDX, at(R8, Seat::LIVE));
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LIVE), EDX);
+        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, Frame::FOREIGN), 0);
+        if self.detailed {
+            for (from, to) in [(Seat::ABSENT, Frame::ABSENT), (Seat::EXITED, Frame::EXITED)] {
+                self.asm.rm(Op::Mov_r32_rm32, EDX, at(R8, from));
+                self.asm.mr(Op::Mov_rm64_r64, at(RBP, to), RDX);
+            }
+            self.asm.rr(Op::Mov_r64_rm64, R8, RCX);
+            self.count_depth();
+        }
+        self.lanes();
+    }
+
+    /// The turn is over by its back-edges: lanes at the top of the stack, to which `r8` points, stand before its block.
+    fn over_stub(&mut self) {
+        let (over, next) = (self.stubs.over, self.stubs.next);
+        self.asm.bind(over);
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::SEAT));
+        self.asm.mr(Op::Mov_rm64_r64, at(RCX, Seat::TOP), R8);
+        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_BLOCK));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::TABLE));
+        let block = iced_x86::MemoryOperand::with_base_index_scale(RAX, RSI, 8);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, block);
+        self.asm.mr(Op::Mov_rm64_r64, at(RCX, Seat::AT), RAX);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::AGAIN));
+        self.asm.mr(Op::Mov_rm64_r64, at(RCX, Seat::START), RAX);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RCX, Seat::RESUME), NOWHERE as i32);
+        self.spill();
+        self.asm.jump(Op::Jmp_rel32_64, next);
+    }
+
+    /// All lanes that run end, at the end of block `esi`: if they are all that the warp has, and no barrier may have waited for them alone, the
+    /// warp has ended.
+    fn exit_stub(&mut self) {
+        let (exit, slow, next) = (self.stubs.exit, self.stubs.end, self.stubs.next);
+        self.asm.bind(exit);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::BOTTOM));
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::MEETING));
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RCX, Meeting::WAITING), 0);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.mr(Op::Sub_rm32_r32, at(RCX, Meeting::LIVING), R9D);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::ENDED));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.mi(Op::Mov_rm64_imm32, at(R8, Seat::START), 0);
+        self.asm.mi(Op::Mov_rm64_imm32, at(R8, Seat::TOP), 0);
+        self.asm.jump(Op::Jmp_rel32_64, next);
+    }
+
+    /// The warp waits: `ecx` has its lanes, `eax` the barrier counted from 1, `edx` the block, `esi` after which barrier of the kernel it goes
+    /// on.
+    fn park_stub(&mut self) {
+        let (park, next) = (self.stubs.park, self.stubs.next);
+        self.asm.bind(park);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, Seat::WAITS), EAX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, Seat::ON), ECX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, Seat::RESUME), ESI);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::RESUMES));
+        let resume = iced_x86::MemoryOperand::with_base_index_scale(RAX, RSI, 8);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, resume);
+        self.asm.mr(Op::Mov_rm64_r64, at(R8, Seat::AT), RAX);
+        self.asm.mi(Op::Mov_rm64_imm32, at(R8, Seat::START), 0);
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::TOP));
+        self.asm.mr(Op::Mov_rm32_r32, at(RCX, SLOT_BLOCK), EDX);
+        self.asm.mr(Op::Mov_rm64_r64, at(R8, Seat::TOP), RCX);
+        self.spill();
+        self.asm.jump(Op::Jmp_rel32_64, next);
+    }
+
+    /// Warps that wait at barrier `eax`, counted from 1, go on in their next turns.
+    fn release_stub(&mut self) {
+        let release = self.stubs.release;
+        let (each, other) = (self.asm.label(), self.asm.label());
+        self.asm.bind(release);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::BARRIERS));
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 1);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEATS));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::MEETING));
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::AGAIN));
+        self.asm.bind(each);
+        self.asm.mr(Op::Cmp_rm32_r32, at(R8, Seat::WAITS), EAX);
+        self.asm.jump(Op::Jne_rel32_64, other);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, Seat::WAITS), 0);
+        self.asm.mr(Op::Mov_rm64_r64, at(R8, Seat::START), RDX);
+        self.asm.m(Op::Dec_rm32, at(RCX, Meeting::WAITING));
+        self.asm.bind(other);
+        self.asm.ri(Op::Add_rm64_imm32, R8, size_of::<Seat>() as i32);
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::SEATS_END));
+        self.asm.jump(Op::Jb_rel32_64, each);
+        self.asm.op0(Op::Retnq);
+    }
+
+    /// A barrier of all threads without an outcome.
+    pub(super) fn barrier(&mut self, step: &Step, on: On) -> bool {
+        let Kind::Barrier { kind: Barrier::Sync, id: Src::Const(id), pred: None, dst: Dst::None } =
+            step.kind
+        else {
+            return false;
+        };
+        if id >= BARRIERS as u64 {
+            return false;
+        }
+        let (cold, back) = self.cold(on);
+        let (arrived, number) = (Meeting::ARRIVED + 4 * id as i64, id as i32 + 1);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, cold);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::MEETING));
+        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, Meeting::PLAIN), 0);
+        self.asm.jump(Op::Je_rel32_64, cold);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::ARRIVALS));
+        self.asm.rr(Op::Popcnt_r32_rm32, EDX, on.lanes);
+        self.asm.rm(Op::Add_r32_rm32, EDX, at(R8, arrived));
+        self.asm.ri(Op::Mov_r32_imm32, EAX, number);
+        let complete = self.asm.label();
+        self.asm.rm(Op::Cmp_r32_rm32, EDX, at(R8, Meeting::LIVING));
+        self.asm.jump(Op::Jae_rel32_64, complete);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, arrived), EDX);
+        self.asm.m(Op::Inc_rm32, at(R8, Meeting::WAITING));
+        self.asm.rr(Op::Mov_r32_rm32, ECX, on.lanes);
+        self.asm.ri(Op::Mov_r32_imm32, EDX, self.block as i32);
+        self.asm.ri(Op::Mov_r32_imm32, ESI, self.resumes.len() as i32);
+        let (park, release) = (self.stubs.park, self.stubs.release);
+        self.asm.jump(Op::Jmp_rel32_64, park);
+        self.asm.bind(complete);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, arrived), 0);
+        self.asm.jump(Op::Call_rel32_64, release);
+        self.asm.bind(back);
+        true
+    }
+}

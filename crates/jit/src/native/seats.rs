@@ -1,0 +1,150 @@
+//! The seats of a CTA's warps, from its first visit to its last: what code knows of them, and what the interpreter is told.
+
+use super::Code;
+use crate::emit::is_by_warp;
+use crate::frame::NOWHERE;
+use crate::seat::{Meeting, Seat};
+use fast::code::Kind;
+use fast::{Visit, Wait};
+
+/// The seats of a CTA.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// The CTA.
+    pub(super) cta: u64,
+    pub(super) seats: Box<[Seat]>,
+    pub(super) meeting: Meeting,
+    /// Values of special registers: those that differ by warp, in lists one after another, and those of the CTA.
+    #[allow(dead_code, reason = "seats point into it")]
+    sregs: Box<[u64]>,
+    pub(super) cta_sregs: Box<[u64]>,
+}
+
+impl Table {
+    /// For CTAs with as many warps as the one that is visited.
+    pub(super) fn new(code: &Code, visit: &Visit<'_, '_>) -> Self {
+        let (warps, each) = (visit.warps(), code.sregs.len());
+        let mut sregs = vec![0; warps * each].into_boxed_slice();
+        for (warp, list) in sregs.chunks_exact_mut(each.max(1)).enumerate() {
+            for (value, &step) in list.iter_mut().zip(&code.sregs) {
+                *value = visit.sreg(step as usize, warp).unwrap_or(0);
+            }
+        }
+        let mut seats = vec![Seat::EMPTY; warps].into_boxed_slice();
+        for (warp, seat) in seats.iter_mut().enumerate() {
+            seat.sregs = sregs.as_ptr().wrapping_add(warp * each);
+        }
+        let cta_sregs = vec![0; each].into_boxed_slice();
+        Self { cta: u64::MAX, seats, meeting: Meeting::default(), sregs, cta_sregs }
+    }
+
+    /// All warps of the CTA that is visited stand at the kernel's beginning.
+    pub(super) fn begin(&mut self, code: &Code, visit: &mut Visit<'_, '_>) {
+        self.cta = visit.cta();
+        // In another order than the one that code knows, all stacks are the interpreter's.
+        let start = if visit.taken_first() { code.starts.fresh } else { code.starts.before };
+        let entry = visit.code().entry;
+        for (warp, seat) in self.seats.iter_mut().enumerate() {
+            let from = (start, code.table[entry as usize], entry);
+            seat.begin(visit.rows(warp), visit.launched(warp), from);
+            seat.foreign = u32::from(!visit.taken_first());
+        }
+        for (value, &step) in self.cta_sregs.iter_mut().zip(&code.sregs) {
+            let by_warp = matches!(visit.code().steps[step as usize].kind, Kind::Sreg { reg, .. } if is_by_warp(reg));
+            if !by_warp {
+                *value = visit.sreg(step as usize, 0).unwrap_or(0);
+            }
+        }
+        self.meeting = Meeting { live: visit.live(), plain: 1, ..Meeting::default() };
+    }
+
+    /// Tells the interpreter where the warp that it holds stands, as code knows it.
+    pub(super) fn tell(&self, code: &Code, visit: &mut Visit<'_, '_>, warp: usize) {
+        let seat = &self.seats[warp];
+        if seat.foreign != 0 {
+            return;
+        }
+        let resume = match code.resumes.get(seat.resume as usize) {
+            Some(&step) => {
+                let block = code.block_of[step as usize - 1];
+                step as usize - visit.code().blocks[block as usize].steps.start
+            }
+            None => 0,
+        };
+        visit.stand(seat.stack(), resume, seat.waits != 0);
+    }
+
+    /// Takes note of where the warp that is held stands, as the interpreter knows it.
+    pub(super) fn learn(&mut self, code: &Code, visit: &Visit<'_, '_>, warp: usize) {
+        let seat = &mut self.seats[warp];
+        let (absent, exited) = visit.absent();
+        seat.lanes(absent, exited);
+        seat.foreign = 0;
+        seat.resume = NOWHERE;
+        let Some(top) = visit.top() else {
+            (seat.start, seat.top, seat.waits) = (0, std::ptr::null_mut(), 0);
+            return;
+        };
+        if top.resume > 0 {
+            let start = visit.code().blocks[top.block as usize].steps.start;
+            let found = code.resumes.binary_search(&((start + top.resume) as u32));
+            // Warps wait at barriers alone.
+            let found = found.unwrap_or_else(|_| unreachable!());
+            (seat.resume, seat.at) = (found as u32, code.after[found]);
+        } else {
+            seat.at = code.table[top.block as usize];
+        }
+        let height = visit.stack(&mut seat.slots).filter(|_| visit.taken_first());
+        // Room for two more entries.
+        match height.filter(|&h| h + 2 < seat.slots.len()) {
+            Some(height) => seat.top = seat.slots.as_mut_ptr().wrapping_add(height - 1),
+            None => seat.foreign = 1,
+        }
+        if visit.is_parked(warp) {
+            // At which barrier, `learn_meeting` has said, if that matters.
+            seat.start = 0;
+            if seat.waits == 0 {
+                seat.waits = u32::MAX;
+            }
+        } else {
+            seat.waits = 0;
+            seat.start = if seat.foreign != 0 { code.starts.before } else { code.starts.again };
+        }
+    }
+
+    /// Tells the interpreter who is at barriers.
+    pub(super) fn tell_meeting(&self, visit: &mut Visit<'_, '_>) {
+        visit.set_live(self.meeting.live);
+        if self.meeting.plain == 0 {
+            return;
+        }
+        let wait = |(warp, seat): (usize, &Seat)| {
+            let barrier = (seat.waits as usize).checked_sub(1)?;
+            Some(Wait { warp, barrier, on: seat.on })
+        };
+        visit.set_barriers(&self.meeting.arrived, self.seats.iter().enumerate().filter_map(wait));
+    }
+
+    /// Takes note of who is at barriers, as the interpreter knows it.
+    pub(super) fn learn_meeting(&mut self, code: &Code, visit: &Visit<'_, '_>) {
+        self.meeting.live = visit.live();
+        self.meeting.waiting = 0;
+        for (warp, seat) in self.seats.iter_mut().enumerate() {
+            if visit.is_parked(warp) {
+                self.meeting.waiting += 1;
+            } else if seat.waits != 0 {
+                seat.waits = 0;
+                seat.start = if seat.foreign != 0 { code.starts.before } else { code.starts.again };
+            }
+        }
+        self.meeting.plain = 0;
+        if let Some((arrived, waits)) = visit.barriers() {
+            self.meeting.arrived = arrived;
+            self.meeting.plain = 1;
+            for wait in waits {
+                let seat = &mut self.seats[wait.warp];
+                (seat.waits, seat.on) = (wait.barrier as u32 + 1, wait.on);
+            }
+        }
+    }
+}
