@@ -1,10 +1,10 @@
 //! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2 from decoded kernels.
 //!
-//! A kernel that `fast` has decoded becomes code that runs whole turns of warps on the interpreter's own state: rows, masks, scalars
-//! and stack are where the interpreter has them, or are brought back there before anybody looks. So every step that is not compiled,
-//! every switch and end of threads, and every access that a check does not let through is a call of the interpreter, at exactly that
-//! place with exactly those lanes: what is compiled may be any part of the instruction set, and results, faults, the schedule and the
-//! counts are the interpreter's.
+//! A kernel that `fast` has decoded becomes code that runs one turn of each warp of a CTA on the interpreter's own state: rows, masks
+//! and scalars are where the interpreter has them, stacks and who waits at barriers in the seats of the warps (`seat`), or all is
+//! brought back before anybody looks. So every step that is not compiled, every switch and end of some threads, and every access that a
+//! check does not let through is a call of the interpreter, at exactly that place with exactly those lanes: what is compiled may be any
+//! part of the instruction set, and results, faults, the schedule and the counts are the interpreter's.
 //!
 //! Code exists for hosts with x86-64 and AVX-512 (F, BW, DQ, VL), or AVX2 and FMA; others run the interpreter. What both need is written once, on general
 //! registers (`emit`); a level of vector instructions is one implementation of `emit::Vectors`. Each has code for whatever it can, and leaves the

@@ -186,9 +186,9 @@ entry:
         let (d, p, q) = (self.target(), self.pred(), self.pred());
         let id = if self.rng.one_in(4) { self.rng.below(16) } else { 0 };
         let text = match self.rng.below(8) {
-            0 => format!("{d} = bar.red.popc {id}, {p}"),
-            1 => format!("{q} = bar.red.and {id}, {p}"),
-            2 => format!("{q} = bar.red.or {id}, {p}"),
+            0 => format!("{d} = bar.popc {id}, {p}"),
+            1 => format!("{q} = bar.and {id}, {p}"),
+            2 => format!("{q} = bar.or {id}, {p}"),
             _ => format!("bar.sync {id}"),
         };
         let guard = if self.rng.one_in(12) { self.guard() } else { String::new() };
@@ -205,7 +205,7 @@ entry:
             match self.rng.below(6) {
                 0 => {
                     let p = self.pred();
-                    let _ = writeln!(self.text, "  {d} = bar.red.popc {}, {p}", self.rng.below(2));
+                    let _ = writeln!(self.text, "  {d} = bar.popc {}, {p}", self.rng.below(2));
                 }
                 n => {
                     let _ = writeln!(self.text, "  bar.sync {}", n / 5);
