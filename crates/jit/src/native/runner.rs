@@ -18,8 +18,8 @@ pub(super) struct Runner<'c> {
     nears: Box<[Near]>,
     frame: Box<Frame>,
     /// Of the resident CTAs, by slot, and of none.
-    tables: Vec<Option<Box<Table>>>,
-    spare: Vec<Box<Table>>,
+    tables: Vec<Option<Table>>,
+    spare: Vec<Table>,
     counting: Option<Box<Counting>>,
     /// The CTA that ran last, and which of `nears` are windows for it alone.
     cta: u64,
@@ -46,7 +46,7 @@ impl<'c> Runner<'c> {
     }
 
     /// The seats of the CTA that is visited.
-    fn table(&mut self, visit: &mut Visit<'_, '_>) -> Box<Table> {
+    fn table(&mut self, visit: &mut Visit<'_, '_>) -> Table {
         let (slot, cta, code) = (visit.slot(), visit.cta(), &self.compiled.code);
         if self.tables.len() <= slot {
             self.tables.resize_with(slot + 1, || None);
@@ -55,7 +55,7 @@ impl<'c> Runner<'c> {
             return table;
         }
         let spare = self.tables[slot].take().or_else(|| self.spare.pop());
-        let mut table = spare.unwrap_or_else(|| Box::new(Table::new(code, visit)));
+        let mut table = spare.unwrap_or_else(|| Table::new(code, visit));
         table.begin(code, visit);
         table
     }
