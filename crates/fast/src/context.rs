@@ -9,6 +9,9 @@ use vm::{Setup, WARP_SIZE};
 /// Bytes that the host is asked for before they are needed, for then there is no way back.
 const PROBED: usize = 16 << 20;
 
+/// Bytes that a worker may keep of each warp.
+const KEPT: usize = 2 << 10;
+
 /// What stays the same during a launch.
 pub(crate) struct Context<'c> {
     pub(crate) code: &'c Code,
@@ -48,7 +51,7 @@ impl<'c> Context<'c> {
         let code = self.code;
         let rows =
             size_of::<Narrow>() * code.narrow as usize + size_of::<Wide>() * code.wide as usize;
-        let warp = rows + 4 * code.preds as usize + 8 * code.scalars as usize;
+        let warp = rows + 4 * code.preds as usize + 8 * code.scalars as usize + KEPT;
         let warps = self.threads.div_ceil(WARP_SIZE) as usize;
         let local = code.local_bytes.saturating_mul(self.threads as usize);
         let cta = warp.saturating_mul(warps).saturating_add(local);

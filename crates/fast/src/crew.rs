@@ -39,7 +39,7 @@ const WORTH: u64 = 100_000;
 /// What following an access costs, in issues: compiled, which means a call of the interpreter, and interpreted.
 const FOLLOWED: [u64; 2] = [40, 4];
 /// What a turn of a warp costs beside its issues.
-const TURN: u64 = 100;
+const TURN: u64 = 10;
 /// Attempts, each knowing which regions those before it have found to be written.
 const ATTEMPTS: usize = 3;
 /// Launches of a kernel that run on one thread after its CTAs have met.

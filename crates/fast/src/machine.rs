@@ -10,7 +10,7 @@ use crate::detail::Detail;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
-use crate::tier::{Counts, Visit, Worker};
+use crate::tier::{Counts, Worker};
 use crate::warp::Warp;
 use crate::window::Span;
 use crate::{Declined, GoOn};
@@ -30,7 +30,7 @@ const TURNS: u32 = 512;
 pub(crate) struct Cta {
     pub(crate) index: u64,
     pub(crate) id: [u32; 3],
-    alive: bool,
+    pub(crate) alive: bool,
     /// What its threads have: nothing before its first turn, and nothing after its last.
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: Vec<u8>,
@@ -91,7 +91,7 @@ pub(crate) struct Machine<'m> {
     pub(crate) detail: Option<Box<Detail>>,
     pub(crate) watch: &'m mut dyn GoOn,
     /// Runs turns in the interpreter's place.
-    worker: Option<Box<dyn Worker + 'm>>,
+    pub(crate) worker: Option<Box<dyn Worker + 'm>>,
 }
 
 impl<'m> Machine<'m> {
@@ -168,9 +168,12 @@ impl<'m> Machine<'m> {
             let Cta { warps, shared, local, barriers, .. } = spare;
             (cta.warps, cta.shared, cta.local, cta.barriers) = (warps, shared, local, barriers);
             cta.warps.iter_mut().for_each(|warp| warp.reset(code));
+            if self.worker.is_none() {
+                cta.warps.iter_mut().for_each(|warp| warp.wake(code));
+            }
             cta.shared.fill(0);
             cta.local.fill(0);
-            cta.barriers.fill(Barrier::default());
+            cta.barriers.iter_mut().for_each(Barrier::clear);
             return;
         }
         let threads = context.threads;
@@ -296,8 +299,10 @@ impl<'m> Machine<'m> {
             return Ok(());
         }
         if cta.live == 0 {
-            for warp in &cta.warps {
-                self.stats.charges.add(&warp.stack.charges);
+            let charges = &mut self.stats.charges;
+            charges.max_depth = charges.max_depth.max(1);
+            for warp in cta.warps.iter().filter(|warp| !warp.stale) {
+                charges.add(&warp.stack.charges);
             }
             self.strip();
             self.stats.ctas += 1;
@@ -358,35 +363,6 @@ impl<'m> Machine<'m> {
             }
         }
         hash
-    }
-
-    /// Turns of all warps of the CTA.
-    fn visit(&mut self, mut worker: Box<dyn Worker + 'm>) -> Result<(), Declined> {
-        let mut visit = Visit::new(self);
-        let end = worker.visit(&mut visit);
-        visit.release();
-        self.worker = Some(worker);
-        let last = self.ctas[self.slot].warps.len().saturating_sub(1);
-        self.turns = self.turns.wrapping_add(last as u32);
-        self.group = last;
-        end
-    }
-
-    /// Has the worker tell where all warps stand.
-    fn settle(&mut self) {
-        let Some(mut worker) = self.worker.take() else { return };
-        let slot = self.slot;
-        for of in 0..self.ctas.len() {
-            self.slot = of;
-            if self.ctas[of].alive && !self.ctas[of].warps.is_empty() {
-                let mut visit = Visit::new(self);
-                worker.settle(&mut visit);
-                visit.release();
-            }
-        }
-        self.slot = slot;
-        self.group = 0;
-        self.worker = Some(worker);
     }
 
     /// A turn of one warp.
@@ -596,5 +572,6 @@ pub(crate) fn vacant() -> Warp {
         exited: 0,
         parked: true,
         resume: 0,
+        stale: false,
     }
 }

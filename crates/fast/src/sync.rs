@@ -25,6 +25,15 @@ pub(crate) struct Barrier {
     pub(crate) waiting: Vec<(usize, u32, Kind, Dst)>,
 }
 
+impl Barrier {
+    /// Nobody is there.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        (self.arrived, self.holding) = (0, 0);
+        self.waiting.clear();
+    }
+}
+
 impl Machine<'_> {
     /// Lanes arrive at a barrier.
     pub(crate) fn barrier(

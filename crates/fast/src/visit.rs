@@ -3,11 +3,12 @@
 //! A worker may keep to itself where warps stand, from one visit to the next. Then it says so before it leaves something to the interpreter that
 //! looks there: the end of threads and barriers look at all warps of the CTA, other steps and ends at their own.
 
+use crate::Declined;
 use crate::code::{Dst, Kind};
 use crate::machine::{Machine, vacant};
 use crate::stack::Entry;
 use crate::sync::BARRIERS;
-use crate::tier::{Rows, Slot, Splits, Visit};
+use crate::tier::{Rows, Slot, Splits, Visit, Worker};
 use converge::mechanism::Charges;
 use ir::mods::Barrier;
 use vm::{BACK_EDGES, WARP_SIZE};
@@ -21,6 +22,37 @@ pub struct Wait {
     pub barrier: usize,
     /// Its lanes that wait.
     pub on: u32,
+}
+
+impl<'m> Machine<'m> {
+    /// Turns of all warps of the CTA.
+    pub(crate) fn visit(&mut self, mut worker: Box<dyn Worker + 'm>) -> Result<(), Declined> {
+        let mut visit = Visit::new(self);
+        let end = worker.visit(&mut visit);
+        visit.release();
+        self.worker = Some(worker);
+        let last = self.ctas[self.slot].warps.len().saturating_sub(1);
+        self.turns = self.turns.wrapping_add(last as u32);
+        self.group = last;
+        end
+    }
+
+    /// Has the worker tell where all warps stand.
+    pub(crate) fn settle(&mut self) {
+        let Some(mut worker) = self.worker.take() else { return };
+        let slot = self.slot;
+        for of in 0..self.ctas.len() {
+            self.slot = of;
+            if self.ctas[of].alive && !self.ctas[of].warps.is_empty() {
+                let mut visit = Visit::new(self);
+                worker.settle(&mut visit);
+                visit.release();
+            }
+        }
+        self.slot = slot;
+        self.group = 0;
+        self.worker = Some(worker);
+    }
 }
 
 impl<'t, 'm> Visit<'t, 'm> {
@@ -54,6 +86,7 @@ impl Visit<'_, '_> {
         let machine = &mut *self.machine;
         std::mem::swap(&mut machine.ctas[machine.slot].warps[warp], &mut self.warp);
         machine.group = warp;
+        self.warp.wake(machine.context.code);
         self.held = Some(warp);
     }
 
@@ -142,7 +175,9 @@ impl Visit<'_, '_> {
     pub fn charge(&mut self, splits: &Splits) {
         self.release();
         let machine = &mut *self.machine;
-        machine.ctas[machine.slot].warps[0].stack.charges.add(&Charges {
+        let first = &mut machine.ctas[machine.slot].warps[0];
+        first.wake(machine.context.code);
+        first.stack.charges.add(&Charges {
             splits: splits.parted,
             merges: splits.merges,
             pushes: splits.pushes,
@@ -164,7 +199,8 @@ impl Visit<'_, '_> {
         if self.held == Some(warp) {
             return self.warp.parked;
         }
-        self.machine.ctas[self.machine.slot].warps[warp].parked
+        let warp = &self.machine.ctas[self.machine.slot].warps[warp];
+        warp.parked && !warp.stale
     }
 
     /// Lanes that have arrived at each barrier, and the warps that wait there. None if some of them are to be told of an outcome.
@@ -187,11 +223,11 @@ impl Visit<'_, '_> {
 
     /// These warps wait at barriers without an outcome, and no others.
     pub fn set_barriers(&mut self, arrived: &[u32; BARRIERS], waits: impl Iterator<Item = Wait>) {
+        let code = self.machine.context.code;
         let cta = &mut self.machine.ctas[self.machine.slot];
         for (barrier, &arrived) in cta.barriers.iter_mut().zip(arrived) {
+            barrier.clear();
             barrier.arrived = arrived;
-            barrier.holding = 0;
-            barrier.waiting.clear();
         }
         cta.warps.iter_mut().for_each(|warp| warp.parked = false);
         if self.held.is_some() {
@@ -203,7 +239,9 @@ impl Visit<'_, '_> {
             if self.held == Some(wait.warp) {
                 self.warp.parked = true;
             } else {
-                cta.warps[wait.warp].parked = true;
+                let warp = &mut cta.warps[wait.warp];
+                warp.wake(code);
+                warp.parked = true;
             }
         }
     }

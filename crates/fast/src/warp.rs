@@ -20,6 +20,8 @@ pub(crate) struct Warp {
     pub(crate) parked: bool,
     /// Steps of the top's block that have been issued.
     pub(crate) resume: usize,
+    /// Whether it stands at the beginning, though everything but its rows is as the last CTA left it.
+    pub(crate) stale: bool,
 }
 
 impl Warp {
@@ -40,11 +42,14 @@ impl Warp {
             exited: 0,
             parked: false,
             resume: 0,
+            stale: false,
         }
     }
 
-    /// Back to the beginning, for another CTA.
+    /// Back to the beginning, for another CTA; with a worker, which mostly knows by itself where warps stand, only when somebody
+    /// looks.
     pub(crate) fn reset(&mut self, code: &Code) {
+        self.stale = true;
         for src in &code.cleared {
             match *src {
                 Src::Narrow(i) => self.narrow[i as usize] = Narrow::ZERO,
@@ -58,10 +63,17 @@ impl Warp {
                 Src::Const(_) | Src::ConstPair(..) => {}
             }
         }
-        self.stack.reset(code.entry, self.launched);
-        self.exited = 0;
-        self.parked = false;
-        self.resume = 0;
+    }
+
+    /// Somebody looks where it stands.
+    #[inline]
+    pub(crate) fn wake(&mut self, code: &Code) {
+        if std::mem::take(&mut self.stale) {
+            self.stack.reset(code.entry, self.launched);
+            self.exited = 0;
+            self.parked = false;
+            self.resume = 0;
+        }
     }
 
     /// An operand as 32-bit values.

@@ -26,8 +26,10 @@ impl Emitter<'_> {
         self.takes();
         self.over_stub();
         self.exit_stub();
-        self.park_stub();
-        self.release_stub();
+        if self.code.steps.iter().any(|step| matches!(step.kind, Kind::Barrier { .. })) {
+            self.park_stub();
+            self.release_stub();
+        }
     }
 
     /// The next warp that has a turn, or back to the host.
