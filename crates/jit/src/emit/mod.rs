@@ -141,7 +141,7 @@ pub(crate) struct Emitted {
     pub(crate) block_of: Vec<u32>,
     /// Steps that read special registers into scalars, in the frame's order.
     pub(crate) sregs: Vec<u32>,
-    /// Steps that keep where they accessed global memory last, in the frame's order.
+    /// Steps that keep where they accessed global memory last, in the frame's order, which need not be theirs.
     pub(crate) nears: Vec<u32>,
     /// Where issues are counted in detail, and accesses.
     pub(crate) places: Vec<Place>,

@@ -146,9 +146,10 @@ fn barrier(
 
 /// After a step: where it has accessed global memory.
 fn look_near(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
-    if let Ok(near) = host.code.nears.binary_search(&step)
+    if let Ok(found) = host.code.nears.binary_search_by_key(&step, |n| n.0)
         && let Some(region) = host.visit.region(step as usize, on)
     {
+        let near = host.code.nears[found].1;
         // SAFETY: the slice is the runner's, which is borrowed for the visit and reached by the code alone otherwise.
         let nears = unsafe { &mut *host.nears };
         let now = Near { base: region.base, len: region.len, bytes: region.bytes };

@@ -43,7 +43,8 @@ struct Code {
     /// Steps after barriers.
     resumes: Vec<u32>,
     block_of: Vec<u32>,
-    nears: Vec<u32>,
+    /// Steps that keep where they accessed global memory last, sorted, with their place in the frame's list.
+    nears: Vec<(u32, usize)>,
     sregs: Vec<u32>,
     /// Addresses of blocks, and of steps after barriers.
     table: Box<[u64]>,
@@ -144,6 +145,9 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         emitted.resumes.iter().map(|&(_, l)| address(l)).collect();
     let Stubs { enter, first, fresh, again, before, alone, .. } = emitted.stubs;
     let (native, steps) = emitted.native;
+    let mut nears: Vec<(u32, usize)> =
+        emitted.nears.iter().enumerate().map(|(near, &step)| (step, near)).collect();
+    nears.sort_unstable();
     Ok(Code {
         table: blocks?,
         after: after?,
@@ -159,7 +163,7 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         },
         constants: emitted.pool,
         block_of: emitted.block_of,
-        nears: emitted.nears,
+        nears,
         places: emitted.places,
         stretches: emitted.stretches,
         notes: emitted.notes,

@@ -25,19 +25,35 @@ pub(super) enum Key {
 }
 
 /// One register.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) key: Option<Key>,
     /// Whether memory has to be written yet.
     pub(super) dirty: bool,
     /// Whether the instruction being compiled uses it.
     pub(super) pinned: bool,
+    /// The step that reads it next: [`NEVER`] if none does.
+    pub(super) next: usize,
+    /// Whether it is known that memory has to have it in the end.
+    kept: bool,
 }
 
+/// No step.
+pub(super) const NEVER: usize = usize::MAX;
+
+/// A register that holds nothing.
+const FREE: Slot = Slot { key: None, dirty: false, pinned: false, next: NEVER, kept: false };
+
 /// All registers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Cache {
     slots: [Slot; COUNT],
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { slots: [FREE; COUNT] }
+    }
 }
 
 /// The registers of slots.
@@ -59,30 +75,31 @@ impl Cache {
     }
 
     /// The slot to use next: a free one, or that whose contents are worth least. It is pinned; what it held has to be seen to.
-    pub(super) fn take(&mut self, worth: impl Fn(Key) -> usize) -> (Register, Slot) {
-        let worth = |s: &Slot| s.key.map_or(0, |k| worth(k) + 1 + usize::from(s.dirty));
+    pub(super) fn take(&mut self, worth: impl Fn(Key, usize) -> usize) -> (Register, Slot) {
+        let worth = |s: &Slot| s.key.map_or(0, |k| worth(k, s.next) + 1 + usize::from(s.dirty));
         let free = self.slots.iter().enumerate().filter(|(_, s)| !s.pinned);
         // No instruction uses them all.
         let chosen = free.min_by_key(|(_, s)| worth(s)).map(|(i, _)| i);
         debug_assert!(chosen.is_some(), "an instruction uses all registers");
         let chosen = chosen.unwrap_or(0);
         let before = self.slots[chosen];
-        self.slots[chosen] = Slot { key: None, dirty: false, pinned: true };
+        self.slots[chosen] = Slot { pinned: true, ..FREE };
         (register(chosen), before)
     }
 
     /// A register holds something from now on, and no other does.
-    pub(super) fn hold(&mut self, register: Register, key: Key, dirty: bool) {
+    pub(super) fn hold(&mut self, register: Register, key: Key, dirty: bool, next: usize) {
         for other in &mut self.slots {
             let same = match (other.key, key) {
                 (Some(Key::Pred(a, _)), Key::Pred(b, _)) => a == b,
                 (held, key) => held == Some(key),
             };
             if same {
-                *other = Slot { pinned: other.pinned, ..Slot::default() };
+                *other = Slot { pinned: other.pinned, ..FREE };
             }
         }
-        self.slots[slot(register)] = Slot { key: Some(key), dirty, pinned: true };
+        self.slots[slot(register)] =
+            Slot { key: Some(key), dirty, pinned: true, next, kept: false };
     }
 
     /// A scratch register is not needed any more.
@@ -90,6 +107,21 @@ impl Cache {
         let slot = &mut self.slots[slot(register)];
         if slot.key.is_none() {
             slot.pinned = false;
+        }
+    }
+
+    /// A step is complete: `next` says which one reads next what has been read in it, and whether memory has to have what changed.
+    pub(super) fn pass(&mut self, now: usize, next: impl Fn(Key) -> (usize, bool)) {
+        for slot in &mut self.slots {
+            slot.pinned = false;
+            let Some(key @ (Key::Narrow(_) | Key::Wide(..))) = slot.key else { continue };
+            if slot.next <= now || slot.next == NEVER && !slot.kept {
+                let (next, wanted) = next(key);
+                (slot.next, slot.kept) = (next, wanted);
+                if next == NEVER && !(slot.dirty && wanted) {
+                    *slot = FREE;
+                }
+            }
         }
     }
 
@@ -113,7 +145,7 @@ impl Cache {
             if !matches!(slot.key, Some(Key::Word(_) | Key::Quad(_))) {
                 slot.key = None;
             }
-            *slot = Slot { key: slot.key, ..Slot::default() };
+            *slot = Slot { key: slot.key, ..FREE };
         }
         dirty
     }

@@ -64,7 +64,7 @@ impl<'e, 'c> Chunk<'e, 'c> {
             Kind::Store(memory) => self.store(memory, full),
             _ => {}
         }
-        self.cache.unpin();
+        self.pass();
     }
 
     /// Loads the chunk of adjacent words that have been checked.
@@ -147,7 +147,7 @@ impl<'e, 'c> Chunk<'e, 'c> {
             self.e.asm.rr(Op::Or_r32_rm32, to, EAX);
         }
         if !combined {
-            self.cache.hold(mask, Key::Pred(dst, negated), false);
+            self.hold(mask, Key::Pred(dst, negated), false);
         }
     }
 

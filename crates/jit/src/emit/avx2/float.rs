@@ -1,9 +1,10 @@
 //! Floating point beyond the plain operations, and rarer operations on 32-bit integers; see `emit::forms`. Other roundings than to
-//! the nearest are a mode of the processor at this level: operations that want them are the interpreter's, conversions aside.
+//! the nearest are a mode of the processor at this level: it is switched around an operation that wants them.
 
 use super::chunk::{Chunk, one_row};
+use super::group::{MODE, pointer};
 use super::operand::{BLEND, xmm};
-use crate::asm::V;
+use crate::asm::{V, at};
 use crate::emit::forms::{Form, What};
 use fast::code::{Dst, Generic, Src};
 use fast::ops::Rare;
@@ -25,9 +26,7 @@ pub(super) fn form_of(generic: &Generic) -> Option<Form> {
         [Dst::Scalar(_)] => generic.src.iter().all(scalar),
         _ => false,
     };
-    let converts = matches!(form.what, What::Integral | What::ToSigned | What::ToUnsigned);
-    let rounds = form.rounding == RoundingControl::RoundToNearest || converts;
-    (dst && rounds && generic.src.len() <= 3 && generic.src.iter().all(word)).then_some(form)
+    (dst && generic.src.len() <= 3 && generic.src.iter().all(word)).then_some(form)
 }
 
 /// Whether there is code for one of the rarer operations.
@@ -73,6 +72,11 @@ impl Chunk<'_, '_> {
         let a = operand(0);
         let b = if form.operands() > 1 { operand(1) } else { a };
         let c = if form.operands() > 2 { operand(2) } else { a };
+        let converts = matches!(form.what, What::Integral | What::ToSigned | What::ToUnsigned);
+        let switched = !converts && form.rounding != RoundingControl::RoundToNearest;
+        if switched {
+            self.round(form.rounding);
+        }
         match form.what {
             What::Add => self.vvv(Op::VEX_Vaddps_ymm_ymm_ymmm256, a, a, b),
             What::Sub => self.vvv(Op::VEX_Vsubps_ymm_ymm_ymmm256, a, a, b),
@@ -94,6 +98,9 @@ impl Chunk<'_, '_> {
             What::ToSigned => self.signed(a, form.rounding),
             What::ToUnsigned => self.unsigned(a, form.rounding),
         }
+        if switched {
+            self.e.asm.m(Op::VEX_Vldmxcsr_m32, pointer(MODE));
+        }
         if form.is_float() {
             if form.ftz {
                 self.flush(a);
@@ -105,6 +112,15 @@ impl Chunk<'_, '_> {
             }
         }
         a
+    }
+
+    /// Switches the processor's rounding; what it was is in the frame.
+    fn round(&mut self, rounding: RoundingControl) {
+        // All exceptions masked; the rounding as in the instructions' numbers, two bits from the 13th on.
+        let control = 0x1f80 | (mode(rounding) as u64 & 3) << 13;
+        let control = at(Register::R11, self.e.pool.word(control));
+        self.e.asm.m(Op::VEX_Vstmxcsr_m32, pointer(MODE));
+        self.e.asm.m(Op::VEX_Vldmxcsr_m32, control);
     }
 
     /// Subnormal numbers become zeros of their sign.

@@ -303,6 +303,9 @@ fn guarded(e: &mut Emitter<'_>, group: &Group, guard: &Guard, skip: Label) {
 /// The number of a group's store among its accesses.
 pub(super) const STORED: usize = MOST_LOADS;
 
+/// What is kept there besides: the processor's rounding.
+pub(super) const MODE: usize = MOST_LOADS + 1;
+
 /// Where the frame keeps where the words of an access are: of loads in order, of the store.
 pub(super) fn pointer(number: usize) -> MemoryOperand {
     at(RBP, Frame::LANE_ROOM + 8 * number as i64)

@@ -1,6 +1,6 @@
 //! Operands of a chunk as vectors, and results on their way to rows.
 
-use super::cache::{Key, Slot};
+use super::cache::{Key, NEVER, Slot};
 use super::chunk::Chunk;
 use crate::asm::{V, at};
 use crate::rows::Row;
@@ -40,17 +40,33 @@ impl Chunk<'_, '_> {
 
     /// A scratch register, until the instruction is complete or it is given back.
     pub(super) fn temp(&mut self) -> Register {
-        let (now, uses, tests) = (self.now, &self.e.uses, &self.tests);
+        let (now, tests) = (self.now, &self.tests);
         // What is read soon is worth most; scalars are cheap to load again.
-        let worth = |key| match (key, row_of(key)) {
-            (_, Some(row)) => uses.next_read(row, now).map_or(1, |at| 1000 - (at - now).min(900)),
+        let worth = |key, next: usize| match key {
+            Key::Narrow(_) | Key::Wide(..) => 1000 - next.saturating_sub(now).min(900),
             // Memory does not have it yet.
-            (Key::Pred(p, _), _) if tests.iter().any(|t| t.0 == p) => 2000,
+            Key::Pred(p, _) if tests.iter().any(|t| t.0 == p) => 2000,
             _ => 50,
         };
         let (register, before) = self.cache.take(worth);
         self.bring_back(register, before);
         register
+    }
+
+    /// The register holds something from now on.
+    pub(super) fn hold(&mut self, register: Register, key: Key, dirty: bool) {
+        let read = row_of(key).and_then(|row| self.e.uses.next_read(row, self.now + 1));
+        self.cache.hold(register, key, dirty, read.unwrap_or(NEVER));
+    }
+
+    /// The step is complete.
+    pub(super) fn pass(&mut self) {
+        let (now, end, e) = (self.now, self.end, &*self.e);
+        self.cache.pass(now, |key| {
+            let Some(row) = row_of(key) else { return (NEVER, false) };
+            let next = e.uses.next_read(row, now + 1).filter(|&next| next < end);
+            (next.unwrap_or(NEVER), e.uses.is_read(&e.liveness, row, now + 1))
+        });
     }
 
     fn bring_back(&mut self, register: Register, slot: Slot) {
@@ -103,7 +119,7 @@ impl Chunk<'_, '_> {
         }
         let register = self.temp();
         self.e.asm.v2(COPY, register, V::M(base, d), None);
-        self.cache.hold(register, key, false);
+        self.hold(register, key, false);
         V::Z(register)
     }
 
@@ -128,7 +144,7 @@ impl Chunk<'_, '_> {
         }
         let register = self.temp();
         self.e.asm.rm(op, register, at(R15, 8 * i64::from(scalar)));
-        self.cache.hold(register, key, false);
+        self.hold(register, key, false);
         register
     }
 
@@ -187,7 +203,7 @@ impl Chunk<'_, '_> {
         let from = at(R14, 4 * i64::from(pred));
         self.e.asm.rm(Op::VEX_Vpbroadcastd_ymm_xmmm32, to, from);
         self.spread(to);
-        self.cache.hold(to, Key::Pred(pred, false), false);
+        self.hold(to, Key::Pred(pred, false), false);
         (to, false)
     }
 
@@ -212,7 +228,7 @@ impl Chunk<'_, '_> {
         self.e.asm.rr(Op::VEX_Vmovd_xmm_rm32, xmm(to), self.on.lanes);
         self.e.asm.v2(Op::VEX_Vpbroadcastd_ymm_xmmm32, to, V::Z(xmm(to)), None);
         self.spread(to);
-        self.cache.hold(to, Key::On, false);
+        self.hold(to, Key::On, false);
         to
     }
 
@@ -313,7 +329,7 @@ impl Chunk<'_, '_> {
             let before = self.row_now(key);
             self.e.asm.v3r(BLEND, value, before, value, on);
         }
-        self.cache.hold(value, key, true);
+        self.hold(value, key, true);
     }
 
     /// The same of half a chunk of a row of 64-bit values.
@@ -326,7 +342,7 @@ impl Chunk<'_, '_> {
             self.e.asm.v3r(BLEND64, value, before, value, on);
             self.free(on);
         }
-        self.cache.hold(value, key, true);
+        self.hold(value, key, true);
     }
 
     /// What a row holds now, in a register.
