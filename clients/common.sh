@@ -1,13 +1,15 @@
 # What all clients' scripts begin with: builds the libraries, makes a virtual environment, runs a program on the virtual device.
-# Environment: SIMTLAB_PYTHON (python3), SIMTLAB_PROFILE (debug; release builds and runs optimised libraries).
+# Environment: SIMTLAB_PYTHON (python3), SIMTLAB_PROFILE (debug; release builds and runs optimised libraries), SIMTLAB_LIBRARIES (a folder
+# with the libraries and `simtlab`, built before: nothing is built then).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 profile=${SIMTLAB_PROFILE:-debug}
 target=${CARGO_TARGET_DIR:-$here/target}
-built=$target/$profile
+built=${SIMTLAB_LIBRARIES:-$target/$profile}
 
 build() {
+  [ -z "${SIMTLAB_LIBRARIES:-}" ] || return 0
   local release=()
   [ "$profile" = release ] && release=(--release)
   cargo build --manifest-path "$here/Cargo.toml" --quiet --locked "${release[@]}" -p simtlab -p simtlab-cuda -p simtlab-cudart -p simtlab-capi

@@ -3,6 +3,9 @@
 source "$(dirname "$0")/../common.sh"
 build
 venv tinygrad tinygrad==0.14.0 numpy
+# For tinygrad's own host code.
+[ -n "${CC:-}" ] || CC=$(command -v clang || compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -1)
+export CC
 export PYTHONPATH=$here/clients CACHEDB=$target/clients/tinygrad-cache.db
 
 echo "tinygrad $("$environment/bin/pip" show tinygrad | sed -n 's/^Version: //p') on libcuda.so.1"

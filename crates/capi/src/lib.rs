@@ -358,7 +358,12 @@ fn read_shape(at: usize) -> Result<Shape, Refusal> {
     let three = |i: usize| [word(i), word(i + 1), word(i + 2)];
     let mut shared = [0; 8];
     shared.copy_from_slice(&bytes[24..32]);
-    Ok(Shape { grid: three(0), block: three(3), shared: u64::from_ne_bytes(shared) })
+    Ok(Shape {
+        grid: three(0),
+        block: three(3),
+        shared: u64::from_ne_bytes(shared),
+        cooperative: false,
+    })
 }
 
 /// The fields of [`simtlab_stats`] in their order, each at its place.

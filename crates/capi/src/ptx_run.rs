@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use runtime::{Event, Failure, Journal, Module, Shape, read_host, run_on_host_memory};
+use runtime::{Event, Failure, Journal, Module, OnHostMemory, Shape, read_host};
 
 use crate::simtlab_status::{
     SimtlabBadHostAddress, SimtlabBadLaunch, SimtlabBadProgram, SimtlabFault,
@@ -19,8 +19,16 @@ const MAX_ARGS: usize = 4096;
 /// Texts that are kept loaded, as callers give the same ones again and again.
 const KEPT: usize = 64;
 
-/// Texts and their modules, the latest last.
-static LOADED: Mutex<Vec<(String, Arc<Module>)>> = Mutex::new(Vec::new());
+/// A text that was given before.
+struct Known {
+    text: String,
+    module: Arc<Module>,
+    /// The module with what was compiled for it, unless a thread runs it now.
+    idle: Option<OnHostMemory>,
+}
+
+/// Texts that were given, the latest last.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
 /// Runs the first kernel of a PTX text to its end, on the host's memory.
 ///
@@ -57,7 +65,19 @@ pub extern "C" fn ptx_run(
 
 fn run(ptx: usize, n_args: c_int, args: usize, sizes: [c_int; 7]) -> Result<(), Refusal> {
     let text = string(ptx, MAX_TEXT, "the PTX")?;
-    let module = load(text)?;
+    let mut host = take(&text)?;
+    let end = run_on(&mut host, n_args, args, sizes);
+    give_back(&text, host);
+    end
+}
+
+fn run_on(
+    host: &mut OnHostMemory,
+    n_args: c_int,
+    args: usize,
+    sizes: [c_int; 7],
+) -> Result<(), Refusal> {
+    let module = Arc::clone(host.module());
     let Some((kernel, function)) = module.kernels().next() else {
         let refused: Vec<&str> =
             module.refused().iter().flat_map(|r| &r.findings).map(String::as_str).collect();
@@ -69,7 +89,12 @@ fn run(ptx: usize, n_args: c_int, args: usize, sizes: [c_int; 7]) -> Result<(), 
             .map_err(|_| (SimtlabInvalidArgument, format!("a size of {size}")))?;
     }
     let [bx, by, bz, gx, gy, gz, shared] = numbers;
-    let shape = Shape { grid: [gx, gy, gz], block: [bx, by, bz], shared: shared.into() };
+    let shape = Shape {
+        grid: [gx, gy, gz],
+        block: [bx, by, bz],
+        shared: shared.into(),
+        cooperative: false,
+    };
     let words = words(n_args, args)?;
     let params = module.params(kernel);
     if params.len() != words.len() {
@@ -82,7 +107,7 @@ fn run(ptx: usize, n_args: c_int, args: usize, sizes: [c_int; 7]) -> Result<(), 
         let size = (param.size as usize).min(8);
         block[param.offset as usize..][..size].copy_from_slice(&word.to_le_bytes()[..size]);
     }
-    match run_on_host_memory(&module, kernel, shape, &block, settings()) {
+    match host.run(kernel, shape, &block) {
         Ok(report) => {
             if let Some(journal) = journal() {
                 journal.write(&Event::launch(&function.name, &shape, &report));
@@ -112,20 +137,33 @@ fn words(n_args: c_int, args: usize) -> Result<Vec<u64>, Refusal> {
     Ok(bytes.chunks_exact(8).map(word).collect())
 }
 
-fn load(text: String) -> Result<Arc<Module>, Refusal> {
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(at) = loaded.iter().position(|(known, _)| *known == text) {
-        let entry = loaded.remove(at);
-        let module = Arc::clone(&entry.1);
-        loaded.push(entry);
-        return Ok(module);
+fn known() -> MutexGuard<'static, Vec<Known>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The module of a text, ready to run: from before, unless another thread runs it, too.
+fn take(text: &str) -> Result<OnHostMemory, Refusal> {
+    let mut texts = known();
+    if let Some(at) = texts.iter().position(|known| known.text == text) {
+        let mut entry = texts.remove(at);
+        let idle = entry.idle.take();
+        let host = idle.unwrap_or_else(|| OnHostMemory::new(Arc::clone(&entry.module), settings()));
+        texts.push(entry);
+        return Ok(host);
     }
-    let module = Module::load("ptx", &text).map_err(|e| (SimtlabBadProgram, e.to_string()))?;
-    if loaded.len() >= KEPT {
-        loaded.remove(0);
+    let module = Module::load("ptx", text).map_err(|e| (SimtlabBadProgram, e.to_string()))?;
+    if texts.len() >= KEPT {
+        texts.remove(0);
     }
-    loaded.push((text, Arc::clone(&module)));
-    Ok(module)
+    texts.push(Known { text: text.to_owned(), module: Arc::clone(&module), idle: None });
+    Ok(OnHostMemory::new(module, settings()))
+}
+
+/// Keeps a module for the next run, if its text is kept still.
+fn give_back(text: &str, host: OnHostMemory) {
+    if let Some(entry) = known().iter_mut().find(|known| known.text == text) {
+        entry.idle = Some(host);
+    }
 }
 
 /// The journal that `SIMTLAB_JOURNAL` names.

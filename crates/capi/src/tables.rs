@@ -25,9 +25,9 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 /// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has; and the
 /// vector instructions that `SIMTLAB_LEVEL` says at most.
 pub(crate) fn settings() -> Settings {
-    let threads = std::env::var("SIMTLAB_JOBS").ok().and_then(|n| n.trim().parse().ok());
-    let level = std::env::var("SIMTLAB_LEVEL").ok().and_then(|name| Level::find(name.trim()));
-    Settings { threads: threads.unwrap_or(0), level, ..Settings::default() }
+    let variable = |name: &str| std::env::var(name).ok();
+    let level = variable("SIMTLAB_LEVEL").and_then(|name| Level::find(name.trim()));
+    Settings { threads: runtime::host_threads(variable), level, ..Settings::default() }
 }
 
 pub(crate) fn create(memory: u64) -> u64 {

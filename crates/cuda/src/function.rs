@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use ir::module::Signature;
-use runtime::{KernelId, Module, ModuleId};
+use runtime::{KernelId, Module, ModuleId, Shape};
 
 use crate::device::{
     BLOCKS_PER_MULTIPROCESSOR, SHARED_OPT_IN, SHARED_PER_BLOCK, SHARED_PER_MULTIPROCESSOR,
@@ -185,6 +185,14 @@ fn blocks(f: &Function, threads: i32, dynamic: u64) -> i32 {
         }
     };
     (THREADS_PER_MULTIPROCESSOR / rounded).min(BLOCKS_PER_MULTIPROCESSOR).min(by_shared)
+}
+
+/// Whether the device holds all blocks of a launch at once.
+pub(crate) fn fits(f: &Function, shape: &Shape) -> bool {
+    let product = |extents: &[u32; 3]| extents.iter().map(|&n| u64::from(n)).product::<u64>();
+    let threads = i32::try_from(product(&shape.block)).unwrap_or(i32::MAX);
+    let most = blocks(f, threads, shape.shared) * crate::device::MULTIPROCESSORS;
+    product(&shape.grid) <= most as u64
 }
 
 pub(crate) fn occupancy(

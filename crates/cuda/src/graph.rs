@@ -97,7 +97,8 @@ fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
         function = structure(at, 72)?.u64(56);
     }
     let params = params(d, function, s.u64(40) as Ptr, s.u64(48) as Ptr)?;
-    let shape = Shape { grid: three(8), block: three(20), shared: s.u32(32).into() };
+    let shape =
+        Shape { grid: three(8), block: three(20), shared: s.u32(32).into(), cooperative: false };
     Ok(Action::Launch(Launch { function, shape, params }))
 }
 

@@ -8,6 +8,9 @@ use crate::host::{Ptr, get, get_u64, get_u64s, structure};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
+/// The attribute of launches that says whether all blocks run side by side.
+const COOPERATIVE: u32 = 2;
+
 /// Words of `extra` that mean something.
 const EXTRA_END: u64 = 0;
 const EXTRA_POINTER: u64 = 1;
@@ -76,9 +79,22 @@ pub(crate) fn kernel(
     stream: u64,
     (pointers, extra): (Ptr, Ptr),
 ) -> Outcome {
+    let shape = Shape { grid, block, shared: shared.into(), cooperative: false };
+    shaped(d, function, shape, stream, (pointers, extra))
+}
+
+fn shaped(
+    d: &mut Driver,
+    function: u64,
+    shape: Shape,
+    stream: u64,
+    (pointers, extra): (Ptr, Ptr),
+) -> Outcome {
     let context = context_of(d, stream)?;
     let params = params(d, function, pointers, extra)?;
-    let shape = Shape { grid, block, shared: shared.into() };
+    if shape.cooperative && !crate::function::fits(find(d, function)?, &shape) {
+        return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+    }
     run(d, context, &Launch { function, shape, params })
 }
 
@@ -97,17 +113,21 @@ pub(crate) fn configured(
     if count > 64 || (count > 0 && attributes == 0) {
         return Err(Status::INVALID_VALUE);
     }
+    let mut cooperative = false;
     for i in 0..count {
         let attribute = structure(attributes + 72 * i, 72)?;
         let cluster = [attribute.u32(8), attribute.u32(12), attribute.u32(16)];
         if attribute.u32(0) == 4 && cluster.iter().any(|&n| n > 1) {
             return Err(d.unsupported("cuLaunchKernelEx with clusters of several blocks"));
         }
+        cooperative |= attribute.u32(0) == COOPERATIVE && attribute.u32(8) != 0;
     }
-    kernel(d, function, three(0), three(12), s.u32(24), s.u64(32), (pointers, extra))
+    let (grid, block, shared) = (three(0), three(12), s.u32(24).into());
+    let shape = Shape { grid, block, shared, cooperative };
+    shaped(d, function, shape, s.u64(32), (pointers, extra))
 }
 
-/// A cooperative launch: all blocks must be resident at once, which the machine does not promise beyond its own number.
+/// A cooperative launch: its blocks run side by side, as many as the device says that it holds.
 pub(crate) fn cooperative(
     d: &mut Driver,
     function: u64,
@@ -117,11 +137,8 @@ pub(crate) fn cooperative(
     stream: u64,
     pointers: Ptr,
 ) -> Outcome {
-    let blocks = grid.iter().map(|&g| u64::from(g)).product::<u64>();
-    if blocks > u64::from(vm::defaults::RESIDENT) {
-        return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
-    }
-    kernel(d, function, grid, block, shared, stream, (pointers, 0))
+    let shape = Shape { grid, block, shared: shared.into(), cooperative: true };
+    shaped(d, function, shape, stream, (pointers, 0))
 }
 
 /// Runs a launch in a context.
@@ -297,7 +314,11 @@ pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream:
         return Err(Status::INVALID_VALUE);
     }
     params.truncate(len);
-    run(d, context, &Launch { function, shape: Shape { grid, block, shared }, params })
+    run(
+        d,
+        context,
+        &Launch { function, shape: Shape { grid, block, shared, cooperative: false }, params },
+    )
 }
 
 pub(crate) fn legacy_one(d: &mut Driver, function: u64) -> Outcome {

@@ -15,6 +15,9 @@ const FAT: i32 = 2;
 const OBJECT: i32 = 3;
 const LIBRARY: i32 = 4;
 
+/// Functions of the device runtime, as PTX.
+const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+
 /// What was given so far, and the image when it is complete.
 pub(crate) struct Linker {
     texts: Vec<Text>,
@@ -70,8 +73,10 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     if !(CUBIN..=LIBRARY).contains(&kind) {
         return Err(d.unsupported("cuLinkAddData of a kind other than PTX"));
     }
-    // The library of calls that kernels can make to the device runtime: what is not called is not needed.
+    // The library of calls that kernels can make to the device runtime holds machine code; this is what is there of it.
     if kind == LIBRARY && called.contains("cudadevrt") {
+        let linker = d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?;
+        linker.texts.push(("cudadevrt".to_owned(), DEVICE_RUNTIME.to_owned()));
         return Ok(());
     }
     let texts = crate::image::from_bytes(bytes, d.settings.capability);

@@ -93,7 +93,8 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
         return Err(Status::INVALID_VALUE);
     }
     let name = format!("device memory #{}", d.memory.count + 1);
-    let address = d.device.allocate(&name, len).map_err(|e| of_map(&e))?.0;
+    let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
+    let address = d.device.allocate(&name, room).map_err(|e| of_map(&e))?.0;
     d.memory.insert(address, len, context, Kind::Device, pool);
     Ok(address)
 }

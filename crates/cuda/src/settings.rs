@@ -12,6 +12,9 @@ pub(crate) struct Settings {
     pub(crate) devices: i32,
     /// Bytes of device memory, all devices together (`SIMTLAB_DEVICE_MEMORY`).
     pub(crate) memory: u64,
+    /// What sizes of device memory are rounded up to (`SIMTLAB_PADDING`): 1, or 512 as on hardware, where accesses a little past the end
+    /// go unnoticed.
+    pub(crate) padding: u64,
     /// Version of the API that is reported (`SIMTLAB_CUDA_VERSION`, such as `12.9`), as CUDA writes it: 12090.
     pub(crate) version: i32,
     /// Issues of a block after which a launch is taken to hang (`SIMTLAB_LIMIT`).
@@ -28,6 +31,9 @@ pub(crate) struct Settings {
     pub(crate) trace: bool,
 }
 
+/// Most bytes that sizes are rounded up to.
+const MOST_PADDING: u64 = 1 << 20;
+
 impl Settings {
     /// The settings that variables give; what cannot be understood counts as not given.
     pub(crate) fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
@@ -39,13 +45,14 @@ impl Settings {
                 .unwrap_or((8, 0)),
             devices: number("SIMTLAB_DEVICES").map_or(1, |n| n.clamp(1, 16) as i32),
             memory: number("SIMTLAB_DEVICE_MEMORY").unwrap_or(usual.memory),
+            padding: number("SIMTLAB_PADDING").map_or(1, |n| n.clamp(1, MOST_PADDING)),
             version: variable("SIMTLAB_CUDA_VERSION")
                 .and_then(|text| dotted(&text))
                 .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
             limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
             exact: variable("SIMTLAB_ENGINE").is_some_and(|engine| engine == "exact"),
             level: variable("SIMTLAB_LEVEL").and_then(|name| Level::find(name.trim())),
-            threads: number("SIMTLAB_JOBS").map_or(0, |n| n.try_into().unwrap_or(0)),
+            threads: runtime::host_threads(&variable),
             journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }
@@ -75,12 +82,16 @@ mod tests {
                 "SIMTLAB_CUDA_VERSION" => "13.0",
                 "SIMTLAB_DEVICE_MEMORY" => "65536",
                 "SIMTLAB_LIMIT" => "many",
+                "SIMTLAB_JOBS" => " 3",
+                "SIMTLAB_PADDING" => "512",
                 _ => return None,
             };
             Some(value.to_owned())
         });
         assert_eq!((given.capability, given.devices, given.version), ((7, 5), 4, 13000));
         assert_eq!((given.memory, given.limit), (65536, usual.limit));
+        assert_eq!((given.threads, usual.threads), (3, 0));
+        assert_eq!((given.padding, usual.padding), (512, 1));
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
     }
 }

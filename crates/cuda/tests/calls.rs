@@ -440,3 +440,74 @@ fn what_nobody_implements_says_so() {
     is(cuInit(1), Status::INVALID_VALUE);
     ok(cuCtxDestroy_v2(ctx));
 }
+
+/// Each block stores its number, waits for all, and reads what the next one has stored; three times.
+const TOGETHER: &str = "
+    .version 7.0
+    .target sm_70
+    .address_size 64
+    .extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);
+    .extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+    .visible .entry rounds(.param .u64 data) {
+        .reg .pred %p; .reg .b32 %b, %n, %i, %v, %c; .reg .b64 %a, %own, %next, %o, %h;
+        .param .b32 scope; .param .b64 got; .param .b64 handle; .param .b32 flags; .param .b32 status;
+        ld.param.u64 %a, [data];
+        mov.u32 %b, %ctaid.x;
+        mov.u32 %n, %nctaid.x;
+        mul.wide.u32 %o, %b, 4;
+        add.u64 %own, %a, %o;
+        add.u32 %v, %b, 1;
+        rem.u32 %v, %v, %n;
+        mul.wide.u32 %o, %v, 4;
+        add.u64 %next, %a, %o;
+        st.param.b32 [scope], 1;
+        call.uni (got), cudaCGGetIntrinsicHandle, (scope);
+        ld.param.b64 %h, [got];
+        st.param.b64 [handle], %h;
+        st.param.b32 [flags], 0;
+        st.volatile.global.u32 [%own], %b;
+        mov.u32 %i, 0;
+    again:
+        call.uni (status), cudaCGSynchronize, (handle, flags);
+        ld.volatile.global.u32 %c, [%next];
+        call.uni (status), cudaCGSynchronize, (handle, flags);
+        st.volatile.global.u32 [%own], %c;
+        add.u32 %i, %i, 1;
+        setp.lt.u32 %p, %i, 3;
+        @%p bra again;
+        ret;
+    }\0";
+
+#[test]
+fn blocks_of_a_cooperative_launch_wait_for_each_other() {
+    let ctx = context();
+    let mut linker = 0_u64;
+    let (mut image, mut len) = (0_usize, 0_usize);
+    ok(cuLinkCreate_v2(0, 0, 0, at(&mut linker)));
+    ok(cuLinkAddData_v2(linker, 1, TOGETHER.as_ptr().addr(), TOGETHER.len(), 0, 0, 0, 0));
+    // Without the device runtime its functions are nowhere.
+    is(cuLinkComplete(linker, at(&mut image), at(&mut len)), Status::INVALID_PTX);
+    let library = c"libcudadevrt.a".as_ptr().addr();
+    ok(cuLinkAddData_v2(linker, 4, c"!<arch>".as_ptr().addr(), 7, library, 0, 0, 0));
+    ok(cuLinkComplete(linker, at(&mut image), at(&mut len)));
+    let mut module = 0_u64;
+    ok(cuModuleLoadData(at(&mut module), image));
+    ok(cuLinkDestroy(linker));
+    let rounds = function(module, c"rounds");
+    let blocks = 300_u32;
+    let mut data = alloc(4 * blocks as usize);
+    let mut params = [at(&mut data)];
+    let mut launch = |blocks, threads| {
+        cuLaunchCooperativeKernel(rounds, blocks, 1, 1, threads, 1, 1, 0, 0, at(&mut params))
+    };
+    // Twice: the barrier is as before when a launch has ended.
+    for _ in 0..2 {
+        ok(launch(blocks, 40));
+        let wanted: Vec<u32> = (0..blocks).map(|b| (b + 3) % blocks).collect();
+        assert_eq!(read(data, blocks as usize), wanted);
+    }
+    // More than the device holds at once: 2048 threads on each of 16 multiprocessors.
+    is(launch(33, 1024), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+    ok(launch(32, 1024));
+    ok(cuCtxDestroy_v2(ctx));
+}

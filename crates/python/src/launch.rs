@@ -34,6 +34,7 @@ pub(crate) struct Wanted {
     pub(crate) warp_size: u64,
     pub(crate) seed: u64,
     pub(crate) limit: Option<u64>,
+    jobs: Option<u16>,
     exact: bool,
     stats: bool,
 }
@@ -215,7 +216,7 @@ fn begin(
         detailed: wanted.stats,
         engine: if wanted.exact { Choice::Exact } else { Choice::Fast },
         level: None,
-        threads: HostThreads::default(),
+        threads: threads(wanted.jobs),
         options: &[],
     };
     let start = Instant::now();
@@ -236,6 +237,12 @@ fn begin(
         buffers: made.into_iter().map(|(_, address)| address).collect(),
         arrays,
     })
+}
+
+/// Threads for a launch: as the call says, or the environment; 0 for as many as the host has.
+fn threads(jobs: Option<u16>) -> HostThreads {
+    let variable = || runtime::host_threads(|name| std::env::var(name).ok());
+    HostThreads::up_to(jobs.map_or_else(variable, usize::from))
 }
 
 /// Gives a launch's problem its place in the call.

@@ -1,6 +1,8 @@
 """Launches against NumPy."""
 
+import array
 import ctypes
+import sys
 
 import numpy as np
 import pytest
@@ -157,3 +159,52 @@ def test_mechanisms():
     assert all_of_them[0].name == "ipdom"
     assert {"serial", "min-pc", "convergence-barriers"} <= {m.name for m in all_of_them}
     assert all(m.about and m.source for m in all_of_them)
+
+
+def test_jobs_change_time_alone():
+    outs = []
+    for jobs in (1, 2, 256, None):
+        out = np.zeros(4096, np.uint32)
+        result = simtlab.run(INDEX, "index", 64, 64, [4096, out], jobs=jobs)
+        outs.append((out.tobytes(), result.stats.to_dict()))
+    assert all(out == outs[0] for out in outs)
+    for wrong in (0, -1, 257, 1.5, True, "2"):
+        with pytest.raises(simtlab.LaunchError, match="jobs"):
+            simtlab.run(INDEX, "index", 1, 1, [1, np.zeros(1, np.uint32)], jobs=wrong)
+
+
+class Shares:
+    """Another library's array: `__array__` shares, or copies."""
+
+    def __init__(self, copies=False):
+        self.memory, self.copies = np.zeros(64, np.uint32), copies
+
+    def __array__(self, dtype=None, copy=None):
+        return self.memory.copy() if self.copies else self.memory
+
+
+def test_other_arrays_share_their_memory():
+    for other in (array.array("I", [0] * 64), (ctypes.c_uint32 * 64)(), Shares()):
+        simtlab.run(INDEX, "index", 1, 64, [ctypes.c_uint32(64), other])
+        assert np.array_equal(np.asarray(other), np.arange(64)), type(other)
+    for other, reason in ((Shares(copies=True), "copies"), ([0] * 64, "list"), (object(), "object"), ("text", "str")):
+        with pytest.raises(simtlab.LaunchError, match=reason):
+            simtlab.run(INDEX, "index", 1, 64, [64, other])
+
+
+def test_structures_of_ctypes():
+    class Pair(ctypes.Structure):
+        _fields_ = [("a", ctypes.c_uint32), ("b", ctypes.c_uint32)]
+
+    out = np.zeros(7, np.uint64)
+    args = [np.uint8(1), np.int16(-2), ctypes.c_uint32(3), 4, ctypes.c_float(5), 6.0, Pair(7, 8), out]
+    simtlab.run(PARAMETERS, "parameters", 1, 1, args)
+    assert (out[2], out[6]) == (3, 8)
+
+
+def test_buffers_of_device_arrays():
+    there = simtlab.array(np.arange(6, dtype=np.uint16).reshape(2, 3))
+    assert there.tobytes() == np.arange(6, dtype=np.uint16).tobytes()
+    if sys.version_info >= (3, 12):
+        view = memoryview(there)
+        assert (view.shape, view.format, view.readonly, view.tolist()) == ((2, 3), "H", True, [[0, 1, 2], [3, 4, 5]])

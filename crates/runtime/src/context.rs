@@ -41,6 +41,12 @@ impl Default for Settings {
     }
 }
 
+/// Threads of the host for each launch, as `SIMTLAB_JOBS` says; 0, for as many as there are, where it says nothing that can be
+/// understood. All interfaces that have the setting ask here; `variable` looks up a variable of the environment.
+pub fn host_threads(variable: impl FnOnce(&str) -> Option<String>) -> usize {
+    variable("SIMTLAB_JOBS").and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
 /// A module in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleId(pub(crate) u64);

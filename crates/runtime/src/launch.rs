@@ -35,6 +35,8 @@ pub struct Shape {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u64,
+    /// Whether all blocks run side by side, so that they may wait for each other.
+    pub cooperative: bool,
 }
 
 /// What a decoded launch is valid for: its kernel, its shape, and whether it assumes that indices do not wrap.
@@ -165,6 +167,9 @@ impl Context {
         launch.dynamic_shared = shape.shared;
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
+        if shape.cooperative {
+            launch.resident = shape.grid.iter().fold(1, |n, &extent| n.saturating_mul(extent));
+        }
         launch.variables = self.loaded.get(&id).ok_or(ContextError::Module)?.variables.clone();
         Ok(vm::begin_bare(module.program(), launch)?)
     }
@@ -301,7 +306,7 @@ mod tests {
         let mut context = Context::new(Settings::default());
         let at = context.allocate("out", 4).unwrap();
         let id = context.load(&module).unwrap();
-        let shape = Shape { grid: [1; 3], block: [32, 1, 1], shared: 0 };
+        let shape = Shape { grid: [1; 3], block: [32, 1, 1], shared: 0, cooperative: false };
         let kernel = module.kernel(kernel).unwrap();
         let end = context.launch(id, kernel, shape, &at.0.to_le_bytes());
         let mut word = [0; 4];

@@ -16,14 +16,14 @@ mod module;
 mod paging;
 mod stop;
 
-pub use context::{Context, ContextError, ModuleId, Settings};
+pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use fast::Level;
 pub use hostmem::{HostStruct, host_string, read_host, readable, write_host};
 pub use ir::FuncId as KernelId;
 pub use journal::{Event, Journal, LaunchTotals};
 pub use launch::{Failure, Ran, Report, Shape};
 pub use module::{LoadError, Module, Refused};
-pub use paging::run_on_host_memory;
+pub use paging::OnHostMemory;
 pub use simt::memory::{Addr, MapError};
 pub use stop::{PtxLine, Stop, StopKind};
 pub use vm::Stats;

@@ -280,7 +280,7 @@ mod tests {
         let mut context = crate::Context::new(crate::Settings::default());
         let at = context.allocate("out", 4).unwrap();
         let id = context.load(module).unwrap();
-        let shape = crate::Shape { grid: [1; 3], block: [1; 3], shared: 0 };
+        let shape = crate::Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
         let kernel = module.kernel("k").unwrap();
         context.launch(id, kernel, shape, &at.0.to_le_bytes()).unwrap();
         let mut word = [0; 4];

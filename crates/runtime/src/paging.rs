@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ir::FuncId;
 use simt::memory::{AccessKind, Violation};
 
-use crate::context::{Context, ContextError, Settings};
+use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::launch::{Failure, Report, Shape};
 use crate::module::Module;
 use crate::stop::Stop;
@@ -19,25 +19,67 @@ use hostmem::readable;
 const WINDOW: u64 = 64 << 10;
 const PAGE: u64 = 4096;
 
-/// Runs a kernel on memory of the host: pointers among its parameters, and those found in memory, are addresses of this process.
-///
-/// # Errors
-/// See [`Failure`]; an access to what the host has not is a fault of the kernel.
-pub fn run_on_host_memory(
-    module: &Arc<Module>,
-    kernel: FuncId,
-    shape: Shape,
-    params: &[u8],
-    settings: Settings,
-) -> Result<Report, Failure> {
-    let mut context = Context::new(settings);
-    show_arguments(&mut context, params);
-    loop {
-        let id = context.load(module).map_err(ContextError::from)?;
-        match context.launch(id, kernel, shape, params) {
-            Err(Failure::Stopped(stop)) if show(&mut context, &stop) => context.unload(id)?,
-            end => return end,
+/// A module whose kernels run on memory of the host: pointers among their parameters, and those found in memory, are addresses of
+/// this process. Each run begins with the module's variables as the text has them.
+pub struct OnHostMemory {
+    context: Context,
+    module: Arc<Module>,
+    /// The module as it is loaded, with what was compiled for it. Loaded anew for each attempt if it has variables.
+    loaded: Option<ModuleId>,
+    variables: bool,
+}
+
+impl OnHostMemory {
+    /// A module that has not run yet.
+    #[must_use]
+    pub fn new(module: Arc<Module>, settings: Settings) -> Self {
+        let variables =
+            module.program().module().vars.iter().any(|v| v.space != ir::mods::Space::Shared);
+        Self { context: Context::new(settings), module, loaded: None, variables }
+    }
+
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &Arc<Module> {
+        &self.module
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// See [`Failure`]; an access to what the host has not is a fault of the kernel.
+    pub fn run(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
+        show_arguments(&mut self.context, params);
+        let end = self.attempts(kernel, shape, params);
+        // The host may free or move anything until the next run.
+        let shown: Vec<u64> = self.context.mirrors.iter().map(|(at, _)| at).collect();
+        for address in shown {
+            self.context.hide_host(address).map_err(ContextError::from)?;
         }
+        end
+    }
+
+    fn attempts(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
+        loop {
+            let id = self.load()?;
+            match self.context.launch(id, kernel, shape, params) {
+                Err(Failure::Stopped(stop)) if show(&mut self.context, &stop) => {}
+                end => return end,
+            }
+        }
+    }
+
+    /// The module with its variables as at the beginning.
+    fn load(&mut self) -> Result<ModuleId, ContextError> {
+        match self.loaded {
+            Some(id) if !self.variables => return Ok(id),
+            Some(id) => self.context.unload(id)?,
+            None => {}
+        }
+        self.loaded = None;
+        let id = self.context.load(&self.module)?;
+        self.loaded = Some(id);
+        Ok(id)
     }
 }
 
@@ -145,16 +187,25 @@ mod tests {
         let from: Vec<u32> = (0..n).collect();
         let mut to = vec![1_u32; n as usize + 3];
         let params = block(from.as_ptr() as u64, to.as_mut_ptr() as u64 + 4, n);
-        let shape = Shape { grid: [n.div_ceil(256), 1, 1], block: [256, 1, 1], shared: 0 };
+        let shape = Shape {
+            grid: [n.div_ceil(256), 1, 1],
+            block: [256, 1, 1],
+            shared: 0,
+            cooperative: false,
+        };
         let kernel = module.kernel("twice").unwrap();
         for exact in [false, true] {
             to.fill(1);
             let settings = Settings { exact, ..Settings::default() };
-            let report = run_on_host_memory(&module, kernel, shape, &params, settings).unwrap();
-            assert_eq!(matches!(report.ran, crate::Ran::Exact(_)), exact, "{:?}", report.ran);
-            let to = std::hint::black_box(&mut to);
-            assert!((0..n as usize).all(|i| to[i + 1] == 2 * i as u32));
-            assert_eq!((to[0], to[n as usize + 1], to[n as usize + 2]), (1, 1, 1));
+            let mut host = OnHostMemory::new(Arc::clone(&module), settings);
+            for _ in 0..2 {
+                let report = host.run(kernel, shape, &params).unwrap();
+                assert_eq!(matches!(report.ran, crate::Ran::Exact(_)), exact, "{:?}", report.ran);
+                let to = std::hint::black_box(&mut to);
+                assert!((0..n as usize).all(|i| to[i + 1] == 2 * i as u32));
+                assert_eq!((to[0], to[n as usize + 1], to[n as usize + 2]), (1, 1, 1));
+                to.fill(1);
+            }
         }
     }
 
@@ -163,13 +214,42 @@ mod tests {
         let module = Module::load("t", TEXT).unwrap();
         let from = [1_u32; 4];
         let kernel = module.kernel("twice").unwrap();
-        let shape = Shape { grid: [1; 3], block: [4, 1, 1], shared: 0 };
+        let shape = Shape { grid: [1; 3], block: [4, 1, 1], shared: 0, cooperative: false };
+        let mut host = OnHostMemory::new(Arc::clone(&module), Settings::default());
         for bad in [0, 0x1234_5000, 0xffff_ffff_ffff_f000] {
             let params = block(from.as_ptr() as u64, bad, 4);
-            let end = run_on_host_memory(&module, kernel, shape, &params, Settings::default());
+            let end = host.run(kernel, shape, &params);
             let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
             assert!(stop.access.is_some());
             assert!(stop.ptx.is_some_and(|p| p.text.starts_with("st.global")));
         }
+    }
+
+    #[test]
+    fn each_run_begins_with_fresh_variables() {
+        let text = "
+            .version 7.0 .target sm_70 .address_size 64
+            .visible .global .u32 count = 40;
+            .visible .entry next(.param .u64 out) {
+                .reg .b32 %c; .reg .b64 %a;
+                ld.param.u64 %a, [out];
+                ld.global.u32 %c, [count];
+                add.u32 %c, %c, 1;
+                st.global.u32 [count], %c;
+                st.global.u32 [%a], %c;
+                ret;
+            }";
+        let module = Module::load("t", text).unwrap();
+        let kernel = module.kernel("next").unwrap();
+        let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
+        let mut host = OnHostMemory::new(module, Settings::default());
+        for _ in 0..3 {
+            // Memory of the host comes and goes between runs.
+            let mut out = vec![0_u32; 70_000];
+            let last = (&raw mut out[69_999]) as u64;
+            host.run(kernel, shape, &last.to_le_bytes()).unwrap();
+            assert_eq!(*std::hint::black_box(&mut out).last().unwrap(), 41);
+        }
+        assert_eq!(host.context.mirrors.iter().count(), 0);
     }
 }

@@ -108,8 +108,8 @@ pub(super) fn level(option: Option<LevelName>) -> Option<Level> {
 
 /// Threads for a launch: as the option says, or the environment; 0 for as many as the host has.
 pub(super) fn threads(option: Option<u16>) -> HostThreads {
-    let variable = || std::env::var("SIMTLAB_JOBS").ok()?.trim().parse().ok();
-    HostThreads::up_to(option.map(usize::from).or_else(variable).unwrap_or(0))
+    let variable = || runtime::host_threads(|name| std::env::var(name).ok());
+    HostThreads::up_to(option.map_or_else(variable, usize::from))
 }
 
 /// Runs what the command line or a launch file says.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import numbers
 from dataclasses import dataclass
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Device, DeviceArray, as_bytes, element_name, put_back
+from ._arrays import Device, DeviceArray, as_bytes, element_name, put_back, shared_array
 from ._errors import LaunchError
 
 Arguments = Union[Sequence[Any], Mapping[str, Any]]
@@ -40,6 +41,7 @@ class Wanted:
     warp_size: int
     seed: int
     limit: Optional[int]
+    jobs: Optional[int]
     exact: bool
     stats: bool
 
@@ -47,16 +49,16 @@ class Wanted:
 def extents(value: Any, what: str) -> Tuple[int, int, int]:
     """A number, or up to three of them."""
     given = (value,) if isinstance(value, numbers.Integral) else tuple(value) if isinstance(value, Iterable) else ()
-    whole = [v for v in given if isinstance(v, numbers.Integral) and not isinstance(v, bool)]
-    if not 1 <= len(given) <= 3 or len(whole) != len(given) or any(not 0 < v < 1 << 63 for v in whole):
+    sizes = [int(v) for v in given if isinstance(v, numbers.Integral) and not isinstance(v, bool)]
+    if not 1 <= len(given) <= 3 or len(sizes) != len(given) or any(not 0 < v < 1 << 63 for v in sizes):
         raise LaunchError(f"{what} takes one to three whole numbers from 1 up, not {value!r}")
-    x, y, z = (*(int(v) for v in whole), 1, 1)[:3]
+    x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z
 
 
 def whole(value: Any, what: str, least: int, most: int) -> int:
     """A whole number in a range."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
         raise LaunchError(f"{what} takes a whole number from {least} to {most}, not {value!r}")
     return int(value)
 
@@ -98,13 +100,21 @@ class Passed:
         if isinstance(arg, (bytes, bytearray, memoryview)):
             return Given(name, "bytes", data=bytes(arg))
         if isinstance(arg, numbers.Integral):
-            if not -(1 << 63) <= arg < 1 << 64:
+            number = int(arg)
+            if not -(1 << 63) <= number < 1 << 64:
                 raise LaunchError(f"{what} has more than 64 bits")
-            return Given(name, "int", str(int(arg)))
+            return Given(name, "int", str(number))
         if isinstance(arg, numbers.Real):
             return Given(name, "float", repr(float(arg)))
+        if isinstance(arg, (ctypes.Structure, ctypes.Union)):
+            return Given(name, "bytes", data=bytes(arg))
+        shared = shared_array(arg, what)
+        if shared is not None:
+            # The numbers of ctypes are arrays without dimensions to NumPy.
+            return self._give(name, shared[()], what) if isinstance(arg, ctypes._SimpleCData) else self._give_array(name, shared, what)
         raise LaunchError(
-            f"{what} is a {type(arg).__name__}: pass a number, a NumPy array or scalar, a device array, or bytes"
+            f"{what} is a {type(arg).__name__}: pass a number, a NumPy array or scalar, what shares its memory as one does "
+            "(array.array, ctypes, a tensor on the CPU), a device array, or bytes"
         )
 
     def _give_array(self, name: Optional[str], array: np.ndarray, what: str) -> Given:

@@ -21,6 +21,9 @@ def device_or_default(device: Optional[Device]) -> Device:
     return _default if device is None else device
 
 
+#: `inspect.BufferFlags.WRITABLE`, which Python has from 3.12 on.
+_WRITABLE = 1
+
 #: Names of element types, by kind and size.
 _ELEMENTS = {"u": "u", "i": "s", "f": "f", "b": "u"}
 
@@ -38,7 +41,7 @@ def element_name(dtype: np.dtype) -> str:
 def _foreign(dtype: np.dtype) -> bool:
     """Whether a type has another byte order than guests, who are little-endian."""
     if dtype.fields:
-        return any(_foreign(dtype.fields[name][0]) for name in dtype.names)
+        return any(_foreign(field[0]) for field in dtype.fields.values())
     if dtype.subdtype:
         return _foreign(dtype.subdtype[0])
     order = dtype.byteorder
@@ -64,6 +67,29 @@ def flat(array: np.ndarray, what: str) -> np.ndarray:
         f"{what} is not contiguous (strides {array.strides}): pass numpy.ascontiguousarray(...), "
         "and copy from it after the launch what the kernel has written"
     )
+
+
+def shared_array(value: Any, what: str) -> Optional[np.ndarray]:
+    """The memory of another library's array as NumPy's, by the buffer protocol or one of NumPy's; None if it has none of them.
+
+    Raises LaunchError if it gives copies: what a kernel writes would be lost.
+    """
+    if isinstance(value, (list, tuple, str)):
+        return None
+    if not any(hasattr(value, name) for name in ("__array_interface__", "__array_struct__", "__array__")):
+        try:
+            memoryview(value)
+        except TypeError:
+            return None
+    try:
+        array, again = np.asarray(value), np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise LaunchError(f"{what}, a {type(value).__name__}, cannot be had as a NumPy array: {error}") from error
+    if array.size and not np.may_share_memory(array, again):
+        raise LaunchError(
+            f"{what}, a {type(value).__name__}, gives copies of its memory: make a NumPy array of it, and read from that after the launch"
+        )
+    return array
 
 
 def as_bytes(array: np.ndarray, what: str) -> bytes:
@@ -120,6 +146,18 @@ class DeviceArray:
             raise ValueError("the array is in guest memory: it can only be copied")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype, copy=False)
+
+    def tobytes(self) -> bytes:
+        """A copy of what it holds, as bytes in C order."""
+        return bytes(self.device.read(self.address, self.nbytes))
+
+    def __buffer__(self, flags: int) -> memoryview:
+        # Python 3.12 and later. What is written to a buffer could not be seen here: it is for reading.
+        if flags & _WRITABLE:
+            raise BufferError("the array is in guest memory: a buffer of it is a copy, which can only be read")
+        values: Any = self.numpy()
+        values.flags.writeable = False
+        return memoryview(values)
 
     def set(self, values: Any) -> None:
         """Writes all of it; the values are broadcast to its shape and converted as NumPy does."""

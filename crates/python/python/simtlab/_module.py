@@ -17,6 +17,7 @@ Ptx = Union[str, "os.PathLike[str]"]
 Extents = Union[int, Sequence[int]]
 
 _MOST = (1 << 64) - 1
+_MOST_JOBS = 256
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def wanted(
     engine: str = "fast",
     seed: int = 0,
     limit: Optional[int] = None,
+    jobs: Optional[int] = None,
     stats: bool = True,
 ) -> Wanted:
     """A launch with everything that Python can check checked."""
@@ -102,6 +104,7 @@ def wanted(
         warp_size=whole(warp_size, "warp_size", 1, 1024),
         seed=whole(seed, "seed", 0, _MOST),
         limit=None if limit is None else whole(limit, "limit", 1, _MOST),
+        jobs=None if jobs is None else whole(jobs, "jobs", 1, _MOST_JOBS),
         exact=engine == "exact",
         stats=bool(stats),
     )
@@ -165,6 +168,7 @@ def run(
     shared: int = 0,
     seed: int = 0,
     limit: Optional[int] = None,
+    jobs: Optional[int] = None,
     stats: bool = True,
 ) -> Result:
     """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own.
@@ -174,6 +178,6 @@ def run(
     or `CompileError`.
     """
     passed = Passed(args, None)
-    options = dict(mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, stats=stats)
+    options: Dict[str, Any] = dict(mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs, stats=stats)
     launch = wanted(kernel, grid, block, passed, shared, **options)
     return _launch(load(ptx, [kernel]), None, launch, passed)
