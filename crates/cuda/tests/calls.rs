@@ -494,7 +494,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
     ok(cuModuleLoadData(at(&mut module), image));
     ok(cuLinkDestroy(linker));
     let rounds = function(module, c"rounds");
-    let blocks = 300_u32;
+    let blocks = 70_u32;
     let mut data = alloc(4 * blocks as usize);
     let mut params = [at(&mut data)];
     let mut launch = |blocks, threads| {
