@@ -59,6 +59,13 @@ impl Function {
         threads.min(1024) as i32
     }
 
+    /// Bytes of the module's constants.
+    fn constants(&self) -> i32 {
+        let vars = &self.code.program().module().vars;
+        let constants = vars.iter().filter(|v| v.space == ir::mods::Space::Const).map(|v| v.size);
+        constants.fold(0, u64::saturating_add).min(i32::MAX as u64) as i32
+    }
+
     /// Registers of a thread, as a compiler might need: those that the function names, up to what there are.
     fn registers(&self) -> i32 {
         self.code.function(self.kernel).map_or(0, |f| f.regs.len().clamp(8, 255) as i32)
@@ -75,7 +82,8 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, function: u64)
     let value = match attribute {
         0 => f.max_threads(),
         1 => f.code.shared_bytes(f.kernel).min(i32::MAX as u64) as i32,
-        2 | 7 => 0,
+        2 => f.constants(),
+        7 => 0,
         3 => f.code.function(f.kernel).map_or(0, |f| f.frame_size() as i32),
         4 => f.registers(),
         5 | 6 => major * 10 + minor,
