@@ -12,6 +12,9 @@ use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
 use simt::{LaneMask, Pc};
 
+/// The bits of an offset in a space that is a window.
+const OFFSET: u64 = 0xffff_ffff;
+
 /// What comes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
@@ -354,28 +357,53 @@ impl Machine<'_> {
         (on, address): (u32, impl Fn(usize) -> u64),
         times: u64,
     ) {
-        let window = op.space.window();
-        let place = |lane: usize| {
-            let address = address(lane);
-            window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
-        };
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        let mut rest = on;
-        while rest != 0 {
-            let space = Space::of(Addr(place(rest.trailing_zeros() as usize)));
-            let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
-            let (mut here, mut count) = ([(0, 0); LANES], 0);
-            for lane in lanes(rest) {
-                let address = place(lane);
-                if Space::of(Addr(address)) == space {
-                    here[count] = (lane as u16, address & mask);
-                    count += 1;
-                    rest &= !(1 << lane);
-                }
-            }
-            let (order, scope, lanes) = (op.order, op.scope, &here[..count]);
+        let (order, scope) = (op.order, op.scope);
+        let mut tell = |space: Space, lanes: &[(u16, u64)]| {
             let access = Access { group, pc, kind, space, order, scope, size, lanes };
             self.watch.accesses(&access, times);
+        };
+        let (window, mut here, mut count) = (op.space.window(), [(0, 0); LANES], 0);
+        // Windows and other spaces are whole multiples of pages of this many bits.
+        let page = |address: u64| address >> u32::BITS;
+        let first = page(address(on.trailing_zeros() as usize));
+        let mut others = 0;
+        for lane in lanes(on) {
+            let address = address(lane);
+            others |= page(address) ^ first;
+            here[count] = (lane as u16, address);
+            count += 1;
+        }
+        let here = &mut here[..count];
+        let offsets = |here: &mut [(u16, u64)]| here.iter_mut().for_each(|l| l.1 &= OFFSET);
+        if let Some(window) = window {
+            offsets(here);
+            return tell(Space::of(Addr(window.start)), here);
+        }
+        if others == 0 {
+            let space = Space::of(Addr(first << u32::BITS));
+            if space.window().is_some() {
+                offsets(here);
+            }
+            return tell(space, here);
+        }
+        let (mut told, mut part) = (0_u32, [(0, 0); LANES]);
+        for (i, &(_, address)) in here.iter().enumerate() {
+            if told >> i & 1 != 0 {
+                continue;
+            }
+            let space = Space::of(Addr(address));
+            let mut count = 0;
+            for (j, &(lane, address)) in here.iter().enumerate().skip(i) {
+                if Space::of(Addr(address)) == space {
+                    part[count] = (lane, address);
+                    (count, told) = (count + 1, told | 1 << j);
+                }
+            }
+            if space.window().is_some() {
+                offsets(&mut part[..count]);
+            }
+            tell(space, &part[..count]);
         }
     }
 

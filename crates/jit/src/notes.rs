@@ -254,8 +254,12 @@ impl Notes {
 
     fn noted(&self, site: usize, on: u32, first: u64, apart: &Apart) -> Noted {
         let NotePlace { step, wide, .. } = self.places[site];
-        let lane = |lane| first.wrapping_add(distance(apart, lane, wide));
-        Noted { step, on, at: std::array::from_fn(lane), times: 1 }
+        let at = if wide {
+            std::array::from_fn(|lane| first.wrapping_add(apart[lane]))
+        } else {
+            std::array::from_fn(|lane| first.wrapping_add(distance(apart, lane, false)))
+        };
+        Noted { step, on, at, times: 1 }
     }
 }
 

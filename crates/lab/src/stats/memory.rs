@@ -249,6 +249,19 @@ impl PcTraffic {
         let team =
             |lane: u16| (u64::from(access.group.first_thread) + u64::from(lane)) / together(size);
         let atomic = access.kind == AccessKind::Atomic;
+        if let (Some(&(first, _)), Some(&(last, _))) = (access.lanes.first(), access.lanes.last())
+            && words == 1
+            && team(first) == team(last)
+            && let Some(passes) = single_words(access.lanes, atomic)
+        {
+            let bank_conflicts = passes - 1;
+            return Traffic {
+                shared_requests: 1,
+                shared_passes: passes,
+                bank_conflicts,
+                ..Traffic::default()
+            };
+        }
         let (mut passes, mut least) = (0, 0);
         let mut rest = access.lanes;
         while let Some(&(first, _)) = rest.first() {
@@ -296,6 +309,32 @@ pub struct Line {
 /// Lanes whose words of `size` bytes go over the banks together.
 fn together(size: u64) -> u64 {
     (WARP / size.div_ceil(WORD).max(1)).max(1)
+}
+
+/// Passes for lanes that go together and want a word each: of atomic operations, and where each bank has to give one word at most.
+fn single_words(lanes: &[(u16, u64)], atomic: bool) -> Option<u64> {
+    if atomic {
+        let mut banks = [0_u8; BANKS];
+        let mut most = 0;
+        if lanes.len() > usize::from(u8::MAX) {
+            return None;
+        }
+        for &(_, at) in lanes {
+            let bank = &mut banks[(at / WORD) as usize % BANKS];
+            *bank += 1;
+            most = most.max(*bank);
+        }
+        return Some(most.into());
+    }
+    let mut first = [u64::MAX; BANKS];
+    let mut alone = true;
+    for &(_, at) in lanes {
+        let word = at / WORD;
+        let kept = &mut first[word as usize % BANKS];
+        alone &= *kept == u64::MAX || *kept == word;
+        *kept = word;
+    }
+    alone.then_some(1)
 }
 
 /// The most words that one bank has to give; at least one pass.
@@ -382,6 +421,33 @@ mod tests {
                 bytes.iter().map(|b| b / SECTOR).collect();
             assert_eq!(found.global_bytes, bytes.len() as u64);
             assert_eq!(found.global_sectors, sectors.len() as u64);
+        }
+    }
+
+    #[test]
+    fn passes_agree_with_lists_of_words() {
+        // Against the plain definition: by team and bank, the words that are wanted.
+        for seed in 1..600_u64 {
+            let size = [1, 2, 4, 8, 16][seed as usize % 5];
+            let kind = [AccessKind::Load, AccessKind::Atomic][seed as usize / 5 % 2];
+            let of = [32, 64, 997, 4001, 1 << 16][seed as usize / 10 % 5];
+            let at = |l: u64| (l * seed * 7919 + seed * 31) % of * u64::from(size);
+            let found = traffic(Space::Shared, kind, size, at);
+            let together = 32 / u64::from(size).div_ceil(4).max(1);
+            let mut teams: BTreeMap<u64, BTreeMap<u64, Vec<u64>>> = BTreeMap::new();
+            for lane in 0..32 {
+                for word in at(lane) / 4..(at(lane) + u64::from(size)).div_ceil(4) {
+                    let banks = teams.entry(lane / together).or_default();
+                    let words = banks.entry(word % 32).or_default();
+                    if kind == AccessKind::Atomic || !words.contains(&word) {
+                        words.push(word);
+                    }
+                }
+            }
+            let most = |banks: &BTreeMap<u64, Vec<u64>>| banks.values().map(Vec::len).max();
+            let passes: usize = teams.values().filter_map(most).sum();
+            assert_eq!(found.shared_passes, passes as u64, "{size} bytes, {kind:?}, {seed}");
+            assert_eq!(found.bank_conflicts, (passes - teams.len()) as u64);
         }
     }
 
