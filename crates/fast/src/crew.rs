@@ -33,13 +33,13 @@ use vm::Stats;
 pub const MOST_THREADS: usize = 256;
 
 /// Issues of the first CTA that are enough to judge by.
-const SAMPLE: u64 = 20_000;
+const SAMPLE: u64 = 10_000;
 /// Issues of a launch that are worth starting threads for.
 const WORTH: u64 = 100_000;
 /// What following an access costs, in issues: compiled, which means a call of the interpreter, and interpreted.
 const FOLLOWED: [u64; 2] = [40, 4];
-/// What a turn of a warp costs beside its issues.
-const TURN: u64 = 10;
+/// What a turn of a warp costs beside its issues, with its share of what a CTA does.
+const TURN: u64 = 100;
 /// Attempts, each knowing which regions those before it have found to be written.
 const ATTEMPTS: usize = 3;
 /// Launches of a kernel that run on one thread after its CTAs have met.
