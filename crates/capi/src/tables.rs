@@ -23,10 +23,10 @@ static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap:
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has; and the
-/// vector instructions that `SIMTLAB_LEVEL` says at most.
+/// vector instructions that `SIMTLAB_SIMD` says at most.
 pub(crate) fn settings() -> Settings {
     let variable = |name: &str| std::env::var(name).ok();
-    let level = variable("SIMTLAB_LEVEL").and_then(|name| Level::find(name.trim()));
+    let level = variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim()));
     Settings { threads: runtime::host_threads(variable), level, ..Settings::default() }
 }
 

@@ -189,10 +189,10 @@ pub(crate) struct Run {
     /// Engine that runs the launches, of machines that have several
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
-    /// Vector instructions that the fast engine may use, at most; by default SIMTLAB_LEVEL, or all that the host has. Only time
+    /// Vector instructions that the fast engine may use, at most; by default SIMTLAB_SIMD, or all that the host has. Only time
     /// depends on them
     #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) level: Option<LevelName>,
+    pub(crate) simd: Option<LevelName>,
     /// Threads of the host that run the blocks of a launch; by default SIMTLAB_JOBS, or as many as the host has. Only time
     /// depends on it
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -368,7 +368,7 @@ impl Target {
             mechanism: None,
             warp_size: None,
             engine: EngineName::Fast,
-            level: None,
+            simd: None,
             jobs: None,
             stats: Stats::None,
             verbose: false,
@@ -464,7 +464,7 @@ pub(crate) struct Bench {
     pub(crate) repeat: usize,
     /// Vector instructions that are measured, at most; by default all that the host has, and compiled code with AVX2, too
     #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) level: Option<LevelName>,
+    pub(crate) simd: Option<LevelName>,
     /// Measure this engine alone; `fast` is the compiled one without statistics
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<EngineName>,

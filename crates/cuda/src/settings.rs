@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub(crate) limit: u64,
     /// Whether the exact engine runs everything (`SIMTLAB_ENGINE=exact`).
     pub(crate) exact: bool,
-    /// The vector instructions that launches may use, at most (`SIMTLAB_LEVEL`: `portable`, `avx2`, `avx512`).
+    /// The vector instructions that launches may use, at most (`SIMTLAB_SIMD`: `portable`, `avx2`, `avx512`).
     pub(crate) level: Option<Level>,
     /// Threads of the host for each launch (`SIMTLAB_JOBS`), as many as there are if 0.
     pub(crate) threads: usize,
@@ -51,7 +51,7 @@ impl Settings {
                 .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
             limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
             exact: variable("SIMTLAB_ENGINE").is_some_and(|engine| engine == "exact"),
-            level: variable("SIMTLAB_LEVEL").and_then(|name| Level::find(name.trim())),
+            level: variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim())),
             threads: runtime::host_threads(&variable),
             journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),

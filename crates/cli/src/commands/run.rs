@@ -95,14 +95,14 @@ impl<'a> Words<'a> {
             EngineName::Fast => Choice::Fast,
             EngineName::Exact => Choice::Exact,
         };
-        let (level, threads) = (level(args.level), threads(args.jobs));
+        let (level, threads) = (level(args.simd), threads(args.jobs));
         Self { path: &args.subject.path, isa, dump, options, run, engine, level, threads, extra }
     }
 }
 
 /// The level of a launch: as the option says, or the environment.
 pub(super) fn level(option: Option<LevelName>) -> Option<Level> {
-    let variable = || Level::find(std::env::var("SIMTLAB_LEVEL").ok()?.trim());
+    let variable = || Level::find(std::env::var("SIMTLAB_SIMD").ok()?.trim());
     option.map(Level::from).or_else(variable)
 }
 

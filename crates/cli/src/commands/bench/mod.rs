@@ -35,7 +35,7 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let known = KNOWN.iter().map(|k| k.name.to_owned());
     let targets = if args.targets.is_empty() { known.collect() } else { args.targets.clone() };
     let repeats = args.repeat.clamp(1, 1000);
-    let level = super::run::level(args.level);
+    let level = super::run::level(args.simd);
     let mut rows = Vec::new();
     for target in &targets {
         match measure(target, repeats, (args.engine, level), &mut sources) {
