@@ -42,7 +42,7 @@ pub(crate) fn alu(op: Alu, a: u64, b: u64) -> u64 {
 
 /// Zba and Zbb.
 fn bits(op: Alu, a: u64, b: u64) -> u64 {
-    let low = u32::truncate(a);
+    let low = u32::extend(a);
     match op {
         Alu::ShAdd(n) => (a << n).wrapping_add(b),
         Alu::ShAddUw(n) => (low << n).wrapping_add(b),
@@ -66,7 +66,7 @@ fn bits(op: Alu, a: u64, b: u64) -> u64 {
         Alu::CpopW => int::popc::<u32>(a),
         Alu::SextB => i8::extend(a),
         Alu::SextH => i16::extend(a),
-        Alu::ZextH => u16::truncate(a),
+        Alu::ZextH => u16::extend(a),
         Alu::OrcB => {
             u64::from_le_bytes(a.to_le_bytes().map(|byte| if byte == 0 { 0 } else { 0xff }))
         }
