@@ -15,7 +15,7 @@ echo "tinygrad of $(git log -1 --format=%cs.%h)"
 # For its own host code.
 [ -n "${CC:-}" ] || CC=$(command -v clang || compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -1)
 export CC
-export FORWARD_ONLY=1 PYTHONPATH=$PWD CACHEDB=$environment/suite.db SIMTLAB_JOBS=${SIMTLAB_JOBS:-1}
+export FORWARD_ONLY=1 TEST_TIMEOUT=${TEST_TIMEOUT:-600} PYTHONPATH=$PWD CACHEDB=$environment/suite.db SIMTLAB_JOBS=${SIMTLAB_JOBS:-1}
 # More processes than cores only make tests run into their time limit.
 tests=("$environment/bin/python" -m pytest --quiet --tb=short -p no:cacheprovider -n "${SUITE_PROCESSES:-$(nproc)}" --timeout=600 "$@")
 
