@@ -342,6 +342,8 @@ fn checks(e: &mut Emitter<'_>, group: &Group) {
         e.adjacent(memory, room, ALL, cold);
         if loads {
             e.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+        } else {
+            apart(e, group, bytes(row), cold);
         }
         e.asm.mr(Op::Mov_rm64_r64, pointer(number), RDI);
         e.asm.jump(Op::Jmp_rel32_64, done);
@@ -349,6 +351,30 @@ fn checks(e: &mut Emitter<'_>, group: &Group) {
         e.asm.rm(Op::Lea_r64_m, RAX, place(row));
         e.asm.mr(Op::Mov_rm64_r64, pointer(number), RAX);
         e.asm.bind(done);
+    }
+}
+
+/// Bytes of a row.
+fn bytes(row: Row) -> i32 {
+    match row {
+        Row::Narrow(_) => 128,
+        Row::Wide(_) => 256,
+    }
+}
+
+/// Goes to a label if what is stored to `rdi` would be there before a later chunk loads it. Words that are loaded and stored by the same
+/// lane are no harm, nor are those that an earlier chunk has loaded.
+fn apart(e: &mut Emitter<'_>, group: &Group, stored: i32, harm: Label) {
+    for (number, &index) in group.loads.iter().enumerate() {
+        let Kind::Load(memory) = &e.code.steps[index].kind else { continue };
+        let Some(loaded) = loaded(memory).map(bytes) else { continue };
+        // Chunks are as long on both sides, and so only words further on are at risk; else any overlap is.
+        let (before, range) =
+            if loaded == stored { (-1, loaded - 1) } else { (stored - 1, loaded + stored - 1) };
+        e.asm.rm(Op::Lea_r64_m, RAX, at(RDI, before.into()));
+        e.asm.rm(Op::Sub_r64_rm64, RAX, pointer(number));
+        e.asm.ri(Op::Cmp_rm64_imm32, RAX, range);
+        e.asm.jump(Op::Jb_rel32_64, harm);
     }
 }
 
