@@ -149,3 +149,12 @@ fn conversion(inst: &Inst, to: Ty) -> Option<What> {
         _ => return None,
     })
 }
+
+/// What a logarithm is of operands that have one of their own: compared with, the relation's number, the result. Equal to 0, less, infinite, not a
+/// number.
+pub(super) const LOG2_SPECIALS: [(f64, i32, f64); 4] = [
+    (0.0, 0x00, f64::NEG_INFINITY),
+    (0.0, 0x11, f64::NAN),
+    (f64::INFINITY, 0x00, f64::INFINITY),
+    (0.0, 0x03, f64::NAN),
+];

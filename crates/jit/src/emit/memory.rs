@@ -8,7 +8,7 @@ use super::{Emitter, On};
 use crate::asm::{Label, at};
 use crate::frame::{Frame, Near};
 use fast::code::{Dst, Memory, Src};
-use iced_x86::{Code as Op, Register};
+use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
 
 use Register::{EAX, ECX, EDX, R8, R15, RAX, RBP, RCX, RDI, RDX, RSI};
@@ -211,7 +211,7 @@ impl Emitter<'_> {
     }
 
     /// One word into `rax`, as the register holds it.
-    fn load_word(&mut self, memory: &Memory, from: iced_x86::MemoryOperand) {
+    fn load_word(&mut self, memory: &Memory, from: MemoryOperand) {
         let to = memory.extend.map(|e| e.1);
         let (op, register) = match (memory.word, to) {
             (1, None) => (Op::Movzx_r32_rm8, EAX),
@@ -254,8 +254,26 @@ impl Emitter<'_> {
         self.asm.rr(Op::Sub_r64_rm64, RDI, RCX);
     }
 
+    /// What addresses of lanes are offsets from in a region, in `rax`; goes to a label if the region is not aligned. Where its length and the
+    /// host's address of its bytes are, as long as `r8` stays.
+    pub(super) fn in_region(
+        &mut self,
+        near: u32,
+        memory: &Memory,
+        cold: Label,
+    ) -> (MemoryOperand, MemoryOperand) {
+        let entry = i64::from(near) * Near::SIZE;
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::NEAR));
+        self.asm.ri64(RAX, memory.offset as u64);
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, entry + Near::BASE));
+        self.asm.ri(Op::Test_rm32_imm32, ECX, memory.bytes() as i32 - 1);
+        self.asm.jump(Op::Jne_rel32_64, cold);
+        self.asm.rr(Op::Sub_r64_rm64, RAX, RCX);
+        (at(R8, entry + Near::LEN), at(R8, entry + Near::BYTES))
+    }
+
     /// `rsi` becomes the greatest offset that is allowed.
-    pub(super) fn limit(&mut self, len: iced_x86::MemoryOperand, bytes: u64, cold: Label) {
+    pub(super) fn limit(&mut self, len: MemoryOperand, bytes: u64, cold: Label) {
         self.asm.rm(Op::Mov_r64_rm64, RSI, len);
         self.asm.ri(Op::Sub_rm64_imm32, RSI, bytes as i32);
         self.asm.jump(Op::Jb_rel32_64, cold);

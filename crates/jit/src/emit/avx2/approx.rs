@@ -5,7 +5,7 @@
 use super::chunk::Chunk;
 use super::operand::{BLEND64, COPY, xmm};
 use crate::asm::V;
-use crate::emit::forms::Approx;
+use crate::emit::forms::{Approx, LOG2_SPECIALS};
 use iced_x86::{Code as Op, Register};
 use simt::arith::approx::constants::{COS, EXP2, HALF_PI, LOG2, ROUNDER, SIN};
 
@@ -123,14 +123,7 @@ impl Chunk<'_, '_> {
         self.polynomial(&LOG2, t[3], t[4]);
         self.vvv(MUL, t[4], t[2], t[4]);
         self.vvv(ADD, t[4], t[0], t[4]);
-        // Equal to 0, less, infinite, not a number.
-        let specials = [
-            (0.0, 0x00, f64::NEG_INFINITY),
-            (0.0, 0x11, f64::NAN),
-            (f64::INFINITY, 0x00, f64::INFINITY),
-            (0.0, 0x03, f64::NAN),
-        ];
-        for (with, relation, result) in specials {
+        for (with, relation, result) in LOG2_SPECIALS {
             let with = self.bits64(f64::to_bits(with));
             self.e.asm.v3i(COMPARE, t[1], x, with, relation, None);
             let result = self.bits64(result.to_bits());

@@ -7,13 +7,11 @@ use super::row;
 use crate::asm::{Label, V, at, indexed};
 use crate::emit::memory::{Access, Room};
 use crate::emit::{Emitter, On};
-use crate::frame::{Frame, Near};
+use crate::frame::Frame;
 use fast::code::{Dst, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 
-use Register::{
-    EAX, ECX, EDX, R8, R11, RAX, RBP, RCX, RDI, RDX, RSI, YMM0, YMM1, YMM2, YMM3, YMM4,
-};
+use Register::{EAX, ECX, EDX, R11, RAX, RBP, RDI, RDX, RSI, YMM0, YMM1, YMM2, YMM3, YMM4};
 
 const LOAD: Op = Op::VEX_Vmovdqu_ymm_ymmm256;
 const SAVE: Op = Op::VEX_Vmovdqa_ymmm256_ymm;
@@ -242,16 +240,7 @@ fn offsets(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
     let memory = access.memory;
     let align = memory.bytes();
     let (len, bytes) = match access.room {
-        Room::Map(near) => {
-            let entry = i64::from(near) * Near::SIZE;
-            e.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::NEAR));
-            e.asm.ri64(RAX, memory.offset as u64);
-            e.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, entry + Near::BASE));
-            e.asm.ri(Op::Test_rm32_imm32, ECX, align as i32 - 1);
-            e.asm.jump(Op::Jne_rel32_64, cold);
-            e.asm.rr(Op::Sub_r64_rm64, RAX, RCX);
-            (at(R8, entry + Near::LEN), at(R8, entry + Near::BYTES))
-        }
+        Room::Map(near) => e.in_region(near, memory, cold),
         Room::Window(bytes, len) => {
             // Addresses of windows are words: their sums have to be, too.
             e.asm.ri64(RAX, u64::from(memory.offset as u32));

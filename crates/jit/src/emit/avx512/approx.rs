@@ -6,7 +6,7 @@ use super::T;
 use super::operand::ymm;
 use crate::asm::{V, at};
 use crate::emit::Emitter;
-use crate::emit::forms::Approx;
+use crate::emit::forms::{Approx, LOG2_SPECIALS};
 use iced_x86::{Code as Op, Register};
 use simt::arith::approx::constants::{COS, EXP2, HALF_PI, LOG2, ROUNDER, SIN};
 
@@ -117,14 +117,7 @@ impl Emitter<'_> {
         self.zzz(MUL, T[6], T[4], T[6]);
         self.asm.rr(Op::EVEX_Vcvtqq2pd_zmm_k1z_zmmm512b64_er, T[1], T[1]);
         self.zzz(ADD, T[6], T[1], T[6]);
-        // Equal to 0, less, infinite, not a number.
-        let specials = [
-            (0.0, 0x00, f64::NEG_INFINITY),
-            (0.0, 0x11, f64::NAN),
-            (f64::INFINITY, 0x00, f64::INFINITY),
-            (0.0, 0x03, f64::NAN),
-        ];
-        for (with, relation, result) in specials {
+        for (with, relation, result) in LOG2_SPECIALS {
             let with = self.bits64(with.to_bits());
             self.asm.v3i(COMPARE, K6, T[0], with, relation, None);
             self.float64(T[3], result);

@@ -4,11 +4,10 @@ use super::T;
 use crate::asm::{Label, V, at};
 use crate::emit::memory::{Room, may_meet};
 use crate::emit::{Emitter, On};
-use crate::frame::{Frame, Near};
 use fast::code::{Dst, Memory};
 use iced_x86::{Code as Op, Register};
 
-use Register::{EAX, ECX, K5, K6, R8, RAX, RBP, RCX, RDI, RSI};
+use Register::{EAX, K5, K6, RAX, RBP, RDI, RSI};
 
 impl Emitter<'_> {
     pub(super) fn load_adjacent(&mut self, memory: &Memory, on: On) {
@@ -45,14 +44,8 @@ impl Emitter<'_> {
         let align = memory.bytes();
         match room {
             Room::Map(near) => {
-                let entry = i64::from(near) * Near::SIZE;
-                self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::NEAR));
-                self.asm.ri64(RAX, memory.offset as u64);
-                self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, entry + Near::BASE));
-                self.asm.ri(Op::Test_rm32_imm32, ECX, align as i32 - 1);
-                self.asm.jump(Op::Jne_rel32_64, cold);
-                self.asm.rr(Op::Sub_r64_rm64, RAX, RCX);
-                self.limit(at(R8, entry + Near::LEN), align, cold);
+                let (len, bytes) = self.in_region(near, memory, cold);
+                self.limit(len, align, cold);
                 self.asm.rr(Op::EVEX_Vpbroadcastq_zmm_k1z_r64, T[6], RAX);
                 for q in 0..4 {
                     let value = self.w(memory.addr, q, T[2 + q]);
@@ -70,7 +63,7 @@ impl Emitter<'_> {
                     self.asm.rr(Op::VEX_Kortestb_kr_kr, K5, K6);
                     self.asm.jump(Op::Jne_rel32_64, cold);
                 }
-                self.asm.rm(Op::Mov_r64_rm64, RDI, at(R8, entry + Near::BYTES));
+                self.asm.rm(Op::Mov_r64_rm64, RDI, bytes);
             }
             Room::Window(bytes, len) => {
                 self.limit(at(RBP, len), align, cold);
