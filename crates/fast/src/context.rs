@@ -4,7 +4,7 @@ use crate::code::Code;
 use crate::row::{Narrow, Wide};
 use converge::mechanism::Order;
 use ir::Sreg;
-use vm::{Setup, WARP_SIZE};
+use vm::{Setup, Stats, WARP_SIZE};
 
 /// Bytes that the host is asked for before they are needed, for then there is no way back.
 const PROBED: usize = 16 << 20;
@@ -26,6 +26,8 @@ pub(crate) struct Context<'c> {
     pub(crate) dynamic_base: u64,
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
+    /// What CTAs have done that ended before.
+    pub(crate) done: Stats,
 }
 
 impl<'c> Context<'c> {
@@ -43,6 +45,7 @@ impl<'c> Context<'c> {
             dynamic_base: setup.dynamic_base,
             order: setup.knobs.order,
             limit: setup.limit,
+            done: setup.done,
         }
     }
 

@@ -12,6 +12,7 @@
 
 use crate::code::{Code, Dst, Kind};
 use crate::context::Context;
+use crate::finals::Finals;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
 use crate::{Apart, Declined, GoOn, Line, Tier};
@@ -73,6 +74,8 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// Whether several threads run a launch whether that pays or not.
     pub(crate) eager: bool,
+    /// Bytes kept after which what CTAs have done is made final.
+    pub(crate) final_after: usize,
     /// Launches that are to run on one thread yet.
     distrust: AtomicU32,
 }
@@ -80,7 +83,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(threads: usize) -> Self {
         let threads = if threads == 0 { host_threads() } else { threads.min(MOST_THREADS) };
-        Self { threads, eager: false, distrust: AtomicU32::new(0) }
+        let final_after = crate::finals::ENOUGH;
+        Self { threads, eager: false, final_after, distrust: AtomicU32::new(0) }
     }
 }
 
@@ -101,11 +105,11 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    fn new(total: u64, threads: usize, windows: bool) -> Self {
+    fn new(done: u64, total: u64, threads: usize, windows: bool) -> Self {
         let chunk = (total / (16 * threads as u64)).clamp(1, 64);
         Self {
-            next: AtomicU64::new(0),
-            open: AtomicU64::new(1),
+            next: AtomicU64::new(done),
+            open: AtomicU64::new(done + 1),
             chunk,
             windows,
             lent: AtomicBool::new(false),
@@ -149,23 +153,30 @@ pub(crate) struct Way<'w> {
     /// Runs turns in the interpreter's place.
     pub(crate) tier: Option<&'w dyn Tier>,
     pub(crate) plan: &'w Plan,
+    /// Whether the launch may go on elsewhere after CTAs have ended, instead of from its start.
+    pub(crate) in_parts: bool,
 }
 
-/// Runs a launch. If it is declined, memory is as before.
+/// Why a launch is left to the exact engine, and what CTAs have done that it is to go on after.
+pub(crate) type Left = Box<(Declined, Stats)>;
+
+/// Runs a launch. If it is declined, memory is as those CTAs have left it that it is to go on after, and this is what they did.
 pub(crate) fn run(
     way: Way<'_>,
     context: &Context<'_>,
     mut memory: DirectMemory<'_>,
     watch: &mut dyn GoOn,
-) -> Result<(Ended, Threads), Declined> {
+) -> Result<(Ended, Threads), Left> {
     let why = match together(way, context, &mut memory, watch) {
         Attempt::Ended(ended, threads) => return Ok((*ended, Threads::Many(threads))),
-        Attempt::Declined(declined) => return Err(declined),
+        Attempt::Declined(declined) => return Err(Box::new((declined, context.done))),
         Attempt::Alone(why) => why,
         Attempt::Met => Threads::One(MET),
     };
     let worker = way.tier.map(Tier::worker);
     let mut machine = Machine::new(context, memory, way.detailed, watch, worker, None);
+    machine.finals =
+        Finals::new((way.in_parts && !way.detailed).then_some(way.plan.final_after), context.done);
     match level::advance(way.level, &mut machine, u64::MAX) {
         Ok(flow) => {
             let mut ended = machine.ended(flow);
@@ -174,7 +185,7 @@ pub(crate) fn run(
         }
         Err(declined) => {
             machine.memory.undo();
-            Err(declined)
+            Err(Box::new((declined, machine.finals.done)))
         }
     }
 }
@@ -306,7 +317,7 @@ fn attempt(
 ) -> Attempt {
     let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(way.plan.threads);
     let (mut parts, claimed) = memory.parts(threads, &known.written);
-    let crew = Crew::new(context.total, threads, known.windows);
+    let crew = Crew::new(context.done.ctas, context.total, threads, known.windows);
     let Some(first) = parts.pop() else { return Attempt::Alone(Threads::Asked) };
     let mut counts: Vec<Option<Box<dyn Apart>>> = (0..threads).map(|_| None).collect();
     if way.detailed {
@@ -316,7 +327,8 @@ fn attempt(
         }
     }
     let (first_counts, counts) = (counts.pop().flatten(), counts);
-    let mut leading = Leading { crew: &crew, watch: &mut *watch, counts: first_counts };
+    let done = &context.done;
+    let mut leading = Leading { crew: &crew, done, watch: &mut *watch, counts: first_counts };
     let worker = way.tier.map(Tier::worker);
     let detailed = way.detailed;
     let mut machine = Machine::new(context, first, detailed, &mut leading, worker, Some(&crew));
@@ -346,7 +358,7 @@ fn attempt(
         known.written = written;
         return Attempt::Met;
     }
-    sum(ends, threads, context.code, watch)
+    sum(ends, threads, context, watch)
 }
 
 /// What a machine did, and what it has told of accesses.
@@ -416,7 +428,7 @@ fn follow(
 fn sum(
     ends: Vec<Result<Part, Declined>>,
     threads: usize,
-    code: &Code,
+    context: &Context<'_>,
     watch: &mut dyn GoOn,
 ) -> Attempt {
     if ends.iter().any(|end| matches!(end, Err(Declined::Wrapped))) {
@@ -426,7 +438,7 @@ fn sum(
     let Ok(parts) = ends.into_iter().collect::<Result<Vec<_>, _>>() else {
         return Attempt::Alone(Threads::One("a block of it may fault or hang"));
     };
-    let mut all: Ended = (Stats::default(), None, true);
+    let mut all: Ended = (context.done, None, true);
     for ((stats, detail, done), counts) in parts {
         all.0.add(&stats);
         all.2 &= done;
@@ -438,7 +450,7 @@ fn sum(
             watch.join(counts);
         }
     }
-    summed(&mut all, code);
+    summed(&mut all, context.code);
     Attempt::Ended(Box::new(all), threads)
 }
 
@@ -453,6 +465,8 @@ fn summed((stats, detail, _): &mut Ended, code: &Code) {
 /// The launch's watch, which is told of all threads' progress.
 struct Leading<'w> {
     crew: &'w Crew,
+    /// What CTAs have done before this launch of the rest.
+    done: &'w Stats,
     watch: &'w mut dyn GoOn,
     /// Told of its accesses: the launch's watch is, when all threads have come to a good end.
     counts: Option<Box<dyn Apart>>,
@@ -461,6 +475,7 @@ struct Leading<'w> {
 impl GoOn for Leading<'_> {
     fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
         let (others, theirs) = (&self.crew.blocks, &self.crew.issues);
+        let (blocks, issues) = (blocks + self.done.ctas, issues + self.done.slots.issues());
         self.watch.go_on(blocks + others.load(Relaxed), issues + theirs.load(Relaxed))
     }
 

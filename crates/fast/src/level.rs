@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 /// A set of vector instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// What every host of the architecture has.
     Portable,

@@ -7,8 +7,8 @@
 //!
 //! **When in doubt, the exact engine.** What this engine has no notion of (calls, output, clocks, ...) is [`Declined`] before the
 //! launch begins. Whatever would be a fault or a hang, or breaks an assumption of the analysis, is declined on the way, and memory made
-//! what it was before: the caller repeats the launch on the exact engine, whose report is then the report. So there is no second
-//! rendering of faults that could differ.
+//! what it was before, or after CTAs that are final (`finals`): the caller has the exact engine run the launch, or what is left of it, whose report is then the
+//! report. So there is no second rendering of faults that could differ.
 //!
 //! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
 
@@ -18,6 +18,7 @@ mod context;
 mod crew;
 mod decode;
 mod detail;
+mod finals;
 mod level;
 mod machine;
 mod memory;
@@ -37,7 +38,8 @@ pub use detail::Detail;
 pub use level::Level;
 pub use sync::BARRIERS;
 pub use tier::{
-    Counts, Lines, Noted, Region, Rows, Site, Slot, Splits, Tally, Tier, Top, View, Visit, Worker,
+    Counts, Lines, Noted, Region, Rows, Site, Slot, Splits, Tally, Tier, Top, Until, View, Visit,
+    Worker,
 };
 pub use visit::Wait;
 
@@ -166,6 +168,16 @@ pub struct Kernel {
 /// # Errors
 /// Why not.
 pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
+    may_run(state)?;
+    let code = decode::decode(program, &state.setup(), assume)?;
+    Ok(Kernel { code, plan: crew::Plan::new(1) })
+}
+
+/// Whether this engine can run a launch, as far as its kernel has no say in it.
+///
+/// # Errors
+/// Why not.
+pub fn may_run(state: &State<1>) -> Result<(), Declined> {
     let setup = state.setup();
     if !state.is_fresh() {
         return Err(Declined::Launch("it has begun already"));
@@ -176,14 +188,14 @@ pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kern
     if !setup.first_path {
         return Err(Declined::Launch("its policy is not `first`"));
     }
-    let code = decode::decode(program, &setup, assume)?;
-    Ok(Kernel { code, plan: crew::Plan::new(1) })
+    Ok(())
 }
 
 /// Runs a launch under the mechanism `ipdom`; with `detailed`, counts more than its statistics. Memory is taken out of the state.
 ///
 /// # Errors
-/// Why the exact engine has to run it, from the start: the state, if it was only lent, is as before, and so is its memory.
+/// Why the exact engine has to run it. The state, if it was only lent, is what that engine is to go on with: as before, and so is its memory; or,
+/// where no CTA was resident in it ([`State::is_vacant`]), after CTAs that have ended.
 pub fn run(
     kernel: &Kernel,
     state: impl BorrowMut<State<1>>,
@@ -191,7 +203,7 @@ pub fn run(
     detailed: bool,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
-    let way = crew::Way { level, detailed, tier: None, plan: &kernel.plan };
+    let way = crew::Way { level, detailed, tier: None, plan: &kernel.plan, in_parts: false };
     launch(kernel, state, way, watch)
 }
 
@@ -209,17 +221,18 @@ pub fn run_on(
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
     let tier = Some(tier);
-    let way = crew::Way { level, detailed, tier, plan: &kernel.plan };
+    let way = crew::Way { level, detailed, tier, plan: &kernel.plan, in_parts: false };
     launch(kernel, state, way, watch)
 }
 
 fn launch(
     kernel: &Kernel,
     mut state: impl BorrowMut<State<1>>,
-    way: crew::Way<'_>,
+    mut way: crew::Way<'_>,
     watch: &mut dyn GoOn,
 ) -> Result<Finished, Declined> {
     let state = state.borrow_mut();
+    way.in_parts = state.is_vacant();
     let setup = state.setup();
     let context = context::Context::new(&kernel.code, &setup);
     drop(setup);
@@ -229,24 +242,25 @@ fn launch(
         Ok(((stats, detail, done), threads)) => {
             Ok(Finished { done, memory, stats, detail, level, threads })
         }
-        Err(declined) => {
+        Err(left) => {
+            let (declined, done) = *left;
             *state.memory_mut() = memory;
+            state.skip(&done);
             Err(declined)
         }
     }
 }
 
-/// Runs a launch on memory that is as before if it is declined.
+/// Runs a launch on memory. If it is declined, what those CTAs have done that it is to go on after.
 fn on_memory(
     memory: &mut MemoryMap,
     context: &context::Context<'_>,
     way: crew::Way<'_>,
     watch: &mut dyn GoOn,
-) -> Result<(machine::Ended, Threads), Declined> {
-    match memory.direct() {
-        Some(direct) => crew::run(way, context, direct, watch),
-        None => Err(Declined::Launch("it has memory of the host's, or the host is big-endian")),
-    }
+) -> Result<(machine::Ended, Threads), crew::Left> {
+    let host = Declined::Launch("it has memory of the host's, or the host is big-endian");
+    let direct = memory.direct().ok_or_else(|| Box::new((host, context.done)))?;
+    crew::run(way, context, direct, watch)
 }
 
 impl Kernel {
@@ -261,6 +275,14 @@ impl Kernel {
     #[must_use]
     pub fn on_threads(mut self, threads: usize) -> Self {
         self.plan = crew::Plan::new(threads);
+        self
+    }
+
+    /// The same, which makes final what CTAs have done whenever about so many bytes have been kept for taking back what they wrote: where a launch is lent
+    /// a state without resident CTAs, see [`run`].
+    #[must_use]
+    pub fn final_after(mut self, bytes: usize) -> Self {
+        self.plan.final_after = bytes;
         self
     }
 

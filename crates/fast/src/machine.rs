@@ -7,6 +7,7 @@ use crate::code::{Block, Code, End};
 use crate::context::{Context, unrank};
 use crate::crew::Crew;
 use crate::detail::Detail;
+use crate::finals::Finals;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
@@ -92,6 +93,7 @@ pub(crate) struct Machine<'m> {
     pub(crate) watch: &'m mut dyn GoOn,
     /// Runs turns in the interpreter's place.
     pub(crate) worker: Option<Box<dyn Worker + 'm>>,
+    pub(crate) finals: Finals,
 }
 
 impl<'m> Machine<'m> {
@@ -104,6 +106,8 @@ impl<'m> Machine<'m> {
         crew: Option<&'m Crew>,
     ) -> Self {
         let detail = detailed.then(|| Box::new(Detail::new(context.code)));
+        let stats = if crew.is_some() { Stats::default() } else { context.done };
+        let rest = if crew.is_some() { 0..0 } else { context.done.ctas..context.total };
         Self {
             detail,
             watch,
@@ -112,12 +116,13 @@ impl<'m> Machine<'m> {
             memory,
             ctas: Vec::new(),
             spare: Vec::new(),
-            stats: Stats::default(),
+            stats,
+            finals: Finals::default(),
             slot: 0,
             group: 0,
             back_edges: 0,
             issued: false,
-            rest: if crew.is_some() { 0..0 } else { 0..context.total },
+            rest,
             crew,
             spans: Vec::new(),
             turns: 0,
@@ -134,8 +139,10 @@ impl<'m> Machine<'m> {
         if !self.context.fits(resident) {
             return Err(Declined::Launch("the host has no memory for its threads"));
         }
-        for slot in 0..resident {
-            self.ctas.push(Cta::vacant());
+        self.ctas.resize_with(resident, Cta::vacant);
+        // As `vm::State::skip` has it.
+        self.slot = (self.context.done.ctas % resident.max(1) as u64) as usize;
+        for slot in (self.slot..resident).chain(0..self.slot) {
             self.fill(slot);
         }
         Ok(())
@@ -309,8 +316,11 @@ impl<'m> Machine<'m> {
             self.progress = true;
             self.fill(self.slot);
             self.next_slot();
+            self.settle_memory();
             return Ok(());
         }
+        // CTAs take turns from here on: between them there is nowhere to go on from.
+        self.finals.allowed = false;
         if !self.issued {
             return Err(Declined::Running("no warp can go on"));
         }

@@ -193,10 +193,21 @@ pub struct Region {
     pub base: u64,
     /// Bytes.
     pub len: u64,
-    /// Where they are. They stay there for the launch.
+    /// Where they are.
     pub bytes: *mut u8,
-    /// Whether it is part of a region, for the CTA that runs alone.
-    pub window: bool,
+    /// How long it may be reached.
+    pub until: Until,
+}
+
+/// How long a worker may reach what it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// As long as the launch runs.
+    Launch,
+    /// Until [`Visit::settled`] has changed.
+    Settled,
+    /// In the CTA that runs alone.
+    Cta,
 }
 
 /// What a worker has executed by itself.
@@ -413,10 +424,20 @@ impl Visit<'_, '_> {
         let address = self.address(memory, on.trailing_zeros() as usize & 31);
         let direct = &self.machine.memory;
         let place = direct.place(memory.hint.get(), address, memory.bytes(), write)?;
+        if write && !crew {
+            return self.machine.lend(step, place);
+        }
         let Some((base, len, bytes)) = direct.whole(place) else {
             return self.machine.window(step, (memory, kind), (address, place), on);
         };
-        Some(Region { base, len: len as u64, bytes, window: false })
+        Some(Region { base, len: len as u64, bytes, until: Until::Launch })
+    }
+
+    /// How often what was written has been made final, after which it is to be kept anew.
+    #[inline]
+    #[must_use]
+    pub fn settled(&self) -> u64 {
+        self.machine.finals.times
     }
 
     fn address(&self, memory: &Memory, lane: usize) -> u64 {

@@ -7,7 +7,7 @@
 
 use crate::code::{Memory, Src};
 use crate::machine::Machine;
-use crate::tier::Region;
+use crate::tier::{Region, Until};
 use simt::memory::Place;
 use simt::observe::AccessKind;
 
@@ -68,6 +68,6 @@ impl Machine<'_> {
         let span = self.spans.get(step).filter(|s| s.is_dense())?;
         let (len, bytes) = self.memory.window(place, (span.high - span.low) as usize)?;
         self.lent();
-        Some(Region { base: address, len: len as u64, bytes, window: true })
+        Some(Region { base: address, len: len as u64, bytes, until: Until::Cta })
     }
 }

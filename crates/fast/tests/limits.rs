@@ -2,16 +2,15 @@
 
 #[path = "common/both.rs"]
 mod both;
-#[allow(dead_code, reason = "the other test uses the rest")]
-#[path = "common/observed.rs"]
-mod observed;
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod common;
 
 use both::{Count, compare};
+use common::observed::bytes;
 use converge::catalogue::Entry;
 use fast::{Declined, Level};
 use ir::FuncId;
 use ir::testing::Rng;
-use observed::bytes;
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
 use simt::observe::Blind;

@@ -7,7 +7,6 @@ mod common;
 
 use both::{Count, compare};
 use common::launches::{apart, number};
-use common::observed;
 use std::io::Write;
 
 #[test]

@@ -62,7 +62,7 @@ fn empty(c: &mut Criterion) {
     let Some(program) = module(EMPTY).and_then(|m| Program::link(m).ok()) else { return };
     let begin = || state(&program, 32);
     let Some(kernel) = begin().and_then(|s| fast::prepare(&program, &s, true).ok()) else { return };
-    let ready = jit::Ready::new(kernel, fast::Level::best());
+    let ready = jit::Ready::new(kernel, fast::Level::best(), false);
     c.bench_function("launch/empty", |b| {
         let run = |state: Option<State<1>>| state.map(|s| ready.run(s, &mut |_, _| true).is_ok());
         b.iter_batched(begin, run, criterion::BatchSize::SmallInput);

@@ -44,10 +44,10 @@ mod absent;
 #[cfg(not(target_arch = "x86_64"))]
 pub use absent::Compiled;
 
-use fast::{Declined, Finished, GoOn, Kernel, Level};
-use std::borrow::BorrowMut;
+mod ready;
+pub use ready::{Cache, Decoded, How, Ready};
+
 use thiserror::Error;
-use vm::State;
 
 /// Steps of a kernel that is compiled, at most: compiling takes a few microseconds for each.
 pub const MOST_STEPS: usize = 60_000;
@@ -81,62 +81,4 @@ pub struct Coverage {
     pub steps: usize,
     /// Bytes of code.
     pub bytes: usize,
-}
-
-/// A decoded launch that can run many times: with code, or without where there can be none.
-#[derive(Debug)]
-pub enum Ready {
-    /// With code.
-    Compiled(Box<Compiled>),
-    /// Without, and why; the level at which it is interpreted.
-    Decoded(Box<Kernel>, Level, Refused),
-}
-
-impl Ready {
-    /// Compiles a kernel for this host with the vector instructions of a level, if that can be.
-    #[must_use]
-    pub fn new(kernel: Kernel, level: Level) -> Self {
-        match Compiled::at(kernel, level, false) {
-            Ok(compiled) => Self::Compiled(Box::new(compiled)),
-            Err((kernel, refused)) => Self::Decoded(Box::new(kernel), level, refused),
-        }
-    }
-
-    /// Runs a launch.
-    ///
-    /// # Errors
-    /// Why the exact engine has to run it, from the start.
-    pub fn run(
-        &self,
-        state: impl BorrowMut<State<1>>,
-        watch: &mut dyn GoOn,
-    ) -> Result<Finished, Declined> {
-        match self {
-            Self::Compiled(compiled) => compiled.run(state, watch),
-            Self::Decoded(kernel, level, _) => fast::run(kernel, state, *level, false, watch),
-        }
-    }
-}
-
-/// Runs a launch with the vector instructions of a level: compiled if that can be, else on the interpreter. Says which.
-///
-/// # Errors
-/// Why the exact engine has to run it, from the start.
-pub fn run(
-    kernel: Kernel,
-    state: impl BorrowMut<State<1>>,
-    level: Level,
-    detailed: bool,
-    watch: &mut dyn GoOn,
-) -> Result<(Finished, Result<Coverage, Refused>), Declined> {
-    match Compiled::at(kernel, level, detailed) {
-        Ok(compiled) => {
-            let finished = compiled.run(state, watch)?;
-            Ok((finished, Ok(compiled.coverage())))
-        }
-        Err((kernel, refused)) => {
-            let finished = fast::run(&kernel, state, level, detailed, watch)?;
-            Ok((finished, Err(refused)))
-        }
-    }
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use fast::Level;
 use ir::mods::Space;
-use rustc_hash::FxHashMap;
 use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission};
 use thiserror::Error;
 use vm::Variables;
 
-use crate::launch::Prepared;
 use crate::mirror::Mirrors;
 use crate::module::Module;
 use hostmem::{read_host, write_host};
@@ -72,7 +70,7 @@ pub(crate) struct Loaded {
     pub(crate) module: Arc<Module>,
     pub(crate) variables: Variables,
     /// Launches that were decoded and compiled before, by shape.
-    pub(crate) prepared: FxHashMap<Prepared, Result<jit::Ready, fast::Declined>>,
+    pub(crate) ready: jit::Cache,
 }
 
 /// Guest memory that lives on between launches, and the modules loaded into it.
@@ -295,7 +293,7 @@ impl Context {
         let id = ModuleId(self.next);
         self.next += 1;
         let module = Arc::clone(module);
-        self.loaded.insert(id, Loaded { module, variables, prepared: FxHashMap::default() });
+        self.loaded.insert(id, Loaded { module, variables, ready: jit::Cache::default() });
         Ok(id)
     }
 

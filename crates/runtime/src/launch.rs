@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fast::{Declined, Level};
 use ir::FuncId;
-use jit::Ready;
+use jit::How;
 use simt::machine::{HangKind, Machine as _, Step};
 use simt::memory::{MemoryMap, Snapshot};
 use simt::observe::Blind;
@@ -23,9 +23,6 @@ const SLICE: u64 = 1 << 20;
 const USUAL: &str = "ipdom";
 const FAIR: &str = "serial";
 
-/// Launches of different shapes whose decoded form is kept for a module.
-const KEPT: usize = 256;
-
 /// How many threads, and how much shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -37,14 +34,6 @@ pub struct Shape {
     pub shared: u64,
     /// Whether all blocks run side by side, so that they may wait for each other.
     pub cooperative: bool,
-}
-
-/// What a decoded launch is valid for: its kernel, its shape, and whether it assumes that indices do not wrap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Prepared {
-    kernel: FuncId,
-    shape: Shape,
-    assume: bool,
 }
 
 /// Which engine ran a launch.
@@ -103,7 +92,7 @@ impl Context {
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
-        let declined = match self.try_fast(id, &module, state, (kernel, shape))? {
+        let declined = match self.try_fast(id, &module, state)? {
             Tried::Ran(mut report) => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 report.time = begin.elapsed();
@@ -114,6 +103,8 @@ impl Context {
                 declined
             }
         };
+        // What the fast engine has done of it for good.
+        let done = *state.stats();
         let saved = self.memory.snapshot();
         let mut step = self.run_exact(&module, &mut state);
         let mut ran = Ran::Exact(declined);
@@ -121,6 +112,7 @@ impl Context {
             // Programs may rely on every lane going on while others wait, which the usual mechanism does not promise.
             self.take_back(&saved)?;
             state = self.fresh(id, &module, (kernel, shape, params), FAIR)?;
+            state.skip(&done);
             let again = self.run_exact(&module, &mut state);
             if matches!(again, Step::Done) {
                 (step, ran) = (again, Ran::Lanes);
@@ -174,29 +166,30 @@ impl Context {
         Ok(vm::begin_bare(module.program(), launch)?)
     }
 
-    /// Runs the launch on the fast engine, if it can. Otherwise memory is as before.
+    /// Runs the launch on the fast engine, if it can. Otherwise memory is as the state is to go on with.
     fn try_fast(
         &mut self,
         id: ModuleId,
         module: &Module,
         first: State<1>,
-        (kernel, shape): (FuncId, Shape),
     ) -> Result<Tried, Failure> {
         let mut state = first;
         if self.settings.exact {
             return Ok(Tried::Exact(Box::new(state), None));
         }
+        let (threads, level) = (self.settings.threads, self.settings.level);
+        let level = level.unwrap_or_else(Level::best).or_less();
         // With assumptions about indices first, and without if one of them fails.
         for assume in [true, false] {
-            let key = Prepared { kernel, shape, assume };
-            let ready = match self.prepared(id, module, &state, key) {
+            let how = How { assume, level, compile: true, detailed: false, threads, eager: false };
+            let cache = self.loaded.get_mut(&id).map(|loaded| &mut loaded.ready);
+            let ready = cache.ok_or(ContextError::Module)?.ready(module.program(), &state, how);
+            let ready = match ready {
                 Ok(ready) => ready,
                 Err(declined) => return Ok(Tried::Exact(Box::new(state), Some(declined))),
             };
             std::mem::swap(state.memory_mut(), &mut self.memory);
-            let ran = ready.run(&mut state, &mut |_, _| true);
-            self.keep(id, key, Ok(ready));
-            match ran {
+            match ready.run(&mut state, &mut |_, _| true) {
                 Ok(finished) => {
                     self.memory = finished.memory;
                     let (stats, ran) = (finished.stats, Ran::Fast(finished.level));
@@ -220,41 +213,12 @@ impl Context {
         self.memory = MemoryMap::with_limit(self.settings.memory);
         Ok(self.memory.restore(saved)?)
     }
-
-    /// The decoded launch, from before if it was decoded before; [`Self::keep`] keeps it for the next time.
-    fn prepared(
-        &mut self,
-        id: ModuleId,
-        module: &Module,
-        state: &State<1>,
-        key: Prepared,
-    ) -> Result<Ready, Declined> {
-        let known = self.loaded.get_mut(&id).and_then(|l| l.prepared.remove(&key));
-        let threads = self.settings.threads;
-        let level = self.settings.level.unwrap_or_else(Level::best).or_less();
-        let ready = known.unwrap_or_else(|| {
-            let kernel = fast::prepare(module.program(), state, key.assume)?;
-            Ok(Ready::new(kernel.on_threads(threads), level))
-        });
-        if let Err(declined) = &ready {
-            self.keep(id, key, Err(*declined));
-        }
-        ready
-    }
-
-    fn keep(&mut self, id: ModuleId, key: Prepared, ready: Result<Ready, Declined>) {
-        let Some(loaded) = self.loaded.get_mut(&id) else { return };
-        if loaded.prepared.len() >= KEPT {
-            loaded.prepared.clear();
-        }
-        loaded.prepared.insert(key, ready);
-    }
 }
 
 /// What came of trying.
 enum Tried {
     Ran(Box<Report>),
-    /// The exact engine has to run this state, to which memory is still to be lent.
+    /// The exact engine has to run this state to its end, to which memory is still to be lent.
     Exact(Box<State<1>>, Option<Declined>),
 }
 

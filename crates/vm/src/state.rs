@@ -206,6 +206,8 @@ pub struct Setup<'s> {
     pub first_path: bool,
     /// Issues of a CTA after which it is taken to hang.
     pub limit: u64,
+    /// What CTAs have done that another engine has run before; see [`State::skip`].
+    pub done: Stats,
 }
 
 impl<const N: usize> State<N> {
@@ -230,13 +232,34 @@ impl<const N: usize> State<N> {
             knobs: info.knobs,
             first_path: self.policy == Policy::First,
             limit: info.limit,
+            done: if self.filled { Stats::default() } else { self.stats },
         }
     }
 
-    /// Whether nothing has been issued yet.
+    /// Whether no CTA has begun, but for those that were [skipped](Self::skip).
     #[must_use]
     pub fn is_fresh(&self) -> bool {
-        self.clock == 0
+        !self.filled || self.clock == 0
+    }
+
+    /// Whether no CTA is resident yet, so that another engine may run the first ones of the grid.
+    #[must_use]
+    pub fn is_vacant(&self) -> bool {
+        !self.filled
+    }
+
+    /// Takes it that another engine has run the first CTAs of the grid in the canonical schedule, each of which ended in its first turn, and that
+    /// this is what they did; memory is to be as they have left it. The launch goes on with the next one. Does nothing once CTAs are resident.
+    pub fn skip(&mut self, done: &Stats) {
+        if self.filled {
+            return;
+        }
+        self.next_cta = done.ctas.min(self.info.total);
+        let threads = self.next_cta * u64::from(self.info.threads);
+        self.stats = Stats { threads, ..*done };
+        // A CTA that ends passes the turn on to the next slot.
+        self.turn.slot = (done.ctas % self.resident.len().max(1) as u64) as usize;
+        self.clock = done.slots.issues();
     }
 
     pub(crate) fn new(
@@ -273,7 +296,8 @@ impl<const N: usize> State<N> {
         if std::mem::replace(&mut self.filled, true) {
             return Ok(());
         }
-        for slot in 0..self.resident.len() {
+        let slots = self.resident.len();
+        for slot in (self.turn.slot..slots).chain(0..self.turn.slot) {
             self.resident[slot] = self.next_resident(program)?;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! A launch on both engines.
 
-use crate::observed::{Exact, Noting, Observed, bytes, of_fast};
+use crate::common::observed::{Exact, Noting, Observed, bytes, of_fast};
+use crate::common::resumed::resumed;
 use fast::{Declined, Finished, GoOn, Level, Threads};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
@@ -14,6 +15,8 @@ pub(crate) struct Count {
     /// Launches that several threads ran to their end, and those that one thread ran after all.
     pub(crate) together: u64,
     pub(crate) alone: u64,
+    /// Launches that the exact engine went on with after CTAs.
+    pub(crate) resumed: u64,
 }
 
 fn levels() -> Vec<Level> {
@@ -77,6 +80,12 @@ pub(crate) fn compare(
         }
         if let Some(exact) = exact {
             on_threads(program, launch, assume, &exact, count)?;
+            let level = Level::best();
+            let done = resumed(program, launch, &exact, |state: &mut _| {
+                let kernel = fast::prepare(program, state, assume)?.final_after(0);
+                fast::run(&kernel, state, level, false, &mut |_, _| true)
+            });
+            count.resumed += u64::from(done?);
         }
     }
     Ok(())

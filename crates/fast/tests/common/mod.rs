@@ -3,3 +3,4 @@
 pub(crate) mod kernels;
 pub(crate) mod launches;
 pub(crate) mod observed;
+pub(crate) mod resumed;

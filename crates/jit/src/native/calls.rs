@@ -6,7 +6,7 @@ use crate::counts::{Counting, TOLD, TOLD_IN_PART};
 use crate::frame::{Frame, NOWHERE, Near, SLOTS};
 use crate::seat::Seat;
 use fast::code::{End, Kind, Step};
-use fast::{Declined, Visit};
+use fast::{Declined, Until, Visit};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,6 +18,7 @@ pub(super) struct Host<'h, 't, 'm> {
     pub(super) nears: *mut [Near],
     pub(super) counting: Option<*mut Counting>,
     pub(super) lent: &'h mut Vec<usize>,
+    pub(super) kept: &'h mut [bool],
     pub(super) end: Result<(), Declined>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
@@ -154,8 +155,10 @@ fn look_near(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
         let nears = unsafe { &mut *host.nears };
         let now = Near { base: region.base, len: region.len, bytes: region.bytes };
         let last = std::mem::replace(&mut nears[near], now);
-        if region.window {
-            host.lent.push(near);
+        match region.until {
+            Until::Launch => {}
+            Until::Settled => host.kept[near] = true,
+            Until::Cta => host.lent.push(near),
         }
         if let Some(counting) = host.counting
             && last.base != region.base

@@ -24,6 +24,9 @@ pub(super) struct Runner<'c> {
     /// The CTA that ran last, and which of `nears` are windows for it alone.
     cta: u64,
     lent: Vec<usize>,
+    /// Which of them are windows only until what was written becomes final, and how often it has.
+    kept: Box<[bool]>,
+    settled: u64,
 }
 
 impl<'c> Runner<'c> {
@@ -42,6 +45,8 @@ impl<'c> Runner<'c> {
             counting,
             cta: u64::MAX,
             lent: Vec::new(),
+            kept: vec![false; code.nears.len()].into(),
+            settled: 0,
         }
     }
 
@@ -94,8 +99,9 @@ impl<'c> Runner<'c> {
         let seats = self.frame.seats;
         let nears = &raw mut *self.nears;
         let counting = self.counting.as_mut().map(|c| &raw mut **c);
-        let lent = &mut self.lent;
-        let mut host = Host { visit, code, table, nears, counting, lent, end: Ok(()), panic: None };
+        let (lent, kept) = (&mut self.lent, &mut self.kept);
+        let end = Ok(());
+        let mut host = Host { visit, code, table, nears, counting, lent, kept, end, panic: None };
         loop {
             let frame = &mut *self.frame;
             frame.host = (&raw mut host).cast();
@@ -138,6 +144,15 @@ impl Worker for Runner<'_> {
         if visit.cta() != self.cta {
             self.cta = visit.cta();
             self.leave_windows();
+        }
+        if visit.settled() != self.settled {
+            self.settled = visit.settled();
+            // Nothing is made final in launches that are counted in detail.
+            for (near, kept) in self.nears.iter_mut().zip(&mut self.kept) {
+                if std::mem::take(kept) {
+                    *near = Near::NONE;
+                }
+            }
         }
         let mut table = self.table(visit);
         let end = self.run(visit, &mut table);

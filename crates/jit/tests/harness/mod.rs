@@ -5,6 +5,7 @@
 pub(crate) mod common;
 
 use common::observed::{Exact, Noting, bytes, of_fast};
+use common::resumed::resumed;
 use fast::{Declined, Finished, Level, Threads};
 use jit::{Compiled, Refused};
 use simt::machine::{Machine, Step};
@@ -18,6 +19,8 @@ pub(crate) struct Count {
     pub(crate) stopped: u64,
     /// Launches that several threads ran to their end.
     pub(crate) together: u64,
+    /// Launches that the exact engine went on with after CTAs.
+    pub(crate) resumed: u64,
     pub(crate) native: usize,
     pub(crate) steps: usize,
 }
@@ -119,6 +122,14 @@ pub(crate) fn compare(
                     Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
                     Err(_) => count.refused += 1,
                 }
+            }
+            if !detailed {
+                let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
+                let done = resumed(program, launch, exact, |state: &mut _| {
+                    let kernel = fast::prepare(program, state, assume)?.final_after(0);
+                    jit::Ready::new(kernel, level, false).run(state, &mut |_, _| true)
+                });
+                count.resumed += u64::from(done.map_err(|what| format!("{level}: {what}"))?);
             }
         }
     }

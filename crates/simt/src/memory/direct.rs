@@ -11,11 +11,13 @@
     reason = "atomic words that are exclusively borrowed have no safe view as bytes"
 )]
 
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::claims::{Claim, Claims};
+use super::journal::{Journal, Stock};
 use super::map::MemoryMap;
 use super::region::{Permission, Storage};
 use super::snapshot::PAGE_BYTES;
@@ -47,19 +49,21 @@ const NOT_KEPT: u8 = 0;
 const BEING_KEPT: u8 = 1;
 const KEPT: u8 = 2;
 
-/// A page as it was.
-struct Kept {
-    region: u32,
-    page: u32,
-    bytes: Box<[u8]>,
-}
-
 /// All regions, and what was in them.
 struct Regions<'m> {
     /// Sorted by address.
     views: Vec<View<'m>>,
-    /// Pages before they were written, in no order.
-    journal: Mutex<Vec<Kept>>,
+    /// What handles have kept that are gone.
+    journals: Mutex<Vec<Journal>>,
+    /// Where journals have their room from.
+    stock: &'m Stock,
+}
+
+impl Drop for Regions<'_> {
+    fn drop(&mut self) {
+        let journals = self.journals.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.stock.put(journals.drain(..));
+    }
 }
 
 /// All regions of a map, exclusively borrowed. What places for writing have been given of can be [taken back](Self::undo).
@@ -69,6 +73,8 @@ struct Regions<'m> {
 pub struct DirectMemory<'m> {
     regions: Arc<Regions<'m>>,
     part: Option<Part>,
+    /// Pages that it has kept before they were written, in no order.
+    journal: RefCell<Journal>,
 }
 
 /// A handle among several.
@@ -142,7 +148,8 @@ impl MemoryMap {
             return None;
         }
         let mut views = Vec::with_capacity(self.regions.len());
-        for region in &mut self.regions {
+        let Self { regions, stock, .. } = self;
+        for region in regions {
             match &mut region.storage {
                 Storage::Owned(tracked) => {
                     let writable = region.permission == Permission::ReadWrite;
@@ -164,8 +171,10 @@ impl MemoryMap {
                 Storage::Freed(_) => {}
             }
         }
-        let regions = Arc::new(Regions { views, journal: Mutex::default() });
-        Some(DirectMemory { regions, part: None })
+        let mut journals = Vec::new();
+        journals.try_reserve(1).ok()?;
+        let regions = Arc::new(Regions { views, journals: Mutex::new(journals), stock });
+        Some(DirectMemory { regions, part: None, journal: RefCell::default() })
     }
 }
 
@@ -175,11 +184,18 @@ impl DirectMemory<'_> {
     pub fn parts(&mut self, count: usize, written: &[u32]) -> (Vec<DirectMemory<'_>>, Together) {
         let claims = Claims::new(self.regions.views.iter().map(|v| v.len), written);
         let claims = Arc::new(claims);
+        self.journals().reserve(count + 1);
         let part = |_| DirectMemory {
             regions: Arc::clone(&self.regions),
             part: Some(Part { claims: Arc::clone(&claims), owner: 0 }),
+            journal: RefCell::default(),
         };
         ((0..count).map(part).collect(), Together(claims))
+    }
+
+    /// What handles have kept that are gone; with room for those of all handles that are not.
+    fn journals(&self) -> MutexGuard<'_, Vec<Journal>> {
+        self.regions.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it is one of several parts.
@@ -261,23 +277,17 @@ impl DirectMemory<'_> {
             }
             return state.load(Ordering::Acquire) == KEPT;
         }
-        let kept = self.copy_page(view, region, page).is_some();
+        let kept = self.copy_page(view, region, page);
         view.dirty[page].store(1, Ordering::Relaxed);
         state.store(if kept { KEPT } else { NOT_KEPT }, Ordering::Release);
         kept
     }
 
-    fn copy_page(&self, view: &View<'_>, region: u32, page: usize) -> Option<()> {
+    fn copy_page(&self, view: &View<'_>, region: u32, page: usize) -> bool {
         let (start, end) = (page * PAGE, ((page + 1) * PAGE).min(view.len));
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(end - start).ok()?;
         // SAFETY: the range is inside the view. Nobody writes a page before it has been kept, and who wants to waits while this goes on.
         let before = unsafe { std::slice::from_raw_parts(view.bytes.add(start), end - start) };
-        bytes.extend_from_slice(before);
-        let mut journal = self.regions.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.try_reserve(1).ok()?;
-        journal.push(Kept { region, page: page as u32, bytes: bytes.into() });
-        Some(())
+        self.journal.borrow_mut().keep(self.regions.stock, region, page as u32, before)
     }
 
     /// The region of a place, for somebody who will reach all of it without asking for places: its address, its bytes, and where they
@@ -312,17 +322,71 @@ impl DirectMemory<'_> {
         Some((len, at))
     }
 
-    /// Takes everything back: memory is as it was in the beginning.
-    pub fn undo(&mut self) {
-        let mut journal = self.regions.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        for Kept { region, page, bytes } in journal.drain(..) {
-            let view = &self.regions.views[region as usize];
-            // SAFETY: the page is inside the view; the handle is borrowed exclusively, and no other one is in use.
-            let to = unsafe { view.bytes.add(page as usize * PAGE) };
-            // SAFETY: as above; the copy is memory of its own.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-            view.kept[page as usize].store(NOT_KEPT, Ordering::Release);
+    /// As [`whole`](Self::whole), but no more of a large region than the `window` aligned bytes around the place's first; for a handle that is not one of several parts.
+    #[must_use]
+    pub fn around(&self, place: Place, window: usize) -> Option<(u64, usize, *mut u8)> {
+        let view = self.regions.views.get(place.region as usize)?;
+        if self.part.is_some() || window == 0 || place.offset >= view.len {
+            return None;
         }
+        let start = place.offset - place.offset % window;
+        let len = window.min(view.len - start);
+        if place.claim != Claim::Read && !self.keep(place.region, start, len) {
+            return None;
+        }
+        Some((view.base + start as u64, len, view.bytes.wrapping_add(start)))
+    }
+
+    /// Bytes of a place's region.
+    #[must_use]
+    pub fn region_len(&self, place: Place) -> usize {
+        self.regions.views.get(place.region as usize).map_or(0, |view| view.len)
+    }
+
+    /// Bytes kept for [taking back](Self::undo) by this handle.
+    #[inline]
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.journal.borrow().bytes()
+    }
+
+    /// Nothing that was written so far will be taken back. Places for writing that were given so far are no longer to be written to, nor what
+    /// [`whole`](Self::whole) and [`around`](Self::around) gave for writing. Does nothing to a part.
+    pub fn settle(&mut self) {
+        if self.part.is_some() {
+            return;
+        }
+        let views = &self.regions.views;
+        let forget = |region: u32, page: u32, _: &[u8]| {
+            views[region as usize].kept[page as usize].store(NOT_KEPT, Ordering::Relaxed);
+        };
+        let mut others = self.journals();
+        if !others.is_empty() {
+            others.iter().for_each(|journal| journal.replay(forget));
+            self.regions.stock.put(others.drain(..));
+        }
+        drop(others);
+        let mut journal = self.journal.borrow_mut();
+        journal.replay(forget);
+        journal.clear();
+    }
+
+    /// Takes everything back: memory is as it was in the beginning, or when it was last [settled](Self::settle).
+    pub fn undo(&mut self) {
+        let views = &self.regions.views;
+        let back = |region: u32, page: u32, bytes: &[u8]| {
+            let (view, start) = (&views[region as usize], page as usize * PAGE);
+            let len = bytes.len().min(view.len - start);
+            // SAFETY: the page is inside the view; the handle is borrowed exclusively, and no other one is in use.
+            let to = unsafe { view.bytes.add(start) };
+            // SAFETY: as above; the journal is memory of its own.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, len) };
+            view.kept[page as usize].store(NOT_KEPT, Ordering::Release);
+        };
+        let mut others = self.journals();
+        others.push(self.journal.take());
+        others.iter().for_each(|journal| journal.replay(back));
+        self.regions.stock.put(others.drain(..));
     }
 
     /// The address of a region's first byte, and its bytes, if there is such a region and no part may write it.
@@ -400,6 +464,13 @@ impl DirectMemory<'_> {
     }
 }
 
+impl Drop for DirectMemory<'_> {
+    fn drop(&mut self) {
+        // There is room for it.
+        self.journals().push(self.journal.take());
+    }
+}
+
 impl View<'_> {
     #[inline]
     fn offset(&self, addr: u64, size: u64, write: bool) -> Option<usize> {
@@ -429,6 +500,7 @@ mod tests {
         assert_eq!(direct.place(0, gone.0, 1, false), None);
         assert_eq!(direct.place(0, c.0, 8, true), None);
         assert!(direct.place(0, c.0, 8, false).is_some());
+        drop(direct);
         assert_eq!(map.load(a.wrapping_add(96), Width::B4), Ok(0x0403_0201));
     }
 
@@ -453,6 +525,7 @@ mod tests {
             if undo {
                 direct.undo();
             }
+            drop(direct);
             let mut bytes = [0; 64];
             map.read_bytes(b, &mut bytes).unwrap();
             assert_eq!(bytes, [u8::from(!undo); 64]);
@@ -507,6 +580,36 @@ mod tests {
         let sum = direct.place(0, b.0 + 8, 8, false).unwrap();
         assert_eq!(direct.bytes(sum), (4 * PAGE_BYTES / 8).to_le_bytes());
         direct.undo();
+        drop(direct);
         assert_eq!(map.snapshot(), before);
+    }
+
+    #[test]
+    fn what_was_settled_stays() {
+        let mut map = MemoryMap::new();
+        let a = map.allocate("a", 5 * PAGE_BYTES + 8).unwrap();
+        let mut direct = map.direct().unwrap();
+        for value in 1..4 {
+            // Around the first of a page's bytes, or its last: all of the page. At the end, what there is.
+            for at in [0, 2 * PAGE_BYTES - 1, 5 * PAGE_BYTES + 7] {
+                let place = direct.place(0, a.0 + at, 1, true).unwrap();
+                let (base, len, bytes) = direct.around(place, PAGE).unwrap();
+                assert_eq!(base, a.0 + at / PAGE_BYTES * PAGE_BYTES);
+                assert_eq!(len, if at > 4 * PAGE_BYTES { 8 } else { PAGE });
+                // SAFETY: they are the region's bytes, which nobody else has.
+                unsafe { std::slice::from_raw_parts_mut(bytes, len) }.fill(value);
+            }
+            assert_eq!(direct.kept(), 3 * PAGE);
+            if value < 3 {
+                direct.settle();
+                assert_eq!(direct.kept(), 0);
+            }
+        }
+        direct.undo();
+        drop(direct);
+        let mut bytes = vec![0; 5 * PAGE + 8];
+        map.read_bytes(a, &mut bytes).unwrap();
+        let count = |value| bytes.iter().filter(|&&b| b == value).count();
+        assert_eq!((count(2), count(0)), (2 * PAGE + 8, 3 * PAGE));
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::hints::Hints;
+use super::journal::Stock;
 use super::region::{HostCells, Storage};
 use super::snapshot::Tracked;
 use super::{
@@ -119,6 +120,8 @@ pub struct MemoryMap {
     /// Held for 16-byte accesses through a shared view, which no single atomic covers.
     pub(super) wide: Mutex<()>,
     pub(super) counters: Counters,
+    /// Room for pages that launches keep.
+    pub(super) stock: Stock,
     limit: u64,
 }
 
@@ -176,7 +179,8 @@ impl MemoryMap {
             quarantined: 0,
             mapped: 0,
         };
-        Self { regions: Vec::new(), hints: Hints::default(), wide: Mutex::new(()), counters, limit }
+        let (regions, hints, wide) = (Vec::new(), Hints::default(), Mutex::new(()));
+        Self { regions, hints, wide, counters, stock: Stock::default(), limit }
     }
 
     /// The most bytes the map may own.
@@ -446,8 +450,8 @@ impl MemoryMap {
             self.regions.iter().map(Region::try_clone).collect::<Result<_, _>>()?;
         let mut counters = self.counters;
         counters.mapped = owned_bytes(&regions);
-        let hints = Hints::default();
-        Ok(Self { regions, hints, wide: Mutex::new(()), counters, limit: self.limit })
+        let (hints, wide, stock) = (Hints::default(), Mutex::new(()), Stock::default());
+        Ok(Self { regions, hints, wide, counters, stock, limit: self.limit })
     }
 }
 

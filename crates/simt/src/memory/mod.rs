@@ -38,6 +38,7 @@ mod direct;
 mod error;
 mod hints;
 mod host;
+mod journal;
 mod map;
 mod region;
 mod save;

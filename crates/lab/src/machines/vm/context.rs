@@ -103,12 +103,23 @@ impl<'p> VmContext<'p> {
         let engine = Engine::<N>;
         let (width, block) = (launch.width, launch.block.iter().copied().map(u64::from).product());
         let started = engine.launch(&program.program, launch);
-        let mut state = started.map_err(|error| self.problem(&error))?;
-        std::mem::swap(state.memory_mut(), &mut self.memory);
+        let state = started.map_err(|error| self.problem(&error))?;
         if let Some(probe) = watch.probe() {
             let places = super::places::places(program);
             probe.begin(&Beginning { kernel: request.kernel, width, block, places: &places });
         }
+        Ok(self.run_state(program, state, request, watch))
+    }
+
+    /// Runs a launch to its end, on this memory.
+    fn run_state<const N: usize>(
+        &mut self,
+        program: &VmProgram,
+        mut state: State<N>,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> LaunchResult {
+        std::mem::swap(state.memory_mut(), &mut self.memory);
         let (end, counters, state) = if request.detailed {
             let pcs = PcSlots::new(program.program.code().len());
             drive(program, state, Counters::with_pcs(pcs), request, watch)
@@ -118,7 +129,7 @@ impl<'p> VmContext<'p> {
         let stats = stats(program, request, &end, state.stats(), counters);
         let output = state.output().to_vec();
         self.memory = state.into_memory();
-        Ok(LaunchResult { end, stats, output, words: String::new() })
+        LaunchResult { end, stats, output, words: String::new() }
     }
 
     /// Runs the launch once with every fact of the analyses checked, on memory of its own.
@@ -167,7 +178,7 @@ impl<'p> VmContext<'p> {
         let (module, cost) = vm::prepare_counted(&verified, kernel, pass)
             .map_err(|error| problem(error.to_string(), self.program.span(error.loc)))?;
         match vm::Program::link(module) {
-            Ok(program) => Ok((VmProgram { program, text: self.program.text.clone() }, cost)),
+            Ok(program) => Ok((VmProgram::new(program, self.program.text.clone()), cost)),
             Err(errors) => {
                 let first = errors.first().map_or_else(String::new, |e| e.kind.to_string());
                 Err(problem(first, None))
@@ -433,8 +444,12 @@ impl Context for VmContext<'_> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
-        if let Tried::Ran(result) = self.try_fast(request, watch)? {
-            return Ok(*result);
+        match self.try_fast(request, watch)? {
+            Tried::Ran(result) => return Ok(*result),
+            Tried::Begun(state) => {
+                return Ok(self.run_state(self.program, *state, request, watch));
+            }
+            Tried::Exact => {}
         }
         let whole_block = converge::Entry::find(request.mechanism)
             .is_ok_and(|entry| entry.scope == converge::Scope::Cta);

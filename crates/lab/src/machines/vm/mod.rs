@@ -8,6 +8,8 @@ mod quick;
 mod report;
 mod spin;
 
+use std::sync::Mutex;
+
 use ir::module::Signature;
 use ir::{Function, LocId, Module, Ty};
 use isa::{Diagnostic, Diagnostics, SourceFile, Span};
@@ -37,6 +39,8 @@ pub(super) struct VmProgram {
     program: vm::Program,
     /// The text that places point into.
     text: SourceFile,
+    /// Launches made ready to run before.
+    ready: Mutex<jit::Cache>,
 }
 
 /// Verifies and links a module whose places point into `text`. What is wrong is added to `found`.
@@ -52,7 +56,7 @@ pub(super) fn link(
     }
     let places = module.locs.clone();
     match vm::Program::link(module) {
-        Ok(program) => Some(Box::new(VmProgram { program, text: SourceFile::new("", text) })),
+        Ok(program) => Some(Box::new(VmProgram::new(program, SourceFile::new("", text)))),
         Err(errors) => {
             for error in errors {
                 let span = places.get(error.loc.index()).map(|l| l.span);
@@ -69,6 +73,10 @@ pub(super) fn link(
 }
 
 impl VmProgram {
+    fn new(program: vm::Program, text: SourceFile) -> Self {
+        Self { program, text, ready: Mutex::default() }
+    }
+
     fn module(&self) -> &Module {
         self.program.module()
     }

@@ -1,8 +1,10 @@
 //! Launches on the fast engine, where it can run them.
 
 use std::any::Any;
+use std::sync::PoisonError;
 
-use fast::{Apart, Declined, Detail, GoOn, Level, Threads};
+use fast::{Apart, Declined, Detail, Finished, GoOn, Level, Threads};
+use jit::{Coverage, How, Ready};
 use simt::memory::MemoryMap;
 use simt::observe::Access;
 use vm::{Launch, State};
@@ -15,12 +17,14 @@ use crate::stats::{Counters, LaunchStats, Line, PcSlots};
 pub(super) enum Tried {
     /// The launch has ended, or was interrupted.
     Ran(Box<LaunchResult>),
+    /// The exact engine has to go on with it.
+    Begun(Box<State<1>>),
     /// The exact engine has to run it.
     Exact,
 }
 
 impl VmContext<'_> {
-    /// Runs a launch on the fast engine, unless the request or the kernel wants the exact one. Memory changes only if it ran.
+    /// Runs a launch on the fast engine, unless the request or the kernel wants the exact one. Memory changes only if it ran, or has begun.
     pub(super) fn try_fast(
         &mut self,
         request: &LaunchRequest<'_>,
@@ -40,25 +44,42 @@ impl VmContext<'_> {
             watch.ran_on(&format!("exact ({why})"));
             return Ok(Tried::Exact);
         }
+        let mut state = self.fresh(request)?;
+        let program = self.program();
+        let detailed = request.detailed;
         // With assumptions about indices first, and without if one of them fails.
         for assume in [true, false] {
-            let mut state = self.fresh(request)?;
-            let program = self.program();
-            let kernel = match fast::prepare(&program.program, &state, assume) {
-                Ok(kernel) => kernel.on_threads(request.threads.count),
-                Err(declined) => return Ok(exact(declined, watch)),
+            let how = How {
+                assume,
+                level: request.level.unwrap_or_else(Level::best).or_less(),
+                compile: request.engine != Choice::Interpreted,
+                detailed,
+                threads: request.threads.count,
+                eager: request.threads.eager,
             };
-            let kernel = if request.threads.eager { kernel.eagerly() } else { kernel };
-            let counters = Counters::with_pcs(PcSlots::new(program.program.code().len()));
+            let ready = program.ready.lock().unwrap_or_else(PoisonError::into_inner).ready(
+                &program.program,
+                &state,
+                how,
+            );
+            let ready = match ready {
+                Ok(ready) => ready,
+                Err(declined) => return Ok(exact(declined, state, watch)),
+            };
+            let counters = if detailed {
+                Counters::with_pcs(PcSlots::new(program.program.code().len()))
+            } else {
+                Counters::default()
+            };
             let blocks = request.grid.iter().product();
             let mut counting = Counting { counters, blocks, watch: &mut *watch };
             std::mem::swap(state.memory_mut(), self.memory());
-            let ran = run(kernel, &mut state, request, &mut counting);
+            let ran = ready.run(&mut state, &mut counting);
             std::mem::swap(state.memory_mut(), self.memory());
             let counters = counting.counters;
             match ran {
-                Ok((finished, engine)) => {
-                    watch.ran_on(&engine);
+                Ok(finished) => {
+                    watch.ran_on(&ran_on(&ready, &finished));
                     let end = if finished.done { End::Done } else { End::Interrupted };
                     let counters = counted(counters, &finished.stats, finished.detail.as_deref());
                     let engine = "fast";
@@ -70,10 +91,10 @@ impl VmContext<'_> {
                     return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output, words })));
                 }
                 Err(Declined::Wrapped) if assume => {}
-                Err(declined) => return Ok(exact(declined, watch)),
+                Err(declined) => return Ok(exact(declined, state, watch)),
             }
         }
-        Ok(Tried::Exact)
+        Ok(exact(Declined::Wrapped, state, watch))
     }
 
     /// The state before a launch, without memory.
@@ -84,34 +105,23 @@ impl VmContext<'_> {
     }
 }
 
-/// Runs a launch on the fast engine, and says how.
-fn run(
-    kernel: fast::Kernel,
-    state: &mut State<1>,
-    request: &LaunchRequest<'_>,
-    watch: &mut dyn GoOn,
-) -> Result<(fast::Finished, String), Declined> {
-    let level = request.level.unwrap_or_else(Level::best).or_less();
-    if request.engine == Choice::Interpreted {
-        let finished = fast::run(&kernel, state, level, request.detailed, watch)?;
-        let engine = format!("fast ({})", finished.level);
-        let engine = engine + &on_threads(finished.threads);
-        return Ok((finished, engine));
-    }
-    let (finished, compiled) = jit::run(kernel, state, level, request.detailed, watch)?;
+/// How a launch was run.
+fn ran_on(ready: &Ready, finished: &Finished) -> String {
     let level = finished.level;
-    let engine = match compiled {
-        Ok(coverage) if coverage.native == coverage.steps => format!("fast (compiled, {level})"),
-        Ok(jit::Coverage { native, steps, .. }) => {
+    let engine = match ready.coverage() {
+        None => format!("fast ({level})"),
+        Some(Ok(coverage)) if coverage.native == coverage.steps => {
+            format!("fast (compiled, {level})")
+        }
+        Some(Ok(Coverage { native, steps, .. })) => {
             format!(
                 "fast (compiled, {level}; {} of {steps} instructions interpreted)",
                 steps - native
             )
         }
-        Err(refused) => format!("fast ({level}; not compiled: {refused})"),
+        Some(Err(refused)) => format!("fast ({level}; not compiled: {refused})"),
     };
-    let engine = engine + &on_threads(finished.threads);
-    Ok((finished, engine))
+    engine + &on_threads(finished.threads)
 }
 
 /// How many threads ran it, where several might have.
@@ -123,9 +133,13 @@ fn on_threads(threads: Threads) -> String {
     }
 }
 
-fn exact(declined: Declined, watch: &mut dyn Watch) -> Tried {
+/// The exact engine has to run a launch, or to go on with it where CTAs of it have ended for good.
+fn exact(declined: Declined, state: State<1>, watch: &mut dyn Watch) -> Tried {
     watch.ran_on(&format!("exact ({declined})"));
-    Tried::Exact
+    match state.progress() {
+        (0, _) => Tried::Exact,
+        _ => Tried::Begun(Box::new(state)),
+    }
 }
 
 /// Counts accesses, and asks whether to go on.

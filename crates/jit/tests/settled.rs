@@ -1,0 +1,88 @@
+//! Large buffers whose pages are kept window by window, and made final while the launch runs.
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod harness;
+
+use harness::common::launches;
+use harness::common::observed::Exact;
+use harness::common::resumed::resumed;
+use harness::{Count, LEVELS, compare};
+use ir::FuncId;
+use simt::machine::Step;
+use vm::{Launch, Program};
+
+/// Words of the buffer.
+const WORDS: u32 = 1 << 19;
+
+/// Blocks of 256 threads, each of which changes the word at `index`; thread `fault` of them all reaches beyond all buffers.
+fn program(index: &str, fault: u32) -> (Program, Launch<1>) {
+    let text = format!(
+        "kernel @k(a: u64 global) {{
+  reg %t, %c, %i, %j, %v: b32
+  reg %a, %at: b64
+  reg %p: pred
+entry:
+  %a = ld.param.u64 [@a]
+  %t = sreg.u32 tid.x
+  %c = sreg.u32 ctaid.x
+  %i = mad.u32 %c, 256, %t
+{index}
+  %at = mulwide.u32 %j, 4
+  %at = add.u64 %a, %at
+  %v = ld.global.u32 [%at]
+  %v = mad.u32 %v, 5, %i
+  st.global.u32 [%at], %v
+  %p = setp.eq.u32 %i, {fault}
+  @%p %at = add.u64 %at, 0x1000000000
+  st.global.u32 [%at], %v
+  ret
+}}
+"
+    );
+    let module = ir::text::parse(isa::FileId::default(), &text)
+        .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
+    let (program, mut launch) = launches::launch(&module, FuncId(0), 0);
+    (launch.grid, launch.block) = ([WORDS / 256, 1, 1], [256, 1, 1]);
+    let buffer = launch.memory.allocate("a", 4 * u64::from(WORDS)).expect("room");
+    let content: Vec<u8> = (0..WORDS).flat_map(|i| (i ^ i << 9).to_le_bytes()).collect();
+    launch.memory.host_write(buffer, &content).expect("it is there");
+    launch.params = buffer.0.to_le_bytes().to_vec();
+    (program, launch)
+}
+
+/// Side by side, backwards, and here and there.
+const INDICES: [&str; 3] = [
+    "  %j = mov.b32 %i",
+    "  %j = sub.u32 524287, %i",
+    "  %j = mul.u32 %i, 77777\n  %j = and.b32 %j, 524287",
+];
+
+#[test]
+fn the_exact_engine_goes_on_after_what_is_final() {
+    for (index, goes_through) in INDICES.into_iter().zip([true, true, false]) {
+        for fault in [WORDS - 300, u32::MAX] {
+            let (program, launch) = program(index, fault);
+            let exact = Exact::new(&program, &launch);
+            assert_eq!(matches!(exact.end, Step::Fault(_)), fault != u32::MAX);
+            for level in LEVELS {
+                let done = resumed(&program, &launch, &exact, |state: &mut _| {
+                    let kernel = fast::prepare(&program, state, true)?;
+                    jit::Ready::new(kernel, level, false).run(state, &mut |_, _| true)
+                });
+                let done = done.unwrap_or_else(|what| panic!("{index} {level}: {what}"));
+                // What is written here and there is kept as a whole.
+                assert!(!done || fault != u32::MAX);
+                assert!(done || fault == u32::MAX || !goes_through, "{index} {level}");
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_change_nothing() {
+    for index in INDICES {
+        let (program, launch) = program(index, u32::MAX);
+        let mut count = Count::default();
+        compare(&program, &launch, &mut count).unwrap_or_else(|what| panic!("{index}: {what}"));
+    }
+}
