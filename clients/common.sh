@@ -21,7 +21,12 @@ venv() {
   environment=$target/clients/$1
   shift
   [ -x "$environment/bin/python" ] || "${SIMTLAB_PYTHON:-python3}" -m venv "$environment"
-  "$environment/bin/pip" install --quiet --disable-pip-version-check "$@"
+  "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+# version_of PACKAGE: of the one that is installed.
+version_of() {
+  "$environment/bin/python" -m pip show "$1" | sed -n 's/^Version: //p'
 }
 
 # on_device COMMAND...: runs it with the virtual device.

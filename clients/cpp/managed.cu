@@ -1,4 +1,4 @@
-// Managed memory: a list whose pointers host and device follow, hints, attributes.
+// Managed memory: a list whose pointers host and device follow, hints, attributes; managed variables.
 #include "check.h"
 
 struct Node {
@@ -14,6 +14,13 @@ __global__ void sum(const Node *list, int *out) {
 
 __global__ void double_all(Node *list) {
   for (; list; list = list->next) list->value *= 2;
+}
+
+__managed__ int launched = 3;
+__device__ __managed__ int squares[4] = {1, 4, 9, 16};
+__global__ void next() {
+  ++launched;
+  squares[launched % 4] += 100;
 }
 
 int main() {
@@ -55,5 +62,20 @@ int main() {
     list = next;
   }
   GIVES(cudaFree(out), cudaSuccess);
+
+  // Managed variables: the host reads what kernels write, and the other way round.
+  CHECK(launched == 3 && squares[2] == 9);
+  next<<<1, 1>>>();
+  MUST(cudaDeviceSynchronize());
+  CHECK(launched == 4 && squares[0] == 101);
+  launched = 9;
+  next<<<1, 1>>>();
+  MUST(cudaDeviceSynchronize());
+  CHECK(launched == 10 && squares[2] == 109 && squares[1] == 4);
+  int copy[4];
+  MUST(cudaMemcpyFromSymbol(copy, squares, sizeof squares));
+  CHECK(copy[2] == 109);
+  MUST(cudaPointerGetAttributes(&attributes, &launched));
+  CHECK(attributes.type == cudaMemoryTypeManaged);
   return finish();
 }

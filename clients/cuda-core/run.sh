@@ -3,5 +3,5 @@
 source "$(dirname "$0")/../common.sh"
 build
 venv cuda-core cuda-core==1.2.* cuda-bindings==12.9.* nvidia-cuda-nvrtc-cu12==12.9.* numpy
-echo "cuda.core $("$environment/bin/pip" show cuda-core | sed -n 's/^Version: //p')"
+echo "cuda.core $(version_of cuda-core)"
 PYTHONPATH=$here/clients on_device "$environment/bin/python" "$here/clients/cuda-core/check.py"

@@ -6,7 +6,7 @@ venv cupy cupy-cuda12x==12.3.0 'numpy<1.27' nvidia-cuda-nvrtc-cu12==12.9.* nvidi
 packages=$(echo "$environment"/lib/python3*/site-packages)
 stubs=$environment/stubs
 [ -e "$stubs/libcusolver.so.11" ] || "$environment/bin/python" "$here/clients/cupy/stubs.py" "$packages" "$stubs"
-echo "CuPy $("$environment/bin/pip" show cupy-cuda12x | sed -n 's/^Version: //p')"
+echo "CuPy $(version_of cupy-cuda12x)"
 export CUDA_PATH=$packages/nvidia/cuda_runtime CUPY_CACHE_DIR=$environment/kernels
 export LD_LIBRARY_PATH=$stubs:$packages/nvidia/cuda_nvrtc/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 PYTHONPATH=$here/clients on_device "$environment/bin/python" -W ignore "$here/clients/cupy/check.py"

@@ -5,5 +5,5 @@ source "$(dirname "$0")/../common.sh"
 build
 venv numba-cuda numba-cuda==0.30.4 cuda-bindings==12.9.* nvidia-cuda-nvcc-cu12==12.9.* nvidia-cuda-nvrtc-cu12==12.9.* \
   nvidia-cuda-runtime-cu12==12.9.* numpy
-echo "numba-cuda $("$environment/bin/pip" show numba-cuda | sed -n 's/^Version: //p')"
+echo "numba-cuda $(version_of numba-cuda)"
 PYTHONPATH=$here/clients on_device "$environment/bin/python" -W ignore "$here/clients/numba-cuda/check.py"

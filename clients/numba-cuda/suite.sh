@@ -5,7 +5,7 @@ source "$(dirname "$0")/../common.sh"
 build
 venv numba-cuda numba-cuda==0.30.4 cuda-bindings==12.9.* nvidia-cuda-nvcc-cu12==12.9.* nvidia-cuda-nvrtc-cu12==12.9.* \
   nvidia-cuda-runtime-cu12==12.9.* nvidia-cuda-cccl-cu12==12.9.* numpy 'pytest>=8,<9' pytest-xdist pytest-timeout pytest-benchmark cffi cloudpickle ml_dtypes psutil filecheck
-echo "numba-cuda $("$environment/bin/pip" show numba-cuda | sed -n 's/^Version: //p')"
+echo "numba-cuda $(version_of numba-cuda)"
 [ $# -gt 0 ] || set -- --pyargs numba.cuda.tests
 # Not among the project's files, whose settings pytest would take for the tests'.
 cd "$environment"

@@ -9,7 +9,7 @@ venv pycuda nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cu
 toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
 
 version=2026.1
-if ! "$environment/bin/pip" show --quiet pycuda 2> /dev/null; then
+if ! "$environment/bin/python" -m pip show --quiet pycuda 2> /dev/null; then
   # There is no wheel. The build takes minutes; it leaves out cuRAND and OpenGL.
   folder=$environment/build
   mkdir -p "$folder/lib64"
@@ -17,13 +17,13 @@ if ! "$environment/bin/pip" show --quiet pycuda 2> /dev/null; then
   ln -sfn "$toolkit/include" "$folder/include"
   (
     cd "$folder"
-    "$environment/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation pycuda==$version
+    "$environment/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation pycuda==$version
     tar xzf pycuda-$version.tar.gz
     printf 'CUDA_ROOT = "%s"\nCUDA_ENABLE_CURAND = False\nCUDA_ENABLE_GL = False\n' "$folder" > pycuda-$version/siteconf.py
-    "$environment/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation ./pycuda-$version
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation ./pycuda-$version
   )
 fi
-echo "PyCUDA $("$environment/bin/pip" show pycuda | sed -n 's/^Version: //p')"
+echo "PyCUDA $(version_of pycuda)"
 export SIMTLAB_NVCC=$toolkit/bin/nvcc PATH=$here/clients/pycuda:$PATH PYCUDA_CACHE_DIR=$environment/kernels
 mkdir -p "$PYCUDA_CACHE_DIR"
 # What it keeps stays in its own folder, and not in the user's.

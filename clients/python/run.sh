@@ -5,7 +5,7 @@ source "$(dirname "$0")/../common.sh"
 venv python 'maturin>=1.9,<2' numpy pytest
 case $profile in debug) cargo_profile=dev ;; *) cargo_profile=$profile ;; esac
 PATH=$environment/bin:$PATH MATURIN_PEP517_ARGS="--profile $cargo_profile --locked" CARGO_TARGET_DIR=$target \
-  "$environment/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall "$here/crates/python"
+  "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall "$here/crates/python"
 echo "simtlab $("$environment/bin/python" -c 'import simtlab; print(simtlab.__version__)') on $("$environment/bin/python" --version)"
 
 cd "$here/crates/python/tests"

@@ -8,7 +8,7 @@ venv tinygrad tinygrad==0.14.0 numpy
 export CC
 export PYTHONPATH=$here/clients CACHEDB=$target/clients/tinygrad-cache.db
 
-echo "tinygrad $("$environment/bin/pip" show tinygrad | sed -n 's/^Version: //p') on libcuda.so.1"
+echo "tinygrad $(version_of tinygrad) on libcuda.so.1"
 DEV=CUDA:PTX on_device "$environment/bin/python" "$here/clients/tinygrad/check.py"
 
 if [ -n "${TINYGRAD_SOURCE:-}" ]; then

@@ -3,6 +3,6 @@
 source "$(dirname "$0")/../common.sh"
 build
 venv triton triton==3.9.* numpy
-echo "triton $("$environment/bin/pip" show triton | sed -n 's/^Version: //p')"
+echo "triton $(version_of triton)"
 export TRITON_CACHE_DIR=$environment/cache TRITON_DEFAULT_FP_FUSION=1
 PYTHONPATH=$here/clients on_device "$environment/bin/python" "$here/clients/triton/check.py"

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use runtime::{Event, Failure, Journal, Module, OnHostMemory, Shape, read_host};
+use runtime::{Event, Failure, Journal, Module, OnHostMemory, Reach, Shape, read_host};
 
 use crate::simtlab_status::{
     SimtlabBadHostAddress, SimtlabBadLaunch, SimtlabBadProgram, SimtlabFault,
@@ -147,7 +147,7 @@ fn take(text: &str) -> Result<OnHostMemory, Refusal> {
     if let Some(at) = texts.iter().position(|known| known.text == text) {
         let mut entry = texts.remove(at);
         let idle = entry.idle.take();
-        let host = idle.unwrap_or_else(|| OnHostMemory::new(Arc::clone(&entry.module), settings()));
+        let host = idle.unwrap_or_else(|| ready(&entry.module));
         texts.push(entry);
         return Ok(host);
     }
@@ -156,7 +156,13 @@ fn take(text: &str) -> Result<OnHostMemory, Refusal> {
         texts.remove(0);
     }
     texts.push(Known { text: text.to_owned(), module: Arc::clone(&module), idle: None });
-    Ok(OnHostMemory::new(module, settings()))
+    Ok(ready(&module))
+}
+
+/// A module on the process's memory, of which all modules know together how far buffers reach.
+fn ready(module: &Arc<Module>) -> OnHostMemory {
+    static REACH: OnceLock<Arc<Reach>> = OnceLock::new();
+    OnHostMemory::new(Arc::clone(module), settings(), Arc::clone(REACH.get_or_init(Arc::default)))
 }
 
 /// Keeps a module for the next run, if its text is kept still.

@@ -69,7 +69,11 @@ fn end(d: &mut Driver, handle: u64) {
         // It is there, and unloading what is there cannot fail.
         let _ = crate::module::remove(d, module);
     }
-    d.streams.retain(|_, s| s.context != handle);
+    let streams = d.streams.iter().filter(|(_, s)| s.context == handle);
+    for stream in streams.map(|(&s, _)| s).collect::<Vec<_>>() {
+        // It is there.
+        let _ = crate::stream::destroy(d, stream);
+    }
     d.events.retain(|_, e| e.context != handle);
 }
 
@@ -150,7 +154,8 @@ pub(crate) fn attach(d: &mut Driver, out: Ptr, _flags: u32) -> Outcome {
 }
 
 pub(crate) fn synchronize(d: &mut Driver) -> Outcome {
-    d.usable().map(drop)
+    d.usable()?;
+    crate::capture::refuse_waiting(d, None)
 }
 
 pub(crate) fn synchronize_one(d: &mut Driver, handle: u64) -> Outcome {

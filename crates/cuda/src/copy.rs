@@ -2,8 +2,9 @@
 
 use runtime::{Addr, ContextError, read_host, write_host};
 
+use crate::action::Action;
 use crate::driver::Driver;
-use crate::host::{Ptr, Struct, structure};
+use crate::host::{Ptr, structure};
 use crate::memory::Kind;
 use crate::status::{Outcome, Status};
 
@@ -77,47 +78,58 @@ fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
     Ok(())
 }
 
-pub(crate) fn any(d: &mut Driver, to: u64, from: u64, len: usize) -> Outcome {
-    d.usable()?;
-    let (to, from) = (unified(d, to), unified(d, from));
-    run(d, to, from, len as u64)
+/// A copy of bytes in a row.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    to: Side,
+    from: Side,
+    len: u64,
 }
 
-pub(crate) fn to_device(d: &mut Driver, to: u64, from: Ptr, len: usize) -> Outcome {
-    d.usable()?;
-    if len == 0 {
-        return Ok(());
+impl Copy {
+    pub(crate) fn run(&self, d: &mut Driver) -> Outcome {
+        run(d, self.to, self.from, self.len)
     }
-    let (to, from) = (on_device(d, to)?, unified(d, from as u64));
-    run(d, to, from, len as u64)
 }
 
-pub(crate) fn to_host(d: &mut Driver, to: Ptr, from: u64, len: usize) -> Outcome {
+/// Finds the sides of a copy; one of no bytes has none.
+fn row(
+    d: &Driver,
+    to: impl FnOnce(&Driver) -> Outcome<Side>,
+    from: impl FnOnce(&Driver) -> Outcome<Side>,
+    len: usize,
+) -> Outcome<Action> {
     d.usable()?;
     if len == 0 {
-        return Ok(());
+        return Ok(Action::Nothing);
     }
-    let (to, from) = (unified(d, to as u64), on_device(d, from)?);
-    run(d, to, from, len as u64)
+    Ok(Action::Copy(Copy { to: to(d)?, from: from(d)?, len: len as u64 }))
 }
 
-pub(crate) fn on_devices(d: &mut Driver, to: u64, from: u64, len: usize) -> Outcome {
-    d.usable()?;
-    if len == 0 {
-        return Ok(());
-    }
-    let (to, from) = (on_device(d, to)?, on_device(d, from)?);
-    run(d, to, from, len as u64)
+pub(crate) fn any(d: &Driver, to: u64, from: u64, len: usize) -> Outcome<Action> {
+    row(d, |d| Ok(unified(d, to)), |d| Ok(unified(d, from)), len)
+}
+
+pub(crate) fn to_device(d: &Driver, to: u64, from: Ptr, len: usize) -> Outcome<Action> {
+    row(d, |d| on_device(d, to), |d| Ok(unified(d, from as u64)), len)
+}
+
+pub(crate) fn to_host(d: &Driver, to: Ptr, from: u64, len: usize) -> Outcome<Action> {
+    row(d, |d| Ok(unified(d, to as u64)), |d| on_device(d, from), len)
+}
+
+pub(crate) fn on_devices(d: &Driver, to: u64, from: u64, len: usize) -> Outcome<Action> {
+    row(d, |d| on_device(d, to), |d| on_device(d, from), len)
 }
 
 pub(crate) fn peer(
-    d: &mut Driver,
+    d: &Driver,
     to: u64,
     there: u64,
     from: u64,
     here: u64,
     len: usize,
-) -> Outcome {
+) -> Outcome<Action> {
     d.context(there)?;
     d.context(here)?;
     on_devices(d, to, from, len)
@@ -126,6 +138,7 @@ pub(crate) fn peer(
 // Boxes.
 
 /// One side of a copy of a box.
+#[derive(Clone, Debug)]
 struct Corner {
     side: Side,
     pitch: u64,
@@ -147,6 +160,7 @@ impl Corner {
 }
 
 /// A copy of a box of bytes.
+#[derive(Clone, Debug)]
 pub(crate) struct BoxCopy {
     to: Corner,
     from: Corner,
@@ -168,7 +182,7 @@ fn corner_side(d: &Driver, kind: u32, host: u64, device: u64) -> Outcome<Side> {
 
 impl BoxCopy {
     /// Reads `CUDA_MEMCPY2D`.
-    pub(crate) fn two(d: &Driver, at: Ptr) -> Outcome<Self> {
+    fn two(d: &Driver, at: Ptr) -> Outcome<Self> {
         let s = structure(at, 128)?;
         let (width, height) = (s.u64(112), s.u64(120));
         let corner = |o: usize| -> Outcome<Corner> {
@@ -179,11 +193,9 @@ impl BoxCopy {
         Self { from: corner(0)?, to: corner(56)?, width, height, depth: 1 }.checked()
     }
 
-    /// Bytes of `CUDA_MEMCPY3D`.
-    pub(crate) const THREE: usize = 200;
-
-    /// Understands `CUDA_MEMCPY3D`, whose levels of detail are of arrays alone.
-    pub(crate) fn three(d: &Driver, s: &Struct) -> Outcome<Self> {
+    /// Reads `CUDA_MEMCPY3D`, whose levels of detail are of arrays alone.
+    fn three(d: &Driver, at: Ptr) -> Outcome<Self> {
+        let s = structure(at, 200)?;
         let (width, height, depth) = (s.u64(176), s.u64(184), s.u64(192));
         let corner = |o: usize| -> Outcome<Corner> {
             let side = corner_side(d, s.u32(o + 32), s.u64(o + 40), s.u64(o + 48))?;
@@ -223,15 +235,14 @@ impl BoxCopy {
     }
 }
 
-pub(crate) fn two(d: &mut Driver, at: Ptr) -> Outcome {
+pub(crate) fn two(d: &Driver, at: Ptr) -> Outcome<Action> {
     d.usable()?;
-    BoxCopy::two(d, at)?.run(d)
+    BoxCopy::two(d, at).map(Action::Box)
 }
 
-pub(crate) fn three(d: &mut Driver, at: Ptr) -> Outcome {
+pub(crate) fn three(d: &Driver, at: Ptr) -> Outcome<Action> {
     d.usable()?;
-    let s = structure(at, BoxCopy::THREE)?;
-    BoxCopy::three(d, &s)?.run(d)
+    BoxCopy::three(d, at).map(Action::Box)
 }
 
 // Fills.
@@ -257,49 +268,49 @@ fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
     }
 }
 
-/// Fills rows; the body of all forms.
-pub(crate) fn fill_rows(
-    d: &mut Driver,
+/// A fill of rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Fill {
+    pub(crate) to: u64,
+    pub(crate) pitch: u64,
+    pub(crate) pattern: Vec<u8>,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+}
+
+impl Fill {
+    pub(crate) fn run(&self, d: &mut Driver) -> Outcome {
+        let row_bytes = self.width.saturating_mul(self.pattern.len() as u64);
+        if self.height > 1 && self.pitch < row_bytes {
+            return Err(Status::INVALID_VALUE);
+        }
+        for y in 0..self.height {
+            let row = self.pitch.checked_mul(y).and_then(|o| self.to.checked_add(o));
+            fill(d, row.ok_or(Status::INVALID_VALUE)?, &self.pattern, self.width)?;
+        }
+        Ok(())
+    }
+}
+
+/// A fill of elements of 1, 2 or 4 bytes in a row.
+pub(crate) fn fill_row<const N: usize>(
+    d: &Driver,
     to: u64,
-    pitch: u64,
-    pattern: &[u8],
-    width: u64,
-    height: u64,
-) -> Outcome {
-    if height > 1 && pitch < width.saturating_mul(pattern.len() as u64) {
-        return Err(Status::INVALID_VALUE);
-    }
-    for y in 0..height {
-        let row =
-            pitch.checked_mul(y).and_then(|o| to.checked_add(o)).ok_or(Status::INVALID_VALUE)?;
-        fill(d, row, pattern, width)?;
-    }
-    Ok(())
+    value: [u8; N],
+    count: usize,
+) -> Outcome<Action> {
+    fill_rows(d, to, 0, value, count, 1)
 }
 
-macro_rules! fills {
-    ($($ty:ty: $one:ident $rows:ident;)+) => { $(
-        pub(crate) fn $one(d: &mut Driver, to: u64, value: $ty, count: usize) -> Outcome {
-            d.usable()?;
-            fill(d, to, &value.to_ne_bytes(), count as u64)
-        }
-
-        pub(crate) fn $rows(
-            d: &mut Driver,
-            to: u64,
-            pitch: usize,
-            value: $ty,
-            width: usize,
-            height: usize,
-        ) -> Outcome {
-            d.usable()?;
-            fill_rows(d, to, pitch as u64, &value.to_ne_bytes(), width as u64, height as u64)
-        }
-    )+ };
-}
-
-fills! {
-    u8: fill8 fill8_rows;
-    u16: fill16 fill16_rows;
-    u32: fill32 fill32_rows;
+pub(crate) fn fill_rows<const N: usize>(
+    d: &Driver,
+    to: u64,
+    pitch: usize,
+    value: [u8; N],
+    width: usize,
+    height: usize,
+) -> Outcome<Action> {
+    d.usable()?;
+    let (pitch, width, height) = (pitch as u64, width as u64, height as u64);
+    Ok(Action::Fill(Fill { to, pitch, pattern: value.to_vec(), width, height }))
 }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runtime::{Context as Device, Event, Journal, Module, ModuleId};
 
+use crate::capture::Captures;
 use crate::event::Recorded;
 use crate::function::Function;
 use crate::graph::{Graph, GraphExec};
@@ -59,6 +60,8 @@ pub(crate) struct LoadedModule {
     pub(crate) library: bool,
     /// Functions that were asked for, by name.
     pub(crate) functions: BTreeMap<String, u64>,
+    /// Where its managed variables are.
+    pub(crate) managed: Vec<u64>,
 }
 
 /// A stream. Everything on it is done when a call returns.
@@ -86,6 +89,7 @@ pub(crate) struct Driver {
     pub(crate) linkers: BTreeMap<u64, Linker>,
     pub(crate) graphs: BTreeMap<u64, Graph>,
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
+    pub(crate) captures: Captures,
     journal: Option<Journal>,
     next: u64,
 }
@@ -114,6 +118,7 @@ impl Driver {
             linkers: BTreeMap::new(),
             graphs: BTreeMap::new(),
             graph_execs: BTreeMap::new(),
+            captures: Captures::default(),
             journal,
             next: FIRST_HANDLE,
             settings,

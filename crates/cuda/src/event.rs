@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use crate::action::Action;
+use crate::capture::{self, Point};
 use crate::driver::Driver;
 use crate::host::{Ptr, put, put_u64};
 use crate::status::{Outcome, Status};
@@ -15,6 +17,8 @@ pub(crate) struct Recorded {
     pub(crate) context: u64,
     flags: u32,
     at: Option<Instant>,
+    /// The point of a capture that it stands for, if it was last recorded there.
+    pub(crate) point: Option<Point>,
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
@@ -25,7 +29,7 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     }
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.events.insert(handle, Recorded { context, flags, at: None });
+    d.events.insert(handle, Recorded { context, flags, at: None, point: None });
     Ok(())
 }
 
@@ -35,18 +39,48 @@ pub(crate) fn destroy(d: &mut Driver, event: u64) -> Outcome {
 
 pub(crate) fn record(d: &mut Driver, event: u64, stream: u64) -> Outcome {
     crate::stream::context_of(d, stream)?;
+    if !d.events.contains_key(&event) {
+        return Err(Status::INVALID_HANDLE);
+    }
+    let point = capture::point(d, stream)?;
     let event = d.events.get_mut(&event).ok_or(Status::INVALID_HANDLE)?;
-    event.at = Some(Instant::now());
+    if point.is_none() {
+        event.at = Some(Instant::now());
+    }
+    event.point = point;
     Ok(())
 }
 
-pub(crate) fn record_with_flags(d: &mut Driver, event: u64, stream: u64, _flags: u32) -> Outcome {
-    record(d, event, stream)
+/// With the flag 1 the recording is itself part of what is captured.
+pub(crate) fn record_with_flags(d: &mut Driver, event: u64, stream: u64, flags: u32) -> Outcome {
+    if flags > 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if flags == 0 {
+        return record(d, event, stream);
+    }
+    let action = recording(d, event)?;
+    capture::submit(d, stream, action)
+}
+
+/// The recording of an event, as something that a graph does.
+pub(crate) fn recording(d: &Driver, event: u64) -> Outcome<Action> {
+    d.events.get(&event).map(|_| Action::Record(event)).ok_or(Status::INVALID_HANDLE)
+}
+
+/// Records an event now.
+pub(crate) fn record_now(d: &mut Driver, event: u64) -> Outcome {
+    let event = d.events.get_mut(&event).ok_or(Status::INVALID_HANDLE)?;
+    (event.at, event.point) = (Some(Instant::now()), None);
+    Ok(())
 }
 
 /// Whatever was recorded is done; what failed is told.
 pub(crate) fn query(d: &mut Driver, event: u64) -> Outcome {
     let event = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?;
+    if event.point.is_some() {
+        return Err(Status::CAPTURED_EVENT);
+    }
     d.context(event.context)?.failed.map_or(Ok(()), Err)
 }
 
@@ -55,6 +89,9 @@ pub(crate) fn elapsed(d: &mut Driver, out: Ptr, start: u64, end: u64) -> Outcome
     let (start, end) = (find(start)?, find(end)?);
     if (start.flags | end.flags) & DISABLE_TIMING != 0 {
         return Err(Status::INVALID_HANDLE);
+    }
+    if start.point.is_some() || end.point.is_some() {
+        return Err(Status::CAPTURED_EVENT);
     }
     let (Some(from), Some(to)) = (start.at, end.at) else { return Err(Status::INVALID_HANDLE) };
     let milliseconds = match to.checked_duration_since(from) {

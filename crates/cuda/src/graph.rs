@@ -1,31 +1,18 @@
-//! Graphs of launches, copies and fills.
+//! Graphs of launches, copies, fills and calls of the client.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use runtime::Shape;
 
-use crate::copy::{BoxCopy, fill_rows};
+use crate::action::Action;
+use crate::capture::submit;
+use crate::copy::{self, Fill};
 use crate::driver::Driver;
-use crate::host::{Ptr, Struct, get_u64s, put_i32, put_u64, structure};
-use crate::launch::{Launch, params, run};
+use crate::host::{Ptr, get_u64, get_u64s, put, put_i32, put_if, put_u64, put_u64_if, structure};
+use crate::launch::{Launch, params};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
-
-/// What a node does.
-#[derive(Clone)]
-enum Action {
-    Launch(Launch),
-    /// A `CUDA_MEMCPY3D`.
-    Copy(Struct),
-    Fill {
-        to: u64,
-        pitch: u64,
-        pattern: Vec<u8>,
-        width: u64,
-        height: u64,
-    },
-    Nothing,
-}
 
 /// A node, and those that come before it.
 #[derive(Clone)]
@@ -40,9 +27,97 @@ pub(crate) struct Graph {
     nodes: BTreeMap<u64, Node>,
 }
 
-/// A graph that can run: its nodes in an order that keeps to their dependencies.
+/// What a graph does, in an order that keeps to its dependencies: each node and its action.
+pub(crate) type Actions = Arc<[(u64, Action)]>;
+
+/// A graph that can run.
 pub(crate) struct GraphExec {
-    nodes: Vec<(u64, Action)>,
+    actions: Actions,
+}
+
+impl Graph {
+    /// Whether it has all these nodes.
+    pub(crate) fn has(&self, nodes: &[u64]) -> bool {
+        nodes.iter().all(|n| self.nodes.contains_key(n))
+    }
+
+    /// Nodes, and all that come before them.
+    pub(crate) fn ancestors(&self, of: &[u64]) -> BTreeSet<u64> {
+        let mut found = BTreeSet::new();
+        let mut waiting = of.to_vec();
+        while let Some(node) = waiting.pop() {
+            if found.insert(node) {
+                waiting.extend(self.nodes.get(&node).into_iter().flat_map(|n| &n.after));
+            }
+        }
+        found
+    }
+
+    /// All pairs of a node and one that comes after it.
+    fn edges(&self) -> Vec<(u64, u64)> {
+        let of = |(&to, node): (&u64, &Node)| {
+            node.after.iter().map(move |&from| (from, to)).collect::<Vec<_>>()
+        };
+        self.nodes.iter().flat_map(of).collect()
+    }
+}
+
+/// What nodes are made of: the structures of the interface for each kind of node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Kernel,
+    Copy,
+    Fill,
+    Host,
+    /// Another graph, as it is now; not a structure but its handle.
+    Child(u64),
+    Empty,
+    Wait(u64),
+    Record(u64),
+}
+
+impl Kind {
+    /// Reads the structure of this kind.
+    fn read(self, d: &Driver, at: Ptr) -> Outcome<Action> {
+        match self {
+            Self::Kernel => launch_of(d, at),
+            Self::Copy => copy::three(d, at),
+            Self::Fill => fill_of(at),
+            Self::Host => {
+                let s = structure(at, 16)?;
+                let (function, data) = (s.u64(0) as Ptr, s.u64(8) as Ptr);
+                if function == 0 {
+                    Err(Status::INVALID_VALUE)
+                } else {
+                    Ok(Action::Call { function, data })
+                }
+            }
+            Self::Child(graph) => {
+                Ok(Action::Graph(order(d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?)?))
+            }
+            Self::Empty => Ok(Action::Nothing),
+            Self::Wait(event) => crate::event::recording(d, event).map(|_| Action::Wait),
+            Self::Record(event) => crate::event::recording(d, event),
+        }
+    }
+
+    /// Reads `CUgraphNodeParams`: which kind, and where its structure is.
+    fn of_any(d: &Driver, at: Ptr) -> Outcome<(Self, Ptr)> {
+        let s = structure(at, 24)?;
+        let inside = at + 16;
+        Ok(match s.u32(0) {
+            0 => (Self::Kernel, inside),
+            // Behind flags and a context.
+            1 => (Self::Copy, inside + 16),
+            2 => (Self::Fill, inside),
+            3 => (Self::Host, inside),
+            4 => (Self::Child(s.u64(16)), inside),
+            5 => (Self::Empty, inside),
+            6 => (Self::Wait(s.u64(16)), inside),
+            7 => (Self::Record(s.u64(16)), inside),
+            _ => return Err(d.unsupported("cuGraphAddNode of a semaphore, memory or condition")),
+        })
+    }
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
@@ -68,23 +143,49 @@ pub(crate) fn clone(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
     Ok(())
 }
 
-/// Adds a node that comes after others of its graph.
-fn add(
+/// Nodes that come before another, as calls give them: an array, data of edges, and how many.
+pub(crate) type After = (Ptr, Ptr, usize);
+
+/// Data of edges that say nothing: no ports, no early launches.
+pub(crate) fn plain_edges(d: &Driver, edges: Ptr, count: usize) -> Outcome {
+    if edges != 0 && get_u64s(edges, count)?.iter().any(|&e| e != 0) {
+        return Err(d.unsupported("graphs with data of edges"));
+    }
+    Ok(())
+}
+
+/// Adds a node of a kind that comes after others of its graph.
+pub(crate) fn add(
     d: &mut Driver,
     out: Ptr,
     graph: u64,
-    (after, count): (Ptr, usize),
-    action: Action,
+    (after, edges, count): After,
+    kind: Kind,
+    params: Ptr,
 ) -> Outcome {
+    d.usable()?;
+    plain_edges(d, edges, count)?;
+    let action = kind.read(d, params)?;
     let after = if count == 0 { Vec::new() } else { get_u64s(after, count)? };
-    let handle = d.handle();
-    let found = d.graphs.get_mut(&graph).ok_or(Status::INVALID_VALUE)?;
-    if after.iter().any(|n| !found.nodes.contains_key(n)) {
-        return Err(Status::INVALID_VALUE);
-    }
-    put_u64(out, handle)?;
-    found.nodes.insert(handle, Node { action, after });
-    Ok(())
+    let node = insert(d, graph, after, action)?;
+    put_u64(out, node).inspect_err(|_| {
+        // Nobody knows of it.
+        let _ = destroy_node(d, node);
+    })
+}
+
+/// Adds a node of whatever kind `CUgraphNodeParams` says.
+pub(crate) fn add_any(d: &mut Driver, out: Ptr, graph: u64, after: After, params: Ptr) -> Outcome {
+    let (kind, at) = Kind::of_any(d, params)?;
+    add(d, out, graph, after, kind, at)
+}
+
+/// Adds an action; its node.
+pub(crate) fn insert(d: &mut Driver, graph: u64, after: Vec<u64>, action: Action) -> Outcome<u64> {
+    let node = d.handle();
+    let found = d.graphs.get_mut(&graph).filter(|g| g.has(&after)).ok_or(Status::INVALID_VALUE)?;
+    found.nodes.insert(node, Node { action, after });
+    Ok(node)
 }
 
 /// Reads `CUDA_KERNEL_NODE_PARAMS`; parameters are copied now.
@@ -102,12 +203,6 @@ fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
     Ok(Action::Launch(Launch { function, shape, params }))
 }
 
-fn copy_of(d: &Driver, at: Ptr) -> Outcome<Action> {
-    let s = structure(at, BoxCopy::THREE)?;
-    BoxCopy::three(d, &s)?;
-    Ok(Action::Copy(s))
-}
-
 /// Reads `CUDA_MEMSET_NODE_PARAMS`.
 fn fill_of(at: Ptr) -> Outcome<Action> {
     let s = structure(at, 40)?;
@@ -117,77 +212,118 @@ fn fill_of(at: Ptr) -> Outcome<Action> {
     }
     let pattern = s.u32(16).to_ne_bytes()[..size].to_vec();
     let (to, pitch, width, height) = (s.u64(0), s.u64(8), s.u64(24), s.u64(32));
-    Ok(Action::Fill { to, pitch, pattern, width, height })
+    Ok(Action::Fill(Fill { to, pitch, pattern, width, height }))
 }
 
-macro_rules! adds {
-    ($($name:ident $action:expr;)+) => { $(
-        pub(crate) fn $name(
-            d: &mut Driver,
-            out: Ptr,
-            graph: u64,
-            after: (Ptr, usize),
-            params: Ptr,
-        ) -> Outcome {
-            let action: fn(&Driver, Ptr) -> Outcome<Action> = $action;
-            let action = action(d, params)?;
-            add(d, out, graph, after, action)
-        }
-    )+ };
-}
-
-adds! {
-    add_kernel launch_of;
-    add_copy copy_of;
-    add_fill |_, params| fill_of(params);
-    add_empty |_, _| Ok(Action::Nothing);
-}
-
-pub(crate) fn add_dependencies(
+/// Changes which nodes come after which.
+fn change_edges(
     d: &mut Driver,
     graph: u64,
-    from: Ptr,
-    to: Ptr,
-    count: usize,
+    (from, to): (Ptr, Ptr),
+    (edges, count): (Ptr, usize),
+    change: impl Fn(&mut Vec<u64>, u64) -> Outcome,
 ) -> Outcome {
+    plain_edges(d, edges, count)?;
     let (from, to) = (get_u64s(from, count)?, get_u64s(to, count)?);
     let graph = d.graphs.get_mut(&graph).ok_or(Status::INVALID_VALUE)?;
-    if from.iter().chain(&to).any(|n| !graph.nodes.contains_key(n)) {
+    if !graph.has(&from) || !graph.has(&to) {
         return Err(Status::INVALID_VALUE);
     }
-    for (from, to) in from.iter().zip(&to) {
-        if let Some(node) = graph.nodes.get_mut(to) {
-            node.after.push(*from);
-        }
-    }
-    Ok(())
+    from.iter().zip(&to).try_for_each(|(&from, to)| {
+        change(&mut graph.nodes.get_mut(to).ok_or(Status::INVALID_VALUE)?.after, from)
+    })
 }
 
-/// How many nodes there are; their handles, if they are asked for.
-pub(crate) fn nodes(d: &mut Driver, graph: u64, out: Ptr, count: Ptr) -> Outcome {
-    let handles: Vec<u64> =
-        d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?.nodes.keys().copied().collect();
-    if out != 0 {
-        let room = crate::host::get_u64(count)? as usize;
-        for (i, &handle) in handles.iter().take(room).enumerate() {
-            put_u64(out + 8 * i, handle)?;
-        }
-    }
-    put_u64(count, handles.len() as u64)
+pub(crate) fn add_edges(
+    d: &mut Driver,
+    graph: u64,
+    ends: (Ptr, Ptr),
+    list: (Ptr, usize),
+) -> Outcome {
+    change_edges(d, graph, ends, list, |after, from| {
+        after.push(from);
+        Ok(())
+    })
 }
 
-/// 0 a launch, 1 a copy, 2 a fill, 5 nothing.
+pub(crate) fn remove_edges(
+    d: &mut Driver,
+    graph: u64,
+    ends: (Ptr, Ptr),
+    list: (Ptr, usize),
+) -> Outcome {
+    change_edges(d, graph, ends, list, |after, from| {
+        let at = after.iter().position(|&n| n == from).ok_or(Status::INVALID_VALUE)?;
+        after.remove(at);
+        Ok(())
+    })
+}
+
+// What a graph has.
+
+/// Writes lists of handles, as many as there is room for, and how many there are.
+fn lists(lists: &[(Ptr, Vec<u64>)], edges: Ptr, count: Ptr) -> Outcome {
+    let all = lists.first().map_or(0, |(_, list)| list.len());
+    if lists.iter().any(|(at, _)| *at != 0) {
+        let room = (get_u64(count)? as usize).min(all);
+        for (at, list) in lists {
+            let bytes: Vec<u8> = list[..room].iter().flat_map(|h| h.to_ne_bytes()).collect();
+            put_if(*at, &bytes)?;
+        }
+        put_if(edges, &vec![0; 8 * room])?;
+    }
+    put_u64(count, all as u64)
+}
+
+/// All nodes, or those that come after no other.
+pub(crate) fn nodes(d: &mut Driver, graph: u64, out: Ptr, count: Ptr, roots: bool) -> Outcome {
+    let graph = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?;
+    let wanted = graph.nodes.iter().filter(|(_, n)| !roots || n.after.is_empty());
+    lists(&[(out, wanted.map(|(&h, _)| h).collect())], 0, count)
+}
+
+pub(crate) fn edges(
+    d: &mut Driver,
+    graph: u64,
+    (from, to): (Ptr, Ptr),
+    (edges, count): (Ptr, Ptr),
+) -> Outcome {
+    let all = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?.edges();
+    let (first, second) = all.into_iter().unzip();
+    lists(&[(from, first), (to, second)], edges, count)
+}
+
+/// The graph of a node.
+fn graph_of(d: &Driver, node: u64) -> Outcome<(u64, &Graph)> {
+    let found = d.graphs.iter().find(|(_, g)| g.nodes.contains_key(&node));
+    found.map(|(&handle, graph)| (handle, graph)).ok_or(Status::INVALID_VALUE)
+}
+
+/// The nodes right before a node, or right after it.
+pub(crate) fn neighbours(
+    d: &mut Driver,
+    node: u64,
+    out: Ptr,
+    (edges, count): (Ptr, Ptr),
+    before: bool,
+) -> Outcome {
+    let (_, graph) = graph_of(d, node)?;
+    let pairs = graph.edges().into_iter();
+    let found = pairs.filter_map(|(from, to)| match before {
+        true => (to == node).then_some(from),
+        false => (from == node).then_some(to),
+    });
+    lists(&[(out, found.collect())], edges, count)
+}
+
+pub(crate) fn containing(d: &mut Driver, node: u64, out: Ptr) -> Outcome {
+    let (graph, _) = graph_of(d, node)?;
+    put_u64(out, graph)
+}
+
 pub(crate) fn node_kind(d: &mut Driver, node: u64, out: Ptr) -> Outcome {
-    let found = d.graphs.values().find_map(|g| g.nodes.get(&node)).ok_or(Status::INVALID_VALUE)?;
-    put_i32(
-        out,
-        match found.action {
-            Action::Launch(_) => 0,
-            Action::Copy(_) => 1,
-            Action::Fill { .. } => 2,
-            Action::Nothing => 5,
-        },
-    )
+    let (_, graph) = graph_of(d, node)?;
+    put_i32(out, graph.nodes.get(&node).map_or(0, |n| n.action.kind()))
 }
 
 pub(crate) fn destroy_node(d: &mut Driver, node: u64) -> Outcome {
@@ -199,40 +335,35 @@ pub(crate) fn destroy_node(d: &mut Driver, node: u64) -> Outcome {
 }
 
 /// Changes what a node of a graph does.
-fn change(d: &mut Driver, node: u64, action: Action) -> Outcome {
+pub(crate) fn set(d: &mut Driver, node: u64, kind: Kind, params: Ptr) -> Outcome {
+    let action = kind.read(d, params)?;
     let found = d.graphs.values_mut().find_map(|g| g.nodes.get_mut(&node));
     found.ok_or(Status::INVALID_VALUE)?.action = action;
     Ok(())
-}
-
-pub(crate) fn set_kernel(d: &mut Driver, node: u64, at: Ptr) -> Outcome {
-    let action = launch_of(d, at)?;
-    change(d, node, action)
-}
-
-pub(crate) fn set_copy(d: &mut Driver, node: u64, at: Ptr) -> Outcome {
-    let action = copy_of(d, at)?;
-    change(d, node, action)
-}
-
-pub(crate) fn set_fill(d: &mut Driver, node: u64, at: Ptr) -> Outcome {
-    let action = fill_of(at)?;
-    change(d, node, action)
 }
 
 // Graphs that can run.
 
 pub(crate) fn instantiate(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
     d.usable()?;
-    let nodes = order(d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?)?;
+    let actions = order(d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?)?;
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.graph_execs.insert(handle, GraphExec { nodes });
+    d.graph_execs.insert(handle, GraphExec { actions });
     Ok(())
 }
 
-/// Nodes after those that come before them, oldest first; a circle is an invalid value.
-fn order(graph: &Graph) -> Outcome<Vec<(u64, Action)>> {
+/// With `CUDA_GRAPH_INSTANTIATE_PARAMS`, whose last fields tell what came of it: 0, or 1 for an error.
+pub(crate) fn instantiate_with(d: &mut Driver, out: Ptr, graph: u64, params: Ptr) -> Outcome {
+    structure(params, 32)?;
+    let end = instantiate(d, out, graph);
+    put_u64(params + 16, 0)?;
+    put_i32(params + 24, i32::from(end.is_err()))?;
+    end
+}
+
+/// Nodes after those that come before them, oldest first, graphs among them as their nodes; a circle is an invalid value.
+fn order(graph: &Graph) -> Outcome<Actions> {
     let mut waiting: BTreeMap<u64, &Node> = graph.nodes.iter().map(|(&h, n)| (h, n)).collect();
     let mut ordered = Vec::new();
     while !waiting.is_empty() {
@@ -242,62 +373,100 @@ fn order(graph: &Graph) -> Outcome<Vec<(u64, Action)>> {
             return Err(Status::INVALID_VALUE);
         }
         for handle in ready {
-            if let Some(node) = waiting.remove(&handle) {
-                ordered.push((handle, node.action.clone()));
+            match waiting.remove(&handle).map(|node| &node.action) {
+                // Its nodes are the other graph's: those of this one are not found by their handles.
+                Some(Action::Graph(inner)) => {
+                    ordered.extend(inner.iter().map(|(_, action)| (0, action.clone())));
+                }
+                Some(action) => ordered.push((handle, action.clone())),
+                None => {}
             }
         }
     }
-    Ok(ordered)
+    Ok(ordered.into())
 }
 
 pub(crate) fn exec_destroy(d: &mut Driver, exec: u64) -> Outcome {
     d.graph_execs.remove(&exec).map(drop).ok_or(Status::INVALID_VALUE)
 }
 
-fn exec_change(d: &mut Driver, exec: u64, node: u64, action: Action) -> Outcome {
-    let exec = d.graph_execs.get_mut(&exec).ok_or(Status::INVALID_VALUE)?;
-    let found = exec.nodes.iter_mut().find(|(handle, _)| *handle == node);
+fn exec_of(d: &mut Driver, exec: u64) -> Outcome<&mut GraphExec> {
+    d.graph_execs.get_mut(&exec).ok_or(Status::INVALID_VALUE)
+}
+
+/// Changes what a node does in a graph that can run.
+pub(crate) fn exec_set(d: &mut Driver, exec: u64, node: u64, kind: Kind, params: Ptr) -> Outcome {
+    let action = kind.read(d, params)?;
+    let actions = Arc::make_mut(&mut exec_of(d, exec)?.actions);
+    let found = actions.iter_mut().find(|(handle, _)| *handle == node && node != 0);
     found.ok_or(Status::INVALID_VALUE)?.1 = action;
     Ok(())
 }
 
-pub(crate) fn exec_set_kernel(d: &mut Driver, exec: u64, node: u64, at: Ptr) -> Outcome {
-    let action = launch_of(d, at)?;
-    exec_change(d, exec, node, action)
+/// Takes over what another graph of the same form does. What came of it: 0, or 3 for another form.
+pub(crate) fn exec_update(
+    d: &mut Driver,
+    exec: u64,
+    graph: u64,
+    result: impl FnOnce(i32) -> Outcome,
+) -> Outcome {
+    let new = order(d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?)?;
+    let exec = exec_of(d, exec)?;
+    let kinds = |actions: &Actions| actions.iter().map(|(_, a)| a.kind()).collect::<Vec<_>>();
+    if kinds(&exec.actions) != kinds(&new) {
+        result(3)?;
+        return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
+    }
+    // Nodes stay those that it was made of.
+    let nodes = exec.actions.iter().map(|(node, _)| *node);
+    exec.actions =
+        nodes.zip(new.iter()).map(|(node, (_, action))| (node, action.clone())).collect();
+    result(0)
 }
 
-pub(crate) fn exec_set_copy(d: &mut Driver, exec: u64, node: u64, at: Ptr) -> Outcome {
-    let action = copy_of(d, at)?;
-    exec_change(d, exec, node, action)
+/// The second form tells in `CUgraphExecUpdateResultInfo`: a code, and two nodes.
+pub(crate) fn exec_update_info(d: &mut Driver, exec: u64, graph: u64, info: Ptr) -> Outcome {
+    exec_update(d, exec, graph, |code| {
+        put_i32(info, code)?;
+        put(info + 8, &[0; 16])
+    })
 }
 
-pub(crate) fn exec_set_fill(d: &mut Driver, exec: u64, node: u64, at: Ptr) -> Outcome {
-    let action = fill_of(at)?;
-    exec_change(d, exec, node, action)
+pub(crate) fn exec_update_first(
+    d: &mut Driver,
+    exec: u64,
+    graph: u64,
+    node: Ptr,
+    result: Ptr,
+) -> Outcome {
+    exec_update(d, exec, graph, |code| {
+        put_u64_if(node, 0)?;
+        put_i32(result, code)
+    })
 }
 
 /// There is nothing to bring to the device beforehand.
 pub(crate) fn upload(d: &mut Driver, exec: u64, stream: u64) -> Outcome {
     context_of(d, stream)?;
-    d.graph_execs.get(&exec).map(drop).ok_or(Status::INVALID_VALUE)
+    exec_of(d, exec).map(drop)
 }
 
-pub(crate) fn launch(d: &mut Driver, exec: u64, stream: u64) -> Outcome {
+/// Begins to launch a graph: the context, and what is to be done. Where the stream is captured, it becomes a node, and nothing is
+/// to be done now.
+pub(crate) fn begin(d: &mut Driver, exec: u64, stream: u64) -> Outcome<Option<(u64, Actions)>> {
     let context = context_of(d, stream)?;
-    // Taken out while it runs, so that its nodes can use the driver.
-    let exec_graph = d.graph_execs.remove(&exec).ok_or(Status::INVALID_VALUE)?;
-    let end = exec_graph.nodes.iter().try_for_each(|(_, action)| act(d, context, action));
-    d.graph_execs.insert(exec, exec_graph);
-    end
+    let actions = Arc::clone(&exec_of(d, exec)?.actions);
+    if crate::capture::is_captured(d, stream)? {
+        submit(d, stream, Action::Graph(actions))?;
+        return Ok(None);
+    }
+    Ok(Some((context, actions)))
 }
 
-fn act(d: &mut Driver, context: u64, action: &Action) -> Outcome {
-    match action {
-        Action::Launch(launch) => run(d, context, launch),
-        Action::Copy(s) => BoxCopy::three(d, s)?.run(d),
-        Action::Fill { to, pitch, pattern, width, height } => {
-            fill_rows(d, *to, *pitch, pattern, *width, *height)
-        }
-        Action::Nothing => Ok(()),
-    }
+/// Does what comes next, up to a call of the client; how much was done.
+pub(crate) fn go_on(d: &mut Driver, context: u64, actions: &[(u64, Action)]) -> Outcome<usize> {
+    let calls = |(_, action): &(u64, Action)| matches!(action, Action::Call { .. });
+    let end = actions.iter().position(calls).unwrap_or(actions.len());
+    actions[..end].iter().try_for_each(|(_, action)| action.act(d, context))?;
+    Ok(end)
 }

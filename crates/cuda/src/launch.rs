@@ -2,6 +2,8 @@
 
 use runtime::{Event, Failure, Shape, StopKind};
 
+use crate::action::Action;
+use crate::capture::submit;
 use crate::driver::Driver;
 use crate::function::Function;
 use crate::host::{Ptr, get, get_u64, get_u64s, structure};
@@ -90,12 +92,12 @@ fn shaped(
     stream: u64,
     (pointers, extra): (Ptr, Ptr),
 ) -> Outcome {
-    let context = context_of(d, stream)?;
+    context_of(d, stream)?;
     let params = params(d, function, pointers, extra)?;
     if shape.cooperative && !crate::function::fits(find(d, function)?, &shape) {
         return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
     }
-    run(d, context, &Launch { function, shape, params })
+    submit(d, stream, Action::Launch(Launch { function, shape, params }))
 }
 
 /// A launch described by `CUlaunchConfig`.
@@ -303,7 +305,7 @@ pub(crate) fn set_param_from(
 }
 
 pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream: u64) -> Outcome {
-    let context = context_of(d, stream)?;
+    context_of(d, stream)?;
     let positive = |n: i32| u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Status::INVALID_VALUE);
     let grid = [positive(x)?, positive(y)?, 1];
     let f = find(d, function)?;
@@ -314,11 +316,8 @@ pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream:
         return Err(Status::INVALID_VALUE);
     }
     params.truncate(len);
-    run(
-        d,
-        context,
-        &Launch { function, shape: Shape { grid, block, shared, cooperative: false }, params },
-    )
+    let shape = Shape { grid, block, shared, cooperative: false };
+    submit(d, stream, Action::Launch(Launch { function, shape, params }))
 }
 
 pub(crate) fn legacy_one(d: &mut Driver, function: u64) -> Outcome {

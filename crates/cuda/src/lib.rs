@@ -7,6 +7,8 @@
 //! Everything is synchronous: streams are numbers, events are times, and when a call returns its work is done. A kernel that faults
 //! makes its context fail for good, as on hardware, and the place is told on the standard error stream.
 
+mod action;
+mod capture;
 mod context;
 mod copy;
 mod device;

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Device,
     /// Managed: of the host, shown to kernels at the same address.
     Managed(Pages),
+    /// A module's managed variable, which lives as long as the module.
+    Variable(Pages),
     /// Of the host, from the driver.
     Host(Pages, u32),
     /// Of the host, registered: the flags.
@@ -41,6 +43,13 @@ pub(crate) struct Allocation {
     pub(crate) pool: u64,
     /// Identifies it for ever.
     pub(crate) id: u64,
+}
+
+impl Allocation {
+    /// Whether host and device share it at one address.
+    pub(crate) fn is_managed(&self) -> bool {
+        matches!(self.kind, Kind::Managed(_) | Kind::Variable(_))
+    }
 }
 
 /// All allocations by address.
@@ -60,6 +69,16 @@ impl Memory {
     fn insert(&mut self, address: u64, len: u64, context: u64, kind: Kind, pool: u64) {
         self.count += 1;
         self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
+    }
+
+    /// A managed variable of a module that has just been loaded.
+    pub(crate) fn insert_variable(&mut self, len: u64, context: u64, pages: Pages) {
+        self.insert(pages.address(), len, context, Kind::Variable(pages), 0);
+    }
+
+    /// Forgets a managed variable with its pages.
+    pub(crate) fn forget(&mut self, address: u64) {
+        self.live.remove(&address);
     }
 
     /// Pinned host memory that kernels do not see unless a pointer to it is given: addresses and lengths.
@@ -161,14 +180,16 @@ pub(crate) fn release(d: &mut Driver, address: u64) {
     let freed = match allocation.kind {
         Kind::Device => d.device.free(Addr(address)),
         Kind::Managed(_) => d.device.hide_host(address),
-        Kind::Host(..) | Kind::Registered(_) => Ok(()),
+        Kind::Variable(_) | Kind::Host(..) | Kind::Registered(_) => Ok(()),
     };
     debug_assert!(freed.is_ok());
 }
 
 /// Frees all that belongs to a context.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
-    let theirs = d.memory.live.iter().filter(|(_, a)| a.context == context && a.pool == 0);
+    let theirs = d.memory.live.iter().filter(|(_, a)| {
+        a.context == context && a.pool == 0 && !matches!(a.kind, Kind::Variable(_))
+    });
     let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();
     for address in theirs {
         release(d, address);
@@ -309,11 +330,7 @@ pub(crate) fn prefetch(
 fn hint(d: &mut Driver, address: u64, len: usize) -> Outcome {
     d.usable()?;
     match d.memory.around(address) {
-        Some((at, a))
-            if matches!(a.kind, Kind::Managed(_)) && len as u64 <= at + a.len - address =>
-        {
-            Ok(())
-        }
+        Some((at, a)) if a.is_managed() && len as u64 <= at + a.len - address => Ok(()),
         _ => Err(Status::INVALID_VALUE),
     }
 }

@@ -9,6 +9,7 @@ use crate::driver::{Driver, LoadedModule};
 use crate::function::Function;
 use crate::host::{Ptr, name, put, put_i32, put_u64, put_u64_if};
 use crate::image::Text;
+use crate::page::Pages;
 use crate::status::{Outcome, Status};
 
 /// Makes a module of texts, and tells of what cannot run.
@@ -57,15 +58,26 @@ fn read_image(d: &Driver, image: Ptr) -> Outcome<Vec<Text>> {
 }
 
 fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bool) -> Outcome {
-    let id = d.device.load(&code).map_err(|e| crate::memory::of_map(&e))?;
+    let mut pages = Vec::new();
+    let loaded = d.device.load_managed(&code, &mut |size| {
+        let new = Pages::new(usize::try_from(size).ok()?)?;
+        let address = new.address();
+        pages.push((size, new));
+        Some(address)
+    });
+    let id = loaded.map_err(|e| crate::memory::of_map(&e))?;
     let handle = d.handle();
     if let Err(status) = put_u64(out, handle) {
         // It has just been loaded, so it can be unloaded.
         let _ = d.device.unload(id);
         return Err(status);
     }
-    let module = LoadedModule { context, code, id, library, functions: BTreeMap::new() };
-    d.modules.insert(handle, module);
+    let managed = pages.iter().map(|(_, pages)| pages.address()).collect();
+    for (size, pages) in pages {
+        d.memory.insert_variable(size, context, pages);
+    }
+    let functions = BTreeMap::new();
+    d.modules.insert(handle, LoadedModule { context, code, id, library, functions, managed });
     Ok(())
 }
 
@@ -162,7 +174,10 @@ pub(crate) fn unload(d: &mut Driver, handle: u64) -> Outcome {
 pub(crate) fn remove(d: &mut Driver, handle: u64) -> Outcome {
     let module = d.modules.remove(&handle).ok_or(Status::INVALID_HANDLE)?;
     d.functions.retain(|_, f| f.module != handle);
-    d.device.unload(module.id).map_err(|e| crate::copy::of_context(&e))
+    let end = d.device.unload(module.id).map_err(|e| crate::copy::of_context(&e));
+    // The host's pages go last.
+    module.managed.iter().for_each(|&address| d.memory.forget(address));
+    end
 }
 
 fn find(d: &Driver, handle: u64, library: bool) -> Outcome<&LoadedModule> {

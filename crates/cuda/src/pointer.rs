@@ -25,7 +25,7 @@ struct Known {
 fn known(d: &Driver, address: u64) -> Option<Known> {
     if let Some((start, a)) = d.memory.around(address) {
         let host = matches!(a.kind, Kind::Host(..) | Kind::Registered(_));
-        let managed = matches!(a.kind, Kind::Managed(_));
+        let managed = a.is_managed();
         return Some(Known {
             start,
             len: a.len,

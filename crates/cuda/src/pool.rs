@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::action::Action;
 use crate::driver::Driver;
 use crate::host::{Ptr, put, put_i32, put_u64, structure};
 use crate::memory::{alloc_in, free};
@@ -161,6 +162,10 @@ pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream
 
 pub(crate) fn free_async(d: &mut Driver, address: u64, stream: u64) -> Outcome {
     context_of(d, stream)?;
+    if crate::capture::is_captured(d, stream)? {
+        // The graph uses it at every launch: it stays as long as the context.
+        return crate::capture::add(d, stream, Action::Nothing);
+    }
     let known = d.memory.around(address).filter(|(start, _)| *start == address);
     let known = known.map(|(_, a)| (a.pool, a.len));
     free(d, address)?;

@@ -1,5 +1,7 @@
-//! Streams: everything on them is done when the call that asks for it returns.
+//! Streams: everything on them is done when the call that asks for it returns, unless it is captured (`crate::capture`).
 
+use crate::action::Action;
+use crate::capture;
 use crate::driver::{Driver, Stream};
 use crate::host::{Ptr, put_i32, put_if, put_u64};
 use crate::status::{Outcome, Status};
@@ -22,14 +24,15 @@ pub(crate) fn context_of(d: &Driver, stream: u64) -> Outcome<u64> {
     }
 }
 
-/// Runs a call in the order of a stream, which is the order of calls.
+/// Makes an action and hands it to a stream.
 pub(crate) fn on_stream(
     d: &mut Driver,
     stream: u64,
-    call: impl FnOnce(&mut Driver) -> Outcome,
+    make: impl FnOnce(&Driver) -> Outcome<Action>,
 ) -> Outcome {
     context_of(d, stream)?;
-    call(d)
+    let action = make(d)?;
+    capture::submit(d, stream, action)
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
@@ -49,12 +52,16 @@ pub(crate) fn create_with(d: &mut Driver, out: Ptr, flags: u32, priority: i32) -
 }
 
 pub(crate) fn destroy(d: &mut Driver, stream: u64) -> Outcome {
-    d.streams.remove(&stream).map(drop).ok_or(Status::INVALID_HANDLE)
+    d.streams.remove(&stream).ok_or(Status::INVALID_HANDLE)?;
+    capture::forget(d, stream);
+    Ok(())
 }
 
 /// All work is done; what failed is told.
 pub(crate) fn synchronize(d: &mut Driver, stream: u64) -> Outcome {
-    context_of(d, stream).map(drop)
+    context_of(d, stream)?;
+    capture::is_captured(d, stream)?;
+    capture::refuse_waiting(d, Some(stream))
 }
 
 pub(crate) fn context(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
@@ -90,37 +97,8 @@ pub(crate) fn id(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
 
 pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, _flags: u32) -> Outcome {
     context_of(d, stream)?;
-    d.events.get(&event).map(drop).ok_or(Status::INVALID_HANDLE)
-}
-
-/// No stream is ever capturing.
-pub(crate) fn is_capturing(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
-    context_of(d, stream)?;
-    put_i32(out, 0)
-}
-
-pub(crate) fn capture_info(d: &mut Driver, stream: u64, status: Ptr, id: Ptr) -> Outcome {
-    context_of(d, stream)?;
-    put_i32(status, 0)?;
-    put_if(id, &[0; 8])
-}
-
-/// With places for the graph that is captured and for what comes before: there is none.
-pub(crate) fn capture_info_with(
-    d: &mut Driver,
-    stream: u64,
-    status: Ptr,
-    id: Ptr,
-    places: &[Ptr],
-) -> Outcome {
-    capture_info(d, stream, status, id)?;
-    places.iter().try_for_each(|&at| put_if(at, &[0; 8]))
-}
-
-/// Modes of capture are swapped, and mean nothing.
-pub(crate) fn exchange_capture_mode(_d: &mut Driver, mode: Ptr) -> Outcome {
-    let mut bytes = [0; 4];
-    crate::host::get(mode, &mut bytes)
+    let point = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?.point.clone();
+    capture::wait(d, stream, point)
 }
 
 pub(crate) fn attach_memory(

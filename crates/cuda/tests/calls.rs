@@ -2,6 +2,7 @@
 
 use cuda::Status;
 use cuda::exports::code::*;
+use cuda::exports::copies::*;
 use cuda::exports::free::*;
 use cuda::exports::general::*;
 use cuda::exports::graphs::*;
@@ -409,6 +410,55 @@ fn managed_and_pinned_memory() {
     ok(scale(kernel, host.as_ptr().addr() as u64, 16));
     assert_eq!(std::hint::black_box(&mut host)[..], [15; 16]);
     ok(cuMemHostUnregister(host.as_mut_ptr().addr()));
+    ok(cuCtxDestroy_v2(ctx));
+}
+
+#[test]
+fn managed_variables_have_one_address() {
+    let ctx = context();
+    let text = c"
+        .version 7.0 .target sm_70 .address_size 64
+        .visible .global .attribute(.managed) .align 4 .u32 counters[4] = {1, 2, 3, 4};
+        .visible .global .u64 where = counters;
+        .visible .entry next() {
+            .reg .b32 %v; .reg .b64 %a;
+            ld.global.u64 %a, [where];
+            ld.u32 %v, [%a];
+            add.u32 %v, %v, 10;
+            st.u32 [%a], %v;
+            ld.global.u32 %v, [counters + 4];
+            add.u32 %v, %v, 10;
+            st.global.u32 [counters + 4], %v;
+            ret;
+        }";
+    let mut module = 0_u64;
+    ok(cuModuleLoadData(at(&mut module), text.as_ptr().addr()));
+    let (mut address, mut len) = (0_u64, 0_u64);
+    let name = c"counters".as_ptr().addr();
+    ok(cuModuleGetGlobal_v2(at(&mut address), at(&mut len), module, name));
+    assert_eq!(len, 16);
+    let (mut managed, mut host) = (0_u8, 0_u64);
+    ok(cuPointerGetAttribute(at(&mut managed), 8, address));
+    ok(cuPointerGetAttribute(at(&mut host), 4, address + 8));
+    assert_eq!((managed, host), (1, address + 8));
+    let words = || {
+        let mut bytes = [0; 16];
+        assert_eq!(runtime::read_host(address, &mut bytes), 16);
+        [0, 4, 8, 12].map(|i| u32::from_ne_bytes(bytes[i..i + 4].try_into().unwrap()))
+    };
+    assert_eq!(words(), [1, 2, 3, 4]);
+    let kernel = function(module, c"next");
+    ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0));
+    assert_eq!(words(), [11, 12, 3, 4]);
+    assert_eq!(runtime::write_host(address, &100_u32.to_ne_bytes()), 4);
+    ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0));
+    assert_eq!(words(), [110, 22, 3, 4]);
+    ok(cuMemsetD32_v2(address, 7, 2));
+    assert_eq!(words(), [7, 7, 3, 4]);
+    is(cuMemFree_v2(address), Status::INVALID_VALUE);
+    ok(cuModuleUnload(module));
+    is(cuPointerGetAttribute(at(&mut managed), 8, address), Status::INVALID_VALUE);
+    ok(cuModuleLoadData(at(&mut module), text.as_ptr().addr()));
     ok(cuCtxDestroy_v2(ctx));
 }
 

@@ -107,37 +107,60 @@ pub(crate) fn rows(
     cuMemcpy2DAsync_v2(b.at(), stream)
 }
 
-/// The copy that `cudaMemcpy3DParms` describes: source array, position, pitched address; the same of the destination at 64; extent at
-/// 128; kind at 152.
-pub(crate) fn layers(params: Ptr, stream: u64) -> Outcome {
-    context()?;
+/// Offsets in `CUDA_MEMCPY3D`: where the fields of source and destination begin.
+const FROM: usize = 0;
+const TO: usize = 88;
+
+/// `CUDA_MEMCPY3D` of an extent: bytes of a row, rows, layers.
+fn of_extent([width, height, depth]: [u64; 3]) -> Block {
+    let mut b = Block::new(200);
+    b.set(176, width);
+    b.set(184, height);
+    b.set(192, depth);
+    b
+}
+
+/// Sets type and address of one side, as the host's and as a device's.
+fn set_side(b: &mut Block, side: usize, kind: u64, address: u64) {
+    b.set(side + 32, kind);
+    b.set(side + 40, address);
+    b.set(side + 48, address);
+}
+
+/// The driver's structure of a copy of bytes in a row.
+pub(crate) fn of_line(to: u64, from: u64, len: usize, kind: i32) -> Outcome<Block> {
+    let (to_type, from_type) = types(kind)?;
+    let mut b = of_extent([len as u64, 1, 1]);
+    set_side(&mut b, FROM, from_type, from);
+    set_side(&mut b, TO, to_type, to);
+    Ok(b)
+}
+
+/// The driver's structure of the copy that `cudaMemcpy3DParms` describes: source array, position, pitched address; the same of the
+/// destination at 64; extent at 128; kind at 152.
+pub(crate) fn of_layers(params: Ptr) -> Outcome<Block> {
     let s = structure(params, 160)?;
     if s.u64(0) != 0 || s.u64(64) != 0 {
         crate::driver::note_unsupported(c"cudaMemcpy3D of arrays");
         return Err(Error::NOT_SUPPORTED);
     }
     let (to_type, from_type) = types(s.u32(152) as i32)?;
-    let (width, height, depth) = (s.u64(128), s.u64(136), s.u64(144));
-    if width == 0 || height == 0 || depth == 0 {
-        return Ok(());
-    }
-    let mut b = Block::new(200);
-    // Of `CUDA_MEMCPY3D`: where the source's fields begin, where the same of `cudaMemcpy3DParms`, and the type.
-    for (to, from, kind) in [(0, 8, from_type), (88, 72, to_type)] {
+    let mut b = of_extent([s.u64(128), s.u64(136), s.u64(144)]);
+    for (to, from, kind) in [(FROM, 8, from_type), (TO, 72, to_type)] {
         let pointer = from + 24;
         b.set(to, s.u64(from));
         b.set(to + 8, s.u64(from + 8));
         b.set(to + 16, s.u64(from + 16));
-        b.set(to + 32, kind);
-        b.set(to + 40, s.u64(pointer));
-        b.set(to + 48, s.u64(pointer));
+        set_side(&mut b, to, kind, s.u64(pointer));
         b.set(to + 72, s.u64(pointer + 8));
         b.set(to + 80, s.u64(pointer + 24));
     }
-    b.set(176, width);
-    b.set(184, height);
-    b.set(192, depth);
-    cuMemcpy3DAsync_v2(b.at(), stream)
+    Ok(b)
+}
+
+pub(crate) fn layers(params: Ptr, stream: u64) -> Outcome {
+    context()?;
+    cuMemcpy3DAsync_v2(of_layers(params)?.at(), stream)
 }
 
 /// The part of a variable that a copy is about.

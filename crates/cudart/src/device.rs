@@ -119,13 +119,6 @@ pub(crate) fn stream_device(stream: u64, at: Ptr) -> Outcome {
     put_i32(at, of.map_or_else(|| out(0, cuCtxGetDevice), Ok)?)
 }
 
-/// No stream is ever capturing: the status is none, and the id 0.
-pub(crate) fn capture_info(status: Ptr, id: Ptr) -> Outcome {
-    context()?;
-    put_i32(status, 0)?;
-    if id == 0 { Ok(()) } else { put_u64(id, 0) }
-}
-
 pub(crate) fn create_event(at: Ptr, flags: u32) -> Outcome {
     context()?;
     cuEventCreate(at, flags)

@@ -1,8 +1,8 @@
 //! Launches.
 
 use crate::driver::{
-    cuCtxSynchronize, cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel,
-    cuLaunchKernelEx,
+    cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx,
+    cuStreamGetFlags,
 };
 use crate::error::{Error, Outcome};
 use crate::host::{Block, Ptr, out, put, structure};
@@ -70,7 +70,8 @@ fn prepare(c: &Configuration) -> Outcome<u32> {
 /// A launch that has begun is well: what becomes of it is the answer of the next call that waits. A context that has failed before
 /// takes no launch.
 fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
-    cuCtxSynchronize()?;
+    // The call that asks for the least: it says what has failed, and is no waiting that stream capture would mind.
+    out(0_u32, |at| cuStreamGetFlags(0, at))?;
     match launch() {
         Err(error) if error.is_sticky() => Ok(()),
         end => end,

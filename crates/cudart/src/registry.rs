@@ -9,7 +9,7 @@ use crate::driver::{
     cuFuncGetName, cuModuleGetFunction, cuModuleGetGlobal_v2, cuModuleLoadData, cuModuleUnload,
 };
 use crate::error::{Error, Outcome};
-use crate::host::{Ptr, name, out};
+use crate::host::{Ptr, name, out, put_u64};
 use crate::state::context;
 
 /// A kernel or variable of a fat binary.
@@ -33,6 +33,8 @@ struct Registry {
     binaries: BTreeMap<u64, Binary>,
     kernels: BTreeMap<Ptr, Symbol>,
     variables: BTreeMap<Ptr, Symbol>,
+    /// Managed variables: of which binary, where the host keeps the address, and the name.
+    managed: Vec<(Ptr, Symbol)>,
     /// Functions that were found, by context and address.
     functions: BTreeMap<(u64, Ptr), u64>,
 }
@@ -42,6 +44,7 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     binaries: BTreeMap::new(),
     kernels: BTreeMap::new(),
     variables: BTreeMap::new(),
+    managed: Vec::new(),
     functions: BTreeMap::new(),
 });
 
@@ -65,6 +68,7 @@ pub(crate) fn remove_binary(handle: u64) {
         let Some(binary) = r.binaries.remove(&handle) else { return };
         r.kernels.retain(|_, k| k.binary != handle);
         r.variables.retain(|_, v| v.binary != handle);
+        r.managed.retain(|(_, v)| v.binary != handle);
         let kept: BTreeMap<_, _> = std::mem::take(&mut r.functions);
         r.functions = kept.into_iter().filter(|((_, at), _)| r.kernels.contains_key(at)).collect();
         binary.modules
@@ -95,14 +99,53 @@ pub(crate) fn add_variable(binary: u64, host: Ptr, name: Ptr) {
     }
 }
 
+/// Registers the managed variable of a name: the host finds its address in a pointer, which is set when the module is loaded.
+pub(crate) fn add_managed(binary: u64, pointer: Ptr, name: Ptr) {
+    if let Some(symbol) = symbol(binary, name) {
+        registry().managed.push((pointer, symbol));
+    }
+}
+
+/// Loads a fat binary in the current context, so that the host can use its managed variables.
+pub(crate) fn load_binary(binary: u64) -> Outcome {
+    let context = context()?;
+    module(&mut registry(), binary, context).map(drop)
+}
+
+/// Tells the host where the managed variables of a module are.
+fn set_pointers(r: &mut Registry, binary: u64, module: u64) -> Outcome {
+    let mut found = Vec::new();
+    for (pointer, symbol) in r.managed.iter().filter(|(_, s)| s.binary == binary) {
+        let (address, _) = global(module, &symbol.name)?;
+        put_u64(*pointer, address)?;
+        let (binary, name) = (symbol.binary, symbol.name.clone());
+        found.push((address as Ptr, Symbol { binary, name }));
+    }
+    // Symbols of copies are these addresses.
+    r.variables.extend(found);
+    Ok(())
+}
+
+/// Address and size of a module's variable.
+fn global(module: u64, name: &[u8]) -> Outcome<(u64, usize)> {
+    let mut size = 0_usize;
+    let size_at = (&raw mut size).expose_provenance();
+    let name = name.as_ptr().expose_provenance();
+    let found = out(0, |at| cuModuleGetGlobal_v2(at, size_at, module, name));
+    let address =
+        found.map_err(|e| if e == Error::SYMBOL_NOT_FOUND { Error::INVALID_SYMBOL } else { e })?;
+    Ok((address, size))
+}
+
 /// The module of a fat binary in a context.
-fn module(r: &mut Registry, binary: u64, context: u64) -> Outcome<u64> {
-    let binary = r.binaries.get_mut(&binary).ok_or(Error::INVALID_KERNEL_IMAGE)?;
+fn module(r: &mut Registry, handle: u64, context: u64) -> Outcome<u64> {
+    let binary = r.binaries.get_mut(&handle).ok_or(Error::INVALID_KERNEL_IMAGE)?;
     if let Some(&module) = binary.modules.get(&context) {
         return Ok(module);
     }
     let module = out(0, |at| cuModuleLoadData(at, binary.image))?;
     binary.modules.insert(context, module);
+    set_pointers(r, handle, module)?;
     Ok(module)
 }
 
@@ -140,13 +183,7 @@ pub(crate) fn variable(host: Ptr) -> Outcome<(u64, usize)> {
     let variable = r.variables.get(&host).ok_or(Error::INVALID_SYMBOL)?;
     let (binary, name) = (variable.binary, variable.name.clone());
     let module = module(&mut r, binary, context)?;
-    let mut size = 0_usize;
-    let size_at = (&raw mut size).expose_provenance();
-    let name = name.as_ptr().expose_provenance();
-    let found = out(0, |at| cuModuleGetGlobal_v2(at, size_at, module, name));
-    let address =
-        found.map_err(|e| if e == Error::SYMBOL_NOT_FOUND { Error::INVALID_SYMBOL } else { e })?;
-    Ok((address, size))
+    global(module, &name)
 }
 
 /// Forgets the modules of a context that was reset.

@@ -5,7 +5,11 @@
 //! permitted, bytes are copied directly: then a bad address is the client's crash, as with a real driver.
 #![allow(unsafe_code, reason = "addresses that others own can only be reached through pointers")]
 
+mod maps;
+
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use maps::{Extent, Extents};
 
 /// Whether the kernel has refused to copy at all.
 static REFUSED: AtomicBool = AtomicBool::new(false);

@@ -140,7 +140,17 @@ impl Context {
     /// # Errors
     /// If the range meets something else.
     pub fn show_host(&mut self, name: &str, address: u64, len: u64) -> Result<(), MapError> {
-        self.mirrors.add(&mut self.memory, name, address, len)
+        self.mirrors.add(&mut self.memory, name, address, len, Permission::ReadWrite)
+    }
+
+    /// Shows guests memory of the host that is no buffer of which they were told.
+    pub(crate) fn show_host_as(
+        &mut self,
+        address: u64,
+        len: u64,
+        permission: Permission,
+    ) -> Result<(), MapError> {
+        self.mirrors.add(&mut self.memory, "memory of the host", address, len, permission)
     }
 
     /// Takes host memory back that starts at an address.
@@ -287,14 +297,58 @@ impl Context {
     /// # Errors
     /// If there is no room for them.
     pub fn load(&mut self, module: &Arc<Module>) -> Result<ModuleId, MapError> {
+        self.load_managed(module, &mut |_| None)
+    }
+
+    /// The same; memory of the host for managed variables, in whole pages, is what `pages` gives for a size. Where it gives none, such a
+    /// variable is as any other.
+    ///
+    /// # Errors
+    /// If there is no room, or the host's memory meets something else.
+    pub fn load_managed(
+        &mut self,
+        module: &Arc<Module>,
+        pages: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> Result<ModuleId, MapError> {
+        let mut managed = BTreeMap::new();
+        for (var, size) in module.managed() {
+            let Some(address) = pages(size) else { continue };
+            let shown = self.show_host("managed variable", address, size);
+            if let Err(error) = shown {
+                return Err(self.unshow(&managed, error));
+            }
+            managed.insert(var, address);
+        }
         // Clients write constants by kernels, too, and devices let them.
         let constants = Permission::ReadWrite;
-        let variables = vm::load_variables_as(module.program(), &mut self.memory, constants)?;
+        let placed = |var: usize| managed.get(&var).copied();
+        let program = module.program();
+        let variables = match vm::load_variables_at(program, &mut self.memory, constants, &placed) {
+            Ok(variables) => variables,
+            Err(error) => return Err(self.unshow(&managed, error)),
+        };
+        for &address in managed.values() {
+            if self.mirrors.begin(&self.memory, address).is_err() {
+                return Err(self.unshow(
+                    &managed,
+                    MapError::NotAllocated { addr: Addr(address), inside: None },
+                ));
+            }
+        }
         let id = ModuleId(self.next);
         self.next += 1;
         let module = Arc::clone(module);
         self.loaded.insert(id, Loaded { module, variables, ready: jit::Cache::default() });
         Ok(id)
+    }
+
+    /// Takes back what was shown for a module that cannot be loaded.
+    fn unshow(&mut self, managed: &BTreeMap<usize, u64>, error: MapError) -> MapError {
+        for &address in managed.values() {
+            // It was shown a moment ago.
+            let _ = self.hide_host(address);
+        }
+        error
     }
 
     /// Unloads a module, with the memory of its variables.
@@ -304,9 +358,13 @@ impl Context {
     pub fn unload(&mut self, id: ModuleId) -> Result<(), ContextError> {
         let loaded = self.loaded.remove(&id).ok_or(ContextError::Module)?;
         for (i, var) in loaded.module.program().module().vars.iter().enumerate() {
-            if let Some(address) =
-                loaded.variables.address(i).filter(|_| var.space != Space::Shared)
-            {
+            let Some(address) = loaded.variables.address(i).filter(|_| var.space != Space::Shared)
+            else {
+                continue;
+            };
+            if self.mirrors.around(address.0).is_some() {
+                self.hide_host(address.0)?;
+            } else {
                 self.memory.free(address)?;
             }
         }

@@ -15,6 +15,7 @@ mod mirror;
 mod module;
 mod paging;
 mod stop;
+mod windows;
 
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use fast::Level;
@@ -27,3 +28,4 @@ pub use paging::OnHostMemory;
 pub use simt::memory::{Addr, MapError};
 pub use stop::{PtxLine, Stop, StopKind};
 pub use vm::Stats;
+pub use windows::Reach;

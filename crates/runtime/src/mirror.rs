@@ -34,8 +34,9 @@ impl Mirrors {
         name: &str,
         address: u64,
         len: u64,
+        permission: Permission,
     ) -> Result<(), MapError> {
-        memory.map_at(name, Addr(address), len, Permission::ReadWrite)?;
+        memory.map_at(name, Addr(address), len, permission)?;
         self.ranges.insert(address, len);
         Ok(())
     }
@@ -46,15 +47,19 @@ impl Mirrors {
         Ok(())
     }
 
+    /// Gives the host what the guest's side of a range holds, as its first content.
+    pub(crate) fn begin(&self, memory: &MemoryMap, address: u64) -> Result<(), Gone> {
+        let len = self.ranges.get(&address).copied().unwrap_or(0);
+        let mut bytes = vec![0; len as usize];
+        let read = memory.read_bytes(Addr(address), &mut bytes).is_ok();
+        let written = read && write_host(address, &bytes) == bytes.len();
+        if written { Ok(()) } else { Err(Gone { address }) }
+    }
+
     /// The range around an address: start and length.
     pub(crate) fn around(&self, address: u64) -> Option<(u64, u64)> {
         let (&start, &len) = self.ranges.range(..=address).next_back()?;
         (address - start < len).then_some((start, len))
-    }
-
-    /// All ranges: start and length.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.ranges.iter().map(|(&start, &len)| (start, len))
     }
 
     /// Copies the host's bytes in.
@@ -129,7 +134,7 @@ mod tests {
         let at = (host.as_mut_ptr() as u64).next_multiple_of(16);
         let mut memory = MemoryMap::new();
         let mut mirrors = Mirrors::default();
-        mirrors.add(&mut memory, "host", at, 4096).unwrap();
+        mirrors.add(&mut memory, "host", at, 4096, Permission::ReadWrite).unwrap();
         let before = mirrors.copy_in(&mut memory).ok().unwrap();
         memory.write_bytes(Addr(at + 8), &[1, 2]).unwrap();
         // The host writes beside it meanwhile.

@@ -35,6 +35,8 @@ pub struct Module {
     program: vm::Program,
     sources: SourceMap,
     refused: Vec<Refused>,
+    /// Names of variables that the host reads and writes at their own addresses, too (`.attribute(.managed)`).
+    managed: Vec<String>,
 }
 
 impl Module {
@@ -66,7 +68,8 @@ impl Module {
             }
         };
         let program = linked(module)?;
-        Ok(Arc::new(Self { program, sources, refused }))
+        let managed = managed_names(&tree).collect();
+        Ok(Arc::new(Self { program, sources, refused, managed }))
     }
 
     /// Loads several PTX texts as one program: what one declares as external, another may define.
@@ -79,16 +82,18 @@ impl Module {
         }
         let mut sources = SourceMap::new();
         let mut objects = Vec::new();
+        let mut managed = Vec::new();
         for (name, text) in texts {
             let file = sources.add(*name, *text);
             let (tree, found) = ptx::parse(file, text);
             refuse(&found, &sources)?;
+            managed.extend(managed_names(&tree));
             let (object, found) = ptx::lower_object(&tree);
             objects.push(object.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?);
         }
         let module = crate::linker::link(&objects).map_err(|findings| LoadError { findings })?;
         let program = linked(module)?;
-        Ok(Arc::new(Self { program, sources, refused: Vec::new() }))
+        Ok(Arc::new(Self { program, sources, refused: Vec::new(), managed }))
     }
 
     /// Reads a text without loading it.
@@ -125,6 +130,12 @@ impl Module {
         functions
             .filter(|(_, f)| matches!(f.signature, Signature::Kernel { .. }))
             .map(|(i, f)| (FuncId(i as u32), f))
+    }
+
+    /// Sizes of the managed variables, by number.
+    pub(crate) fn managed(&self) -> impl Iterator<Item = (usize, u64)> {
+        let vars = self.program.module().vars.iter().enumerate();
+        vars.filter(|(_, v)| self.managed.contains(&v.name)).map(|(i, v)| (i, v.size))
     }
 
     /// A kernel by name.
@@ -206,6 +217,19 @@ fn linked(module: ir::Module) -> Result<vm::Program, LoadError> {
         let findings = errors.iter().map(ToString::to_string).collect();
         LoadError { findings }
     })
+}
+
+/// Names of the variables that are defined as managed.
+fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
+    let managed = |d: &&ptx::ast::Declaration| {
+        tree.directives[d.attributes].iter().any(|a| tree.name(a.name.symbol) == "managed")
+    };
+    let names = |d: &ptx::ast::Declaration| &tree.declarators[d.declarators];
+    tree.declarations
+        .iter()
+        .filter(managed)
+        .flat_map(names)
+        .map(|d| tree.name(d.name.symbol).to_owned())
 }
 
 fn kernel_names(tree: &ptx::Module) -> Vec<String> {

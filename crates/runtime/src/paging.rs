@@ -1,7 +1,7 @@
 //! Launches whose arguments are addresses of the host, of which nobody tells the sizes.
 //!
-//! Pages of the host are shown to the guest as its accesses ask for them: an access that misses ends the attempt, what lies
-//! around it is shown, and the launch is repeated. The host's memory changes only when an attempt has ended well, so attempts
+//! Windows onto the host are shown to the guest as its accesses ask for them: an access that misses ends the attempt, what lies
+//! around it is shown (`crate::windows`), and the launch is repeated. The host's memory changes only when an attempt has ended well, so attempts
 //! that were given up leave no trace.
 
 use std::sync::Arc;
@@ -13,17 +13,15 @@ use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::launch::{Failure, Report, Shape};
 use crate::module::Module;
 use crate::stop::Stop;
-use hostmem::readable;
-
-/// Bytes shown around the first miss of a place.
-const WINDOW: u64 = 64 << 10;
-const PAGE: u64 = 4096;
+use crate::windows::{Reach, Windows};
 
 /// A module whose kernels run on memory of the host: pointers among their parameters, and those found in memory, are addresses of
 /// this process. Each run begins with the module's variables as the text has them.
 pub struct OnHostMemory {
     context: Context,
     module: Arc<Module>,
+    /// What is known of the host's memory from launches before, of this module and others.
+    reach: Arc<Reach>,
     /// The module as it is loaded, with what was compiled for it. Loaded anew for each attempt if it has variables.
     loaded: Option<ModuleId>,
     variables: bool,
@@ -32,10 +30,10 @@ pub struct OnHostMemory {
 impl OnHostMemory {
     /// A module that has not run yet.
     #[must_use]
-    pub fn new(module: Arc<Module>, settings: Settings) -> Self {
+    pub fn new(module: Arc<Module>, settings: Settings, reach: Arc<Reach>) -> Self {
         let variables =
             module.program().module().vars.iter().any(|v| v.space != ir::mods::Space::Shared);
-        Self { context: Context::new(settings), module, loaded: None, variables }
+        Self { context: Context::new(settings), module, reach, loaded: None, variables }
     }
 
     /// The module.
@@ -49,24 +47,23 @@ impl OnHostMemory {
     /// # Errors
     /// See [`Failure`]; an access to what the host has not is a fault of the kernel.
     pub fn run(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
-        show_arguments(&mut self.context, params);
-        let end = self.attempts(kernel, shape, params);
-        // The host may free or move anything until the next run.
-        let shown: Vec<u64> = self.context.mirrors.iter().map(|(at, _)| at).collect();
-        for address in shown {
-            self.context.hide_host(address).map_err(ContextError::from)?;
-        }
-        end
-    }
-
-    fn attempts(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
-        loop {
-            let id = self.load()?;
+        let reach = Arc::clone(&self.reach);
+        let mut windows = Windows::open(&mut self.context, &reach, params);
+        let end = loop {
+            let id = match self.load() {
+                Ok(id) => id,
+                Err(error) => break Err(error.into()),
+            };
             match self.context.launch(id, kernel, shape, params) {
-                Err(Failure::Stopped(stop)) if show(&mut self.context, &stop) => {}
-                end => return end,
+                Err(Failure::Stopped(stop))
+                    if missed(&stop).is_some_and(|(address, size)| {
+                        windows.show_missed(&mut self.context, address, size)
+                    }) => {}
+                end => break end,
             }
-        }
+        };
+        windows.close(&mut self.context).map_err(ContextError::from)?;
+        end
     }
 
     /// The module with its variables as at the beginning.
@@ -83,19 +80,9 @@ impl OnHostMemory {
     }
 }
 
-/// Shows what parameters seem to point to.
-fn show_arguments(context: &mut Context, params: &[u8]) {
-    for word in params.chunks_exact(8) {
-        let address = u64::from_le_bytes(word.try_into().unwrap_or_default());
-        if address >= PAGE && readable(address, 1) == 1 {
-            show_around(context, address, 1);
-        }
-    }
-}
-
-/// Shows what an access has missed; whether there was something to show.
-fn show(context: &mut Context, stop: &Stop) -> bool {
-    let Some(error) = &stop.access else { return false };
+/// The address and size of an access to memory that the guest was not shown, if that is what stopped it.
+fn missed(stop: &Stop) -> Option<(u64, u64)> {
+    let error = stop.access.as_ref()?;
     let missed =
         matches!(error.violation, Violation::NotMapped | Violation::OutOfBounds | Violation::Freed);
     let generic = simt::memory::Space::of(simt::memory::Addr(error.addr)).window().is_none();
@@ -103,53 +90,7 @@ fn show(context: &mut Context, stop: &Stop) -> bool {
         error.access,
         AccessKind::Load | AccessKind::Store | AccessKind::Atomic
     ));
-    missed && generic && show_around(context, error.addr, error.size.max(1))
-}
-
-/// Shows a window around an address, joined with those that it meets, and longer the longer those are.
-fn show_around(context: &mut Context, address: u64, size: u64) -> bool {
-    let Some(end) = address.checked_add(size) else { return false };
-    if end > u64::MAX - (1 << 40) || readable(address, size) < size {
-        return false;
-    }
-    let page = address & !(PAGE - 1);
-    let after = end.next_multiple_of(PAGE);
-    // On towards where accesses go: as far as the window that they come from is long.
-    let below = context.mirrors.iter().filter(|&(at, len)| at <= page && page <= at + len);
-    let up = below.map(|(_, len)| len).max().unwrap_or(0).max(WINDOW);
-    let above = context.mirrors.iter().filter(|&(at, _)| at == after);
-    let down = above.map(|(_, len)| len).max().unwrap_or(0);
-    let mut first = lowest_readable(page.saturating_sub(down), page);
-    let mut last = (page + readable(page, after + up - page)) & !(PAGE - 1);
-    let meets = |(at, len): &(u64, u64)| *at <= last && first <= at + len;
-    let met: Vec<(u64, u64)> = context.mirrors.iter().filter(meets).collect();
-    if met.iter().any(|&(at, len)| at <= first && last <= at + len) {
-        return false;
-    }
-    for (at, len) in met {
-        first = first.min(at);
-        last = last.max(at + len);
-        if context.hide_host(at).is_err() {
-            return false;
-        }
-    }
-    last > address && context.show_host("memory of the host", first, last - first).is_ok()
-}
-
-/// The lowest page from which all up to `known` can be read.
-fn lowest_readable(wanted: u64, known: u64) -> u64 {
-    let mut low = known;
-    while low > wanted {
-        let step = low.saturating_sub(WINDOW).max(wanted);
-        if readable(step, low - step) < low - step {
-            while low > step && readable(low - PAGE, PAGE) == PAGE {
-                low -= PAGE;
-            }
-            return low;
-        }
-        low = step;
-    }
-    low
+    (missed && generic).then_some((error.addr, error.size.max(1)))
 }
 
 #[cfg(test)]
@@ -197,7 +138,7 @@ mod tests {
         for exact in [false, true] {
             to.fill(1);
             let settings = Settings { exact, ..Settings::default() };
-            let mut host = OnHostMemory::new(Arc::clone(&module), settings);
+            let mut host = OnHostMemory::new(Arc::clone(&module), settings, Arc::default());
             for _ in 0..2 {
                 let report = host.run(kernel, shape, &params).unwrap();
                 assert_eq!(matches!(report.ran, crate::Ran::Exact(_)), exact, "{:?}", report.ran);
@@ -215,7 +156,7 @@ mod tests {
         let from = [1_u32; 4];
         let kernel = module.kernel("twice").unwrap();
         let shape = Shape { grid: [1; 3], block: [4, 1, 1], shared: 0, cooperative: false };
-        let mut host = OnHostMemory::new(Arc::clone(&module), Settings::default());
+        let mut host = OnHostMemory::new(Arc::clone(&module), Settings::default(), Arc::default());
         for bad in [0, 0x1234_5000, 0xffff_ffff_ffff_f000] {
             let params = block(from.as_ptr() as u64, bad, 4);
             let end = host.run(kernel, shape, &params);
@@ -242,7 +183,7 @@ mod tests {
         let module = Module::load("t", text).unwrap();
         let kernel = module.kernel("next").unwrap();
         let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
-        let mut host = OnHostMemory::new(module, Settings::default());
+        let mut host = OnHostMemory::new(module, Settings::default(), Arc::default());
         for _ in 0..3 {
             // Memory of the host comes and goes between runs.
             let mut out = vec![0_u32; 70_000];
@@ -250,6 +191,6 @@ mod tests {
             host.run(kernel, shape, &last.to_le_bytes()).unwrap();
             assert_eq!(*std::hint::black_box(&mut out).last().unwrap(), 41);
         }
-        assert_eq!(host.context.mirrors.iter().count(), 0);
+        assert_eq!(host.context.memory_use().0, 4, "nothing but the variable is there");
     }
 }

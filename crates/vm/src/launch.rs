@@ -249,10 +249,27 @@ pub fn load_variables_as(
     memory: &mut MemoryMap,
     constants: Permission,
 ) -> Result<Variables, MapError> {
+    load_variables_at(program, memory, constants, &|_| None)
+}
+
+/// The same, where the caller has mapped memory for some of the variables: their addresses, by number.
+///
+/// # Errors
+/// If there is no room for the others.
+pub fn load_variables_at(
+    program: &Program,
+    memory: &mut MemoryMap,
+    constants: Permission,
+    placed: &dyn Fn(usize) -> Option<u64>,
+) -> Result<Variables, MapError> {
     let module = program.module();
     let mut addresses = Vec::with_capacity(module.vars.len());
-    for var in &module.vars {
+    for (i, var) in module.vars.iter().enumerate() {
         let align = u64::from(var.align).max(16);
+        if let Some(address) = placed(i) {
+            addresses.push(address);
+            continue;
+        }
         let address = match var.space {
             Space::Shared => 0,
             Space::Const => {

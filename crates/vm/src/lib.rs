@@ -38,6 +38,7 @@ pub use facts::{FactCheck, Violation};
 pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
     WARP_SIZE, begin_bare, catalogued, defaults, load_variables, load_variables_as,
+    load_variables_at,
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};

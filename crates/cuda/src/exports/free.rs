@@ -1,9 +1,10 @@
 //! Functions that need no lock: initialisation, errors, versions, entry points; and those that call the client back.
 
+use crate::action::Action;
 use crate::driver::{self, outside};
 use crate::host::{Ptr, put_i32, put_u64};
-use crate::proc_address;
 use crate::status::Status;
+use crate::{capture, graph, proc_address};
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuInit(flags: u32) -> i32 {
@@ -78,20 +79,64 @@ pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
 /// A function of the client's that takes a pointer.
 type HostFunction = extern "C" fn(usize);
 
+fn call(function: Ptr, data: Ptr) {
+    // SAFETY: the client gives the address of a function of this type, by the interface's contract; whoever comes here has seen
+    // that it is not null. The lock is not held, so the function may come back.
+    let function = unsafe { std::mem::transmute::<usize, HostFunction>(function) };
+    function(data);
+}
+
 fn call_back(stream: u64, function: Ptr, data: Ptr) -> i32 {
+    let mut now = false;
     let status = driver::enter("cuLaunchHostFunc", |d| {
         if function == 0 {
             return Err(Status::INVALID_VALUE);
         }
-        crate::stream::context_of(d, stream).map(drop)
+        crate::stream::context_of(d, stream)?;
+        now = !capture::is_captured(d, stream)?;
+        if now { Ok(()) } else { capture::submit(d, stream, Action::Call { function, data }) }
     });
-    if status == 0 {
-        // SAFETY: the client gives the address of a function of this type, by the interface's contract; it is not null. The
-        // lock is not held, so the function may come back.
-        let function = unsafe { std::mem::transmute::<usize, HostFunction>(function) };
-        function(data);
+    if status == 0 && now {
+        call(function, data);
     }
     status
+}
+
+/// Launches a graph: what calls the client back is done without the lock.
+fn launch_graph(exec: u64, stream: u64) -> i32 {
+    let mut begun = None;
+    let status = driver::enter("cuGraphLaunch", |d| {
+        begun = graph::begin(d, exec, stream)?;
+        Ok(())
+    });
+    let Some((context, actions)) = begun.filter(|_| status == 0) else { return status };
+    let mut left = &actions[..];
+    while !left.is_empty() {
+        let mut done = 0;
+        let status = driver::enter("cuGraphLaunch", |d| {
+            done = graph::go_on(d, context, left)?;
+            Ok(())
+        });
+        if status != 0 {
+            return status;
+        }
+        left = &left[done..];
+        if let Some(((_, Action::Call { function, data }), rest)) = left.split_first() {
+            call(*function, *data);
+            left = rest;
+        }
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGraphLaunch(exec: u64, stream: u64) -> i32 {
+    launch_graph(exec, stream)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGraphLaunch_ptsz(exec: u64, stream: u64) -> i32 {
+    launch_graph(exec, stream)
 }
 
 #[unsafe(no_mangle)]
@@ -112,10 +157,11 @@ fn stream_callback(stream: u64, function: Ptr, data: Ptr, flags: u32) -> i32 {
         if function == 0 || flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        crate::stream::context_of(d, stream).map(drop)
+        crate::stream::context_of(d, stream)?;
+        capture::refuse_waiting(d, Some(stream))
     });
     if status == 0 {
-        // SAFETY: as for `call_back`, with this type.
+        // SAFETY: as for `call`, with this type.
         let function = unsafe { std::mem::transmute::<usize, StreamCallback>(function) };
         function(stream, 0, data);
     }
@@ -148,7 +194,7 @@ fn best_block(grid: Ptr, block: Ptr, function: u64, by_size: Ptr, fixed: usize, 
     let sizes: Vec<usize> = if by_size == 0 {
         Vec::new()
     } else {
-        // SAFETY: as for `call_back`, with this type.
+        // SAFETY: as for `call`, with this type.
         let by_size = unsafe { std::mem::transmute::<usize, DynamicSize>(by_size) };
         (0..=MAX_THREADS).map(|threads| by_size(threads)).collect()
     };
@@ -194,6 +240,6 @@ macro_rules! list {
 
 list! {
     cuInit cuDriverGetVersion cuGetErrorString cuGetErrorName cuGetProcAddress cuGetProcAddress_v2 cuGetExportTable
-    cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz
+    cuGraphLaunch cuGraphLaunch_ptsz cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz
     cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags
 }

@@ -69,11 +69,6 @@ exports! {
     cuStreamGetPriority | cuStreamGetPriority_ptsz (stream: u64, out: Ptr) => |d| stream::priority(d, stream, out);
     cuStreamGetId | cuStreamGetId_ptsz (stream: u64, out: Ptr) => |d| stream::id(d, stream, out);
     cuStreamWaitEvent | cuStreamWaitEvent_ptsz (stream: u64, event: u64, flags: u32) => |d| stream::wait_event(d, stream, event, flags);
-    cuStreamIsCapturing | cuStreamIsCapturing_ptsz (stream: u64, out: Ptr) => |d| stream::is_capturing(d, stream, out);
-    cuStreamGetCaptureInfo | cuStreamGetCaptureInfo_ptsz (stream: u64, status: Ptr, id: Ptr) => |d| stream::capture_info(d, stream, status, id);
-    cuStreamGetCaptureInfo_v2 | cuStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, dependencies: Ptr, count: Ptr) => |d| stream::capture_info_with(d, stream, status, id, &[graph, dependencies, count]);
-    cuStreamGetCaptureInfo_v3 | cuStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, dependencies: Ptr, edges: Ptr, count: Ptr) => |d| stream::capture_info_with(d, stream, status, id, &[graph, dependencies, edges, count]);
-    cuThreadExchangeStreamCaptureMode(mode: Ptr) => |d| stream::exchange_capture_mode(d, mode);
     cuStreamAttachMemAsync | cuStreamAttachMemAsync_ptsz (stream: u64, address: u64, len: usize, flags: u32) => |d| stream::attach_memory(d, stream, address, len, flags);
     cuStreamSetAttribute | cuStreamSetAttribute_ptsz (stream: u64, attribute: i32, value: Ptr) => |d| stream::set_attribute(d, stream, attribute, value);
     cuStreamCopyAttributes | cuStreamCopyAttributes_ptsz (to: u64, from: u64) => |d| stream::copy_attributes(d, to, from);
@@ -88,6 +83,6 @@ exports! {
     cuEventElapsedTime | cuEventElapsedTime_v2 (out: Ptr, start: u64, end: u64) => |d| event::elapsed(d, out, start, end);
 
     // Measurements by tools begin and end without an effect.
-    cuProfilerStart() => |d| context::synchronize(d);
-    cuProfilerStop() => |d| context::synchronize(d);
+    cuProfilerStart() => |d| d.usable().map(drop);
+    cuProfilerStop() => |d| d.usable().map(drop);
 }

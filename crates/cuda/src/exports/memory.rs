@@ -1,8 +1,7 @@
 //! Memory: allocation, copies, fills, attributes, pools.
 
 use crate::host::Ptr;
-use crate::stream::on_stream;
-use crate::{copy, memory, pointer, pool};
+use crate::{memory, pointer, pool};
 
 exports! {
     cuMemGetInfo_v2(free: Ptr, total: Ptr) => |d| memory::info(d, free, total);
@@ -20,36 +19,6 @@ exports! {
     cuMemHostGetFlags(out: Ptr, address: Ptr) => |d| memory::host_flags(d, out, address);
     cuMemAdvise(address: u64, len: usize, advice: i32, device: i32) => |d| memory::advise(d, address, len, advice, device);
     cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (address: u64, len: usize, device: i32, stream: u64) => |d| memory::prefetch(d, address, len, device, stream);
-
-    // Copies.
-    cuMemcpy | cuMemcpy_ptds (to: u64, from: u64, len: usize) => |d| copy::any(d, to, from, len);
-    cuMemcpyAsync | cuMemcpyAsync_ptsz (to: u64, from: u64, len: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::any(d, to, from, len));
-    cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds (to: u64, from: Ptr, len: usize) => |d| copy::to_device(d, to, from, len);
-    cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz (to: u64, from: Ptr, len: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::to_device(d, to, from, len));
-    cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds (to: Ptr, from: u64, len: usize) => |d| copy::to_host(d, to, from, len);
-    cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz (to: Ptr, from: u64, len: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::to_host(d, to, from, len));
-    cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds (to: u64, from: u64, len: usize) => |d| copy::on_devices(d, to, from, len);
-    cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz (to: u64, from: u64, len: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::on_devices(d, to, from, len));
-    cuMemcpyPeer | cuMemcpyPeer_ptds (to: u64, there: u64, from: u64, here: u64, len: usize) => |d| copy::peer(d, to, there, from, here, len);
-    cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz (to: u64, there: u64, from: u64, here: u64, len: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::peer(d, to, there, from, here, len));
-    cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds (params: Ptr) => |d| copy::two(d, params);
-    cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (params: Ptr, stream: u64) => |d| on_stream(d, stream, |d| copy::two(d, params));
-    cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds (params: Ptr) => |d| copy::three(d, params);
-    cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz (params: Ptr, stream: u64) => |d| on_stream(d, stream, |d| copy::three(d, params));
-
-    // Fills.
-    cuMemsetD8_v2 | cuMemsetD8_v2_ptds (to: u64, value: u8, count: usize) => |d| copy::fill8(d, to, value, count);
-    cuMemsetD16_v2 | cuMemsetD16_v2_ptds (to: u64, value: u16, count: usize) => |d| copy::fill16(d, to, value, count);
-    cuMemsetD32_v2 | cuMemsetD32_v2_ptds (to: u64, value: u32, count: usize) => |d| copy::fill32(d, to, value, count);
-    cuMemsetD8Async | cuMemsetD8Async_ptsz (to: u64, value: u8, count: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::fill8(d, to, value, count));
-    cuMemsetD16Async | cuMemsetD16Async_ptsz (to: u64, value: u16, count: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::fill16(d, to, value, count));
-    cuMemsetD32Async | cuMemsetD32Async_ptsz (to: u64, value: u32, count: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::fill32(d, to, value, count));
-    cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds (to: u64, pitch: usize, value: u8, width: usize, height: usize) => |d| copy::fill8_rows(d, to, pitch, value, width, height);
-    cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds (to: u64, pitch: usize, value: u16, width: usize, height: usize) => |d| copy::fill16_rows(d, to, pitch, value, width, height);
-    cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds (to: u64, pitch: usize, value: u32, width: usize, height: usize) => |d| copy::fill32_rows(d, to, pitch, value, width, height);
-    cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz (to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::fill8_rows(d, to, pitch, value, width, height));
-    cuMemsetD2D16Async | cuMemsetD2D16Async_ptsz (to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::fill16_rows(d, to, pitch, value, width, height));
-    cuMemsetD2D32Async | cuMemsetD2D32Async_ptsz (to: u64, pitch: usize, value: u32, width: usize, height: usize, stream: u64) => |d| on_stream(d, stream, |d| copy::fill32_rows(d, to, pitch, value, width, height));
 
     // Attributes.
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64) => |d| pointer::attribute(d, out, attribute, address);

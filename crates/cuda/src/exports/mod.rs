@@ -33,6 +33,7 @@ macro_rules! exports {
 }
 
 pub mod code;
+pub mod copies;
 pub mod free;
 pub mod general;
 pub mod graphs;
@@ -46,6 +47,7 @@ pub(crate) fn address(symbol: &str) -> Option<usize> {
         let lists = [
             general::list(),
             memory::list(),
+            copies::list(),
             code::list(),
             graphs::list(),
             free::list(),
@@ -59,7 +61,14 @@ pub(crate) fn address(symbol: &str) -> Option<usize> {
 /// Names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
-    let done = [general::list(), memory::list(), code::list(), graphs::list(), free::list()];
+    let done = [
+        general::list(),
+        memory::list(),
+        copies::list(),
+        code::list(),
+        graphs::list(),
+        free::list(),
+    ];
     let done = done.into_iter().flatten().map(|(name, _)| (name, true));
     done.chain(missing::list().into_iter().map(|(name, _)| (name, false))).collect()
 }

@@ -52,8 +52,6 @@ exports! {
     cudaStreamGetDevice | cudaStreamGetDevice_ptsz (stream: u64, out: Ptr) => device::stream_device(stream, out);
     cudaStreamAddCallback | cudaStreamAddCallback_ptsz (stream: u64, function: Ptr, data: Ptr, flags: u32) => { context()?; cuStreamAddCallback(stream, function, data, flags) };
     cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz (stream: u64, function: Ptr, data: Ptr) => { context()?; cuLaunchHostFunc(stream, function, data) };
-    cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz (stream: u64, out: Ptr) => { context()?; cuStreamIsCapturing(stream, out) };
-    cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz | cudaStreamGetCaptureInfo_v2 | cudaStreamGetCaptureInfo_v2_ptsz | cudaStreamGetCaptureInfo_v3 | cudaStreamGetCaptureInfo_v3_ptsz (_stream: u64, status: Ptr, id: Ptr) => device::capture_info(status, id);
     cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz (stream: u64, address: u64, len: usize, flags: u32) => { context()?; cuStreamAttachMemAsync(stream, address, len, flags) };
     cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz (to: u64, from: u64) => { context()?; cuStreamCopyAttributes(to, from) };
 
@@ -62,21 +60,8 @@ exports! {
     cudaEventCreateWithFlags(out: Ptr, flags: u32) => device::create_event(out, flags);
     cudaEventDestroy(event: u64) => { context()?; cuEventDestroy_v2(event) };
     cudaEventRecord | cudaEventRecord_ptsz (event: u64, stream: u64) => { context()?; cuEventRecord(event, stream) };
-    cudaEventRecordWithFlags | cudaEventRecordWithFlags_ptsz (event: u64, stream: u64, _flags: u32) => { context()?; cuEventRecord(event, stream) };
+    cudaEventRecordWithFlags | cudaEventRecordWithFlags_ptsz (event: u64, stream: u64, flags: u32) => { context()?; cuEventRecordWithFlags(event, stream, flags) };
     cudaEventSynchronize(event: u64) => { context()?; cuEventSynchronize(event) };
     cudaEventQuery(event: u64) => { context()?; cuEventQuery(event) };
     cudaEventElapsedTime | cudaEventElapsedTime_v2 (out: Ptr, start: u64, end: u64) => { context()?; cuEventElapsedTime(out, start, end) };
-
-    // Graphs that are built by hand.
-    cudaGraphCreate(out: Ptr, flags: u32) => { context()?; cuGraphCreate(out, flags) };
-    cudaGraphDestroy(graph: u64) => { context()?; cuGraphDestroy(graph) };
-    cudaGraphClone(out: Ptr, graph: u64) => { context()?; cuGraphClone(out, graph) };
-    cudaGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize) => { context()?; cuGraphAddEmptyNode(out, graph, after, count) };
-    cudaGraphAddKernelNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => crate::graph::add_kernel(out, graph, (after, count), params);
-    cudaGraphGetNodes(graph: u64, out: Ptr, count: Ptr) => { context()?; cuGraphGetNodes(graph, out, count) };
-    cudaGraphDestroyNode(node: u64) => { context()?; cuGraphDestroyNode(node) };
-    cudaGraphInstantiate | cudaGraphInstantiateWithFlags (out: Ptr, graph: u64, flags: u64) => { context()?; cuGraphInstantiateWithFlags(out, graph, flags) };
-    cudaGraphExecDestroy(exec: u64) => { context()?; cuGraphExecDestroy(exec) };
-    cudaGraphUpload | cudaGraphUpload_ptsz (exec: u64, stream: u64) => { context()?; cuGraphUpload(exec, stream) };
-    cudaGraphLaunch | cudaGraphLaunch_ptsz (exec: u64, stream: u64) => { context()?; cuGraphLaunch(exec, stream) };
 }

@@ -40,6 +40,7 @@ macro_rules! exports {
 
 pub mod code;
 pub mod general;
+pub mod graphs;
 pub mod memory;
 pub mod missing;
 pub mod plain;
@@ -47,7 +48,7 @@ pub mod plain;
 /// Names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
-    let done = [general::NAMES, memory::NAMES, code::NAMES, plain::NAMES];
+    let done = [general::NAMES, graphs::NAMES, memory::NAMES, code::NAMES, plain::NAMES];
     let done = done.into_iter().flatten().map(|&name| (name, true));
     done.chain(missing::NAMES.iter().map(|&name| (name, false))).collect()
 }

@@ -84,17 +84,26 @@ pub extern "C" fn __cudaRegisterVar(
     registry::add_variable(binary, host, name);
 }
 
-/// Whether the module's managed variables are ready: there are none.
+/// Makes a module's managed variables ready, before the host first uses one. Whether they are: if not, the use that follows would end
+/// the program without a word, so the reason is told.
 #[unsafe(no_mangle)]
-pub extern "C" fn __cudaInitModule(_binary: u64) -> c_char {
-    1
+pub extern "C" fn __cudaInitModule(binary: u64) -> c_char {
+    match registry::load_binary(binary) {
+        Ok(()) => 1,
+        Err(error) => {
+            let name = error.name().to_string_lossy();
+            state::say(&format!("a module with __managed__ variables cannot be loaded: {name}"));
+            state::note(error);
+            0
+        }
+    }
 }
 
-/// Variables that host and device share by name: their first use would end the program, so it ends here, with the reason.
+/// Variables that host and device share: the host reaches them through a pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaRegisterManagedVar(
-    _binary: u64,
-    _host: Ptr,
+    binary: u64,
+    pointer: Ptr,
     _device: Ptr,
     name: Ptr,
     _external: i32,
@@ -102,13 +111,7 @@ pub extern "C" fn __cudaRegisterManagedVar(
     _constant: i32,
     _global: i32,
 ) {
-    let name = crate::host::name(name).unwrap_or_default();
-    let name = String::from_utf8_lossy(&name).into_owned();
-    crate::driver::note_unsupported(c"__managed__ variables");
-    state::say(&format!(
-        "the variable `{name}` is __managed__, which is not supported: allocate it with cudaMallocManaged"
-    ));
-    state::note(Error::NOT_SUPPORTED);
+    registry::add_managed(binary, pointer, name);
 }
 
 /// Names of these functions.

@@ -1,0 +1,351 @@
+//! Stream capture: what is asked of a stream becomes nodes of a graph instead of being done.
+//!
+//! A capture begins on one stream. Another takes part once it waits for an event that was recorded on one that does, and has to come
+//! back to the first in the same way before the capture ends there. What cannot be part of a graph, such as waiting for a stream,
+//! is refused and spoils the capture, as the driver's documentation says of each call.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread::ThreadId;
+
+use crate::action::Action;
+use crate::driver::Driver;
+use crate::graph::Graph;
+use crate::host::{Ptr, get_u64s, put_i32, put_if, put_u64, put_u64_if};
+use crate::status::{Outcome, Status};
+use crate::stream::context_of;
+
+/// The modes: who else may do what meanwhile. The last one lets everything be done.
+const MODES: std::ops::RangeInclusive<i32> = 0..=RELAXED;
+const RELAXED: i32 = 2;
+
+/// The streams that are the null stream.
+const LEGACY: u64 = 1;
+
+thread_local! {
+    /// The mode that the thread's own calls are checked under.
+    static MODE: Cell<i32> = const { Cell::new(0) };
+}
+
+/// A capture that goes on.
+struct Capture {
+    graph: u64,
+    origin: u64,
+    mode: i32,
+    thread: ThreadId,
+    /// Whether the graph is the client's, from before.
+    given: bool,
+    spoilt: bool,
+}
+
+/// What a stream that takes part adds its next node behind.
+struct Part {
+    capture: u64,
+    after: Vec<u64>,
+}
+
+/// A point of a capture that an event stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    capture: u64,
+    after: Vec<u64>,
+}
+
+/// All captures by their number, and streams that take part.
+#[derive(Default)]
+pub(crate) struct Captures {
+    live: BTreeMap<u64, Capture>,
+    parts: BTreeMap<u64, Part>,
+}
+
+impl Captures {
+    fn spoil(&mut self, capture: u64) {
+        if let Some(found) = self.live.get_mut(&capture) {
+            found.spoilt = true;
+        }
+    }
+}
+
+/// Does what is asked of a stream, or adds it to the graph that is captured there.
+pub(crate) fn submit(d: &mut Driver, stream: u64, action: Action) -> Outcome {
+    let context = context_of(d, stream)?;
+    if !is_captured(d, stream)? {
+        return action.act(d, context);
+    }
+    add(d, stream, action)
+}
+
+/// Whether a stream's actions go into a graph. Work on the null stream waits for captured streams, which it cannot.
+pub(crate) fn is_captured(d: &mut Driver, stream: u64) -> Outcome<bool> {
+    if let Some(part) = d.captures.parts.get(&stream) {
+        let spoilt = d.captures.live.get(&part.capture).is_none_or(|c| c.spoilt);
+        return if spoilt { Err(Status::STREAM_CAPTURE_INVALIDATED) } else { Ok(true) };
+    }
+    if stream <= LEGACY {
+        let blocking = |s: &u64| d.streams.get(s).is_some_and(|s| s.flags == 0);
+        let met = d.captures.parts.iter().find(|(s, _)| blocking(s)).map(|(_, p)| p.capture);
+        if let Some(capture) = met {
+            d.captures.spoil(capture);
+            return Err(Status::STREAM_CAPTURE_IMPLICIT);
+        }
+    }
+    Ok(false)
+}
+
+/// Adds an action behind what the stream has captured before.
+pub(crate) fn add(d: &mut Driver, stream: u64, action: Action) -> Outcome {
+    let part = d.captures.parts.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
+    let capture = d.captures.live.get(&part.capture).ok_or(Status::ILLEGAL_STATE)?;
+    let (graph, after) = (capture.graph, part.after.clone());
+    let node = crate::graph::insert(d, graph, after, action)?;
+    if let Some(part) = d.captures.parts.get_mut(&stream) {
+        part.after = vec![node];
+    }
+    Ok(())
+}
+
+/// Refuses what waits for a stream that is captured, or for all of a context's.
+pub(crate) fn refuse_waiting(d: &mut Driver, stream: Option<u64>) -> Outcome {
+    let here = std::thread::current().id();
+    let parts = &d.captures.parts;
+    let met = match stream {
+        Some(stream) => parts.get(&stream).map(|p| p.capture),
+        // A relaxed capture, or one of another thread's, does not hinder this thread.
+        None if MODE.get() == RELAXED => None,
+        None => {
+            let context = d.current()?;
+            let hinders = |c: &Capture| {
+                let theirs = d.streams.get(&c.origin).is_some_and(|s| s.context == context);
+                theirs && (c.mode == 0 || (c.mode == 1 && c.thread == here))
+            };
+            d.captures.live.iter().find(|(_, c)| hinders(c)).map(|(&id, _)| id)
+        }
+    };
+    let Some(capture) = met else { return Ok(()) };
+    d.captures.spoil(capture);
+    Err(Status::STREAM_CAPTURE_UNSUPPORTED)
+}
+
+pub(crate) fn begin(d: &mut Driver, stream: u64, mode: i32) -> Outcome {
+    may_begin(d, stream, mode)?;
+    let graph = d.handle();
+    d.graphs.insert(graph, Graph::default());
+    start(d, stream, mode, graph, false, Vec::new());
+    Ok(())
+}
+
+/// Into a graph that exists, behind some of its nodes.
+pub(crate) fn begin_in(
+    d: &mut Driver,
+    stream: u64,
+    graph: u64,
+    (after, edges, count): (Ptr, Ptr, usize),
+    mode: i32,
+) -> Outcome {
+    may_begin(d, stream, mode)?;
+    crate::graph::plain_edges(d, edges, count)?;
+    let after = get_u64s(after, count)?;
+    d.graphs.get(&graph).filter(|g| g.has(&after)).ok_or(Status::INVALID_VALUE)?;
+    start(d, stream, mode, graph, true, after);
+    Ok(())
+}
+
+fn may_begin(d: &Driver, stream: u64, mode: i32) -> Outcome {
+    context_of(d, stream)?;
+    if !MODES.contains(&mode) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if stream <= LEGACY {
+        return Err(Status::STREAM_CAPTURE_UNSUPPORTED);
+    }
+    if d.captures.parts.contains_key(&stream) { Err(Status::ILLEGAL_STATE) } else { Ok(()) }
+}
+
+fn start(d: &mut Driver, stream: u64, mode: i32, graph: u64, given: bool, after: Vec<u64>) {
+    let capture = d.handle();
+    let thread = std::thread::current().id();
+    let new = Capture { graph, origin: stream, mode, thread, given, spoilt: false };
+    d.captures.live.insert(capture, new);
+    d.captures.parts.insert(stream, Part { capture, after });
+}
+
+/// Ends a capture on the stream where it began, and gives the graph.
+pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    let part = d.captures.parts.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
+    let id = part.capture;
+    let capture = d.captures.live.get_mut(&id).ok_or(Status::ILLEGAL_STATE)?;
+    if capture.origin != stream {
+        capture.spoilt = true;
+        return Err(Status::STREAM_CAPTURE_UNMATCHED);
+    }
+    if capture.mode != RELAXED && capture.thread != std::thread::current().id() {
+        return Err(Status::STREAM_CAPTURE_WRONG_THREAD);
+    }
+    let end = joined(d, id, stream);
+    let Some(capture) = drop_capture(d, id) else { return Err(Status::ILLEGAL_STATE) };
+    match end {
+        Ok(()) => put_u64(out, capture.graph),
+        Err(status) => {
+            if !capture.given {
+                d.graphs.remove(&capture.graph);
+            }
+            put_u64_if(out, 0)?;
+            Err(status)
+        }
+    }
+}
+
+/// Takes a capture away, whatever its state.
+fn drop_capture(d: &mut Driver, id: u64) -> Option<Capture> {
+    d.captures.parts.retain(|_, p| p.capture != id);
+    d.captures.live.remove(&id)
+}
+
+/// Whether all streams of a capture have come back to the first.
+fn joined(d: &Driver, id: u64, origin: u64) -> Outcome {
+    let capture = d.captures.live.get(&id).filter(|c| !c.spoilt);
+    let capture = capture.ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
+    let graph = d.graphs.get(&capture.graph).ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
+    let last = d.captures.parts.get(&origin).map_or(&[][..], |p| &p.after);
+    let before: BTreeSet<u64> = graph.ancestors(last);
+    let others = d.captures.parts.iter().filter(|(s, p)| p.capture == id && **s != origin);
+    let all = others.flat_map(|(_, p)| &p.after).all(|node| before.contains(node));
+    if all { Ok(()) } else { Err(Status::STREAM_CAPTURE_UNJOINED) }
+}
+
+/// A stream that is destroyed takes no part any more; the capture that it began is over.
+pub(crate) fn forget(d: &mut Driver, stream: u64) {
+    let Some(part) = d.captures.parts.remove(&stream) else { return };
+    if d.captures.live.get(&part.capture).is_some_and(|c| c.origin == stream) {
+        if let Some(capture) = drop_capture(d, part.capture).filter(|c| !c.given) {
+            d.graphs.remove(&capture.graph);
+        }
+    } else {
+        d.captures.spoil(part.capture);
+    }
+}
+
+// Events.
+
+/// Where a stream's capture has come to, for an event that is recorded there.
+pub(crate) fn point(d: &mut Driver, stream: u64) -> Outcome<Option<Point>> {
+    let captured = is_captured(d, stream)?;
+    let part = d.captures.parts.get(&stream).filter(|_| captured);
+    Ok(part.map(|p| Point { capture: p.capture, after: p.after.clone() }))
+}
+
+/// Puts an event's point before whatever comes next on a stream, which takes part from then on.
+pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<Point>) -> Outcome {
+    let captured = is_captured(d, stream)?;
+    let Some(point) = point else {
+        if !captured {
+            return Ok(());
+        }
+        // Something outside of the graph cannot come before what is in it.
+        if let Some(part) = d.captures.parts.get(&stream) {
+            let id = part.capture;
+            d.captures.spoil(id);
+        }
+        return Err(Status::STREAM_CAPTURE_ISOLATION);
+    };
+    if !d.captures.live.contains_key(&point.capture) {
+        return Err(Status::CAPTURED_EVENT);
+    }
+    if stream <= LEGACY {
+        d.captures.spoil(point.capture);
+        return Err(Status::STREAM_CAPTURE_IMPLICIT);
+    }
+    let new = Part { capture: point.capture, after: Vec::new() };
+    let part = d.captures.parts.entry(stream).or_insert(new);
+    if part.capture != point.capture {
+        let both = [part.capture, point.capture];
+        both.into_iter().for_each(|c| d.captures.spoil(c));
+        return Err(Status::STREAM_CAPTURE_MERGE);
+    }
+    for node in point.after {
+        if !part.after.contains(&node) {
+            part.after.push(node);
+        }
+    }
+    Ok(())
+}
+
+// What is known of captures.
+
+/// 0 if there is none, 1 if it goes on, 2 if it is spoilt.
+fn state(d: &Driver, stream: u64) -> i32 {
+    match d.captures.parts.get(&stream) {
+        None => 0,
+        Some(part) => 1 + i32::from(d.captures.live.get(&part.capture).is_none_or(|c| c.spoilt)),
+    }
+}
+
+pub(crate) fn is_capturing(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    context_of(d, stream)?;
+    put_i32(out, state(d, stream))
+}
+
+/// Places for what is known of a stream's capture; null if it is not asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) id: Ptr,
+    pub(crate) graph: Ptr,
+    pub(crate) after: Ptr,
+    pub(crate) edges: Ptr,
+    pub(crate) count: Ptr,
+}
+
+/// Nodes are given by the address of a list that is the driver's, and lasts until the stream's next call.
+pub(crate) fn info(d: &mut Driver, stream: u64, status: Ptr, places: Places) -> Outcome {
+    context_of(d, stream)?;
+    let state = state(d, stream);
+    put_i32(status, state)?;
+    put_if(places.edges, &[0; 8])?;
+    let active = d.captures.parts.get(&stream).filter(|_| state == 1);
+    let graph = active.and_then(|p| d.captures.live.get(&p.capture)).map_or(0, |c| c.graph);
+    put_u64_if(places.id, active.map_or(0, |p| p.capture))?;
+    put_u64_if(places.graph, graph)?;
+    put_u64_if(places.after, active.map_or(0, |p| p.after.as_ptr().addr() as u64))?;
+    put_u64_if(places.count, active.map_or(0, |p| p.after.len() as u64))
+}
+
+/// Changes what comes before the next node: 0 adds to it, 1 replaces it.
+pub(crate) fn update(
+    d: &mut Driver,
+    stream: u64,
+    (after, edges, count): (Ptr, Ptr, usize),
+    flags: u32,
+) -> Outcome {
+    if flags > 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    crate::graph::plain_edges(d, edges, count)?;
+    if !is_captured(d, stream)? {
+        return Err(Status::ILLEGAL_STATE);
+    }
+    let nodes = get_u64s(after, count)?;
+    let part = d.captures.parts.get_mut(&stream).ok_or(Status::ILLEGAL_STATE)?;
+    let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.get(&c.graph));
+    graph.filter(|g| g.has(&nodes)).ok_or(Status::INVALID_VALUE)?;
+    if flags == 1 {
+        part.after.clear();
+    }
+    part.after.extend(nodes);
+    part.after.sort_unstable();
+    part.after.dedup();
+    Ok(())
+}
+
+/// Swaps the thread's mode.
+pub(crate) fn exchange_mode(_d: &mut Driver, mode: Ptr) -> Outcome {
+    let mut bytes = [0; 4];
+    crate::host::get(mode, &mut bytes)?;
+    let wanted = i32::from_ne_bytes(bytes);
+    if !MODES.contains(&wanted) {
+        return Err(Status::INVALID_VALUE);
+    }
+    put_i32(mode, MODE.get())?;
+    MODE.set(wanted);
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Which of the host's memory a guest is shown that has nothing but addresses.
+//!
+//! A window is a run of pages. It never leaves the extent of its kind that the system lists (`hostmem::Extents`): so neither code
+//! nor what the system keeps is shown, and what the host cannot write, guests cannot either. Windows grow with what they are
+//! found to be short of, at least twofold, and the space that they leave between each other closes in the same way: a launch is
+//! repeated as often as the logarithm of what it uses. How far it went beyond each of its arguments is known to the next one.
+
+use std::sync::{Mutex, PoisonError};
+
+use hostmem::{Extent, Extents, readable};
+use rustc_hash::FxHashMap;
+use simt::memory::Permission;
+
+use crate::context::Context;
+
+/// Bytes shown around the first use of a place.
+const WINDOW: u64 = 64 << 10;
+/// An access that is further than this from all windows begins another.
+const GAP: u64 = 64 << 20;
+/// Addresses whose reach is kept.
+const KEPT: usize = 1 << 12;
+const PAGE: u64 = 4096;
+
+/// How far beyond addresses given as arguments earlier launches have gone. It decides nothing but how often one is repeated:
+/// whatever it says, no more is shown than the host has.
+#[derive(Debug, Default)]
+pub struct Reach(Mutex<FxHashMap<u64, (u64, u64)>>);
+
+impl Reach {
+    /// Bytes before and behind an address that are worth showing at once.
+    fn of(&self, address: u64) -> (u64, u64) {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&address).copied().unwrap_or((0, WINDOW))
+    }
+
+    /// Keeps what a launch with these arguments, in order, was shown at its end.
+    fn learn(&self, arguments: &[u64], shown: &[Extent]) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        for (i, &address) in arguments.iter().enumerate() {
+            let Some(window) = shown.iter().find(|w| w.start <= address && address < w.end) else {
+                continue;
+            };
+            // Up to the next argument, behind which the next one's begins.
+            let next = arguments.get(i + 1).map_or(window.end, |&next| next.min(window.end));
+            let first = i.checked_sub(1).is_none_or(|before| arguments[before] < window.start);
+            let before = if first { address - window.start } else { 0 };
+            known.insert(address, (before, (next - address).max(WINDOW)));
+        }
+    }
+}
+
+/// What the host has, as it was when a launch began, and what is shown of it.
+pub(crate) struct Windows<'a> {
+    extents: Option<Extents>,
+    reach: &'a Reach,
+    arguments: Vec<u64>,
+    shown: Vec<Extent>,
+}
+
+impl<'a> Windows<'a> {
+    /// Shows what the words of a parameter block seem to point to.
+    pub(crate) fn open(context: &mut Context, reach: &'a Reach, params: &[u8]) -> Self {
+        let extents = Extents::now();
+        let mut windows = Self { extents, reach, arguments: Vec::new(), shown: Vec::new() };
+        let words = params.chunks_exact(8);
+        let words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+        windows.arguments = words.filter(|&a| windows.around(a).is_some()).collect();
+        windows.arguments.sort_unstable();
+        windows.arguments.dedup();
+        for address in windows.arguments.clone() {
+            let (before, behind) = reach.of(address);
+            let (start, end) = (address.saturating_sub(before), address.saturating_add(behind));
+            windows.show(context, address, start, end);
+        }
+        windows
+    }
+
+    /// Shows what an access has missed; whether there was something to show.
+    pub(crate) fn show_missed(&mut self, context: &mut Context, address: u64, size: u64) -> bool {
+        let Some(extent) = self.around(address) else { return false };
+        let after = match address.checked_add(size) {
+            Some(after) if after <= extent.end => after,
+            _ => return false,
+        };
+        let inside = |w: &&Extent| extent.start <= w.start && w.end <= extent.end;
+        let mut near = self.shown.iter().filter(inside);
+        if near.clone().any(|w| w.start <= address && after <= w.end) {
+            return false;
+        }
+        let below = near.clone().filter(|w| w.start <= address).max_by_key(|w| w.start);
+        let above = near.find(|w| w.start > address);
+        let below = below.map(|w| (address.saturating_sub(w.end), *w));
+        let above = above.map(|w| (w.start.saturating_sub(after), *w));
+        let up = below.is_some_and(|(gap, _)| above.is_none_or(|(other, _)| gap <= other));
+        let nearer = if up { below } else { above };
+        let (start, end) = match nearer.filter(|&(gap, _)| gap <= GAP) {
+            None => (address, after + WINDOW),
+            Some((gap, w)) => {
+                let more = gap.max(w.end - w.start).max(WINDOW);
+                if up { (w.start, after + more) } else { (address.saturating_sub(more), w.end) }
+            }
+        };
+        self.show(context, address, start, end)
+    }
+
+    /// Hides everything again, for the host may free or move anything from now on.
+    pub(crate) fn close(self, context: &mut Context) -> Result<(), simt::memory::MapError> {
+        self.reach.learn(&self.arguments, &self.shown);
+        self.shown.iter().try_for_each(|w| context.hide_host(w.start))
+    }
+
+    /// The extent that an address lies in. Where the system does not tell, the pages from it on that can be read.
+    fn around(&self, address: u64) -> Option<Extent> {
+        if let Some(extents) = &self.extents {
+            return extents.around(address);
+        }
+        let start = address & !(PAGE - 1);
+        let there = if start == 0 { 0 } else { readable(start, WINDOW) & !(PAGE - 1) };
+        (there > 0).then_some(Extent { start, end: start + there, writable: true })
+    }
+
+    /// Shows the pages of a range that holds `address`, joined with the windows that it meets, as far as they are there.
+    fn show(&mut self, context: &mut Context, address: u64, start: u64, end: u64) -> bool {
+        let Some(extent) = self.around(address) else { return false };
+        let page = address & !(PAGE - 1);
+        let mut start = (start & !(PAGE - 1)).max(extent.start).min(page);
+        let mut end = end.saturating_add(PAGE - 1) & !(PAGE - 1);
+        end = end.min(extent.end).max(page);
+        // A file may end before its pages do.
+        let there = start + readable(start, end - start);
+        if there < end {
+            if there <= address {
+                start = page;
+            }
+            end = start + (readable(start, end - start) & !(PAGE - 1));
+        }
+        if end <= address {
+            return false;
+        }
+        let Extent { writable, .. } = extent;
+        let meets = |w: &Extent| w.writable == writable && w.start <= end && start <= w.end;
+        let (met, others): (Vec<Extent>, Vec<Extent>) = self.shown.iter().partition(|w| meets(w));
+        if met.iter().any(|w| w.start <= start && end <= w.end) {
+            return false;
+        }
+        let whole = met.iter().fold(Extent { start, end, writable }, |all, w| Extent {
+            start: all.start.min(w.start),
+            end: all.end.max(w.end),
+            writable,
+        });
+        self.shown = others;
+        let hidden = met.iter().all(|w| context.hide_host(w.start).is_ok());
+        let may = if writable { Permission::ReadWrite } else { Permission::ReadOnly };
+        if !hidden || context.show_host_as(whole.start, whole.end - whole.start, may).is_err() {
+            return false;
+        }
+        let at = self.shown.partition_point(|w| w.start < whole.start);
+        self.shown.insert(at, whole);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    fn words(addresses: &[u64]) -> Vec<u8> {
+        addresses.iter().flat_map(|a| a.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn any_order_of_accesses_closes_a_buffer_soon() {
+        let buffer = vec![1_u8; 48 << 20];
+        let base = buffer.as_ptr() as u64;
+        let places = buffer.len() as u64 / 16;
+        let orders: [&dyn Fn(u64) -> u64; 4] = [
+            &|i| i,
+            &|i| places - 1 - i,
+            // Odd multipliers: every place once, far from one another.
+            &|i| i.wrapping_mul(0x9e37_79b1) % places,
+            &|i| (i % 1024) * (places / 1024) + i / 1024,
+        ];
+        for order in orders {
+            let reach = Reach::default();
+            for expected in [20, 0] {
+                let mut context = Context::new(Settings::default());
+                let mut windows = Windows::open(&mut context, &reach, &words(&[base, 3, u64::MAX]));
+                let mut repeats = 0;
+                for address in (0..places).step_by(7).map(|i| base + 16 * order(i)) {
+                    if context.check(simt::memory::Addr(address), 16).is_err() {
+                        assert!(windows.show_missed(&mut context, address, 16));
+                        repeats += 1;
+                    }
+                }
+                assert!(repeats <= expected, "{repeats} repeats");
+                windows.close(&mut context).unwrap();
+                assert_eq!(context.host_around(base), None);
+            }
+        }
+        std::hint::black_box(buffer);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn code_and_constants_are_not_written() {
+        let mut context = Context::new(Settings::default());
+        let reach = Reach::default();
+        static CONSTANT: [u64; 4] = [7; 4];
+        let constant = CONSTANT.as_ptr() as u64;
+        let code: fn() = code_and_constants_are_not_written;
+        let code = code as usize as u64;
+        let mut windows = Windows::open(&mut context, &reach, &words(&[constant, code]));
+        let mut out = [0; 8];
+        context.read(simt::memory::Addr(constant), &mut out).unwrap();
+        assert_eq!(u64::from_le_bytes(out), 7);
+        let shown = windows.shown.iter().find(|w| w.start <= constant && constant < w.end);
+        assert!(shown.is_some_and(|w| !w.writable));
+        assert_eq!(context.host_around(code), None);
+        assert!(!windows.show_missed(&mut context, code, 4));
+        assert!(!windows.show_missed(&mut context, u64::MAX - 2, 4));
+        windows.close(&mut context).unwrap();
+    }
+}
