@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cuda::Status;
 use object::{Object as _, ObjectSymbol as _};
 
 /// Where cargo has put the shared library: beside this test.
@@ -33,6 +34,44 @@ fn every_function_of_the_interface_is_exported() {
         exported.iter().filter(|s| s.starts_with("cu") && !named.contains(*s)).collect();
     assert!(others.is_empty(), "{others:?}");
     assert!(named.len() >= 680, "{}", named.len());
+}
+
+/// Everything that nobody implements is called: each answers so, and is named in the journal.
+#[test]
+fn what_nobody_implements_is_named() {
+    // In a process of its own, for the driver reads this once.
+    let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("unsupported.jsonl");
+    let _ = std::fs::remove_file(&journal);
+    let test = std::env::current_exe().unwrap();
+    let ran = Command::new(test)
+        .args(["--exact", "calls_what_nobody_implements", "--ignored"])
+        .env("SIMTLAB_JOURNAL", &journal)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let told = std::fs::read_to_string(&journal).unwrap();
+    let named: BTreeSet<String> = runtime::Journal::read(&told)
+        .filter_map(|event| match event {
+            runtime::Event::Unsupported { call, .. } => Some(call),
+            _ => None,
+        })
+        .collect();
+    let missing = cuda::exports::names().into_iter().filter(|(_, done)| !done);
+    let missing: BTreeSet<String> = missing.map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(named, missing);
+}
+
+/// The process that [`what_nobody_implements_is_named`] starts.
+#[test]
+#[ignore = "started by another test, with a journal"]
+fn calls_what_nobody_implements() {
+    assert_eq!(cuda::exports::general::cuDeviceGetCount(0), Status::NOT_INITIALIZED.0);
+    let functions = cuda::exports::missing::functions();
+    assert!(functions.iter().all(|(_, call)| call() == Status::NOT_INITIALIZED.0));
+    assert_eq!(cuda::exports::free::cuInit(0), 0);
+    for (name, call) in functions {
+        assert_eq!(call(), Status::NOT_SUPPORTED.0, "{name}");
+    }
 }
 
 #[test]

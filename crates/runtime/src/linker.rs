@@ -3,8 +3,8 @@
 //! A name that one file declares as external is another's; of definitions that are weak one stays; what is local keeps to its
 //! file, under a name that is free. Places stay those of their files.
 
-use ir::module::{Function, Var};
-use ir::{FuncId, LocId, Module, Operand, Symbol, VarId};
+use ir::module::{Function, Signature, Var};
+use ir::{FuncId, LocId, Module, Op, Operand, Symbol, VarId};
 use ptx::{Binding, Object};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -63,7 +63,29 @@ pub(crate) fn link(objects: &[Object]) -> Result<Module, Vec<String>> {
         };
         add(&mut out, object, &numbers, &mut taken);
     }
+    fit_results(&mut out);
     Ok(out)
+}
+
+/// Gives calls as many results as the functions have that they call: a file may declare a function with a result that its definition,
+/// elsewhere, does not give, or without one that it does. No machine finds out: what is not given is not written, and what is not
+/// wanted is dropped.
+fn fit_results(module: &mut Module) {
+    let counts: Vec<Option<usize>> = module
+        .functions
+        .iter()
+        .map(|f| match &f.signature {
+            Signature::Device { results, .. } => Some(results.len()),
+            Signature::Kernel { .. } => None,
+        })
+        .collect();
+    let blocks = module.functions.iter_mut().flat_map(|f| &mut f.blocks);
+    for inst in blocks.flat_map(|b| &mut b.insts).filter(|inst| inst.op == Op::Call) {
+        let Some(Operand::Func(callee)) = inst.operands.first() else { continue };
+        if let Some(&Some(count)) = counts.get(callee.index()) {
+            inst.results.resize(count, None);
+        }
+    }
 }
 
 /// Numbers of all names in the output, in the order in which definitions are kept.

@@ -383,4 +383,29 @@ mod tests {
         assert_eq!(module.refused().len(), 1);
         assert!(module.refused()[0].findings[0].starts_with("t:2:"), "{:?}", module.refused());
     }
+
+    #[test]
+    fn declarations_may_have_other_results_than_definitions() {
+        // A result that the definition does not give, and one that the declaration does not want.
+        let main = "
+            .extern .func (.param .b32 r) keep(.param .b64 at);
+            .extern .func more(.param .b64 at);
+            .visible .entry k(.param .u64 at) {
+                .reg .b32 %v; .reg .b64 %a;
+                ld.param.u64 %a, [at];
+                { .param .b64 in; .param .b32 out; st.param.b64 [in], %a; call (out), keep, (in); }
+                { .param .b64 in; st.param.b64 [in], %a; call more, (in); }
+                ret;
+            }";
+        let other = "
+            .visible .func keep(.param .b64 at) {
+                .reg .b64 %a; ld.param.u64 %a, [at]; st.global.u32 [%a], 40; ret;
+            }
+            .visible .func (.param .b32 r) more(.param .b64 at) {
+                .reg .b64 %a; .reg .b32 %v; ld.param.u64 %a, [at];
+                ld.global.u32 %v, [%a]; add.u32 %v, %v, 2; st.global.u32 [%a], %v;
+                st.param.b32 [r], %v; ret;
+            }";
+        assert_eq!(run(&link(&[main, other]).unwrap()), 42);
+    }
 }

@@ -9,6 +9,12 @@ macro_rules! missing {
             }
         )+
 
+        /// Names, and the functions themselves: none has an argument that it looks at.
+        #[must_use]
+        pub fn functions() -> Vec<(&'static str, extern "C" fn() -> i32)> {
+            vec![$((stringify!($name), $name as extern "C" fn() -> i32)),+]
+        }
+
         /// Names and addresses.
         pub(super) fn list() -> Vec<(&'static str, usize)> {
             vec![$((stringify!($name), $name as *const () as usize)),+]
