@@ -39,13 +39,23 @@ pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, 
 }
 
 pub(crate) fn load(d: &mut Driver, out: Ptr, image: Ptr) -> Outcome {
-    load_as(d, out, image, false)
+    let context = d.usable()?;
+    load_image(d, out, image, &Options::default(), (context, false))
 }
 
-fn load_as(d: &mut Driver, out: Ptr, image: Ptr, library: bool) -> Outcome {
-    let context = d.usable()?;
+/// Loads an image into a context, as a module or as a library. What is wrong with it is written where the options say.
+fn load_image(
+    d: &mut Driver,
+    out: Ptr,
+    image: Ptr,
+    options: &Options,
+    (context, library): (u64, bool),
+) -> Outcome {
     let texts = read_image(d, image)?;
-    let code = build(d, &texts).map_err(|e| e.0)?;
+    let code = build(d, &texts).map_err(|(status, text)| {
+        options.error(&text);
+        status
+    })?;
     insert(d, out, context, code, library)
 }
 
@@ -83,6 +93,7 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
 
 /// What options of loading can ask for beyond what loading does: texts of errors. 3 is the buffer of messages, 4 its size, 5 the
 /// buffer of errors, 6 its size.
+#[derive(Debug, Default)]
 pub(crate) struct Options {
     errors: (Ptr, usize),
     pub(crate) sizes: Vec<Ptr>,
@@ -91,7 +102,7 @@ pub(crate) struct Options {
 impl Options {
     /// Reads a list of options; the sizes of texts are written back as 0 until there are some.
     pub(crate) fn read(count: u32, options: Ptr, values: Ptr) -> Outcome<Self> {
-        let mut found = Self { errors: (0, 0), sizes: Vec::new() };
+        let mut found = Self::default();
         if count == 0 {
             return Ok(found);
         }
@@ -138,12 +149,7 @@ pub(crate) fn load_ex(
 ) -> Outcome {
     let context = d.usable()?;
     let options = Options::read(count, options, values)?;
-    let texts = read_image(d, image)?;
-    let code = build(d, &texts).map_err(|(status, text)| {
-        options.error(&text);
-        status
-    })?;
-    insert(d, out, context, code, false)
+    load_image(d, out, image, &options, (context, false))
 }
 
 pub(crate) fn load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
@@ -264,12 +270,7 @@ pub(crate) fn library_load(
 ) -> Outcome {
     let context = crate::driver::top();
     let options = Options::read(options.2, options.0, options.1)?;
-    let texts = read_image(d, image)?;
-    let code = build(d, &texts).map_err(|(status, text)| {
-        options.error(&text);
-        status
-    })?;
-    insert(d, out, context, code, true)
+    load_image(d, out, image, &options, (context, true))
 }
 
 pub(crate) fn library_load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {

@@ -1,5 +1,7 @@
 //! The driver as a program calls it, and as a careless one does: every wrong call has a documented answer.
 
+mod common;
+
 use cuda::Status;
 use cuda::exports::code::*;
 use cuda::exports::copies::*;
@@ -8,6 +10,8 @@ use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
 use cuda::exports::missing::*;
+
+use common::{at, is, ok};
 
 const PTX: &str = "
     .version 7.0
@@ -32,21 +36,6 @@ const PTX: &str = "
     }
     .visible .entry forever() { loop: bra loop; }
     .visible .entry stops() { trap; ret; }\0";
-
-/// The address of something, as a client gives it.
-fn at<T>(value: &mut T) -> usize {
-    std::ptr::from_mut(value).addr()
-}
-
-#[track_caller]
-fn ok(status: i32) {
-    assert_eq!(Status(status), Status::SUCCESS);
-}
-
-#[track_caller]
-fn is(status: i32, wanted: Status) {
-    assert_eq!(Status(status), wanted);
-}
 
 /// A new context, current in this thread.
 fn context() -> u64 {

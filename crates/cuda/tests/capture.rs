@@ -1,5 +1,7 @@
 //! Stream capture: what is asked of streams becomes a graph, and what cannot be part of one is refused.
 
+mod common;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda::Status;
@@ -9,6 +11,8 @@ use cuda::exports::free::*;
 use cuda::exports::general::*;
 use cuda::exports::graphs::*;
 use cuda::exports::memory::*;
+
+use common::{at, is, ok};
 
 const GLOBAL: i32 = 0;
 const RELAXED: i32 = 2;
@@ -33,20 +37,6 @@ const PTX: &str = "
 
 /// Words in the buffer of the tests.
 const N: usize = 8;
-
-fn at<T>(value: &mut T) -> usize {
-    std::ptr::from_mut(value).addr()
-}
-
-#[track_caller]
-fn ok(status: i32) {
-    assert_eq!(Status(status), Status::SUCCESS);
-}
-
-#[track_caller]
-fn is(status: i32, wanted: Status) {
-    assert_eq!(Status(status), wanted);
-}
 
 /// What a call writes to its first argument.
 #[track_caller]

@@ -41,6 +41,21 @@ again:
 }
 """
 
+# As before, each block on a word of its own, so that blocks can run on several threads.
+APART = HEAD + """
+.visible .entry apart(.param .u64 out) {
+    .reg .b32 %r; .reg .b64 %a, %o;
+    ld.param.u64 %a, [out];
+    mov.u32 %r, %ctaid.x;
+    mul.wide.u32 %o, %r, 4;
+    add.u64 %a, %a, %o;
+again:
+    add.u32 %r, %r, 1;
+    st.global.u32 [%a], %r;
+    bra again;
+}
+"""
+
 # Copies 8 bytes of each parameter that is a number, bits as they are; the structure's second word last.
 PARAMETERS = HEAD + """
 .visible .entry parameters(

@@ -61,23 +61,38 @@ def test_launches_in_threads(on_device):
     assert not wrong
 
 
+def interrupted(program):
+    """What a program prints that gets Ctrl-C a second after it has said that it is ready."""
+    head = f"""
+        import signal, sys, numpy as np, simtlab
+        # A test run in the background may have begun with SIGINT ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        from conftest import APART, FOREVER
+        print("ready", flush=True)
+    """
+    program = textwrap.dedent(head) + textwrap.dedent(program)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        return process.communicate(timeout=60)[0]
+    finally:
+        process.kill()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("engine", ["fast", "exact"])
 @pytest.mark.parametrize("call", ["simtlab.run", "simtlab.compare", "module"])
 def test_ctrl_c(call, engine):
     if call == "simtlab.compare" and engine == "fast":
         pytest.skip("comparisons are the exact engine's")
-    program = textwrap.dedent(f"""
-        import signal, sys, numpy as np, simtlab
-        # A test run in the background may have begun with SIGINT ignored.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.path.insert(0, {os.path.dirname(__file__)!r})
-        from conftest import FOREVER
+    out = interrupted(f"""
         array = np.full(1, 7, np.uint32)
         options = dict(limit=1 << 60)
         if {call!r} != "simtlab.compare":
             options["engine"] = {engine!r}
-        print("ready", flush=True)
         try:
             if {call!r} == "module":
                 simtlab.Module(FOREVER).launch("forever", 1, 1, [array], **options)
@@ -86,12 +101,26 @@ def test_ctrl_c(call, engine):
         except KeyboardInterrupt:
             print("interrupted", array[0])
     """)
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    assert out == "interrupted 7\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("jobs", [2, 4])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ctrl_c_on_several_threads(jobs, threads):
+    """Blocks on several threads of the engine, and launches in several threads of the program, of which the main one is interrupted."""
+    out = interrupted(f"""
+        import os, threading
+        arrays = [np.full(64, 7, np.uint32) for _ in range({threads})]
+        def forever(array):
+            simtlab.run(APART, "apart", 64, 32, [array], engine="fast", jobs={jobs}, limit=1 << 60)
+        for array in arrays[1:]:
+            threading.Thread(target=forever, args=(array,), daemon=True).start()
+        try:
+            forever(arrays[0])
+        except KeyboardInterrupt:
+            print("interrupted", *set(arrays[0]), flush=True)
+        # The others run still, and the process can end.
+        os._exit(0)
+    """)
     assert out == "interrupted 7\n"

@@ -40,28 +40,9 @@ pub mod graphs;
 pub mod memory;
 pub mod missing;
 
-/// The address of an exported function.
-pub(crate) fn address(symbol: &str) -> Option<usize> {
-    static ADDRESSES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
-    let addresses = ADDRESSES.get_or_init(|| {
-        let lists = [
-            general::list(),
-            memory::list(),
-            copies::list(),
-            code::list(),
-            graphs::list(),
-            free::list(),
-            missing::list(),
-        ];
-        lists.into_iter().flatten().collect()
-    });
-    addresses.get(symbol).copied()
-}
-
-/// Names of all exported functions, and whether each is implemented.
-#[must_use]
-pub fn names() -> Vec<(&'static str, bool)> {
-    let done = [
+/// Names and addresses of what is implemented.
+fn done() -> impl Iterator<Item = (&'static str, usize)> {
+    let lists = [
         general::list(),
         memory::list(),
         copies::list(),
@@ -69,6 +50,19 @@ pub fn names() -> Vec<(&'static str, bool)> {
         graphs::list(),
         free::list(),
     ];
-    let done = done.into_iter().flatten().map(|(name, _)| (name, true));
+    lists.into_iter().flatten()
+}
+
+/// The address of an exported function.
+pub(crate) fn address(symbol: &str) -> Option<usize> {
+    static ADDRESSES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
+    let addresses = ADDRESSES.get_or_init(|| done().chain(missing::list()).collect());
+    addresses.get(symbol).copied()
+}
+
+/// Names of all exported functions, and whether each is implemented.
+#[must_use]
+pub fn names() -> Vec<(&'static str, bool)> {
+    let done = done().map(|(name, _)| (name, true));
     done.chain(missing::list().into_iter().map(|(name, _)| (name, false))).collect()
 }
