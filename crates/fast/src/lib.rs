@@ -17,6 +17,7 @@ pub mod code;
 mod context;
 mod crew;
 mod decode;
+mod depths;
 mod detail;
 mod finals;
 mod level;
@@ -25,6 +26,7 @@ mod memory;
 pub mod native;
 pub mod ops;
 mod row;
+mod share;
 mod stack;
 mod step;
 mod sync;
@@ -268,6 +270,14 @@ impl Kernel {
     #[must_use]
     pub fn code(&self) -> &code::Code {
         &self.code
+    }
+
+    /// The same, where rows that are never needed at the same time are one: for a tier that keeps the first ones in registers. Nothing but
+    /// time depends on it.
+    #[must_use]
+    pub fn with_shared_rows(mut self) -> Self {
+        self.code.share_rows();
+        self
     }
 
     /// The same, whose launches may take so many threads of the host, or as many as it has if that is 0. Without this it is one.

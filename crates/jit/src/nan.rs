@@ -4,10 +4,10 @@
 //! arithmetic and comparisons: so what only they read need not be made canonical.
 
 use crate::rows::operands;
-use fast::code::{Code, Kind, Src};
+use fast::code::{Code, Dst, Kind, Src, Step};
 use fast::ops::{Op32, Test};
 
-/// What reads the rows of 32-bit values.
+/// Whose results anybody can see the bits of, by step.
 #[derive(Debug)]
 pub(crate) struct Nan {
     seen: Vec<bool>,
@@ -22,31 +22,39 @@ fn blind(op: Op32) -> bool {
 }
 
 impl Nan {
+    /// Of a kernel each of whose rows is one value still: rows that share a place are seen or not each by itself.
     pub(crate) fn new(code: &Code) -> Self {
-        let mut this = Self { seen: vec![false; code.narrow as usize] };
+        let mut rows = vec![false; code.narrow as usize];
+        let mut sees = |src| {
+            if let Src::Narrow(i) = src {
+                rows[i as usize] = true;
+            }
+        };
         for step in &code.steps {
             match &step.kind {
                 Kind::Narrow { op, .. } if blind(*op) => {}
                 Kind::Test { test: Test::F(_), wide: false, .. } => {}
-                _ => operands(step, &mut |src| this.sees(src)),
+                _ => operands(step, &mut sees),
             }
         }
         for block in &code.blocks {
             if let fast::code::End::Switch(index, _) = &block.end {
-                this.sees(*index);
+                sees(*index);
             }
         }
-        this
+        let seen = |step: &Step| match &step.kind {
+            Kind::Narrow { dst, .. } | Kind::Rare { dst, .. } => rows[*dst as usize],
+            Kind::Generic(generic) => match *generic.dst.as_slice() {
+                [Dst::Narrow(dst)] => rows[dst as usize],
+                _ => true,
+            },
+            _ => true,
+        };
+        Self { seen: code.steps.iter().map(seen).collect() }
     }
 
-    fn sees(&mut self, src: Src) {
-        if let Src::Narrow(i) = src {
-            self.seen[i as usize] = true;
-        }
-    }
-
-    /// Whether somebody can see the bits of a row's NaNs.
-    pub(crate) fn seen(&self, row: u32) -> bool {
-        self.seen[row as usize]
+    /// Whether somebody can see the bits of a step's NaNs.
+    pub(crate) fn seen(&self, step: usize) -> bool {
+        self.seen.get(step).is_none_or(|&seen| seen)
     }
 }

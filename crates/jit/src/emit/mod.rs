@@ -193,7 +193,12 @@ pub(super) struct Emitter<'c> {
 const MOST: usize = 2_000_000;
 
 /// Compiles a kernel; `detailed` if it is to count what launches in detail count.
-pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Emitted, Refused> {
+pub(crate) fn emit(
+    code: &Code,
+    nan: Nan,
+    features: Features,
+    detailed: bool,
+) -> Result<Emitted, Refused> {
     let mut asm = Asm::default();
     let blocks = code.blocks.iter().map(|_| asm.label()).collect();
     let stubs = Stubs::new(&mut asm);
@@ -211,7 +216,7 @@ pub(crate) fn emit(code: &Code, features: Features, detailed: bool) -> Result<Em
         blocks,
         resumes: Vec::new(),
         waits: control::waits(code),
-        nan: Nan::new(code),
+        nan,
         liveness: if narrow { Liveness::new(code) } else { Liveness::default() },
         uses: Uses::default(),
         nears: Vec::new(),

@@ -15,6 +15,7 @@ use crate::check::is_sound;
 use crate::counts::{Place, Stretch};
 use crate::emit::{Emitted, Stubs, emit};
 use crate::features::Features;
+use crate::nan::Nan;
 use crate::notes::NotePlace;
 use crate::pool::Line;
 use crate::{Coverage, MOST_STEPS, Refused};
@@ -85,7 +86,15 @@ impl Compiled {
     /// # Errors
     /// As [`Self::new`].
     pub fn at(kernel: Kernel, level: Level, detailed: bool) -> Result<Self, (Kernel, Refused)> {
-        match compile(&kernel, level, detailed) {
+        let features = match possible(&kernel, level) {
+            Ok(features) => features,
+            Err(refused) => return Err((kernel, refused)),
+        };
+        let nan = Nan::new(kernel.code());
+        // With AVX2, groups bring rows into registers, and rows of their own make them longer.
+        let shared = features.level == Level::Avx512;
+        let kernel = if shared { kernel.with_shared_rows() } else { kernel };
+        match emit(kernel.code(), nan, features, detailed).and_then(place) {
             Ok(code) => Ok(Self { kernel, code, level, detailed }),
             Err(refused) => Err((kernel, refused)),
         }
@@ -116,7 +125,8 @@ impl Compiled {
     }
 }
 
-fn compile(kernel: &Kernel, level: Level, detailed: bool) -> Result<Code, Refused> {
+/// Whether a kernel can be compiled at a level, and for what instructions then.
+fn possible(kernel: &Kernel, level: Level) -> Result<Features, Refused> {
     let features = Features::of_host(level).ok_or(Refused::Host)?;
     if kernel.code().steps.len() > MOST_STEPS {
         return Err(Refused::TooLarge);
@@ -124,7 +134,7 @@ fn compile(kernel: &Kernel, level: Level, detailed: bool) -> Result<Code, Refuse
     if !is_sound(kernel.code()) {
         return Err(Refused::Unsound);
     }
-    place(emit(kernel.code(), features, detailed)?)
+    Ok(features)
 }
 
 /// Puts code into pages of its own: first writable, then executable.

@@ -47,7 +47,7 @@ fn mode(rounding: RoundingControl) -> i32 {
 impl Chunk<'_, '_> {
     pub(super) fn generic(&mut self, generic: &Generic) {
         let (Some(form), Some(row)) = (form_of(generic), one_row(&generic.dst)) else { return };
-        let seen = self.e.nan.seen(row);
+        let seen = self.e.nan.seen(self.now);
         let value = self.form(&form, &generic.src, seen);
         self.put(row, value);
     }
@@ -195,7 +195,7 @@ impl Chunk<'_, '_> {
         let value = match op {
             Rare::FMin | Rare::FMax => {
                 let value = self.min_max(op == Rare::FMax, src);
-                if self.e.nan.seen(dst) {
+                if self.e.nan.seen(self.now) {
                     self.canonical32(value);
                 }
                 value

@@ -47,7 +47,7 @@ fn unary(op: Op32) -> Option<Op> {
 impl Chunk<'_, '_> {
     pub(super) fn narrow(&mut self, op: Op32, dst: u32, src: &[Src; 3]) {
         let value = self.value(op, src);
-        if makes_nan(op) && self.e.nan.seen(dst) {
+        if makes_nan(op) && self.e.nan.seen(self.now) {
             self.canonical32(value);
         }
         self.put(dst, value);

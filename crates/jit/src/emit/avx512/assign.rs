@@ -1,6 +1,6 @@
 //! Which rows live in vector registers: those that are used most, uses in loops counting more.
 
-use fast::code::{Code, Dst, End, Kind, Memory, Src, Step};
+use fast::code::{Code, Dst, Kind, Memory, Src, Step};
 use iced_x86::Register;
 
 /// The first vector register that rows may have, and how many they are.
@@ -24,7 +24,7 @@ impl Assignment {
     pub(crate) fn new(code: &Code) -> Self {
         let mut uses =
             Uses { narrow: vec![0; code.narrow as usize], wide: vec![0; code.wide as usize] };
-        for (block, depth) in code.blocks.iter().zip(depths(code)) {
+        for (block, depth) in code.blocks.iter().zip(code.depths()) {
             let weight = LOOP.pow(depth.min(DEEPEST));
             for step in &code.steps[block.steps.clone()] {
                 uses.step(step, weight);
@@ -147,42 +147,4 @@ impl Uses {
             _ => {}
         }
     }
-}
-
-/// Loops around each block, as far as places tell: a jump back to a block encloses what lies between.
-fn depths(code: &Code) -> Vec<u32> {
-    let count = code.blocks.len();
-    let mut change = vec![0i64; count + 1];
-    let mut by_place: Vec<usize> = (0..count).collect();
-    by_place.sort_by_key(|&b| (code.blocks[b].first, b));
-    let mut rank = vec![0; count];
-    by_place.iter().enumerate().for_each(|(r, &b)| rank[b] = r);
-    let mut heads = vec![None; count];
-    for (b, block) in code.blocks.iter().enumerate() {
-        let targets: &[u32] = match &block.end {
-            End::Go(to) | End::Exit(_, to) => &[*to],
-            End::Branch(_, to, next) => &[*to, *next],
-            End::Switch(_, targets) => targets,
-        };
-        for &to in targets {
-            let (from, to) = (rank[b], rank[to as usize]);
-            if to <= from {
-                let last = heads[to].get_or_insert(from);
-                *last = from.max(*last);
-            }
-        }
-    }
-    for (head, last) in heads.iter().enumerate() {
-        if let Some(last) = last {
-            change[head] += 1;
-            change[last + 1] -= 1;
-        }
-    }
-    let mut depths = vec![0; count];
-    let mut depth = 0;
-    for (r, &b) in by_place.iter().enumerate() {
-        depth += change[r];
-        depths[b] = depth.max(0) as u32;
-    }
-    depths
 }

@@ -52,7 +52,7 @@ impl Emitter<'_> {
         };
         match dst {
             Dst::Narrow(row) => {
-                let seen = self.nan.seen(row);
+                let seen = self.nan.seen(self.now as usize);
                 for half in 0..2 {
                     self.form(&form, &src, half, seen);
                     self.put(row, half, on, T[0]);
@@ -213,7 +213,7 @@ impl Emitter<'_> {
     pub(super) fn rare(&mut self, op: Rare, dst: u32, src: &[Src; 3], on: On) -> bool {
         match op {
             Rare::FMin | Rare::FMax => {
-                let seen = self.nan.seen(dst);
+                let seen = self.nan.seen(self.now as usize);
                 for half in 0..2 {
                     self.min_max(op == Rare::FMax, src, half);
                     if seen {

@@ -59,7 +59,7 @@ impl Emitter<'_> {
         if lacking {
             return false;
         }
-        let canonical = makes_nan(op) && self.nan.seen(dst);
+        let canonical = makes_nan(op) && self.nan.seen(self.now as usize);
         for half in 0..2 {
             let (to, mask) = if canonical { (T[0], None) } else { self.open(dst, half, on) };
             self.half(op, (to, mask), src, half);

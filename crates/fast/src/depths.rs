@@ -1,0 +1,44 @@
+//! How deep in loops blocks are.
+
+use crate::code::{Code, End};
+
+impl Code {
+    /// Loops around each block, as far as places tell: a jump back to a block encloses what lies between.
+    #[must_use]
+    pub fn depths(&self) -> Vec<u32> {
+        let count = self.blocks.len();
+        let mut change = vec![0i64; count + 1];
+        let mut by_place: Vec<usize> = (0..count).collect();
+        by_place.sort_by_key(|&b| (self.blocks[b].first, b));
+        let mut rank = vec![0; count];
+        by_place.iter().enumerate().for_each(|(r, &b)| rank[b] = r);
+        let mut heads = vec![None; count];
+        for (b, block) in self.blocks.iter().enumerate() {
+            let targets: &[u32] = match &block.end {
+                End::Go(to) | End::Exit(_, to) => &[*to],
+                End::Branch(_, to, next) => &[*to, *next],
+                End::Switch(_, targets) => targets,
+            };
+            for &to in targets {
+                let (from, to) = (rank[b], rank[to as usize]);
+                if to <= from {
+                    let last = heads[to].get_or_insert(from);
+                    *last = from.max(*last);
+                }
+            }
+        }
+        for (head, last) in heads.iter().enumerate() {
+            if let Some(last) = last {
+                change[head] += 1;
+                change[last + 1] -= 1;
+            }
+        }
+        let mut depths = vec![0; count];
+        let mut depth = 0;
+        for (r, &b) in by_place.iter().enumerate() {
+            depth += change[r];
+            depths[b] = depth.max(0) as u32;
+        }
+        depths
+    }
+}
