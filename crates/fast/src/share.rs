@@ -223,7 +223,7 @@ impl Code {
     pub(crate) fn share_rows(&mut self) {
         let (rows, blocks) = ((self.narrow + self.wide) as usize, self.blocks.len());
         let words = rows.div_ceil(64);
-        if rows < 2 || rows > MOST_ROWS || words * (3 * blocks + rows) > MOST_WORDS {
+        if !(2..=MOST_ROWS).contains(&rows) || words * (3 * blocks + rows) > MOST_WORDS {
             return;
         }
         let accesses = self.accesses();

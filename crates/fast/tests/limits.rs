@@ -60,6 +60,70 @@ const OPENING: &str = "entry:
   %at = add.u64 %a, %wide
 ";
 
+/// How many rows of 32-bit values a kernel has, and how many places they need.
+fn rows_and_places(body: &str) -> (u32, u32) {
+    let text = format!(
+        "kernel @k(a: u64 global) {{
+  reg %t, %c, {}: b32
+  reg %a: b64
+  reg %p: pred
+entry:
+  %a = ld.param.u64 [@a]
+  %t = sreg.u32 tid.x
+  %c = mul.u32 %t, %t
+{body}  ret
+}}",
+        (0..40).map(|i| format!("%v{i}")).collect::<Vec<_>>().join(", ")
+    );
+    let program = program(&text);
+    let state = Engine::<1>.launch(&program, launch(&program).0).expect("it launches");
+    let kernel = fast::prepare(&program, &state, true).expect("it is decoded");
+    let before = kernel.code().narrow;
+    (before, kernel.with_shared_rows().code().narrow)
+}
+
+#[test]
+fn values_that_are_never_needed_together_share_a_place() {
+    // Each is dead as soon as the next one is there.
+    let mut chain = "  %v0 = add.u32 %c, 1\n".to_owned();
+    for i in 1..40 {
+        let _ = writeln!(chain, "  %v{i} = xor.b32 %v{}, %c", i - 1);
+    }
+    let _ = writeln!(chain, "  st.global.u32 [%a], %v39");
+    let (rows, places) = rows_and_places(&chain);
+    assert!(rows > 40 && places <= 3, "{rows} rows, {places} places");
+    // All are needed in the end.
+    let mut all = String::new();
+    for i in 0..40 {
+        let _ = writeln!(all, "  %v{i} = mul.u32 %c, {}", i + 3);
+    }
+    for i in 0..40 {
+        let _ = writeln!(all, "  %c = add.u32 %c, %v{i}");
+    }
+    let _ = writeln!(all, "  st.global.u32 [%a], %c");
+    let (rows, places) = rows_and_places(&all);
+    assert!(places > 40 && places <= rows, "{rows} rows, {places} places");
+}
+
+#[test]
+fn what_lanes_need_that_wait_keeps_its_place() {
+    // Lanes of the first side are done with `v0`; those of the other one are yet to read it, and all are to read `c`.
+    let text = "  %v0 = mul.u32 %c, 3
+  %p = setp.lt.u32 %c, 50
+  @%p br other
+one:
+  %v1 = mul.u32 %c, 5
+  st.global.u32 [%a], %v1
+  br done
+other:
+  st.global.u32 [%a], %v0
+done:
+  st.global.u32 [%a], %c
+";
+    let (rows, places) = rows_and_places(text);
+    assert_eq!((rows, places), (3, 3));
+}
+
 #[test]
 fn large_kernels() {
     // 500 live values, one block of 10,000 instructions, 30,000 in all.

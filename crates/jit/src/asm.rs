@@ -81,6 +81,11 @@ impl Asm {
         self.list.len()
     }
 
+    /// Where the next instruction comes, if it comes after the last one alone: no label stands before it.
+    pub(crate) fn mark(&self) -> Option<usize> {
+        self.bound.is_none().then_some(self.list.len())
+    }
+
     fn push(&mut self, instruction: Result<Instruction, IcedError>) {
         match instruction {
             Ok(mut instruction) => {

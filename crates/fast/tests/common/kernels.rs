@@ -12,6 +12,8 @@ const SHARED: u32 = 1 << 10;
 const WORDS32: usize = 7;
 const WORDS64: usize = 3;
 const PREDS: usize = 4;
+/// Registers that hold values for a while, for more of them than a processor has vector registers.
+const HELD: usize = 44;
 
 const VALUES: [u32; 16] = [
     0,
@@ -73,6 +75,7 @@ impl Builder<'_> {
 kernel @k(n: u32, a: u64 global, b: u64 global) {{
   reg %r0, %r1, %r2, %r3, %r4, %r5, %r6: b32
   reg %t, %g, %n, %i, %j, %f, %lane: b32
+  reg {}: b32
   reg %w0, %w1, %w2, %at, %out, %a, %b, %wide: b64
   reg %p0, %p1, %p2, %p3, %go: pred
 entry:
@@ -101,6 +104,7 @@ entry:
   %p2 = setp.gt.s32 %r2, 0
   %p3 = setp.ne.u32 %n, 3
 ",
+            (0..HELD).map(|i| format!("%s{i}")).collect::<Vec<_>>().join(", "),
             WORDS - 1,
             self.rng.bits() as u32,
             self.rng.below(32),
@@ -162,6 +166,8 @@ entry:
     fn statements(&mut self, count: usize, depth: usize) {
         for _ in 0..count {
             match self.rng.below(16) {
+                0 if depth > 0 && self.rng.one_in(2) => self.short(),
+                1 if depth > 0 && self.rng.one_in(3) => self.held(depth - 1),
                 0 | 1 if depth > 0 => self.conditional(depth - 1),
                 2 if depth > 0 => self.repeat(depth - 1),
                 3 if depth == 3 => self.barrier(),
@@ -232,6 +238,70 @@ d{id}:
             self.statements(1, depth);
         }
         let _ = writeln!(self.text, "j{id}:");
+    }
+
+    /// A branch whose sides are a few operations on registers, or none; one side may go through several blocks.
+    fn short(&mut self) {
+        let (id, guard) = (self.label(), self.guard());
+        let _ = writeln!(self.text, "  {guard}br e{id}\nt{id}:");
+        for _ in 0..self.rng.below(4) {
+            self.plain();
+        }
+        let _ = writeln!(self.text, "  br j{id}\ne{id}:");
+        for _ in 0..self.rng.below(4) {
+            self.plain();
+        }
+        if self.rng.one_in(3) {
+            let _ = writeln!(self.text, "  br m{id}\nm{id}:");
+            self.plain();
+        }
+        let _ = writeln!(self.text, "j{id}:");
+    }
+
+    /// An operation on registers without a guard.
+    fn plain(&mut self) {
+        let (d, a, b) = (self.target(), self.value(), self.value());
+        let (w, x, y) = (format!("%w{}", self.rng.below(WORDS64)), self.wide(), self.wide());
+        let (p, q) = (self.pred(), self.pred());
+        let cmp = self.one_of(&["eq", "ne", "lt", "le", "gt", "ge"]);
+        let text = match self.rng.below(12) {
+            0 => format!("{d} = sub.u32 {a}, {b}"),
+            1 => format!("{d} = mad.u32 {a}, {b}, {a}"),
+            2 => format!("{d} = fma.f32 {a}, {b}, {d}"),
+            3 => format!("{d} = add.f32 {a}, {b}"),
+            4 => format!("{w} = add.u64 {x}, {y}"),
+            5 => format!("{w} = max.u64 {x}, {y}"),
+            6 => format!("{w} = mulwide.u32 {a}, {b}"),
+            7 => format!("{d} = cvt.u32.u64 {x}"),
+            8 => format!("{d} = selp.b32 {a}, {b}, {q}"),
+            9 => format!("{p} = setp.{cmp}.s64 {x}, {y}"),
+            10 => format!("{p} = setp.{cmp}.f32 {a}, {b}"),
+            _ => format!("{p} = xor.pred {p}, {q}"),
+        };
+        let _ = writeln!(self.text, "  {text}");
+    }
+
+    /// Many values that are read after something else has happened.
+    fn held(&mut self, depth: usize) {
+        let count = if self.rng.one_in(4) { HELD } else { 2 + self.rng.below(12) };
+        for i in 0..count {
+            let (a, b) = (self.value(), self.value());
+            let op = self.one_of(&["add.u32", "xor.b32", "mul.u32", "mul.f32", "add.f32"]);
+            let _ = writeln!(self.text, "  %s{i} = {op} {a}, {b}");
+        }
+        let between = self.rng.below(3);
+        self.statements(between, depth);
+        for i in 0..count {
+            let (d, a) = (self.target(), self.value());
+            let text = match self.rng.below(5) {
+                0 => format!("{d} = fma.f32 %s{i}, {a}, {d}"),
+                1 => format!("%s{i} = fma.f32 {d}, %s{i}, {a}\n  {d} = xor.b32 {d}, %s{i}"),
+                2 => format!("{d} = sub.u32 %s{i}, {d}"),
+                3 => format!("{d} = add.f32 {d}, %s{i}"),
+                _ => format!("{d} = xor.b32 {d}, %s{i}"),
+            };
+            self.line(&text);
+        }
     }
 
     fn repeat(&mut self, depth: usize) {

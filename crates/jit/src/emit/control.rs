@@ -37,6 +37,8 @@ impl Emitter<'_> {
             End::Go(to) => self.go(b, block, *to, block.end_issues),
             End::Branch(guard, to, next) => {
                 use Register::{EAX, EBX, RBP};
+                // It may be in the register.
+                self.predicate(guard.pred, EAX);
                 self.asm.m(Op::Inc_rm64, at(RBP, Frame::BRANCHES));
                 let uniform = matches!(guard.pred, Src::Line(..) | Src::Const(_));
                 if to == next {
@@ -44,7 +46,10 @@ impl Emitter<'_> {
                     return;
                 }
                 let other = self.asm.label();
-                self.guarded_lanes(guard, EAX);
+                if guard.negated {
+                    self.asm.r(Op::Not_rm32, EAX);
+                }
+                self.asm.rr(Op::And_r32_rm32, EAX, EBX);
                 self.asm.jump(Op::Je_rel32_64, other);
                 if !uniform {
                     self.asm.rr(Op::Cmp_r32_rm32, EAX, EBX);
@@ -122,6 +127,9 @@ impl Emitter<'_> {
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
         self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
         self.asm.jump(Op::Jae_rel32_64, slow);
+        if let Some(short) = self.short(block) {
+            self.convert(&short);
+        }
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::PARTED));
         // edx: lanes that go to the second target.
         self.asm.rr(Op::Mov_r32_rm32, EDX, EBX);

@@ -75,12 +75,18 @@ impl Emitter<'_> {
     pub(super) fn count_depth(&mut self) {
         if self.detailed {
             self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
-            self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::DEPTH), RAX);
-            self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::MOST_DEPTH));
-            self.asm.rr(Op::Cmp_r64_rm64, RCX, RAX);
-            self.asm.rr(Op::Cmovb_r64_rm64, RCX, RAX);
-            self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST_DEPTH), RCX);
+            self.count_depth_of(EAX);
         }
+    }
+
+    /// Takes note of split levels, in a register of 32 bits; `rdx` is lost.
+    pub(super) fn count_depth_of(&mut self, depth: Register) {
+        let depth = depth.full_register();
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::DEPTH), depth);
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST_DEPTH));
+        self.asm.rr(Op::Cmp_r64_rm64, RDX, depth);
+        self.asm.rr(Op::Cmovb_r64_rm64, RDX, depth);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST_DEPTH), RDX);
     }
 
     /// Before an access: takes note of it, unless it is counted further on. What the interpreter has to know if it executes the access

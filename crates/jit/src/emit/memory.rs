@@ -11,7 +11,7 @@ use fast::code::{Dst, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
 
-use Register::{EAX, ECX, EDX, R8, R15, RAX, RBP, RCX, RDI, RDX, RSI};
+use Register::{EAX, ECX, EDX, R8, RAX, RBP, RCX, RDI, RDX, RSI};
 
 /// How the addresses of an access lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,14 @@ pub(super) enum Room {
     Map(u32),
     /// A window of 32-bit addresses: where the frame has its beginning and its length.
     Window(i64, i64),
+}
+
+/// Where the lanes that are on begin and how far they reach, found out of line.
+pub(super) struct Part {
+    from: Label,
+    back: Label,
+    lanes: Register,
+    shift: i32,
 }
 
 /// An access that there is code for.
@@ -133,14 +141,14 @@ impl Emitter<'_> {
     /// `rax` becomes the address of a scalar operand.
     pub(super) fn scalar_address(&mut self, memory: &Memory, room: Room) {
         let window = matches!(room, Room::Window(..));
-        match memory.addr {
-            Src::Line(i, ..) => self.asm.rm(Op::Mov_r64_rm64, RAX, at(R15, 8 * i64::from(i))),
-            Src::Const(bits) => self.asm.ri64(RAX, bits),
-            _ => self.asm.ri64(RAX, 0),
-        }
-        if memory.offset != 0 {
-            self.asm.ri64(RCX, memory.offset as u64);
-            self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+        self.s(memory.addr, RAX);
+        match i32::try_from(memory.offset) {
+            Ok(0) => {}
+            Ok(offset) => self.asm.ri(Op::Add_rm64_imm32, RAX, offset),
+            Err(_) => {
+                self.asm.ri64(RCX, memory.offset as u64);
+                self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+            }
         }
         if window {
             self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
@@ -197,7 +205,7 @@ impl Emitter<'_> {
             }
             match dst {
                 Dst::Scalar(scalar) => {
-                    self.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(scalar)), RAX);
+                    self.put_scalar(scalar);
                 }
                 Dst::Narrow(_) | Dst::Wide(_) | Dst::Pair(..) => self.vectors.splat(self, dst, on),
                 Dst::Pred(mask) => {
@@ -236,15 +244,14 @@ impl Emitter<'_> {
     pub(super) fn adjacent(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
         let shift = memory.word.trailing_zeros() as i32;
         self.scalar_address(memory, room);
-        self.asm.rr(Op::Tzcnt_r32_rm32, ECX, on.lanes);
-        self.asm.rr(Op::Lzcnt_r32_rm32, EDX, on.lanes);
-        self.asm.rr(Op::Add_r32_rm32, EDX, ECX);
-        self.asm.r(Op::Neg_rm32, EDX);
-        self.asm.ri(Op::Add_rm32_imm8, EDX, 32);
-        if shift > 0 {
-            self.asm.ri(Op::Shl_rm32_imm8, ECX, shift);
-            self.asm.ri(Op::Shl_rm32_imm8, EDX, shift);
-        }
+        // From the first lane that is on to the last one: out of line, if that is not all of them.
+        let (part, back) = (self.asm.label(), self.asm.label());
+        self.asm.rr(Op::Xor_r32_rm32, ECX, ECX);
+        self.asm.ri64(RDX, 32 << shift);
+        self.asm.ri(Op::Cmp_rm32_imm8, on.lanes, -1);
+        self.asm.jump(Op::Jne_rel32_64, part);
+        self.asm.bind(back);
+        self.parts.push(Part { from: part, back, lanes: on.lanes, shift });
         match room {
             Room::Map(_) => self.asm.rr(Op::Add_r64_rm64, RAX, RCX),
             Room::Window(..) => self.asm.rr(Op::Add_r32_rm32, EAX, ECX),
@@ -252,6 +259,22 @@ impl Emitter<'_> {
         self.locate(room, memory.word.into(), cold);
         self.count_access(memory, room.near(), on);
         self.asm.rr(Op::Sub_r64_rm64, RDI, RCX);
+    }
+
+    pub(super) fn parts_out_of_line(&mut self) {
+        for part in std::mem::take(&mut self.parts) {
+            self.asm.bind(part.from);
+            self.asm.rr(Op::Tzcnt_r32_rm32, ECX, part.lanes);
+            self.asm.rr(Op::Lzcnt_r32_rm32, EDX, part.lanes);
+            self.asm.rr(Op::Add_r32_rm32, EDX, ECX);
+            self.asm.r(Op::Neg_rm32, EDX);
+            self.asm.ri(Op::Add_rm32_imm8, EDX, 32);
+            if part.shift > 0 {
+                self.asm.ri(Op::Shl_rm32_imm8, ECX, part.shift);
+                self.asm.ri(Op::Shl_rm32_imm8, EDX, part.shift);
+            }
+            self.asm.jump(Op::Jmp_rel32_64, part.back);
+        }
     }
 
     /// What addresses of lanes are offsets from in a region, in `rax`; goes to a label if the region is not aligned. Where its length and the

@@ -21,6 +21,7 @@ mod avx2;
 mod avx512;
 mod collective;
 mod control;
+mod convert;
 mod counting;
 mod forms;
 mod memory;
@@ -60,7 +61,7 @@ const GUARDED: On = On { lanes: Register::R10D };
 
 /// What each level of vector instructions has its own code for.
 trait Vectors: Sync {
-    /// The lanes that run are in `ebx`: takes note of them in registers of its own.
+    /// The lanes that run are in `ebx`: takes note of them in registers of its own. Their number, in `r9`, follows.
     fn running(&self, e: &mut Emitter<'_>);
 
     /// The same of the lanes that are on in a guarded step, in `r10d`.
@@ -117,6 +118,13 @@ trait Vectors: Sync {
 
     /// Compiles a shuffle or a reduction of lanes that are all here.
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On);
+}
+
+/// What has been written to memory last, from `rax`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Pred(u32),
+    Scalar(u32),
 }
 
 /// A step that the interpreter executes, out of line.
@@ -184,6 +192,9 @@ pub(super) struct Emitter<'c> {
     /// What the interpreter has to know of the step being compiled, with its number.
     pub(super) told_as: u32,
     cold: Vec<Cold>,
+    /// What is in `rax`, too, if nothing has come since.
+    held: Option<(Held, usize)>,
+    parts: Vec<memory::Part>,
     /// Ends and gos, out of line.
     away: Vec<control::Away>,
     stubs: Stubs,
@@ -229,6 +240,8 @@ pub(crate) fn emit(
         unlike: Vec::new(),
         told_as: 0,
         cold: Vec::new(),
+        held: None,
+        parts: Vec::new(),
         away: Vec::new(),
         stubs,
     };
@@ -265,9 +278,16 @@ pub(crate) fn emit(
 impl Emitter<'_> {
     /// Compiles a block; how many of its steps the interpreter is not needed for.
     fn block(&mut self, b: usize, block: &Block) -> usize {
-        self.block = b as u32;
         let label = self.blocks[b];
         self.asm.bind(label);
+        let native = self.steps(b, block);
+        self.end(b as u32, block);
+        native
+    }
+
+    /// Compiles all of a block but its end.
+    fn steps(&mut self, b: usize, block: &Block) -> usize {
+        self.block = b as u32;
         self.count(b as u32, block, 0);
         let mut native = 0;
         let mut next = block.steps.start;
@@ -289,7 +309,6 @@ impl Emitter<'_> {
                 self.count(b as u32, block, index + 1 - block.steps.start);
             }
         }
-        self.end(b as u32, block);
         native
     }
 
@@ -388,9 +407,20 @@ impl Emitter<'_> {
             self.asm.jump(Op::Call_rel32_64, stub);
             self.asm.jump(Op::Jmp_rel32_64, cold.back);
         }
+        self.parts_out_of_line();
         self.told_out_of_line();
         self.unlike_out_of_line();
         self.ends_out_of_line();
+    }
+
+    /// Takes note that the last instruction wrote what is in `rax`.
+    fn hold(&mut self, what: Held) {
+        self.held = self.asm.mark().map(|at| (what, at));
+    }
+
+    /// Whether something is in `rax`, because the last instruction wrote it from there.
+    fn holds(&self, what: Held) -> bool {
+        self.held.is_some_and(|(held, at)| held == what && self.asm.mark() == Some(at))
     }
 
     /// A constant for all lanes.

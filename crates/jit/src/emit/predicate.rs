@@ -1,6 +1,6 @@
 //! Predicates: masks in memory, logic on them in general registers.
 
-use super::{Emitter, On};
+use super::{Emitter, Held, On};
 use crate::asm::at;
 use fast::code::Src;
 use fast::ops::Logic;
@@ -34,6 +34,11 @@ impl Emitter<'_> {
     /// A predicate as a mask.
     pub(super) fn predicate(&mut self, src: Src, to: Register) {
         match src {
+            Src::Pred(i) if self.holds(Held::Pred(i)) => {
+                if to != EAX {
+                    self.asm.rr(Op::Mov_r32_rm32, to, EAX);
+                }
+            }
             Src::Pred(i) => {
                 self.asm.rm(Op::Mov_r32_rm32, to, at(R14, 4 * i64::from(i)));
             }
@@ -60,6 +65,7 @@ impl Emitter<'_> {
             self.asm.rr(Op::Xor_r32_rm32, EAX, ECX);
         }
         self.asm.mr(Op::Mov_rm32_r32, place, EAX);
+        self.hold(Held::Pred(dst));
     }
 
     /// A logical operation of EAX and ECX, into EAX; ECX is lost.

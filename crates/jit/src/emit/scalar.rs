@@ -2,7 +2,7 @@
 
 use super::forms::{NAN32, makes_nan};
 use super::predicate::float_relation;
-use super::{Emitter, On};
+use super::{Emitter, Held, On};
 use crate::asm::{V, at};
 use crate::frame::Frame;
 use fast::code::Src;
@@ -11,20 +11,27 @@ use iced_x86::{Code as Op, Register};
 use ir::Sreg;
 use ir::mods::BoolOp;
 
-use Register::{CL, EAX, ECX, EDI, EDX, ESI, R8, R15, RAX, RCX, RDI, RDX, RSI, XMM0, XMM1, XMM2};
+use Register::{CL, EAX, ECX, EDX, R8, R15, RAX, RCX, RDX, XMM0, XMM1, XMM2};
 
 impl Emitter<'_> {
     /// A scalar operand.
-    fn s(&mut self, src: Src, to: Register) {
+    pub(super) fn s(&mut self, src: Src, to: Register) {
         match src {
+            Src::Line(i, ..) if self.holds(Held::Scalar(i)) => {
+                if to != RAX {
+                    self.asm.rr(Op::Mov_r64_rm64, to, RAX);
+                }
+            }
             Src::Line(i, ..) => self.asm.rm(Op::Mov_r64_rm64, to, at(R15, 8 * i64::from(i))),
             Src::Const(bits) | Src::ConstPair(bits, _) => self.asm.ri64(to, bits),
             _ => self.asm.ri64(to, 0),
         }
     }
 
-    fn put_scalar(&mut self, dst: u32) {
+    /// A scalar becomes what is in `rax`.
+    pub(super) fn put_scalar(&mut self, dst: u32) {
         self.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(dst)), RAX);
+        self.hold(Held::Scalar(dst));
     }
 
     pub(super) fn scalar(&mut self, native: Native, dst: u32, src: &[Src; 3]) -> bool {
@@ -325,42 +332,40 @@ impl Emitter<'_> {
         addend: Src,
         on: On,
     ) -> bool {
-        let Ok(stride) = i32::try_from(stride) else { return false };
+        let Some(reach) = stride.checked_mul(31).and_then(|r| i32::try_from(r).ok()) else {
+            return false;
+        };
         let (cold, back) = self.cold(on);
-        // rcx: the first lane's part; rsi: from there to the last lane's.
-        self.asm.rr(Op::Tzcnt_r32_rm32, ECX, on.lanes);
-        self.asm.rr(Op::Lzcnt_r32_rm32, ESI, on.lanes);
-        self.asm.r(Op::Neg_rm32, ESI);
-        self.asm.ri(Op::Add_rm32_imm8, ESI, 31);
-        self.asm.rr(Op::Sub_r32_rm32, ESI, ECX);
-        self.asm.rri(Op::Imul_r64_rm64_imm32, RCX, RCX, stride);
-        self.asm.rri(Op::Imul_r64_rm64_imm32, RSI, RSI, stride);
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(R15, 8 * i64::from(base)));
-        self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+        // All lanes are looked at, which are more than those that are on: the interpreter knows better.
+        self.s(Src::Line(base, 0, u64::MAX), RAX);
         if signed {
             self.asm.rr(Op::Movsxd_r64_rm32, RAX, EAX);
         } else {
             self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
         }
-        self.asm.rr(Op::Add_r64_rm64, RSI, RAX);
+        self.asm.rm(Op::Lea_r64_m, RDX, at(RAX, reach.into()));
         if signed {
-            self.asm.rr(Op::Movsxd_r64_rm32, RDI, ESI);
+            self.asm.rr(Op::Movsxd_r64_rm32, RCX, EDX);
+            self.asm.rr(Op::Cmp_r64_rm64, RCX, RDX);
         } else {
-            self.asm.rr(Op::Mov_r32_rm32, EDI, ESI);
+            self.asm.ri(Op::Shr_rm64_imm8, RDX, 32);
         }
-        self.asm.rr(Op::Cmp_r64_rm64, RDI, RSI);
         self.asm.jump(Op::Jne_rel32_64, cold);
-        self.asm.rr(Op::Sub_r64_rm64, RAX, RCX);
         match i32::try_from(factor as i64) {
             Ok(1) => {}
+            Ok(_) if factor.is_power_of_two() => {
+                self.asm.ri(Op::Shl_rm64_imm8, RAX, factor.trailing_zeros() as i32);
+            }
             Ok(factor) => self.asm.rri(Op::Imul_r64_rm64_imm32, RAX, RAX, factor),
             Err(_) => {
                 self.asm.ri64(R8, factor);
                 self.asm.rr(Op::Imul_r64_rm64, RAX, R8);
             }
         }
-        self.s(addend, RCX);
-        self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+        if addend != Src::Const(0) {
+            self.s(addend, RCX);
+            self.asm.rr(Op::Add_r64_rm64, RAX, RCX);
+        }
         self.put_scalar(dst);
         self.asm.bind(back);
         true

@@ -23,8 +23,15 @@ impl Emitter<'_> {
             Dst::Narrow(row) => {
                 for half in 0..2 {
                     let from = at(RDI, 16 * i64::from(memory.word) * half as i64);
-                    self.asm.v2z(op, T[0], from, on.halves()[half]);
-                    self.put(row, half, on, T[0]);
+                    let (mask, d) = (on.halves()[half], from.displacement);
+                    match self.assignment.narrow(row, half) {
+                        Some(to) if self.blend => self.asm.v2(op, to, V::M(RDI, d), Some(mask)),
+                        Some(to) => self.asm.v2z(op, to, from, mask),
+                        None => {
+                            self.asm.v2z(op, T[0], from, mask);
+                            self.put(row, half, on, T[0]);
+                        }
+                    }
                 }
             }
             Dst::Wide(row) => {

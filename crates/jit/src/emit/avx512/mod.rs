@@ -28,7 +28,7 @@ use fast::code::{Collective, Dst, Kind, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use vm::CollectiveKind;
 
-use Register::{EAX, EBX, K1, K2, K3, K4, R10D, RAX};
+use Register::{EAX, EBX, K1, K2, K3, K4, R9D, R10D, RAX};
 
 /// Scratch vectors.
 const T: [Register; 8] = [
@@ -54,8 +54,11 @@ impl On {
 
 impl Vectors for Avx512 {
     fn running(&self, e: &mut Emitter<'_>) {
+        // Sooner than a shift of the mask register; the number of lanes follows.
+        e.asm.rr(Op::Mov_r32_rm32, R9D, EBX);
         e.asm.rr(Op::VEX_Kmovd_kr_r32, K1, EBX);
-        e.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K2, K1, 16);
+        e.asm.ri(Op::Shr_rm32_imm8, R9D, 16);
+        e.asm.rr(Op::VEX_Kmovd_kr_r32, K2, R9D);
     }
 
     fn guarded(&self, e: &mut Emitter<'_>) {

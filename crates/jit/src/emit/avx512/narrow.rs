@@ -60,11 +60,15 @@ impl Emitter<'_> {
             return false;
         }
         let canonical = makes_nan(op) && self.nan.seen(self.now as usize);
+        // Under a mask, a result becomes canonical before it is blended.
+        let apart = canonical && self.blend;
         for half in 0..2 {
-            let (to, mask) = if canonical { (T[0], None) } else { self.open(dst, half, on) };
+            let (to, mask) = if apart { (T[0], None) } else { self.open(dst, half, on) };
             self.half(op, (to, mask), src, half);
             if canonical {
-                self.canonical32(T[0]);
+                self.canonical32(to);
+            }
+            if apart {
                 self.put(dst, half, on, T[0]);
             } else {
                 self.close(dst, half, on);
@@ -139,17 +143,38 @@ impl Emitter<'_> {
 
     /// `a * b + c`, rounded once.
     fn fma(&mut self, to: Register, mask: Option<Register>, src: &[Src; 3], half: usize) {
+        let add = Op::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er;
+        let multiply = Op::EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er;
         let c = self.n(src[2], half, T[4]);
         if c == V::Z(to) {
             let a = self.nz(src[0], half, T[2]);
             let b = self.n(src[1], half, T[3]);
-            self.asm.v3(Op::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, to, a, b, mask);
+            self.asm.v3(add, to, a, b, mask);
             return;
         }
-        let b = self.nz(src[1], half, T[3]);
-        self.nc(src[0], half, T[2]);
-        self.asm.v3(Op::EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er, T[2], b, c, None);
-        self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, to, V::Z(T[2]), mask);
+        let (a, b) = (self.n(src[0], half, T[2]), self.n(src[1], half, T[3]));
+        for (factor, other, room) in [(a, b, T[3]), (b, a, T[2])] {
+            if factor == V::Z(to) {
+                let other = self.in_register(other, room, false);
+                self.asm.v3(multiply, to, other, c, mask);
+                return;
+            }
+        }
+        let a = self.in_register(a, T[2], false);
+        if mask.is_none() {
+            let c = self.in_register(c, to, false);
+            if c != to {
+                self.copy(to, c);
+            }
+            self.asm.v3(add, to, a, b, None);
+            return;
+        }
+        let c = self.in_register(c, T[4], false);
+        if c != T[4] {
+            self.copy(T[4], c);
+        }
+        self.asm.v3(add, T[4], a, b, None);
+        self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, to, V::Z(T[4]), mask);
     }
 
     /// High words of products: of even lanes and of odd ones.
@@ -198,10 +223,14 @@ impl Emitter<'_> {
         self.asm.rr(Op::VEX_Kmovd_kr_r32, K5, EAX);
         self.asm.rri(Op::VEX_Kshiftrd_kr_kr_imm8, K6, K5, 16);
         for (half, holds) in [K5, K6].into_iter().enumerate() {
-            self.nc(src[1], half, T[0]);
-            let a = self.nz(src[0], half, T[2]);
-            self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[0], V::Z(a), Some(holds));
-            self.put(dst, half, on, T[0]);
+            let b = self.nz(src[1], half, T[2]);
+            let a = self.n(src[0], half, T[3]);
+            let choose = Op::EVEX_Vpblendmd_zmm_k1z_zmm_zmmm512b32;
+            let to = if self.blend { T[0] } else { self.open(dst, half, on).0 };
+            self.asm.v3(choose, to, b, a, Some(holds));
+            if self.blend || to == T[0] {
+                self.put(dst, half, on, T[0]);
+            }
         }
         true
     }

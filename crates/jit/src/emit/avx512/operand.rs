@@ -65,7 +65,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn in_register(&mut self, value: V, room: Register, wide: bool) -> Register {
+    pub(super) fn in_register(&mut self, value: V, room: Register, wide: bool) -> Register {
         match value {
             V::Z(register) => return register,
             V::M(..) => self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, room, value, None),

@@ -36,9 +36,27 @@ fn binary(op: Op64) -> Option<Op> {
     })
 }
 
+/// The instruction of an operation that is one.
+fn plain(op: Op64, src: &[Src; 3]) -> Option<Op> {
+    let two = binary(op).filter(|_| !makes_nan64(op))?;
+    let words = is_word(src[0]) && is_word(src[1]);
+    Some(match op {
+        Op64::MulWideU if words => Op::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64,
+        _ => two,
+    })
+}
+
 impl Emitter<'_> {
     pub(super) fn wide(&mut self, op: Op64, dst: u32, src: &[Src; 3], on: On) -> bool {
         for quarter in 0..4 {
+            if let (Some(to), Some(two)) = (self.assignment.wide(dst, quarter), plain(op, src)) {
+                let a = self.wz(src[0], quarter, T[2]);
+                let b = self.w(src[1], quarter, T[3]);
+                // Operands may take the mask register, too.
+                let mask = if self.blend { Some(self.quarter(on, quarter)) } else { None };
+                self.asm.v3(two, to, a, b, mask);
+                continue;
+            }
             self.quarter_of(op, src, quarter);
             if makes_nan64(op) {
                 self.canonical64(T[0]);
