@@ -38,10 +38,9 @@ pub(crate) fn destroy(d: &mut Driver, event: u64) -> Outcome {
 }
 
 pub(crate) fn record(d: &mut Driver, event: u64, stream: u64) -> Outcome {
-    crate::stream::context_of(d, stream)?;
-    if !d.events.contains_key(&event) {
-        return Err(Status::INVALID_HANDLE);
-    }
+    let context = crate::stream::context_of(d, stream)?;
+    // Events are recorded on streams of their own context.
+    d.events.get(&event).filter(|e| e.context == context).ok_or(Status::INVALID_HANDLE)?;
     let point = capture::point(d, stream)?;
     let event = d.events.get_mut(&event).ok_or(Status::INVALID_HANDLE)?;
     if point.is_none() {
@@ -87,7 +86,7 @@ pub(crate) fn query(d: &mut Driver, event: u64) -> Outcome {
 pub(crate) fn elapsed(d: &mut Driver, out: Ptr, start: u64, end: u64) -> Outcome {
     let find = |event: u64| d.events.get(&event).ok_or(Status::INVALID_HANDLE);
     let (start, end) = (find(start)?, find(end)?);
-    if (start.flags | end.flags) & DISABLE_TIMING != 0 {
+    if (start.flags | end.flags) & DISABLE_TIMING != 0 || start.context != end.context {
         return Err(Status::INVALID_HANDLE);
     }
     if start.point.is_some() || end.point.is_some() {

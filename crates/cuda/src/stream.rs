@@ -95,8 +95,16 @@ pub(crate) fn id(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     put_u64(out, d.streams.get(&stream).map_or(stream, |s| s.id))
 }
 
-pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, _flags: u32) -> Outcome {
+/// With the flag 1 the waiting is itself part of what is captured.
+pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, flags: u32) -> Outcome {
     context_of(d, stream)?;
+    if flags > 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if flags == 1 {
+        crate::event::recording(d, event)?;
+        return capture::submit(d, stream, Action::Wait);
+    }
     let point = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?.point.clone();
     capture::wait(d, stream, point)
 }

@@ -443,7 +443,10 @@ fn managed_variables_have_one_address() {
     ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0));
     assert_eq!(words(), [110, 22, 3, 4]);
     ok(cuMemsetD32_v2(address, 7, 2));
-    assert_eq!(words(), [7, 7, 3, 4]);
+    ok(cuStreamWriteValue32_v2(0, address + 8, 8, 0));
+    assert_eq!(words(), [7, 7, 8, 4]);
+    ok(cuMemPrefetchAsync_v2(address, 16, 1, 0, 0));
+    is(cuMemPrefetchAsync_v2(address, 17, 1, 0, 0), Status::INVALID_VALUE);
     is(cuMemFree_v2(address), Status::INVALID_VALUE);
     ok(cuModuleUnload(module));
     is(cuPointerGetAttribute(at(&mut managed), 8, address), Status::INVALID_VALUE);

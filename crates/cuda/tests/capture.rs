@@ -277,6 +277,33 @@ fn graphs_call_the_client_and_hold_other_graphs() {
 }
 
 #[test]
+fn events_belong_to_contexts_and_graphs_record_them() {
+    let f = Fixture::new();
+    let (event, late) = (made(|out| cuEventCreate(out, 0)), made(|out| cuEventCreate(out, 0)));
+    let mut time = 0.0_f32;
+    is(cuEventElapsedTime(at(&mut time), event, late), Status::INVALID_HANDLE);
+    ok(cuEventQuery(late));
+    ok(cuEventRecord(event, f.stream));
+    ok(cuStreamBeginCapture_v2(f.stream, RELAXED));
+    ok(cuStreamWaitEvent(f.stream, event, 1));
+    ok(f.launch(f.stream, 1));
+    ok(cuEventRecordWithFlags(late, f.stream, 1));
+    let graph = made(|out| cuStreamEndCapture(f.stream, out));
+    assert_eq!(made(|out| cuGraphGetNodes(graph, 0, out)), 3);
+    ok(cuGraphLaunch(f.instantiated(graph), f.stream));
+    ok(cuEventElapsedTime(at(&mut time), event, late));
+    assert!(*std::hint::black_box(&time) > 0.0);
+    is(cuStreamWaitEvent(f.stream, event, 2), Status::INVALID_VALUE);
+    is(cuEventRecordWithFlags(event, f.stream, 2), Status::INVALID_VALUE);
+    is(cuEventDestroy_v2(99), Status::INVALID_HANDLE);
+    // Another context's stream.
+    let other = Fixture::new();
+    is(cuEventRecord(event, other.stream), Status::INVALID_HANDLE);
+    is(cuEventRecord(event, 0), Status::INVALID_HANDLE);
+    ok(cuStreamWaitEvent(other.stream, event, 0));
+}
+
+#[test]
 fn captures_go_on_into_graphs_that_exist() {
     let f = Fixture::new();
     let graph = made(|out| cuGraphCreate(out, 0));

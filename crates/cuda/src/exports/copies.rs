@@ -8,6 +8,9 @@ use crate::stream::on_stream;
 macro_rules! transfers {
     ($($($now:ident)|+, $($later:ident)|+ ($($arg:ident: $ty:ty),*) => |$d:ident| $body:expr;)+) => {
         exports! {
+            // Values written in the order of a stream, which is their first argument.
+            cuStreamWriteValue32 | cuStreamWriteValue32_ptsz | cuStreamWriteValue32_v2 | cuStreamWriteValue32_v2_ptsz (stream: u64, to: u64, value: u32, _flags: u32) => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
+            cuStreamWriteValue64 | cuStreamWriteValue64_ptsz | cuStreamWriteValue64_v2 | cuStreamWriteValue64_v2_ptsz (stream: u64, to: u64, value: u64, _flags: u32) => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
             $(
                 $($now)|+ ($($arg: $ty),*) => |$d| on_stream($d, 0, |$d| $body);
                 $($later)|+ ($($arg: $ty,)* stream: u64) => |$d| on_stream($d, stream, |$d| $body);

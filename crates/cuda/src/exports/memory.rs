@@ -18,7 +18,9 @@ exports! {
     cuMemHostGetDevicePointer_v2(out: Ptr, address: Ptr, flags: u32) => |d| memory::host_device_pointer(d, out, address, flags);
     cuMemHostGetFlags(out: Ptr, address: Ptr) => |d| memory::host_flags(d, out, address);
     cuMemAdvise(address: u64, len: usize, advice: i32, device: i32) => |d| memory::advise(d, address, len, advice, device);
+    cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: u64) => |d| memory::advise(d, address, len, advice, (location >> 32) as i32);
     cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (address: u64, len: usize, device: i32, stream: u64) => |d| memory::prefetch(d, address, len, device, stream);
+    cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz (address: u64, len: usize, location: u64, _flags: u32, stream: u64) => |d| memory::prefetch(d, address, len, (location >> 32) as i32, stream);
 
     // Attributes.
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64) => |d| pointer::attribute(d, out, attribute, address);
