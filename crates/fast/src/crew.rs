@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::finals::Finals;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
-use crate::{Apart, Declined, GoOn, Line, Tier};
+use crate::{Apart, Declined, GoOn, Line, Tier, WarpAccess};
 use ir::Sreg;
 use ir::mods::Space;
 use simt::memory::{DirectMemory, Together};
@@ -491,6 +491,10 @@ impl GoOn for Leading<'_> {
         }
     }
 
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.counts.as_mut().is_some_and(|counts| counts.warp(access))
+    }
+
     fn line(&mut self, line: &Line) -> bool {
         self.counts.as_mut().is_some_and(|counts| counts.line(line))
     }
@@ -521,6 +525,10 @@ impl GoOn for Following<'_> {
         if let Some(counts) = &mut self.counts {
             counts.accesses(access, times);
         }
+    }
+
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.counts.as_mut().is_some_and(|counts| counts.warp(access))
     }
 
     fn line(&mut self, line: &Line) -> bool {

@@ -118,8 +118,8 @@ fn avx2(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
     machine.advance(issues)
 }
 
-/// Calls a function that is compiled for the best level of the host.
-pub(crate) fn wide<R>(f: impl FnOnce() -> R) -> R {
+/// Calls a function that is compiled for the best level of the host, as far as it is `inline(always)`.
+pub fn wide<R>(f: impl FnOnce() -> R) -> R {
     match Level::best() {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => {

@@ -37,7 +37,7 @@ mod window;
 
 pub use crew::{MOST_THREADS, Threads, host_threads};
 pub use detail::Detail;
-pub use level::Level;
+pub use level::{Level, wide};
 pub use sync::BARRIERS;
 pub use tier::{
     Counts, Lines, Noted, Region, Rows, Site, Slot, Splits, Tally, Tier, Top, Until, View, Visit,
@@ -106,6 +106,11 @@ pub trait GoOn {
         false
     }
 
+    /// Is asked first where lanes of a warp access one space anyhow; `true` if it needs no [`Self::accesses`] for it.
+    fn warp(&mut self, _access: &WarpAccess<'_>) -> bool {
+        false
+    }
+
     /// Something that is told of the accesses of some CTAs in this one's place, on another thread; `None` if this one has to be told
     /// of each access itself, in the canonical order.
     fn apart(&self) -> Option<Box<dyn Apart>> {
@@ -120,6 +125,25 @@ pub trait GoOn {
 pub trait Apart: GoOn + Send {
     /// Itself, for who made it.
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+/// An access of lanes of one warp to one space.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpAccess<'a> {
+    /// Where.
+    pub pc: simt::Pc,
+    /// What.
+    pub kind: simt::observe::AccessKind,
+    /// The space accessed, never the generic one.
+    pub space: simt::memory::Space,
+    /// Bytes for each lane.
+    pub size: u32,
+    /// The lanes; there are some.
+    pub on: u32,
+    /// By lane, the address, of which only those of these lanes mean something: an offset in shared, local and parameter space.
+    pub at: &'a [u64; 32],
+    /// How many such accesses: of more than one, this is one; addresses of the others are multiples of [`Line::ALIKE`] bytes away.
+    pub times: u64,
 }
 
 /// An access of lanes side by side, each at the same distance from the one before.

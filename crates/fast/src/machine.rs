@@ -178,8 +178,12 @@ impl<'m> Machine<'m> {
             if self.worker.is_none() {
                 cta.warps.iter_mut().for_each(|warp| warp.wake(code));
             }
-            cta.shared.fill(0);
-            cta.local.fill(0);
+            for bytes in [&mut cta.shared, &mut cta.local] {
+                // Even nothing is a call.
+                if !bytes.is_empty() {
+                    bytes.fill(0);
+                }
+            }
             cta.barriers.iter_mut().for_each(Barrier::clear);
             return;
         }

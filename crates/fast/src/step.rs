@@ -6,7 +6,7 @@ use crate::memory::Reach;
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
-use crate::{Declined, Line, Lines, Noted};
+use crate::{Declined, Line, Lines, Noted, WarpAccess};
 use ir::mods::BoolOp;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
@@ -333,19 +333,50 @@ impl Machine<'_> {
         let cta = self.ctas[self.slot].index;
         let group = GroupId { cta, group: self.group as u32, first_thread: warp.first_thread };
         let address = |lane| warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
-        self.announce_lanes((op, kind, Pc(pc)), group, (on, address), 1);
+        let (what, mut at) = ((op, kind, Pc(pc)), std::array::from_fn(address));
+        if !self.warp_takes(what, on, &mut at, 1) {
+            self.announce_lanes(what, group, (on, address), 1);
+        }
     }
 
     /// Tells of accesses that a worker has taken note of.
+    #[inline(always)]
     pub(crate) fn announce_noted(&mut self, pc: u64, step: &Step, noted: &Noted) {
         let Some((op, kind)) = step.access() else { return };
-        let address = |lane: usize| noted.at[lane];
-        self.announce_lanes(
-            (op, kind, Pc(pc)),
-            GroupId::default(),
-            (noted.on, address),
-            noted.times,
-        );
+        let what = (op, kind, Pc(pc));
+        if !self.warp_takes(what, noted.on, &mut noted.at.clone(), noted.times) {
+            let address = |lane: usize| noted.at[lane];
+            self.announce_lanes(what, GroupId::default(), (noted.on, address), noted.times);
+        }
+    }
+
+    /// Tells the watch of accesses of the same lanes to the same addresses, if those are in one space and it takes them so. Addresses
+    /// become offsets.
+    #[inline(always)]
+    fn warp_takes(
+        &mut self,
+        (op, kind, pc): (&Memory, AccessKind, Pc),
+        on: u32,
+        at: &mut [u64; LANES],
+        times: u64,
+    ) -> bool {
+        // Windows and other spaces are whole multiples of pages of this many bits.
+        let page = at[on.trailing_zeros() as usize % LANES] >> u32::BITS;
+        let mut others = 0;
+        for (lane, at) in at.iter().enumerate() {
+            let mask = 0_u64.wrapping_sub(u64::from(on >> lane & 1));
+            others |= (at >> u32::BITS ^ page) & mask;
+        }
+        let window = op.space.window().map(|window| window.start);
+        if window.is_none() && others != 0 {
+            return false;
+        }
+        let space = Space::of(Addr(window.unwrap_or(page << u32::BITS)));
+        if space.window().is_some() {
+            at.iter_mut().for_each(|at| *at &= OFFSET);
+        }
+        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
+        self.watch.warp(&WarpAccess { pc, kind, space, size, on, at, times })
     }
 
     /// Tells the watch of accesses of the same lanes to the same addresses.

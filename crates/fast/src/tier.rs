@@ -280,6 +280,7 @@ impl Visit<'_, '_> {
     }
 
     /// Tells the watch of accesses that the worker has executed by itself, or is about to.
+    #[inline(always)]
     pub fn announce(&mut self, number: u32, noted: &Noted) {
         let code = self.machine.context.code;
         let block = &code.blocks[number as usize];

@@ -172,6 +172,7 @@ impl Notes {
     }
 
     /// Empties the log: what becomes no pattern is told of.
+    #[inline(always)]
     pub(crate) fn drain(&mut self, mut tell: impl FnMut(&Noted)) {
         let count = std::mem::take(&mut self.logged) / Note::SIZE as u64;
         for i in 0..self.log.len().min(count as usize) {
@@ -252,13 +253,18 @@ impl Notes {
         all
     }
 
+    #[inline(always)]
     fn noted(&self, site: usize, on: u32, first: u64, apart: &Apart) -> Noted {
         let NotePlace { step, wide, .. } = self.places[site];
-        let at = if wide {
-            std::array::from_fn(|lane| first.wrapping_add(apart[lane]))
+        let mut at = [first; 32];
+        if wide {
+            at.iter_mut().zip(apart).for_each(|(at, by)| *at = at.wrapping_add(*by));
         } else {
-            std::array::from_fn(|lane| first.wrapping_add(distance(apart, lane, false)))
-        };
+            for (at, by) in at.chunks_exact_mut(2).zip(apart) {
+                at[0] = at[0].wrapping_add(by & 0xffff_ffff);
+                at[1] = at[1].wrapping_add(by >> 32);
+            }
+        }
         Noted { step, on, at, times: 1 }
     }
 }

@@ -177,7 +177,16 @@ pub(super) extern "sysv64" fn drain(frame: *mut Frame) {
         // SAFETY: the counters are the runner's, which is borrowed for the visit and reached by the code alone otherwise.
         let notes = unsafe { &mut (*counting).notes };
         notes.take(&frame.counters.noting);
-        notes.drain(|noted| host.visit.announce(host.code.block_of[noted.step], noted));
+        let (visit, code) = (&mut *host.visit, host.code);
+        fast::wide(
+            #[inline(always)]
+            || {
+                notes.drain(
+                    #[inline(always)]
+                    |noted| visit.announce(code.block_of[noted.step], noted),
+                );
+            },
+        );
         // Patterns may have moved.
         frame.counters.noting = notes.noting();
         Ok(Some(()))

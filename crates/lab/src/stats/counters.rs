@@ -1,10 +1,12 @@
 //! The observer that counts.
 
+use fast::WarpAccess;
 use simt::observe::{
     Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
 };
 use simt::slots::{Domain, LaneSlots};
 
+use super::batch::Batch;
 use super::memory::{Line, PcTraffic, Traffic};
 
 /// Counts of one launch, beside its lane slots. All are exact.
@@ -131,6 +133,30 @@ impl Counters {
         self.kind(access.kind, times);
         let found = self.traffic_by_pc.accesses(access, times);
         self.traffic.add(&found);
+    }
+
+    /// Takes an access of lanes of a warp, to be counted when so many are there that it pays; `false` if it has to be told lane by lane.
+    #[inline(always)]
+    pub(crate) fn warp(&mut self, access: &WarpAccess<'_>, batch: &mut Batch) -> bool {
+        let taken = batch.take(
+            access,
+            #[inline(always)]
+            |pc, found| self.found(pc, &found),
+        );
+        if taken {
+            self.kind(access.kind, access.times);
+        }
+        taken
+    }
+
+    /// Counts what waits.
+    pub(crate) fn finish(&mut self, batch: &mut Batch) {
+        batch.finish(|pc, found| self.found(pc, &found));
+    }
+
+    fn found(&mut self, pc: u64, found: &Traffic) {
+        self.traffic_by_pc.found(pc, found);
+        self.traffic.add(found);
     }
 
     fn kind(&mut self, kind: AccessKind, times: u64) {

@@ -12,11 +12,11 @@ use super::few::Few;
 use simt::observe::{Access, AccessKind, Pc, Space};
 
 /// Bytes of a sector.
-const SECTOR: u64 = 32;
+pub(super) const SECTOR: u64 = 32;
 /// Banks of shared memory.
-const BANKS: usize = 32;
+pub(super) const BANKS: usize = 32;
 /// Bytes of a bank's word.
-const WORD: u64 = 4;
+pub(super) const WORD: u64 = 4;
 /// Lanes that go together where each takes a word at most.
 const WARP: u64 = 32;
 
@@ -154,6 +154,11 @@ impl PcTraffic {
         for (pc, traffic) in other.iter() {
             self.at(pc).add(traffic);
         }
+    }
+
+    /// Adds what accesses at a place came to.
+    pub(crate) fn found(&mut self, pc: u64, traffic: &Traffic) {
+        self.at(pc).add(traffic);
     }
 
     fn at(&mut self, pc: u64) -> &mut Traffic {
@@ -307,7 +312,7 @@ pub struct Line {
 }
 
 /// Lanes whose words of `size` bytes go over the banks together.
-fn together(size: u64) -> u64 {
+pub(super) fn together(size: u64) -> u64 {
     (WARP / size.div_ceil(WORD).max(1)).max(1)
 }
 

@@ -4,6 +4,7 @@
 //! list of metrics, from which the text report, the JSON report, `statistic` expectations and `docs/statistics.md` all
 //! take their names and definitions. Metric names are those of NVIDIA's profilers where they have one.
 
+mod batch;
 mod counters;
 mod few;
 mod json;
@@ -13,6 +14,7 @@ mod metrics;
 mod tests;
 mod text;
 
+pub(crate) use batch::Batch;
 pub use counters::{Counters, PcSlots};
 pub(crate) use json::times_json;
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};

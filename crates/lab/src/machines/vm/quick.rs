@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::PoisonError;
 
-use fast::{Apart, Declined, Detail, Finished, GoOn, Level, Threads};
+use fast::{Apart, Declined, Detail, Finished, GoOn, Level, Threads, WarpAccess};
 use jit::{Coverage, How, Ready};
 use simt::memory::MemoryMap;
 use simt::observe::Access;
@@ -11,7 +11,7 @@ use vm::{Launch, State};
 
 use super::context::{VmContext, stats};
 use crate::machine::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Watch};
-use crate::stats::{Counters, LaunchStats, Line, PcSlots};
+use crate::stats::{Batch, Counters, LaunchStats, Line, PcSlots};
 
 /// What came of trying.
 pub(super) enum Tried {
@@ -72,11 +72,12 @@ impl VmContext<'_> {
                 Counters::default()
             };
             let blocks = request.grid.iter().product();
-            let mut counting = Counting { counters, blocks, watch: &mut *watch };
+            let sums = Sums { counters, batch: Batch::default() };
+            let mut counting = Counting { sums, blocks, watch: &mut *watch };
             std::mem::swap(state.memory_mut(), self.memory());
             let ran = ready.run(&mut state, &mut counting);
             std::mem::swap(state.memory_mut(), self.memory());
-            let counters = counting.counters;
+            let counters = counting.sums.finish();
             match ran {
                 Ok(finished) => {
                     watch.ran_on(&ran_on(&ready, &finished));
@@ -142,9 +143,31 @@ fn exact(declined: Declined, state: State<1>, watch: &mut dyn Watch) -> Tried {
     }
 }
 
+/// Counts of accesses.
+#[derive(Default)]
+struct Sums {
+    counters: Counters,
+    /// Accesses that wait to be counted.
+    batch: Batch,
+}
+
+impl Sums {
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        fast::wide(
+            #[inline(always)]
+            || self.counters.warp(access, &mut self.batch),
+        )
+    }
+
+    fn finish(mut self) -> Counters {
+        self.counters.finish(&mut self.batch);
+        self.counters
+    }
+}
+
 /// Counts accesses, and asks whether to go on.
 struct Counting<'w> {
-    counters: Counters,
+    sums: Sums,
     blocks: u64,
     watch: &'w mut dyn Watch,
 }
@@ -155,30 +178,34 @@ impl GoOn for Counting<'_> {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.counters.accesses(access, 1);
+        self.sums.counters.accesses(access, 1);
     }
 
     fn accesses(&mut self, access: &Access<'_>, times: u64) {
-        self.counters.accesses(access, times);
+        self.sums.counters.accesses(access, times);
     }
 
     fn line(&mut self, line: &fast::Line) -> bool {
-        count_line(&mut self.counters, line)
+        count_line(&mut self.sums.counters, line)
+    }
+
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.sums.warp(access)
     }
 
     fn apart(&self) -> Option<Box<dyn Apart>> {
-        Some(Box::new(Beside(Counters::default())))
+        Some(Box::new(Beside(Sums::default())))
     }
 
     fn join(&mut self, apart: Box<dyn Apart>) {
         if let Ok(beside) = apart.into_any().downcast::<Beside>() {
-            self.counters.add_accesses(&beside.0);
+            self.sums.counters.add_accesses(&beside.0.finish());
         }
     }
 }
 
 /// Counts accesses of some blocks, on a thread of its own: the sums tell nothing of the order.
-struct Beside(Counters);
+struct Beside(Sums);
 
 impl GoOn for Beside {
     fn go_on(&mut self, _: u64, _: u64) -> bool {
@@ -186,15 +213,19 @@ impl GoOn for Beside {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.0.accesses(access, 1);
+        self.0.counters.accesses(access, 1);
     }
 
     fn accesses(&mut self, access: &Access<'_>, times: u64) {
-        self.0.accesses(access, times);
+        self.0.counters.accesses(access, times);
     }
 
     fn line(&mut self, line: &fast::Line) -> bool {
-        count_line(&mut self.0, line)
+        count_line(&mut self.0.counters, line)
+    }
+
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.0.warp(access)
     }
 }
 

@@ -1,0 +1,57 @@
+//! A host that gives no pages for code: kernels run all the same. This process is never given any, so there is one test.
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod harness;
+
+use harness::common::launches;
+use harness::common::observed::{Exact, bytes};
+use ir::FuncId;
+use jit::{Ready, Refused};
+
+/// From now on, no page of this process can become executable. Whether the host can promise that.
+#[allow(unsafe_code, reason = "there is no other way to ask for it")]
+fn refuse_code() -> bool {
+    // SAFETY: it takes numbers alone, and nothing of this process needs new code: libraries are loaded.
+    unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
+}
+
+#[test]
+fn without_pages_for_code_the_interpreter_runs() {
+    // Linux has it from 6.3 on.
+    if !refuse_code() {
+        return;
+    }
+    let text = "kernel @k(a: u64 global) {
+  reg %t: b32
+  reg %a, %wide: b64
+entry:
+  %a = ld.param.u64 [@a]
+  %t = sreg.u32 tid.x
+  %wide = mulwide.u32 %t, 4
+  %a = add.u64 %a, %wide
+  st.global.u32 [%a], %t
+  ret
+}
+";
+    let module = ir::text::parse(isa::FileId::default(), text).expect("it is right");
+    let (program, mut launch) = launches::launch(&module, FuncId(0), 0);
+    launch.block = [100, 1, 1];
+    let buffer = launch.memory.allocate("a", 400).expect("room");
+    launch.params = buffer.0.to_le_bytes().to_vec();
+    let exact = Exact::new(&program, &launch);
+    for level in harness::LEVELS.into_iter().filter(|level| level.is_available()) {
+        for detailed in [false, true] {
+            let mut state = vm::begin_bare(&program, launch.clone()).expect("it launches");
+            let kernel = fast::prepare(&program, &state, true).expect("it is taken");
+            let ready = Ready::new(kernel, level, detailed);
+            let coverage = ready.coverage();
+            assert!(matches!(coverage, Some(Err(Refused::Memory(_)))), "{coverage:?}");
+            let finished = ready.run(&mut state, &mut |_, _| true).expect("it ends");
+            assert_eq!(
+                (finished.stats, bytes(&finished.memory)),
+                (exact.stats, exact.memory.clone())
+            );
+        }
+    }
+}
