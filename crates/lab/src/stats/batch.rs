@@ -166,6 +166,19 @@ impl Batch {
         }
         let turns = if access.kind == AccessKind::Atomic { u32::MAX } else { 0 };
         let (team, words) = (together(size) as usize, size.div_ceil(WORD) as usize);
+        let key = |word: u32| word << (u32::BITS - BANK_BITS) | word >> BANK_BITS;
+        if words == 1 {
+            // Mostly: and these are loops of vectors.
+            let mut numbers = [NONE; LANES];
+            for lane in 0..LANES {
+                let off = (on >> lane & 1).wrapping_sub(1);
+                numbers[lane] = key(at[lane] as u32 / WORD as u32) | off;
+            }
+            if self.shared.put(&numbers, turns, Entry { pc: pc.0, times, size, first: true }) {
+                self.count_shared(&mut told);
+            }
+            return true;
+        }
         let mut first = true;
         for start in (0..LANES).step_by(team) {
             let here = on >> start & (u32::MAX >> (LANES - team));
@@ -176,8 +189,7 @@ impl Batch {
             for (i, number) in numbers.iter_mut().enumerate() {
                 let lane = i / words;
                 let word = (at[(start + lane) % LANES] as u32 / WORD as u32) + (i % words) as u32;
-                let key = word << (u32::BITS - BANK_BITS) | word >> BANK_BITS;
-                *number = if here >> lane & 1 != 0 { key } else { NONE };
+                *number = if here >> lane & 1 != 0 { key(word) } else { NONE };
             }
             let entry = Entry { pc: pc.0, times, size, first };
             if self.shared.put(&numbers, turns, entry) {
