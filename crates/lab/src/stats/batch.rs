@@ -166,7 +166,7 @@ impl Batch {
         }
         let turns = if access.kind == AccessKind::Atomic { u32::MAX } else { 0 };
         let (team, words) = (together(size) as usize, size.div_ceil(WORD) as usize);
-        let key = |word: u32| word << (u32::BITS - BANK_BITS) | word >> BANK_BITS;
+        let key = |word: u32| word.rotate_right(BANK_BITS);
         if words == 1 {
             // Mostly: and these are loops of vectors.
             let mut numbers = [NONE; LANES];
