@@ -116,7 +116,7 @@ impl Emitter<'_> {
         if self.detailed {
             self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_DEPTH));
             self.asm.r(Op::Inc_rm32, ECX);
-            self.count_depth_of(ECX);
+            self.count_depth_of(RCX);
         }
         let code = self.code;
         for (lanes, side) in [EBX, R10D].into_iter().zip(&short.sides) {

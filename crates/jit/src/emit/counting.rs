@@ -75,13 +75,12 @@ impl Emitter<'_> {
     pub(super) fn count_depth(&mut self) {
         if self.detailed {
             self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
-            self.count_depth_of(EAX);
+            self.count_depth_of(RAX);
         }
     }
 
-    /// Takes note of split levels, in a register of 32 bits; `rdx` is lost.
+    /// Takes note of split levels, in a register whose upper half is zero; `rdx` is lost.
     pub(super) fn count_depth_of(&mut self, depth: Register) {
-        let depth = depth.full_register();
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::DEPTH), depth);
         self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST_DEPTH));
         self.asm.rr(Op::Cmp_r64_rm64, RDX, depth);
