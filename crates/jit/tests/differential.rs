@@ -3,8 +3,10 @@
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod harness;
 
-use harness::common::launches::{mixed, number, structured};
-use harness::{Count, compare};
+use fast::Level;
+use harness::common::launches::{apart, mixed, number, structured};
+use harness::{Count, Way, compare, compare_in, levels};
+use ir::testing::{KernelShape, Rng};
 use std::io::Write;
 
 #[test]
@@ -23,7 +25,38 @@ fn kernels_of_all_kinds_end_the_same() {
     assert!(count.resumed > 0 || count.steps == 0, "{count:?}");
 }
 
-/// `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test differential -- --ignored --nocapture`.
+#[test]
+fn both_tiers_end_the_same_in_whatever_way() {
+    let mut count = Count::default();
+    tiers(0, 240, &mut count);
+    assert!(count.compared > 240 && count.together > 20, "{count:?}");
+}
+
+/// Any way, at any level that the host has, the interpreter's own among them.
+fn any_way(compiled: bool, rng: &mut Rng) -> Way {
+    let levels: Vec<Level> = match compiled {
+        true => levels().collect(),
+        false => vec![Level::Portable, Level::Avx2, Level::Avx512],
+    };
+    let levels: Vec<Level> = levels.into_iter().filter(|l| l.is_available()).collect();
+    let level = levels.get(rng.below(levels.len().max(1))).copied().unwrap_or(Level::Portable);
+    let (assume, detailed) = (!rng.one_in(4), rng.one_in(2));
+    Way { compiled, level, assume, detailed, threads: [1, 1, 2, 3, 8][rng.below(5)] }
+}
+
+/// As many kernels of all kinds, each in one way of each tier.
+fn tiers(first: u64, kernels: u64, count: &mut Count) {
+    let mut rng = Rng::new(first);
+    let mut one = |program: &_, launch: &_| {
+        let ways = [any_way(false, &mut rng), any_way(true, &mut rng)];
+        compare_in(ways.into_iter(), program, launch, count)
+    };
+    structured(first..first + kernels / 3 / KernelShape::ALL.len() as u64, &mut one);
+    mixed(first..first + kernels / 3, &mut one);
+    apart(first..first + kernels / 3, &mut one);
+}
+
+/// `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test differential -- --ignored --nocapture many`.
 #[test]
 #[ignore = "a campaign"]
 fn many_kernels_end_the_same() {
@@ -32,6 +65,20 @@ fn many_kernels_end_the_same() {
     let mut one = |program: &_, launch: &_| compare(program, launch, &mut count);
     structured(first..first + kernels / 12, &mut one);
     mixed(first..first + kernels / 2, &mut one);
+    say(&count);
+}
+
+/// Each kernel once on each tier: `KERNELS=1000000 SEED=1 cargo test -p simtlab-jit --release --test differential -- --ignored
+/// --nocapture tiers`.
+#[test]
+#[ignore = "a campaign"]
+fn tiers_end_the_same_on_many_kernels() {
+    let mut count = Count::default();
+    tiers(number("SEED", 1) << 32, number("KERNELS", 1000), &mut count);
+    say(&count);
+}
+
+fn say(count: &Count) {
     assert!(count.compared > 0, "{count:?}");
     let share = 100.0 * count.native as f64 / count.steps as f64;
     let _ = writeln!(std::io::stdout(), "{count:?}: {share:.1} % of the steps compiled");

@@ -7,6 +7,7 @@ pub(crate) mod common;
 use common::observed::{Exact, Noting, bytes, of_fast};
 use common::resumed::resumed;
 use fast::{Declined, Finished, Level, Threads};
+use ir::testing::Rng;
 use jit::{Compiled, Refused};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
@@ -66,9 +67,31 @@ fn absent(refused: &Refused) -> bool {
 pub(crate) const LEVELS: [Level; 2] = [Level::Avx512, Level::Avx2];
 
 /// Those of them that are to be tested: `LEVEL=avx2` or `LEVEL=avx512` names one.
-fn levels() -> impl Iterator<Item = Level> {
+pub(crate) fn levels() -> impl Iterator<Item = Level> {
     let wanted = std::env::var("LEVEL").ok();
     LEVELS.into_iter().filter(move |l| wanted.as_ref().is_none_or(|w| w == l.name()))
+}
+
+/// One way for the fast engine to run a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) compiled: bool,
+    pub(crate) level: Level,
+    pub(crate) assume: bool,
+    pub(crate) detailed: bool,
+    pub(crate) threads: usize,
+}
+
+impl Way {
+    /// All ways on compiled code that are worth a try on each launch.
+    fn all() -> impl Iterator<Item = Self> {
+        let shapes = [(true, false), (true, true), (false, false)];
+        levels().flat_map(move |level| {
+            shapes.into_iter().flat_map(move |(assume, detailed)| {
+                [1, 3].map(|threads| Self { compiled: true, level, assume, detailed, threads })
+            })
+        })
+    }
 }
 
 /// Runs a launch on both, at each level of the host that there is code for; what differs.
@@ -77,63 +100,96 @@ pub(crate) fn compare(
     launch: &Launch<1>,
     count: &mut Count,
 ) -> Result<(), String> {
-    let engine = Engine::<1>;
-    let Ok(state) = engine.launch(program, launch.clone()) else { return Ok(()) };
-    let mut exact: Option<Exact> = None;
-    for level in levels() {
-        for (assume, detailed) in [(true, false), (true, true), (false, false)] {
-            let Ok(kernel) = fast::prepare(program, &state, assume) else {
-                count.refused += 1;
-                return Ok(());
-            };
-            let compiled = match Compiled::at(kernel, level, detailed) {
-                Ok(compiled) => {
-                    if let Some(beyond) =
-                        beyond_avx2(compiled.code()).filter(|_| level == Level::Avx2)
-                    {
-                        return Err(format!("code for AVX2: {beyond}"));
-                    }
-                    compiled.coverage()
-                }
-                Err((_, refused)) if absent(&refused) => break,
-                Err((_, refused)) => return Err(refused.to_string()),
-            };
-            count.native += compiled.native;
-            count.steps += compiled.steps;
-            for threads in [1, 3] {
-                let again =
-                    fast::prepare(program, &state, assume).map_err(|why| why.to_string())?;
-                let again = Compiled::at(again.on_threads(threads).eagerly(), level, detailed);
-                let compiled = again.map_err(|(_, refused)| refused.to_string())?;
-                let state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-                let mut noting = Noting::default();
-                match compiled.run(state, &mut noting) {
-                    Ok(finished) => {
-                        let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-                        let place = format!(
-                            "{level}, assume {assume}, detailed {detailed}, {threads} threads"
-                        );
-                        differs(&finished, &noting, exact)
-                            .map_err(|what| format!("{place}: {what}"))?;
-                        count.compared += 1;
-                        count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
-                    }
-                    // A fault or a hang, which the exact engine reports.
-                    Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
-                    Err(_) => count.refused += 1,
-                }
-            }
-            if !detailed {
-                let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-                let done = resumed(program, launch, exact, |state: &mut _| {
-                    let kernel = fast::prepare(program, state, assume)?.final_after(0);
-                    jit::Ready::new(kernel, level, false).run(state, &mut |_, _| true)
-                });
-                count.resumed += u64::from(done.map_err(|what| format!("{level}: {what}"))?);
-            }
-        }
+    compare_in(Way::all(), program, launch, count)
+}
+
+/// Runs a launch on the exact engine and in some ways; what differs.
+pub(crate) fn compare_in(
+    ways: impl Iterator<Item = Way>,
+    program: &Program,
+    launch: &Launch<1>,
+    count: &mut Count,
+) -> Result<(), String> {
+    if Engine::<1>.launch(program, launch.clone()).is_err() {
+        return Ok(());
+    }
+    let mut exact = None;
+    for way in ways {
+        run_in(way, program, launch, &mut exact, count)
+            .map_err(|what| format!("{way:?}: {what}"))?;
     }
     Ok(())
+}
+
+/// Runs a launch in one way; what differs from the exact engine, which has its turn when it is first needed.
+fn run_in(
+    way: Way,
+    program: &Program,
+    launch: &Launch<1>,
+    exact: &mut Option<Exact>,
+    count: &mut Count,
+) -> Result<(), String> {
+    let mut state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+    let Ok(kernel) = fast::prepare(program, &state, way.assume) else {
+        count.refused += 1;
+        return Ok(());
+    };
+    let kernel = kernel.on_threads(way.threads).eagerly();
+    let mut noting = Noting::default();
+    let run = if way.compiled {
+        let compiled = match Compiled::at(kernel, way.level, way.detailed) {
+            Ok(compiled) => compiled,
+            Err((_, refused)) if absent(&refused) => return Ok(()),
+            Err((_, refused)) => return Err(refused.to_string()),
+        };
+        let beyond = beyond_avx2(compiled.code()).filter(|_| way.level == Level::Avx2);
+        if let Some(beyond) = beyond {
+            return Err(format!("code for AVX2: {beyond}"));
+        }
+        let coverage = compiled.coverage();
+        count.native += coverage.native;
+        count.steps += coverage.steps;
+        compiled.run(state, &mut noting)
+    } else {
+        fast::run(&kernel, &mut state, way.level, way.detailed, &mut noting)
+    };
+    match run {
+        Ok(finished) => {
+            let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
+            differs(&finished, &noting, exact)?;
+            count.compared += 1;
+            count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+        }
+        Err(Declined::Wrapped) if way.assume => {
+            let way = Way { assume: false, ..way };
+            return run_in(way, program, launch, exact, count);
+        }
+        // A fault or a hang, which the exact engine reports.
+        Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
+        Err(_) => count.refused += 1,
+    }
+    if !way.detailed && way.threads == 1 {
+        let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
+        count.resumed += u64::from(in_parts(way, program, launch, exact)?);
+    }
+    Ok(())
+}
+
+/// Runs a launch in a way that makes each CTA final, and on the exact engine what is left of it; whether there was something left.
+fn in_parts(
+    way: Way,
+    program: &Program,
+    launch: &Launch<1>,
+    exact: &Exact,
+) -> Result<bool, String> {
+    resumed(program, launch, exact, |state: &mut _| {
+        let kernel = fast::prepare(program, state, way.assume)?.final_after(0);
+        if way.compiled {
+            jit::Ready::new(kernel, way.level, false).run(state, &mut |_, _| true)
+        } else {
+            fast::run(&kernel, state, way.level, false, &mut |_, _| true)
+        }
+    })
 }
 
 /// What differs from how the exact engine ends.
@@ -167,7 +223,7 @@ fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Result<(), St
 }
 
 /// Compares a text's kernel with parameters `n`, `a`, `b`: buffers of random words.
-pub(crate) fn with_buffers(text: &str, rng: &mut ir::testing::Rng, seed: u64, count: &mut Count) {
+pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, count: &mut Count) {
     let mut one = |program: &_, launch: &_| compare(program, launch, count);
     common::launches::with_buffers(text, rng, seed, &mut one);
 }
