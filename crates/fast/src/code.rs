@@ -381,6 +381,11 @@ pub enum End {
     Switch(Src, Vec<u32>),
     /// Lanes where the guard holds, or all, end; the others go on to the block.
     Exit(Option<Guard>, u32),
+    /// All lanes go to the first block, and then wait for each other at the second.
+    Call(u32, u32),
+    /// Lanes where the guard holds, or all, are back at the second block, where those wait that they were called with; the others go
+    /// on to the first.
+    Return(Option<Guard>, u32, u32),
 }
 
 /// Where lanes that part at the end of a block meet.
@@ -390,6 +395,8 @@ pub enum Rejoin {
     At(u32),
     /// Where those wait that parted before them.
     Enclosing,
+    /// The same in a function: at the latest where it returns to.
+    Return(u32),
 }
 
 /// A basic block.
@@ -407,6 +414,26 @@ pub struct Block {
     pub pc: u64,
     /// The first place of the block.
     pub first: u64,
+    /// Whether its steps belong to a call: they take no issues.
+    pub is_free: bool,
+    /// Whether a basic block of the program begins with it.
+    pub is_head: bool,
+}
+
+impl End {
+    /// The blocks that lanes can go to.
+    pub fn targets(&self) -> impl Iterator<Item = u32> {
+        let (some, table): ([Option<u32>; 2], &[u32]) = match self {
+            Self::Go(to) | Self::Exit(_, to) | Self::Return(None, _, to) | Self::Call(to, _) => {
+                ([Some(*to), None], &[])
+            }
+            Self::Branch(_, to, next) | Self::Return(Some(_), next, to) => {
+                ([Some(*to), Some(*next)], &[])
+            }
+            Self::Switch(_, targets) => ([None; 2], targets),
+        };
+        some.into_iter().flatten().chain(table.iter().copied())
+    }
 }
 
 /// A decoded kernel.
@@ -526,13 +553,12 @@ impl Storage {
 impl Code {
     /// Whether a block can come again.
     pub(crate) fn has_loops(&self) -> bool {
-        let back = |b: usize, to: u32| to as usize <= b;
         self.blocks.iter().enumerate().any(|(b, block)| match &block.end {
-            End::Go(to) => back(b, *to),
-            // On to the next block, if lanes are left.
-            End::Exit(..) => false,
-            End::Branch(_, to, next) => back(b, *to) || back(b, *next),
-            End::Switch(_, table) => table.iter().any(|&to| back(b, to)),
+            // On to the next block, if lanes are left; to a copy of a function and back, all of them further on.
+            End::Exit(..) | End::Call(..) | End::Return(..) => false,
+            // What is behind a call.
+            End::Go(_) if block.is_free => false,
+            end => end.targets().any(|to| to as usize <= b),
         })
     }
 }

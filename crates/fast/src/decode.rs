@@ -5,6 +5,7 @@ use crate::code::{
     Atomic, Block, Bulk, Code, Collective, Copy, Dst, End, Generic, Guard, Kind, Memory, Rejoin,
     Src, Step, Storage,
 };
+use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
 use converge::plan::Rejoin as Planned;
 use flow::analysis::{Facts, Options, Shape};
@@ -17,28 +18,31 @@ use vm::{Program, Setup};
 
 /// Decodes the kernel of a launch.
 pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Result<Code, Declined> {
-    let function = &program.module().functions[setup.kernel as usize];
-    supported(function)?;
+    for function in program.reachable(setup.kernel) {
+        supported(&program.module().functions[function as usize])?;
+    }
+    let whole = Inlined::new(program, setup)?;
+    let (function, parts) = (&*whole.function, whole.parts.as_slice());
     let shape = Shape { grid: setup.grid, block: setup.block, width: setup.width };
     let facts = Facts::new(function, shape, Options { assume })
         .map_err(|_| Declined::Kernel("it has no flow graph"))?;
     let storage = Storage::new(function, &facts);
-    let entry = program.entry(setup.kernel as usize).map_or(0, |pc| pc.0);
-    let places = flow::kernel::block_places(function, entry);
-    let mut decoder =
-        Decoder { program, setup, function, facts: &facts, storage, steps: Vec::new() };
+    let steps = Vec::new();
+    let mut decoder = Decoder { program, setup, function, parts, facts: &facts, storage, steps };
     let mut storage = decoder.storage.clone();
     storage.find_constants(function, &facts, |operand| decoder.constant(operand));
     decoder.storage = storage;
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for b in 0..function.blocks.len() {
-        blocks.push(decoder.block(b, &places)?);
+        blocks.push(decoder.block(b)?);
     }
     let Decoder { steps, storage, .. } = decoder;
-    let canon = canonical(&places);
+    let canon = canonical(parts);
     for block in &mut blocks {
         match &mut block.end {
-            End::Go(to) | End::Exit(_, to) => *to = canon[*to as usize],
+            // Moves of calls are nobody else's.
+            End::Call(..) => {}
+            End::Go(to) | End::Exit(_, to) | End::Return(_, to, _) => *to = canon[*to as usize],
             End::Branch(_, a, b) => {
                 *a = canon[*a as usize];
                 *b = canon[*b as usize];
@@ -58,15 +62,15 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         preds: storage.preds,
         scalars: storage.scalars,
         cleared: facts.webs().live_into(0).iter().map(|&web| storage.src(web)).collect(),
-        local_bytes: function.frame_size().next_multiple_of(16) as usize,
+        local_bytes: whole.local_bytes as usize,
     })
 }
 
 /// For each block, the first block at its place that takes one: blocks without issues share it with what follows.
-fn canonical(places: &[std::ops::Range<u64>]) -> Vec<u32> {
-    let mut canon: Vec<u32> = (0..places.len() as u32).collect();
-    for b in (0..places.len().saturating_sub(1)).rev() {
-        if places[b].is_empty() {
+fn canonical(parts: &[Part]) -> Vec<u32> {
+    let mut canon: Vec<u32> = (0..parts.len() as u32).collect();
+    for b in (0..parts.len().saturating_sub(1)).rev() {
+        if parts[b].places.is_empty() && parts[b].sort == Sort::Plain {
             canon[b] = canon[b + 1];
         }
     }
@@ -85,7 +89,7 @@ fn supported(function: &Function) -> Result<(), Declined> {
         }
         for inst in &block.insts {
             match inst.op {
-                Op::Call | Op::CallInd => return refuse("it calls functions"),
+                Op::CallInd => return refuse("it calls functions by their addresses"),
                 Op::Printf => return refuse("it prints"),
                 Op::Malloc | Op::Free => return refuse("it allocates memory"),
                 Op::Alloca => return refuse("it allocates local memory"),
@@ -123,24 +127,56 @@ struct Decoder<'a> {
     program: &'a Program,
     setup: &'a Setup<'a>,
     function: &'a Function,
+    parts: &'a [Part],
     facts: &'a Facts,
     storage: Storage,
     steps: Vec<Step>,
 }
 
 impl Decoder<'_> {
-    fn block(&mut self, b: usize, places: &[std::ops::Range<u64>]) -> Result<Block, Declined> {
-        let block = &self.function.blocks[b];
+    fn block(&mut self, b: usize) -> Result<Block, Declined> {
+        let (block, part) = (&self.function.blocks[b], &self.parts[b]);
+        let places = &part.places;
         let first = self.steps.len();
         for (i, inst) in block.insts.iter().enumerate() {
-            let step = self.step(b, i, inst, places[b].start + i as u64)?;
+            let step = self.step(b, i, inst, places.start + i as u64)?;
+            // A move of a call is no instruction of the program's, whose own function could be asked for.
+            if part.sort == Sort::Moves && matches!(step.kind, Kind::Generic(_) | Kind::Rare { .. })
+            {
+                return Err(Declined::Kernel("it passes values that cannot be moved"));
+            }
             self.steps.push(step);
         }
+        let end = self.end(b, block)?;
+        let pc = places.end.saturating_sub(1);
+        Ok(Block {
+            steps: first..self.steps.len(),
+            end_issues: part.sort != Sort::Moves && block.term.issues(),
+            end,
+            rejoin: self.rejoin(part, pc),
+            pc,
+            first: places.start,
+            is_free: part.sort == Sort::Moves,
+            is_head: part.is_head,
+        })
+    }
+
+    fn end(&self, b: usize, block: &ir::Block) -> Result<End, Declined> {
         let next = b as u32 + 1;
         let insts = block.insts.len();
         let condition = || self.facts.webs().condition(b, insts).map(|w| self.storage.src(w));
         let guard = |negated| condition().map(|pred| Guard { pred, negated });
-        let end = match &block.term.kind {
+        let after = next.min(self.function.blocks.len() as u32 - 1);
+        match (self.parts[b].sort, &block.term.kind) {
+            (Sort::Call(back), TermKind::Br(to)) => return Ok(End::Call(to.0, back)),
+            (Sort::Return(to), TermKind::CondBr(g, _)) => match guard(g.negated) {
+                Some(guard) => return Ok(End::Return(Some(guard), after, to)),
+                None => return Err(Declined::Kernel("a return has no condition")),
+            },
+            (Sort::Return(to), _) => return Ok(End::Return(None, after, to)),
+            _ => {}
+        }
+        Ok(match &block.term.kind {
             TermKind::Fall => End::Go(next),
             TermKind::Br(to) => End::Go(to.0),
             TermKind::CondBr(g, to) => match guard(g.negated) {
@@ -157,26 +193,23 @@ impl Decoder<'_> {
             }
             TermKind::Ret(g) | TermKind::Exit(g) => {
                 let guard = g.and_then(|g| guard(g.negated));
-                End::Exit(guard, next.min(self.function.blocks.len() as u32 - 1))
+                End::Exit(guard, after)
             }
             TermKind::MaskBr(..) => return Err(Declined::Kernel("it branches on masks")),
-        };
-        let pc = places[b].end.saturating_sub(1);
-        let rejoin = match self.program.plan().rejoin(Pc(pc)) {
-            Planned::At(to) => {
-                let at = places.iter().position(|p| p.start == to.0 && !p.is_empty());
-                at.map_or(Rejoin::Enclosing, |b| Rejoin::At(b as u32))
-            }
-            Planned::FunctionEnd | Planned::Never => Rejoin::Enclosing,
-        };
-        Ok(Block {
-            steps: first..self.steps.len(),
-            end_issues: block.term.issues(),
-            end,
-            rejoin,
-            pc,
-            first: places[b].start,
         })
+    }
+
+    /// Where lanes meet again that part at a place of a block.
+    fn rejoin(&self, part: &Part, at: u64) -> Rejoin {
+        let last = part.back.map_or(Rejoin::Enclosing, Rejoin::Return);
+        let to = match self.program.plan().rejoin(Pc(at)) {
+            Planned::At(to) if !matches!(part.sort, Sort::Return(_)) => to,
+            _ => return last,
+        };
+        let is_there =
+            |p: &Part| p.copy == part.copy && p.places.start == to.0 && !p.places.is_empty();
+        let found = self.parts.iter().position(is_there);
+        found.map_or(last, |b| Rejoin::At(b as u32))
     }
 
     /// An operand that is no register.

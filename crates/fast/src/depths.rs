@@ -14,12 +14,9 @@ impl Code {
         by_place.iter().enumerate().for_each(|(r, &b)| rank[b] = r);
         let mut heads = vec![None; count];
         for (b, block) in self.blocks.iter().enumerate() {
-            let targets: &[u32] = match &block.end {
-                End::Go(to) | End::Exit(_, to) => &[*to],
-                End::Branch(_, to, next) => &[*to, *next],
-                End::Switch(_, targets) => targets,
-            };
-            for &to in targets {
+            // Calls and returns go to any place, and are no loops.
+            let jumps = !matches!(block.end, End::Call(..) | End::Return(..));
+            for to in block.end.targets().filter(|_| jumps) {
                 let (from, to) = (rank[b], rank[to as usize]);
                 if to <= from {
                     let last = heads[to].get_or_insert(from);

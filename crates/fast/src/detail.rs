@@ -27,7 +27,7 @@ pub struct Detail {
     pub fences: u64,
     /// Issues by active lanes.
     pub active_lanes: Vec<u64>,
-    /// Lane slots by place, of the kernel's places alone.
+    /// Lane slots by place, in order, of the places of the kernel and what it calls alone.
     pub by_place: Vec<(u64, LaneSlots)>,
     /// Slots of whole runs of each block.
     blocks: Vec<LaneSlots>,
@@ -132,6 +132,9 @@ impl Detail {
     pub(crate) fn finish(&mut self, code: &Code) {
         for (index, block) in code.blocks.iter().enumerate() {
             let whole = self.blocks[index];
+            if block.is_free {
+                continue;
+            }
             for (i, step) in block.steps.clone().enumerate() {
                 let mut slots = self.places[step];
                 slots.add(&whole);
@@ -152,6 +155,15 @@ impl Detail {
                 self.by_place.push((block.pc, slots));
             }
         }
+        // Copies of a function have the places of the function.
+        self.by_place.sort_by_key(|p| p.0);
+        self.by_place.dedup_by(|more, sum| {
+            let same = more.0 == sum.0;
+            if same {
+                sum.1.add(&more.1);
+            }
+            same
+        });
         if self.active_lanes.iter().all(|&n| n == 0) {
             self.active_lanes.clear();
         }

@@ -20,6 +20,7 @@ mod decode;
 mod depths;
 mod detail;
 mod finals;
+mod inline;
 mod level;
 mod machine;
 mod memory;

@@ -436,6 +436,7 @@ impl<'m> Machine<'m> {
         }
         warp.resume = 0;
         let issues = steps.len() - first + usize::from(block.end_issues);
+        let issues = if block.is_free { 0 } else { issues };
         self.count(warp, top, (first, issues), off)?;
         self.end(warp, block, lanes)
     }
@@ -455,7 +456,8 @@ impl<'m> Machine<'m> {
         }
         self.issue(n)?;
         self.issued = true;
-        self.stats.block_issues += u64::from(first == 0);
+        let is_head = self.context.code.blocks[top.block as usize].is_head;
+        self.stats.block_issues += u64::from(first == 0 && is_head);
         let active = u64::from(top.lanes.count_ones());
         let exited = u64::from(warp.exited.count_ones());
         let launched = u64::from(warp.launched.count_ones());
@@ -541,6 +543,14 @@ impl<'m> Machine<'m> {
                 } else {
                     self.part(warp, block, &targets);
                 }
+            }
+            End::Call(to, back) => {
+                self.back_edges += u32::from(place(*to) <= block.pc);
+                warp.stack.call(*to, *back);
+            }
+            End::Return(guard, next, back) => {
+                let returning = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
+                warp.stack.come_back(returning, *next, *back);
             }
             End::Exit(guard, next) => {
                 let ending = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));

@@ -111,24 +111,15 @@ fn by_lane(kind: &Kind) -> bool {
     )
 }
 
-/// Where the end of a block leads.
-fn successors(end: &End) -> Vec<u32> {
-    match end {
-        End::Go(to) | End::Exit(_, to) => vec![*to],
-        End::Branch(_, to, next) => vec![*to, *next],
-        End::Switch(_, targets) => targets.clone(),
-    }
-}
-
 /// Where lanes can part at the end of a block, the places that they go to.
 fn sides(end: &End) -> Vec<u32> {
     let same = |src: &Src| matches!(src, Src::Line(_, 0, _) | Src::Const(_));
     let parts = match end {
-        End::Branch(guard, ..) => !same(&guard.pred),
+        End::Branch(guard, ..) | End::Return(Some(guard), ..) => !same(&guard.pred),
         End::Switch(index, _) => !same(index),
-        End::Go(_) | End::Exit(..) => false,
+        End::Go(_) | End::Exit(..) | End::Call(..) | End::Return(None, ..) => false,
     };
-    let mut sides = if parts { successors(end) } else { Vec::new() };
+    let mut sides: Vec<u32> = end.targets().filter(|_| parts).collect();
     sides.sort_unstable();
     sides.dedup();
     sides
@@ -324,12 +315,11 @@ impl Sharing<'_> {
 
     fn live(&mut self) {
         let mut changed = true;
-        let next: Vec<Vec<u32>> = self.code.blocks.iter().map(|b| successors(&b.end)).collect();
         while changed {
             changed = false;
             for b in (0..self.code.blocks.len()).rev() {
                 let mut live = self.out.get(b).to_vec();
-                for &to in &next[b] {
+                for to in self.code.blocks[b].end.targets() {
                     let into = self.into.get(to as usize);
                     live.iter_mut().zip(into).for_each(|(l, i)| *l |= i);
                 }
@@ -350,7 +340,7 @@ impl Sharing<'_> {
         for block in &self.code.blocks {
             let mut sides = sides(&block.end);
             let rejoin = match block.rejoin {
-                Rejoin::At(to) => Some(to),
+                Rejoin::At(to) | Rejoin::Return(to) => Some(to),
                 Rejoin::Enclosing => None,
             };
             sides.retain(|&s| Some(s) != rejoin);
@@ -375,7 +365,7 @@ impl Sharing<'_> {
                     }
                     let waits = self.waits.get_mut(b as usize);
                     waits.iter_mut().zip(&needed).for_each(|(w, n)| *w |= n);
-                    stack.extend(successors(&self.code.blocks[b as usize].end));
+                    stack.extend(self.code.blocks[b as usize].end.targets());
                 }
             }
         }

@@ -144,6 +144,29 @@ impl Stack {
         self.settle();
     }
 
+    /// The lanes of the top are called, and wait for each other at a block at which nobody else does.
+    pub(crate) fn call(&mut self, to: u32, back: u32) {
+        let Some(top) = self.entries.last_mut() else { return };
+        top.block = back;
+        let (lanes, depth) = (top.lanes, top.depth);
+        self.push(Entry { block: to, rejoin: None, lanes, depth });
+    }
+
+    /// Lanes of the top return to where the others wait that they were called with; the others of the top go on to a block.
+    pub(crate) fn come_back(&mut self, lanes: u32, next: u32, back: u32) {
+        let Some(top) = self.entries.last_mut() else { return };
+        let rest = top.lanes & !lanes;
+        if rest != 0 {
+            top.block = next;
+        }
+        let caller = self.entries.iter().rposition(|e| e.block == back);
+        for entry in &mut self.entries[caller.map_or(0, |c| c + 1)..] {
+            entry.lanes &= !lanes;
+        }
+        self.charges.splits += u64::from(rest != 0);
+        self.settle();
+    }
+
     /// Lanes end; the others of the top go on to a block.
     pub(crate) fn exit(&mut self, lanes: u32, next: u32) {
         let Some(top) = self.entries.last_mut() else { return };

@@ -12,6 +12,10 @@ pub(crate) fn is_sound(code: &Code) -> bool {
             End::Go(to) => known(to),
             End::Branch(guard, to, next) => check.guard(guard) && known(to) && known(next),
             End::Switch(index, targets) => check.src(*index) && targets.iter().all(known),
+            End::Call(to, back) => known(to) && known(back),
+            End::Return(guard, next, back) => {
+                guard.as_ref().is_none_or(|g| check.guard(g)) && known(next) && known(back)
+            }
             End::Exit(guard, next) => guard.as_ref().is_none_or(|g| check.guard(g)) && known(next),
         };
         steps && end

@@ -135,15 +135,10 @@ impl Liveness {
         while changed {
             changed = false;
             for (b, block) in code.blocks.iter().enumerate().rev() {
-                let targets: &[u32] = match &block.end {
-                    End::Go(to) | End::Exit(_, to) => &[*to],
-                    End::Branch(_, to, next) => &[*to, *next],
-                    End::Switch(_, targets) => targets,
-                };
                 for word in 0..words {
                     let at = b * words + word;
-                    let live = |set, &to: &u32| set | into[to as usize * words + word];
-                    let out = targets.iter().fold(0, live);
+                    let live = |set, to: u32| set | into[to as usize * words + word];
+                    let out = block.end.targets().fold(0, live);
                     this.out[at] = out;
                     let before = read[at] | out & !killed[at];
                     changed |= before != into[at];

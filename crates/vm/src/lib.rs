@@ -42,6 +42,6 @@ pub use launch::{
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
-pub use program::{FUNCTION_BASE, LinkError, LinkErrorKind, LoadError, Program};
+pub use program::{FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program};
 pub use state::{Setup, State};
 pub use stats::Stats;

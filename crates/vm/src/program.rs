@@ -83,6 +83,15 @@ pub(crate) struct FuncInfo {
     pub(crate) shared: Vec<u32>,
 }
 
+/// What a call of a function needs of a thread's stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameSize {
+    /// Rows of 8 bytes for registers.
+    pub rows: u32,
+    /// Bytes of local variables, a multiple of 16.
+    pub local_bytes: u32,
+}
+
 /// A linked program: immutable, shared by all launches.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -135,6 +144,13 @@ impl Program {
         self.code.get(usize::try_from(pc.0).ok()?)
     }
 
+    /// What a call of a function needs, by index.
+    #[must_use]
+    pub fn frame_size(&self, function: usize) -> Option<FrameSize> {
+        let FuncInfo { rows, local_bytes, .. } = *self.functions.get(function)?;
+        Some(FrameSize { rows, local_bytes })
+    }
+
     /// The entry of a function, by index.
     #[must_use]
     pub fn entry(&self, function: usize) -> Option<Pc> {
@@ -144,7 +160,7 @@ impl Program {
 
 impl Program {
     /// A function and all that it may call, each once, itself first.
-    pub(crate) fn reachable(&self, function: u32) -> impl Iterator<Item = u32> + use<> {
+    pub fn reachable(&self, function: u32) -> impl Iterator<Item = u32> + use<> {
         let mut found = vec![function];
         let mut seen = vec![false; self.functions.len()];
         let mut next = 0;

@@ -208,6 +208,8 @@ pub struct Setup<'s> {
     pub limit: u64,
     /// What CTAs have done that another engine has run before; see [`State::skip`].
     pub done: Stats,
+    /// Bytes of a thread's stack.
+    pub stack_limit: u64,
 }
 
 impl<const N: usize> State<N> {
@@ -233,6 +235,7 @@ impl<const N: usize> State<N> {
             first_path: self.policy == Policy::First,
             limit: info.limit,
             done: if self.filled { Stats::default() } else { self.stats },
+            stack_limit: info.stack_limit,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::Emitter;
 use crate::asm::{Label, at};
-use crate::frame::{Frame, SLOT, SLOT_BLOCK, SLOT_DEPTH, SLOT_LANES, SLOT_REJOIN};
+use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_DEPTH, SLOT_LANES, SLOT_REJOIN};
 use fast::code::{Block, Code, End, Rejoin, Src};
 use iced_x86::{Code as Op, Register};
 
@@ -16,6 +16,8 @@ pub(super) enum Away {
     Go(Label, u32),
     /// The turn is over; lanes stand before a block.
     Over(Label, u32),
+    /// The interpreter has to see to the end of a block.
+    Slow(Label, u32),
 }
 
 /// Blocks at which lanes may wait for others.
@@ -61,7 +63,9 @@ impl Emitter<'_> {
                 self.asm.bind(other);
                 self.go(b, block, *next, true);
             }
-            End::Switch(..) | End::Exit(..) => {
+            End::Call(to, back) => self.call_function(b, block, *to, *back),
+            End::Return(None, _, back) => self.come_back(b, *back),
+            End::Switch(..) | End::Exit(..) | End::Return(..) => {
                 self.asm.ri64(Register::RSI, b.into());
                 let all = matches!(block.end, End::Exit(None, _));
                 let stub = if all { self.stubs.exit } else { self.stubs.end };
@@ -106,6 +110,10 @@ impl Emitter<'_> {
                     let stub = self.stubs.leave;
                     self.away_to(label, block, stub);
                 }
+                Away::Slow(label, block) => {
+                    let stub = self.stubs.end;
+                    self.away_to(label, block, stub);
+                }
             }
         }
     }
@@ -118,7 +126,7 @@ impl Emitter<'_> {
 
     /// Lanes part at the end of a block.
     fn part(&mut self, b: u32) {
-        use Register::{EAX, EBX, ECX, EDX, ESI, R8, RBP, RCX, RDX};
+        use Register::{EAX, EBX, ECX, EDX, ESI, R8, RBP};
         let block = &self.code.blocks[b as usize];
         let End::Branch(_, to, next) = block.end else { return };
         let slow = self.asm.label();
@@ -149,7 +157,7 @@ impl Emitter<'_> {
                 self.asm.bind(same);
                 Some(r)
             }
-            Rejoin::Enclosing => None,
+            Rejoin::Enclosing | Rejoin::Return(_) => None,
         };
         self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
         let first_is_to = self.taken_first(block, to, next);
@@ -157,16 +165,7 @@ impl Emitter<'_> {
         for (target, lanes) in order {
             self.push(target, lanes, joined);
         }
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
-        // The height of the stack, in entries.
-        self.asm.rr(Op::Mov_r64_rm64, RCX, R8);
-        self.asm.rm(Op::Sub_r64_rm64, RCX, at(RBP, Frame::BOTTOM));
-        self.asm.ri(Op::Shr_rm64_imm8, RCX, SLOT.trailing_zeros() as i32);
-        self.asm.r(Op::Inc_rm64, RCX);
-        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST));
-        self.asm.rr(Op::Cmp_r64_rm64, RCX, RDX);
-        self.asm.rr(Op::Cmovb_r64_rm64, RCX, RDX);
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
+        self.set_top();
         let back = [to, next].iter().any(|&t| self.code.blocks[t as usize].first <= block.pc);
         if back {
             let over = self.stubs.over;
@@ -201,6 +200,78 @@ impl Emitter<'_> {
         if joined.is_none() {
             self.asm.bind(skip);
         }
+    }
+
+    /// `r8` points to the top of the stack from now on.
+    fn set_top(&mut self) {
+        use Register::{R8, RBP, RCX, RDX};
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
+        // The height of the stack, in entries.
+        self.asm.rr(Op::Mov_r64_rm64, RCX, R8);
+        self.asm.rm(Op::Sub_r64_rm64, RCX, at(RBP, Frame::BOTTOM));
+        self.asm.ri(Op::Shr_rm64_imm8, RCX, SLOT.trailing_zeros() as i32);
+        self.asm.r(Op::Inc_rm64, RCX);
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST));
+        self.asm.rr(Op::Cmp_r64_rm64, RCX, RDX);
+        self.asm.rr(Op::Cmovb_r64_rm64, RCX, RDX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
+    }
+
+    /// All lanes that run go to a copy of a function, and will wait for each other where it returns to.
+    fn call_function(&mut self, b: u32, block: &Block, to: u32, back: u32) {
+        use Register::{EAX, EBX, R8, RBP};
+        let slow = self.asm.label();
+        self.away.push(Away::Slow(slow, b));
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
+        self.asm.jump(Op::Jae_rel32_64, slow);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), back as i32);
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
+        self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), to as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_REJOIN), NOWHERE as i32);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_LANES), EBX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_DEPTH), EAX);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::PUSHES));
+        self.set_top();
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::REJOIN), NOWHERE as i32);
+        if self.code.blocks[to as usize].first <= block.pc {
+            let over = self.stubs.over;
+            self.asm.m(Op::Dec_rm32, at(RBP, Frame::LEFT));
+            self.asm.jump(Op::Jle_rel32_64, over);
+        }
+        if to != b + 1 {
+            let to = self.blocks[to as usize];
+            self.asm.jump(Op::Jmp_rel32_64, to);
+        }
+    }
+
+    /// All lanes that run return. Where nobody waits in the function, those that called it are next on the stack.
+    fn come_back(&mut self, b: u32, back: u32) {
+        use Register::{EAX, EBX, R8, RBP};
+        let slow = self.asm.label();
+        self.away.push(Away::Slow(slow, b));
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::BOTTOM));
+        self.asm.jump(Op::Je_rel32_64, slow);
+        self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, SLOT_BLOCK), back as i32);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::ENDED));
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
+        // Others than those that return now may have waited.
+        let resume = self.stubs.resume;
+        self.asm.mr(Op::Cmp_rm32_r32, at(R8, SLOT_LANES), EBX);
+        self.asm.jump(Op::Jne_rel32_64, resume);
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_REJOIN));
+        self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
+        self.count_depth();
+        let back = self.blocks[back as usize];
+        self.asm.jump(Op::Jmp_rel32_64, back);
     }
 
     /// Whether a branch's target runs before its fall-through, in the order `taken`.

@@ -28,12 +28,12 @@ impl Emitter<'_> {
             Some(at) => at + 1,
             None => steps.len() - first + usize::from(block.end_issues),
         };
-        if issues == 0 {
+        if issues == 0 || block.is_free {
             return;
         }
         let n = i32::try_from(issues).unwrap_or(i32::MAX);
         self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::ISSUES), n);
-        if first == 0 {
+        if first == 0 && block.is_head {
             self.asm.m(Op::Inc_rm64, at(RBP, Frame::BLOCKS));
         }
         self.asm.rri(Op::Imul_r32_rm32_imm32, EAX, R9D, n);

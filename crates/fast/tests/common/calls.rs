@@ -1,0 +1,329 @@
+//! Kernels that call functions, with parameters `n`, `a`, `b` as `launches::with_buffers` gives them.
+
+/// Kernels that the fast engine runs.
+pub(crate) const TAKEN: [(&str, &str); 6] = [
+    ("each side of a branch calls, and both call the same", BOTH_SIDES),
+    ("lanes return early, and wait for those that do not", EARLY),
+    ("a call in a loop calls on, and is the last of its block", NESTED),
+    ("warps meet at a barrier, and lanes exchange values, in a function", TOGETHER),
+    ("a caller's variables and its callee's do not overlap", VARIABLES),
+    ("predicates and wide values are passed", VALUES),
+];
+
+/// Kernels that it leaves to the exact engine, and why.
+pub(crate) const LEFT: [(&str, &str); 4] = [
+    ("it calls functions that call themselves", RECURSIVE),
+    ("it calls functions that end threads", ENDING),
+    ("it calls functions that read registers which they have not written", UNWRITTEN),
+    ("it calls functions by their addresses", INDIRECT),
+];
+
+/// Begins with the address of a word for each thread, and what is there.
+macro_rules! kernel {
+    ($rest:literal) => {
+        concat!(
+            "kernel @k(n: u32, a: u64 global, b: u64 global) {
+  local @own size 24 align 8
+  reg %t, %i, %n, %v, %r, %lane: b32
+  reg %wide, %at, %b, %far: b64
+  reg %p, %q: pred
+entry:
+  %t = sreg.u32 tid.x
+  %lane = sreg.u32 laneid
+  %n = sreg.u32 ctaid.x
+  %i = sreg.u32 ntid.x
+  %i = mad.u32 %n, %i, %t
+  %i = and.b32 %i, 4095
+  %b = ld.param.u64 [@b]
+  %wide = mulwide.u32 %i, 4
+  %at = add.u64 %b, %wide
+  %v = ld.global.u32 [%at]
+  %n = ld.param.u32 [@n]
+  %p = setp.lt.u32 %lane, 11
+",
+            $rest
+        )
+    };
+}
+
+const BOTH_SIDES: &str = kernel!(
+    "  @%p br left
+right:
+  %r = call @mix(%v, 3)
+  %r = add.u32 %r, 1
+  br join
+left:
+  %r = call @mix(%lane, %v)
+join:
+  %v = call @mix(%r, %t)
+  st.global.u32 [%at], %v
+  ret
+}
+func @mix(%x: b32, %y: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %z = mad.u32 %x, 5, %y
+  %p = setp.gt.s32 %z, 0
+  @%p br big
+small:
+  %z = xor.b32 %z, 0x55
+  ret
+big:
+  %x = shr.u32 %z, 3
+  %z = add.u32 %x, %y
+  ret
+}
+"
+);
+
+const EARLY: &str = kernel!(
+    "  %i = mov.u32 0
+round:
+  %v = call @steps(%v, %lane)
+  %i = add.u32 %i, 1
+  %q = setp.lt.u32 %i, 4
+  @%q br round
+done:
+  st.global.u32 [%at], %v
+  ret
+}
+func @steps(%x: b32, %y: b32) -> (%z: b32) {
+  reg %i, %bit: b32
+  reg %p, %odd: pred
+entry:
+  %i = mov.u32 0
+  %z = mov.u32 %x
+  %p = setp.gt.u32 %y, 40
+  @%p ret
+next:
+  %z = mad.u32 %z, 3, 1
+  %bit = and.b32 %z, 1
+  %odd = setp.ne.u32 %bit, 0
+  @%odd br turn
+even:
+  %z = shr.u32 %z, 1
+  %p = setp.lt.u32 %z, 9
+  @%p ret
+turn:
+  %i = add.u32 %i, 1
+  %p = setp.eq.u32 %i, %y
+  @%p ret
+on:
+  %p = setp.lt.u32 %i, 25
+  @%p br next
+last:
+  %z = sub.u32 0, %z
+  ret
+}
+"
+);
+
+const NESTED: &str = kernel!(
+    "  %i = mov.u32 0
+round:
+  %q = setp.lt.u32 %i, %lane
+  @%q br inner
+skip:
+  %v = xor.b32 %v, 1
+  br join
+inner:
+  %v = call @outer(%v, %i)
+join:
+  %i = add.u32 %i, 7
+  %q = setp.lt.u32 %i, 30
+  @%q br round
+done:
+  st.global.u32 [%at], %v
+  ret
+}
+func @outer(%x: b32, %y: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %p = setp.gt.u32 %x, %y
+  @%p br there
+here:
+  %z = call @inner(%x)
+  ret
+there:
+  call @nothing()
+  %z = call @inner(%y)
+  %z = add.u32 %z, %x
+  ret
+}
+func @inner(%x: b32) -> (%z: b32) {
+entry:
+  %x = mul.u32 %x, 0x9e3779b1
+  %z = shr.u32 %x, 7
+  ret
+}
+func @nothing() {
+entry:
+  ret
+}
+"
+);
+
+const TOGETHER: &str = kernel!(
+    "  %r = mov.u32 0
+  %r = call @sum(%v, %t)
+  bar.sync 0
+  %v = call @sum(%r, %lane)
+  st.global.u32 [%at], %v
+  ret
+}
+shared @cell size 4 align 4
+func @sum(%x: b32, %y: b32) -> (%z: b32) {
+  reg %s, %f: b32
+  reg %p: pred
+entry:
+  %s = shfl.bfly.b32 %x, 1, 31, 0xffffffff
+  %z = add.u32 %s, %y
+  %f = mov.u32 @cell
+  %p = setp.eq.u32 %y, 0
+  @%p br first
+others:
+  br meet
+first:
+  st.shared.u32 [%f], %z
+meet:
+  bar.sync 0
+  %s = ld.shared.u32 [%f]
+  %z = xor.b32 %z, %s
+  bar.sync 0
+  ret
+}
+"
+);
+
+const VARIABLES: &str = kernel!(
+    "  %far = mov.u64 @own
+  st.local.u32 [%far + 4], %v
+  st.local.u32 [%far + 20], %lane
+  %r = call @keep(%lane)
+  %v = ld.local.u32 [%far + 4]
+  %v = add.u32 %v, %r
+  %r = call @outside(%t)
+  %v = add.u32 %v, %r
+  %r = ld.local.u32 [%far + 20]
+  %v = add.u32 %v, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @keep(%x: b32) -> (%z: b32) {
+  local @cells size 40 align 8
+  reg %at: b64
+entry:
+  %at = mov.u64 @cells
+  st.local.u32 [%at], %x
+  st.local.u32 [%at + 36], 77
+  %z = call @outside(%x)
+  %x = ld.local.u32 [%at]
+  %z = add.u32 %z, %x
+  %x = ld.local.u32 [%at + 36]
+  %z = add.u32 %z, %x
+  ret
+}
+func @outside(%x: b32) -> (%z: b32) {
+  local @cell size 8 align 8
+  reg %at: b64
+entry:
+  %at = mov.u64 @cell
+  %z = ld.local.u32 [%at]
+  st.local.u32 [%at], %x
+  ret
+}
+"
+);
+
+const VALUES: &str = kernel!(
+    "  %wide = cvt.u64.u32 %v
+  %q, %far, %r = call @both(%p, %wide, %lane)
+  %v = cvt.u32.u64 %far
+  @%q br more
+less:
+  %v = add.u32 %v, %r
+more:
+  _, %far, _ = call @both(%q, 0x123456789abcdef, 5)
+  %r = cvt.u32.u64 %far
+  %v = add.u32 %v, %r
+  st.global.u32 [%at], %v
+  ret
+}
+func @both(%p: pred, %w: b64, %x: b32) -> (%q: pred, %z: b64, %y: b32) {
+  reg %s: pred
+entry:
+  %s = setp.lt.u32 %x, 20
+  %q = xor.pred %p, %s
+  %z = add.u64 %w, 9
+  %y = selp.b32 %x, 4, %q
+  ret
+}
+"
+);
+
+const RECURSIVE: &str = kernel!(
+    "  %v = call @down(%lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @down(%x: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %z = mov.u32 1
+  %p = setp.lt.u32 %x, 2
+  @%p ret
+again:
+  %x = sub.u32 %x, 1
+  %z = call @down(%x)
+  %z = add.u32 %z, %x
+  ret
+}
+"
+);
+
+const ENDING: &str = kernel!(
+    "  %v = call @some(%lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @some(%x: b32) -> (%z: b32) {
+  reg %p: pred
+entry:
+  %p = setp.lt.u32 %x, 2
+  @%p exit
+rest:
+  %z = add.u32 %x, 1
+  ret
+}
+"
+);
+
+const UNWRITTEN: &str = kernel!(
+    "  %v = call @old(%lane)
+  %v = call @old(%v)
+  st.global.u32 [%at], %v
+  ret
+}
+func @old(%x: b32) -> (%z: b32) {
+  reg %kept: b32
+entry:
+  %z = add.u32 %x, %kept
+  %kept = mov.u32 %x
+  ret
+}
+"
+);
+
+const INDIRECT: &str = kernel!(
+    "  %far = mov.u64 @@next
+  %v = calli %far(%lane)
+  st.global.u32 [%at], %v
+  ret
+}
+func @next(%x: b32) -> (%z: b32) {
+entry:
+  %z = add.u32 %x, 1
+  ret
+}
+"
+);
