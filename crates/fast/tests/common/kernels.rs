@@ -60,6 +60,9 @@ fn build(mut b: Builder<'_>) -> String {
     b.prologue();
     let statements = 3 + b.rng.below(8);
     b.statements(statements, 3);
+    if b.apart.is_none() && b.rng.one_in(8) {
+        b.late_fault();
+    }
     for i in 0..WORDS32 {
         let _ = writeln!(b.text, "  %g = mad.u32 %g, 5, %r{i}");
     }
@@ -238,6 +241,18 @@ d{id}:
             self.statements(1, depth);
         }
         let _ = writeln!(self.text, "j{id}:");
+    }
+
+    /// A store to where nothing is, by one of the CTAs after the first.
+    fn late_fault(&mut self) {
+        let _ = writeln!(
+            self.text,
+            "  %n = sreg.u32 ctaid.x
+  %go = setp.eq.u32 %n, {}
+  %at = mov.u64 8
+  @%go st.global.u32 [%at], %g",
+            1 + self.rng.below(4)
+        );
     }
 
     /// A branch whose sides are a few operations on registers, or none; one side may go through several blocks.
