@@ -524,8 +524,21 @@ d{id}:
             }
             6 => {
                 self.address("%b", 1);
-                let ty = self.one_of(&["u8", "s8"]);
-                self.line(&format!("{d} = ld.global.{ty} [%at]"));
+                let ty = self.one_of(&["u8", "s8", "u8", "st.u8"]);
+                let from = self.reg();
+                self.line(&match ty.as_str() {
+                    "st.u8" => format!("st.global.u8 [%at], {from}"),
+                    ty => format!("{d} = ld.global.{ty} [%at]"),
+                });
+            }
+            7 if self.rng.one_in(3) => {
+                self.address("%b", 2);
+                let (ty, from) = (self.one_of(&["u16", "s16"]), self.reg());
+                let text = match self.rng.one_in(2) {
+                    true => format!("st.global.u16 [%at], {from}"),
+                    false => format!("{d} = ld.global.{ty} [%at]"),
+                };
+                self.line(&text);
             }
             7 => {
                 self.address("%b", 4);

@@ -4,6 +4,7 @@
 //! a fault) the interpreter does as a whole. One address, adjacent addresses and any addresses each have their code. Lanes that are
 //! off touch nothing: vectors are loaded and stored under masks, and never stored whole to change a part.
 
+use super::short::is_short;
 use super::{Emitter, On};
 use crate::asm::{Label, at};
 use crate::frame::{Frame, Near};
@@ -110,7 +111,7 @@ impl Emitter<'_> {
                 Dst::Wide(_) => memory.word == 8,
                 d => rows(d),
             });
-        if pattern == Pattern::Any && !any {
+        if pattern == Pattern::Any && !any && !is_short(memory) {
             return false;
         }
         let Some(room) = self.room(memory) else { return false };
@@ -311,9 +312,7 @@ impl Emitter<'_> {
             // The last lane's value stays: scattering does that.
             pattern = Pattern::Any;
         }
-        if pattern == Pattern::Any && !matches!(memory.word, 4 | 8) {
-            return false;
-        }
+
         let Some(room) = self.room(memory) else { return false };
         self.announce(memory, on);
         let (cold, back) = self.cold(on);

@@ -28,6 +28,7 @@ mod memory;
 mod noting;
 mod predicate;
 mod scalar;
+mod short;
 mod stubs;
 mod turns;
 

@@ -31,7 +31,11 @@ pub(super) fn form_of(generic: &Generic) -> Option<Form> {
 
 /// Whether there is code for one of the rarer operations.
 pub(super) fn has_rare(op: Rare) -> bool {
-    matches!(op, Rare::FMin | Rare::FMax | Rare::DivU | Rare::RemU | Rare::DivS | Rare::RemS)
+    // All have.
+    match op {
+        Rare::FMin | Rare::FMax | Rare::DivU | Rare::RemU | Rare::DivS | Rare::RemS => true,
+        Rare::FunnelL | Rare::FunnelLWrap | Rare::FunnelR | Rare::FunnelRWrap => true,
+    }
 }
 
 /// A rounding as the processor numbers it, without the exception for inexact results.
@@ -200,6 +204,9 @@ impl Chunk<'_, '_> {
                 }
                 value
             }
+            Rare::FunnelL | Rare::FunnelLWrap | Rare::FunnelR | Rare::FunnelRWrap => {
+                self.funnel(op, src)
+            }
             _ => self.divide(op, src),
         };
         self.put(dst, value);
@@ -222,6 +229,31 @@ impl Chunk<'_, '_> {
             self.e.asm.v3r(BLEND, to, to, number, other);
         }
         self.free(other);
+        to
+    }
+
+    /// One word of two that are shifted as one value.
+    fn funnel(&mut self, op: Rare, src: &[Src; 3]) -> Register {
+        let (a, b, count) = (self.nz(src[0]), self.nz(src[1]), self.nc(src[2]));
+        if matches!(op, Rare::FunnelLWrap | Rare::FunnelRWrap) {
+            self.vvc(AND, count, count, 31);
+        } else {
+            self.vvc(Op::VEX_Vpminud_ymm_ymm_ymmm256, count, count, 32);
+        }
+        let (rest, to) = (self.temp(), self.temp());
+        self.zero(rest);
+        self.vvv(Op::VEX_Vpsubd_ymm_ymm_ymmm256, rest, rest, count);
+        self.vvc(Op::VEX_Vpaddd_ymm_ymm_ymmm256, rest, rest, 32);
+        let (up, down) = match op {
+            Rare::FunnelL | Rare::FunnelLWrap => (count, rest),
+            _ => (rest, count),
+        };
+        // A word that is shifted by all its bits is 0.
+        self.vvv(Op::VEX_Vpsllvd_ymm_ymm_ymmm256, to, b, up);
+        self.vvv(Op::VEX_Vpsrlvd_ymm_ymm_ymmm256, down, a, down);
+        self.vvv(Op::VEX_Vpor_ymm_ymm_ymmm256, to, to, down);
+        self.free(count);
+        self.free(rest);
         to
     }
 

@@ -6,6 +6,7 @@ use super::operand::{BLEND, BLEND64, xmm};
 use super::row;
 use crate::asm::{Label, V, at, indexed};
 use crate::emit::memory::{Access, Room};
+use crate::emit::short::WORDS;
 use crate::emit::{Emitter, On};
 use crate::frame::Frame;
 use fast::code::{Dst, Memory, Src};
@@ -197,6 +198,17 @@ fn in_memory(e: &mut Emitter<'_>, src: Src, wide: bool, part: i64) -> (Register,
     (RBP, room)
 }
 
+/// Brings 32-bit words to the frame's room for lanes, where short ones are stored from.
+fn words_to_room(e: &mut Emitter<'_>, src: Src) {
+    let (base, d) = in_memory(e, src, false, 1);
+    if (base, d) != (RBP, WORDS) {
+        for c in 0..CHUNKS as i64 {
+            e.asm.rm(LOAD, YMM0, at(base, d + 32 * c));
+            e.asm.mr(SAVE, at(RBP, WORDS + 32 * c), YMM0);
+        }
+    }
+}
+
 /// Stores adjacent words, of which lane 0's is at `rdi`.
 pub(super) fn store_adjacent(e: &mut Emitter<'_>, memory: &Memory, on: On) {
     let wide = memory.word == 8;
@@ -313,6 +325,14 @@ pub(super) fn load_any(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: L
     for (i, &dst) in memory.dst.iter().enumerate() {
         let d = i as i64 * i64::from(memory.word);
         let from = MemoryOperand { displacement: d, ..indexed(RDI, YMM2) };
+        if let (Dst::Narrow(_), 1 | 2) = (dst, memory.word) {
+            e.short_words_in(memory, d, on);
+            for part in 0..CHUNKS {
+                e.asm.rm(LOAD, YMM0, at(RBP, WORDS + 32 * part as i64));
+                put_part(e, (dst, part), YMM0, blend);
+            }
+            continue;
+        }
         for part in 0..parts(dst) {
             let offset = |eighth| at(RBP, Frame::LANE_ROOM + 32 * eighth as i64);
             match dst {
@@ -353,6 +373,11 @@ pub(super) fn store_any(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: 
     let wide = memory.word == 8;
     let scale = if wide { 8 } else { 4 };
     for (i, &src) in memory.src.iter().enumerate() {
+        if memory.word < 4 {
+            words_to_room(e, src);
+            e.short_words_out(memory, i as i64 * i64::from(memory.word), on);
+            continue;
+        }
         let (base, d) = in_memory(e, src, wide, 1);
         let to = MemoryOperand { displacement: i as i64 * scale, ..indexed(RDI, RAX) };
         each_lane(e, on, |e| {

@@ -3,7 +3,7 @@
 use super::T;
 use super::operand::ymm;
 use crate::asm::{Label, V, at};
-use crate::emit::memory::Access;
+use crate::emit::memory::{Access, Room};
 use crate::emit::{Emitter, On};
 use crate::frame::Frame;
 use fast::code::Dst;
@@ -16,10 +16,7 @@ impl Emitter<'_> {
     pub(super) fn atomic_operands(&mut self, access: &Access<'_>, on: On, cold: Label) {
         let &Access { memory, room, .. } = access;
         self.offsets(memory, room, on, cold);
-        for quarter in 0..4 {
-            let index = self.index64(room, quarter);
-            self.put_lanes(0, quarter, index);
-        }
+        self.put_offsets(room);
         for (i, &src) in memory.src.iter().enumerate() {
             for quarter in 0..4 {
                 let value = self.wz(src, quarter, T[0]);
@@ -50,6 +47,14 @@ impl Emitter<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Checked offsets by lane, as 64-bit values.
+    pub(super) fn put_offsets(&mut self, room: Room) {
+        for quarter in 0..4 {
+            let index = self.index64(room, quarter);
+            self.put_lanes(0, quarter, index);
         }
     }
 

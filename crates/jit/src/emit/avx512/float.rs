@@ -222,13 +222,25 @@ impl Emitter<'_> {
                     self.put(dst, half, on, T[0]);
                 }
             }
+            Rare::DivU | Rare::RemU if matches!(src[1], Src::Line(_, 0, _) | Src::Const(_)) => {
+                self.invert(src[1]);
+                for half in 0..2 {
+                    self.divide_by_one(op, src, half);
+                    self.put(dst, half, on, T[0]);
+                }
+            }
             Rare::DivU | Rare::RemU | Rare::DivS | Rare::RemS => {
                 for half in 0..2 {
                     self.divide(op, src, half);
                     self.put(dst, half, on, T[0]);
                 }
             }
-            _ => return false,
+            Rare::FunnelL | Rare::FunnelLWrap | Rare::FunnelR | Rare::FunnelRWrap => {
+                for half in 0..2 {
+                    self.funnel(op, src, half);
+                    self.put(dst, half, on, T[0]);
+                }
+            }
         }
         true
     }
@@ -243,50 +255,6 @@ impl Emitter<'_> {
         for (nan, other) in [(b, a), (a, b)] {
             self.asm.v3i(compare, K5, nan, V::Z(nan), 3, None);
             self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[0], V::Z(other), Some(K5));
-        }
-    }
-
-    /// Quotients and remainders of 32-bit integers: those of 64-bit floats, cut, are exact.
-    fn divide(&mut self, op: Rare, src: &[Src; 3], half: usize) {
-        let signed = matches!(op, Rare::DivS | Rare::RemS);
-        self.nc(src[0], half, T[2]);
-        self.nc(src[1], half, T[3]);
-        let (widen, cut) = match signed {
-            true => (
-                Op::EVEX_Vcvtdq2pd_zmm_k1z_ymmm256b32_er,
-                Op::EVEX_Vcvttpd2dq_ymm_k1z_zmmm512b64_sae,
-            ),
-            false => (
-                Op::EVEX_Vcvtudq2pd_zmm_k1z_ymmm256b32_er,
-                Op::EVEX_Vcvttpd2udq_ymm_k1z_zmmm512b64_sae,
-            ),
-        };
-        let ymm = super::operand::ymm;
-        let extract = Op::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8;
-        for (part, to) in [T[0], T[6]].into_iter().enumerate() {
-            let (mut a, mut b) = (T[2], T[3]);
-            if part == 1 {
-                self.asm.v2i(extract, ymm(T[4]), a, 1);
-                self.asm.v2i(extract, ymm(T[5]), b, 1);
-                (a, b) = (T[4], T[5]);
-            }
-            self.asm.rr(widen, T[4], ymm(a));
-            self.asm.rr(widen, T[5], ymm(b));
-            self.asm.v3(Op::EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er, T[4], T[4], V::Z(T[5]), None);
-            self.asm.rr(cut, ymm(to), T[4]);
-        }
-        let insert = Op::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
-        self.asm.v3i(insert, T[0], T[0], V::Z(ymm(T[6])), 1, None);
-        if signed {
-            // All bits, where the divisor is 0: as unsigned ones come out by themselves.
-            self.asm.v3(Op::EVEX_Vptestnmd_kr_k1_zmm_zmmm512b32, K5, T[3], V::Z(T[3]), None);
-            let ternary = Op::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8;
-            self.asm.v3i(ternary, T[0], T[0], V::Z(T[0]), 0xff, Some(K5));
-        }
-        if matches!(op, Rare::RemU | Rare::RemS) {
-            let multiply = Op::EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32;
-            self.asm.v3(multiply, T[0], T[0], V::Z(T[3]), None);
-            self.asm.v3(Op::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, T[0], T[2], V::Z(T[0]), None);
         }
     }
 }

@@ -6,8 +6,9 @@
 
 use super::T;
 use super::operand::ymm;
-use crate::asm::{Label, V, indexed};
+use crate::asm::{Label, V, at, indexed};
 use crate::emit::memory::{Room, may_meet};
+use crate::emit::short::WORDS;
 use crate::emit::{Emitter, On};
 use fast::code::Memory;
 use iced_x86::{Code as Op, MemoryOperand, Register};
@@ -139,8 +140,20 @@ impl Emitter<'_> {
             self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, Register::XMM2);
             self.count_access(memory, room.near(), on);
         }
+        if memory.word < 4 {
+            self.put_offsets(room);
+        }
         for (i, &src) in memory.src.iter().enumerate() {
             let d = i as i64 * i64::from(memory.word);
+            if memory.word < 4 {
+                for half in 0..2 {
+                    let value = self.nz(src, half, T[0]);
+                    let to = at(Register::RBP, WORDS + 64 * half as i64);
+                    self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, to, value);
+                }
+                self.short_words_out(memory, d, on);
+                continue;
+            }
             if memory.word == 8 {
                 for quarter in 0..4 {
                     let value = self.wz(src, quarter, T[0]);

@@ -3,6 +3,7 @@
 use super::T;
 use crate::asm::{Label, V, at};
 use crate::emit::memory::{Room, may_meet};
+use crate::emit::short::WORDS;
 use crate::emit::{Emitter, On};
 use fast::code::{Dst, Memory};
 use iced_x86::{Code as Op, Register};
@@ -100,9 +101,20 @@ impl Emitter<'_> {
             self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, Register::XMM2);
             self.count_access(memory, room.near(), on);
         }
+        if memory.word < 4 {
+            self.put_offsets(room);
+        }
         for (i, &dst) in memory.dst.iter().enumerate() {
             let d = i as i64 * i64::from(memory.word);
             match dst {
+                Dst::Narrow(row) if memory.word < 4 => {
+                    self.short_words_in(memory, d, on);
+                    for half in 0..2 {
+                        let from = V::M(RBP, WORDS + 64 * half as i64);
+                        self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, T[0], from, None);
+                        self.put(row, half, on, T[0]);
+                    }
+                }
                 Dst::Narrow(row) => {
                     for half in 0..2 {
                         self.gather32(room, half, d, (on, may_meet(memory)));

@@ -13,6 +13,7 @@ mod atomic;
 mod collective;
 mod float;
 mod gather;
+mod integer;
 mod memory;
 mod narrow;
 mod noting;
