@@ -21,7 +21,6 @@ fn kernels_of_all_kinds_end_the_same() {
     let mut count = Count::default();
     mixed(0..60, &mut |program, launch| compare(program, launch, &mut count));
     assert!(count.compared > 60 && count.stopped > 0 && count.refused == 0, "{count:?}");
-    assert!(count.resumed > 0, "{count:?}");
 }
 
 /// `KERNELS=100000 SEED=1 cargo test -p simtlab-fast --release --test differential -- --ignored --nocapture`.

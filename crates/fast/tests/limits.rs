@@ -204,7 +204,9 @@ kernel @k(a: u64 global) {{
         state.memory().read_bytes(buffer.wrapping_add(4 * 239), &mut stored).expect("it is there");
         // Both stores of warp 2, whose last lane is thread 223; the first alone of warp 3.
         assert_eq!(stored, [[239, 0, 0, 0], [240, 0, 0, 0]].concat()[..], "{what}");
-        assert!(same(&text).stopped > 0, "{what}");
+        let count = same(&text);
+        // The first block can be final, since no fault is in it.
+        assert!(count.stopped > 0 && count.resumed > 0, "{what}: {count:?}");
     }
 }
 

@@ -24,7 +24,6 @@ fn kernels_of_all_kinds_end_the_same() {
     mixed(0..100, &mut |program, launch| compare(program, launch, &mut count));
     assert!(count.compared > 60 && count.stopped > 0 || count.steps == 0, "{count:?}");
     assert!(count.native * 2 >= count.steps, "{count:?}");
-    assert!(count.resumed > 0 || count.steps == 0, "{count:?}");
 }
 
 #[test]
