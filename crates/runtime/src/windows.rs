@@ -15,6 +15,8 @@ use crate::context::Context;
 
 /// Bytes shown around the first use of a place.
 const WINDOW: u64 = 64 << 10;
+/// Bytes that a window grows by at least: what is copied in vain costs less than another attempt.
+const MORE: u64 = 32 << 20;
 /// An access that is further than this from all windows begins another.
 const GAP: u64 = 64 << 20;
 /// Addresses whose reach is kept.
@@ -99,7 +101,7 @@ impl<'a> Windows<'a> {
         let (start, end) = match nearer.filter(|&(gap, _)| gap <= GAP) {
             None => (address, after + WINDOW),
             Some((gap, w)) => {
-                let more = gap.max(w.end - w.start).max(WINDOW);
+                let more = gap.max(w.end - w.start).max(MORE);
                 if up { (w.start, after + more) } else { (address.saturating_sub(more), w.end) }
             }
         };
