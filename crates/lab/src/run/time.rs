@@ -8,7 +8,7 @@ use crate::machine::{Choice, End, HostThreads, Level, Progress, Watch};
 /// One run of a job's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// Seconds in all launches together: decoding and running.
+    /// Seconds in all launches together: running, and for the first of a shape decoding and compiling.
     pub seconds: f64,
     /// Instructions issued, times the lanes that were active.
     pub thread_instructions: u64,

@@ -1,7 +1,7 @@
 //! `bench`: the engines side by side, and the native limit where there is one.
 //!
-//! Each kernel runs on every engine in turn, several times over; a row has the median. Times are those of launches as a whole:
-//! code decoded, run.
+//! Each kernel runs on every engine in turn, several times over; a row has the median. Times are those of launches as a whole; the
+//! first on an engine decodes and compiles the kernel, which later ones find at hand.
 
 mod known;
 
