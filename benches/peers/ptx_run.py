@@ -11,6 +11,7 @@ Needs NumPy.
 import argparse
 import ctypes
 import json
+import os
 import re
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def main():
             for i, library in enumerate(args.libraries):
                 file = Path(folder) / f"{name}{i}.npz"
                 command = [sys.executable, __file__, library, name, "--one", file, "--repeat", str(args.repeat), "--target", args.target]
-                done = subprocess.run(command, capture_output=True, text=True)
+                done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
                 results = [float(line[7:]) for line in done.stdout.splitlines() if line.startswith("RESULT ")]
                 found += [(results[0], file)] if results else []
                 if not results:

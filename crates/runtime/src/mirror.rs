@@ -1,8 +1,9 @@
 //! Memory of the host that guests see at its own addresses.
 //!
-//! Outside of launches the host's bytes are the truth. Before a launch they are copied in; after one that ended, the bytes that
+//! Outside of launches the host's bytes are the truth. Before a launch they are copied in; after one that ended, the words of 8 bytes that
 //! the launch has changed are copied back, and only these: what the host changes meanwhile beside them stays. So guests never
-//! touch host memory themselves, and a racing host cannot break the machine.
+//! touch host memory themselves, and a racing host cannot break the machine. (Bytes would be too fine: numbers of which all but
+//! one byte change would take a call of the system each.)
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ use hostmem::{read_host, write_host};
 
 /// Bytes compared at a time.
 const PAGE: usize = 4096;
+/// Bytes that go back together.
+const WORD: usize = 8;
 
 /// Ranges of the host by address.
 #[derive(Debug, Default)]
@@ -106,13 +109,15 @@ impl Mirrors {
     }
 }
 
-/// Runs of bytes that differ.
+/// Runs of words that differ.
 fn changed(before: &[u8], now: &[u8]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for i in (0..now.len()).filter(|&i| before[i] != now[i]) {
+    let words = before.chunks(WORD).zip(now.chunks(WORD)).enumerate();
+    for (i, (_, word)) in words.filter(|(_, (before, now))| before != now) {
+        let (start, end) = (i * WORD, i * WORD + word.len());
         match runs.last_mut() {
-            Some((_, end)) if *end == i => *end = i + 1,
-            _ => runs.push((i, i + 1)),
+            Some((_, last)) if *last == start => *last = end,
+            _ => runs.push((start, end)),
         }
     }
     runs
@@ -124,12 +129,15 @@ mod tests {
 
     #[test]
     fn runs_of_changes() {
-        assert_eq!(changed(b"abcdef", b"abXYeZ"), [(2, 4), (5, 6)]);
-        assert_eq!(changed(b"abc", b"abc"), []);
+        let before = [1; 43];
+        let mut now = before;
+        (now[9], now[16], now[40]) = (2, 2, 2);
+        assert_eq!(changed(&before, &now), [(8, 24), (40, 43)]);
+        assert_eq!(changed(&before, &before), []);
     }
 
     #[test]
-    fn only_changed_bytes_go_back() {
+    fn only_changed_words_go_back() {
         let mut host = vec![7_u8; 4096 + 64];
         let at = (host.as_mut_ptr() as u64).next_multiple_of(16);
         let mut memory = MemoryMap::new();
