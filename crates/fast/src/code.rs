@@ -453,6 +453,8 @@ pub struct Code {
     pub preds: u32,
     /// Scalars.
     pub scalars: u32,
+    /// Bytes of parameters, which every launch gives.
+    pub param_bytes: usize,
     /// Bytes of local memory of a thread.
     pub local_bytes: usize,
     /// What is read before it is written somewhere: only that has to be zero in the beginning.

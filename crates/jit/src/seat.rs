@@ -71,7 +71,9 @@ impl Seat {
     /// Lanes that were never launched, and that have ended.
     pub(crate) fn lanes(&mut self, absent: u32, exited: u32) {
         self.live = !(absent | exited);
-        (self.absent, self.exited) = (absent.count_ones(), exited.count_ones());
+        // Bits are counted one by one on hosts that have no instruction for it.
+        let count = |lanes: u32| if lanes == 0 { 0 } else { lanes.count_ones() };
+        (self.absent, self.exited) = (count(absent), count(exited));
         self.gone = self.absent + self.exited;
     }
 

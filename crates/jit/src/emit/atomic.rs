@@ -43,6 +43,11 @@ fn can(atomic: &Atomic) -> bool {
         && atomic.memory.src.iter().all(whole)
 }
 
+/// Whether it adds, and nobody asks for what was there.
+fn is_sum(atomic: &Atomic) -> bool {
+    atomic.op == AtomOp::Add && matches!(atomic.memory.dst.as_slice(), [] | [Dst::None])
+}
+
 /// A value in the frame's room for lanes: `part` of four, by the lane in `rdx`.
 fn lane(part: i64) -> MemoryOperand {
     let to = Frame::LANE_ROOM + part * 256;
@@ -64,7 +69,7 @@ impl Emitter<'_> {
         let access = Access { memory, room, pattern: Pattern::Any };
         self.vectors.atomic_operands(self, &access, on, cold);
         self.each_lane(atomic, on);
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+        self.count_memory(on);
         if let Some(&dst) = memory.dst.first() {
             self.vectors.atomic_result(self, dst, on);
         }
@@ -81,9 +86,15 @@ impl Emitter<'_> {
         };
         let place = MemoryOperand::new(RDI, RAX, 1, 0, 1, false, Register::None);
         let (old, new) = if wide { (R8, RSI) } else { (R8D, ESI) };
-        let again = self.asm.label();
+        let (again, done) = (self.asm.label(), self.asm.label());
         self.asm.rr(Op::Mov_r32_rm32, ECX, on.lanes);
         self.asm.rr(Op::Xor_r32_rm32, R9D, R9D);
+        if is_sum(atomic) {
+            self.asm.ri(Op::Cmp_rm32_imm8, ECX, -1);
+            self.asm.jump(Op::Jne_rel32_64, again);
+            self.sums(wide);
+            self.asm.jump(Op::Jmp_rel32_64, done);
+        }
         self.asm.bind(again);
         self.asm.rr(Op::Tzcnt_r32_rm32, EDX, ECX);
         self.asm.rm(Op::Mov_r64_rm64, RAX, lane(0));
@@ -98,8 +109,25 @@ impl Emitter<'_> {
         self.asm.rr(Op::Or_r64_rm64, R9, R8);
         self.asm.rr(Op::VEX_Blsr_r32_rm32, ECX, ECX);
         self.asm.jump(Op::Jne_rel32_64, again);
+        self.asm.bind(done);
         self.asm.mr(Op::Or_rm64_r64, at(RBP, Frame::PROGRESS), R9);
         self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
+    }
+
+    /// Adds the operands of all lanes; memory has changed if one of them is not zero.
+    fn sums(&mut self, wide: bool) {
+        let (load, add, operand) = match wide {
+            true => (Op::Mov_r64_rm64, Op::Add_rm64_r64, RSI),
+            false => (Op::Mov_r32_rm32, Op::Add_rm32_r32, ESI),
+        };
+        let place = MemoryOperand::new(RDI, RAX, 1, 0, 1, false, Register::None);
+        for lane in 0..32 {
+            let part = |part: i64| at(RBP, Frame::LANE_ROOM + part * 256 + lane * 8);
+            self.asm.rm(Op::Mov_r64_rm64, RAX, part(0));
+            self.asm.rm(load, operand, part(1));
+            self.asm.mr(add, place, operand);
+            self.asm.rr(Op::Or_r64_rm64, R9, RSI);
+        }
     }
 
     /// `rsi` becomes what is written, from what is there in `r8` and the operand in `rsi`.

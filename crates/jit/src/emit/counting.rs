@@ -1,6 +1,6 @@
 //! Counts: issues and lanes by block, and in launches that are run in detail everything that their report shows.
 
-use super::{Emitter, On};
+use super::{ALL, Emitter, On};
 use crate::asm::{Label, at};
 use crate::counts::{Place, Site, Stretch, TOLD, TOLD_IN_PART};
 use crate::frame::{Frame, SLOT_DEPTH};
@@ -61,6 +61,26 @@ impl Emitter<'_> {
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::DEPTH));
         self.asm.rri(Op::Imul_r64_rm64_imm32, RAX, RAX, n);
         self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::DEPTH_SUM), RAX);
+    }
+
+    /// Counts the access for which a way to the interpreter was made last: with others, if all lanes that run execute it.
+    pub(super) fn count_memory(&mut self, on: On) {
+        if on.lanes == ALL.lanes {
+            self.accesses += 1;
+            if let Some(cold) = self.cold.last_mut() {
+                cold.counted = true;
+            }
+        } else {
+            self.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+        }
+    }
+
+    /// Counts accesses of all lanes that run, where nobody has looked at the counts since the first of them.
+    pub(super) fn count_accesses(&mut self) {
+        match std::mem::take(&mut self.accesses) {
+            0 => {}
+            n => self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::MEMORY), n),
+        }
     }
 
     /// Counts lanes that the step's guard has turned off, as many as `rax` says.

@@ -14,6 +14,11 @@ use ir::mods::Space;
 
 use Register::{EAX, ECX, EDX, R8, RAX, RBP, RCX, RDI, RDX, RSI};
 
+/// Bytes of a line of the host's caches.
+const LINE: i64 = 64;
+/// How far ahead of an access the caches are asked: about what warps access while memory answers.
+const AHEAD: i64 = 1024;
+
 /// How the addresses of an access lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
@@ -126,7 +131,7 @@ impl Emitter<'_> {
             }
             Pattern::Any => self.vectors.load(self, &access, on, cold),
         }
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+        self.count_memory(on);
         self.asm.bind(back);
         true
     }
@@ -189,9 +194,15 @@ impl Emitter<'_> {
     }
 
     fn load_one(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
-        self.scalar_address(memory, room);
-        self.asm.ri64(RDX, memory.bytes());
-        self.locate(room, memory.bytes(), cold);
+        if let Some(param) = self.param(memory) {
+            self.asm.ri64(RAX, param);
+            self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, Frame::PARAMS));
+            self.asm.rr(Op::Add_r64_rm64, RDI, RAX);
+        } else {
+            self.scalar_address(memory, room);
+            self.asm.ri64(RDX, memory.bytes());
+            self.locate(room, memory.bytes(), cold);
+        }
         self.count_access(memory, room.near(), on);
         let word = i64::from(memory.word);
         for (i, &dst) in memory.dst.iter().enumerate() {
@@ -217,6 +228,15 @@ impl Emitter<'_> {
                 Dst::None => {}
             }
         }
+    }
+
+    /// Where a parameter is, if all launches have it there.
+    fn param(&self, memory: &Memory) -> Option<u64> {
+        let Src::Const(base) = memory.addr else { return None };
+        let at = u64::from((base as u32).wrapping_add(memory.offset as u32));
+        let inside = at + memory.bytes() <= self.code.param_bytes as u64;
+        let is = memory.space == Space::Param && inside && at.is_multiple_of(memory.bytes());
+        is.then_some(at)
     }
 
     /// One word into `rax`, as the register holds it.
@@ -260,6 +280,18 @@ impl Emitter<'_> {
         self.locate(room, memory.word.into(), cold);
         self.count_access(memory, room.near(), on);
         self.asm.rr(Op::Sub_r64_rm64, RDI, RCX);
+        self.look_ahead(memory, room);
+    }
+
+    /// Asks the host's caches for what warps further on will most likely access: outside of loops these follow soon. It may be
+    /// anywhere: such a request never fails.
+    fn look_ahead(&mut self, memory: &Memory, room: Room) {
+        if room.near().is_none() || self.depths[self.block as usize] > 0 {
+            return;
+        }
+        for line in 0..(32 * i64::from(memory.word)).max(LINE) / LINE {
+            self.asm.m(Op::Prefetcht0_m8, at(RDI, AHEAD + LINE * line));
+        }
     }
 
     pub(super) fn parts_out_of_line(&mut self) {
@@ -320,7 +352,7 @@ impl Emitter<'_> {
             self.adjacent(memory, room, on, cold);
         }
         self.vectors.store(self, &Access { memory, room, pattern }, on, cold);
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+        self.count_memory(on);
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 1);
         self.asm.bind(back);
         true

@@ -134,6 +134,8 @@ struct Cold {
     back: Label,
     step: u32,
     on: Register,
+    /// Whether it is an access that is counted where the run of steps ends, though the interpreter counts it as well.
+    counted: bool,
 }
 
 /// Compiled code before it has a place.
@@ -188,6 +190,10 @@ pub(super) struct Emitter<'c> {
     pub(super) places: Vec<Place>,
     pub(super) stretches: Vec<Stretch>,
     pub(super) notes: Vec<NotePlace>,
+    /// Accesses of all lanes that run, since they were counted last.
+    accesses: i32,
+    /// Loops around each block.
+    depths: Vec<u32>,
     told: Vec<counting::Told>,
     unlike: Vec<noting::Unlike>,
     /// What the interpreter has to know of the step being compiled, with its number.
@@ -237,6 +243,8 @@ pub(crate) fn emit(
         places: Vec::new(),
         stretches: Vec::new(),
         notes: Vec::new(),
+        accesses: 0,
+        depths: code.depths(),
         told: Vec::new(),
         unlike: Vec::new(),
         told_as: 0,
@@ -302,6 +310,9 @@ impl Emitter<'_> {
             next += 1;
             let step = &self.code.steps[index];
             self.now = index as u32;
+            if let Kind::Barrier { .. } = step.kind {
+                self.count_accesses();
+            }
             native += usize::from(self.step(step));
             if let Kind::Barrier { .. } = step.kind {
                 let resume = self.asm.label();
@@ -310,6 +321,7 @@ impl Emitter<'_> {
                 self.count(b as u32, block, index + 1 - block.steps.start);
             }
         }
+        self.count_accesses();
         native
     }
 
@@ -395,13 +407,17 @@ impl Emitter<'_> {
     /// Has the interpreter execute the step if a condition holds: the step ends at the second label.
     pub(super) fn cold(&mut self, on: On) -> (Label, Label) {
         let (from, back) = (self.asm.label(), self.asm.label());
-        self.cold.push(Cold { from, back, step: self.now | self.told_as, on: on.lanes });
+        let step = self.now | self.told_as;
+        self.cold.push(Cold { from, back, step, on: on.lanes, counted: false });
         (from, back)
     }
 
     fn out_of_line(&mut self) {
         for cold in std::mem::take(&mut self.cold) {
             self.asm.bind(cold.from);
+            if cold.counted {
+                self.asm.m(Op::Dec_rm64, at(Register::RBP, Frame::MEMORY));
+            }
             self.asm.rr(Op::Mov_r32_rm32, Register::EDX, cold.on);
             self.asm.ri64(Register::RSI, cold.step.into());
             let stub = self.stubs.step;

@@ -79,6 +79,8 @@ impl<'c> Runner<'c> {
     fn prepare(&mut self, visit: &mut Visit<'_, '_>, table: &mut Table) {
         let view = visit.view();
         let frame = &mut *self.frame;
+        // Code does not ask.
+        assert!(view.params.1 == self.compiled.kernel.code().param_bytes, "other parameters");
         (frame.shared, frame.shared_len) = (view.shared.0, view.shared.1 as u64);
         (frame.params, frame.params_len) = (view.params.0, view.params.1 as u64);
         frame.near = self.nears.as_mut_ptr();

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::words::{self, Cells, Exclusive, Shared};
-use super::zeroed::zeroed_words;
+use super::zeroed::Words;
 use super::{OutOfHostMemory, Violation};
 
 /// The size of a scalar access.
@@ -66,7 +66,7 @@ impl Width {
 
 /// An owned array of bytes, zero at first. See the module's text for the rules.
 pub struct Block {
-    words: Box<[AtomicU64]>,
+    words: Words,
     len: u64,
 }
 
@@ -83,7 +83,7 @@ impl Block {
     /// If the host has not that much memory.
     pub fn zeroed(len: u64) -> Result<Self, OutOfHostMemory> {
         let words = usize::try_from(len.div_ceil(8)).map_err(|_| OutOfHostMemory { bytes: len })?;
-        Ok(Self { words: zeroed_words(words)?, len })
+        Ok(Self { words: Words::zeroed(words)?, len })
     }
 
     /// A block with these bytes.
@@ -355,7 +355,7 @@ impl Clone for Block {
 impl Default for Block {
     /// A block without bytes.
     fn default() -> Self {
-        Self { words: Box::default(), len: 0 }
+        Self { words: Words::default(), len: 0 }
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::zeroed::zeroed_words;
+use super::zeroed::Words;
 
 const LINE: usize = 64;
 const WORD: usize = 4;
@@ -69,7 +69,7 @@ struct Lines {
     state: AtomicU8,
     count: usize,
     /// Made when the first claim is.
-    entries: OnceLock<Option<Box<[AtomicU64]>>>,
+    entries: OnceLock<Option<Words>>,
     /// Accesses that made claims.
     followed: AtomicU64,
 }
@@ -213,7 +213,7 @@ impl Claims {
         (offset, size): (usize, usize),
         claim: Claim,
     ) -> bool {
-        let entries = lines.entries.get_or_init(|| zeroed_words(lines.count).ok());
+        let entries = lines.entries.get_or_init(|| Words::zeroed(lines.count).ok());
         let Some(entries) = entries else { return false };
         if size == 0 {
             return true;

@@ -1,12 +1,26 @@
-//! Zero-filled word storage from the allocator: fallible, and left untouched so that the host commits no page before
-//! the guest writes it. The standard library offers either of the two in safe code, not both.
+//! Zero-filled word storage: fallible, and left untouched so that the host commits no page before the guest writes it. The
+//! standard library offers either of the two in safe code, not both.
+//!
+//! Long storage is pages of its own, in large ones where the host has them: one fault and one entry of its page tables instead of
+//! hundreds, which is most of what it costs to fill a buffer once and go through it once.
 #![allow(
     unsafe_code,
-    reason = "a fallible zeroed allocation has no safe form in the standard library"
+    reason = "a fallible zeroed allocation has no safe form in the standard library, and pages are bytes"
 )]
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
+
+use memmap2::MmapMut;
+
+/// Bytes of a large page, of storage that gets pages of its own, and of storage that gets large ones at most: of those a word that is
+/// written commits all.
+const LARGE: usize = 2 << 20;
+const LONG: usize = 2 * LARGE;
+const LONGEST: usize = 1 << 30;
 
 /// The host has no memory left for a guest allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,8 +38,99 @@ impl OutOfHostMemory {
     }
 }
 
-/// `count` words of zero.
-pub(super) fn zeroed_words(count: usize) -> Result<Box<[AtomicU64]>, OutOfHostMemory> {
+/// Words of zero at first.
+pub(super) struct Words {
+    start: NonNull<AtomicU64>,
+    count: usize,
+    /// What `start` points into.
+    _owner: Owner,
+}
+
+/// Who gives the memory back.
+#[allow(dead_code, reason = "it is only there to be dropped")]
+enum Owner {
+    Allocator(Box<[AtomicU64]>),
+    Pages(MmapMut),
+}
+
+// SAFETY: the words are owned, and reached through borrows of this value alone, as those of a `Box<[AtomicU64]>`, which may be sent.
+unsafe impl Send for Words {}
+// SAFETY: likewise, and shared.
+unsafe impl Sync for Words {}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[inline]
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: `start` points to so many words that the owner keeps and nobody else reaches; the borrow of `self` keeps mutable ones away.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl DerefMut for Words {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [AtomicU64] {
+        // SAFETY: as above, and the borrow of `self` keeps all others away.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl<'a> IntoIterator for &'a Words {
+    type Item = &'a AtomicU64;
+    type IntoIter = std::slice::Iter<'a, AtomicU64>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Words {
+    /// Their number: there may be many.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Words").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl Default for Words {
+    /// No words.
+    fn default() -> Self {
+        Self::of(Box::default())
+    }
+}
+
+impl Words {
+    fn of(mut words: Box<[AtomicU64]>) -> Self {
+        let (start, count) = (words.as_mut_ptr(), words.len());
+        let start = NonNull::new(start).unwrap_or(NonNull::dangling());
+        Self { start, count, _owner: Owner::Allocator(words) }
+    }
+
+    /// `count` words of zero.
+    pub(super) fn zeroed(count: usize) -> Result<Self, OutOfHostMemory> {
+        let bytes = count.saturating_mul(8);
+        if bytes < LONG || bytes > isize::MAX as usize - LARGE {
+            return Ok(Self::of(allocated(count)?));
+        }
+        let error = OutOfHostMemory { bytes: bytes as u64 };
+        let mut pages = MmapMut::map_anon(bytes + LARGE).map_err(|_| error)?;
+        let first = pages.as_ptr().align_offset(LARGE).min(LARGE);
+        #[cfg(target_os = "linux")]
+        if bytes <= LONGEST {
+            // A host that has none does without.
+            let _ = pages.advise_range(
+                memmap2::Advice::HugePage,
+                first,
+                bytes.next_multiple_of(LARGE).min(pages.len() - first),
+            );
+        }
+        let start = NonNull::new(pages.as_mut_ptr().wrapping_add(first).cast()).ok_or(error)?;
+        Ok(Self { start, count, _owner: Owner::Pages(pages) })
+    }
+}
+
+/// `count` words of zero from the allocator.
+fn allocated(count: usize) -> Result<Box<[AtomicU64]>, OutOfHostMemory> {
     let error = OutOfHostMemory { bytes: (count as u64).saturating_mul(8) };
     if count == 0 {
         return Ok(Box::default());
@@ -48,16 +153,20 @@ mod tests {
 
     #[test]
     fn words_are_zero_and_writable() {
-        let mut words = zeroed_words(1000).unwrap();
-        assert!(words.iter().all(|w| w.load(Relaxed) == 0));
-        *words[999].get_mut() = 7;
-        assert_eq!(words[999].load(Relaxed), 7);
-        assert_eq!(zeroed_words(0).unwrap().len(), 0);
+        for count in [1000, LONG / 8 - 1, LONG / 8, LONG / 8 + 1, 3 * LONG / 8 + 77] {
+            let mut words = Words::zeroed(count).unwrap();
+            assert_eq!(words.len(), count);
+            assert!(words.iter().all(|w| w.load(Relaxed) == 0));
+            *words[0].get_mut() = 6;
+            *words[count - 1].get_mut() = 7;
+            assert_eq!((words[0].load(Relaxed), words[count - 1].load(Relaxed)), (6, 7));
+        }
+        assert_eq!(Words::zeroed(0).unwrap().len(), 0);
     }
 
     #[test]
     fn impossible_sizes_are_errors() {
-        assert_eq!(zeroed_words(usize::MAX).unwrap_err().bytes, u64::MAX);
-        assert!(zeroed_words(isize::MAX as usize / 8).is_err());
+        assert_eq!(Words::zeroed(usize::MAX).map(|_| ()).unwrap_err().bytes, u64::MAX);
+        assert!(Words::zeroed(isize::MAX as usize / 8).is_err());
     }
 }

@@ -341,7 +341,7 @@ fn checks(e: &mut Emitter<'_>, group: &Group) {
         };
         e.adjacent(memory, room, ALL, cold);
         if loads {
-            e.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+            e.count_memory(ALL);
         } else {
             apart(e, group, bytes(row), cold);
         }
@@ -387,7 +387,7 @@ fn complete(e: &mut Emitter<'_>, index: usize) {
     e.asm.rm(Op::Lea_r64_m, RAX, place(row));
     e.asm.rm(Op::Cmp_r64_rm64, RAX, pointer(STORED));
     e.asm.jump(Op::Je_rel32_64, cold);
-    e.asm.m(Op::Inc_rm64, at(RBP, Frame::MEMORY));
+    e.count_memory(ALL);
     e.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 1);
     e.asm.bind(back);
 }

@@ -10,7 +10,7 @@ const VECTORS: usize = 24;
 const LOOP: u64 = 8;
 /// Deeper loops count as this deep.
 const DEEPEST: u32 = 5;
-/// Rows that weigh less stay in memory: loading and saving them at each end of a turn would cost more.
+/// Where warps wait for each other, rows that weigh less stay in memory: loading and saving them at each barrier would cost more.
 const LEAST: u64 = LOOP;
 
 /// Where rows are.
@@ -30,10 +30,12 @@ impl Assignment {
                 uses.step(step, weight);
             }
         }
+        let waits = code.steps.iter().any(|step| matches!(step.kind, Kind::Barrier { .. }));
+        let least = if waits { LEAST } else { 1 };
         let narrow = uses.narrow.iter().enumerate().map(|(i, &w)| (w, 2, i));
         let wide = uses.wide.iter().enumerate().map(|(i, &w)| (w, 4, i));
         let mut rows: Vec<(u64, usize, usize)> =
-            narrow.chain(wide).filter(|r| r.0 >= LEAST).collect();
+            narrow.chain(wide).filter(|r| r.0 >= least).collect();
         rows.sort_by_key(|r| (std::cmp::Reverse(r.0), r.1, r.2));
         let mut this =
             Self { narrow: vec![None; code.narrow as usize], wide: vec![None; code.wide as usize] };

@@ -1,0 +1,44 @@
+//! The machine code of the first kernel of a PTX file, as bytes on standard output, for a disassembler:
+//!
+//! ```sh
+//! cargo run --release -p simtlab-jit --example code -- kernels/saxpy/saxpy.ptx 256 > saxpy.bin
+//! objdump -D -b binary -m i386:x86-64 -M intel saxpy.bin
+//! ```
+//!
+//! After the file come threads of a block in x, y and z, and `detailed` for code that counts everything.
+
+use std::error::Error;
+use std::io::Write;
+
+use converge::catalogue::Entry;
+use ir::FuncId;
+use ir::module::Signature;
+use simt::machine::Machine;
+use vm::{Engine, Launch, Program, catalogued, load_variables};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let file = args.next().ok_or("usage: code FILE [X [Y [Z]]] [detailed]")?;
+    let rest: Vec<String> = args.collect();
+    let detailed = rest.iter().any(|arg| arg == "detailed");
+    let mut block = [32, 1, 1];
+    for (to, arg) in block.iter_mut().zip(rest.iter().filter(|arg| *arg != "detailed")) {
+        *to = arg.parse()?;
+    }
+    let (tree, _) = ptx::parse(isa::FileId::default(), &std::fs::read_to_string(file)?);
+    let module = ptx::lower(&tree, ptx::Select::All).0.ok_or("this is no PTX that can be run")?;
+    let program = Program::link(module).map_err(|e| format!("{e:?}"))?;
+    let functions = &program.module().functions;
+    let kernel = functions.iter().position(|f| matches!(f.signature, Signature::Kernel { .. }));
+    let kernel = kernel.ok_or("there is no kernel")?;
+    let mut launch: Launch<1> =
+        Launch::new(FuncId(kernel as u32), catalogued(Entry::find("ipdom")?));
+    launch.variables = load_variables(&program, &mut launch.memory)?;
+    let size = functions[kernel].params().iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    (launch.params, launch.block) = (vec![0; size as usize], block);
+    let state = Engine::<1>.launch(&program, launch)?;
+    let kernel = fast::prepare(&program, &state, true)?;
+    let compiled = jit::Compiled::new(kernel, detailed).map_err(|(_, why)| why)?;
+    std::io::stdout().write_all(compiled.code())?;
+    Ok(())
+}
