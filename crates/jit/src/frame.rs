@@ -29,6 +29,23 @@ impl Near {
     pub(crate) const BYTES: i64 = offset_of!(Self, bytes) as i64;
 }
 
+/// How the words of accesses by the same addresses lie: see `emit::together`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Together {
+    /// The greatest offset for which the words of each part lie side by side inside; less than any if they do not.
+    adjacent: i64,
+    /// The same for parts that have one word each.
+    same: i64,
+    /// Where the parts' first words are in the host's memory.
+    first: [u64; 4],
+}
+
+impl Together {
+    /// How many of them code has at once.
+    pub(crate) const COUNT: usize = 4;
+}
+
 /// Entries of the stack that code keeps of a warp; while a warp has more, it is the interpreter's.
 pub(crate) const SLOTS: usize = 64;
 /// Bytes of an entry.
@@ -82,6 +99,8 @@ pub(crate) struct Frame {
     pub(crate) foreign: u64,
     /// What code has done to stacks.
     pub(crate) splits: Splits,
+    /// How words of accesses lie.
+    pub(crate) together: [Together; Together::COUNT],
     /// Further counts of launches that are run in detail.
     pub(crate) counters: Counters,
     /// The warp that runs, and all warps of the CTA.
@@ -133,6 +152,24 @@ offsets! {
     SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near; TALLY tally; STARTED started; BOTTOM bottom; TOP top; LAST last;
     FOREIGN foreign; SPLITS splits; SEAT seat; SEATS seats; SEATS_END seats_end; MEETING meeting; TABLE table; RESUMES resumes;
     AGAIN again; SREGS sregs; CTA_SREGS cta_sregs; START start; STEP step; DRAIN drain; ON on; END end; GO go; LANE_ROOM lane_room;
+}
+
+impl Frame {
+    const fn together(entry: usize) -> i64 {
+        (offset_of!(Self, together) + entry * size_of::<Together>()) as i64
+    }
+
+    pub(crate) const fn adjacent(entry: usize) -> i64 {
+        Self::together(entry) + offset_of!(Together, adjacent) as i64
+    }
+
+    pub(crate) const fn same(entry: usize) -> i64 {
+        Self::together(entry) + offset_of!(Together, same) as i64
+    }
+
+    pub(crate) const fn first(entry: usize, part: usize) -> i64 {
+        Self::together(entry) + (offset_of!(Together, first) + 8 * part) as i64
+    }
 }
 
 macro_rules! tallies {

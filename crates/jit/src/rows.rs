@@ -49,6 +49,27 @@ pub(crate) fn operands(step: &Step, to: &mut dyn FnMut(Src)) {
     }
 }
 
+/// Tells of each result of a step; whether these are all.
+pub(crate) fn results(step: &Step, to: &mut dyn FnMut(Dst)) -> bool {
+    match &step.kind {
+        Kind::Narrow { dst, .. }
+        | Kind::Rare { dst, .. }
+        | Kind::Low { dst, .. }
+        | Kind::Select { wide: false, dst, .. } => to(Dst::Narrow(*dst)),
+        Kind::Wide { dst, .. } | Kind::Select { wide: true, dst, .. } => to(Dst::Wide(*dst)),
+        Kind::Test { dst, .. } | Kind::Logic { dst, .. } => to(Dst::Pred(*dst)),
+        Kind::Scalar { dst, .. } | Kind::Widen { dst, .. } => to(Dst::Scalar(*dst)),
+        Kind::Generic(generic) => generic.dst.iter().for_each(|&d| to(d)),
+        Kind::Load(memory) => memory.dst.iter().for_each(|&d| to(d)),
+        Kind::Atomic(atomic) => atomic.memory.dst.iter().for_each(|&d| to(d)),
+        Kind::Collective(collective) => collective.dst.iter().for_each(|&d| to(d)),
+        Kind::Sreg { dst, .. } | Kind::Barrier { dst, .. } => to(*dst),
+        Kind::Store(_) | Kind::Nothing | Kind::Fence => {}
+        _ => return false,
+    }
+    true
+}
+
 /// Tells of each row that a step reads.
 pub(crate) fn reads(step: &Step, to: &mut dyn FnMut(Row)) {
     operands(step, &mut |src| match src {

@@ -1,6 +1,8 @@
 //! Random kernels with everything that the fast engine does by itself: arithmetic on special values, memory of all spaces, barriers,
 //! atomics, collectives, divergence. They race and may fault or hang: the engines agree all the same, for the schedule is one.
 
+mod tiles;
+
 use ir::testing::Rng;
 use std::fmt::Write;
 
@@ -548,6 +550,7 @@ d{id}:
                     self.on_shared(&d, &a, &w);
                 }
             }
+            8 | 9 if self.rng.one_in(2) => self.tile(),
             8 => {
                 let index = self.value();
                 let _ = writeln!(self.text, "  %f = and.b32 {index}, {}", SHARED / 4 - 1);

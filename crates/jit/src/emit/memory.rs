@@ -129,6 +129,7 @@ impl Emitter<'_> {
                 self.adjacent(memory, room, on, cold);
                 self.vectors.load(self, &access, on, cold);
             }
+            Pattern::Any if self.load_together(memory, room, cold, on) => {}
             Pattern::Any => self.vectors.load(self, &access, on, cold),
         }
         self.count_memory(on);
@@ -351,7 +352,10 @@ impl Emitter<'_> {
         if pattern == Pattern::Adjacent {
             self.adjacent(memory, room, on, cold);
         }
-        self.vectors.store(self, &Access { memory, room, pattern }, on, cold);
+        let any = pattern == Pattern::Any;
+        if !(any && self.store_together(memory, room, cold, on)) {
+            self.vectors.store(self, &Access { memory, room, pattern }, on, cold);
+        }
         self.count_memory(on);
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 1);
         self.asm.bind(back);

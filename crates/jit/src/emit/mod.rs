@@ -30,6 +30,7 @@ mod predicate;
 mod scalar;
 mod short;
 mod stubs;
+mod together;
 mod turns;
 
 use crate::Refused;
@@ -44,7 +45,7 @@ use crate::rows::{Liveness, Uses};
 use avx2::Avx2;
 use avx512::{Assignment, Avx512};
 use fast::Level;
-use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Memory, Step};
+use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Memory, Src, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use memory::Access;
 pub(crate) use scalar::is_by_warp;
@@ -116,6 +117,21 @@ trait Vectors: Sync {
 
     /// Stores distances in scratch vectors at `rsi`: 64 bits each, or 32.
     fn put_apart(&self, e: &mut Emitter<'_>, wide: bool);
+
+    /// Vectors that a row of 32-bit values is, if accesses of shared memory may share what is known of their addresses.
+    fn parts(&self) -> usize {
+        0
+    }
+
+    /// Of addresses in a window, whose lanes are all on: puts that of each part's first lane into an entry of the frame, and goes to the first label
+    /// if words of each part lie side by side, to the second one if each part has one address.
+    fn lay(&self, _: &mut Emitter<'_>, _addr: Src, _entry: usize, _to: (Label, Label)) {}
+
+    /// Loads a part of a row of 32-bit values, in all lanes: each its word, or all one.
+    fn load_part(&self, _: &mut Emitter<'_>, _row: (u32, usize), _: MemoryOperand, _one: bool) {}
+
+    /// Stores a part of an operand of 32-bit values, of all lanes, by the entry and what is added to its addresses.
+    fn store_part(&self, _: &mut Emitter<'_>, _src: Src, _part: usize, _to: (usize, i64)) {}
 
     /// Compiles a shuffle or a reduction of lanes that are all here.
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On);
@@ -192,6 +208,9 @@ pub(super) struct Emitter<'c> {
     pub(super) notes: Vec<NotePlace>,
     /// Accesses of all lanes that run, since they were counted last.
     accesses: i32,
+    /// Addresses in shared memory of which something is known, and accesses that go another way.
+    known: Vec<together::Known>,
+    elsewhere: Vec<together::Elsewhere>,
     /// Loops around each block.
     depths: Vec<u32>,
     told: Vec<counting::Told>,
@@ -244,6 +263,8 @@ pub(crate) fn emit(
         stretches: Vec::new(),
         notes: Vec::new(),
         accesses: 0,
+        known: Vec::new(),
+        elsewhere: Vec::new(),
         depths: code.depths(),
         told: Vec::new(),
         unlike: Vec::new(),
@@ -298,11 +319,15 @@ impl Emitter<'_> {
     fn steps(&mut self, b: usize, block: &Block) -> usize {
         self.block = b as u32;
         self.count(b as u32, block, 0);
+        self.begin_together();
         let mut native = 0;
         let mut next = block.steps.start;
         while next < block.steps.end {
             let (together, done) = self.vectors.group(self, b, next);
             if together > 0 {
+                for step in &self.code.steps[next..next + together] {
+                    self.written_together(step);
+                }
                 (next, native) = (next + together, native + done);
                 continue;
             }
@@ -314,9 +339,11 @@ impl Emitter<'_> {
                 self.count_accesses();
             }
             native += usize::from(self.step(step));
+            self.written_together(step);
             if let Kind::Barrier { .. } = step.kind {
                 let resume = self.asm.label();
                 self.asm.bind(resume);
+                self.begin_together();
                 self.resumes.push((index as u32 + 1, resume));
                 self.count(b as u32, block, index + 1 - block.steps.start);
             }
@@ -413,6 +440,7 @@ impl Emitter<'_> {
     }
 
     fn out_of_line(&mut self) {
+        self.elsewhere_out_of_line();
         for cold in std::mem::take(&mut self.cold) {
             self.asm.bind(cold.from);
             if cold.counted {

@@ -4,7 +4,7 @@ use super::calls::{Host, drain, end, flush, go, stand, step};
 use super::seats::Table;
 use super::{Code, Compiled};
 use crate::counts::{Counters, Counting};
-use crate::frame::{Frame, NOWHERE, Near, stopped};
+use crate::frame::{Frame, NOWHERE, Near, Together, stopped};
 use crate::seat::Seat;
 use fast::{Counts, Declined, Splits, Tally, Visit, Worker};
 use std::mem::MaybeUninit;
@@ -220,6 +220,7 @@ fn frame(code: &Code) -> Frame {
         last: ptr::null_mut(),
         foreign: 1,
         splits: Splits::default(),
+        together: [Together::default(); Together::COUNT],
         counters: Counters::NONE,
         seat: ptr::null_mut(),
         seats: ptr::null_mut(),

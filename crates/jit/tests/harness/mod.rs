@@ -30,13 +30,14 @@ pub(crate) struct Count {
 #[cfg(all(target_arch = "x86_64", unix))]
 fn beyond_avx2(code: &[u8]) -> Option<String> {
     use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind};
-    const HAS: [CpuidFeature; 13] = [
+    const HAS: [CpuidFeature; 14] = [
         CpuidFeature::INTEL8086,
         CpuidFeature::INTEL186,
         CpuidFeature::INTEL386,
         CpuidFeature::X64,
         CpuidFeature::CMOV,
         CpuidFeature::MULTIBYTENOP,
+        CpuidFeature::SSE,
         CpuidFeature::AVX,
         CpuidFeature::AVX2,
         CpuidFeature::FMA,

@@ -393,6 +393,53 @@ pub(super) fn store_any(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: 
     }
 }
 
+/// See [`crate::emit::Vectors::lay`].
+pub(super) fn lay(e: &mut Emitter<'_>, addr: Src, entry: usize, (side, one): (Label, Label)) {
+    let now = e.now as usize;
+    let mut chunk = Chunk::new(e, crate::emit::ALL, now, now + 1);
+    let (adjacent, same) = (chunk.temp(), chunk.temp());
+    for c in 0..CHUNKS {
+        chunk.c = c;
+        let lanes = chunk.nz(addr);
+        let (apart, first) = (chunk.temp(), chunk.temp());
+        chunk.e.asm.rr(Op::VEX_Vmovd_rm32_xmm, EAX, xmm(lanes));
+        chunk.e.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::first(entry, c)), RAX);
+        chunk.e.asm.rr(Op::VEX_Vpbroadcastd_ymm_xmmm32, first, xmm(lanes));
+        chunk.vvv(Op::VEX_Vpsubd_ymm_ymm_ymmm256, apart, lanes, first);
+        let line = V::M(R11, chunk.e.pool.line32(0, 4));
+        chunk.e.asm.v3(Op::VEX_Vpsubd_ymm_ymm_ymmm256, first, apart, line, None);
+        // Bits collect that are not as they should be.
+        if c == 0 {
+            chunk.copy(adjacent, first);
+            chunk.copy(same, apart);
+        } else {
+            chunk.vvv(Op::VEX_Vpor_ymm_ymm_ymmm256, adjacent, adjacent, first);
+            chunk.vvv(Op::VEX_Vpor_ymm_ymm_ymmm256, same, same, apart);
+        }
+        for register in [apart, first] {
+            chunk.free(register);
+        }
+        chunk.unpin_but(&[adjacent, same]);
+        chunk.forget(&[adjacent, same]);
+    }
+    for (bits, to) in [(adjacent, side), (same, one)] {
+        e.asm.rr(Op::VEX_Vptest_ymm_ymmm256, bits, bits);
+        e.asm.jump(Op::Je_rel32_64, to);
+    }
+}
+
+/// See [`crate::emit::Vectors::store_part`].
+pub(super) fn store_part(e: &mut Emitter<'_>, src: Src, part: usize, to: (usize, i64)) {
+    let now = e.now as usize;
+    let mut chunk = Chunk::new(e, crate::emit::ALL, now, now + 1);
+    chunk.c = part;
+    let value = chunk.nz(src);
+    chunk.cache.unpin();
+    chunk.end_chunk();
+    let to = e.part_at(to, part);
+    e.asm.mr(Op::VEX_Vmovdqu_ymmm256_ymm, to, value);
+}
+
 /// Offsets and operands by lane, as 64-bit values.
 pub(super) fn atomic_operands(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
     offsets(e, access, on, cold);

@@ -25,8 +25,8 @@ mod wide;
 
 use super::memory::{Access, Pattern};
 use super::{Emitter, On, Vectors};
-use crate::asm::Label;
-use fast::code::{Collective, Dst, Kind, Memory};
+use crate::asm::{Label, at};
+use fast::code::{Collective, Dst, Kind, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use vm::CollectiveKind;
 
@@ -104,6 +104,31 @@ impl Vectors for Avx2 {
 
     fn put_apart(&self, e: &mut Emitter<'_>, wide: bool) {
         noting::put_apart(e, wide);
+    }
+
+    fn parts(&self) -> usize {
+        chunk::CHUNKS
+    }
+
+    fn lay(&self, e: &mut Emitter<'_>, addr: Src, entry: usize, to: (Label, Label)) {
+        memory::lay(e, addr, entry, to);
+    }
+
+    fn load_part(
+        &self,
+        e: &mut Emitter<'_>,
+        (row, part): (u32, usize),
+        from: MemoryOperand,
+        one: bool,
+    ) {
+        let op = if one { Op::VEX_Vbroadcastss_ymm_m32 } else { Op::VEX_Vmovdqu_ymm_ymmm256 };
+        e.asm.rm(op, YMM0, from);
+        let to = at(R12, 128 * i64::from(row) + 32 * part as i64);
+        e.asm.mr(Op::VEX_Vmovdqa_ymmm256_ymm, to, YMM0);
+    }
+
+    fn store_part(&self, e: &mut Emitter<'_>, src: Src, part: usize, to: (usize, i64)) {
+        memory::store_part(e, src, part, to);
     }
 
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On) {

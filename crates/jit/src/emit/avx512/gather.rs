@@ -10,7 +10,8 @@ use crate::asm::{Label, V, at, indexed};
 use crate::emit::memory::{Room, may_meet};
 use crate::emit::short::WORDS;
 use crate::emit::{Emitter, On};
-use fast::code::Memory;
+use crate::frame::Frame;
+use fast::code::{Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 
 use Register::{EAX, K5, K6, RAX, RDI};
@@ -56,8 +57,33 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jne_rel32_64, apart);
     }
 
+    /// See [`crate::emit::Vectors::lay`].
+    pub(super) fn lay(&mut self, addr: Src, entry: usize, (side, one): (Label, Label)) {
+        let halves: [Register; 2] = std::array::from_fn(|half| self.nz(addr, half, T[2 + half]));
+        for (half, lanes) in halves.into_iter().enumerate() {
+            self.asm.rr(Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, T[6], xmm(lanes));
+            let subtract = Op::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32;
+            self.asm.v3(subtract, T[4 + half], lanes, V::Z(T[6]), None);
+            self.asm.rr(Op::EVEX_Vmovd_rm32_xmm, EAX, xmm(lanes));
+            self.asm.mr(Op::Mov_rm64_r64, at(Register::RBP, Frame::first(entry, half)), RAX);
+        }
+        let line = V::M(Register::R11, self.pool.line32(0, 4));
+        let compare = Op::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
+        let test = Op::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
+        for (half, k) in [K5, K6].into_iter().enumerate() {
+            self.asm.v3i(compare, k, T[4 + half], line, 4, None);
+        }
+        self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K6);
+        self.asm.jump(Op::Je_rel32_64, side);
+        for (half, k) in [K5, K6].into_iter().enumerate() {
+            self.asm.v3(test, k, T[4 + half], V::Z(T[4 + half]), None);
+        }
+        self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K6);
+        self.asm.jump(Op::Je_rel32_64, one);
+    }
+
     /// Loads 32-bit words of half the lanes into `T[0]` if they lie side by side or are one, and goes to a label then.
-    fn load_together(&mut self, room: Room, half: usize, d: i64, on: On, done: Label) {
+    fn load_half(&mut self, room: Room, half: usize, d: i64, on: On, done: Label) {
         let (apart, many) = (self.asm.label(), self.asm.label());
         self.side_by_side(room, half, on, apart);
         let from = MemoryOperand { displacement: d, ..indexed(RDI, RAX) };
@@ -88,7 +114,7 @@ impl Emitter<'_> {
     pub(super) fn gather32(&mut self, room: Room, half: usize, d: i64, (on, meet): (On, bool)) {
         let done = self.asm.label();
         if meet {
-            self.load_together(room, half, d, on, done);
+            self.load_half(room, half, d, on, done);
         }
         self.gather_apart(room, half, d, on);
         self.asm.bind(done);

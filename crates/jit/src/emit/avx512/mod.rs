@@ -169,6 +169,40 @@ impl Vectors for Avx512 {
         e.put_apart(wide);
     }
 
+    fn parts(&self) -> usize {
+        2
+    }
+
+    fn lay(&self, e: &mut Emitter<'_>, addr: Src, entry: usize, to: (Label, Label)) {
+        e.lay(addr, entry, to);
+    }
+
+    fn load_part(
+        &self,
+        e: &mut Emitter<'_>,
+        (row, half): (u32, usize),
+        from: MemoryOperand,
+        one: bool,
+    ) {
+        let op = match one {
+            true => Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+            false => Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
+        };
+        // All lanes are on: nothing is to be kept.
+        let to = e.assignment.narrow(row, half).unwrap_or(T[0]);
+        e.asm.rm(op, to, from);
+        if to == T[0] {
+            let place = at(Register::R12, i64::from(row) * 128 + half as i64 * 64);
+            e.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, place, to);
+        }
+    }
+
+    fn store_part(&self, e: &mut Emitter<'_>, src: Src, half: usize, to: (usize, i64)) {
+        let value = e.nz(src, half, T[0]);
+        let to = e.part_at(to, half);
+        e.asm.mr(Op::EVEX_Vmovdqu32_zmmm512_k1z_zmm, to, value);
+    }
+
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On) {
         match what.what.kind() {
             CollectiveKind::Shuffle(mode) => e.shuffle(mode, what, on),

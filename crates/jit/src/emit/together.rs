@@ -1,0 +1,250 @@
+//! Accesses to shared memory by the same addresses, but for what is added to them: how the words of lanes lie is found out once in a block.
+//!
+//! Tiles are gone through so: a row of addresses, and one access after another a little further on. While all lanes run, and words of
+//! each part of a row lie side by side or are one, an access compares one number and reaches the words; what that does not let through
+//! goes the way of any addresses, out of line.
+
+use super::memory::{Access, Pattern, Room};
+use super::{ALL, Emitter, On};
+use crate::asm::{Label, at};
+use crate::frame::{Frame, Together};
+use crate::rows::results;
+use fast::code::{Dst, Kind, Memory, Src, Step};
+use iced_x86::{Code as Op, MemoryOperand, Register};
+use ir::mods::Space;
+
+use Register::{EBX, ECX, RAX, RBP, RCX, RDI, RDX, RSI};
+
+/// Addresses that an entry of the frame is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    addr: Src,
+    entry: usize,
+}
+
+/// An access that its entry does not let through.
+pub(super) struct Elsewhere {
+    from: Label,
+    back: Label,
+    cold: Label,
+    block: u32,
+    step: u32,
+    entry: usize,
+    room: Room,
+}
+
+/// No offset is as small.
+const NONE: i32 = i32::MIN;
+
+/// Whether a step writes a row of addresses, or may.
+fn writes(step: &Step, addr: Src) -> bool {
+    let mut found = false;
+    let known = results(step, &mut |dst| {
+        found |= match (dst, addr) {
+            (Dst::Narrow(a), Src::Narrow(b)) | (Dst::Wide(a), Src::Wide(b)) => a == b,
+            (Dst::Pair(low, high), Src::Wide(b)) => low == b || high == b,
+            _ => false,
+        };
+    });
+    found || !known
+}
+
+/// The offset of an access of one word by rows of addresses.
+fn offset(memory: &Memory) -> Option<i32> {
+    let rows = matches!(memory.addr, Src::Narrow(_) | Src::Wide(_));
+    let one = memory.word == 4 && memory.words == 1 && memory.extend.is_none();
+    let whole = memory.offset >= 0 && memory.offset % 4 == 0;
+    let is = memory.space == Space::Shared && rows && one && whole;
+    i32::try_from(memory.offset).ok().filter(|_| is)
+}
+
+impl Emitter<'_> {
+    /// In a block's beginning, and where others may have run, nothing is known.
+    pub(super) fn begin_together(&mut self) {
+        self.known.clear();
+    }
+
+    /// After a step: of what it has written, nothing is known.
+    pub(super) fn written_together(&mut self, step: &Step) {
+        self.known.retain(|known| !writes(step, known.addr));
+    }
+
+    /// The entry about an access's addresses, found out here if there is none yet and others will ask.
+    fn entry_of(&mut self, memory: &Memory, on: On) -> Option<usize> {
+        let parts = self.vectors.parts();
+        if offset(memory).is_none() || on.lanes != ALL.lanes || parts == 0 {
+            return None;
+        }
+        if let Some(known) = self.known.iter().find(|k| k.addr == memory.addr) {
+            return Some(known.entry);
+        }
+        if !self.comes_again(memory) {
+            return None;
+        }
+        let taken = |entry: &usize| self.known.iter().any(|k| k.entry == *entry);
+        let free = (0..Together::COUNT).find(|entry| !taken(entry));
+        let entry = free.unwrap_or_else(|| self.known.remove(0).entry);
+        self.known.push(Known { addr: memory.addr, entry });
+        self.find_out(memory.addr, entry, parts);
+        Some(entry)
+    }
+
+    /// Whether another access of the block has the same addresses, but for what is added.
+    fn comes_again(&self, memory: &Memory) -> bool {
+        let block = &self.code.blocks[self.block as usize];
+        let now = self.now as usize;
+        if writes(&self.code.steps[now], memory.addr) {
+            return false;
+        }
+        for step in &self.code.steps[now + 1..block.steps.end] {
+            let other = match &step.kind {
+                Kind::Barrier { .. } => return false,
+                Kind::Load(other) | Kind::Store(other) if step.guard.is_none() => Some(other),
+                _ => None,
+            };
+            if other.is_some_and(|o| o.addr == memory.addr && offset(o).is_some()) {
+                return true;
+            }
+            if writes(step, memory.addr) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Fills an entry.
+    fn find_out(&mut self, addr: Src, entry: usize, parts: usize) {
+        let (none, side, one) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let done = self.asm.label();
+        let (adjacent, same) = (Frame::adjacent(entry), Frame::same(entry));
+        self.asm.ri(Op::Cmp_rm32_imm8, EBX, -1);
+        self.asm.jump(Op::Jne_rel32_64, none);
+        self.vectors.lay(self, addr, entry, (side, one));
+        self.asm.bind(none);
+        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, adjacent), NONE);
+        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, same), NONE);
+        self.asm.jump(Op::Jmp_rel32_64, done);
+        let span = 128 / parts as i32;
+        for (label, bytes, (to, other)) in
+            [(side, span, (adjacent, same)), (one, 4, (same, adjacent))]
+        {
+            self.asm.bind(label);
+            self.rooms(entry, parts, none);
+            self.asm.ri(Op::Sub_rm64_imm32, RSI, bytes);
+            self.asm.mr(Op::Mov_rm64_r64, at(RBP, to), RSI);
+            self.asm.mi(Op::Mov_rm64_imm32, at(RBP, other), NONE);
+            if to == adjacent {
+                self.asm.jump(Op::Jmp_rel32_64, done);
+            }
+        }
+        self.asm.bind(done);
+    }
+
+    /// From the addresses of the parts' first lanes to where they are in the host's memory; `rsi` becomes the bytes from the last of them on. Goes to
+    /// a label if they are not aligned.
+    fn rooms(&mut self, entry: usize, parts: usize, none: Label) {
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::first(entry, 0)));
+        self.asm.rr(Op::Mov_r64_rm64, RCX, RDX);
+        for part in 1..parts {
+            self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::first(entry, part)));
+            self.asm.rr(Op::Or_r64_rm64, RCX, RAX);
+            self.asm.rr(Op::Cmp_r64_rm64, RAX, RDX);
+            self.asm.rr(Op::Cmova_r64_rm64, RDX, RAX);
+        }
+        self.asm.ri(Op::Test_rm32_imm32, ECX, 3);
+        self.asm.jump(Op::Jne_rel32_64, none);
+        self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::SHARED_LEN));
+        self.asm.rr(Op::Sub_r64_rm64, RSI, RDX);
+        self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, Frame::SHARED));
+        for part in 0..parts {
+            self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::first(entry, part)), RDI);
+        }
+    }
+
+    /// Loads by an entry, if there is one.
+    pub(super) fn load_together(
+        &mut self,
+        memory: &Memory,
+        room: Room,
+        cold: Label,
+        on: On,
+    ) -> bool {
+        let [Dst::Narrow(row)] = memory.dst[..] else { return false };
+        let Some(entry) = self.entry_of(memory, on) else { return false };
+        let back = self.elsewhere(memory, entry, (room, cold));
+        self.load_parts(memory, entry, row, false);
+        self.asm.bind(back);
+        true
+    }
+
+    /// The same of a store.
+    pub(super) fn store_together(
+        &mut self,
+        memory: &Memory,
+        room: Room,
+        cold: Label,
+        on: On,
+    ) -> bool {
+        let Some(entry) = self.entry_of(memory, on) else { return false };
+        let back = self.elsewhere(memory, entry, (room, cold));
+        for part in 0..self.vectors.parts() {
+            self.vectors.store_part(self, memory.src[0], part, (entry, memory.offset));
+        }
+        self.asm.bind(back);
+        true
+    }
+
+    fn elsewhere(&mut self, memory: &Memory, entry: usize, (room, cold): (Room, Label)) -> Label {
+        let (from, back) = (self.asm.label(), self.asm.label());
+        self.unless_inside(Frame::adjacent(entry), memory, from);
+        let (block, step) = (self.block, self.now);
+        self.elsewhere.push(Elsewhere { from, back, cold, block, step, entry, room });
+        back
+    }
+
+    /// Goes to a label if an entry does not let an access through.
+    fn unless_inside(&mut self, most: i64, memory: &Memory, to: Label) {
+        self.asm.mi(Op::Cmp_rm64_imm32, at(RBP, most), memory.offset as i32);
+        self.asm.jump(Op::Jl_rel32_64, to);
+    }
+
+    /// Where a part begins, by its entry and what is added: `rax` is used for it.
+    pub(super) fn part_at(&mut self, (entry, offset): (usize, i64), part: usize) -> MemoryOperand {
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::first(entry, part)));
+        at(RAX, offset)
+    }
+
+    fn load_parts(&mut self, memory: &Memory, entry: usize, row: u32, one: bool) {
+        for part in 0..self.vectors.parts() {
+            let from = self.part_at((entry, memory.offset), part);
+            self.vectors.load_part(self, (row, part), from, one);
+        }
+    }
+
+    /// Accesses that were not let through.
+    pub(super) fn elsewhere_out_of_line(&mut self) {
+        let code = self.code;
+        let mut block = None;
+        for access in std::mem::take(&mut self.elsewhere) {
+            let step = &code.steps[access.step as usize];
+            let Some((memory, _)) = step.access() else { continue };
+            (self.block, self.now, self.blend) = (access.block, access.step, step.blend);
+            if block.replace(access.block) != Some(access.block) {
+                self.uses.turn_to(code, access.block as usize);
+            }
+            self.asm.bind(access.from);
+            let any = Access { memory, room: access.room, pattern: Pattern::Any };
+            if let (Kind::Load(_), [Dst::Narrow(row)]) = (&step.kind, &memory.dst[..]) {
+                let general = self.asm.label();
+                self.unless_inside(Frame::same(access.entry), memory, general);
+                self.load_parts(memory, access.entry, *row, true);
+                self.asm.jump(Op::Jmp_rel32_64, access.back);
+                self.asm.bind(general);
+                self.vectors.load(self, &any, ALL, access.cold);
+            } else {
+                self.vectors.store(self, &any, ALL, access.cold);
+            }
+            self.asm.jump(Op::Jmp_rel32_64, access.back);
+        }
+    }
+}
