@@ -5,12 +5,13 @@
 //! objdump -D -b binary -m i386:x86-64 -M intel saxpy.bin
 //! ```
 //!
-//! After the file come threads of a block in x, y and z, and `detailed` for code that counts everything.
+//! After the file come threads of a block in x, y and z, `detailed` for code that counts everything, and `avx2` for code of that level.
 
 use std::error::Error;
 use std::io::Write;
 
 use converge::catalogue::Entry;
+use fast::Level;
 use ir::FuncId;
 use ir::module::Signature;
 use simt::machine::Machine;
@@ -18,11 +19,13 @@ use vm::{Engine, Launch, Program, catalogued, load_variables};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let file = args.next().ok_or("usage: code FILE [X [Y [Z]]] [detailed]")?;
+    let file = args.next().ok_or("usage: code FILE [X [Y [Z]]] [detailed] [avx2]")?;
     let rest: Vec<String> = args.collect();
-    let detailed = rest.iter().any(|arg| arg == "detailed");
+    let is = |word: &str| rest.iter().any(|arg| arg == word);
+    let level = if is("avx2") { Level::Avx2 } else { Level::best() };
     let mut block = [32, 1, 1];
-    for (to, arg) in block.iter_mut().zip(rest.iter().filter(|arg| *arg != "detailed")) {
+    let numbers = rest.iter().filter(|arg| arg.starts_with(|c: char| c.is_ascii_digit()));
+    for (to, arg) in block.iter_mut().zip(numbers) {
         *to = arg.parse()?;
     }
     let (tree, _) = ptx::parse(isa::FileId::default(), &std::fs::read_to_string(file)?);
@@ -38,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     (launch.params, launch.block) = (vec![0; size as usize], block);
     let state = Engine::<1>.launch(&program, launch)?;
     let kernel = fast::prepare(&program, &state, true)?;
-    let compiled = jit::Compiled::new(kernel, detailed).map_err(|(_, why)| why)?;
+    let compiled = jit::Compiled::at(kernel, level, is("detailed")).map_err(|(_, why)| why)?;
     std::io::stdout().write_all(compiled.code())?;
     Ok(())
 }
