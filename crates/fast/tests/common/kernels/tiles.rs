@@ -34,7 +34,7 @@ impl Builder<'_> {
 
     /// How `%f` becomes addresses: side by side or one for each half, or quarter, of a warp, a few apart, or any.
     fn addresses(&mut self) -> String {
-        let mask = [3, 7, 15, 31][self.rng.below(4) as usize];
+        let mask = [3, 7, 15, 31][self.rng.below(4)];
         match self.rng.below(10) {
             0..=2 => format!("%f = and.b32 %t, {mask}\n  %f = shl.b32 %f, 2"),
             3..=5 => {
