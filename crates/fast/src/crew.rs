@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::finals::Finals;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
-use crate::{Apart, Declined, GoOn, Line, Tier, WarpAccess};
+use crate::{Apart, Declined, GoOn, Line, Tier, WarpAccess, WarpAccesses};
 use ir::Sreg;
 use ir::mods::Space;
 use simt::memory::{DirectMemory, Together};
@@ -174,18 +174,27 @@ pub(crate) fn run(
         Attempt::Met => Threads::One(MET),
     };
     let worker = way.tier.map(Tier::worker);
-    let mut machine = Machine::new(context, memory, way.detailed, watch, worker, None);
-    machine.finals =
-        Finals::new((way.in_parts && !way.detailed).then_some(way.plan.final_after), context.done);
+    let in_parts = way.in_parts && (!way.detailed || watch.has_parts());
+    let mut machine = Machine::new(context, memory, way.detailed, &mut *watch, worker, None);
+    machine.finals = Finals::new(in_parts.then_some(way.plan.final_after), context.done);
     match level::advance(way.level, &mut machine, u64::MAX) {
         Ok(flow) => {
             let mut ended = machine.ended(flow);
-            summed(&mut ended, context.code);
+            summed(&mut ended, context);
             Ok((ended, why))
         }
         Err(declined) => {
             machine.memory.undo();
-            Err(Box::new((declined, machine.finals.done)))
+            let Finals { done, detail, .. } = std::mem::take(&mut machine.finals);
+            drop(machine);
+            if detail.is_some() {
+                let mut ended = (done, detail, false);
+                summed(&mut ended, context);
+                if let Some(detail) = &ended.1 {
+                    watch.done(detail);
+                }
+            }
+            Err(Box::new((declined, done)))
         }
     }
 }
@@ -450,15 +459,15 @@ fn sum(
             watch.join(counts);
         }
     }
-    summed(&mut all, context.code);
+    summed(&mut all, context);
     Attempt::Ended(Box::new(all), threads)
 }
 
-/// Sums details up.
-fn summed((stats, detail, _): &mut Ended, code: &Code) {
+/// Sums details up, which are those of this launch of the rest.
+fn summed((stats, detail, _): &mut Ended, context: &Context<'_>) {
     if let Some(detail) = detail {
-        detail.branches += stats.branches;
-        detail.finish(code);
+        detail.branches += stats.branches - context.done.branches;
+        detail.finish(context.code);
     }
 }
 
@@ -495,6 +504,10 @@ impl GoOn for Leading<'_> {
         self.counts.as_mut().is_some_and(|counts| counts.warp(access))
     }
 
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.counts.as_mut().map_or(0, |counts| counts.warps(accesses))
+    }
+
     fn line(&mut self, line: &Line) -> bool {
         self.counts.as_mut().is_some_and(|counts| counts.line(line))
     }
@@ -529,6 +542,10 @@ impl GoOn for Following<'_> {
 
     fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
         self.counts.as_mut().is_some_and(|counts| counts.warp(access))
+    }
+
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.counts.as_mut().map_or(0, |counts| counts.warps(accesses))
     }
 
     fn line(&mut self, line: &Line) -> bool {

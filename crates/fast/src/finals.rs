@@ -7,6 +7,7 @@
 //! A worker gets windows of large regions that it writes, so that pages are kept as it comes to them. Where it writes here and there, windows
 //! would have to be kept again and again: then it gets the whole region, and nothing is made final any more.
 
+use crate::detail::Detail;
 use crate::machine::Machine;
 use crate::tier::{Region, Until};
 use simt::memory::Place;
@@ -28,6 +29,8 @@ pub(crate) struct Finals {
     enough: usize,
     /// What the CTAs have done that are.
     pub(crate) done: Stats,
+    /// The same in detail, if that is counted and there are any.
+    pub(crate) detail: Option<Box<Detail>>,
     /// How often some became so.
     pub(crate) times: u64,
     /// By step, the last window, and how many were not the next one.
@@ -46,7 +49,7 @@ impl Finals {
     /// What was done before is final. More becomes so after so many bytes, if at all.
     pub(crate) fn new(after: Option<usize>, done: Stats) -> Self {
         let (allowed, enough) = (after.is_some(), after.unwrap_or(0));
-        Self { allowed, enough, done, times: 0, reached: Vec::new() }
+        Self { allowed, enough, done, detail: None, times: 0, reached: Vec::new() }
     }
 
     /// Whether a step that reaches a window of a region is one that goes through it.
@@ -70,7 +73,18 @@ impl Machine<'_> {
             self.memory.settle();
             self.finals.done = self.stats;
             self.finals.times += 1;
+            if self.detail.is_some() {
+                self.settle_counts();
+            }
         }
+    }
+
+    /// What has been counted is final, too.
+    #[inline(never)]
+    fn settle_counts(&mut self) {
+        self.take_counts();
+        self.finals.detail.clone_from(&self.detail);
+        self.watch.settled();
     }
 
     /// Of the region of a place that is written, what a worker may reach from now on.

@@ -32,6 +32,7 @@ mod stack;
 mod step;
 mod sync;
 mod tier;
+mod told;
 mod visit;
 mod warp;
 mod window;
@@ -41,8 +42,8 @@ pub use detail::Detail;
 pub use level::{Level, wide};
 pub use sync::BARRIERS;
 pub use tier::{
-    Counts, Lines, Noted, Region, Rows, Site, Slot, Splits, Tally, Tier, Top, Until, View, Visit,
-    Worker,
+    Addresses, Counts, Lines, Logged, Noted, Region, Remembered, Rows, Site, Slot, Splits, Tally,
+    Tier, Top, Until, View, Visit, Worker,
 };
 pub use visit::Wait;
 
@@ -112,6 +113,24 @@ pub trait GoOn {
         false
     }
 
+    /// Is asked first where lanes of warps access one space anyhow, one after another at one place: of how many, from the first on, it needs
+    /// neither [`Self::warp`] nor [`Self::accesses`].
+    fn warps(&mut self, _accesses: &WarpAccesses<'_>) -> usize {
+        0
+    }
+
+    /// Whether it keeps apart what it was told up to the last [`Self::settled`]. Else launches in detail make nothing final while they run.
+    fn has_parts(&self) -> bool {
+        false
+    }
+
+    /// All accesses that it was told of are of CTAs that have ended for good. Those that follow are in vain if the launch is declined.
+    fn settled(&mut self) {}
+
+    /// The launch, in detail, is declined after CTAs that have ended for good: this is what they did, but for their accesses, which are
+    /// those up to the last [`Self::settled`].
+    fn done(&mut self, _detail: &Detail) {}
+
     /// Something that is told of the accesses of some CTAs in this one's place, on another thread; `None` if this one has to be told
     /// of each access itself, in the canonical order.
     fn apart(&self) -> Option<Box<dyn Apart>> {
@@ -145,6 +164,25 @@ pub struct WarpAccess<'a> {
     pub at: &'a [u64; 32],
     /// How many such accesses: of more than one, this is one; addresses of the others are multiples of [`Line::ALIKE`] bytes away.
     pub times: u64,
+}
+
+/// Accesses of lanes of warps to one space, one after another at one place.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpAccesses<'a> {
+    /// Where.
+    pub pc: simt::Pc,
+    /// What.
+    pub kind: simt::observe::AccessKind,
+    /// The space accessed, never the generic one.
+    pub space: simt::memory::Space,
+    /// Bytes for each lane.
+    pub size: u32,
+    /// By access, the lanes; there are some.
+    pub on: &'a [u32],
+    /// By access and lane, the low half of the address, as [`WarpAccess`] has it.
+    pub at: &'a [[u32; 32]],
+    /// The high half of all of them.
+    pub page: u32,
 }
 
 /// An access of lanes side by side, each at the same distance from the one before.

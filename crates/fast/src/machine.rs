@@ -11,7 +11,7 @@ use crate::finals::Finals;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
-use crate::tier::{Counts, Worker};
+use crate::tier::Worker;
 use crate::warp::Warp;
 use crate::window::Span;
 use crate::{Declined, GoOn};
@@ -266,34 +266,8 @@ impl<'m> Machine<'m> {
 
     /// What was done, once it has come to an end; memory is given back.
     pub(crate) fn ended(mut self, flow: Flow) -> Ended {
-        if self.detail.is_some()
-            && let Some(mut worker) = self.worker.take()
-        {
-            self.counted(&worker.counts());
-        }
+        self.take_counts();
         (self.stats, self.detail, flow == Flow::Done)
-    }
-
-    /// Takes over what a worker has counted by itself.
-    fn counted(&mut self, counts: &Counts) {
-        let code = self.context.code;
-        if let Some(detail) = &mut self.detail {
-            detail.add_counts(code, counts);
-        }
-        let place = |step: usize| {
-            let block = code.blocks.iter().find(|b: &&Block| b.steps.contains(&step))?;
-            Some((block.first + (step - block.steps.start) as u64, &code.steps[step]))
-        };
-        for lines in &counts.lines {
-            if let Some((pc, step)) = place(lines.step) {
-                self.announce_lines(pc, step, lines);
-            }
-        }
-        for noted in &counts.noted {
-            if let Some((pc, step)) = place(noted.step) {
-                self.announce_noted(pc, step, noted);
-            }
-        }
     }
 
     fn next_slot(&mut self) {

@@ -6,7 +6,7 @@ use crate::memory::Reach;
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
-use crate::{Declined, Line, Lines, Noted, WarpAccess};
+use crate::{Declined, Line, WarpAccess};
 use ir::mods::BoolOp;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
@@ -307,27 +307,6 @@ impl Machine<'_> {
         })
     }
 
-    /// Tells of accesses that a worker has counted by itself.
-    pub(crate) fn announce_lines(&mut self, pc: u64, step: &Step, lines: &Lines) {
-        let Some((op, kind)) = step.access() else { return };
-        let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
-        let at = op.space.window().map_or(lines.at, |w| w.start + u64::from(lines.at as u32));
-        let space = Space::of(Addr(at));
-        let at = if space.window().is_some() { at & 0xffff_ffff } else { at };
-        let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        let (pc, times) = (Pc(pc), lines.times);
-        let count = LANES as u16;
-        let line = Line { pc, kind, space, size, first_thread: 0, lanes: count, at, stride, times };
-        if self.watch.line(&line) {
-            return;
-        }
-        let here: [(u16, u64); LANES] =
-            std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
-        let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
-        let access = Access { group, pc, kind, space, order, scope, size, lanes };
-        self.watch.accesses(&access, times);
-    }
-
     #[inline(never)]
     fn announce_all(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
         let cta = self.ctas[self.slot].index;
@@ -339,21 +318,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells of accesses that a worker has taken note of.
-    #[inline(always)]
-    pub(crate) fn announce_noted(&mut self, pc: u64, step: &Step, noted: &Noted) {
-        let Some((op, kind)) = step.access() else { return };
-        let what = (op, kind, Pc(pc));
-        if !self.warp_takes(what, noted.on, &mut noted.at.clone(), noted.times) {
-            let address = |lane: usize| noted.at[lane];
-            self.announce_lanes(what, GroupId::default(), (noted.on, address), noted.times);
-        }
-    }
-
     /// Tells the watch of accesses of the same lanes to the same addresses, if those are in one space and it takes them so. Addresses
     /// become offsets.
     #[inline(always)]
-    fn warp_takes(
+    pub(crate) fn warp_takes(
         &mut self,
         (op, kind, pc): (&Memory, AccessKind, Pc),
         on: u32,
@@ -381,7 +349,7 @@ impl Machine<'_> {
 
     /// Tells the watch of accesses of the same lanes to the same addresses.
     #[inline(always)]
-    fn announce_lanes(
+    pub(crate) fn announce_lanes(
         &mut self,
         (op, kind, pc): (&Memory, AccessKind, Pc),
         group: GroupId,

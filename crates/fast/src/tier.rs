@@ -33,7 +33,7 @@ pub trait Worker {
     /// Tells the interpreter where all warps of a CTA stand, as far as the worker alone knows.
     fn settle(&mut self, visit: &mut Visit<'_, '_>);
 
-    /// What it has counted by itself in a launch that is run in detail, asked for once, in the end.
+    /// What it has counted by itself in a launch that is run in detail since it was last asked.
     fn counts(&mut self) -> Counts {
         Counts::default()
     }
@@ -57,6 +57,8 @@ pub struct Counts {
     pub lines: Vec<Lines>,
     /// Accesses that it has taken note of otherwise, and not told of.
     pub noted: Vec<Noted>,
+    /// The same, one after another.
+    pub logged: Vec<Remembered>,
 }
 
 /// Issues that follow each other in a block, of the same lanes.
@@ -101,6 +103,74 @@ pub struct Noted {
     pub at: [u64; 32],
     /// How many.
     pub times: u64,
+}
+
+/// Accesses of warps at a step, one after another.
+#[derive(Clone, Copy, Debug)]
+pub struct Logged<'a> {
+    /// The step.
+    pub step: usize,
+    /// Is to be added to all addresses.
+    pub offset: i64,
+    /// By access, the lanes.
+    pub on: &'a [u32],
+    /// By access and lane, the address.
+    pub at: Addresses<'a>,
+}
+
+/// Addresses of lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum Addresses<'a> {
+    /// In spaces that have a window: offsets there.
+    Narrow(&'a [[u32; 32]]),
+    /// In the map.
+    Wide(&'a [[u64; 32]]),
+}
+
+impl Addresses<'_> {
+    /// Without the first ones.
+    #[inline]
+    #[must_use]
+    pub fn from(self, first: usize) -> Self {
+        match self {
+            Self::Narrow(at) => Self::Narrow(&at[first.min(at.len())..]),
+            Self::Wide(at) => Self::Wide(&at[first.min(at.len())..]),
+        }
+    }
+}
+
+/// What was [logged](Logged), to be told of later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    step: usize,
+    offset: i64,
+    on: Vec<u32>,
+    narrow: Vec<[u32; 32]>,
+    wide: Vec<[u64; 32]>,
+}
+
+impl Logged<'_> {
+    /// The same, to be told of later.
+    #[must_use]
+    pub fn remembered(&self) -> Remembered {
+        let &Self { step, offset, on, at } = self;
+        let (narrow, wide) = match at {
+            Addresses::Narrow(at) => (at.to_vec(), Vec::new()),
+            Addresses::Wide(at) => (Vec::new(), at.to_vec()),
+        };
+        Remembered { step, offset, on: on.to_vec(), narrow, wide }
+    }
+}
+
+impl Remembered {
+    pub(crate) fn logged(&self) -> Logged<'_> {
+        let &Self { step, offset, .. } = self;
+        let at = match self.wide.is_empty() {
+            true => Addresses::Narrow(&self.narrow),
+            false => Addresses::Wide(&self.wide),
+        };
+        Logged { step, offset, on: &self.on, at }
+    }
 }
 
 /// Turns of all warps of a CTA.
@@ -281,11 +351,11 @@ impl Visit<'_, '_> {
 
     /// Tells the watch of accesses that the worker has executed by itself, or is about to.
     #[inline(always)]
-    pub fn announce(&mut self, number: u32, noted: &Noted) {
+    pub fn announce(&mut self, number: u32, logged: &Logged<'_>) {
         let code = self.machine.context.code;
         let block = &code.blocks[number as usize];
-        let pc = block.first + (noted.step - block.steps.start) as u64;
-        self.machine.announce_noted(pc, &code.steps[noted.step], noted);
+        let pc = block.first + (logged.step - block.steps.start) as u64;
+        self.machine.announce_logged(pc, &code.steps[logged.step], logged);
     }
 
     /// Where memory of the CTA lies.

@@ -133,7 +133,6 @@ impl Counting {
     pub(crate) fn take(&mut self, counters: &Counters) {
         self.depth_sum += counters.depth_sum;
         self.most_depth = self.most_depth.max(counters.most_depth);
-        self.notes.take(&counters.noting);
     }
 
     /// What has been counted for a region that is the one of its number no longer.
@@ -143,29 +142,28 @@ impl Counting {
         }
     }
 
-    /// Everything.
+    /// Everything since it was last asked for.
     pub(crate) fn finish(&mut self, nears: &[Near]) -> fast::Counts {
         for stretch in &self.stretches {
             let base = stretch.near.and_then(|n| nears.get(n)).map_or(0, |n| n.base);
             tell(&mut self.lines, stretch, base, &mut self.done);
         }
-        let site = |(place, site): (&Place, &Site)| fast::Site {
-            block: place.block,
-            first: place.first,
-            issues: place.issues,
-            times: site.times,
-            lanes: site.lanes,
-            exited: site.exited,
-            absent: site.absent,
+        let site = |(place, site): (&Place, &mut Site)| {
+            let Site { times, lanes, exited, absent } = std::mem::take(site);
+            let &Place { block, first, issues } = place;
+            fast::Site { block, first, issues, times, lanes, exited, absent }
         };
+        let taken = |counts: &mut [u64]| counts.iter_mut().map(std::mem::take).collect();
+        let (noted, logged) = self.notes.finish();
         fast::Counts {
-            sites: self.places.iter().zip(&self.sites).map(site).collect(),
-            off: self.off.to_vec(),
-            active_lanes: self.active.to_vec(),
-            depth_sum: self.depth_sum,
+            sites: self.places.iter().zip(&mut self.sites).map(site).collect(),
+            off: taken(&mut self.off),
+            active_lanes: taken(&mut *self.active),
+            depth_sum: std::mem::take(&mut self.depth_sum),
             max_depth: self.most_depth,
             lines: std::mem::take(&mut self.done),
-            noted: self.notes.finish(),
+            noted,
+            logged,
         }
     }
 }

@@ -120,8 +120,8 @@ pub(crate) struct Frame {
     pub(crate) start: u64,
     /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
     pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
-    /// Empties the log of accesses in a launch that is run in detail.
-    pub(crate) drain: extern "sysv64" fn(*mut Frame),
+    /// Empties the log of accesses of a step, by its number among those that are taken note of: `(frame, number)`.
+    pub(crate) drain: extern "sysv64" fn(*mut Frame, u32),
     /// The lanes that are on meanwhile.
     pub(crate) on: u32,
     /// Executes the end of a block: `(frame, block)`; where to go on, or null if the code has to return.
@@ -216,4 +216,4 @@ macro_rules! noting {
     };
 }
 
-noting! { SHAPES shapes; PATTERNS patterns; LOG log; LOGGED logged; }
+noting! { SHAPES shapes; PATTERNS patterns; }

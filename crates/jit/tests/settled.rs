@@ -65,14 +65,17 @@ fn the_exact_engine_goes_on_after_what_is_final() {
             let exact = Exact::new(&program, &launch);
             assert_eq!(matches!(exact.end, Step::Fault(_)), fault != u32::MAX);
             for level in LEVELS {
-                let done = resumed(&program, &launch, &exact, |state: &mut _| {
-                    let kernel = fast::prepare(&program, state, true)?;
-                    jit::Ready::new(kernel, level, false).run(state, &mut |_, _| true)
-                });
-                let done = done.unwrap_or_else(|what| panic!("{index} {level}: {what}"));
-                // What is written here and there is kept as a whole.
-                assert!(!done || fault != u32::MAX);
-                assert!(done || fault == u32::MAX || !goes_through, "{index} {level}");
+                for detailed in [false, true] {
+                    let done =
+                        resumed(&program, &launch, &exact, detailed, |state: &mut _, watch| {
+                            let kernel = fast::prepare(&program, state, true)?;
+                            jit::Ready::new(kernel, level, detailed).run(state, watch)
+                        });
+                    let done = done.unwrap_or_else(|what| panic!("{index} {level}: {what}"));
+                    // What is written here and there is kept as a whole.
+                    assert!(!done || fault != u32::MAX);
+                    assert!(done || fault == u32::MAX || !goes_through, "{index} {level}");
+                }
             }
         }
     }

@@ -81,11 +81,13 @@ pub(crate) fn compare(
         if let Some(exact) = exact {
             on_threads(program, launch, assume, &exact, count)?;
             let level = Level::best();
-            let done = resumed(program, launch, &exact, |state: &mut _| {
-                let kernel = fast::prepare(program, state, assume)?.final_after(0);
-                fast::run(&kernel, state, level, false, &mut |_, _| true)
-            });
-            count.resumed += u64::from(done?);
+            for detailed in [false, true] {
+                let done = resumed(program, launch, &exact, detailed, |state: &mut _, watch| {
+                    let kernel = fast::prepare(program, state, assume)?.final_after(0);
+                    fast::run(&kernel, state, level, detailed, watch)
+                });
+                count.resumed += u64::from(done?);
+            }
         }
     }
     Ok(())

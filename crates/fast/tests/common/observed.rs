@@ -1,6 +1,6 @@
 //! What an observer of all events of the exact engine counts, for comparison with the fast engine's detailed counts.
 
-use fast::{Apart, Detail, GoOn, Line};
+use fast::{Apart, Detail, GoOn, Line, WarpAccesses};
 use simt::machine::{Machine, Step};
 use simt::memory::{MemoryMap, Space};
 use simt::observe::{
@@ -117,6 +117,17 @@ impl Observer<1> for Observed {
 pub(crate) struct Noting {
     pub(crate) accesses: Accesses,
     lines: u64,
+    /// What CTAs did that have ended for good.
+    settled: Accesses,
+    done: Counted,
+}
+
+impl Noting {
+    /// What they did, before the exact engine goes on after them.
+    pub(crate) fn done(&self, stats: &Stats) -> Observed {
+        let counted = Counted { ctas: stats.ctas, ..self.done.clone() };
+        Observed { counted, accesses: self.settled.clone() }
+    }
 }
 
 impl GoOn for Noting {
@@ -144,6 +155,30 @@ impl GoOn for Noting {
         let lanes = (0..u64::from(line.lanes)).map(lane);
         self.accesses.add((line.pc.0, line.kind, line.space, line.size), lanes, line.times);
         true
+    }
+
+    /// Takes the first half of them.
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        let &WarpAccesses { pc, kind, space, size, on, at, page } = accesses;
+        let half = on.len() / 2;
+        for (on, at) in on.iter().zip(at).take(half) {
+            let address = |lane: u64| u64::from(page) << 32 | u64::from(at[lane as usize]);
+            let lanes = (0..32).filter(|lane| on >> lane & 1 != 0).map(|l| (l, address(l)));
+            self.accesses.add((pc.0, kind, space, size), lanes, 1);
+        }
+        half
+    }
+
+    fn has_parts(&self) -> bool {
+        true
+    }
+
+    fn settled(&mut self) {
+        self.settled = self.accesses.clone();
+    }
+
+    fn done(&mut self, detail: &Detail) {
+        self.done = of_fast(detail, &Stats::default());
     }
 
     fn apart(&self) -> Option<Box<dyn Apart>> {

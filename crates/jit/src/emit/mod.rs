@@ -115,8 +115,8 @@ trait Vectors: Sync {
     /// or those in `edx`. Keeps all general registers.
     fn unlike(&self, e: &mut Emitter<'_>, wide: bool, on: On, to: Label);
 
-    /// Stores distances in scratch vectors at `rsi`: 64 bits each, or 32.
-    fn put_apart(&self, e: &mut Emitter<'_>, wide: bool);
+    /// Stores all lanes' addresses, without the offset, so many bytes behind `rdi`: 64 bits each, or 32. Keeps all general registers.
+    fn put_addresses(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, to: i64);
 
     /// Vectors that a row of 32-bit values is, if accesses of shared memory may share what is known of their addresses.
     fn parts(&self) -> usize {

@@ -3,20 +3,22 @@
 use super::{Emitter, On};
 use crate::asm::{Label, at};
 use crate::frame::Frame;
-use crate::notes::{Note, NotePlace, Pattern, Shape};
+use crate::notes::{NotePlace, Pattern, Shape, log};
 use fast::Line;
 use fast::code::Memory;
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
 
-use Register::{CL, EAX, ECX, EDX, R8, R8D, RAX, RBP, RCX, RDI, RDX, RSI};
+use Register::{CL, EAX, ECX, EDX, R8, RAX, RBP, RCX, RDI, RDX, RSI};
 
-/// An access that is like none of the pattern that was looked at first.
+/// An access that is like none of the pattern that was looked at first, or whose step has no list.
 pub(super) struct Unlike {
     from: Label,
+    closed: Label,
     back: Label,
     place: usize,
-    on: Register,
+    step: u32,
+    on: On,
 }
 
 impl Emitter<'_> {
@@ -24,19 +26,21 @@ impl Emitter<'_> {
     pub(super) fn note(&mut self, step: u32, memory: &Memory, on: On) {
         let wide = !matches!(memory.space, Space::Shared | Space::Param | Space::Local);
         let shift = memory.bytes().min(Line::ALIKE).trailing_zeros();
-        let place = self.notes.len();
-        self.notes.push(NotePlace { step: step as usize, shift, wide });
-        let (unlike, back) = (self.asm.label(), self.asm.label());
-        self.vectors.apart(self, memory, wide, on);
-        if memory.offset != 0 && wide {
-            self.asm.ri64(RDX, memory.offset as u64);
-            self.asm.rr(Op::Add_r64_rm64, RAX, RDX);
-        } else if memory.offset != 0 {
-            self.asm.ri(Op::Add_rm32_imm32, EAX, memory.offset as i32);
-        }
+        let (place, offset) = (self.notes.len(), memory.offset);
+        self.notes.push(NotePlace { step: step as usize, offset, shift, wide });
+        let (unlike, closed, back) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::SHAPES));
         let current = place as i64 * Shape::SIZE + Shape::CURRENT;
         self.asm.rm(Op::Mov_r64_rm64, RSI, at(RSI, current));
+        self.asm.rr(Op::Test_rm64_r64, RSI, RSI);
+        self.asm.jump(Op::Js_rel32_64, closed);
+        self.vectors.apart(self, memory, wide, on);
+        if offset != 0 && wide {
+            self.asm.ri64(RDX, offset as u64);
+            self.asm.rr(Op::Add_r64_rm64, RAX, RDX);
+        } else if offset != 0 {
+            self.asm.ri(Op::Add_rm32_imm32, EAX, offset as i32);
+        }
         self.asm.rm(Op::Add_r64_rm64, RSI, at(RBP, Frame::PATTERNS));
         self.asm.rm(Op::Cmp_r32_rm32, on.lanes, at(RSI, Pattern::ON));
         self.asm.jump(Op::Jne_rel32_64, unlike);
@@ -52,7 +56,7 @@ impl Emitter<'_> {
         }
         self.asm.m(Op::Inc_rm64, times());
         self.asm.bind(back);
-        self.unlike.push(Unlike { from: unlike, back, place, on: on.lanes });
+        self.unlike.push(Unlike { from: unlike, closed, back, place, step, on });
     }
 
     /// `ecx` becomes the high half of the address in `rax`.
@@ -63,19 +67,49 @@ impl Emitter<'_> {
 
     pub(super) fn unlike_out_of_line(&mut self) {
         for unlike in std::mem::take(&mut self.unlike) {
-            self.asm.bind(unlike.from);
-            self.asm.rr(Op::Mov_r32_rm32, EDX, unlike.on);
-            self.asm.ri64(RCX, unlike.place as u64 * Shape::SIZE as u64);
-            let wide = self.notes[unlike.place].wide;
+            let Unlike { from, closed, back, place, step, on } = unlike;
+            let wide = self.notes[place].wide;
+            self.asm.bind(from);
+            self.asm.rr(Op::Mov_r32_rm32, EDX, on.lanes);
+            self.asm.ri64(RCX, place as u64 * Shape::SIZE as u64);
             let stub = if wide { self.stubs.note64 } else { self.stubs.note32 };
             self.asm.jump(Op::Call_rel32_64, stub);
-            self.asm.jump(Op::Jmp_rel32_64, unlike.back);
+            self.asm.rr(Op::Test_rm64_r64, RSI, RSI);
+            self.asm.jump(Op::Jne_rel32_64, back);
+            self.asm.bind(closed);
+            if let Some((memory, _)) = self.code.steps[step as usize].access() {
+                self.log(place, memory, wide, on);
+            }
+            self.asm.jump(Op::Jmp_rel32_64, back);
         }
     }
 
-    /// Looks through a step's patterns, and puts an access that is like none into the log: lanes in `edx`, the shape's place in `rcx`.
+    /// Puts an access into the log of its step.
+    fn log(&mut self, place: usize, memory: &Memory, wide: bool, on: On) {
+        let (room, drain) = (self.asm.label(), self.stubs.drain);
+        let shape = place as i64 * Shape::SIZE;
+        self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::SHAPES));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RSI, shape + Shape::LOGGED));
+        self.asm.ri(Op::Cmp_rm32_imm8, ECX, log::ENTRIES);
+        self.asm.jump(Op::Jb_rel32_64, room);
+        self.asm.rr(Op::Mov_r32_rm32, EDX, on.lanes);
+        self.asm.ri(Op::Mov_r32_imm32, Register::ESI, place as i32);
+        self.asm.jump(Op::Call_rel32_64, drain);
+        self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::SHAPES));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RSI, shape + Shape::LOGGED));
+        self.asm.bind(room);
+        self.asm.m(Op::Inc_rm64, at(RSI, shape + Shape::LOGGED));
+        self.asm.rm(Op::Mov_r64_rm64, RDI, at(RSI, shape + Shape::LOG));
+        let lanes = MemoryOperand::with_base_index_scale_displ_size(RDI, RCX, 4, log::ON, 1);
+        self.asm.mr(Op::Mov_rm32_r32, lanes, on.lanes);
+        self.asm.ri(Op::Shl_rm32_imm8, ECX, if wide { 8 } else { 7 });
+        self.asm.rr(Op::Add_r64_rm64, RDI, RCX);
+        self.vectors.put_addresses(self, memory, wide, log::AT);
+    }
+
+    /// Looks through a step's patterns: lanes in `edx`, the shape's place in `rcx`. `rsi` becomes 0 if the access is like none.
     pub(super) fn note_stub(&mut self, stub: Label, wide: bool) {
-        let (again, next, log) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let (again, next, none) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.bind(stub);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SHAPES));
         self.asm.rr(Op::Add_r64_rm64, R8, RCX);
@@ -86,7 +120,7 @@ impl Emitter<'_> {
         }
         self.asm.bind(again);
         self.asm.rr(Op::Test_rm64_r64, RSI, RSI);
-        self.asm.jump(Op::Je_rel32_64, log);
+        self.asm.jump(Op::Je_rel32_64, none);
         self.asm.rr(Op::Add_r64_rm64, RSI, RDI);
         self.asm.rm(Op::Cmp_r32_rm32, EDX, at(RSI, Pattern::ON));
         self.asm.jump(Op::Jne_rel32_64, next);
@@ -101,30 +135,11 @@ impl Emitter<'_> {
         self.asm.m(Op::Inc_rm64, times());
         self.asm.rr(Op::Sub_r64_rm64, RSI, RDI);
         self.asm.mr(Op::Mov_rm64_r64, at(R8, Shape::CURRENT), RSI);
+        self.asm.bind(none);
         self.asm.op0(Op::Retnq);
         self.asm.bind(next);
         self.asm.rm(Op::Mov_r64_rm64, RSI, at(RSI, Pattern::NEXT));
         self.asm.jump(Op::Jmp_rel32_64, again);
-        self.asm.bind(log);
-        self.log(wide);
-    }
-
-    /// The shape is at `r8`.
-    fn log(&mut self, wide: bool) {
-        self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, Frame::LOGGED));
-        self.asm.rr(Op::Mov_r64_rm64, RSI, RDI);
-        self.asm.rm(Op::Add_r64_rm64, RSI, at(RBP, Frame::LOG));
-        self.asm.rm(Op::Sub_r64_rm64, R8, at(RBP, Frame::SHAPES));
-        self.asm.mr(Op::Mov_rm32_r32, at(RSI, Note::ON), EDX);
-        self.asm.mr(Op::Mov_rm32_r32, at(RSI, Note::SHAPE), R8D);
-        self.asm.mr(Op::Mov_rm64_r64, at(RSI, Note::FIRST), RAX);
-        self.vectors.put_apart(self, wide);
-        self.asm.ri(Op::Add_rm64_imm32, RDI, Note::SIZE as i32);
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::LOGGED), RDI);
-        self.asm.ri(Op::Cmp_rm64_imm32, RDI, Note::ROOM as i32);
-        let drain = self.stubs.drain;
-        self.asm.jump(Op::Jae_rel32_64, drain);
-        self.asm.op0(Op::Retnq);
     }
 }
 

@@ -15,7 +15,7 @@ const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 pub(crate) struct Stubs {
     /// The function that the host calls.
     pub(crate) enter: Label,
-    /// Calls of the host: for a step, to empty the log of accesses, for the end of a block, to go to one.
+    /// Calls of the host: for a step, to empty a log of accesses, for the end of a block, to go to one.
     pub(super) step: Label,
     pub(super) drain: Label,
     pub(super) end: Label,
@@ -141,7 +141,7 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
-    /// Calls the host to empty the log, before a step that is executed for the lanes in `edx`.
+    /// Calls the host to empty the log of accesses of the number in `esi`, before a step that is executed for the lanes in `edx`.
     fn drain_stub(&mut self) {
         let stub = self.stubs.drain;
         self.asm.bind(stub);

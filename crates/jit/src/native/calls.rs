@@ -171,19 +171,19 @@ fn look_near(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
 }
 
 /// See [`Frame::drain`].
-pub(super) extern "sysv64" fn drain(frame: *mut Frame) {
+pub(super) extern "sysv64" fn drain(frame: *mut Frame, number: u32) {
     call(frame, |host, frame| {
         let Some(counting) = host.counting else { return Ok(Some(())) };
         // SAFETY: the counters are the runner's, which is borrowed for the visit and reached by the code alone otherwise.
         let notes = unsafe { &mut (*counting).notes };
-        notes.take(&frame.counters.noting);
         let (visit, code) = (&mut *host.visit, host.code);
         fast::wide(
             #[inline(always)]
             || {
                 notes.drain(
+                    number as usize,
                     #[inline(always)]
-                    |noted| visit.announce(code.block_of[noted.step], noted),
+                    |logged| visit.announce(code.block_of[logged.step], logged),
                 );
             },
         );

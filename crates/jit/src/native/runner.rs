@@ -149,10 +149,12 @@ impl Worker for Runner<'_> {
         }
         if visit.settled() != self.settled {
             self.settled = visit.settled();
-            // Nothing is made final in launches that are counted in detail.
-            for (near, kept) in self.nears.iter_mut().zip(&mut self.kept) {
+            for (near, kept) in self.kept.iter_mut().enumerate() {
                 if std::mem::take(kept) {
-                    *near = Near::NONE;
+                    let last = std::mem::replace(&mut self.nears[near], Near::NONE);
+                    if let Some(counting) = &mut self.counting {
+                        counting.leave(near, &last);
+                    }
                 }
             }
         }

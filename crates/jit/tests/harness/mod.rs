@@ -169,7 +169,7 @@ fn run_in(
         Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
         Err(_) => count.refused += 1,
     }
-    if !way.detailed && way.threads == 1 {
+    if way.threads == 1 {
         let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
         count.resumed += u64::from(in_parts(way, program, launch, exact)?);
     }
@@ -183,12 +183,12 @@ fn in_parts(
     launch: &Launch<1>,
     exact: &Exact,
 ) -> Result<bool, String> {
-    resumed(program, launch, exact, |state: &mut _| {
+    resumed(program, launch, exact, way.detailed, |state: &mut _, watch| {
         let kernel = fast::prepare(program, state, way.assume)?.final_after(0);
         if way.compiled {
-            jit::Ready::new(kernel, way.level, false).run(state, &mut |_, _| true)
+            jit::Ready::new(kernel, way.level, way.detailed).run(state, watch)
         } else {
-            fast::run(&kernel, state, way.level, false, &mut |_, _| true)
+            fast::run(&kernel, state, way.level, way.detailed, watch)
         }
     })
 }

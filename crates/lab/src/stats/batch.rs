@@ -4,7 +4,7 @@
 //! among those of its lanes: plain once they are sorted. Sixteen accesses are sorted at once, by a network that does the same to all of them, so that each step of
 //! it is one of vectors. What comes out is what [`PcTraffic::access`](super::PcTraffic::access) says of each.
 
-use fast::WarpAccess;
+use fast::{WarpAccess, WarpAccesses};
 use simt::observe::{AccessKind, Space};
 
 use super::memory::{BANKS, SECTOR, Traffic, WORD, together};
@@ -23,32 +23,19 @@ const NONE: u32 = u32::MAX;
 /// Bits of a bank's number, which is at the top of a word's key.
 const BANK_BITS: u32 = BANKS.trailing_zeros();
 
-/// Pairs of a network that sorts: Batcher's, of odd and even merges.
-const NETWORK: [(u8, u8); 191] = {
-    let mut pairs = [(0, 0); 191];
-    let (mut count, mut p) = (0, 1);
-    while p < LANES {
-        let mut k = p;
-        while k >= 1 {
-            let mut j = k % p;
-            while j + k < LANES {
-                let mut i = 0;
-                while i < k && i + j + k < LANES {
-                    if (i + j) / (2 * p) == (i + j + k) / (2 * p) {
-                        pairs[count] = ((i + j) as u8, (i + j + k) as u8);
-                        count += 1;
-                    }
-                    i += 1;
-                }
-                j += 2 * k;
-            }
-            k /= 2;
-        }
-        p *= 2;
-    }
-    assert!(count == pairs.len(), "all of them");
-    pairs
-};
+/// Does something with each number and the one after it, without a loop.
+macro_rules! neighbours {
+    ($numbers:ident, |$a:ident, $b:ident| $body:block) => {
+        neighbours!(@ $numbers, $a, $b, $body,
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
+    };
+    (@ $numbers:ident, $a:ident, $b:ident, $body:block, $($lane:literal)*) => {
+        $(
+            let ($a, $b) = ($numbers[$lane], $numbers[$lane + 1]);
+            $body
+        )*
+    };
+}
 
 /// What is known of an access beside its numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,10 +47,11 @@ struct Entry {
     first: bool,
 }
 
-/// Accesses side by side.
+/// Accesses that are counted together.
 #[derive(Clone, Debug)]
 struct Table {
-    rows: Box<[Row; LANES]>,
+    /// By access.
+    numbers: Box<[[u32; LANES]; SIDE]>,
     /// By access: how far a number is to be shifted to be a sector's; or all bits if equal words take turns.
     extra: Row,
     entries: [Entry; SIDE],
@@ -73,7 +61,7 @@ struct Table {
 impl Default for Table {
     fn default() -> Self {
         let (extra, entries) = ([0; SIDE], [Entry::default(); SIDE]);
-        Self { rows: Box::new([[0; SIDE]; LANES]), extra, entries, count: 0 }
+        Self { numbers: Box::new([[0; LANES]; SIDE]), extra, entries, count: 0 }
     }
 }
 
@@ -82,30 +70,41 @@ impl Table {
     #[inline(always)]
     fn put(&mut self, numbers: &[u32; LANES], extra: u32, entry: Entry) -> bool {
         let i = self.count % SIDE;
-        for (row, &number) in self.rows.iter_mut().zip(numbers) {
-            row[i] = number;
-        }
+        self.numbers[i] = *numbers;
         (self.extra[i], self.entries[i]) = (extra, entry);
         self.count = i + 1;
         self.count == SIDE
     }
 
+    /// By lane, the number of each access.
     #[inline(always)]
-    fn sort(&mut self) {
-        for (a, b) in NETWORK {
-            let (a, b) = (usize::from(a) % LANES, usize::from(b) % LANES);
-            let (x, y) = (self.rows[a], self.rows[b]);
-            for i in 0..SIDE {
-                self.rows[a][i] = x[i].min(y[i]);
-                self.rows[b][i] = x[i].max(y[i]);
+    fn side_by_side(&self) -> [Row; LANES] {
+        let mut rows = [[0; SIDE]; LANES];
+        for (lane, row) in rows.iter_mut().enumerate() {
+            for (i, number) in row.iter_mut().enumerate() {
+                *number = self.numbers[i][lane];
             }
         }
+        rows
     }
 
-    /// The accesses that are in, no longer.
-    fn take(&mut self) -> impl Iterator<Item = (usize, Entry)> {
-        let entries = self.entries;
-        (0..std::mem::take(&mut self.count)).map(move |i| (i, entries[i]))
+    /// Takes the accesses out that are in, and tells of them what is found of each; at once of those that follow each other at one place.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        found: impl Fn(usize, &Entry) -> Traffic,
+        told: &mut impl FnMut(u64, Traffic),
+    ) {
+        let entries = &self.entries[..std::mem::take(&mut self.count).min(SIDE)];
+        let (mut pc, mut sum) = (0, Traffic::default());
+        for (i, entry) in entries.iter().enumerate() {
+            if entry.pc != pc {
+                told(pc, std::mem::take(&mut sum));
+                pc = entry.pc;
+            }
+            sum.add(&found(i, entry).times(entry.times));
+        }
+        told(pc, sum);
     }
 }
 
@@ -116,68 +115,141 @@ pub(crate) struct Batch {
     shared: Table,
 }
 
+/// Where and what accesses are.
+#[derive(Clone, Copy, Debug)]
+struct What {
+    pc: u64,
+    kind: AccessKind,
+    size: u64,
+    times: u64,
+}
+
 impl Batch {
     /// Takes an access, if it is of a kind that can be counted here: of naturally aligned words of global memory that are no more than 4 GiB
     /// apart, or of words of shared memory. `told` is told of accesses by where they are, once so many are there that counting them pays.
     #[inline(always)]
-    pub(crate) fn take(&mut self, access: &WarpAccess<'_>, told: impl FnMut(u64, Traffic)) -> bool {
-        match access.space {
-            _ if access.on == 0 => false,
-            Space::Global => self.global(access, told),
-            Space::Shared => self.shared(access, told),
-            _ => true,
+    pub(crate) fn take(
+        &mut self,
+        access: &WarpAccess<'_>,
+        mut told: impl FnMut(u64, Traffic),
+    ) -> bool {
+        let &WarpAccess { pc, kind, space, size, on, at, times } = access;
+        let page = at[on.trailing_zeros() as usize % LANES] >> u32::BITS;
+        let mut others = 0;
+        for (lane, at) in at.iter().enumerate() {
+            others |= (at >> u32::BITS ^ page) & 0_u64.wrapping_sub(u64::from(on >> lane & 1));
         }
-    }
-
-    #[inline(always)]
-    fn global(&mut self, access: &WarpAccess<'_>, mut told: impl FnMut(u64, Traffic)) -> bool {
-        let &WarpAccess { pc, on, at, times, .. } = access;
-        let size = u64::from(access.size);
-        if !size.is_power_of_two() || size > SECTOR {
+        if others != 0 && space == Space::Global {
             return false;
         }
-        let first = at[on.trailing_zeros() as usize % LANES];
-        let wrong = (u64::MAX << 32) | (size - 1);
-        let mut bits = first & (size - 1);
-        let mut numbers = [0; LANES];
-        let shift = size.trailing_zeros();
-        for lane in 0..LANES {
-            // Lanes that are off ask for what the first asks for.
-            let at = if on >> lane & 1 != 0 { at[lane] } else { first };
-            bits |= (at ^ first) & wrong;
-            numbers[lane] = at as u32 >> shift;
-        }
-        if bits != 0 {
+        let what = What { pc: pc.0, kind, size: size.into(), times };
+        let Some(found) = self.one(what, space, on, &at.map(|at| at as u32), &mut told) else {
             return false;
-        }
-        let entry = Entry { pc: pc.0, times, size, first: true };
-        if self.global.put(&numbers, SECTOR.trailing_zeros() - shift, entry) {
-            self.count_global(&mut told);
-        }
+        };
+        told(pc.0, found);
         true
     }
 
+    /// The same of accesses at one place: how many of the first of them it takes.
     #[inline(always)]
-    fn shared(&mut self, access: &WarpAccess<'_>, mut told: impl FnMut(u64, Traffic)) -> bool {
-        let &WarpAccess { pc, on, at, times, .. } = access;
-        let size = u64::from(access.size);
-        if !size.is_power_of_two() || size > 4 * WORD {
-            return false;
+    pub(crate) fn take_all(
+        &mut self,
+        accesses: &WarpAccesses<'_>,
+        mut told: impl FnMut(u64, Traffic),
+    ) -> usize {
+        let &WarpAccesses { pc, kind, space, size, on, at, .. } = accesses;
+        let what = What { pc: pc.0, kind, size: size.into(), times: 1 };
+        let (mut sum, mut count) = (Traffic::default(), 0);
+        for (&on, at) in on.iter().zip(at) {
+            let Some(found) = self.one(what, space, on, at, &mut told) else { break };
+            sum.add(&found);
+            count += 1;
         }
-        let turns = if access.kind == AccessKind::Atomic { u32::MAX } else { 0 };
+        told(pc.0, sum);
+        count
+    }
+
+    /// Takes an access, of whose addresses the low halves are enough: what it came to as far as that is known at once.
+    #[inline(always)]
+    fn one(
+        &mut self,
+        what: What,
+        space: Space,
+        on: u32,
+        at: &[u32; LANES],
+        told: &mut impl FnMut(u64, Traffic),
+    ) -> Option<Traffic> {
+        match space {
+            _ if on == 0 => None,
+            Space::Global => self.global(what, on, at, told),
+            Space::Shared => self.shared(what, on, at, told),
+            _ => Some(Traffic::default()),
+        }
+    }
+
+    #[inline(always)]
+    fn global(
+        &mut self,
+        What { pc, size, times, .. }: What,
+        on: u32,
+        at: &[u32; LANES],
+        told: &mut impl FnMut(u64, Traffic),
+    ) -> Option<Traffic> {
+        if !size.is_power_of_two() || size > SECTOR {
+            return None;
+        }
+        let first = at[on.trailing_zeros() as usize % LANES];
+        let shift = size.trailing_zeros();
+        let (mut bits, mut numbers) = (0, [0; LANES]);
+        for lane in 0..LANES {
+            // Lanes that are off ask for what the first asks for.
+            let off = (on >> lane & 1).wrapping_sub(1);
+            let at = at[lane] & !off | first & off;
+            bits |= at;
+            numbers[lane] = at >> shift;
+        }
+        if u64::from(bits) & (size - 1) != 0 {
+            return None;
+        }
+        let entry = Entry { pc, times, size, first: true };
+        if self.global.put(&numbers, SECTOR.trailing_zeros() - shift, entry) {
+            self.count_global(told);
+        }
+        Some(Traffic::default())
+    }
+
+    #[inline(always)]
+    fn shared(
+        &mut self,
+        What { pc, kind, size, times }: What,
+        on: u32,
+        at: &[u32; LANES],
+        told: &mut impl FnMut(u64, Traffic),
+    ) -> Option<Traffic> {
+        if !size.is_power_of_two() || size > 4 * WORD {
+            return None;
+        }
+        let turns = if kind == AccessKind::Atomic { u32::MAX } else { 0 };
         let (team, words) = (together(size) as usize, size.div_ceil(WORD) as usize);
         let key = |word: u32| word.rotate_right(BANK_BITS);
         if words == 1 {
             // Mostly: and these are loops of vectors.
-            let mut numbers = [NONE; LANES];
+            let (mut numbers, mut banks) = ([NONE; LANES], 0);
             for lane in 0..LANES {
                 let off = (on >> lane & 1).wrapping_sub(1);
-                numbers[lane] = key(at[lane] as u32 / WORD as u32) | off;
+                let word = at[lane] / WORD as u32;
+                banks |= 1_u32.wrapping_shl(word) & !off;
+                numbers[lane] = key(word) | off;
             }
-            if self.shared.put(&numbers, turns, Entry { pc: pc.0, times, size, first: true }) {
-                self.count_shared(&mut told);
+            if banks.count_ones() == on.count_ones() {
+                // To each its bank.
+                let alone = Traffic { shared_requests: 1, shared_passes: 1, ..Traffic::default() };
+                return Some(alone.times(times));
             }
-            return true;
+            if self.shared.put(&numbers, turns, Entry { pc, times, size, first: true }) {
+                self.count_shared(told);
+            }
+            return Some(Traffic::default());
         }
         let mut first = true;
         for start in (0..LANES).step_by(team) {
@@ -188,16 +260,15 @@ impl Batch {
             let mut numbers = [NONE; LANES];
             for (i, number) in numbers.iter_mut().enumerate() {
                 let lane = i / words;
-                let word = (at[(start + lane) % LANES] as u32 / WORD as u32) + (i % words) as u32;
+                let word = (at[(start + lane) % LANES] / WORD as u32) + (i % words) as u32;
                 *number = if here >> lane & 1 != 0 { key(word) } else { NONE };
             }
-            let entry = Entry { pc: pc.0, times, size, first };
-            if self.shared.put(&numbers, turns, entry) {
-                self.count_shared(&mut told);
+            if self.shared.put(&numbers, turns, Entry { pc, times, size, first }) {
+                self.count_shared(told);
             }
             first = false;
         }
-        true
+        Some(Traffic::default())
     }
 
     /// Counts what has not been.
@@ -209,55 +280,95 @@ impl Batch {
 
     #[inline(always)]
     fn count_global(&mut self, told: &mut impl FnMut(u64, Traffic)) {
+        if self.global.count == 0 {
+            return;
+        }
         let table = &mut self.global;
-        table.sort();
-        let (mut elements, mut sectors) = ([1_u32; SIDE], [1_u32; SIDE]);
-        for pair in table.rows.windows(2) {
-            for i in 0..SIDE {
-                let (a, b) = (pair[0][i], pair[1][i]);
-                elements[i] += u32::from(a != b);
-                let shift = table.extra[i] & 31;
-                sectors[i] += u32::from(a >> shift != b >> shift);
-            }
+        let rows = table.side_by_side();
+        let (mut elements, mut sectors) = ([0_u32; SIDE], [0_u32; SIDE]);
+        for i in 0..SIDE {
+            let numbers = sorted(&rows, i);
+            let shift = table.extra[i] & 31;
+            let (mut different, mut apart) = (1, 1);
+            neighbours!(numbers, |a, b| {
+                different += u32::from(a != b);
+                apart += u32::from(a >> shift != b >> shift);
+            });
+            (elements[i], sectors[i]) = (different, apart);
         }
-        for (i, entry) in table.take() {
-            let found = Traffic {
-                global_requests: 1,
-                global_sectors: sectors[i].into(),
-                global_bytes: u64::from(elements[i]) * entry.size,
-                ..Traffic::default()
-            };
-            told(entry.pc, found.times(entry.times));
-        }
+        let found = |i: usize, entry: &Entry| Traffic {
+            global_requests: 1,
+            global_sectors: sectors[i].into(),
+            global_bytes: u64::from(elements[i]) * entry.size,
+            ..Traffic::default()
+        };
+        table.take(found, told);
     }
 
     #[inline(always)]
     fn count_shared(&mut self, told: &mut impl FnMut(u64, Traffic)) {
+        if self.shared.count == 0 {
+            return;
+        }
         let table = &mut self.shared;
-        table.sort();
-        // Words of the bank at hand, and the most of any bank so far.
-        let (mut words, mut most) = ([1_u32; SIDE], [1_u32; SIDE]);
-        for pair in table.rows.windows(2) {
-            for i in 0..SIDE {
-                let (a, b) = (pair[0][i], pair[1][i]);
-                let other = u32::from(a != b) | table.extra[i] & 1;
+        let rows = table.side_by_side();
+        let mut passes = [0_u32; SIDE];
+        for i in 0..SIDE {
+            let numbers = sorted(&rows, i);
+            let turns = table.extra[i] & 1;
+            // Words of the bank at hand, and the most of any bank so far.
+            let (mut words, mut most) = (1_u32, 1_u32);
+            neighbours!(numbers, |a, b| {
+                let other = u32::from(a != b) | turns;
                 let same_bank = (a ^ b) >> (u32::BITS - BANK_BITS) == 0;
-                words[i] = if same_bank { words[i] + other } else { 1 };
-                let counted = if b == NONE { 1 } else { words[i] };
-                most[i] = most[i].max(counted);
-            }
+                words = if same_bank { words + other } else { 1 };
+                most = most.max(if b == NONE { 1 } else { words });
+            });
+            passes[i] = most;
         }
-        for (i, entry) in table.take() {
-            let passes = u64::from(most[i]);
-            let found = Traffic {
-                shared_requests: entry.first.into(),
-                shared_passes: passes,
-                bank_conflicts: passes - 1,
-                ..Traffic::default()
-            };
-            told(entry.pc, found.times(entry.times));
-        }
+        let found = |i: usize, entry: &Entry| {
+            let (shared_requests, passes) = (entry.first.into(), u64::from(passes[i]));
+            let (shared_passes, bank_conflicts) = (passes, passes - 1);
+            Traffic { shared_requests, shared_passes, bank_conflicts, ..Traffic::default() }
+        };
+        table.take(found, told);
     }
+}
+
+/// The numbers of one access in order. What is done to them does not depend on them, so that a loop over all accesses is one of vectors,
+/// as long as each number is a variable of its own: so there is no loop here.
+#[inline(always)]
+fn sorted(rows: &[Row; LANES], i: usize) -> [u32; LANES] {
+    macro_rules! columns {
+        ($($lane:literal)*) => { [$(rows[$lane][i]),*] };
+    }
+    macro_rules! order {
+        ($numbers:ident: $($a:literal $b:literal),*) => {
+            $(
+                let (a, b) = ($numbers[$a], $numbers[$b]);
+                ($numbers[$a], $numbers[$b]) = (a.min(b), a.max(b));
+            )*
+        };
+    }
+    let mut numbers = columns!(
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+    );
+    // Batcher's network of odd and even merges.
+    order!(numbers:
+        0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15, 16 17, 18 19, 20 21, 22 23, 24 25, 26 27, 28 29, 30 31,
+        0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15, 16 18, 17 19, 20 22, 21 23, 24 26, 25 27, 28 30, 29 31,
+        1 2, 5 6, 9 10, 13 14, 17 18, 21 22, 25 26, 29 30, 0 4, 1 5, 2 6, 3 7, 8 12, 9 13, 10 14, 11 15, 16 20,
+        17 21, 18 22, 19 23, 24 28, 25 29, 26 30, 27 31, 2 4, 3 5, 10 12, 11 13, 18 20, 19 21, 26 28, 27 29,
+        1 2, 3 4, 5 6, 9 10, 11 12, 13 14, 17 18, 19 20, 21 22, 25 26, 27 28, 29 30, 0 8, 1 9, 2 10, 3 11, 4 12,
+        5 13, 6 14, 7 15, 16 24, 17 25, 18 26, 19 27, 20 28, 21 29, 22 30, 23 31, 4 8, 5 9, 6 10, 7 11, 20 24,
+        21 25, 22 26, 23 27, 2 4, 3 5, 6 8, 7 9, 10 12, 11 13, 18 20, 19 21, 22 24, 23 25, 26 28, 27 29, 1 2,
+        3 4, 5 6, 7 8, 9 10, 11 12, 13 14, 17 18, 19 20, 21 22, 23 24, 25 26, 27 28, 29 30, 0 16, 1 17, 2 18,
+        3 19, 4 20, 5 21, 6 22, 7 23, 8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31, 8 16, 9 17, 10 18,
+        11 19, 12 20, 13 21, 14 22, 15 23, 4 8, 5 9, 6 10, 7 11, 12 16, 13 17, 14 18, 15 19, 20 24, 21 25,
+        22 26, 23 27, 2 4, 3 5, 6 8, 7 9, 10 12, 11 13, 14 16, 15 17, 18 20, 19 21, 22 24, 23 25, 26 28, 27 29,
+        1 2, 3 4, 5 6, 7 8, 9 10, 11 12, 13 14, 15 16, 17 18, 19 20, 21 22, 23 24, 25 26, 27 28, 29 30
+    );
+    numbers
 }
 
 #[cfg(test)]
@@ -268,18 +379,20 @@ mod tests {
 
     #[test]
     fn the_network_sorts() {
-        let mut table = Table::default();
+        let mut rows = [[0; SIDE]; LANES];
         let mut seed = 1_u32;
-        for row in table.rows.iter_mut() {
+        for row in &mut rows {
             for number in row {
                 seed = seed.wrapping_mul(0x9e37_79b9).rotate_left(7) ^ 0x55;
                 // Some of them equal.
                 *number = seed >> (seed % 29);
             }
         }
-        table.sort();
         for i in 0..SIDE {
-            assert!(table.rows.iter().map(|row| row[i]).is_sorted());
+            let numbers = sorted(&rows, i);
+            let mut expected: Vec<u32> = rows.iter().map(|row| row[i]).collect();
+            expected.sort_unstable();
+            assert_eq!(numbers[..], expected);
         }
     }
 
@@ -311,7 +424,15 @@ mod tests {
             let (pc, times) = (case % 5, 1 + case % 3);
             let told = &mut sum;
             let access = WarpAccess { pc: Pc(pc), kind, space, size, on, at: &at, times };
-            if !batch.take(&access, told) {
+            let page = at[0] >> 32;
+            let taken_now = if times == 1 && at.iter().all(|at| at >> 32 == page) {
+                let (page, at, pc) = (page as u32, &[at.map(|at| at as u32)], Pc(pc));
+                let all = WarpAccesses { pc, kind, space, size, on: &[on], at, page };
+                batch.take_all(&all, told) == 1
+            } else {
+                batch.take(&access, told)
+            };
+            if !taken_now {
                 continue;
             }
             taken += 1;

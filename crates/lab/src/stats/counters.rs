@@ -1,6 +1,6 @@
 //! The observer that counts.
 
-use fast::WarpAccess;
+use fast::{WarpAccess, WarpAccesses};
 use simt::observe::{
     Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
 };
@@ -61,10 +61,10 @@ impl PcSlots {
         Self(vec![LaneSlots::default(); bound])
     }
 
-    /// Sets the slots of a program counter below the bound.
-    pub(crate) fn put(&mut self, pc: u64, slots: LaneSlots) {
+    /// Adds slots to those of a program counter below the bound.
+    pub(crate) fn add(&mut self, pc: u64, slots: &LaneSlots) {
         if let Some(place) = usize::try_from(pc).ok().and_then(|pc| self.0.get_mut(pc)) {
-            *place = slots;
+            place.add(slots);
         }
     }
 
@@ -84,6 +84,14 @@ impl Counters {
 
     /// Adds another launch's counts; those by instruction are dropped, since programs may differ.
     pub fn add(&mut self, other: &Self) {
+        self.add_events(other);
+        self.traffic.add(&other.traffic);
+        self.traffic_by_pc = PcTraffic::default();
+        self.by_pc = PcSlots::default();
+    }
+
+    /// Adds counts of events of every kind, but not what accesses came to and nothing by instruction.
+    pub(crate) fn add_events(&mut self, other: &Self) {
         self.branches += other.branches;
         self.divergent_branches += other.divergent_branches;
         self.branch_targets += other.branch_targets;
@@ -104,13 +112,8 @@ impl Counters {
         for (sum, count) in self.active_lanes.iter_mut().zip(&other.active_lanes) {
             *sum += count;
         }
-        self.traffic.add(&other.traffic);
-        self.traffic_by_pc = PcTraffic::default();
-        self.by_pc = PcSlots::default();
     }
-}
 
-impl Counters {
     /// Adds counts of accesses of the same program.
     pub(crate) fn add_accesses(&mut self, other: &Self) {
         self.loads += other.loads;
@@ -146,6 +149,18 @@ impl Counters {
         if taken {
             self.kind(access.kind, access.times);
         }
+        taken
+    }
+
+    /// The same of accesses at one place: how many of the first of them it takes.
+    #[inline(always)]
+    pub(crate) fn warps(&mut self, accesses: &WarpAccesses<'_>, batch: &mut Batch) -> usize {
+        let taken = batch.take_all(
+            accesses,
+            #[inline(always)]
+            |pc, found| self.found(pc, &found),
+        );
+        self.kind(accesses.kind, taken as u64);
         taken
     }
 

@@ -102,8 +102,8 @@ impl Vectors for Avx2 {
         noting::unlike(e, wide, on, to);
     }
 
-    fn put_apart(&self, e: &mut Emitter<'_>, wide: bool) {
-        noting::put_apart(e, wide);
+    fn put_addresses(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, to: i64) {
+        noting::put_addresses(e, memory, wide, to);
     }
 
     fn parts(&self) -> usize {

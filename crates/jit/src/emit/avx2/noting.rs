@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use fast::code::Memory;
 use iced_x86::{Code as Op, MemoryOperand, Register};
 
-use Register::{EAX, ECX, RAX, RBP, RCX, RSI, YMM0, YMM1, YMM2};
+use Register::{EAX, ECX, RAX, RBP, RCX, RDI, RSI, YMM0, YMM1, YMM2};
 
 const SAVE: Op = Op::VEX_Vmovdqa_ymmm256_ymm;
 
@@ -24,18 +24,7 @@ fn distances(i: usize) -> Register {
 
 pub(super) fn apart(e: &mut Emitter<'_>, memory: &Memory, wide: bool, on: On) {
     // The addresses in the frame first, where that of the first lane can be found.
-    let now = e.now as usize;
-    let mut chunk = Chunk::new(e, on, now, now);
-    for i in 0..count(wide) {
-        chunk.c = if wide { i / 2 } else { i };
-        let value = match wide {
-            true => chunk.wz(memory.addr, i % 2),
-            false => chunk.nz(memory.addr),
-        };
-        chunk.e.asm.mr(SAVE, at(RBP, Frame::LANE_ROOM + 32 * i as i64), value);
-        chunk.cache.unpin();
-        chunk.end_chunk();
-    }
+    rows(e, memory, wide, on, (RBP, Frame::LANE_ROOM));
     let bytes = if wide { 8 } else { 4 };
     let first = MemoryOperand::new(RBP, RCX, bytes, 0, 1, false, Register::None);
     let first = MemoryOperand { displacement: Frame::LANE_ROOM, ..first };
@@ -72,8 +61,29 @@ pub(super) fn unlike(e: &mut Emitter<'_>, wide: bool, on: On, to: Label) {
     }
 }
 
-pub(super) fn put_apart(e: &mut Emitter<'_>, wide: bool) {
+pub(super) fn put_addresses(e: &mut Emitter<'_>, memory: &Memory, wide: bool, to: i64) {
+    let lanes = On { lanes: Register::EBX };
+    rows(e, memory, wide, lanes, (RDI, to));
+}
+
+/// Stores all lanes' addresses, without the offset.
+fn rows(
+    e: &mut Emitter<'_>,
+    memory: &Memory,
+    wide: bool,
+    on: On,
+    (base, displacement): (Register, i64),
+) {
+    let now = e.now as usize;
+    let mut chunk = Chunk::new(e, on, now, now);
     for i in 0..count(wide) {
-        e.asm.mr(SAVE, at(RSI, 32 * i as i64), distances(i));
+        chunk.c = if wide { i / 2 } else { i };
+        let value = match wide {
+            true => chunk.wz(memory.addr, i % 2),
+            false => chunk.nz(memory.addr),
+        };
+        chunk.e.asm.mr(SAVE, at(base, displacement + 32 * i as i64), value);
+        chunk.cache.unpin();
+        chunk.end_chunk();
     }
 }

@@ -165,8 +165,8 @@ impl Vectors for Avx512 {
         if wide { e.unlike64(on, to) } else { e.unlike32(on, to) }
     }
 
-    fn put_apart(&self, e: &mut Emitter<'_>, wide: bool) {
-        e.put_apart(wide);
+    fn put_addresses(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, to: i64) {
+        e.put_addresses(memory, wide, to);
     }
 
     fn parts(&self) -> usize {

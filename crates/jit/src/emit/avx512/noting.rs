@@ -6,7 +6,7 @@ use crate::emit::{Emitter, On};
 use fast::code::Memory;
 use iced_x86::{Code as Op, Register};
 
-use Register::{EAX, ECX, EDX, K5, K6, K7, RAX, RCX, RDX, RSI, XMM6, XMM7};
+use Register::{EAX, ECX, EDX, K5, K6, K7, RAX, RCX, RDI, RDX, RSI, XMM6, XMM7};
 
 impl Emitter<'_> {
     pub(super) fn apart64(&mut self, memory: &Memory, on: On) {
@@ -77,10 +77,13 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jne_rel32_64, to);
     }
 
-    pub(super) fn put_apart(&mut self, wide: bool) {
+    pub(super) fn put_addresses(&mut self, memory: &Memory, wide: bool, to: i64) {
         for i in 0..if wide { 4 } else { 2 } {
-            let to = at(RSI, 64 * i as i64);
-            self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, to, T[2 + i]);
+            let lanes = match wide {
+                true => self.wz(memory.addr, i, T[2 + i]),
+                false => self.nz(memory.addr, i, T[2 + i]),
+            };
+            self.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, at(RDI, to + 64 * i as i64), lanes);
         }
     }
 }

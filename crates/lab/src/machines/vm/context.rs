@@ -108,21 +108,22 @@ impl<'p> VmContext<'p> {
             let places = super::places::places(program);
             probe.begin(&Beginning { kernel: request.kernel, width, block, places: &places });
         }
-        Ok(self.run_state(program, state, request, watch))
+        let pcs = if request.detailed { program.program.code().len() } else { 0 };
+        let counters = Counters::with_pcs(PcSlots::new(pcs));
+        Ok(self.run_state(program, (state, counters), request, watch))
     }
 
-    /// Runs a launch to its end, on this memory.
+    /// Runs a launch to its end, on this memory, and counts on if it is run in detail.
     fn run_state<const N: usize>(
         &mut self,
         program: &VmProgram,
-        mut state: State<N>,
+        (mut state, counters): (State<N>, Counters),
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> LaunchResult {
         std::mem::swap(state.memory_mut(), &mut self.memory);
         let (end, counters, state) = if request.detailed {
-            let pcs = PcSlots::new(program.program.code().len());
-            drive(program, state, Counters::with_pcs(pcs), request, watch)
+            drive(program, state, counters, request, watch)
         } else {
             drive(program, state, Blind, request, watch)
         };
@@ -446,8 +447,8 @@ impl Context for VmContext<'_> {
     ) -> Result<LaunchResult, LaunchProblem> {
         match self.try_fast(request, watch)? {
             Tried::Ran(result) => return Ok(*result),
-            Tried::Begun(state) => {
-                return Ok(self.run_state(self.program, *state, request, watch));
+            Tried::Begun(state, counters) => {
+                return Ok(self.run_state(self.program, (*state, *counters), request, watch));
             }
             Tried::Exact => {}
         }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::PoisonError;
 
-use fast::{Apart, Declined, Detail, Finished, GoOn, Level, Threads, WarpAccess};
+use fast::{Apart, Declined, Detail, Finished, GoOn, Level, Threads, WarpAccess, WarpAccesses};
 use jit::{Coverage, How, Ready};
 use simt::memory::MemoryMap;
 use simt::observe::Access;
@@ -17,8 +17,8 @@ use crate::stats::{Batch, Counters, LaunchStats, Line, PcSlots};
 pub(super) enum Tried {
     /// The launch has ended, or was interrupted.
     Ran(Box<LaunchResult>),
-    /// The exact engine has to go on with it.
-    Begun(Box<State<1>>),
+    /// The exact engine has to go on with it, and with these counts.
+    Begun(Box<State<1>>, Box<Counters>),
     /// The exact engine has to run it.
     Exact,
 }
@@ -47,6 +47,13 @@ impl VmContext<'_> {
         let mut state = self.fresh(request)?;
         let program = self.program();
         let detailed = request.detailed;
+        let blocks = request.grid.iter().product();
+        // Counts of CTAs that have ended for good.
+        let mut done = if detailed {
+            Counters::with_pcs(PcSlots::new(program.program.code().len()))
+        } else {
+            Counters::default()
+        };
         // With assumptions about indices first, and without if one of them fails.
         for assume in [true, false] {
             let how = How {
@@ -64,38 +71,41 @@ impl VmContext<'_> {
             );
             let ready = match ready {
                 Ok(ready) => ready,
-                Err(declined) => return Ok(exact(declined, state, watch)),
+                Err(declined) => return Ok(exact(declined, state, done, watch)),
             };
-            let counters = if detailed {
-                Counters::with_pcs(PcSlots::new(program.program.code().len()))
-            } else {
-                Counters::default()
-            };
-            let blocks = request.grid.iter().product();
-            let sums = Sums { counters, batch: Batch::default() };
-            let mut counting = Counting { sums, blocks, watch: &mut *watch };
+            let sums = Sums::default();
+            let mut counting = Counting { sums, done, blocks, watch: &mut *watch };
             std::mem::swap(state.memory_mut(), self.memory());
             let ran = ready.run(&mut state, &mut counting);
             std::mem::swap(state.memory_mut(), self.memory());
-            let counters = counting.sums.finish();
             match ran {
                 Ok(finished) => {
+                    if let Some(detail) = &finished.detail {
+                        counting.settled();
+                        counting.done(detail);
+                    }
+                    done = counting.done;
                     watch.ran_on(&ran_on(&ready, &finished));
                     let end = if finished.done { End::Done } else { End::Interrupted };
-                    let counters = counted(counters, &finished.stats, finished.detail.as_deref());
+                    if detailed {
+                        put_stats(&mut done, &finished.stats);
+                    }
                     let engine = "fast";
-                    let stats = stats(program, request, &end, &finished.stats, counters);
+                    let stats = stats(program, request, &end, &finished.stats, done);
                     let stats = LaunchStats { engine, ..stats };
                     *self.memory() = finished.memory;
                     let output = Vec::new();
                     let words = String::new();
                     return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output, words })));
                 }
-                Err(Declined::Wrapped) if assume => {}
-                Err(declined) => return Ok(exact(declined, state, watch)),
+                Err(Declined::Wrapped) if assume => done = counting.done,
+                Err(declined) => {
+                    done = counting.done;
+                    return Ok(exact(declined, state, done, watch));
+                }
             }
         }
-        Ok(exact(Declined::Wrapped, state, watch))
+        Ok(exact(Declined::Wrapped, state, done, watch))
     }
 
     /// The state before a launch, without memory.
@@ -135,11 +145,14 @@ fn on_threads(threads: Threads) -> String {
 }
 
 /// The exact engine has to run a launch, or to go on with it where CTAs of it have ended for good.
-fn exact(declined: Declined, state: State<1>, watch: &mut dyn Watch) -> Tried {
+fn exact(declined: Declined, state: State<1>, mut done: Counters, watch: &mut dyn Watch) -> Tried {
     watch.ran_on(&format!("exact ({declined})"));
     match state.progress() {
         (0, _) => Tried::Exact,
-        _ => Tried::Begun(Box::new(state)),
+        _ => {
+            put_stats(&mut done, state.stats());
+            Tried::Begun(Box::new(state), Box::new(done))
+        }
     }
 }
 
@@ -159,6 +172,13 @@ impl Sums {
         )
     }
 
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        fast::wide(
+            #[inline(always)]
+            || self.counters.warps(accesses, &mut self.batch),
+        )
+    }
+
     fn finish(mut self) -> Counters {
         self.counters.finish(&mut self.batch);
         self.counters
@@ -167,7 +187,10 @@ impl Sums {
 
 /// Counts accesses, and asks whether to go on.
 struct Counting<'w> {
+    /// Of accesses since CTAs have last ended for good.
     sums: Sums,
+    /// Of all those CTAs; in the end, of all.
+    done: Counters,
     blocks: u64,
     watch: &'w mut dyn Watch,
 }
@@ -191,6 +214,22 @@ impl GoOn for Counting<'_> {
 
     fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
         self.sums.warp(access)
+    }
+
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.sums.warps(accesses)
+    }
+
+    fn has_parts(&self) -> bool {
+        true
+    }
+
+    fn settled(&mut self) {
+        self.done.add_accesses(&std::mem::take(&mut self.sums).finish());
+    }
+
+    fn done(&mut self, detail: &Detail) {
+        put_detail(&mut self.done, detail);
     }
 
     fn apart(&self) -> Option<Box<dyn Apart>> {
@@ -227,6 +266,10 @@ impl GoOn for Beside {
     fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
         self.0.warp(access)
     }
+
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.0.warps(accesses)
+    }
 }
 
 impl Apart for Beside {
@@ -241,26 +284,29 @@ fn count_line(counters: &mut Counters, line: &fast::Line) -> bool {
     counters.lines(&line, times)
 }
 
-/// The fast engine's counts beside those of accesses; nothing if there are none.
-fn counted(counters: Counters, stats: &vm::Stats, detail: Option<&Detail>) -> Counters {
-    let Some(detail) = detail else { return Counters::default() };
-    let mut counters = Counters {
+/// Adds what CTAs did beside accesses, of one run of a launch or of a part of it.
+fn put_detail(counters: &mut Counters, detail: &Detail) {
+    let counts = Counters {
         branches: detail.branches,
-        divergent_branches: stats.divergent_branches,
         branch_targets: detail.branch_targets,
-        divergent_targets: stats.divergent_paths,
         max_depth: detail.max_depth,
         depth_sum: detail.depth_sum,
-        depth_issues: stats.slots.vector_issues,
         barrier_arrivals: detail.barrier_arrivals,
         collectives: detail.collectives,
         fences: detail.fences,
-        ctas: stats.ctas,
         active_lanes: detail.active_lanes.clone(),
-        ..counters
+        ..Counters::default()
     };
+    counters.add_events(&counts);
     for &(place, slots) in &detail.by_place {
-        counters.by_pc.put(place, slots);
+        counters.by_pc.add(place, &slots);
     }
-    counters
+}
+
+/// Sets what is counted without details, too: of the whole launch up to now.
+fn put_stats(counters: &mut Counters, stats: &vm::Stats) {
+    counters.divergent_branches = stats.divergent_branches;
+    counters.divergent_targets = stats.divergent_paths;
+    counters.depth_issues = stats.slots.vector_issues;
+    counters.ctas = stats.ctas;
 }
