@@ -43,7 +43,8 @@ pub enum Ran {
     Fast(Level),
     /// The exact one, and why the fast one did not.
     Exact(Option<Declined>),
-    /// The exact one, lane by lane: it hangs where lanes of a warp go on together.
+    /// The exact one, lane by lane: it hangs where lanes of a warp go on together. Blocks that had ended for good on the fast engine are not run
+    /// again: their counts are those of warps whose lanes go on together.
     Lanes,
 }
 
