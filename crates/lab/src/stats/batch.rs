@@ -313,7 +313,7 @@ impl Batch {
         let table = &mut self.shared;
         let rows = table.side_by_side();
         let mut passes = [0_u32; SIDE];
-        for i in 0..SIDE {
+        for (i, passes) in passes.iter_mut().enumerate() {
             let numbers = sorted(&rows, i);
             let turns = table.extra[i] & 1;
             // Words of the bank at hand, and the most of any bank so far.
@@ -324,7 +324,7 @@ impl Batch {
                 words = if same_bank { words + other } else { 1 };
                 most = most.max(if b == NONE { 1 } else { words });
             });
-            passes[i] = most;
+            *passes = most;
         }
         let found = |i: usize, entry: &Entry| {
             let (shared_requests, passes) = (entry.first.into(), u64::from(passes[i]));
