@@ -223,6 +223,8 @@ pub struct Generic {
     /// The instruction.
     pub inst: ir::Inst,
     pub(crate) lanes: DetachedLanes,
+    /// Bits of the register of the first result.
+    pub bits: u32,
     /// Sources by row: 128-bit ones have been taken apart.
     pub src: Vec<Src>,
     /// Where results go.

@@ -418,7 +418,8 @@ impl Decoder<'_> {
         if src.len() != lanes.sources() || dst.len() != lanes.results() {
             return Err(missing());
         }
-        Ok(Kind::Generic(Box::new(Generic { inst: inst.clone(), lanes, src, dst })))
+        let bits = self.reg_bits(inst.results.first().copied().flatten());
+        Ok(Kind::Generic(Box::new(Generic { inst: inst.clone(), lanes, bits, src, dst })))
     }
 
     fn memory(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

@@ -33,6 +33,11 @@ impl Compiled {
     }
 
     /// Never called.
+    pub fn left(&self) -> impl Iterator<Item = &fast::code::Step> {
+        std::iter::empty()
+    }
+
+    /// Never called.
     #[must_use]
     pub fn code(&self) -> &[u8] {
         match *self {}

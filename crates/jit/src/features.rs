@@ -19,7 +19,8 @@ impl Features {
         let scalar = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("f16c");
         let has_code = level.is_available() && level != Level::Portable;
         (scalar && has_code).then(|| Self {
             level,

@@ -99,6 +99,11 @@ fn kills(step: &Step) -> Option<Row> {
             [Dst::Wide(i)] => Some(Row::Wide(*i)),
             _ => None,
         },
+        Kind::Generic(ref generic) => match generic.dst.as_slice() {
+            [Dst::Narrow(i)] => Some(Row::Narrow(*i)),
+            [Dst::Wide(i)] => Some(Row::Wide(*i)),
+            _ => None,
+        },
         _ => None,
     }
 }

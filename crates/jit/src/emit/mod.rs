@@ -27,6 +27,7 @@ mod forms;
 mod memory;
 mod noting;
 mod predicate;
+mod recipe;
 mod scalar;
 mod short;
 mod stubs;
@@ -45,10 +46,13 @@ use crate::rows::{Liveness, Uses};
 use avx2::Avx2;
 use avx512::{Assignment, Avx512};
 use fast::Level;
-use fast::code::{Block, Code, Collective, Dst, Guard, Kind, Memory, Src, Step};
+use fast::code::{Block, Code, Collective, Dst, Generic, Guard, Kind, Memory, Src, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use memory::Access;
+use recipe::Recipe;
+use rustc_hash::FxHashMap;
 pub(crate) use scalar::is_by_warp;
+use std::rc::Rc;
 pub(crate) use stubs::Stubs;
 
 /// Lanes that a step is executed for.
@@ -80,10 +84,9 @@ trait Vectors: Sync {
         self.reload(e);
     }
 
-    /// Compiles steps of a block together, from one on: of how many steps that is, and how many of them the interpreter is needed for
-    /// faults of at most.
-    fn group(&self, _: &mut Emitter<'_>, _block: usize, _first: usize) -> (usize, usize) {
-        (0, 0)
+    /// Compiles steps of a block together, from one on: how many.
+    fn group(&self, _: &mut Emitter<'_>, _block: usize, _first: usize) -> usize {
+        0
     }
 
     /// Compiles a step on rows, if there is code for it.
@@ -174,8 +177,8 @@ pub(crate) struct Emitted {
     pub(crate) places: Vec<Place>,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) notes: Vec<NotePlace>,
-    /// Steps that run compiled, and all.
-    pub(crate) native: (usize, usize),
+    /// Steps that the interpreter is called for, whatever they meet.
+    pub(crate) left: Vec<u32>,
 }
 
 pub(super) struct Emitter<'c> {
@@ -213,10 +216,14 @@ pub(super) struct Emitter<'c> {
     elsewhere: Vec<together::Elsewhere>,
     /// Loops around each block.
     depths: Vec<u32>,
+    /// Steps that the interpreter is called for, whatever they meet. Branches may be emitted twice.
+    pub(super) left: Vec<u32>,
     told: Vec<counting::Told>,
     unlike: Vec<noting::Unlike>,
     /// What the interpreter has to know of the step being compiled, with its number.
     pub(super) told_as: u32,
+    /// Recipes by the place of what they are of; `None` if it has none.
+    recipes: FxHashMap<usize, Option<Rc<Recipe>>>,
     cold: Vec<Cold>,
     /// What is in `rax`, too, if nothing has come since.
     held: Option<(Held, usize)>,
@@ -266,9 +273,11 @@ pub(crate) fn emit(
         known: Vec::new(),
         elsewhere: Vec::new(),
         depths: code.depths(),
+        left: Vec::new(),
         told: Vec::new(),
         unlike: Vec::new(),
         told_as: 0,
+        recipes: FxHashMap::default(),
         cold: Vec::new(),
         held: None,
         parts: Vec::new(),
@@ -276,18 +285,31 @@ pub(crate) fn emit(
         stubs,
     };
     emitter.stubs();
-    let (mut native, mut block_of) = (0, vec![0; code.steps.len()]);
+    let mut block_of = vec![0; code.steps.len()];
     for (b, block) in code.blocks.iter().enumerate() {
         block_of[block.steps.clone()].fill(b as u32);
-        native += emitter.block(b, block);
+        emitter.block(b, block);
         if emitter.asm.len() > MOST {
             return Err(Refused::TooLarge);
         }
     }
     emitter.out_of_line();
     let Emitter {
-        asm, pool, blocks, resumes, stubs, nears, sregs, places, stretches, notes, ..
+        asm,
+        pool,
+        blocks,
+        resumes,
+        stubs,
+        nears,
+        sregs,
+        places,
+        stretches,
+        notes,
+        mut left,
+        ..
     } = emitter;
+    left.sort_unstable();
+    left.dedup();
     let code_bytes = asm.encode().map_err(Refused::Encoding)?;
     Ok(Emitted {
         code: code_bytes,
@@ -301,34 +323,31 @@ pub(crate) fn emit(
         places,
         stretches,
         notes,
-        native: (native, code.steps.len()),
+        left,
     })
 }
 
 impl Emitter<'_> {
-    /// Compiles a block; how many of its steps the interpreter is not needed for.
-    fn block(&mut self, b: usize, block: &Block) -> usize {
+    fn block(&mut self, b: usize, block: &Block) {
         let label = self.blocks[b];
         self.asm.bind(label);
-        let native = self.steps(b, block);
+        self.steps(b, block);
         self.end(b as u32, block);
-        native
     }
 
     /// Compiles all of a block but its end.
-    fn steps(&mut self, b: usize, block: &Block) -> usize {
+    fn steps(&mut self, b: usize, block: &Block) {
         self.block = b as u32;
         self.count(b as u32, block, 0);
         self.begin_together();
-        let mut native = 0;
         let mut next = block.steps.start;
         while next < block.steps.end {
-            let (together, done) = self.vectors.group(self, b, next);
+            let together = self.vectors.group(self, b, next);
             if together > 0 {
                 for step in &self.code.steps[next..next + together] {
                     self.written_together(step);
                 }
-                (next, native) = (next + together, native + done);
+                next += together;
                 continue;
             }
             let index = next;
@@ -338,7 +357,7 @@ impl Emitter<'_> {
             if let Kind::Barrier { .. } = step.kind {
                 self.count_accesses();
             }
-            native += usize::from(self.step(step));
+            self.step(step);
             self.written_together(step);
             if let Kind::Barrier { .. } = step.kind {
                 let resume = self.asm.label();
@@ -349,15 +368,13 @@ impl Emitter<'_> {
             }
         }
         self.count_accesses();
-        native
     }
 
-    /// Compiles a step; whether the interpreter is needed for faults at most.
-    fn step(&mut self, step: &Step) -> bool {
+    fn step(&mut self, step: &Step) {
         self.blend = step.blend;
         self.told_as = 0;
         if matches!(step.kind, Kind::Nothing | Kind::Fence) && step.guard.is_none() {
-            return true;
+            return;
         }
         let skip = self.asm.label();
         let on = match &step.guard {
@@ -372,12 +389,12 @@ impl Emitter<'_> {
             _ => self.execute(&step.kind, on),
         };
         if !native {
+            self.left.push(self.now);
             self.call(on);
         }
         if step.guard.is_some() {
             self.asm.bind(skip);
         }
-        native
     }
 
     fn execute(&mut self, kind: &Kind, on: On) -> bool {
@@ -437,6 +454,13 @@ impl Emitter<'_> {
         let step = self.now | self.told_as;
         self.cold.push(Cold { from, back, step, on: on.lanes, counted: false });
         (from, back)
+    }
+
+    /// The recipe of an operation that the interpreter leaves to the exact engine's function.
+    fn recipe_of(&mut self, generic: &Generic) -> Option<Rc<Recipe>> {
+        // Steps stay where they are as long as they are compiled.
+        let key = std::ptr::from_ref(generic).addr();
+        self.recipes.entry(key).or_insert_with(|| Recipe::of(generic).map(Rc::new)).clone()
     }
 
     fn out_of_line(&mut self) {

@@ -54,6 +54,7 @@ struct Code {
     stretches: Vec<Stretch>,
     notes: Vec<NotePlace>,
     coverage: Coverage,
+    left: Vec<u32>,
 }
 
 /// Addresses of the code that takes a warp.
@@ -106,6 +107,12 @@ impl Compiled {
         self.code.coverage
     }
 
+    /// The steps that the interpreter executes, whatever they meet.
+    pub fn left(&self) -> impl Iterator<Item = &fast::code::Step> {
+        let steps = &self.kernel.code().steps;
+        self.code.left.iter().filter_map(|&step| steps.get(step as usize))
+    }
+
     /// The machine code, for disassemblers: instructions alone, constants are elsewhere.
     #[must_use]
     pub fn code(&self) -> &[u8] {
@@ -154,7 +161,8 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
     let after: Result<Box<[u64]>, Refused> =
         emitted.resumes.iter().map(|&(_, l)| address(l)).collect();
     let Stubs { enter, first, fresh, again, before, alone, .. } = emitted.stubs;
-    let (native, steps) = emitted.native;
+    let steps = emitted.block_of.len();
+    let native = steps - emitted.left.len();
     let mut nears: Vec<(u32, usize)> =
         emitted.nears.iter().enumerate().map(|(near, &step)| (step, near)).collect();
     nears.sort_unstable();
@@ -178,6 +186,7 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         stretches: emitted.stretches,
         notes: emitted.notes,
         coverage: Coverage { native, steps, bytes: bytes.len() },
+        left: emitted.left,
         text,
     })
 }

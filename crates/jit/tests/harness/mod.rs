@@ -30,7 +30,7 @@ pub(crate) struct Count {
 #[cfg(all(target_arch = "x86_64", unix))]
 fn beyond_avx2(code: &[u8]) -> Option<String> {
     use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind};
-    const HAS: [CpuidFeature; 14] = [
+    const HAS: [CpuidFeature; 15] = [
         CpuidFeature::INTEL8086,
         CpuidFeature::INTEL186,
         CpuidFeature::INTEL386,
@@ -41,6 +41,7 @@ fn beyond_avx2(code: &[u8]) -> Option<String> {
         CpuidFeature::AVX,
         CpuidFeature::AVX2,
         CpuidFeature::FMA,
+        CpuidFeature::F16C,
         CpuidFeature::BMI1,
         CpuidFeature::BMI2,
         CpuidFeature::LZCNT,

@@ -132,7 +132,7 @@ impl<'e, 'c> Chunk<'e, 'c> {
     }
 
     /// Takes note of where a comparison holds, or where it does not.
-    fn collect(&mut self, dst: u32, (mask, negated): (Register, bool), combined: bool) {
+    pub(super) fn collect(&mut self, dst: u32, (mask, negated): (Register, bool), combined: bool) {
         let known = self.tests.iter().position(|t| t.0 == dst);
         let number = known.unwrap_or_else(|| {
             self.tests.push((dst, negated));

@@ -39,7 +39,7 @@ pub(super) fn has_rare(op: Rare) -> bool {
 }
 
 /// A rounding as the processor numbers it, without the exception for inexact results.
-fn mode(rounding: RoundingControl) -> i32 {
+pub(super) fn mode(rounding: RoundingControl) -> i32 {
     8 | match rounding {
         RoundingControl::RoundDown => 1,
         RoundingControl::RoundUp => 2,
@@ -50,7 +50,12 @@ fn mode(rounding: RoundingControl) -> i32 {
 
 impl Chunk<'_, '_> {
     pub(super) fn generic(&mut self, generic: &Generic) {
-        let (Some(form), Some(row)) = (form_of(generic), one_row(&generic.dst)) else { return };
+        let (Some(form), Some(row)) = (form_of(generic), one_row(&generic.dst)) else {
+            if let Some(recipe) = self.e.recipe_of(generic) {
+                self.recipe(&recipe, generic);
+            }
+            return;
+        };
         let seen = self.e.nan.seen(self.now);
         let value = self.form(&form, &generic.src, seen);
         self.put(row, value);
@@ -119,7 +124,7 @@ impl Chunk<'_, '_> {
     }
 
     /// Switches the processor's rounding; what it was is in the frame.
-    fn round(&mut self, rounding: RoundingControl) {
+    pub(super) fn round(&mut self, rounding: RoundingControl) {
         // All exceptions masked; the rounding as in the instructions' numbers, two bits from the 13th on.
         let control = 0x1f80 | (mode(rounding) as u64 & 3) << 13;
         let control = at(Register::R11, self.e.pool.word(control));

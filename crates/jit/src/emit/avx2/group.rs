@@ -6,12 +6,13 @@
 //! afterwards, and the group loads and stores the row itself. Steps on scalars among them are done before; comparisons are
 //! collected over the chunks, so that their predicates are in memory when the group is complete.
 
-use super::chunk::{CHUNKS, Chunk, TESTED, one_row};
+use super::chunk::{CHUNKS, Chunk, TESTED};
 use super::float::{form_of, has_rare};
 use super::operand::xmm;
 use crate::asm::{Label, at};
 use crate::emit::forms::{Approx, What};
 use crate::emit::predicate::float_relation;
+use crate::emit::recipe::Sort;
 use crate::emit::{ALL, Emitter, GUARDED, On};
 use crate::frame::Frame;
 use crate::rows::{Row, operands, reads};
@@ -47,14 +48,16 @@ struct Group {
 }
 
 /// Whether there is code for a step on rows.
-fn has_code(kind: &Kind) -> bool {
+fn has_code(e: &mut Emitter<'_>, kind: &Kind) -> bool {
     match kind {
         Kind::Narrow { .. } | Kind::Wide { .. } | Kind::Low { .. } | Kind::Select { .. } => true,
         Kind::Test { test: Test::F(cmp), wide, .. } => !wide && float_relation(*cmp).is_some(),
         Kind::Test { .. } => true,
         Kind::Rare { op, .. } => has_rare(*op),
         Kind::Generic(generic) => {
-            matches!(generic.dst.as_slice(), [Dst::Narrow(_)]) && form_of(generic).is_some()
+            let row = matches!(generic.dst.as_slice(), [Dst::Narrow(_)]);
+            let rows = !generic.dst.iter().any(|d| matches!(d, Dst::Scalar(_)));
+            row && form_of(generic).is_some() || rows && e.recipe_of(generic).is_some()
         }
         _ => false,
     }
@@ -117,7 +120,8 @@ fn is_scalar(memory: &Memory) -> bool {
 
 impl Group {
     /// Takes a step in, if it can be.
-    fn take(&mut self, index: usize, step: &Step, detailed: bool) -> bool {
+    fn take(&mut self, e: &mut Emitter<'_>, index: usize, step: &Step) -> bool {
+        let detailed = e.detailed;
         if self.store.is_some() {
             return false;
         }
@@ -164,7 +168,7 @@ impl Group {
                 }
                 free
             }
-            kind => has_code(kind) && self.rows.len() < MOST && self.take_rows(index, step),
+            kind => self.rows.len() < MOST && has_code(e, kind) && self.take_rows(index, step),
         }
     }
 
@@ -188,16 +192,17 @@ impl Group {
         if late {
             return false;
         }
-        if let Kind::Test { dst, combine, .. } = &step.kind {
-            let guards = |g: &Guard| g.pred == Src::Pred(*dst);
-            let again = self.tests.contains(dst) || self.guard.as_ref().is_some_and(guards);
-            if again || tested && combine.is_some() || self.tests.len() == TESTED.len() {
+        let (masks, combined) = tests(&step.kind);
+        for &mask in &masks {
+            let guards = |g: &Guard| g.pred == Src::Pred(mask);
+            let again = self.tests.contains(&mask) || self.guard.as_ref().is_some_and(guards);
+            if again || tested && combined || self.tests.len() + masks.len() > TESTED.len() {
                 return false;
             }
-            self.tests.push(*dst);
-            if combine.is_some() {
-                self.late.push(*dst);
-            }
+        }
+        self.tests.extend(&masks);
+        if combined {
+            self.late.extend(masks);
         }
         if let Some(Guard { pred: Src::Line(i, ..), .. }) = step.guard {
             self.read.push(i);
@@ -208,45 +213,60 @@ impl Group {
             }
         });
         reads(step, &mut |row| self.touched.push(row));
-        self.touched.extend(written(&step.kind));
+        written(&step.kind, &mut self.touched);
         self.rows.push(index);
         true
     }
 }
 
-/// The row that a step of a group writes.
-fn written(kind: &Kind) -> Option<Row> {
+/// The predicates that a step of a group computes, and whether others are joined to them at the group's end.
+fn tests(kind: &Kind) -> (Vec<u32>, bool) {
+    match kind {
+        Kind::Test { dst, combine, .. } => (vec![*dst], combine.is_some()),
+        Kind::Generic(generic) => {
+            let mask = |d: &Dst| if let Dst::Pred(mask) = d { Some(*mask) } else { None };
+            (generic.dst.iter().filter_map(mask).collect(), false)
+        }
+        _ => (Vec::new(), false),
+    }
+}
+
+/// The rows that a step of a group writes.
+fn written(kind: &Kind, to: &mut Vec<Row>) {
     match kind {
         Kind::Narrow { dst, .. }
         | Kind::Rare { dst, .. }
         | Kind::Low { dst, .. }
-        | Kind::Select { wide: false, dst, .. } => Some(Row::Narrow(*dst)),
-        Kind::Wide { dst, .. } | Kind::Select { wide: true, dst, .. } => Some(Row::Wide(*dst)),
-        Kind::Generic(generic) => one_row(&generic.dst).map(Row::Narrow),
-        Kind::Load(memory) => loaded(memory),
-        _ => None,
+        | Kind::Select { wide: false, dst, .. } => to.push(Row::Narrow(*dst)),
+        Kind::Wide { dst, .. } | Kind::Select { wide: true, dst, .. } => to.push(Row::Wide(*dst)),
+        Kind::Generic(generic) => to.extend(generic.dst.iter().filter_map(|d| match *d {
+            Dst::Narrow(row) => Some(Row::Narrow(row)),
+            Dst::Wide(row) => Some(Row::Wide(row)),
+            _ => None,
+        })),
+        Kind::Load(memory) => to.extend(loaded(memory)),
+        _ => {}
     }
 }
 
-/// Compiles the group that begins with a step of a block; of how many steps it is, and how many of them the interpreter is not needed for.
-pub(super) fn compile(e: &mut Emitter<'_>, block: usize, first: usize) -> (usize, usize) {
+/// Compiles the group that begins with a step of a block; of how many steps it is.
+pub(super) fn compile(e: &mut Emitter<'_>, block: usize, first: usize) -> usize {
     let code = e.code;
     e.uses.turn_to(code, block);
     let mut group = Group { end: first, ..Group::default() };
     for index in first..code.blocks[block].steps.end {
         let alone = group.rows.first().is_some_and(|&s| looks_first(&code.steps[s].kind).is_some());
-        if alone || !group.take(index, &code.steps[index], e.detailed) {
+        if alone || !group.take(e, index, &code.steps[index]) {
             break;
         }
         group.end = index + 1;
     }
     if group.rows.is_empty() {
-        return (0, 0);
+        return 0;
     }
-    let mut native = group.end - first;
     for &index in &group.scalars {
         e.now = index as u32;
-        native -= usize::from(!e.step(&code.steps[index]));
+        e.step(&code.steps[index]);
     }
     let skip = e.asm.label();
     e.now = group.rows[0] as u32;
@@ -282,7 +302,7 @@ pub(super) fn compile(e: &mut Emitter<'_>, block: usize, first: usize) -> (usize
     if group.guard.is_some() {
         e.asm.bind(skip);
     }
-    (group.end - first, native)
+    group.end - first
 }
 
 /// The lanes that a guard leaves on; goes to a label if there are none. Each step counts those that are off.
@@ -414,10 +434,10 @@ fn far(e: &mut Emitter<'_>, group: &Group, angle: Src, on: On) -> Label {
     back
 }
 
-/// An operation on floats that are the same in all lanes.
+/// An operation on values that are the same in all lanes.
 pub(super) fn scalar(e: &mut Emitter<'_>, generic: &Generic, on: On) -> bool {
     let (Some(form), &[Dst::Scalar(dst)]) = (form_of(generic), generic.dst.as_slice()) else {
-        return false;
+        return scalar_recipe(e, generic, on);
     };
     let angle = matches!(form.what, What::Approx(Approx::Sin | Approx::Cos));
     let far = angle.then(|| e.cold(on));
@@ -438,6 +458,27 @@ pub(super) fn scalar(e: &mut Emitter<'_>, generic: &Generic, on: On) -> bool {
     true
 }
 
+/// One that has a recipe, all of whose results are scalars.
+fn scalar_recipe(e: &mut Emitter<'_>, generic: &Generic, on: On) -> bool {
+    let scalars = generic.dst.iter().all(|d| matches!(d, Dst::Scalar(_) | Dst::None));
+    let Some(recipe) = e.recipe_of(generic).filter(|_| scalars) else { return false };
+    let mut chunk = Chunk::new(e, on, usize::MAX, usize::MAX);
+    let values = chunk.results(&recipe, &generic.src, 0);
+    // The first result wins where two go to one place.
+    for (i, &(_, sort)) in recipe.results.iter().enumerate().rev() {
+        let Dst::Scalar(dst) = generic.dst[i] else { continue };
+        match sort {
+            Sort::Whole => e.asm.rr(Op::VEX_Vmovq_rm64_xmm, RAX, xmm(values[i])),
+            _ => e.asm.rr(Op::VEX_Vmovd_rm32_xmm, EAX, xmm(values[i])),
+        }
+        if sort == Sort::Predicate {
+            e.asm.ri(Op::And_rm32_imm8, EAX, 1);
+        }
+        e.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(dst)), RAX);
+    }
+    true
+}
+
 /// The chunks of a group, and its predicates; `full` if all lanes are known to be on.
 fn body(e: &mut Emitter<'_>, group: &Group, on: On, full: bool) {
     let code = e.code;
@@ -453,22 +494,23 @@ fn body(e: &mut Emitter<'_>, group: &Group, on: On, full: bool) {
     let tests = std::mem::take(&mut chunk.tests);
     for &index in &group.rows {
         let step = &code.steps[index];
-        let Kind::Test { combine, dst, src, .. } = &step.kind else { continue };
-        let Some(number) = tests.iter().position(|t| t.0 == *dst) else { continue };
-        e.asm.rr(Op::Mov_r32_rm32, EAX, TESTED[number]);
-        if tests[number].1 {
-            e.asm.r(Op::Not_rm32, EAX);
+        for mask in self::tests(&step.kind).0 {
+            let Some(number) = tests.iter().position(|t| t.0 == mask) else { continue };
+            e.asm.rr(Op::Mov_r32_rm32, EAX, TESTED[number]);
+            if tests[number].1 {
+                e.asm.r(Op::Not_rm32, EAX);
+            }
+            if let Kind::Test { combine: Some(how), src, .. } = &step.kind {
+                e.predicate(src[2], ECX);
+                let op = match how {
+                    BoolOp::And => Op::And_r32_rm32,
+                    BoolOp::Or => Op::Or_r32_rm32,
+                    BoolOp::Xor => Op::Xor_r32_rm32,
+                };
+                e.asm.rr(op, EAX, ECX);
+            }
+            e.blend = step.blend && !full;
+            e.put_predicate(mask, on);
         }
-        if let Some(how) = combine {
-            e.predicate(src[2], ECX);
-            let op = match how {
-                BoolOp::And => Op::And_r32_rm32,
-                BoolOp::Or => Op::Or_r32_rm32,
-                BoolOp::Xor => Op::Xor_r32_rm32,
-            };
-            e.asm.rr(op, EAX, ECX);
-        }
-        e.blend = step.blend && !full;
-        e.put_predicate(*dst, on);
     }
 }

@@ -19,6 +19,7 @@ mod memory;
 mod narrow;
 mod noting;
 mod operand;
+mod recipe;
 mod test;
 mod warp;
 mod wide;
@@ -44,7 +45,7 @@ impl Vectors for Avx2 {
 
     fn reload(&self, _: &mut Emitter<'_>) {}
 
-    fn group(&self, e: &mut Emitter<'_>, block: usize, first: usize) -> (usize, usize) {
+    fn group(&self, e: &mut Emitter<'_>, block: usize, first: usize) -> usize {
         group::compile(e, block, first)
     }
 

@@ -24,28 +24,33 @@ fn two(what: What) -> Op {
     }
 }
 
+/// The form of an operation on floats that there is code for, its operands and result.
+fn formed(generic: &Generic) -> Option<(Form, [Src; 3], Dst)> {
+    let (form, &[dst]) = (Form::of(&generic.inst)?, generic.dst.as_slice()) else { return None };
+    let mut src = [Src::Const(0); 3];
+    for (to, &from) in src.iter_mut().zip(&generic.src) {
+        *to = from;
+    }
+    let scalar = |s: &Src| matches!(s, Src::Const(_) | Src::Line(_, 0, _));
+    let word = |s: &Src| !matches!(s, Src::Wide(_) | Src::Pair(..) | Src::ConstPair(..));
+    let possible = generic.src.len() <= 3 && src.iter().all(word);
+    let possible = possible
+        && match dst {
+            Dst::Narrow(_) => true,
+            Dst::Scalar(_) => src.iter().all(scalar),
+            _ => false,
+        };
+    possible.then_some((form, src, dst))
+}
+
 impl Emitter<'_> {
     /// An operation that the interpreter leaves to the exact engine's function.
     pub(super) fn generic(&mut self, generic: &Generic, on: On) -> bool {
-        let (Some(form), &[dst]) = (Form::of(&generic.inst), generic.dst.as_slice()) else {
-            return false;
+        let Some((form, src, dst)) = formed(generic) else {
+            let Some(recipe) = self.recipe_of(generic) else { return false };
+            self.recipe(&recipe, generic, on);
+            return true;
         };
-        let mut src = [Src::Const(0); 3];
-        for (to, &from) in src.iter_mut().zip(&generic.src) {
-            *to = from;
-        }
-        let scalar = |s: &Src| matches!(s, Src::Const(_) | Src::Line(_, 0, _));
-        let word = |s: &Src| !matches!(s, Src::Wide(_) | Src::Pair(..) | Src::ConstPair(..));
-        let possible = generic.src.len() <= 3 && src.iter().all(word);
-        let possible = possible
-            && match dst {
-                Dst::Narrow(_) => true,
-                Dst::Scalar(_) => src.iter().all(scalar),
-                _ => false,
-            };
-        if !possible {
-            return false;
-        }
         let back = match form.what {
             What::Approx(Approx::Sin | Approx::Cos) => Some(self.far_angles(&src, dst, on)),
             _ => None,

@@ -18,6 +18,7 @@ mod memory;
 mod narrow;
 mod noting;
 mod operand;
+mod recipe;
 mod test;
 mod wide;
 
