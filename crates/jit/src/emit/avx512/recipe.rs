@@ -111,7 +111,7 @@ impl Emitter<'_> {
 
     /// Low words of a quarter's lanes become those of a half.
     fn join_words(&mut self, kept: Register, value: Register, part: usize) {
-        if part % 2 == 0 {
+        if part.is_multiple_of(2) {
             self.asm.rr(Op::EVEX_Vpmovqd_ymmm256_k1z_zmm, ymm(kept), value);
             return;
         }
@@ -140,7 +140,7 @@ impl Emitter<'_> {
         match self.value(cook, value) {
             V::B(base, d) => self.asm.rm(Op::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, room, at(base, d)),
             V::M(base, d) => {
-                self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, room, V::M(base, d), None)
+                self.asm.v2(Op::EVEX_Vmovdqa32_zmm_k1z_zmmm512, room, V::M(base, d), None);
             }
             V::Z(register) => return register,
         }
