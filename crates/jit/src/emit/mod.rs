@@ -126,6 +126,11 @@ trait Vectors: Sync {
         0
     }
 
+    /// Whether finding out how words lie costs so much less than any access that it is worth it for one.
+    fn lays_once(&self) -> bool {
+        false
+    }
+
     /// Of addresses in a window, whose lanes are all on: puts that of each part's first lane into an entry of the frame, and goes to the first label
     /// if words of each part lie side by side, to the second one if each part has one address.
     fn lay(&self, _: &mut Emitter<'_>, _addr: Src, _entry: usize, _to: (Label, Label)) {}

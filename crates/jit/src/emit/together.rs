@@ -78,7 +78,7 @@ impl Emitter<'_> {
         if let Some(known) = self.known.iter().find(|k| k.addr == memory.addr) {
             return Some(known.entry);
         }
-        if !self.comes_again(memory) {
+        if !self.vectors.lays_once() && !self.comes_again(memory) {
             return None;
         }
         let taken = |entry: &usize| self.known.iter().any(|k| k.entry == *entry);

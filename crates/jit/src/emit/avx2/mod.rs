@@ -111,6 +111,10 @@ impl Vectors for Avx2 {
         chunk::CHUNKS
     }
 
+    fn lays_once(&self) -> bool {
+        true
+    }
+
     fn lay(&self, e: &mut Emitter<'_>, addr: Src, entry: usize, to: (Label, Label)) {
         memory::lay(e, addr, entry, to);
     }
