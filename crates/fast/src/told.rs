@@ -94,7 +94,9 @@ impl Machine<'_> {
             match at {
                 Addresses::Narrow(at) => {
                     for (low, at) in low.iter_mut().zip(at) {
-                        *low = at.map(|at| at.wrapping_add(offset as u32));
+                        for lane in 0..LANES {
+                            low[lane] = at[lane].wrapping_add(offset as u32);
+                        }
                     }
                 }
                 Addresses::Wide(at) => page = halves(&mut low, on, at, offset),

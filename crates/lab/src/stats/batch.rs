@@ -79,13 +79,16 @@ impl Table {
     /// By lane, the number of each access.
     #[inline(always)]
     fn side_by_side(&self) -> [Row; LANES] {
-        let mut rows = [[0; SIDE]; LANES];
-        for (lane, row) in rows.iter_mut().enumerate() {
-            for (i, number) in row.iter_mut().enumerate() {
-                *number = self.numbers[i][lane];
-            }
+        // A number's place in the table is its access, then its lane. Each shuffle of the two halves takes the first bit of the place to its
+        // end; after as many as an access has bits, lanes come first.
+        let (mut from, mut to) = ([0; SIDE * LANES], [0; SIDE * LANES]);
+        shuffle(self.numbers.as_flattened(), &mut from);
+        for _ in 1..SIDE.trailing_zeros() {
+            shuffle(&from, &mut to);
+            std::mem::swap(&mut from, &mut to);
         }
-        rows
+        let (rows, _) = from.as_chunks();
+        std::array::from_fn(|lane| rows[lane])
     }
 
     /// Takes the accesses out that are in, and tells of them what is found of each; at once of those that follow each other at one place.
@@ -332,6 +335,16 @@ impl Batch {
             Traffic { shared_requests, shared_passes, bank_conflicts, ..Traffic::default() }
         };
         table.take(found, told);
+    }
+}
+
+/// Numbers of the first half and of the second by turns.
+#[inline(always)]
+fn shuffle(from: &[u32], to: &mut [u32; SIDE * LANES]) {
+    let (first, second) = from.split_at(to.len() / 2);
+    let (pairs, _) = to.as_chunks_mut::<2>();
+    for ((pair, &a), &b) in pairs.iter_mut().zip(first).zip(second) {
+        *pair = [a, b];
     }
 }
 
