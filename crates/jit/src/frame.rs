@@ -86,6 +86,9 @@ pub(crate) struct Frame {
     pub(crate) shared_len: u64,
     pub(crate) params: *const u8,
     pub(crate) params_len: u64,
+    /// Local memory of the CTA's first thread, and the bytes of each.
+    pub(crate) local: *mut u8,
+    pub(crate) local_len: u64,
     pub(crate) near: *mut Near,
     /// Counts since the last look.
     pub(crate) tally: Tally,
@@ -149,7 +152,7 @@ macro_rules! offsets {
 
 offsets! {
     LANES lanes; LIVE live; REJOIN rejoin; BLOCK block; LEFT left; STOPPED stopped; CONSTANTS constants; SHARED shared;
-    SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; NEAR near; TALLY tally; STARTED started; BOTTOM bottom; TOP top; LAST last;
+    SHARED_LEN shared_len; PARAMS params; PARAMS_LEN params_len; LOCAL local; LOCAL_LEN local_len; NEAR near; TALLY tally; STARTED started; BOTTOM bottom; TOP top; LAST last;
     FOREIGN foreign; SPLITS splits; SEAT seat; SEATS seats; SEATS_END seats_end; MEETING meeting; TABLE table; RESUMES resumes;
     AGAIN again; SREGS sregs; CTA_SREGS cta_sregs; START start; STEP step; DRAIN drain; ON on; END end; GO go; LANE_ROOM lane_room;
 }

@@ -10,7 +10,7 @@ use crate::frame::Frame;
 use fast::code::{Atomic, Dst, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::Ty;
-use ir::mods::AtomOp;
+use ir::mods::{AtomOp, Space};
 
 use Register::{EBX, ECX, EDX, ESI, R8, R8D, R9, R9D, RAX, RBP, RDI, RDX, RSI};
 
@@ -60,7 +60,7 @@ fn lane(part: i64) -> MemoryOperand {
 impl Emitter<'_> {
     pub(super) fn atomic(&mut self, atomic: &Atomic, on: On) -> bool {
         let memory = &atomic.memory;
-        if !can(atomic) {
+        if !can(atomic) || memory.space == Space::Local {
             return false;
         }
         let Some(room) = self.room(memory) else { return false };

@@ -8,6 +8,7 @@ use super::short::is_short;
 use super::{Emitter, On};
 use crate::asm::{Label, at};
 use crate::frame::{Frame, Near};
+use crate::seat::Seat;
 use fast::code::{Dst, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
@@ -73,19 +74,19 @@ impl Emitter<'_> {
                 Src::Line(_, stride, mask) => stride == 0 || mask == u64::MAX,
                 _ => true,
             },
-            Space::Shared | Space::Param => true,
-            _ => false,
+            Space::Shared | Space::Param | Space::Local => true,
         }
     }
 
     /// What memory an access is to, if code can be made for it.
     pub(super) fn room(&mut self, memory: &Memory) -> Option<Room> {
-        if !Self::has_room(memory) {
+        if !Self::has_room(memory) || !can_be_local(memory, self) {
             return None;
         }
         match memory.space {
             Space::Shared => Some(Room::Window(Frame::SHARED, Frame::SHARED_LEN)),
             Space::Param => Some(Room::Window(Frame::PARAMS, Frame::PARAMS_LEN)),
+            Space::Local => Some(Room::Window(Frame::LOCAL, Frame::LOCAL_LEN)),
             _ => {
                 self.nears.push(self.now);
                 Some(Room::Map(self.nears.len() as u32 - 1))
@@ -95,6 +96,8 @@ impl Emitter<'_> {
 
     fn pattern(memory: &Memory, words: usize) -> Pattern {
         match memory.addr {
+            // Each lane has words of its own there.
+            _ if memory.space == Space::Local => Pattern::Any,
             Src::Const(_) | Src::Line(_, 0, _) => Pattern::One,
             Src::Line(_, stride, _) if stride == i64::from(memory.word) && words == 1 => {
                 Pattern::Adjacent
@@ -363,7 +366,31 @@ impl Emitter<'_> {
     }
 }
 
+/// Whether an access is to local memory that code can be made for: lanes' words are as far apart as fits into offsets, and nobody counts
+/// accesses.
+fn can_be_local(memory: &Memory, e: &Emitter<'_>) -> bool {
+    memory.space != Space::Local || !e.detailed && e.code.local_bytes < 1 << 20
+}
+
+impl Emitter<'_> {
+    /// `rdi` becomes what offsets into a window count from; of local memory, that of the warp's first lane. Uses `rcx`.
+    pub(super) fn window(&mut self, memory: &Memory, bytes: i64) {
+        self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, bytes));
+        if memory.space == Space::Local {
+            self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::SEAT));
+            self.asm.rm(Op::Add_r64_rm64, RDI, at(RCX, Seat::LOCAL));
+        }
+    }
+
+    /// Bytes of local memory of each thread, if an access is to it.
+    pub(super) fn apart_in_local(&self, memory: &Memory) -> Option<u64> {
+        (memory.space == Space::Local).then_some(self.code.local_bytes as u64)
+    }
+}
+
 /// Whether words of lanes side by side may turn out to be adjacent, though nothing says so.
 pub(super) fn may_meet(memory: &Memory) -> bool {
-    memory.words == 1 && !matches!(memory.addr, Src::Line(..) | Src::Const(_))
+    memory.words == 1
+        && memory.space != Space::Local
+        && !matches!(memory.addr, Src::Line(..) | Src::Const(_))
 }

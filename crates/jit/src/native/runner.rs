@@ -83,6 +83,7 @@ impl<'c> Runner<'c> {
         assert!(view.params.1 == self.compiled.kernel.code().param_bytes, "other parameters");
         (frame.shared, frame.shared_len) = (view.shared.0, view.shared.1 as u64);
         (frame.params, frame.params_len) = (view.params.0, view.params.1 as u64);
+        (frame.local, frame.local_len) = (view.local.0, view.local.1 as u64);
         frame.near = self.nears.as_mut_ptr();
         frame.counters = self.counting.as_mut().map_or(Counters::NONE, |c| c.counters());
         frame.started = 0;
@@ -214,6 +215,8 @@ fn frame(code: &Code) -> Frame {
         shared_len: 0,
         params: ptr::null(),
         params_len: 0,
+        local: ptr::null_mut(),
+        local_len: 0,
         near: ptr::null_mut(),
         tally: Tally::default(),
         started: 0,

@@ -6,6 +6,7 @@ use crate::frame::NOWHERE;
 use crate::seat::{Meeting, Seat};
 use fast::code::Kind;
 use fast::{Visit, Wait};
+use vm::WARP_SIZE;
 
 /// The seats of a CTA.
 #[derive(Debug)]
@@ -33,6 +34,7 @@ impl Table {
         let mut seats = vec![Seat::EMPTY; warps].into_boxed_slice();
         for (warp, seat) in seats.iter_mut().enumerate() {
             seat.sregs = sregs.as_ptr().wrapping_add(warp * each);
+            seat.local = (warp * WARP_SIZE as usize * visit.code().local_bytes) as u64;
         }
         let cta_sregs = vec![0; each].into_boxed_slice();
         Self { cta: u64::MAX, seats, meeting: Meeting::default(), sregs, cta_sregs }

@@ -319,16 +319,27 @@ impl Builder<'_> {
 
     /// An access of so many elements of a type: its address is adjacent, the same, far apart, or any.
     fn access(&mut self) {
-        let shared = self.rng.one_in(3);
+        let [shared, local] = [3, 5].map(|n| self.rng.one_in(n));
         let (ty, bytes) = [("u8", 1), ("s8", 1), ("u16", 2), ("s16", 2), ("u32", 4), ("u64", 8)]
             [self.rng.below(6)];
         let elements = if bytes >= 4 && self.rng.one_in(3) { 2 } else { 1 };
         let size = bytes * elements;
         let index = self.index();
-        let mask = if shared { 2048 / size - 1 } else { 8192 / size - 1 };
+        let mask = match (local, shared) {
+            (true, _) => 64 / size - 1,
+            (_, true) => 2048 / size - 1,
+            _ => 8192 / size - 1,
+        };
         let _ = writeln!(self.text, "  %f = and.b32 {index}, {mask}");
         let stride = if self.rng.one_in(5) { size * 2 } else { size };
-        let at = if shared {
+        // Now and then the same address in all lanes, which is another word in each.
+        let same = local && self.rng.one_in(2);
+        let at = if same {
+            "%own"
+        } else if local {
+            let _ = writeln!(self.text, "  %at32 = mad.u32 %f, {stride}, %own");
+            "%at32"
+        } else if shared {
             let _ = writeln!(self.text, "  %at32 = mad.u32 %f, {stride}, %s");
             "%at32"
         } else {
@@ -337,7 +348,11 @@ impl Builder<'_> {
             let _ = writeln!(self.text, "  %at = add.u64 {buffer}, %wide");
             "%at"
         };
-        let space = if shared { "shared" } else { self.one_of(&["global", "generic"]) };
+        let space = match (local, shared) {
+            (true, _) => "local",
+            (_, true) => "shared",
+            _ => self.one_of(&["global", "generic"]),
+        };
         let regs: Vec<String> = (0..elements)
             .map(|i| match bytes {
                 8 => format!("%w{}", (self.rng.below(2) + 2 * i as usize) % 4),
@@ -385,14 +400,16 @@ fn kernel(rng: &mut Rng) -> String {
         b.text,
         "shared @s size 4352 align 16
 kernel @k(n: u32, a: u64 global, b: u64 global) {{
+  local @own size 152 align 16
   reg %r0, %r1, %r2, %r3, %r4, %r5: b32
-  reg %t, %g, %n, %u, %i, %f, %line, %lane, %at32, %s: b32
+  reg %t, %g, %n, %u, %i, %f, %line, %lane, %at32, %s, %own: b32
   reg %w0, %w1, %w2, %w3, %ul, %wl, %at, %out, %a, %b, %wide: b64
   reg %h0, %h1, %h2, %h3, %uh: b16
   reg %p0, %p1, %p2, %p3, %up, %loop: pred
 entry:
   %n = ld.param.u32 [@n]
   %s = mov.u32 @s
+  %own = mov.u32 @own
   %a = ld.param.u64 [@a]
   %b = ld.param.u64 [@b]
   %t = sreg.u32 tid.x

@@ -89,7 +89,12 @@ fn is_adjacent(memory: &Memory, row: Option<Row>) -> bool {
         Some(Row::Wide(_)) => memory.word == 8,
         None => false,
     };
-    stride && size && memory.words == 1 && memory.extend.is_none() && Emitter::has_room(memory)
+    memory.space != Space::Local
+        && stride
+        && size
+        && memory.words == 1
+        && memory.extend.is_none()
+        && Emitter::has_room(memory)
 }
 
 /// The row that adjacent words are loaded into.
@@ -114,7 +119,8 @@ pub(super) fn stored(memory: &Memory) -> Option<Row> {
 
 /// Whether a load is of one word, into a scalar.
 fn is_scalar(memory: &Memory) -> bool {
-    let one = matches!(memory.addr, Src::Const(_) | Src::Line(_, 0, _));
+    let one =
+        matches!(memory.addr, Src::Const(_) | Src::Line(_, 0, _)) && memory.space != Space::Local;
     one && matches!(memory.dst.as_slice(), [Dst::Scalar(_)]) && Emitter::has_room(memory)
 }
 

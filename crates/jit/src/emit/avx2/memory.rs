@@ -280,7 +280,13 @@ fn offsets(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
             chunk.vvq(Op::VEX_Vpand_ymm_ymm_ymmm256, to, to, u32::MAX.into());
         }
         let room = at(RBP, Frame::LANE_ROOM + 32 * eighth as i64);
-        chunk.e.asm.mr(SAVE, room, to);
+        if let Some(bytes) = chunk.e.apart_in_local(memory) {
+            let line = V::M(R11, chunk.e.pool.line64(4 * eighth as u64, bytes));
+            chunk.e.asm.v3(Op::VEX_Vpaddq_ymm_ymm_ymmm256, wrong, to, line, None);
+            chunk.e.asm.mr(SAVE, room, wrong);
+        } else {
+            chunk.e.asm.mr(SAVE, room, to);
+        }
         chunk.vvq(Op::VEX_Vpxor_ymm_ymm_ymmm256, wrong, to, 1 << 63);
         chunk.vvv(Op::VEX_Vpcmpgtq_ymm_ymm_ymmm256, wrong, wrong, most);
         if align > 1 {
@@ -305,7 +311,10 @@ fn offsets(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
     }
     e.asm.rr(Op::Test_rm32_r32, ECX, on.lanes);
     e.asm.jump(Op::Jne_rel32_64, cold);
-    e.asm.rm(Op::Mov_r64_rm64, RDI, bytes);
+    match access.room {
+        Room::Map(_) => e.asm.rm(Op::Mov_r64_rm64, RDI, bytes),
+        Room::Window(bytes, _) => e.window(memory, bytes),
+    }
 }
 
 /// Counts an access at any addresses, of which lane 0's offset is told.

@@ -89,8 +89,13 @@ impl Emitter<'_> {
                     self.asm.v3(test, K6, T[2 + half], low, mask);
                     self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K6);
                     self.asm.jump(Op::Jne_rel32_64, cold);
+                    if let Some(bytes) = self.apart_in_local(memory) {
+                        let line = self.pool.line32(16 * half as u32, bytes as u32);
+                        let line = V::M(Register::R11, line);
+                        self.asm.v3(add, T[2 + half], T[2 + half], line, None);
+                    }
                 }
-                self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, bytes));
+                self.window(memory, bytes);
             }
         }
     }
