@@ -144,6 +144,19 @@ impl Visit<'_, '_> {
         }
     }
 
+    /// The values of a step in the lanes of a warp that reads a special register into a row of 32-bit values.
+    #[must_use]
+    pub fn sreg_row(&self, step: usize, warp: usize) -> Option<[u32; WARP_SIZE as usize]> {
+        match &self.machine.context.code.steps[step].kind {
+            Kind::Sreg { reg, dst: Dst::Narrow(_), bits } => {
+                let thread = warp as u32 * WARP_SIZE;
+                let of = |lane| self.machine.scalar_sreg(thread + lane as u32, *reg, *bits) as u32;
+                Some(std::array::from_fn(of))
+            }
+            _ => None,
+        }
+    }
+
     /// Back-edges that are left of the turn of the warp that is held.
     #[inline]
     #[must_use]

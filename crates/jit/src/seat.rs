@@ -20,6 +20,8 @@ pub(crate) struct Seat {
     pub(crate) preds: *mut u32,
     pub(crate) scalars: *mut u64,
     pub(crate) sregs: *const u64,
+    /// Rows of special registers that differ by lane.
+    pub(crate) sreg_rows: *const [u32; 32],
     /// How far behind that of the CTA's first thread local memory of lane 0 is.
     pub(crate) local: u64,
     /// Lanes that were launched and have not ended.
@@ -48,6 +50,7 @@ impl Seat {
         preds: std::ptr::null_mut(),
         scalars: std::ptr::null_mut(),
         sregs: std::ptr::null(),
+        sreg_rows: std::ptr::null(),
         local: 0,
         live: 0,
         absent: 0,
@@ -114,7 +117,8 @@ macro_rules! offsets {
 }
 
 offsets! {
-    Seat: START start; AT at; TOP top; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars; SREGS sregs; LOCAL local; LIVE live; ABSENT absent;
+    Seat: START start; AT at; TOP top; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars; SREGS sregs; SREG_ROWS sreg_rows;
+    LOCAL local; LIVE live; ABSENT absent;
     EXITED exited; GONE gone; WAITS waits; ON on; RESUME resume; SLOTS slots;
 }
 

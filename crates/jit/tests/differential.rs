@@ -36,8 +36,8 @@ fn calls_end_the_same() {
             });
         }
         assert!(count.compared > 20 || count.steps == 0, "{name}: {count:?}");
-        // Local variables, and coordinates of threads in small blocks, are the interpreter's.
-        assert!(count.native * 3 >= count.steps * 2, "{name}: {count:?}");
+        // Local variables in launches that count accesses are the interpreter's.
+        assert!(count.native * 4 >= count.steps * 3, "{name}: {count:?}");
     }
 }
 

@@ -98,6 +98,9 @@ trait Vectors: Sync {
     /// The same of a 32-bit word in memory and a row of 32-bit values.
     fn splat_word(&self, e: &mut Emitter<'_>, row: u32, from: MemoryOperand, on: On);
 
+    /// 32 words at `rdi` become a row of 32-bit values.
+    fn copy_row(&self, e: &mut Emitter<'_>, row: u32, on: On);
+
     /// Loads words into rows: of adjacent ones that of lane 0 is at `rdi`, and they have been checked.
     fn load(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
 
@@ -176,6 +179,8 @@ pub(crate) struct Emitted {
     pub(crate) block_of: Vec<u32>,
     /// Steps that read special registers into scalars, in the frame's order.
     pub(crate) sregs: Vec<u32>,
+    /// Steps that read those that differ by lane into rows, in the seats' order.
+    pub(crate) sreg_rows: Vec<u32>,
     /// Steps that keep where they accessed global memory last, in the frame's order, which need not be theirs.
     pub(crate) nears: Vec<u32>,
     /// Where issues are counted in detail, and accesses.
@@ -209,6 +214,8 @@ pub(super) struct Emitter<'c> {
     pub(super) nears: Vec<u32>,
     /// Steps that read special registers into scalars.
     pub(super) sregs: Vec<u32>,
+    /// Steps that read those that differ by lane into rows.
+    pub(super) sreg_rows: Vec<u32>,
     /// Whether everything is counted that a launch in detail counts.
     pub(super) detailed: bool,
     pub(super) places: Vec<Place>,
@@ -270,6 +277,7 @@ pub(crate) fn emit(
         uses: Uses::default(),
         nears: Vec::new(),
         sregs: Vec::new(),
+        sreg_rows: Vec::new(),
         detailed,
         places: Vec::new(),
         stretches: Vec::new(),
@@ -307,6 +315,7 @@ pub(crate) fn emit(
         stubs,
         nears,
         sregs,
+        sreg_rows,
         places,
         stretches,
         notes,
@@ -325,6 +334,7 @@ pub(crate) fn emit(
         block_of,
         nears,
         sregs,
+        sreg_rows,
         places,
         stretches,
         notes,
@@ -415,6 +425,7 @@ impl Emitter<'_> {
                 self.sreg(*reg, *dst);
                 true
             }
+            Kind::Sreg { reg, dst: Dst::Narrow(row), .. } => self.sreg_row(*reg, *row, on),
             Kind::Collective(collective) => self.collective(collective, on),
             Kind::Atomic(atomic) => self.atomic(atomic, on),
             Kind::Nothing | Kind::Fence => true,

@@ -5,6 +5,7 @@ use super::predicate::float_relation;
 use super::{Emitter, Held, On};
 use crate::asm::{V, at};
 use crate::frame::Frame;
+use crate::seat::Seat;
 use fast::code::Src;
 use fast::ops::{Logic, Native, Op32, Op64, Rel, Test};
 use iced_x86::{Code as Op, Register};
@@ -321,6 +322,20 @@ impl Emitter<'_> {
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, list));
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RAX, 8 * index));
         self.put_scalar(dst);
+    }
+
+    /// A special register that differs by lane, and is the same in all CTAs: from the seat's rows.
+    pub(super) fn sreg_row(&mut self, reg: Sreg, row: u32, on: On) -> bool {
+        if !is_by_warp(reg) {
+            return false;
+        }
+        let index = self.sreg_rows.len() as i64;
+        self.sreg_rows.push(self.now);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, Frame::SEAT));
+        self.asm.rm(Op::Mov_r64_rm64, Register::RDI, at(RAX, Seat::SREG_ROWS));
+        self.asm.ri(Op::Add_rm64_imm32, Register::RDI, (128 * index) as i32);
+        self.vectors.copy_row(self, row, on);
+        true
     }
 
     /// A line of 32-bit values, widened: the interpreter finds out if it wraps around over the lanes that are on.

@@ -47,6 +47,7 @@ struct Code {
     /// Steps that keep where they accessed global memory last, sorted, with their place in the frame's list.
     nears: Vec<(u32, usize)>,
     sregs: Vec<u32>,
+    sreg_rows: Vec<u32>,
     /// Addresses of blocks, and of steps after barriers.
     table: Box<[u64]>,
     after: Box<[u64]>,
@@ -171,6 +172,7 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         after: after?,
         resumes: emitted.resumes.iter().map(|r| r.0).collect(),
         sregs: emitted.sregs,
+        sreg_rows: emitted.sreg_rows,
         enter: address(enter)?,
         starts: Starts {
             first: address(first)?,

@@ -18,6 +18,9 @@ pub(super) struct Table {
     /// Values of special registers: those that differ by warp, in lists one after another, and those of the CTA.
     #[allow(dead_code, reason = "seats point into it")]
     sregs: Box<[u64]>,
+    /// The same by lane.
+    #[allow(dead_code, reason = "seats point into it")]
+    sreg_rows: Box<[[u32; 32]]>,
     pub(super) cta_sregs: Box<[u64]>,
 }
 
@@ -31,13 +34,17 @@ impl Table {
                 *value = visit.sreg(step as usize, warp).unwrap_or(0);
             }
         }
+        let row = |warp, step: &u32| visit.sreg_row(*step as usize, warp).unwrap_or([0; 32]);
+        let sreg_rows: Box<[[u32; 32]]> =
+            (0..warps).flat_map(|warp| code.sreg_rows.iter().map(move |s| row(warp, s))).collect();
         let mut seats = vec![Seat::EMPTY; warps].into_boxed_slice();
         for (warp, seat) in seats.iter_mut().enumerate() {
             seat.sregs = sregs.as_ptr().wrapping_add(warp * each);
+            seat.sreg_rows = sreg_rows.as_ptr().wrapping_add(warp * code.sreg_rows.len());
             seat.local = (warp * WARP_SIZE as usize * visit.code().local_bytes) as u64;
         }
         let cta_sregs = vec![0; each].into_boxed_slice();
-        Self { cta: u64::MAX, seats, meeting: Meeting::default(), sregs, cta_sregs }
+        Self { cta: u64::MAX, seats, meeting: Meeting::default(), sregs, sreg_rows, cta_sregs }
     }
 
     /// All warps of the CTA that is visited stand at the kernel's beginning.

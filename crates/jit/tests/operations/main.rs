@@ -430,7 +430,8 @@ entry:
   %r0, %r1 = ld.global.u32 [%at]
   %r2, %r3 = ld.global.u32 [%at + 4096]
   %r4 = mov.b32 {s1:#x}
-  %r5 = mul.u32 %g, 0x9e3779b1
+  %r5 = sreg.u32 tid.y
+  %r5 = mad.u32 %g, 0x9e3779b1, %r5
   %w2 = mulwide.u32 %r0, %r5
   %w3 = madwide.s32 %r1, %r2, %w0
   %uh = cvt.u16.u32 %u

@@ -99,6 +99,18 @@ fn put_part(e: &mut Emitter<'_>, dst: (Dst, usize), value: Register, masks: Opti
     }
 }
 
+/// 32 words at `rdi` become a row.
+pub(super) fn copy_row(e: &mut Emitter<'_>, dst: Dst, on: On) {
+    let masked = e.blend.then_some(YMM1);
+    if masked.is_some() {
+        masks(e, YMM1, on);
+    }
+    for part in 0..parts(dst) {
+        e.asm.rm(LOAD, YMM0, at(RDI, 32 * part as i64));
+        put_part(e, (dst, part), YMM0, masked);
+    }
+}
+
 /// Loads adjacent words, of which lane 0's is at `rdi`.
 pub(super) fn load_adjacent(e: &mut Emitter<'_>, memory: &Memory, on: On) {
     let dst = memory.dst[0];

@@ -73,6 +73,10 @@ impl Vectors for Avx2 {
         memory::put_all(e, Dst::Narrow(row), on);
     }
 
+    fn copy_row(&self, e: &mut Emitter<'_>, row: u32, on: On) {
+        memory::copy_row(e, Dst::Narrow(row), on);
+    }
+
     fn load(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
         match access.pattern {
             Pattern::Adjacent => memory::load_adjacent(e, access.memory, on),

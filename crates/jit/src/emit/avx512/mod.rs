@@ -136,6 +136,14 @@ impl Vectors for Avx512 {
         e.put_halves(row, on);
     }
 
+    fn copy_row(&self, e: &mut Emitter<'_>, row: u32, on: On) {
+        for half in 0..2 {
+            let from = V::M(Register::RDI, 64 * half as i64);
+            e.asm.v2(Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512, T[0], from, None);
+            e.put(row, half, on, T[0]);
+        }
+    }
+
     fn load(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
         match access.pattern {
             Pattern::Adjacent => e.load_adjacent(access.memory, on),
