@@ -19,6 +19,13 @@ pub(super) struct Told {
     on: On,
 }
 
+/// A place where lanes have ended or were never launched.
+pub(super) struct Gone {
+    from: Label,
+    back: Label,
+    site: i64,
+}
+
 impl Emitter<'_> {
     /// Counts the issues from a step of a block on, up to the next barrier or the end of it.
     pub(super) fn count(&mut self, b: u32, block: &Block, first: usize) {
@@ -50,17 +57,32 @@ impl Emitter<'_> {
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SITES));
         self.asm.m(Op::Inc_rm64, at(R8, site + offset_of!(Site, times) as i64));
         self.asm.mr(Op::Add_rm64_r64, at(R8, site + offset_of!(Site, lanes) as i64), R9);
-        for (field, to) in
-            [(Frame::EXITED, offset_of!(Site, exited)), (Frame::ABSENT, offset_of!(Site, absent))]
-        {
-            self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, field));
-            self.asm.mr(Op::Add_rm64_r64, at(R8, site + to as i64), RAX);
-        }
+        // Mostly all lanes of a warp are there.
+        let (from, back) = (self.asm.label(), self.asm.label());
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::EXITED));
+        self.asm.rm(Op::Or_r64_rm64, RAX, at(RBP, Frame::ABSENT));
+        self.asm.jump(Op::Jne_rel32_64, from);
+        self.asm.bind(back);
+        self.gone.push(Gone { from, back, site });
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::ACTIVE));
         self.asm.mi(Op::Add_rm64_imm32, MemoryOperand::with_base_index_scale(R8, R9, 8), n);
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::DEPTH));
         self.asm.rri(Op::Imul_r64_rm64_imm32, RAX, RAX, n);
         self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::DEPTH_SUM), RAX);
+    }
+
+    pub(super) fn gone_out_of_line(&mut self) {
+        for Gone { from, back, site } in std::mem::take(&mut self.gone) {
+            self.asm.bind(from);
+            for (field, to) in [
+                (Frame::EXITED, offset_of!(Site, exited)),
+                (Frame::ABSENT, offset_of!(Site, absent)),
+            ] {
+                self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, field));
+                self.asm.mr(Op::Add_rm64_r64, at(R8, site + to as i64), RAX);
+            }
+            self.asm.jump(Op::Jmp_rel32_64, back);
+        }
     }
 
     /// Counts the access for which a way to the interpreter was made last: with others, if all lanes that run execute it.

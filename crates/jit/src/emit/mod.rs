@@ -231,6 +231,7 @@ pub(super) struct Emitter<'c> {
     /// Steps that the interpreter is called for, whatever they meet. Branches may be emitted twice.
     pub(super) left: Vec<u32>,
     told: Vec<counting::Told>,
+    gone: Vec<counting::Gone>,
     unlike: Vec<noting::Unlike>,
     /// What the interpreter has to know of the step being compiled, with its number.
     pub(super) told_as: u32,
@@ -288,6 +289,7 @@ pub(crate) fn emit(
         depths: code.depths(),
         left: Vec::new(),
         told: Vec::new(),
+        gone: Vec::new(),
         unlike: Vec::new(),
         told_as: 0,
         recipes: FxHashMap::default(),
@@ -496,6 +498,7 @@ impl Emitter<'_> {
         self.told_out_of_line();
         self.unlike_out_of_line();
         self.ends_out_of_line();
+        self.gone_out_of_line();
     }
 
     /// Takes note that the last instruction wrote what is in `rax`.
