@@ -1,8 +1,9 @@
-//! Atomic operations on 32-bit and 64-bit integers in global and shared memory, lane by lane in increasing order.
+//! Atomic operations on 32-bit and 64-bit integers, and sums of floats, in global and shared memory, lane by lane in increasing order.
 //!
 //! Code runs on the only thread that touches these words: where several threads run a launch, no region is lent to code for
 //! writing, and the interpreter does it all.
 
+use super::forms::{NAN32, NAN64};
 use super::memory::{Access, Pattern};
 use super::{Emitter, On};
 use crate::asm::at;
@@ -12,7 +13,7 @@ use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::Ty;
 use ir::mods::{AtomOp, Space};
 
-use Register::{EBX, ECX, EDX, ESI, R8, R8D, R9, R9D, RAX, RBP, RDI, RDX, RSI};
+use Register::{EBX, ECX, EDX, ESI, R8, R8D, R9, R9D, RAX, RBP, RDI, RDX, RSI, XMM0, XMM1};
 
 /// Whether there is code for an operation.
 fn can(atomic: &Atomic) -> bool {
@@ -24,6 +25,8 @@ fn can(atomic: &Atomic) -> bool {
         ([] | [Dst::None], _) | ([Dst::Narrow(_)], 4) | ([Dst::Wide(_)], 8)
     );
     let whole = |s: &Src| !matches!(s, Src::Pair(..) | Src::ConstPair(..));
+    let float = atomic.op == AtomOp::Add && matches!(atomic.ty, Ty::F32 | Ty::F64);
+    let counts = matches!(atomic.op, AtomOp::Inc | AtomOp::Dec);
     let known = matches!(
         atomic.op,
         AtomOp::Add
@@ -35,8 +38,7 @@ fn can(atomic: &Atomic) -> bool {
             | AtomOp::Exch
             | AtomOp::Cas
     );
-    integer
-        && known
+    (integer && (known || counts && word == 4) || float)
         && dst
         && matches!(word, 4 | 8)
         && atomic.memory.src.len() == operands
@@ -130,8 +132,52 @@ impl Emitter<'_> {
         }
     }
 
+    /// The sum of floats, rounded to nearest; a NaN is the canonical one.
+    fn sum_floats(&mut self, wide: bool) {
+        let number = self.asm.label();
+        if wide {
+            self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM0, R8);
+            self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM1, RSI);
+            self.asm.rrr(Op::VEX_Vaddsd_xmm_xmm_xmmm64, XMM0, XMM0, XMM1);
+            self.asm.rr(Op::VEX_Vmovq_rm64_xmm, RSI, XMM0);
+            self.asm.rr(Op::VEX_Vucomisd_xmm_xmmm64, XMM0, XMM0);
+        } else {
+            self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM0, R8D);
+            self.asm.rr(Op::VEX_Vmovd_xmm_rm32, XMM1, ESI);
+            self.asm.rrr(Op::VEX_Vaddss_xmm_xmm_xmmm32, XMM0, XMM0, XMM1);
+            self.asm.rr(Op::VEX_Vmovd_rm32_xmm, ESI, XMM0);
+            self.asm.rr(Op::VEX_Vucomiss_xmm_xmmm32, XMM0, XMM0);
+        }
+        self.asm.jump(Op::Jnp_rel32_64, number);
+        self.asm.ri64(RSI, if wide { NAN64 } else { NAN32.into() });
+        self.asm.bind(number);
+    }
+
+    /// Counts up to a bound and begins with 0 again, or down to 0 and begins with the bound.
+    fn count_word(&mut self, op: AtomOp) {
+        let done = self.asm.label();
+        if op == AtomOp::Inc {
+            self.asm.rr(Op::Cmp_r32_rm32, R8D, ESI);
+            self.asm.rm(Op::Lea_r32_m, ESI, at(R8, 1));
+            self.asm.jump(Op::Jb_rel32_64, done);
+            self.asm.rr(Op::Xor_r32_rm32, ESI, ESI);
+        } else {
+            self.asm.rr(Op::Test_rm32_r32, R8D, R8D);
+            self.asm.jump(Op::Je_rel32_64, done);
+            self.asm.rr(Op::Cmp_r32_rm32, R8D, ESI);
+            self.asm.jump(Op::Ja_rel32_64, done);
+            self.asm.rm(Op::Lea_r32_m, ESI, at(R8, -1));
+        }
+        self.asm.bind(done);
+    }
+
     /// `rsi` becomes what is written, from what is there in `r8` and the operand in `rsi`.
     fn combine_word(&mut self, atomic: &Atomic, wide: bool) {
+        match atomic.op {
+            AtomOp::Add if atomic.ty.is_float() => return self.sum_floats(wide),
+            AtomOp::Inc | AtomOp::Dec => return self.count_word(atomic.op),
+            _ => {}
+        }
         let signed = atomic.ty.is_signed();
         let (old, new) = if wide { (R8, RSI) } else { (R8D, ESI) };
         let pick = |a, b| if wide { a } else { b };

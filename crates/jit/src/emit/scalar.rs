@@ -1,6 +1,6 @@
 //! Operations on scalars: values that are the same in all lanes, or lie on a line over them.
 
-use super::forms::{NAN32, makes_nan};
+use super::forms::{NAN32, NAN64, makes_nan};
 use super::predicate::float_relation;
 use super::{Emitter, Held, On};
 use crate::asm::{V, at};
@@ -309,9 +309,33 @@ impl Emitter<'_> {
                 };
                 self.asm.rr(take, RAX, RCX);
             }
-            Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv => return false,
+            Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv => {
+                self.scalar_double(op, src[2]);
+            }
         }
         true
+    }
+
+    /// A 64-bit float operation on `rax`, `rcx` and perhaps another operand.
+    fn scalar_double(&mut self, op: Op64, third: Src) {
+        self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM0, RAX);
+        self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM1, RCX);
+        let (op, b, c) = match op {
+            Op64::DAdd => (Op::VEX_Vaddsd_xmm_xmm_xmmm64, XMM0, XMM1),
+            Op64::DSub => (Op::VEX_Vsubsd_xmm_xmm_xmmm64, XMM0, XMM1),
+            Op64::DMul => (Op::VEX_Vmulsd_xmm_xmm_xmmm64, XMM0, XMM1),
+            Op64::DDiv => (Op::VEX_Vdivsd_xmm_xmm_xmmm64, XMM0, XMM1),
+            _ => {
+                self.s(third, RCX);
+                self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM2, RCX);
+                (Op::VEX_Vfmadd213sd_xmm_xmm_xmmm64, XMM1, XMM2)
+            }
+        };
+        self.asm.rrr(op, XMM0, b, c);
+        self.asm.rr(Op::VEX_Vmovq_rm64_xmm, RAX, XMM0);
+        self.asm.ri64(RCX, NAN64);
+        self.asm.rr(Op::VEX_Vucomisd_xmm_xmmm64, XMM0, XMM0);
+        self.asm.rr(Op::Cmovp_r64_rm64, RAX, RCX);
     }
 
     /// A special register, from the seat's list or the CTA's.

@@ -266,13 +266,20 @@ impl Builder<'_> {
             "%at"
         };
         let space = if shared { "shared" } else { "global" };
-        let op = self.one_of(&["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc"]);
+        let op = self.one_of(&[
+            "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "fadd",
+        ]);
         let sign = match op {
             "min" | "max" => self.one_of(&["u", "s"]),
-            "add" | "inc" => "u",
+            "add" | "inc" | "dec" => "u",
+            "fadd" => "f",
             _ => "b",
         };
-        let op = if wide && op == "inc" { "add" } else { op };
+        let op = match op {
+            "fadd" => "add",
+            "inc" | "dec" if wide => "add",
+            op => op,
+        };
         let bits = 8 * size;
         let reg = |b: &mut Self| match wide {
             true => format!("%w{}", b.rng.below(4)),
