@@ -35,6 +35,8 @@ impl Near {
 pub(crate) struct Together {
     /// The greatest offset for which the words of each part lie side by side inside; less than any if they do not.
     adjacent: i64,
+    /// The same if some lanes do not run: words of those that do.
+    masked: i64,
     /// The same for parts that have one word each.
     same: i64,
     /// Where the parts' first words are in the host's memory.
@@ -164,6 +166,10 @@ impl Frame {
 
     pub(crate) const fn adjacent(entry: usize) -> i64 {
         Self::together(entry) + offset_of!(Together, adjacent) as i64
+    }
+
+    pub(crate) const fn masked(entry: usize) -> i64 {
+        Self::together(entry) + offset_of!(Together, masked) as i64
     }
 
     pub(crate) const fn same(entry: usize) -> i64 {

@@ -54,6 +54,7 @@ use rustc_hash::FxHashMap;
 pub(crate) use scalar::is_by_warp;
 use std::rc::Rc;
 pub(crate) use stubs::Stubs;
+use together::Words;
 
 /// Lanes that a step is executed for.
 #[derive(Clone, Copy, Debug)]
@@ -134,15 +135,20 @@ trait Vectors: Sync {
         false
     }
 
-    /// Of addresses in a window, whose lanes are all on: puts that of each part's first lane into an entry of the frame, and goes to the first label
+    /// Whether rows are loaded and stored under masks at no cost.
+    fn has_masks(&self) -> bool {
+        false
+    }
+
+    /// Of addresses in a window, whose lanes are all on unless there are masks: puts that of each part's first lane into an entry of the frame, and goes to the first label
     /// if words of each part lie side by side, to the second one if each part has one address.
     fn lay(&self, _: &mut Emitter<'_>, _addr: Src, _entry: usize, _to: (Label, Label)) {}
 
-    /// Loads a part of a row of 32-bit values, in all lanes: each its word, or all one.
-    fn load_part(&self, _: &mut Emitter<'_>, _row: (u32, usize), _: MemoryOperand, _one: bool) {}
+    /// Loads a part of a row of 32-bit values.
+    fn load_part(&self, _: &mut Emitter<'_>, _row: (u32, usize), _: MemoryOperand, _: Words) {}
 
-    /// Stores a part of an operand of 32-bit values, of all lanes, by the entry and what is added to its addresses.
-    fn store_part(&self, _: &mut Emitter<'_>, _src: Src, _part: usize, _to: (usize, i64)) {}
+    /// Stores a part of an operand of 32-bit values, by the entry and what is added to its addresses: of all lanes, or of those that run.
+    fn store_part(&self, _: &mut Emitter<'_>, _: Src, _part: usize, _to: (usize, i64), _: bool) {}
 
     /// Compiles a shuffle or a reduction of lanes that are all here.
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On);

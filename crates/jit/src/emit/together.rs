@@ -1,8 +1,8 @@
 //! Accesses to shared memory by the same addresses, but for what is added to them: how the words of lanes lie is found out once in a block.
 //!
-//! Tiles are gone through so: a row of addresses, and one access after another a little further on. While all lanes run, and words of
-//! each part of a row lie side by side or are one, an access compares one number and reaches the words; what that does not let through
-//! goes the way of any addresses, out of line.
+//! Tiles are gone through so: a row of addresses, and one access after another a little further on. While words of each part of a row lie side
+//! by side or are one, an access compares one number and reaches the words, at once if all lanes run; what that does not let through goes the
+//! way of any addresses, out of line.
 
 use super::memory::{Access, Pattern, Room};
 use super::{ALL, Emitter, On};
@@ -31,6 +31,16 @@ pub(super) struct Elsewhere {
     step: u32,
     entry: usize,
     room: Room,
+}
+
+/// What words a part of a row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// Each lane its own: all of them, or those that run.
+    All,
+    Masked,
+    /// All one.
+    One,
 }
 
 /// No offset is as small.
@@ -115,29 +125,35 @@ impl Emitter<'_> {
     /// Fills an entry.
     fn find_out(&mut self, addr: Src, entry: usize, parts: usize) {
         let (none, side, one) = (self.asm.label(), self.asm.label(), self.asm.label());
-        let done = self.asm.label();
-        let (adjacent, same) = (Frame::adjacent(entry), Frame::same(entry));
-        self.asm.ri(Op::Cmp_rm32_imm8, EBX, -1);
-        self.asm.jump(Op::Jne_rel32_64, none);
-        self.vectors.lay(self, addr, entry, (side, one));
-        self.asm.bind(none);
-        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, adjacent), NONE);
-        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, same), NONE);
-        self.asm.jump(Op::Jmp_rel32_64, done);
-        let span = 128 / parts as i32;
-        for (label, bytes, (to, other)) in
-            [(side, span, (adjacent, same)), (one, 4, (same, adjacent))]
-        {
-            self.asm.bind(label);
-            self.rooms(entry, parts, none);
-            self.asm.ri(Op::Sub_rm64_imm32, RSI, bytes);
-            self.asm.mr(Op::Mov_rm64_r64, at(RBP, to), RSI);
-            self.asm.mi(Op::Mov_rm64_imm32, at(RBP, other), NONE);
-            if to == adjacent {
-                self.asm.jump(Op::Jmp_rel32_64, done);
-            }
+        let (adjacent, masked) = (Frame::adjacent(entry), Frame::masked(entry));
+        let same = Frame::same(entry);
+        for most in [adjacent, masked, same] {
+            self.asm.mi(Op::Mov_rm64_imm32, at(RBP, most), NONE);
         }
-        self.asm.bind(done);
+        if !self.vectors.has_masks() {
+            self.asm.ri(Op::Cmp_rm32_imm8, EBX, -1);
+            self.asm.jump(Op::Jne_rel32_64, none);
+        }
+        self.vectors.lay(self, addr, entry, (side, one));
+        self.asm.jump(Op::Jmp_rel32_64, none);
+        self.asm.bind(side);
+        self.rooms(entry, parts, none);
+        self.asm.ri(Op::Sub_rm64_imm32, RSI, 128 / parts as i32);
+        let part = self.asm.label();
+        if self.vectors.has_masks() {
+            self.asm.ri(Op::Cmp_rm32_imm8, EBX, -1);
+            self.asm.jump(Op::Jne_rel32_64, part);
+        }
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, adjacent), RSI);
+        self.asm.jump(Op::Jmp_rel32_64, none);
+        self.asm.bind(part);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, masked), RSI);
+        self.asm.jump(Op::Jmp_rel32_64, none);
+        self.asm.bind(one);
+        self.rooms(entry, parts, none);
+        self.asm.ri(Op::Sub_rm64_imm32, RSI, 4);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, same), RSI);
+        self.asm.bind(none);
     }
 
     /// From the addresses of the parts' first lanes to where they are in the host's memory; `rsi` becomes the bytes from the last of them on. Goes to
@@ -172,7 +188,7 @@ impl Emitter<'_> {
         let [Dst::Narrow(row)] = memory.dst[..] else { return false };
         let Some(entry) = self.entry_of(memory, on) else { return false };
         let back = self.elsewhere(memory, entry, (room, cold));
-        self.load_parts(memory, entry, row, false);
+        self.load_parts(memory, entry, row, Words::All);
         self.asm.bind(back);
         true
     }
@@ -188,7 +204,8 @@ impl Emitter<'_> {
         let Some(entry) = self.entry_of(memory, on) else { return false };
         let back = self.elsewhere(memory, entry, (room, cold));
         for part in 0..self.vectors.parts() {
-            self.vectors.store_part(self, memory.src[0], part, (entry, memory.offset));
+            let to = (entry, memory.offset);
+            self.vectors.store_part(self, memory.src[0], part, to, false);
         }
         self.asm.bind(back);
         true
@@ -214,10 +231,10 @@ impl Emitter<'_> {
         at(RAX, offset)
     }
 
-    fn load_parts(&mut self, memory: &Memory, entry: usize, row: u32, one: bool) {
+    fn load_parts(&mut self, memory: &Memory, entry: usize, row: u32, words: Words) {
         for part in 0..self.vectors.parts() {
             let from = self.part_at((entry, memory.offset), part);
-            self.vectors.load_part(self, (row, part), from, one);
+            self.vectors.load_part(self, (row, part), from, words);
         }
     }
 
@@ -234,14 +251,30 @@ impl Emitter<'_> {
             }
             self.asm.bind(access.from);
             let any = Access { memory, room: access.room, pattern: Pattern::Any };
+            let (masked, general) = (self.asm.label(), self.asm.label());
+            let has_masks = self.vectors.has_masks();
             if let (Kind::Load(_), [Dst::Narrow(row)]) = (&step.kind, &memory.dst[..]) {
-                let general = self.asm.label();
-                self.unless_inside(Frame::same(access.entry), memory, general);
-                self.load_parts(memory, access.entry, *row, true);
+                self.unless_inside(Frame::same(access.entry), memory, masked);
+                self.load_parts(memory, access.entry, *row, Words::One);
                 self.asm.jump(Op::Jmp_rel32_64, access.back);
+                self.asm.bind(masked);
+                if has_masks {
+                    self.unless_inside(Frame::masked(access.entry), memory, general);
+                    self.load_parts(memory, access.entry, *row, Words::Masked);
+                    self.asm.jump(Op::Jmp_rel32_64, access.back);
+                }
                 self.asm.bind(general);
                 self.vectors.load(self, &any, ALL, access.cold);
             } else {
+                if has_masks {
+                    self.unless_inside(Frame::masked(access.entry), memory, general);
+                    let to = (access.entry, memory.offset);
+                    for part in 0..self.vectors.parts() {
+                        self.vectors.store_part(self, memory.src[0], part, to, true);
+                    }
+                    self.asm.jump(Op::Jmp_rel32_64, access.back);
+                }
+                self.asm.bind(general);
                 self.vectors.store(self, &any, ALL, access.cold);
             }
             self.asm.jump(Op::Jmp_rel32_64, access.back);

@@ -25,6 +25,7 @@ mod warp;
 mod wide;
 
 use super::memory::{Access, Pattern};
+use super::together::Words;
 use super::{Emitter, On, Vectors};
 use crate::asm::{Label, at};
 use fast::code::{Collective, Dst, Kind, Memory, Src};
@@ -128,15 +129,26 @@ impl Vectors for Avx2 {
         e: &mut Emitter<'_>,
         (row, part): (u32, usize),
         from: MemoryOperand,
-        one: bool,
+        words: Words,
     ) {
-        let op = if one { Op::VEX_Vbroadcastss_ymm_m32 } else { Op::VEX_Vmovdqu_ymm_ymmm256 };
+        let op = if words == Words::One {
+            Op::VEX_Vbroadcastss_ymm_m32
+        } else {
+            Op::VEX_Vmovdqu_ymm_ymmm256
+        };
         e.asm.rm(op, YMM0, from);
         let to = at(R12, 128 * i64::from(row) + 32 * part as i64);
         e.asm.mr(Op::VEX_Vmovdqa_ymmm256_ymm, to, YMM0);
     }
 
-    fn store_part(&self, e: &mut Emitter<'_>, src: Src, part: usize, to: (usize, i64)) {
+    fn store_part(
+        &self,
+        e: &mut Emitter<'_>,
+        src: Src,
+        part: usize,
+        to: (usize, i64),
+        _masked: bool,
+    ) {
         memory::store_part(e, src, part, to);
     }
 

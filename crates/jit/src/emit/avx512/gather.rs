@@ -9,7 +9,7 @@ use super::operand::ymm;
 use crate::asm::{Label, V, at, indexed};
 use crate::emit::memory::{Room, may_meet};
 use crate::emit::short::WORDS;
-use crate::emit::{Emitter, On};
+use crate::emit::{ALL, Emitter, On};
 use crate::frame::Frame;
 use fast::code::{Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
@@ -71,12 +71,12 @@ impl Emitter<'_> {
         let compare = Op::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
         let test = Op::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
         for (half, k) in [K5, K6].into_iter().enumerate() {
-            self.asm.v3i(compare, k, T[4 + half], line, 4, None);
+            self.asm.v3i(compare, k, T[4 + half], line, 4, Some(ALL.halves()[half]));
         }
         self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K6);
         self.asm.jump(Op::Je_rel32_64, side);
         for (half, k) in [K5, K6].into_iter().enumerate() {
-            self.asm.v3(test, k, T[4 + half], V::Z(T[4 + half]), None);
+            self.asm.v3(test, k, T[4 + half], V::Z(T[4 + half]), Some(ALL.halves()[half]));
         }
         self.asm.rr(Op::VEX_Kortestw_kr_kr, K5, K6);
         self.asm.jump(Op::Je_rel32_64, one);

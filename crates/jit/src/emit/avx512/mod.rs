@@ -23,7 +23,8 @@ mod test;
 mod wide;
 
 use super::memory::{Access, Pattern};
-use super::{Emitter, On, Vectors};
+use super::together::Words;
+use super::{ALL, Emitter, On, Vectors};
 use crate::asm::{Label, V, at};
 pub(in crate::emit) use assign::Assignment;
 use fast::code::{Collective, Dst, Kind, Memory, Src};
@@ -186,30 +187,62 @@ impl Vectors for Avx512 {
         e.lay(addr, entry, to);
     }
 
+    fn has_masks(&self) -> bool {
+        true
+    }
+
     fn load_part(
         &self,
         e: &mut Emitter<'_>,
         (row, half): (u32, usize),
         from: MemoryOperand,
-        one: bool,
+        words: Words,
     ) {
-        let op = match one {
-            true => Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
-            false => Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
-        };
-        // All lanes are on: nothing is to be kept.
-        let to = e.assignment.narrow(row, half).unwrap_or(T[0]);
-        e.asm.rm(op, to, from);
-        if to == T[0] {
-            let place = at(Register::R12, i64::from(row) * 128 + half as i64 * 64);
-            e.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, place, to);
+        let mask = ALL.halves()[half];
+        match (words, e.assignment.narrow(row, half)) {
+            (Words::All, register) => {
+                // All lanes are on: nothing is to be kept.
+                let to = register.unwrap_or(T[0]);
+                e.asm.rm(Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512, to, from);
+                if register.is_none() {
+                    let place = at(Register::R12, i64::from(row) * 128 + half as i64 * 64);
+                    e.asm.mr(Op::EVEX_Vmovdqa32_zmmm512_k1z_zmm, place, to);
+                }
+            }
+            (Words::One, _) => {
+                e.asm.rm(Op::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, T[0], from);
+                e.put(row, half, ALL, T[0]);
+            }
+            (Words::Masked, Some(to)) if e.blend => {
+                let from = V::M(from.base, from.displacement);
+                e.asm.v2(Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512, to, from, Some(mask));
+            }
+            (Words::Masked, Some(to)) => {
+                e.asm.v2z(Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512, to, from, mask);
+            }
+            (Words::Masked, None) => {
+                e.asm.v2z(Op::EVEX_Vmovdqu32_zmm_k1z_zmmm512, T[0], from, mask);
+                e.put(row, half, ALL, T[0]);
+            }
         }
     }
 
-    fn store_part(&self, e: &mut Emitter<'_>, src: Src, half: usize, to: (usize, i64)) {
+    fn store_part(
+        &self,
+        e: &mut Emitter<'_>,
+        src: Src,
+        half: usize,
+        to: (usize, i64),
+        masked: bool,
+    ) {
         let value = e.nz(src, half, T[0]);
         let to = e.part_at(to, half);
-        e.asm.mr(Op::EVEX_Vmovdqu32_zmmm512_k1z_zmm, to, value);
+        let op = Op::EVEX_Vmovdqu32_zmmm512_k1z_zmm;
+        if masked {
+            e.asm.store(op, to, value, ALL.halves()[half]);
+        } else {
+            e.asm.mr(op, to, value);
+        }
     }
 
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On) {
