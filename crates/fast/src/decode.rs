@@ -14,6 +14,7 @@ use ir::module::TermKind;
 use ir::op::Class;
 use ir::{Function, Inst, Op, Operand, Reg, Symbol, Ty};
 use simt::Pc;
+use std::collections::HashMap;
 use vm::{Program, Setup};
 
 /// Decodes the kernel of a launch.
@@ -28,9 +29,11 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         .map_err(|_| Declined::Kernel("it has no flow graph"))?;
     let storage = Storage::new(function, &facts);
     let steps = Vec::new();
-    let mut decoder = Decoder { program, setup, function, parts, facts: &facts, storage, steps };
+    let at = places(parts);
+    let facts = &facts;
+    let mut decoder = Decoder { program, setup, function, parts, at, facts, storage, steps };
     let mut storage = decoder.storage.clone();
-    storage.find_constants(function, &facts, |operand| decoder.constant(operand));
+    storage.find_constants(function, facts, |operand| decoder.constant(operand));
     decoder.storage = storage;
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for b in 0..function.blocks.len() {
@@ -65,6 +68,13 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
         param_bytes: setup.params.len(),
         local_bytes: whole.local_bytes as usize,
     })
+}
+
+/// The block at each place where one begins that takes a place.
+fn places(parts: &[Part]) -> HashMap<(u32, u64), u32> {
+    let takes = parts.iter().enumerate().filter(|(_, part)| !part.places.is_empty());
+    // Of several the first one counts.
+    takes.rev().map(|(b, part)| ((part.copy, part.places.start), b as u32)).collect()
 }
 
 /// For each block, the first block at its place that takes one: blocks without issues share it with what follows.
@@ -129,6 +139,8 @@ struct Decoder<'a> {
     setup: &'a Setup<'a>,
     function: &'a Function,
     parts: &'a [Part],
+    /// The block at each place where one begins, by the copy that it is of.
+    at: HashMap<(u32, u64), u32>,
     facts: &'a Facts,
     storage: Storage,
     steps: Vec<Step>,
@@ -207,10 +219,7 @@ impl Decoder<'_> {
             Planned::At(to) if !matches!(part.sort, Sort::Return(_)) => to,
             _ => return last,
         };
-        let is_there =
-            |p: &Part| p.copy == part.copy && p.places.start == to.0 && !p.places.is_empty();
-        let found = self.parts.iter().position(is_there);
-        found.map_or(last, |b| Rejoin::At(b as u32))
+        self.at.get(&(part.copy, to.0)).map_or(last, |&b| Rejoin::At(b))
     }
 
     /// An operand that is no register.

@@ -4,7 +4,7 @@
 
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code as Op, IcedError, Instruction, InstructionBlock,
-    MemoryOperand, Register, RoundingControl,
+    MemoryOperand, OpKind, Register, RoundingControl,
 };
 
 /// A place in the code.
@@ -267,10 +267,24 @@ impl Asm {
         self.push(Instruction::with3(op, to, a, imm));
     }
 
+    /// Whether all jumps go to labels that stand somewhere: else the encoder would take their numbers for addresses.
+    fn is_closed(&self) -> bool {
+        let mut stands = vec![false; self.labels as usize + 1];
+        self.order.iter().for_each(|&(label, _)| stands[label as usize] = true);
+        let goes_somewhere = |i: &Instruction| {
+            let jumps = i.op_count() == 1 && i.op0_kind() == OpKind::NearBranch64;
+            !jumps || stands.get(i.near_branch64() as usize).is_some_and(|&stands| stands)
+        };
+        self.list.iter().all(goes_somewhere)
+    }
+
     /// The bytes, which may lie anywhere.
     pub(crate) fn encode(self) -> Result<Encoded, String> {
         if let Some(error) = self.failed {
             return Err(error.to_string());
+        }
+        if !self.is_closed() {
+            return Err("a jump goes nowhere".to_owned());
         }
         let block = InstructionBlock::new(&self.list, 0);
         let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
@@ -281,5 +295,25 @@ impl Asm {
         let mut offsets: Vec<(u64, u32)> = self.order.iter().map(at).collect();
         offsets.sort_unstable();
         Ok(Encoded { offsets, bytes: result.code_buffer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jumps_to_nowhere_are_refused() {
+        let mut asm = Asm::default();
+        let (first, other) = (asm.label(), asm.label());
+        asm.bind(first);
+        asm.jump(Op::Jmp_rel32_64, first);
+        asm.jump(Op::Jmp_rel32_64, other);
+        assert!(asm.encode().is_err());
+        let mut asm = Asm::default();
+        let first = asm.label();
+        asm.bind(first);
+        asm.jump(Op::Jmp_rel32_64, first);
+        assert!(asm.encode().is_ok_and(|code| code.offset(first) == Some(0)));
     }
 }

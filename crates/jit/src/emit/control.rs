@@ -124,17 +124,23 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, stub);
     }
 
+    /// `r8` points to the top of the stack; goes to a label if the stack is the interpreter's, or has no room.
+    fn own_stack(&mut self, slow: Label) {
+        use Register::{R8, RBP};
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.jump(Op::Jne_rel32_64, slow);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
+        self.asm.jump(Op::Jae_rel32_64, slow);
+    }
+
     /// Lanes part at the end of a block.
     fn part(&mut self, b: u32) {
         use Register::{EAX, EBX, ECX, EDX, ESI, R8, RBP};
         let block = &self.code.blocks[b as usize];
         let End::Branch(_, to, next) = block.end else { return };
         let slow = self.asm.label();
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
-        self.asm.jump(Op::Jne_rel32_64, slow);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
-        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
-        self.asm.jump(Op::Jae_rel32_64, slow);
+        self.own_stack(slow);
         if let Some(short) = self.short(block) {
             self.convert(&short);
         }
@@ -222,11 +228,7 @@ impl Emitter<'_> {
         use Register::{EAX, EBX, R8, RBP};
         let slow = self.asm.label();
         self.away.push(Away::Slow(slow, b));
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
-        self.asm.jump(Op::Jne_rel32_64, slow);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
-        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
-        self.asm.jump(Op::Jae_rel32_64, slow);
+        self.own_stack(slow);
         self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), back as i32);
         self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
         self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
