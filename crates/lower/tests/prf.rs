@@ -255,6 +255,19 @@ proptest! {
 }
 
 #[test]
+fn a_loop_longer_than_the_reach_of_a_conditional_jump_ends() {
+    let mut out = String::from("  br head\nhead:\n");
+    for index in 0..150 {
+        work(&mut out, index % 4);
+    }
+    out.push_str("  @!%p br head\nlast:\n");
+    let text = kernel(&out);
+    let assembly = lowered(&verified(&text), 16).unwrap();
+    assert!(assembly.text.contains("jal x0"), "the loop has the long form of the jump");
+    check(&text);
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let missing = |inst: &str| {
         let text = format!(

@@ -156,7 +156,7 @@ pub(crate) struct Effects {
 impl Warp {
     /// The operands of an instruction as the registers hold them.
     pub(crate) fn operand(&self, register: Option<u8>) -> &Lanes {
-        // A register number has six bits; x0 is never written.
+        // A register number has six bits; `commit` keeps x0 at 0.
         &self.registers[usize::from(register.unwrap_or(0) & 63)]
     }
 
@@ -168,7 +168,8 @@ impl Warp {
     /// Applies what is not memory's.
     pub(crate) fn commit(&mut self, effect: &Effect, config: Config) {
         match effect {
-            Effect::None | Effect::Store { .. } => {}
+            // Writes to x0 are ignored: `jal x0, L` is the plain jump of this instruction set.
+            Effect::None | Effect::Store { .. } | Effect::Register { rd: 0, .. } => {}
             Effect::Register { rd, values, lanes } => {
                 let column = &mut self.registers[usize::from(rd & 63)];
                 for lane in *lanes {
@@ -416,24 +417,28 @@ pub(crate) fn lane_wise(op: Op, a: u32, b: u32, imm: i32) -> u32 {
             float::to_int::<F32, i32>(x, IntConversion::NanZero, env)
         }
         Op::Isqrt => inverse_sqrt(a).into(),
-        Op::Sin => narrow(libm::sin(widen(a))).into(),
-        Op::Cos => narrow(libm::cos(widen(a))).into(),
+        Op::Sin => through_binary64(a, libm::sin).into(),
+        Op::Cos => through_binary64(a, libm::cos).into(),
         // Every other operation has a case of its own in `compute`.
         _ => 0,
     };
     out as u32
 }
 
-fn widen(bits: u32) -> f64 {
-    f64::from(f32::from_bits(bits))
-}
-
-fn narrow(value: f64) -> u32 {
-    (value as f32).to_bits()
+/// A function of binary64 on a binary32 operand, rounded to binary32. NaN results follow `ENV`: the
+/// bits that the host gives an invalid operation differ between hosts.
+fn through_binary64(bits: u32, function: impl Fn(f64) -> f64) -> u32 {
+    const QUIET_NAN: u32 = 0x7fc0_0000;
+    let operand = f32::from_bits(bits);
+    let result = function(operand.into()) as f32;
+    match (result.is_nan(), operand.is_nan()) {
+        (false, _) => result.to_bits(),
+        (true, true) => bits | QUIET_NAN,
+        (true, false) => QUIET_NAN,
+    }
 }
 
 /// 1 / sqrt(x), computed in binary64 and rounded; +0 for zeros and negative numbers.
 fn inverse_sqrt(bits: u32) -> u32 {
-    let x = widen(bits);
-    if x <= 0.0 { 0 } else { narrow(1.0 / libm::sqrt(x)) }
+    if f32::from_bits(bits) <= 0.0 { 0 } else { through_binary64(bits, |x| 1.0 / libm::sqrt(x)) }
 }

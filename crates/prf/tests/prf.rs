@@ -1,5 +1,7 @@
 //! The table in all its encodings, the assembly language, the functional model and the ways in which it stops.
 
+use std::fmt::Write as _;
+
 use isa::FileId;
 use isa::testing::{random_bytes, round_trip, token_soup};
 use prf::{
@@ -356,4 +358,26 @@ fn observers_hear_of_issues_jumps_and_accesses() {
     assert_eq!(tally.issues, machine.slots(&state).issues());
     assert_eq!(tally.branches, 2);
     assert_eq!(tally.accesses, [(HEAP, 32), (HEAP, 1), (HEAP + 128, 8), (HEAP + 128, 1)]);
+}
+
+#[test]
+fn functions_without_a_result_give_the_same_quiet_nan_on_every_host() {
+    // +infinity, -infinity and a NaN with payload; `sin`, `cos` and `isqrt` of each.
+    let operands = [0x7f80_0000_u32, 0xff80_0000, 0xffa0_0001];
+    let mut text = own("");
+    for operand in operands {
+        let [low, middle, high] = [operand & 0xfff, operand >> 12 & 0xfff, operand >> 24];
+        let _ = writeln!(text, "lli x8, {low}\nlmi x8, {middle}\nlui x8, {high}");
+        for (column, op) in ["sin", "cos", "isqrt"].iter().enumerate() {
+            let _ = writeln!(text, "{op} x9, x8\nsw x9, {}(x7)", 4 * column);
+        }
+        text.push_str("addi x7, x7, 12\n");
+    }
+    text.push_str("halt\n");
+    let (state, end) = run(Config::default(), &text, launch(1, 1));
+    assert_eq!(end, "done");
+    let (canonical, passed_on) = (0x7fc0_0000, 0xffe0_0001);
+    let expected =
+        [[canonical, canonical, 0], [canonical, canonical, 0], [passed_on, passed_on, passed_on]];
+    assert_eq!(stored(&state, 9), expected.concat());
 }

@@ -8,8 +8,9 @@
 
 #[allow(dead_code, reason = "the module serves several tests")]
 mod campaign;
+mod model;
 
-use campaign::{PLANTS, Random, Size, Writer, pack, regions, run, words};
+use campaign::{PLANTS, Random, Size, Writer, bytes_of, pack, regions, run, words};
 use prf::hazard::{Kind, check};
 use prf::timing::Stall;
 use prf::{
@@ -74,6 +75,23 @@ fn same(seed: u64, hazards: Hazards) {
     assert_eq!(functional.counts(), timed.counts(), "seed {seed}");
 }
 
+/// Runs a program on the functional model and on the second model; they leave the same.
+fn independent(seed: u64) {
+    let random = &mut Random(seed);
+    let config = Config::default();
+    let statements = 10 + random.below(40);
+    let text = Writer::new(random).program(statements, None);
+    let words = words(config, &text);
+    let size = Size::random(random);
+    let program = Program::new(&words, config).unwrap();
+    let functional = run(&Prf { config }, &program, size).unwrap_or_else(|e| panic!("{seed}: {e}"));
+    let memory = model::run(&words.0, 0x24, size.threads, size.blocks, 7);
+    let byte = |at: u32| memory.0.get(&at).copied().unwrap_or(0);
+    for (at, have) in bytes_of(&functional.memory) {
+        assert_eq!(have, byte(at), "seed {seed}, {size:?}, address {at:#x}\n{text}");
+    }
+}
+
 /// Plants a hazard and looks whether it is flagged.
 fn flagged(seed: u64) {
     let random = &mut Random(seed);
@@ -90,6 +108,17 @@ fn flagged(seed: u64) {
         kind == plant.kind || matches!(kind, Kind::Overwrite(42) | Kind::EarlyWrite(42))
     };
     assert!(found.iter().all(|h| expected(h.kind)), "seed {seed}: {found:?}");
+}
+
+#[test]
+fn functional_model_agrees_with_an_independent_one() {
+    (0..200).for_each(independent);
+}
+
+#[test]
+#[ignore = "a campaign of minutes"]
+fn campaign_independent() {
+    (4 << 32..(4 << 32) + programs()).for_each(independent);
 }
 
 #[test]

@@ -153,6 +153,16 @@ impl<'r> Writer<'r> {
         format!("x{}", 10 + self.random.below(16))
     }
 
+    /// A register to write: x0, which ignores it, among them.
+    fn destination(&mut self) -> String {
+        if self.random.chance(10) { "x0".to_owned() } else { self.register() }
+    }
+
+    /// A register to read: x0 among them.
+    fn source(&mut self) -> String {
+        if self.random.chance(10) { "x0".to_owned() } else { self.register() }
+    }
+
     fn mask(&mut self) -> String {
         if self.random.chance(40) { String::new() } else { format!(" @p{}", self.random.below(8)) }
     }
@@ -161,7 +171,7 @@ impl<'r> Writer<'r> {
         match self.random.below(100) {
             0..=54 => self.compute(),
             55..=69 => {
-                let (a, b, mask) = (self.register(), self.register(), self.mask());
+                let (a, b, mask) = (self.source(), self.source(), self.mask());
                 let (op, p) = (self.random.pick(&COMPARE), 1 + self.random.below(7));
                 let _ = writeln!(self.text, "{op} p{p}, {a}, {b}{mask}");
             }
@@ -174,7 +184,9 @@ impl<'r> Writer<'r> {
             88..=93 if depth < 2 => self.repeat(depth),
             94..=96 => self.skip(depth),
             97 => {
-                let (label, link) = (self.label(), 33 + self.random.below(4));
+                // x32 is the target; x0 and x33 to x36 take the link.
+                let (label, link) =
+                    (self.label(), [0, 33, 34, 35, 36][self.random.below(5) as usize]);
                 let _ = writeln!(
                     self.text,
                     "addi x32, x0, 0\nlli x32, {label}\njalr x{link}, 0(x32)\naddi x10, x0, 1\n{label}:"
@@ -189,24 +201,26 @@ impl<'r> Writer<'r> {
     }
 
     fn compute(&mut self) {
-        let (d, a, b, mask) = (self.register(), self.register(), self.register(), self.mask());
+        let (d, a, b, mask) = (self.destination(), self.source(), self.source(), self.mask());
         let k = self.random.below(64) as i64 - 32;
         let line = match self.random.below(10) {
             0..=4 => format!("{} {d}, {a}, {b}", self.random.pick(&BINARY)),
-            5..=6 => {
-                format!("{} {d}, {a}, {k}", self.random.pick(&["addi", "subi", "xori", "slti"]))
-            }
+            5..=6 => format!("{} {d}, {a}, {k}", self.random.pick(&IMMEDIATE)),
             7 => format!("{} {d}, {a}", self.random.pick(&["isqrt", "sin", "cos", "itof", "ftoi"])),
-            8 => format!("{} {d}, {}", self.random.pick(&["lli", "lmi"]), self.random.below(4096)),
+            8 => {
+                let op = self.random.pick(&["lli", "lmi", "lui", "auipc"]);
+                format!("{op} {d}, {}", self.random.below(4096))
+            }
             _ => format!("csrr {d}, {}", self.random.pick(&["tid", "bid", "bdim", "argp"])),
         };
         let _ = writeln!(self.text, "{line}{mask}");
     }
 
     fn access(&mut self) {
-        let (r, mask) = (self.register(), self.mask());
+        let (d, s, mask) = (self.destination(), self.source(), self.mask());
         let (op, size) = [("lw", 4), ("lh", 2), ("lb", 1), ("sw", 4), ("sh", 2), ("sb", 1)]
             [self.random.below(6) as usize];
+        let r = if op.starts_with('l') { d } else { s };
         let offset = size * self.random.below(32 / size);
         let _ = writeln!(self.text, "{op} {r}, {offset}(x7){mask}");
     }
@@ -233,10 +247,15 @@ impl<'r> Writer<'r> {
         );
     }
 
-    /// A jump over some statements, if any lane is left in a predicate.
+    /// A jump over some statements if any lane is left in a predicate, or if none is.
     fn skip(&mut self, depth: u32) {
         let (label, p) = (self.label(), self.random.below(8));
-        let _ = writeln!(self.text, "jpnz p{p}, {label}");
+        if self.random.chance(50) {
+            let _ = writeln!(self.text, "jpnz p{p}, {label}");
+        } else {
+            let body = self.label();
+            let _ = writeln!(self.text, "jpnz p{p}, {body}\njal x0, {label}\n{body}:");
+        }
         for _ in 0..1 + self.random.below(3) {
             self.statement(depth.max(1));
         }
@@ -251,10 +270,12 @@ impl<'r> Writer<'r> {
 
 const COMPARE: [&str; 10] =
     ["beq", "bne", "bge", "bgeu", "blt", "bltu", "beqf", "bnef", "bgef", "bltf"];
-const BINARY: [&str; 19] = [
+const BINARY: [&str; 20] = [
     "add", "sub", "mul", "div", "and", "or", "xor", "slt", "sltu", "sll", "srl", "sra", "addf",
-    "subf", "mulf", "divf", "sltf", "sge", "sgef",
+    "subf", "mulf", "divf", "sltf", "sge", "sgeu", "sgef",
 ];
+const IMMEDIATE: [&str; 9] =
+    ["addi", "subi", "xori", "ori", "slti", "sltiu", "slli", "srli", "srai"];
 
 /// Assembles for a configuration.
 pub(crate) fn words(config: Config, text: &str) -> Words {
@@ -308,6 +329,14 @@ impl Size {
         let (total, entry) = (None, None);
         Launch { threads: self.threads, blocks: self.blocks, total, argument: 7, entry, memory }
     }
+}
+
+/// The bytes of both regions with their addresses.
+pub(crate) fn bytes_of(memory: &MemoryMap) -> impl Iterator<Item = (u32, u8)> {
+    let addresses = [(THREADS, 128), (WARPS, 64)]
+        .into_iter()
+        .flat_map(|(base, bytes)| base as u32..(base + MOST_THREADS * bytes) as u32);
+    addresses.zip(regions(memory))
 }
 
 /// What both regions hold.
