@@ -1,7 +1,9 @@
 //! Contexts: creation, primary ones, the current one of each thread, limits.
 
+use runtime::Heap;
+
 use crate::driver::{Ctx, Driver, pop, push, set_top, top};
-use crate::host::{Ptr, put_i32, put_u64, put_u64_if};
+use crate::host::{Ptr, put_i32, put_u64, put_u64_if, structure};
 use crate::status::{Outcome, Status};
 
 /// Flags that contexts may have.
@@ -19,7 +21,8 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32, device: i32) -> Outco
     Ok(())
 }
 
-/// With affinities or parameters, which must be none.
+/// With parameters (`CUctxCreateParams`: a list of affinities, its length, and what a graphics client shares), all of which
+/// may be left out.
 pub(crate) fn create_with(
     d: &mut Driver,
     out: Ptr,
@@ -28,7 +31,17 @@ pub(crate) fn create_with(
     device: i32,
 ) -> Outcome {
     if extra != 0 {
-        return Err(d.unsupported("cuCtxCreate with parameters"));
+        let s = structure(extra, 24)?;
+        let (affinities, count, graphics) = (s.u64(0), s.u32(8), s.u64(16));
+        if graphics != 0 {
+            return Err(d.unsupported("cuCtxCreate with data of a graphics client"));
+        }
+        if affinities != 0 {
+            return Err(d.unsupported("cuCtxCreate with affinities"));
+        }
+        if count != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
     }
     create(d, out, flags, device)
 }
@@ -61,7 +74,9 @@ pub(crate) fn destroy(d: &mut Driver, handle: u64) -> Outcome {
 }
 
 fn end(d: &mut Driver, handle: u64) {
-    d.contexts.remove(&handle);
+    if let Some(mut context) = d.contexts.remove(&handle) {
+        d.device.clear_heap(&mut context.heap);
+    }
     crate::memory::free_all(d, handle);
     let gone: Vec<u64> =
         d.modules.iter().filter(|(_, m)| m.context == handle).map(|(&h, _)| h).collect();
@@ -163,12 +178,15 @@ pub(crate) fn synchronize_one(d: &mut Driver, handle: u64) -> Outcome {
     d.context(context)?.failed.map_or(Ok(()), Err)
 }
 
+/// The number of the limit of the device heap.
+const HEAP_LIMIT: i32 = 2;
+
 /// What limits are without being set, by number: stack, output of printf, heap, and those of launches from kernels.
 fn usual_limit(limit: i32) -> Outcome<u64> {
     Ok(match limit {
         0 => 1024,
         1 => 1 << 20,
-        2 => 8 << 20,
+        HEAP_LIMIT => Heap::default().limit(),
         3 => 2,
         4 => 2048,
         5 => 128,
@@ -186,9 +204,16 @@ pub(crate) fn get_limit(d: &mut Driver, out: Ptr, limit: i32) -> Outcome {
 pub(crate) fn set_limit(d: &mut Driver, limit: i32, value: u64) -> Outcome {
     usual_limit(limit)?;
     let context = d.current()?;
-    change(d, context, |c| {
-        c.limits.insert(limit, value);
-    })
+    let c = d.contexts.get_mut(&context).ok_or(Status::INVALID_CONTEXT)?;
+    if limit == HEAP_LIMIT && value != c.heap.limit() {
+        // It can be set until a kernel has used the heap.
+        if c.heap.was_used() {
+            return Err(Status::INVALID_VALUE);
+        }
+        c.heap = Heap::new(value);
+    }
+    c.limits.insert(limit, value);
+    Ok(())
 }
 
 pub(crate) fn get_cache_config(d: &mut Driver, out: Ptr) -> Outcome {

@@ -5,13 +5,13 @@
 //! initialised, as on hardware, before the lock is touched.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runtime::{Context as Device, Event, Journal, Module, ModuleId};
+use runtime::{Context as Device, Event, Heap, Journal, Module, ModuleId};
 
 use crate::capture::Captures;
 use crate::event::Recorded;
@@ -49,6 +49,8 @@ pub(crate) struct Ctx {
     pub(crate) shared_config: i32,
     /// Contexts whose memory it may use.
     pub(crate) peers: Vec<u64>,
+    /// What its kernels have got from `malloc`.
+    pub(crate) heap: Heap,
 }
 
 /// A loaded module, or a library.
@@ -62,6 +64,8 @@ pub(crate) struct LoadedModule {
     pub(crate) functions: BTreeMap<String, u64>,
     /// Where its managed variables are.
     pub(crate) managed: Vec<u64>,
+    /// Names that were asked for in vain, because what they name cannot be used: the reason was told.
+    pub(crate) told: BTreeSet<String>,
 }
 
 /// A stream. Everything on it is done when a call returns.

@@ -59,6 +59,12 @@ impl Function {
         threads.min(1024) as i32
     }
 
+    /// Whether a launch can have blocks of this size.
+    pub(crate) fn can_have(&self, block: &[u32; 3]) -> bool {
+        let threads = block.iter().copied().fold(1, u32::saturating_mul);
+        threads > 0 && threads <= self.max_threads() as u32
+    }
+
     /// Bytes of the module's constants.
     fn constants(&self) -> i32 {
         let vars = &self.code.program().module().vars;

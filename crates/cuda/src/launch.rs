@@ -94,8 +94,15 @@ fn shaped(
 ) -> Outcome {
     context_of(d, stream)?;
     let params = params(d, function, pointers, extra)?;
-    if shape.cooperative && !crate::function::fits(find(d, function)?, &shape) {
-        return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+    if shape.cooperative {
+        let f = find(d, function)?;
+        // A block that no launch can have is no matter of how many there are.
+        if !f.can_have(&shape.block) {
+            return Err(Status::INVALID_VALUE);
+        }
+        if !crate::function::fits(f, &shape) {
+            return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
     }
     submit(d, stream, Action::Launch(Launch { function, shape, params }))
 }
@@ -155,7 +162,9 @@ pub(crate) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
     let shown = show_pinned(d, &launch.params);
+    lend_heap(d, context);
     let end = d.device.launch(id, kernel, launch.shape, &launch.params);
+    lend_heap(d, context);
     for address in shown {
         // It was shown a moment ago.
         let _ = d.device.hide_host(address);
@@ -167,6 +176,13 @@ pub(crate) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
             Ok(())
         }
         Err(failure) => Err(fail(d, context, &name, &failure)),
+    }
+}
+
+/// Puts a context's device heap in the place of the device's, or takes it back.
+fn lend_heap(d: &mut Driver, context: u64) {
+    if let Some(context) = d.contexts.get_mut(&context) {
+        std::mem::swap(d.device.heap_mut(), &mut context.heap);
     }
 }
 

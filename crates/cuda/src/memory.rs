@@ -11,6 +11,8 @@ use crate::status::{Outcome, Status};
 
 /// Bytes of a page of host memory that is registered.
 const PAGE: u64 = 4096;
+/// Allocations of so many bytes and more begin at multiples of it, as on hardware, whose pages these are.
+pub(crate) const LARGE_PAGE: u64 = 2 << 20;
 /// Rows of pitched memory begin at multiples of this.
 const PITCH: u64 = 512;
 
@@ -113,7 +115,8 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
     }
     let name = format!("device memory #{}", d.memory.count + 1);
     let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
-    let address = d.device.allocate(&name, room).map_err(|e| of_map(&e))?.0;
+    let align = if room >= LARGE_PAGE { LARGE_PAGE } else { 1 };
+    let address = d.device.allocate_aligned(&name, room, align).map_err(|e| of_map(&e))?.0;
     d.memory.insert(address, len, context, Kind::Device, pool);
     Ok(address)
 }

@@ -1,9 +1,9 @@
 //! Modules and libraries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use runtime::{Event, KernelId, Module};
+use runtime::{Event, KernelId, Module, Part};
 
 use crate::driver::{Driver, LoadedModule};
 use crate::function::Function;
@@ -12,27 +12,20 @@ use crate::image::Text;
 use crate::page::Pages;
 use crate::status::{Outcome, Status};
 
-/// Makes a module of texts, and tells of what cannot run.
+fn tell_refused(d: &Driver, text: &str) {
+    d.tell(&Event::Refused { process: std::process::id(), text: text.to_owned() });
+    d.say(text);
+}
+
+/// Makes a module of texts, and tells why if that cannot be.
 pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, String)> {
-    let refused = |text: String| {
-        d.tell(&Event::Refused { process: std::process::id(), text: text.clone() });
-        d.say(&text);
-    };
     let texts: Vec<(&str, &str)> = texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     match Module::link(&texts) {
-        Ok(module) => {
-            for kernel in module.refused() {
-                refused(format!(
-                    "the kernel `{}` cannot run:\n{}",
-                    kernel.kernel,
-                    kernel.findings.join("\n")
-                ));
-            }
-            Ok(module)
-        }
+        // Kernels that cannot run are told of when they are asked for: most programs load many that they do not call.
+        Ok(module) => Ok(module),
         Err(error) => {
             let text = error.to_string();
-            refused(format!("a module cannot be loaded:\n{text}"));
+            tell_refused(d, &format!("a module cannot be loaded:\n{text}"));
             Err((Status::INVALID_PTX, text))
         }
     }
@@ -86,8 +79,8 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
     for (size, pages) in pages {
         d.memory.insert_variable(size, context, pages);
     }
-    let functions = BTreeMap::new();
-    d.modules.insert(handle, LoadedModule { context, code, id, library, functions, managed });
+    let (functions, told) = (BTreeMap::new(), BTreeSet::new());
+    d.modules.insert(handle, LoadedModule { context, code, id, library, functions, managed, told });
     Ok(())
 }
 
@@ -204,10 +197,21 @@ fn function_of(d: &mut Driver, handle: u64, name: &str) -> Outcome<u64> {
         return Ok(known);
     }
     let Some(kernel) = module.code.kernel(name) else {
-        let refused = module.code.refused().iter().any(|r| r.kernel == name);
-        return Err(if refused { Status::NOT_SUPPORTED } else { Status::NOT_FOUND });
+        return Err(not_there(d, handle, Part::Kernel, name));
     };
     new_function(d, handle, name, kernel)
+}
+
+/// The status of a name that a module does not have; if it has what cannot be used, the reason is told once.
+fn not_there(d: &mut Driver, handle: u64, part: Part, name: &str) -> Status {
+    let Some(module) = d.modules.get_mut(&handle) else { return Status::INVALID_HANDLE };
+    let mut refused = module.code.refused().iter().filter(|r| r.part == part && r.name == name);
+    let Some(refused) = refused.next() else { return Status::NOT_FOUND };
+    let text = refused.to_string();
+    if module.told.insert(name.to_owned()) {
+        tell_refused(d, &text);
+    }
+    Status::NOT_SUPPORTED
 }
 
 fn new_function(d: &mut Driver, module: u64, name: &str, kernel: KernelId) -> Outcome<u64> {
@@ -240,9 +244,12 @@ fn all_functions(d: &mut Driver, out: Ptr, count: u32, module: u64) -> Outcome {
     Ok(())
 }
 
-fn variable(d: &Driver, address: Ptr, len: Ptr, module: u64, text: Ptr) -> Outcome {
-    let module = d.modules.get(&module).ok_or(Status::INVALID_HANDLE)?;
-    let (at, bytes) = d.device.variable(module.id, &name(text)?).ok_or(Status::NOT_FOUND)?;
+fn variable(d: &mut Driver, address: Ptr, len: Ptr, handle: u64, text: Ptr) -> Outcome {
+    let module = d.modules.get(&handle).ok_or(Status::INVALID_HANDLE)?;
+    let name = name(text)?;
+    let Some((at, bytes)) = d.device.variable(module.id, &name) else {
+        return Err(not_there(d, handle, Part::Variable, &name));
+    };
     put_u64_if(address, at.0)?;
     put_u64_if(len, bytes)
 }

@@ -7,35 +7,47 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+use crate::memory::LARGE_PAGE;
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
 /// Zeroed pages. Only their address leaves this value: the driver itself reads and writes them by checked copies.
 #[derive(Debug)]
 pub(crate) struct Pages {
+    /// What the allocator gave, from somewhere in which the pages begin.
     start: NonNull<u8>,
     layout: Layout,
+    address: usize,
+    len: usize,
 }
 
 // SAFETY: the value owns its pages, and never makes a reference to them.
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// Pages for so many bytes, at least one; `None` if there is no memory.
+    /// Pages for so many bytes, at least one; `None` if there is no memory. Those of [`LARGE_PAGE`] bytes and more begin
+    /// at a multiple of that.
     pub(crate) fn new(len: usize) -> Option<Self> {
-        let layout = Layout::from_size_align(len.max(1), 4096).ok()?;
-        let layout =
-            Layout::from_size_align(layout.size().checked_next_multiple_of(4096)?, 4096).ok()?;
+        let len = len.max(1).checked_next_multiple_of(PAGE)?;
+        let align = if len as u64 >= LARGE_PAGE { LARGE_PAGE as usize } else { PAGE };
+        // Without an alignment the allocator gives memory that the system has zeroed, and commits none of it; with one it
+        // writes the zeros itself.
+        let layout = Layout::from_size_align(len.checked_add(align)?, 1).ok()?;
         // SAFETY: the layout's size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { start, layout })
+        let address = start.addr().get().next_multiple_of(align);
+        Some(Self { start, layout, address, len })
     }
 
     /// The first byte's address.
     pub(crate) fn address(&self) -> u64 {
-        self.start.addr().get() as u64
+        self.address as u64
     }
 
     /// Bytes, in whole pages.
     pub(crate) fn len(&self) -> u64 {
-        self.layout.size() as u64
+        self.len as u64
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) struct Context<'c> {
     pub(crate) shared_bytes: u64,
     pub(crate) dynamic_shared: u64,
     pub(crate) dynamic_base: u64,
+    pub(crate) workspace: u64,
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
     /// What CTAs have done that ended before.
@@ -43,6 +44,7 @@ impl<'c> Context<'c> {
             shared_bytes: setup.shared_bytes,
             dynamic_shared: setup.dynamic_shared,
             dynamic_base: setup.dynamic_base,
+            workspace: setup.workspace,
             order: setup.knobs.order,
             limit: setup.limit,
             done: setup.done,
@@ -96,6 +98,8 @@ impl<'c> Context<'c> {
             Sreg::DynamicSmemSize => self.dynamic_shared,
             Sreg::TotalSmemSize => self.shared_bytes,
             Sreg::DynamicSmemBase => self.dynamic_base,
+            Sreg::EnvReg1 => self.workspace >> 32,
+            Sreg::EnvReg2 => self.workspace & u64::from(u32::MAX),
             // Clocks are not decoded; the launch's number is 0.
             _ => 0,
         }

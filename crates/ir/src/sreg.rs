@@ -96,6 +96,10 @@ sregs! {
     TotalSmemSize "total_smem_size"
     /// Bytes of static shared memory of the CTA, and the offset where dynamic shared memory begins.
     DynamicSmemBase "dynamic_smem_base"
+    /// High half of the address of the grid's workspace, which a cooperative launch has; 0 in others.
+    EnvReg1 "envreg1"
+    /// Low half of the address of the grid's workspace, which a cooperative launch has; 0 in others.
+    EnvReg2 "envreg2"
 }
 
 impl Sreg {

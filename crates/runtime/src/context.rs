@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use fast::Level;
 use ir::mods::Space;
-use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission};
+use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission, Request};
 use thiserror::Error;
-use vm::Variables;
+use vm::{Heap, Variables};
 
 use crate::mirror::Mirrors;
 use crate::module::Module;
@@ -79,8 +79,15 @@ pub struct Context {
     pub(crate) memory: MemoryMap,
     pub(crate) mirrors: Mirrors,
     pub(crate) loaded: BTreeMap<ModuleId, Loaded>,
+    /// What kernels have got from `malloc`: it lives on between launches, as memory does.
+    pub(crate) heap: Heap,
+    /// The workspace of cooperative launches, once there was one.
+    workspace: Option<Addr>,
     next: u64,
 }
+
+/// Bytes of a grid's workspace as CUDA's header of cooperative groups has it: its size, and the word of its barrier.
+const WORKSPACE: u32 = 8;
 
 impl Context {
     /// A context without modules and memory.
@@ -91,6 +98,8 @@ impl Context {
             memory: MemoryMap::with_limit(settings.memory),
             mirrors: Mirrors::default(),
             loaded: BTreeMap::new(),
+            heap: Heap::default(),
+            workspace: None,
             next: 0,
         }
     }
@@ -109,12 +118,48 @@ impl Context {
         self.memory.allocate(name, len)
     }
 
+    /// The same at a multiple of `align` bytes, a power of two up to 2^30; less than 256 means that.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn allocate_aligned(&mut self, name: &str, len: u64, align: u64) -> Result<Addr, MapError> {
+        self.memory.allocate_with(Request::global(name, len).align(align))
+    }
+
+    /// The device heap of launches from now on. Clients whose contexts have a heap each put the right one in its place.
+    pub fn heap_mut(&mut self) -> &mut Heap {
+        &mut self.heap
+    }
+
+    /// Frees all that kernels have got from a device heap and not freed.
+    pub fn clear_heap(&mut self, heap: &mut Heap) {
+        heap.clear(&mut self.memory);
+    }
+
+    /// The workspace of a cooperative launch, as it is before one: nobody is at the barrier.
+    pub(crate) fn grid_workspace(&mut self) -> Result<Addr, MapError> {
+        let address = match self.workspace {
+            Some(address) => address,
+            None => self.memory.allocate("workspace of the grid", WORKSPACE.into())?,
+        };
+        self.workspace = Some(address);
+        let words = [WORKSPACE.to_le_bytes(), [0; 4]].concat();
+        // It has just been allocated, or was before, with this size.
+        let written = self.memory.host_write(address, &words);
+        debug_assert!(written.is_ok());
+        Ok(address)
+    }
+
     /// Frees what [`Self::allocate`] gave.
     ///
     /// # Errors
-    /// If nothing that was allocated starts there: it is a variable's, the host's, inside of a buffer, or freed already.
+    /// If nothing that was allocated starts there: it is a variable's, the host's, a kernel's, inside of a buffer, or
+    /// freed already.
     pub fn free(&mut self, address: Addr) -> Result<(), MapError> {
-        let other = self.mirrors.around(address.0).is_some() || self.is_variable(address);
+        let other = self.mirrors.around(address.0).is_some()
+            || self.is_variable(address)
+            || self.heap.holds(address)
+            || self.workspace == Some(address);
         if other {
             return Err(MapError::NotAllocated { addr: address, inside: None });
         }

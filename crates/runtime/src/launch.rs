@@ -10,7 +10,7 @@ use simt::machine::{HangKind, Machine as _, Step};
 use simt::memory::{MemoryMap, Snapshot};
 use simt::observe::Blind;
 use thiserror::Error;
-use vm::{Engine, Launch, LaunchError, State, Stats};
+use vm::{Engine, Heap, Launch, LaunchError, State, Stats};
 
 use crate::context::{Context, ContextError, ModuleId};
 use crate::module::Module;
@@ -89,7 +89,13 @@ impl Context {
     ) -> Result<Report, Failure> {
         let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
         let module = Arc::clone(&loaded.module);
-        let mut state = self.fresh(id, &module, (kernel, shape, params), USUAL)?;
+        let workspace = if shape.cooperative {
+            self.grid_workspace().map_err(ContextError::from)?.0
+        } else {
+            0
+        };
+        let what = (kernel, shape, params, workspace);
+        let mut state = self.fresh(id, &module, what, USUAL)?;
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
@@ -106,13 +112,13 @@ impl Context {
         };
         // What the fast engine has done of it for good.
         let done = *state.stats();
-        let saved = self.memory.snapshot();
+        let saved = (self.memory.snapshot(), self.heap.clone());
         let mut step = self.run_exact(&module, &mut state);
         let mut ran = Ran::Exact(declined);
         if matches!(&step, Step::Hang(hang) if hang.kind != HangKind::Limit) {
             // Programs may rely on every lane going on while others wait, which the usual mechanism does not promise.
             self.take_back(&saved)?;
-            state = self.fresh(id, &module, (kernel, shape, params), FAIR)?;
+            state = self.fresh(id, &module, what, FAIR)?;
             state.skip(&done);
             let again = self.run_exact(&module, &mut state);
             if matches!(again, Step::Done) {
@@ -132,9 +138,10 @@ impl Context {
         Err(Failure::Stopped(Box::new(stop)))
     }
 
-    /// Runs a state to its end, on the context's memory.
+    /// Runs a state to its end, on the context's memory and device heap.
     fn run_exact(&mut self, module: &Module, state: &mut State<1>) -> Step<vm::Cause, 1> {
         std::mem::swap(state.memory_mut(), &mut self.memory);
+        std::mem::swap(state.heap_mut(), &mut self.heap);
         let end = loop {
             match Engine::<1>.run(module.program(), state, &mut Blind, SLICE) {
                 Step::Issued => {}
@@ -142,6 +149,7 @@ impl Context {
             }
         };
         std::mem::swap(state.memory_mut(), &mut self.memory);
+        std::mem::swap(state.heap_mut(), &mut self.heap);
         end
     }
 
@@ -150,7 +158,7 @@ impl Context {
         &self,
         id: ModuleId,
         module: &Module,
-        (kernel, shape, params): (FuncId, Shape, &[u8]),
+        (kernel, shape, params, workspace): (FuncId, Shape, &[u8], u64),
         mechanism: &str,
     ) -> Result<State<1>, Failure> {
         let entry = converge::Entry::find(mechanism).map_err(|_| ContextError::Module)?;
@@ -160,6 +168,7 @@ impl Context {
         launch.dynamic_shared = shape.shared;
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
+        launch.workspace = workspace;
         if shape.cooperative {
             launch.resident = shape.grid.iter().fold(1, |n, &extent| n.saturating_mul(extent));
         }
@@ -209,10 +218,11 @@ impl Context {
         Ok(Tried::Exact(Box::new(state), None))
     }
 
-    /// Memory as it was, after an engine has kept it.
-    fn take_back(&mut self, saved: &Snapshot) -> Result<(), ContextError> {
+    /// Memory and device heap as they were, after an engine has kept them.
+    fn take_back(&mut self, (memory, heap): &(Snapshot, Heap)) -> Result<(), ContextError> {
         self.memory = MemoryMap::with_limit(self.settings.memory);
-        Ok(self.memory.restore(saved)?)
+        self.heap.clone_from(heap);
+        Ok(self.memory.restore(memory)?)
     }
 }
 

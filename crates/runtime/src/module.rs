@@ -6,7 +6,7 @@ use ir::module::{Param, Signature};
 use ir::{FuncId, Function, LocId};
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use ptx::Select;
-use ptx::ast::FunctionKind;
+use ptx::ast::{FunctionKind, Item, Linkage};
 use simt::Pc;
 use thiserror::Error;
 
@@ -20,13 +20,35 @@ pub struct LoadError {
     pub findings: Vec<String>,
 }
 
-/// A kernel of the text that cannot run, and why.
+/// What of a text cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A kernel.
+    Kernel,
+    /// A variable of the module.
+    Variable,
+}
+
+/// A kernel or a variable of the text that cannot be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The kernel.
-    pub kernel: String,
+    /// Which of the two it is.
+    pub part: Part,
+    /// Its name.
+    pub name: String,
     /// Findings, as in [`LoadError`].
     pub findings: Vec<String>,
+}
+
+/// `the kernel x cannot run`, and the findings, one a line.
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (what, cannot) = match self.part {
+            Part::Kernel => ("kernel", "run"),
+            Part::Variable => ("variable", "be made"),
+        };
+        write!(f, "the {what} `{}` cannot {cannot}:\n{}", self.name, self.findings.join("\n"))
+    }
 }
 
 /// A program with its text: immutable, shared by all contexts that load it.
@@ -42,7 +64,8 @@ pub struct Module {
 impl Module {
     /// Loads a PTX text. The name is for messages.
     ///
-    /// A kernel that cannot run (it uses what is not supported) does no harm to the others: it is in [`Self::refused`].
+    /// A kernel that cannot run (it uses what is not supported) does no harm to other kernels and to variables: it is in
+    /// [`Self::refused`], with variables whose content needs what is not supported.
     ///
     /// # Errors
     /// If the text cannot be parsed, or nothing of it can run.
@@ -56,13 +79,7 @@ impl Module {
         let module = match module {
             Some(module) => module,
             None => {
-                let kernels = kernel_names(&tree);
-                let (runs, broken) = sift(&tree, &kernels, &sources);
-                let rest = if runs.is_empty() {
-                    None
-                } else {
-                    ptx::lower(&tree, Select::Kernels(&runs)).0
-                };
+                let (rest, broken) = Sieve::new(&tree, &sources).rest();
                 refused = broken;
                 rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
             }
@@ -118,7 +135,7 @@ impl Module {
         &self.sources
     }
 
-    /// Kernels of the text that cannot run.
+    /// Kernels and variables of the text that cannot be used.
     #[must_use]
     pub fn refused(&self) -> &[Refused] {
         &self.refused
@@ -232,28 +249,70 @@ fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
         .map(|d| tree.name(d.name.symbol).to_owned())
 }
 
-fn kernel_names(tree: &ptx::Module) -> Vec<String> {
-    let entries = tree.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
-    entries.map(|f| tree.name(f.signature.name.symbol).to_owned()).collect()
+/// Separates what of a text can be lowered from what cannot.
+struct Sieve<'t> {
+    tree: &'t ptx::Module,
+    sources: &'t SourceMap,
+    refused: Vec<Refused>,
 }
 
-/// Kernels that can be lowered, and the others with what is wrong.
-fn sift<'k>(
-    tree: &ptx::Module,
-    kernels: &'k [String],
-    sources: &SourceMap,
-) -> (Vec<&'k str>, Vec<Refused>) {
-    let mut runs = Vec::new();
-    let mut refused = Vec::new();
-    for kernel in kernels {
-        let (module, found) = ptx::lower(tree, Select::Kernel(kernel));
-        match module {
-            Some(_) => runs.push(kernel.as_str()),
-            None => refused
-                .push(Refused { kernel: kernel.clone(), findings: findings(&found, sources) }),
+impl<'t> Sieve<'t> {
+    fn new(tree: &'t ptx::Module, sources: &'t SourceMap) -> Self {
+        Self { tree, sources, refused: Vec::new() }
+    }
+
+    /// A module of all kernels and variables that can be lowered, and the others. There is none without kernels.
+    fn rest(mut self) -> (Option<ir::Module>, Vec<Refused>) {
+        let kernels = self.sift(Part::Kernel, &self.kernels());
+        if kernels.is_empty() {
+            return (None, self.refused);
+        }
+        let variables = self.sift(Part::Variable, &self.variables());
+        let parts = Select::Parts { kernels: &kernels, variables: &variables };
+        (ptx::lower(self.tree, parts).0, self.refused)
+    }
+
+    fn kernels(&self) -> Vec<&'t str> {
+        let kernel = |f: &&ptx::ast::Function| f.kind == FunctionKind::Entry && f.body.is_some();
+        let kernels = self.tree.functions().filter(kernel);
+        kernels.map(|f| self.tree.name(f.signature.name.symbol)).collect()
+    }
+
+    /// Variables of the module that the text defines.
+    fn variables(&self) -> Vec<&'t str> {
+        let tree = self.tree;
+        let declarations = tree.items.iter().filter_map(|item| match item {
+            Item::Variable(id) => Some(&tree.declarations[*id]),
+            _ => None,
+        });
+        let defined = declarations.filter(|d| d.linkage != Some(Linkage::Extern));
+        let names = defined.flat_map(|d| &tree.declarators[d.declarators]);
+        names.map(|d| tree.name(d.name.symbol)).collect()
+    }
+
+    /// Those of some names that can be lowered. Halves are looked at by themselves only where something is wrong with the whole.
+    fn sift(&mut self, part: Part, names: &[&'t str]) -> Vec<&'t str> {
+        let parts = match part {
+            Part::Kernel => Select::Parts { kernels: names, variables: &[] },
+            Part::Variable => Select::Parts { kernels: &[], variables: names },
+        };
+        let (module, found) = ptx::lower(self.tree, parts);
+        match (module, names) {
+            (Some(_), _) => names.to_vec(),
+            (None, []) => Vec::new(),
+            (None, [name]) => {
+                let (name, findings) = ((*name).to_owned(), findings(&found, self.sources));
+                self.refused.push(Refused { part, name, findings });
+                Vec::new()
+            }
+            (None, _) => {
+                let (first, second) = names.split_at(names.len() / 2);
+                let mut good = self.sift(part, first);
+                good.extend(self.sift(part, second));
+                good
+            }
         }
     }
-    (runs, refused)
 }
 
 fn refuse(found: &Diagnostics, sources: &SourceMap) -> Result<(), LoadError> {

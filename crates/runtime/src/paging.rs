@@ -66,8 +66,10 @@ impl OnHostMemory {
         end
     }
 
-    /// The module with its variables as at the beginning.
+    /// The module with its variables and an empty device heap, as at the beginning.
     fn load(&mut self) -> Result<ModuleId, ContextError> {
+        let mut heap = std::mem::take(self.context.heap_mut());
+        self.context.clear_heap(&mut heap);
         match self.loaded {
             Some(id) if !self.variables => return Ok(id),
             Some(id) => self.context.unload(id)?,

@@ -4,9 +4,10 @@ use crate::cause::Cause;
 use simt::memory::{Addr, MemoryMap};
 use std::collections::BTreeMap;
 
-/// What `malloc` has given out.
+/// What `malloc` has given out. A launch has one of its own, unless it is lent one that outlives it
+/// ([`State::heap_mut`](crate::State::heap_mut)).
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Heap {
+pub struct Heap {
     limit: u64,
     used: u64,
     live: BTreeMap<u64, u64>,
@@ -14,15 +15,53 @@ pub(crate) struct Heap {
     count: u64,
 }
 
+impl Default for Heap {
+    /// A heap of as many bytes as CUDA has by default.
+    fn default() -> Self {
+        Self::new(crate::defaults::HEAP)
+    }
+}
+
 impl Heap {
-    pub(crate) fn new(limit: u64) -> Self {
+    /// A heap that gives out at most `limit` bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
         Self { limit, used: 0, live: BTreeMap::new(), count: 0 }
+    }
+
+    /// Most bytes that it gives out.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Whether it has ever given anything out.
+    #[must_use]
+    pub fn was_used(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Whether a block that it has given out begins at an address.
+    #[must_use]
+    pub fn holds(&self, address: Addr) -> bool {
+        self.live.contains_key(&address.0)
+    }
+
+    /// Gives all blocks back, as the end of a context does.
+    pub fn clear(&mut self, memory: &mut MemoryMap) {
+        for address in std::mem::take(&mut self.live).into_keys() {
+            // The list has only what the map gave and nobody has freed since.
+            let freed = memory.free(Addr(address));
+            debug_assert!(freed.is_ok());
+        }
+        self.used = 0;
     }
 
     /// An address of `size` new bytes; 0 if the heap has not that many.
     pub(crate) fn allocate(&mut self, memory: &mut MemoryMap, size: u64) -> u64 {
         let taken = size.max(1).checked_next_multiple_of(16);
-        let Some(taken) = taken.filter(|&t| t <= self.limit - self.used) else { return 0 };
+        let left = self.limit.saturating_sub(self.used);
+        let Some(taken) = taken.filter(|&t| t <= left) else { return 0 };
         let Ok(address) = memory.allocate(&format!("malloc #{}", self.count), size) else {
             return 0;
         };
@@ -40,7 +79,7 @@ impl Heap {
         let bad = |why: String| Cause::BadFree { address, why };
         let Some(taken) = self.live.remove(&address) else {
             let why = match memory.region_at(Addr(address)) {
-                Some(_) => "the kernel's `malloc` did not give it, or it was freed before",
+                Some(_) => "no kernel's `malloc` gave it, or it was freed before",
                 None => "no allocation is there",
             };
             return Err(bad(why.to_owned()));

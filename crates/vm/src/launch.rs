@@ -72,6 +72,8 @@ pub struct Launch<const N: usize> {
     pub stack_limit: u64,
     /// Bytes that `malloc` may give out.
     pub heap_limit: u64,
+    /// The address of the grid's workspace, which kernels read from `%envreg1` and `%envreg2`; 0 for none.
+    pub workspace: u64,
 }
 
 /// Defaults of [`Launch`] that are part of the canonical schedule or of what users rely on.
@@ -109,6 +111,7 @@ impl<const N: usize> Launch<N> {
             limit: defaults::LIMIT,
             stack_limit: defaults::STACK,
             heap_limit: defaults::HEAP,
+            workspace: 0,
         }
     }
 }
@@ -342,6 +345,7 @@ pub(crate) fn begin<const N: usize>(
         limit: launch.limit,
         stack_limit: launch.stack_limit,
         heap_limit: launch.heap_limit,
+        workspace: launch.workspace,
     };
     State::new(info, launch.memory, &launch.params, launch.policy, launch.resident)
 }

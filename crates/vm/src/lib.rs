@@ -35,6 +35,7 @@ pub use code::{Code, CollectiveKind, Shows};
 pub use detached::{DetachedCollective, DetachedLanes};
 pub use engine::{BACK_EDGES, Engine};
 pub use facts::{FactCheck, Violation};
+pub use heap::Heap;
 pub use launch::{
     Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
     WARP_SIZE, begin_bare, catalogued, defaults, load_variables, load_variables_as,

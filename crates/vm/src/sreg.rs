@@ -60,5 +60,7 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
         Sreg::DynamicSmemSize => info.dynamic_shared,
         Sreg::TotalSmemSize => info.shared_bytes,
         Sreg::DynamicSmemBase => info.dynamic_base,
+        Sreg::EnvReg1 => info.workspace >> 32,
+        Sreg::EnvReg2 => info.workspace & u64::from(u32::MAX),
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) limit: u64,
     pub(crate) stack_limit: u64,
     pub(crate) heap_limit: u64,
+    /// The address of the grid's workspace.
+    pub(crate) workspace: u64,
 }
 
 /// The state of a launch.
@@ -210,6 +212,8 @@ pub struct Setup<'s> {
     pub done: Stats,
     /// Bytes of a thread's stack.
     pub stack_limit: u64,
+    /// The address of the grid's workspace, 0 if it has none.
+    pub workspace: u64,
 }
 
 impl<const N: usize> State<N> {
@@ -236,6 +240,7 @@ impl<const N: usize> State<N> {
             limit: info.limit,
             done: if self.filled { Stats::default() } else { self.stats },
             stack_limit: info.stack_limit,
+            workspace: info.workspace,
         }
     }
 
@@ -330,6 +335,11 @@ impl<const N: usize> State<N> {
     /// take it back.
     pub fn memory_mut(&mut self) -> &mut MemoryMap {
         &mut self.memory
+    }
+
+    /// The device heap, likewise: a context can lend the one that its launches share.
+    pub fn heap_mut(&mut self) -> &mut Heap {
+        &mut self.heap
     }
 
     /// Takes the guest memory out, when the launch has ended.

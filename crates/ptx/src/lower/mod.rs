@@ -61,6 +61,13 @@ pub enum Select<'a> {
     Kernel(&'a str),
     /// These kernels and what they can reach, likewise.
     Kernels(&'a [&'a str]),
+    /// These kernels and variables of the module, and what they can reach, likewise.
+    Parts {
+        /// Names of kernels.
+        kernels: &'a [&'a str],
+        /// Names of variables.
+        variables: &'a [&'a str],
+    },
 }
 
 /// An error that was reported.
@@ -209,6 +216,21 @@ impl<'t> Lowerer<'t> {
             }
             Select::Kernel(name) => self.kernel(name),
             Select::Kernels(names) => names.iter().for_each(|name| self.kernel(name)),
+            Select::Parts { kernels, variables } => {
+                kernels.iter().for_each(|name| self.kernel(name));
+                variables.iter().for_each(|name| self.named_variable(name));
+            }
+        }
+    }
+
+    fn named_variable(&mut self, name: &str) {
+        let found = self.tree.names.find(name).and_then(|s| self.globals.get(&s).copied());
+        if let Some(Global::Variable(id, declarator)) = found {
+            // What is wrong was reported.
+            let _ = self.variable(id, declarator, None);
+        } else {
+            let message = format!("there is no variable `{name}`");
+            self.fail(Diagnostic::error("ptx::undefined", message));
         }
     }
 

@@ -349,14 +349,14 @@ impl Body<'_, '_> {
 }
 
 /// Whether PTX has a special register of this name, without its percent sign, that reads as zero here: `%envreg0` to
-/// `%envreg31`, `%pm0` to `%pm7` and their `_64`, `%reserved_smem_offset_...`.
+/// `%envreg31` but for 1 and 2, `%pm0` to `%pm7` and their `_64`, `%reserved_smem_offset_...`.
 fn is_idle(name: &str) -> bool {
     let numbered = |number: &str, count: u8| {
         let plain = number == "0" || !number.starts_with('0');
         plain && number.parse::<u8>().is_ok_and(|n| n < count)
     };
     if let Some(number) = name.strip_prefix("envreg") {
-        return numbered(number, 32);
+        return numbered(number, 32) && !matches!(number, "1" | "2");
     }
     if let Some(which) = name.strip_prefix("reserved_smem_offset_") {
         return matches!(which, "begin" | "end" | "cap" | "0" | "1");
