@@ -182,7 +182,7 @@ ops! {
     Mad24 "mad24" Compute [T] [T, T, T] (ONLY32) {} {} {} "As `mul24`, plus the third operand.";
     Mad24Hi "mad24hi" Compute [T] [T, T, T] (ONLY32) {} {} {Sat} "As `mul24hi`, plus the third operand.";
     AddCarry "addc" Compute [T, P] [T, T, P] (INT32) {} {} {} "Adds with carry in and out.";
-    SubBorrow "subc" Compute [T, P] [T, T, P] (INT32) {} {} {} "Subtracts with borrow in and out.";
+    SubCarry "subc" Compute [T, P] [T, T, P] (INT32) {} {} {} "Adds the complement of the second operand with carry in and out: a carry is no borrow.";
     MadCarry "madc" Compute [T, P] [T, T, T, P] (INT32) {} {} {} "`mad` with carry in and out of its addition.";
     MadHiCarry "madchi" Compute [T, P] [T, T, T, P] (INT32) {} {} {} "`madhi` with carry in and out of its addition.";
     Sad "sad" Compute [T] [T, T, T] (INT) {} {} {} "Absolute difference plus the third operand.";

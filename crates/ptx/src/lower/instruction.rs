@@ -340,7 +340,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Additions with carry: the flag is a predicate of the function.
+    /// Additions with carry: the flag is a predicate of the function. A difference adds the
+    /// complement, so one that reads no flag has a carry in.
     fn carry(&mut self, op: Op, reads: bool, s: &Spelled, i: &Instruction) -> Lowering<()> {
         let tree = self.cx.tree;
         self.count(i, s.form.args.len(), s.form.args.len())?;
@@ -355,7 +356,8 @@ impl Body<'_, '_> {
             self.argument(&mut inst, s, *arg, operand)?;
         }
         inst.results.push(s.has(Kind::Carry).then_some(Reg::Lane(flag)));
-        inst.operands.push(if reads { ir::Operand::lane(flag) } else { ir::Operand::Imm(0) });
+        let first = ir::Operand::Imm(u128::from(op == Op::SubCarry));
+        inst.operands.push(if reads { ir::Operand::lane(flag) } else { first });
         self.emit(inst, Origin::Source);
         Ok(())
     }

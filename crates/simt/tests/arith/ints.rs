@@ -77,9 +77,10 @@ fn arithmetic<T: Int>() {
             let sum = unsigned[0] + unsigned[1] + i128::from(carry);
             let carried = (low(sum), sum >> T::BITS != 0);
             assert_eq!(int::add_carry::<T>(a, b, carry), carried, "{context}");
-            let difference = unsigned[0] - unsigned[1] - i128::from(carry);
-            let borrowed = (low(difference), difference < 0);
-            assert_eq!(int::sub_borrow::<T>(a, b, carry), borrowed, "{context}");
+            // A carry is no borrow.
+            let difference = unsigned[0] - unsigned[1] - i128::from(!carry);
+            let carried = (low(difference), difference >= 0);
+            assert_eq!(int::sub_carry::<T>(a, b, carry), carried, "{context}");
         }
         division::<T>(a, b, &context);
         let relation = match x.cmp(&y) {

@@ -66,7 +66,7 @@ fn plain<T: Int>(op: Op) -> Option<LaneFn> {
             lane!([T: Int]; |e, a, b| relu::<T>(e.mods.flags.has(Flag::Relu), int::max::<T>(a, b)))
         }
         Op::AddCarry => lane2!([T: Int]; |_e, a, b, c| carry(int::add_carry::<T>(a, b, c != 0))),
-        Op::SubBorrow => lane2!([T: Int]; |_e, a, b, c| carry(int::sub_borrow::<T>(a, b, c != 0))),
+        Op::SubCarry => lane2!([T: Int]; |_e, a, b, c| carry(int::sub_carry::<T>(a, b, c != 0))),
         Op::MadCarry => {
             lane2!([T: Int]; |_e, a, b, c, d| carry(int::add_carry::<T>(int::mul_lo::<T>(a, b), c, d != 0)))
         }

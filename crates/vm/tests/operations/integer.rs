@@ -122,7 +122,11 @@ fn carries() {
             &[ty, ty, Ty::Pred],
             results,
             |[a, b, c, _]| {
-                [a.wrapping_sub(b).wrapping_sub(c), u64::from(wide(a) < wide(b) + wide(c))]
+                let borrow = 1 - c;
+                [
+                    a.wrapping_sub(b).wrapping_sub(borrow),
+                    u64::from(wide(a) >= wide(b) + wide(borrow)),
+                ]
             },
         );
         let four = [ty, ty, ty, Ty::Pred];

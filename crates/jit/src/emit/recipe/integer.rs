@@ -20,7 +20,7 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
         Op::MulHi | Op::MadHi if say.ty.bits() < 64 && !say.has(Flag::Sat) => high_word(say),
         Op::Mul24 | Op::Mad24 | Op::Mul24Hi => product24(say),
         Op::Mad24Hi if !say.has(Flag::Sat) => product24(say),
-        Op::AddCarry | Op::SubBorrow | Op::MadCarry | Op::MadHiCarry => carry(say),
+        Op::AddCarry | Op::SubCarry | Op::MadCarry | Op::MadHiCarry => carry(say),
         _ => None,
     }
 }
@@ -255,11 +255,15 @@ fn carry_word(say: &Say<'_>) -> Option<Recipe> {
             let product = b.binary(multiply, x, y);
             [b.shr(product, 32), b.arg(2), b.arg(3)]
         }
+        Op::SubCarry => {
+            let ones = b.c(u64::from(u32::MAX));
+            [x, b.xor(y, ones), b.arg(2)]
+        }
         _ => [x, y, b.arg(2)],
     };
     let c = b.cut(c, 32);
     let both = b.add(c, p);
-    let value = if say.inst.op == Op::SubBorrow { b.sub(a, both) } else { b.add(a, both) };
+    let value = b.add(a, both);
     let zero = b.c(0);
     let out = b.shr(value, 32);
     let out = b.binary(Micro::Greater, out, zero);
@@ -271,23 +275,19 @@ fn carry_word(say: &Say<'_>) -> Option<Recipe> {
 fn carry_whole(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let (x, y, p) = (b.arg(0), b.arg(1), b.arg(2));
-    let (value, out) = match say.inst.op {
-        Op::AddCarry => {
-            let sum = b.add(x, y);
-            let first = b.greater_unsigned(x, sum);
-            let value = b.add(sum, p);
-            let second = b.greater_unsigned(sum, value);
-            (value, b.or(first, second))
-        }
-        Op::SubBorrow => {
-            let difference = b.sub(x, y);
-            let first = b.greater_unsigned(y, x);
-            let value = b.sub(difference, p);
-            let second = b.greater_unsigned(p, difference);
-            (value, b.or(first, second))
+    let y = match say.inst.op {
+        Op::AddCarry => y,
+        Op::SubCarry => {
+            let ones = b.c(u64::MAX);
+            b.xor(y, ones)
         }
         _ => return None,
     };
+    let sum = b.add(x, y);
+    let first = b.greater_unsigned(x, sum);
+    let value = b.add(sum, p);
+    let second = b.greater_unsigned(sum, value);
+    let out = b.or(first, second);
     b.give(vec![(value, Sort::Whole), (out, Sort::Predicate)])
 }
 

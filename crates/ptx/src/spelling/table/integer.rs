@@ -75,8 +75,8 @@ pub(super) static ROWS: &[Form] = &[
         .since(5, 0, 61),
     special("add", Special::Carry(Op::AddCarry, false), DS2).ty(INT_32_64).need(&[Kind::Carry]),
     special("addc", Special::Carry(Op::AddCarry, true), DS2).ty(INT_32_64).opt(&[Kind::Carry]),
-    special("sub", Special::Carry(Op::SubBorrow, false), DS2).ty(INT_32_64).need(&[Kind::Carry]),
-    special("subc", Special::Carry(Op::SubBorrow, true), DS2).ty(INT_32_64).opt(&[Kind::Carry]),
+    special("sub", Special::Carry(Op::SubCarry, false), DS2).ty(INT_32_64).need(&[Kind::Carry]),
+    special("subc", Special::Carry(Op::SubCarry, true), DS2).ty(INT_32_64).opt(&[Kind::Carry]),
     special("mad", Special::Carry(Op::MadCarry, false), DS3)
         .ty(INT_32_64)
         .need(&[Kind::Half, Kind::Carry])

@@ -168,12 +168,12 @@ pub fn add_carry<T: Int>(a: u64, b: u64, carry: bool) -> (u64, bool) {
     (T::truncate(wide as u64), wide >> T::BITS != 0)
 }
 
-/// `a - (b + borrow)` and the borrow out. PTX `sub.cc` (borrow in false), `subc`.
+/// `a + !b + carry` and the carry out of that sum, which is no borrow. PTX `sub.cc` (carry in true)
+/// and `subc`, as NVIDIA's assembler implements them; the PTX ISA speaks of a borrow.
 #[must_use]
 #[inline]
-pub fn sub_borrow<T: Int>(a: u64, b: u64, borrow: bool) -> (u64, bool) {
-    let (a, b) = (u128::from(T::truncate(a)), u128::from(T::truncate(b)) + u128::from(borrow));
-    (T::truncate(a.wrapping_sub(b) as u64), a < b)
+pub fn sub_carry<T: Int>(a: u64, b: u64, carry: bool) -> (u64, bool) {
+    add_carry::<T>(a, !b, carry)
 }
 
 /// The lower half of `a * b`. PTX `mul.lo`.
