@@ -45,9 +45,11 @@ fn can(atomic: &Atomic) -> bool {
         && atomic.memory.src.iter().all(whole)
 }
 
-/// Whether it adds, and nobody asks for what was there.
-fn is_sum(atomic: &Atomic) -> bool {
-    atomic.op == AtomOp::Add && matches!(atomic.memory.dst.as_slice(), [] | [Dst::None])
+/// Whether it adds integers, and nobody asks for what was there.
+fn is_integer_sum(atomic: &Atomic) -> bool {
+    atomic.op == AtomOp::Add
+        && !atomic.ty.is_float()
+        && matches!(atomic.memory.dst.as_slice(), [] | [Dst::None])
 }
 
 /// A value in the frame's room for lanes: `part` of four, by the lane in `rdx`.
@@ -91,7 +93,7 @@ impl Emitter<'_> {
         let (again, done) = (self.asm.label(), self.asm.label());
         self.asm.rr(Op::Mov_r32_rm32, ECX, on.lanes);
         self.asm.rr(Op::Xor_r32_rm32, R9D, R9D);
-        if is_sum(atomic) {
+        if is_integer_sum(atomic) {
             self.asm.ri(Op::Cmp_rm32_imm8, ECX, -1);
             self.asm.jump(Op::Jne_rel32_64, again);
             self.sums(wide);
@@ -116,7 +118,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
     }
 
-    /// Adds the operands of all lanes; memory has changed if one of them is not zero.
+    /// Adds the integers of all lanes; memory has changed if one of them is not zero.
     fn sums(&mut self, wide: bool) {
         let (load, add, operand) = match wide {
             true => (Op::Mov_r64_rm64, Op::Add_rm64_r64, RSI),
