@@ -54,6 +54,8 @@ impl Emitter<'_> {
             for (i, &(value, sort)) in recipe.results.iter().enumerate().rev() {
                 let value = self.held(&cook, value);
                 match (dst[i], sort) {
+                    // Later parts may read what the scalar held before.
+                    (Dst::Scalar(_), _) if part + 1 < parts => {}
                     (Dst::Scalar(scalar), _) => self.scalar_result(scalar, value, sort),
                     (Dst::None, _) => {}
                     (_, Sort::Predicate) => {
