@@ -1,7 +1,8 @@
 //! A kernel and the functions that it calls as one function: each call has a copy of its callee.
 //!
 //! What the exact engine does at a call is spread over three blocks. The block of the call ends with it ([`Sort::Call`]), which takes its
-//! issue. A block of moves follows, which takes none: arguments become the copy's parameters. Where the copy returns ([`Sort::Return`]), lanes wait
+//! issue. A block of moves follows, which takes none: arguments become the copy's parameters, and registers that the copy may read before it has
+//! written them become 0. Where the copy returns ([`Sort::Return`]), lanes wait
 //! at a second block of moves for all that were called with them, and then results become the caller's. So lanes that wait for a
 //! call stand at a block that nothing else leads to.
 //!
@@ -10,7 +11,7 @@
 //! than the plan of the caller says, so such functions are not taken in.
 
 use crate::Declined;
-use flow::analysis::Webs;
+use flow::analysis::unwritten;
 use ir::module::{LocalVar, Signature, Term, TermKind};
 use ir::{
     Block, BlockId, FuncId, Function, Guard, Inst, LaneReg, Op, Operand, Reg, RegTy, Symbol, Ty,
@@ -225,12 +226,16 @@ impl<'p> Builder<'p> {
         let Signature::Device { params, results } = &function.signature else {
             return Err(Declined::Kernel("it calls a kernel"));
         };
-        can_be_copied(function, params)?;
+        let cleared = can_be_copied(function)?;
         let own = self.base_of(caller, callee, base)?;
-        let parameter = |&reg: &LaneReg| moved(function, reg, own);
-        let arguments = params.iter().map(parameter).zip(&call.operands[1..]);
+        let arguments = params.iter().zip(call.operands[1..].iter().copied());
+        let cleared = cleared.iter().map(|reg| (reg, Operand::Imm(0)));
         let arguments = arguments
-            .map(|(to, &operand)| to.map(|(to, ty)| movement(Reg::Lane(to), ty, operand)))
+            .chain(cleared)
+            .map(|(&reg, operand)| {
+                let (to, ty) = moved(function, reg, own)?;
+                Ok(movement(Reg::Lane(to), ty, operand))
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let returned = results.iter().zip(&call.results);
         let returned = returned.filter_map(|(from, to)| Some((from, (*to)?)));
@@ -300,8 +305,8 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// Whether each call of a function can have a copy of its own.
-fn can_be_copied(function: &Function, params: &[LaneReg]) -> Result<(), Declined> {
+/// If each call of a function can have a copy of its own, the registers that are 0 when it is called.
+fn can_be_copied(function: &Function) -> Result<Vec<LaneReg>, Declined> {
     let graph = flow::kernel::graph_of(function)
         .map_err(|_| Declined::Kernel("it calls a function that has no flow graph"))?;
     let mut returns = false;
@@ -317,13 +322,7 @@ fn can_be_copied(function: &Function, params: &[LaneReg]) -> Result<(), Declined
     if !returns {
         return Err(Declined::Kernel("it calls functions that do not return"));
     }
-    // Frames are not cleared: what was there before is found again.
-    let webs = Webs::new(function, &graph);
-    if webs.live_into(0).iter().any(|&web| !params.contains(&webs.reg(web))) {
-        let what = "it calls functions that read registers which they have not written";
-        return Err(Declined::Kernel(what));
-    }
-    Ok(())
+    Ok(unwritten(function, &graph))
 }
 
 /// A register of a copy, and the type of a move that keeps all of it.
@@ -333,7 +332,7 @@ fn moved(function: &Function, reg: LaneReg, base: Base) -> Result<(LaneReg, Ty),
         Some(RegTy::B64) => Ty::B64,
         // Narrower ones are kept as 32 bits.
         Some(RegTy::B8 | RegTy::B16 | RegTy::B32) => Ty::B32,
-        _ => return Err(Declined::Kernel("it calls functions with 128-bit arguments or results")),
+        _ => return Err(Declined::Kernel("it calls functions that need 128-bit values moved")),
     };
     Ok((LaneReg(base.regs + reg.0), ty))
 }

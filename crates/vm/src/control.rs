@@ -163,7 +163,7 @@ fn check_room<const N: usize>(
     Err(Cause::StackOverflow { depth, limit })
 }
 
-/// Puts a frame on a thread's stack and copies the arguments into it.
+/// Puts a frame on a thread's stack and copies the arguments into it; registers that may be read before they are written are 0.
 fn enter<const N: usize>(
     cta: &mut Cta<N>,
     now: &Now<N>,
@@ -192,6 +192,9 @@ fn enter<const N: usize>(
         cta.file.resize(want, 0);
     }
     reserve_local(cta, thread, local.1 + callee.local_bytes)?;
+    for &row in &callee.cleared {
+        cta.set_row(row, thread, 0);
+    }
     for (&row, value) in callee.params.iter().zip(args) {
         cta.set_row(row, thread, value);
     }

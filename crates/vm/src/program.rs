@@ -74,6 +74,8 @@ pub(crate) struct FuncInfo {
     pub(crate) local_rows: Vec<(u32, i64)>,
     /// Rows that receive arguments, 128-bit ones as two.
     pub(crate) params: Rows,
+    /// Rows that are 0 when it is called: it may read them before it has written them.
+    pub(crate) cleared: Rows,
     /// Rows that are returned.
     pub(crate) results: Rows,
     pub(crate) kernel: bool,

@@ -29,7 +29,7 @@ pub use access::{Access, Assumption};
 pub use shape::Shape;
 pub use transfer::commutes;
 pub use value::{Class, Value};
-pub use webs::{Web, Webs};
+pub use webs::{Web, Webs, unwritten};
 
 use crate::graph::{Cfg, GraphError, Node};
 use crate::kernel::graph_of;

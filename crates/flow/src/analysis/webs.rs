@@ -81,6 +81,22 @@ fn end_registers<'f>(
     std::iter::once(first).chain(returned.iter().map(|&r| Some(r)))
 }
 
+/// Registers of a function, other than its parameters, that it may read before it has written them: those hold 0, in each call
+/// anew. In order, each once.
+#[must_use]
+pub fn unwritten(function: &Function, cfg: &Cfg) -> Vec<LaneReg> {
+    let webs = Webs::new(function, cfg);
+    let params: &[LaneReg] = match &function.signature {
+        ir::module::Signature::Device { params, .. } => params,
+        ir::module::Signature::Kernel { .. } => &[],
+    };
+    let read = webs.live_into(0).iter().map(|&web| webs.reg(web));
+    let mut read: Vec<LaneReg> = read.filter(|reg| !params.contains(reg)).collect();
+    read.sort_unstable();
+    read.dedup();
+    read
+}
+
 impl Webs {
     /// Finds the webs of a function with this graph.
     #[must_use]

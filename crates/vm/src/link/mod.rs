@@ -13,10 +13,11 @@ use crate::compute::{self, Rows};
 use crate::program::{FuncInfo, LinkError, LinkErrorKind, Program};
 use converge::plan::Plan;
 use converge::planner::{self, FunctionFlow, Priorities};
-use flow::{Cfg, CfgBuilder};
+use flow::Cfg;
+use flow::analysis::unwritten;
 use ir::mods::Space;
-use ir::module::{Signature, TermKind};
-use ir::{BlockId, Function, Inst, LocId, Module, Op, Operand, Origin, RegTy, Symbol};
+use ir::module::Signature;
+use ir::{Function, Inst, LocId, Module, Op, Operand, Origin, RegTy, Symbol};
 use rustc_hash::FxHashMap;
 use simt::Pc;
 use smallvec::SmallVec;
@@ -143,15 +144,24 @@ impl<'m> Linker<'m> {
                     || frame.block_pcs.get(i + 1).is_none_or(|p| p.0 == self.code.len() as u64)
             );
         }
-        if let Err(kind) = self.flow(&frame) {
-            self.error(&function.name, function.loc, kind);
-        }
+        let graph = flow::kernel::graph_of(function);
         let (params, results, kernel) = match &function.signature {
             Signature::Kernel { .. } => (Rows::new(), Rows::new(), true),
             Signature::Device { params, results } => {
                 (frame.all_rows(params), frame.all_rows(results), false)
             }
         };
+        // The file of a kernel is 0 in the beginning.
+        let cleared = match &graph {
+            Ok(graph) if !kernel => frame.all_rows(&unwritten(function, graph)),
+            _ => Rows::new(),
+        };
+        let ends = frame.block_pcs.iter().skip(1).copied().chain([self.functions_end(&frame)]);
+        let places = frame.block_pcs.iter().zip(ends).map(|(first, end)| first.0..end.0).collect();
+        match graph {
+            Ok(graph) => self.flows.push((graph, places)),
+            Err(error) => self.error(&function.name, function.loc, error.into()),
+        }
         let mut local_rows: Vec<(u32, i64)> =
             frame.local_rows.iter().map(|(&o, &r)| (r, o)).collect();
         local_rows.sort_unstable();
@@ -162,6 +172,7 @@ impl<'m> Linker<'m> {
             local_bytes: function.frame_size().next_multiple_of(16),
             local_rows,
             params,
+            cleared,
             results,
             kernel,
             callees: frame.callees,
@@ -225,26 +236,6 @@ impl<'m> Linker<'m> {
             shared: Vec::new(),
             indirect: false,
         }
-    }
-
-    /// The flow graph of a function with the places of its blocks.
-    fn flow(&mut self, frame: &Frame<'_>) -> Linked<()> {
-        let function = frame.function;
-        let mut builder = CfgBuilder::new();
-        for (i, block) in function.blocks.iter().enumerate() {
-            let successors = function.successors(BlockId(i as u32));
-            let successors = successors.iter().map(|b| b.0);
-            match block.term.kind {
-                TermKind::Ret(Some(_)) | TermKind::Exit(Some(_)) => {
-                    builder.exiting_block(successors)?
-                }
-                _ => builder.block(successors)?,
-            };
-        }
-        let ends = frame.block_pcs.iter().skip(1).copied().chain([self.functions_end(frame)]);
-        let places = frame.block_pcs.iter().zip(ends).map(|(first, end)| first.0..end.0).collect();
-        self.flows.push((builder.build(0)?, places));
-        Ok(())
     }
 
     fn functions_end(&self, frame: &Frame<'_>) -> Pc {
