@@ -58,7 +58,8 @@ mod tests {
     fn planned(successors: &[Vec<u32>]) -> Plan {
         let cfg = Cfg::new(0, successors).unwrap();
         let places: Vec<_> = (0..successors.len() as u64).map(|i| i..i + 1).collect();
-        plan(&[FunctionFlow { cfg: &cfg, places: &places }], Priorities::Layout).unwrap()
+        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
+            .unwrap()
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Listing {
     /// # Errors
     /// None for a listing made by [`Listing::new`].
     pub fn plan(&self, priorities: Priorities) -> Result<Plan, ListingError> {
-        Ok(plan(&[FunctionFlow { cfg: &self.cfg, places: &self.places }], priorities)?)
+        Ok(plan(&[FunctionFlow { cfg: &self.cfg, places: &self.places, notes: &[] }], priorities)?)
     }
 }
 

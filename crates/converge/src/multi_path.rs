@@ -437,7 +437,8 @@ mod tests {
     fn diamond() -> Plan {
         let cfg = Cfg::new(0, &[vec![1, 2], vec![3], vec![3], vec![]]).unwrap();
         let places: Vec<_> = (0..4).map(|i| i..i + 1).collect();
-        plan(&[FunctionFlow { cfg: &cfg, places: &places }], Priorities::Layout).unwrap()
+        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
+            .unwrap()
     }
 
     fn parted(knobs: Knobs) -> MultiPath<1> {

@@ -2,10 +2,16 @@
 //!
 //! Each function is given as its graph and the places of its blocks. The planner finds immediate post-dominators and
 //! priorities with the analyses of `flow`; it is near-linear in the size of the program.
+//!
+//! **Branches that meet only to end.** Where the immediate post-dominator of a branch is a block that does nothing but end its
+//! lanes, and lanes that leave the branch the other way may wait for others first (at a collective with a member mask or at a
+//! barrier), the branch has no rejoin point but the end: a lane that goes to that block ends there at once. Otherwise it would be
+//! held at the rejoin point for lanes that wait until it has ended. Compilers make an `exit` instruction of such a branch.
 
 use crate::lanes::count;
 use crate::plan::{BlockPlan, Plan, PlanError, Rejoin};
-use flow::{BlockOrder, Cfg, FrontierRule, Frontiers, Loops, PostDominator, PostDominators};
+use flow::waits::{BlockNote, may_wait};
+use flow::{BlockOrder, Cfg, FrontierRule, Frontiers, Loops, Node, PostDominator, PostDominators};
 use simt::Pc;
 use std::ops::Range;
 
@@ -26,6 +32,8 @@ pub struct FunctionFlow<'a> {
     pub cfg: &'a Cfg,
     /// The places of each block of the graph, by block index, in increasing order.
     pub places: &'a [Range<u64>],
+    /// What its blocks do, by block index; empty if that is not known.
+    pub notes: &'a [BlockNote],
 }
 
 /// The plan of a program whose functions stand one after another.
@@ -49,7 +57,9 @@ fn add(
     function: FunctionFlow<'_>,
     priorities: Priorities,
 ) {
-    let FunctionFlow { cfg, places } = function;
+    let FunctionFlow { cfg, places, notes } = function;
+    let ends = |n: Node| notes.get(n.index()).is_some_and(|note| note.ends);
+    let may_wait = may_wait(cfg, notes);
     let base = count(blocks.len());
     let post = PostDominators::new(cfg);
     let order = match priorities {
@@ -63,6 +73,7 @@ fn add(
         end: Pc(places[n.index()].end),
         function: index,
         rejoin: match post.immediate(n) {
+            PostDominator::Block(r) if ends(r) && may_wait[n.index()] => Rejoin::FunctionEnd,
             PostDominator::Block(r) => Rejoin::At(Pc(places[r.index()].start)),
             PostDominator::Exit => Rejoin::FunctionEnd,
             PostDominator::None => Rejoin::Never,
@@ -83,8 +94,8 @@ mod tests {
         let spin = Cfg::new(0, &[vec![0]]).unwrap();
         let (a, b) = ([0..2, 2..3, 3..5, 5..6], 6..7);
         let functions = [
-            FunctionFlow { cfg: &diamond, places: &a },
-            FunctionFlow { cfg: &spin, places: std::slice::from_ref(&b) },
+            FunctionFlow { cfg: &diamond, places: &a, notes: &[] },
+            FunctionFlow { cfg: &spin, places: std::slice::from_ref(&b), notes: &[] },
         ];
         let plan = plan(&functions, Priorities::Structured).unwrap();
         assert_eq!(plan.rejoin(Pc(1)), Rejoin::At(Pc(5)));
@@ -96,12 +107,35 @@ mod tests {
     }
 
     #[test]
+    fn lanes_that_only_end_do_not_wait_for_those_that_wait() {
+        // Two guards in a row leave for block 3, which ends; block 2 may wait.
+        let cfg = Cfg::new(0, &[vec![1, 3], vec![2, 3], vec![3], vec![]]).unwrap();
+        let places = [0..1, 1..2, 2..3, 3..4];
+        let rejoin = |waits: Option<usize>, ends: bool| {
+            let mut notes = [BlockNote::default(); 4];
+            notes[3].ends = ends;
+            if let Some(block) = waits {
+                notes[block].waits = true;
+            }
+            let flow = FunctionFlow { cfg: &cfg, places: &places, notes: &notes };
+            let plan = plan(&[flow], Priorities::Layout).unwrap();
+            [0, 1].map(|at| plan.rejoin(Pc(at)))
+        };
+        let end = Rejoin::At(Pc(3));
+        assert_eq!(rejoin(None, true), [end, end]);
+        assert_eq!(rejoin(Some(2), false), [end, end]);
+        assert_eq!(rejoin(Some(2), true), [Rejoin::FunctionEnd, Rejoin::FunctionEnd]);
+        // What waits in front of the second guard does not matter to it.
+        assert_eq!(rejoin(Some(1), true), [Rejoin::FunctionEnd, end]);
+    }
+
+    #[test]
     fn places_must_fit_the_graph() {
         let cfg = Cfg::new(0, &[vec![1], vec![]]).unwrap();
-        let short = FunctionFlow { cfg: &cfg, places: &[] };
+        let short = FunctionFlow { cfg: &cfg, places: &[], notes: &[] };
         assert_eq!(plan(&[short], Priorities::Layout), Err(PlanError::Layout { block: 0 }));
         let back = [3..4, 1..2];
-        let back = FunctionFlow { cfg: &cfg, places: &back };
+        let back = FunctionFlow { cfg: &cfg, places: &back, notes: &[] };
         assert_eq!(plan(&[back], Priorities::Layout), Err(PlanError::Layout { block: 1 }));
     }
 }

@@ -233,7 +233,8 @@ mod tests {
     fn triangle() -> Plan {
         let cfg = Cfg::new(0, &[vec![1, 2], vec![2], vec![]]).unwrap();
         let places = [0..1, 1..3, 3..4];
-        plan(&[FunctionFlow { cfg: &cfg, places: &places }], Priorities::Layout).unwrap()
+        plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
+            .unwrap()
     }
 
     fn issues(plan: &Plan, knobs: Knobs, targets: &[(u64, u64)]) -> (Vec<(u64, u64)>, Charges) {

@@ -182,7 +182,8 @@ impl Kernel {
         let cfg = self.cfg();
         let places: Vec<_> = (0..self.blocks.len() as u64).map(|i| i..i + 1).collect();
         let plan =
-            plan(&[FunctionFlow { cfg: &cfg, places: &places }], Priorities::Layout).unwrap();
+            plan(&[FunctionFlow { cfg: &cfg, places: &places, notes: &[] }], Priorities::Layout)
+                .unwrap();
         let mut issues = 0;
         for first in (0..threads).step_by(width) {
             let mut lanes: Vec<Lane> =

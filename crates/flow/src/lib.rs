@@ -17,6 +17,7 @@ mod order;
 pub mod passes;
 mod spin;
 mod structure;
+pub mod waits;
 
 pub use control::ControlDependence;
 pub use dom::{Dominators, PostDominator, PostDominators};

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 use fast::{Declined, Level};
 use ir::FuncId;
 use jit::How;
-use simt::machine::{HangKind, Machine as _, Step};
-use simt::memory::{MemoryMap, Snapshot};
+use simt::machine::{Machine as _, Step};
 use simt::observe::Blind;
 use thiserror::Error;
-use vm::{Engine, Heap, Launch, LaunchError, State, Stats};
+use vm::{Engine, Launch, LaunchError, Retry, State, Stats};
 
 use crate::context::{Context, ContextError, ModuleId};
 use crate::module::Module;
@@ -19,9 +18,8 @@ use crate::stop::Stop;
 /// Issues of the exact engine between two looks at the outcome.
 const SLICE: u64 = 1 << 20;
 
-/// The convergence mechanism of launches, and the one under which every lane goes on.
+/// The convergence mechanism of launches, unless they hang under it.
 const USUAL: &str = "ipdom";
-const FAIR: &str = "serial";
 
 /// How many threads, and how much shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,19 +108,23 @@ impl Context {
                 declined
             }
         };
-        // What the fast engine has done of it for good.
-        let done = *state.stats();
-        let saved = (self.memory.snapshot(), self.heap.clone());
+        let retry = Retry::new(&mut self.memory, &state);
+        let heap = self.heap.clone();
         let mut step = self.run_exact(&module, &mut state);
         let mut ran = Ran::Exact(declined);
-        if matches!(&step, Step::Hang(hang) if hang.kind != HangKind::Limit) {
-            // Programs may rely on every lane going on while others wait, which the usual mechanism does not promise.
-            self.take_back(&saved)?;
-            state = self.fresh(id, &module, what, FAIR)?;
-            state.skip(&done);
+        if Retry::may_help(&step) {
+            let memory = retry.memory(self.settings.memory).map_err(ContextError::from)?;
+            let hung = (
+                std::mem::replace(&mut self.memory, memory),
+                std::mem::replace(&mut self.heap, heap),
+            );
+            state = self.fresh(id, &module, what, Retry::MECHANISM)?;
+            retry.skip(&mut state);
             let again = self.run_exact(&module, &mut state);
             if matches!(again, Step::Done) {
                 (step, ran) = (again, Ran::Lanes);
+            } else {
+                (self.memory, self.heap) = hung;
             }
         }
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
@@ -216,13 +218,6 @@ impl Context {
             }
         }
         Ok(Tried::Exact(Box::new(state), None))
-    }
-
-    /// Memory and device heap as they were, after an engine has kept them.
-    fn take_back(&mut self, (memory, heap): &(Snapshot, Heap)) -> Result<(), ContextError> {
-        self.memory = MemoryMap::with_limit(self.settings.memory);
-        self.heap.clone_from(heap);
-        Ok(self.memory.restore(memory)?)
     }
 }
 

@@ -23,6 +23,7 @@ mod matrix;
 mod prepare;
 mod printf;
 mod program;
+mod retry;
 mod sreg;
 mod state;
 mod stats;
@@ -44,5 +45,6 @@ pub use launch::{
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use program::{FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program};
+pub use retry::Retry;
 pub use state::{Setup, State};
 pub use stats::Stats;

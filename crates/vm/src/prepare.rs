@@ -5,7 +5,7 @@ use flow::passes::barriers::{Yields, place_barriers};
 use flow::passes::exec_mask::{Options, exec_mask};
 use flow::passes::predicate::split_join::split_join;
 use flow::passes::predicate::{Options as Predicates, Predicated, predicate};
-use flow::passes::{PassError, Rewritten};
+use flow::passes::{PassError, Rewritten, early_exit};
 use ir::{FuncId, Module, VerifiedModule};
 
 /// What a pass made of a kernel and the functions that it calls.
@@ -36,6 +36,7 @@ pub struct PredicateCost {
 
 /// The module with a kernel and what it calls put through the pass of a mechanism
 /// ([`Entry::pass`](converge::Entry::pass)), with the pass's default settings. Functions, variables and places keep their numbers.
+/// Branches that only end lanes while others may wait for them are guarded exits first ([`early_exit`]).
 ///
 /// # Errors
 /// [`PassError`], with function and place, if the pass cannot take the kernel.
@@ -59,6 +60,8 @@ pub fn prepare_counted(
     kernel: FuncId,
     pass: Pass,
 ) -> Result<(Module, PassCost), PassError> {
+    let early = early_exit(module, kernel)?;
+    let module = early.as_ref().unwrap_or(module);
     let (prepared, cost) = match pass {
         Pass::ExecMask => {
             let (made, report) = exec_mask(module, kernel, Options::default())?;

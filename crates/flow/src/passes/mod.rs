@@ -4,6 +4,7 @@
 //! from what the program does. A pass that cannot take a function says why and where.
 
 pub mod barriers;
+mod early_exit;
 mod emit;
 pub mod exec_mask;
 mod masked;
@@ -17,6 +18,8 @@ use crate::structure::Unstructured;
 use ir::op::Class;
 use ir::{FuncId, LocId, Module, Op, TermKind, VerifiedModule, VerifyErrors};
 use thiserror::Error;
+
+pub use early_exit::early_exit;
 
 /// Why a pass did not take a function.
 #[derive(Clone, Debug, PartialEq, Error)]

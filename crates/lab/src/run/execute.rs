@@ -249,7 +249,13 @@ impl Job {
             let outcome = self.launch_all(other.name, false, &mut budget);
             outcome.is_ok_and(|o| o.results.get(index).is_some_and(|r| matches!(r.end, End::Done)))
         })?;
-        Some(format!("under the mechanism `{}` it finishes", finishing.name))
+        let name = finishing.name;
+        Some(match name == vm::Retry::MECHANISM {
+            true => format!(
+                "under the mechanism `{name}` it finishes; with `--option forward-progress=yes` it runs again so"
+            ),
+            false => format!("under the mechanism `{name}` it finishes"),
+        })
     }
 }
 

@@ -66,6 +66,15 @@ pub fn check_lines(report: &Report) -> String {
 #[must_use]
 pub fn findings(report: &Report) -> Diagnostics {
     let mut found = Diagnostics::new();
+    for launch in &report.stats.launches {
+        if let Some(again) = launch.retried {
+            let message = format!(
+                "kernel `{}` hangs under {}; it has run again under {again}, where every lane goes on",
+                launch.kernel, report.stats.mechanism
+            );
+            found.push(Diagnostic::warning("run::retried", message));
+        }
+    }
     if let (false, Some(End::Fault(stop) | End::Hang(stop))) =
         (report.expected_end, report.ends.last())
     {

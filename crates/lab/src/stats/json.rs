@@ -85,6 +85,9 @@ fn launch(launch: &LaunchStats, times: Option<&Times>) -> Value {
     if !launch.engine.is_empty() {
         report["engine"] = json!(launch.engine);
     }
+    if let Some(mechanism) = launch.retried {
+        report["retried"] = json!(mechanism);
+    }
     if !launch.own.is_empty() {
         let own = launch.own.iter().map(|(name, count)| (name.clone(), json!(count)));
         report["own"] = Value::Object(own.collect::<Map<_, _>>());

@@ -113,6 +113,9 @@ fn heading(launch: &LaunchStats) -> String {
     if launch.shared > 0 {
         let _ = write!(text, ", {} bytes of shared memory", grouped(launch.shared));
     }
+    if let Some(mechanism) = launch.retried {
+        let _ = write!(text, ", again under {mechanism}");
+    }
     if launch.outcome != "done" && !launch.outcome.is_empty() {
         let _ = write!(text, ": {}", launch.outcome);
     }

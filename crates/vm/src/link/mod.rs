@@ -73,8 +73,11 @@ impl<'m> Linker<'m> {
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
-        let flows: Vec<_> =
-            self.flows.iter().map(|(cfg, places)| FunctionFlow { cfg, places }).collect();
+        let waits = flow::waits::Notes::new(self.module);
+        let notes: Vec<_> = self.module.functions.iter().map(|f| waits.blocks(f)).collect();
+        let flows: Vec<_> = std::iter::zip(&self.flows, &notes)
+            .map(|((cfg, places), notes)| FunctionFlow { cfg, places, notes })
+            .collect();
         let plan = match planner::plan(&flows, Priorities::Layout) {
             Ok(plan) => plan,
             Err(error) => {

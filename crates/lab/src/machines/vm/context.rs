@@ -11,7 +11,7 @@ use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
 use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
-use vm::{Engine, FactCheck, Launch, LaunchError, PassCost, State, Variables};
+use vm::{Engine, FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 
 use super::quick::Tried;
 use super::{VmProgram, options, report};
@@ -79,7 +79,9 @@ impl<'p> VmContext<'p> {
         let program = prepared.as_ref().map_or(self.program, |(program, _)| program);
         let mut result = self.run_program(program, launch, request, watch);
         if let (Some(key), Some((program, pass))) = (key, prepared) {
-            if let Ok(result) = &mut result {
+            if let Ok(result) = &mut result
+                && result.stats.retried.is_none()
+            {
                 let inserted = inserted(&program, &result.stats.counters);
                 result.stats.code = Some(CodeCost { pass, inserted });
             }
@@ -108,13 +110,58 @@ impl<'p> VmContext<'p> {
             let places = super::places::places(program);
             probe.begin(&Beginning { kernel: request.kernel, width, block, places: &places });
         }
-        let pcs = if request.detailed { program.program.code().len() } else { 0 };
-        let counters = Counters::with_pcs(PcSlots::new(pcs));
-        Ok(self.run_state(program, (state, counters), request, watch))
+        let counters = self.counters(program, request);
+        self.run_state(program, (state, counters), request, watch)
     }
 
-    /// Runs a launch to its end, on this memory, and counts on if it is run in detail.
+    /// Runs a launch to its end, on this memory, and counts on if it is run in detail. One that hangs is run again where every lane
+    /// goes on, if the request asks for that; if that does not end well either, it counts for nothing.
     fn run_state<const N: usize>(
+        &mut self,
+        program: &VmProgram,
+        (state, counters): (State<N>, Counters),
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
+        if !options::needs_progress(request.options) || request.mechanism == Retry::MECHANISM {
+            return Ok(self.run_once(program, (state, counters), request, watch));
+        }
+        let retry = Retry::new(&mut self.memory, &state);
+        // What a pass has made of the program has other places than the program itself.
+        let before = match std::ptr::eq(program, self.program) {
+            true => counters.clone(),
+            false => self.counters(self.program, request),
+        };
+        let first = self.run_once(program, (state, counters), request, watch);
+        let End::Hang(stop) = &first.end else { return Ok(first) };
+        if stop.code == "limit" {
+            return Ok(first);
+        }
+        let memory = retry.memory(self.memory.limit());
+        let memory = memory.map_err(|error| general(error.to_string()))?;
+        let hung = std::mem::replace(&mut self.memory, memory);
+        let fair = LaunchRequest { mechanism: Retry::MECHANISM, ..request.clone() };
+        let (launch, _) = self.prepare::<N>(&fair, MemoryMap::new())?;
+        let state = vm::begin_bare(&self.program.program, launch);
+        let mut state = state.map_err(|error| self.problem(&error))?;
+        retry.skip(&mut state);
+        let mut again = self.run_once(self.program, (state, before), &fair, &mut Unprobed(watch));
+        if !matches!(again.end, End::Done) {
+            self.memory = hung;
+            return Ok(first);
+        }
+        again.stats.retried = Some(Retry::MECHANISM);
+        Ok(again)
+    }
+
+    /// Counters for a launch that begins.
+    fn counters(&self, program: &VmProgram, request: &LaunchRequest<'_>) -> Counters {
+        let pcs = if request.detailed { program.program.code().len() } else { 0 };
+        Counters::with_pcs(PcSlots::new(pcs))
+    }
+
+    /// Runs a launch to its end, on this memory.
+    fn run_once<const N: usize>(
         &mut self,
         program: &VmProgram,
         (mut state, counters): (State<N>, Counters),
@@ -385,6 +432,15 @@ fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
     by_line.into_values().collect()
 }
 
+/// Watches a launch that runs again: probes have seen its first attempt.
+struct Unprobed<'w>(&'w mut dyn Watch);
+
+impl Watch for Unprobed<'_> {
+    fn go_on(&mut self, progress: Progress) -> bool {
+        self.0.go_on(progress)
+    }
+}
+
 /// Observers that end up as counters.
 trait Collect {
     fn collect(self) -> Counters;
@@ -448,7 +504,7 @@ impl Context for VmContext<'_> {
         match self.try_fast(request, watch)? {
             Tried::Ran(result) => return Ok(*result),
             Tried::Begun(state, counters) => {
-                return Ok(self.run_state(self.program, (*state, *counters), request, watch));
+                return self.run_state(self.program, (*state, *counters), request, watch);
             }
             Tried::Exact => {}
         }

@@ -9,6 +9,7 @@
 //! | `resident` | blocks resident at once |
 //! | `stack` | bytes of registers and local variables that a thread may have |
 //! | `heap` | bytes that `malloc` gives out |
+//! | `forward-progress` | `yes`: a launch that hangs runs again under `serial`, where every lane goes on |
 //! | `check-facts` | `yes`: every fact of the analyses that faster engines rest on is checked at each issue |
 //! | `warp` | lanes of the warp that the program sees: 32 on every device; see "Warp sizes" in the book's page on PTX |
 
@@ -20,14 +21,36 @@ use crate::launch::{MachineOption, OptionValue};
 use crate::machine::{LaunchProblem, Subject};
 use isa::suggest::nearest;
 
-const NAMES: [&str; 9] =
-    ["order", "slice", "predicate", "policy", "resident", "stack", "heap", "warp", CHECK_FACTS];
+const NAMES: [&str; 10] = [
+    "order",
+    "slice",
+    "predicate",
+    "policy",
+    "resident",
+    "stack",
+    "heap",
+    "warp",
+    FORWARD_PROGRESS,
+    CHECK_FACTS,
+];
+
+/// The option under which launches that hang run again.
+pub(super) const FORWARD_PROGRESS: &str = "forward-progress";
 
 const CHECK_FACTS: &str = "check-facts";
 
 /// Whether facts of the analyses are to be checked.
 pub(super) fn checks_facts(options: &[MachineOption]) -> bool {
-    let last = options.iter().rfind(|o| o.key.value == CHECK_FACTS);
+    says_yes(options, CHECK_FACTS)
+}
+
+/// Whether a launch that hangs is to run again where every lane goes on.
+pub(super) fn needs_progress(options: &[MachineOption]) -> bool {
+    says_yes(options, FORWARD_PROGRESS)
+}
+
+fn says_yes(options: &[MachineOption], name: &str) -> bool {
+    let last = options.iter().rfind(|o| o.key.value == name);
     last.is_some_and(|o| one_of(o, &YES_OR_NO) == Ok(true))
 }
 
@@ -76,7 +99,7 @@ fn set<const N: usize>(
         }
         "stack" => launch.stack_limit = whole(option, 1)?,
         "heap" => launch.heap_limit = whole(option, 0)?,
-        CHECK_FACTS => drop(one_of(option, &YES_OR_NO)?),
+        CHECK_FACTS | FORWARD_PROGRESS => drop(one_of(option, &YES_OR_NO)?),
         "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
             let help = match nearest(name, NAMES) {
