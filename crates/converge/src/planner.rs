@@ -3,10 +3,12 @@
 //! Each function is given as its graph and the places of its blocks. The planner finds immediate post-dominators and
 //! priorities with the analyses of `flow`; it is near-linear in the size of the program.
 //!
-//! **Branches that meet only to end.** Where the immediate post-dominator of a branch is a block that does nothing but end its
-//! lanes, and lanes that leave the branch the other way may wait for others first (at a collective with a member mask or at a
-//! barrier), the branch has no rejoin point but the end: a lane that goes to that block ends there at once. Otherwise it would be
-//! held at the rejoin point for lanes that wait until it has ended. Compilers make an `exit` instruction of such a branch.
+//! **Branches that meet only to end.** Where the immediate post-dominator of a branch is a block
+//! that does nothing but end its lanes, and lanes that leave the branch the other way may wait for
+//! others first (at a collective with a member mask or at a barrier), the branch has no rejoin
+//! point but the end: a lane that goes to that block ends there at once. Otherwise it would be held
+//! at the rejoin point for lanes that wait until it has ended. Compilers make an `exit` instruction
+//! of such a branch.
 
 use crate::lanes::count;
 use crate::plan::{BlockPlan, Plan, PlanError, Rejoin};

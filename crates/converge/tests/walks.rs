@@ -59,7 +59,7 @@ impl Program {
             .functions
             .iter()
             .zip(&self.places)
-            .map(|(cfg, places)| FunctionFlow { cfg, places })
+            .map(|(cfg, places)| FunctionFlow { cfg, places, notes: &[] })
             .collect();
         plan(&flows, Priorities::Layout).unwrap()
     }

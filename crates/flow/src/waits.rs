@@ -1,8 +1,9 @@
 //! Blocks in which lanes wait for others, and blocks that only end lanes.
 //!
-//! A thread that has ended is not waited for at a collective or barrier (PTX ISA: "non-exited threads"). A lane that a branch
-//! sends to a block which only ends it must therefore not be held there for lanes that wait until it has ended. [`Notes`] tells
-//! which branches are of this kind; the planner of convergence and the pass [`early_exit`](crate::passes::early_exit) use it.
+//! A thread that has ended is not waited for at a collective or barrier (PTX ISA: "non-exited
+//! threads"). A lane that a branch sends to a block which only ends it must therefore not be held
+//! there for lanes that wait until it has ended. [`Notes`] tells which branches are of this kind;
+//! the planner of convergence and the pass [`early_exit`](crate::passes::early_exit) use it.
 
 use crate::graph::{Cfg, Node};
 use ir::mods::{Barrier, Flag};

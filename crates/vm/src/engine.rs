@@ -237,6 +237,7 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
     if cta.issues >= state.info.limit {
         return Step::Hang(Box::new(crate::watch::limit(state)));
     }
+    state.watch.issued(path.pc);
     let unmasked = path.lanes & cta.groups[group].exec;
     let on = match code.guard {
         // A guarded jump, return or exit is on in all its lanes: the guard is its condition.

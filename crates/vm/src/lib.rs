@@ -24,6 +24,7 @@ mod prepare;
 mod printf;
 mod program;
 mod retry;
+mod slice;
 mod sreg;
 mod state;
 mod stats;

@@ -35,8 +35,9 @@ pub struct PredicateCost {
 }
 
 /// The module with a kernel and what it calls put through the pass of a mechanism
-/// ([`Entry::pass`](converge::Entry::pass)), with the pass's default settings. Functions, variables and places keep their numbers.
-/// Branches that only end lanes while others may wait for them are guarded exits first ([`early_exit`]).
+/// ([`Entry::pass`](converge::Entry::pass)), with the pass's default settings. Functions, variables
+/// and places keep their numbers. Branches that only end lanes while others may wait for them are
+/// guarded exits first ([`early_exit`]).
 ///
 /// # Errors
 /// [`PassError`], with function and place, if the pass cannot take the kernel.

@@ -1,16 +1,21 @@
 //! Hangs: how they are found, and what is said about them.
 //!
-//! A *deadlock* is found at once: a whole round over a CTA's groups without an issue. A *repetition* is found by
-//! comparing states: after [`QUIET_ROUNDS`] rounds of the schedule in which no CTA ended, nobody was released and
-//! (from then on) no store changed memory, the state is kept, and compared with later ones (Brent's algorithm). Equal states have
-//! equal futures, so the launch never ends; programs that read a clock are excluded, for their future may differ.
+//! A *deadlock* is found at once: a whole round over a CTA's groups without an issue. A
+//! *repetition* is found by comparing states: after [`QUIET_ROUNDS`] rounds of the schedule in
+//! which no CTA ended, nobody was released and (from then on) no store changed memory, the state is
+//! kept, and compared with later ones (Brent's algorithm). Equal states have equal futures, so the
+//! launch never ends. States are equal if they agree in all that the instructions issued between
+//! them depend on ([`crate::slice`]): a counter that a loop keeps, and nothing else in it reads,
+//! may grow. Where a clock decides what happens, futures may differ, and nothing is found.
 
 use crate::cause::Cause;
+use crate::code::Code;
 use crate::program::Program;
+use crate::slice::{Places, Relevant, relevant};
 use crate::state::{Cta, State, Waiting};
 use converge::Path;
-use simt::LaneMask;
 use simt::machine::{Hang, HangKind, Step, Wait, Waiter};
+use simt::{LaneMask, Pc};
 
 /// Rounds of the schedule without progress before states are compared.
 pub(crate) const QUIET_ROUNDS: u64 = 256;
@@ -29,9 +34,31 @@ struct Reference<const N: usize> {
     policy: u64,
     age: u64,
     span: u64,
+    /// What was issued since.
+    issued: Places,
+    /// What that depends on, and how many places it was when that was found out.
+    relevant: Option<(usize, Relevant)>,
+}
+
+impl<const N: usize> Reference<N> {
+    /// Finds out what the instructions issued since depend on, unless that is known.
+    fn update(&mut self, program: &Program) {
+        let count = self.issued.len();
+        if self.relevant.as_ref().is_none_or(|known| known.0 != count) {
+            self.relevant = Some((count, relevant(program, &self.issued)));
+        }
+    }
 }
 
 impl<const N: usize> Watch<N> {
+    /// An instruction is issued.
+    #[inline]
+    pub(crate) fn issued(&mut self, pc: Pc) {
+        if let Some(reference) = &mut self.reference {
+            reference.issued.insert(pc);
+        }
+    }
+
     /// Something happened that cannot be undone by running on: equal states are no longer expected.
     pub(crate) fn progress(&mut self) {
         self.quiet = 0;
@@ -50,13 +77,16 @@ pub(crate) fn round<const N: usize>(
     state: &mut State<N>,
 ) -> Option<Step<Cause, N>> {
     state.watch.quiet += 1;
-    if !state.watch.armed() || program.reads_clock {
+    if !state.watch.armed() {
         return None;
     }
     let policy = state.policy.image();
     let mut span = 1;
     if let Some(reference) = &mut state.watch.reference {
-        if reference.policy == policy && same(&reference.ctas, &state.resident) {
+        reference.update(program);
+        let relevant = reference.relevant.as_ref().map_or(&Relevant::All, |known| &known.1);
+        if reference.policy == policy && same(program, (&reference.ctas, &state.resident), relevant)
+        {
             return Some(Step::Hang(Box::new(report(state, HangKind::Repeats))));
         }
         reference.age += 1;
@@ -66,46 +96,74 @@ pub(crate) fn round<const N: usize>(
         span = reference.span * 2;
     }
     let ctas = state.resident.clone();
-    state.watch.reference = Some(Box::new(Reference { ctas, policy, age: 0, span }));
+    let issued = Places::default();
+    let reference = Reference { ctas, policy, age: 0, span, issued, relevant: None };
+    state.watch.reference = Some(Box::new(reference));
     None
 }
 
-/// Whether two sets of resident CTAs are in equal states. Shared and local memory need no comparison: no store has changed
-/// memory since the reference was taken.
-fn same<const N: usize>(a: &[Option<Box<Cta<N>>>], b: &[Option<Box<Cta<N>>>]) -> bool {
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    a.len() == b.len()
+/// The resident CTAs of two states.
+type Pair<'a, const N: usize> = (&'a [Option<Box<Cta<N>>>], &'a [Option<Box<Cta<N>>>]);
+
+/// Whether two sets of resident CTAs are in equal states, as far as rows are relevant. Shared and
+/// local memory need no comparison: no store has changed memory since the reference was taken.
+fn same<const N: usize>(program: &Program, (a, b): Pair<'_, N>, relevant: &Relevant) -> bool {
+    let mut room = Room::default();
+    *relevant != Relevant::Clock
+        && a.len() == b.len()
         && a.iter().zip(b).all(|(a, b)| match (a, b) {
             (None, None) => true,
-            (Some(a), Some(b)) => same_cta(a, b, &mut left, &mut right),
+            (Some(a), Some(b)) => same_cta(a, b, &mut room) && same_rows(program, (a, b), relevant),
             _ => false,
         })
 }
 
-fn same_cta<const N: usize>(
-    a: &Cta<N>,
-    b: &Cta<N>,
-    left: &mut Vec<u64>,
-    right: &mut Vec<u64>,
-) -> bool {
+/// Room for the images of two mechanisms.
+#[derive(Default)]
+struct Room {
+    left: Vec<u64>,
+    right: Vec<u64>,
+}
+
+/// Whether two states of a CTA are equal in all but the register file.
+fn same_cta<const N: usize>(a: &Cta<N>, b: &Cta<N>, room: &mut Room) -> bool {
     let flat = a.index == b.index
         && a.live == b.live
         && a.exited == b.exited
         && a.parked == b.parked
         && a.rendezvous == b.rendezvous
         && a.barriers == b.barriers
-        && a.frames == b.frames
-        && a.file == b.file;
+        && a.frames == b.frames;
     flat && a.groups.iter().zip(&b.groups).all(|(a, b)| {
-        left.clear();
-        right.clear();
-        a.mechanism.image(left);
-        b.mechanism.image(right);
-        left == right
+        room.left.clear();
+        room.right.clear();
+        a.mechanism.image(&mut room.left);
+        b.mechanism.image(&mut room.right);
+        room.left == room.right
             && a.exec == b.exec
             && a.masks == b.masks
             && a.scalars == b.scalars
             && a.spills == b.spills
+    })
+}
+
+/// Whether the register files of two states of a CTA, equal in all else, agree in relevant rows.
+/// Frames of callers are as they were unless something has returned, which makes all rows relevant.
+fn same_rows<const N: usize>(
+    program: &Program,
+    (a, b): (&Cta<N>, &Cta<N>),
+    relevant: &Relevant,
+) -> bool {
+    let Relevant::Rows(rows) = relevant else { return a.file == b.file };
+    let mut paths = Vec::new();
+    b.groups.iter().all(|group| {
+        group.mechanism.paths(&mut paths);
+        paths.iter().all(|path| {
+            let function = program.at(path.pc).map_or(usize::MAX, Code::function);
+            let rows = rows.get(function).map_or(&[][..], Vec::as_slice);
+            let same = |thread| rows.iter().all(|&row| a.row(row, thread) == b.row(row, thread));
+            path.lanes.iter().all(|lane| same(group.thread(lane)))
+        })
     })
 }
 

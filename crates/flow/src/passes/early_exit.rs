@@ -1,8 +1,9 @@
 //! `early_exit`: guarded exits in place of branches that only end lanes.
 //!
-//! A kernel's branch to a block that does nothing but end its lanes becomes a guarded `exit`, if lanes that go the other way may
-//! wait for others. Passes that hold the lanes of a branch until both sides have met would otherwise hold lanes that have
-//! nothing left to do, while the others wait for them to end. Compilers for NVIDIA's devices make the same replacement.
+//! A kernel's branch to a block that does nothing but end its lanes becomes a guarded `exit`, if
+//! lanes that go the other way may wait for others. Passes that hold the lanes of a branch until
+//! both sides have met would otherwise hold lanes that have nothing left to do, while the others
+//! wait for them to end. Compilers for NVIDIA's devices make the same replacement.
 
 use super::{PassError, Reason, blame, finish};
 use crate::kernel::graph_of;
@@ -11,7 +12,8 @@ use ir::{
     Block, BlockId, FuncId, Function, Guard, Module, Operand, Term, TermKind, VerifiedModule,
 };
 
-/// The module with the branches of a kernel replaced, if it has such; functions, variables and places keep their numbers.
+/// The module with the branches of a kernel replaced, if it has such; functions, variables and
+/// places keep their numbers.
 ///
 /// # Errors
 /// [`PassError`] if the kernel has no flow graph.

@@ -252,7 +252,8 @@ impl Job {
         let name = finishing.name;
         Some(match name == vm::Retry::MECHANISM {
             true => format!(
-                "under the mechanism `{name}` it finishes; with `--option forward-progress=yes` it runs again so"
+                "under the mechanism `{name}` it finishes; with `--option forward-progress=yes` it \
+                 runs again so"
             ),
             false => format!("under the mechanism `{name}` it finishes"),
         })

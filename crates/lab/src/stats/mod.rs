@@ -42,7 +42,8 @@ pub struct LaunchStats {
     pub shared: u64,
     /// Which engine ran it: `exact` or `fast`; empty on machines that have one alone.
     pub engine: &'static str,
-    /// The mechanism under which it ran again, having come to hang under the one asked for; all counts are of this second run.
+    /// The mechanism under which it ran again, having come to hang under the one asked for; all
+    /// counts are of this second run.
     pub retried: Option<&'static str>,
     /// How the launch ended: `done`, or the short name of its fault or hang.
     pub outcome: String,

@@ -114,8 +114,9 @@ impl<'p> VmContext<'p> {
         self.run_state(program, (state, counters), request, watch)
     }
 
-    /// Runs a launch to its end, on this memory, and counts on if it is run in detail. One that hangs is run again where every lane
-    /// goes on, if the request asks for that; if that does not end well either, it counts for nothing.
+    /// Runs a launch to its end, on this memory, and counts on if it is run in detail. One that
+    /// hangs is run again where every lane goes on, if the request asks for that; if that does not
+    /// end well either, it counts for nothing.
     fn run_state<const N: usize>(
         &mut self,
         program: &VmProgram,
