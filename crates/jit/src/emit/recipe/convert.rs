@@ -20,7 +20,12 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
         return None;
     }
     let float = |ty: Ty| matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64);
-    let integer = |ty: Ty| !ty.is_float() && matches!(ty.bits(), 8 | 16 | 32 | 64);
+    // Not by width: types of packed and of short floats are as wide.
+    let integer = |ty: Ty| {
+        let bits = matches!(ty, Ty::B8 | Ty::B16 | Ty::B32 | Ty::B64);
+        let signed = matches!(ty, Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64);
+        bits || signed || matches!(ty, Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64)
+    };
     match say.inst.operands.len() {
         2 => pack(say, from),
         1 if integer(from) && integer(say.ty) => between_integers(say, from),

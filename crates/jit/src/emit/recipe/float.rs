@@ -123,6 +123,9 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
     }
     let format = Format::of(say.ty)?;
     let count = say.inst.operands.len();
+    if is_wide_fma(say) && say.rounding(RoundToNearest)? != RoundToNearest {
+        return None;
+    }
     match say.ty {
         Ty::F16 | Ty::Bf16 if is_wide_fma(say) => {
             let mut b = Build::new(say, true);
