@@ -195,7 +195,7 @@ fn in_parts(
 }
 
 /// What differs from how the exact engine ends.
-fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Result<(), String> {
+pub(crate) fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Result<(), String> {
     if exact.end != Step::Done {
         return Err(format!("it ends, the exact engine says {:?}", exact.end));
     }

@@ -1,0 +1,310 @@
+//! Kernels that execute instructions in each of the ways that engines distinguish, and store every
+//! register that an instruction names.
+
+use super::form::{Form, Threads};
+use super::values::value;
+use ir::testing::Rng;
+use std::fmt::Write as _;
+
+/// Threads that each row of values and results has room for.
+pub(super) const THREADS: u64 = 160;
+/// Rows of values of each size.
+pub(super) const ROWS: u64 = 24;
+/// Bytes of global memory, and of shared memory, for an instruction that accesses memory.
+pub(super) const GLOBAL: u64 = THREADS * 32;
+pub(super) const SHARED: u64 = 96 * 32;
+/// Forms of a kernel, at most.
+pub(super) const PIECES: u64 = 8;
+/// Bytes of the parameter that uniform values are read from.
+pub(super) const UNIFORM: u64 = 512;
+/// What the last row of results holds of each thread that has come to the end.
+pub(super) const END: u64 = 0x00c0_ffee;
+
+/// How lanes come to an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// All lanes of the warp, the last one's that are there.
+    All,
+    /// By all lanes, with operands that are the same in all of them.
+    Scalar,
+    /// Under a guard.
+    Guarded,
+    /// In a branch that some lanes take.
+    Divergent,
+    /// In a branch that one lane takes.
+    OneLane,
+    /// In a loop that lanes leave one after another.
+    Loop,
+    /// The same, with operands that are the same in all lanes: results differ by when lanes leave.
+    Uniform,
+}
+
+/// An instruction in a kernel: how it is executed, its text.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) way: Way,
+    pub(super) line: String,
+}
+
+/// A kernel, and where its results lie.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) text: String,
+    /// Threads of a block; there are two.
+    pub(super) block: u32,
+    pub(super) items: Vec<Item>,
+    /// By row of results, the item, and the register or what else it is.
+    pub(super) results: Vec<(usize, String)>,
+    /// By part of global memory, the item.
+    pub(super) parts: Vec<usize>,
+}
+
+/// One instruction's text: before all lanes part, in its place, after they have met.
+#[derive(Default)]
+pub(super) struct Piece {
+    pub(super) before: String,
+    pub(super) line: String,
+    pub(super) after: String,
+}
+
+/// How the lanes of one instruction are chosen.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub(super) way: Way,
+    /// The predicate that is true in them, with `!` if it is to be false; none for all lanes.
+    guard: &'static str,
+}
+
+/// Predicates: by constant masks of lanes, the last of one lane; and one that is the same in all
+/// threads of a block.
+const GUARDS: [&str; 5] = ["%g0", "%g1", "%g2", "%g3", "%g4"];
+const NEGATED: [&str; 5] = ["!%g0", "!%g1", "!%g2", "!%g3", "!%g4"];
+
+pub(super) struct Builder {
+    pub(super) rng: Rng,
+    pub(super) declared: String,
+    body: String,
+    pub(super) block: u32,
+    /// Whether the carry flag is stored: if it is not, its value after the last instruction is not
+    /// read.
+    asks_for_carry: bool,
+    items: Vec<Item>,
+    results: Vec<(usize, String)>,
+    parts: Vec<usize>,
+}
+
+/// All ways that any lanes can take.
+pub(super) const WAYS: &[Way] = &[
+    Way::All,
+    Way::All,
+    Way::Scalar,
+    Way::Guarded,
+    Way::Guarded,
+    Way::Divergent,
+    Way::OneLane,
+    Way::Loop,
+    Way::Uniform,
+];
+
+/// The kernel of some forms that the same threads can execute, in some ways.
+pub(super) fn kernel(forms: &[&Form], ways: &[Way], seed: u64) -> Kernel {
+    let mut rng = Rng::new(seed);
+    let any = forms.iter().all(|f| f.threads() == Threads::Any);
+    let block = if any && rng.one_in(2) { 80 } else { 64 };
+    let mut b = Builder {
+        rng,
+        declared: String::new(),
+        body: String::new(),
+        block,
+        asks_for_carry: true,
+        items: Vec::new(),
+        results: Vec::new(),
+        parts: Vec::new(),
+    };
+    let whole = [Way::All, Way::All];
+    let ways = if any { ways } else { &whole };
+    for (round, &way) in ways.iter().enumerate() {
+        b.section(forms, way, round);
+    }
+    b.finish()
+}
+
+impl Way {
+    /// Whether operands are the same in all lanes.
+    pub(super) fn is_uniform(self) -> bool {
+        matches!(self, Self::Scalar | Self::Uniform)
+    }
+}
+
+impl Builder {
+    /// All forms in one way.
+    fn section(&mut self, forms: &[&Form], way: Way, round: usize) {
+        self.asks_for_carry = !way.is_uniform() || self.rng.one_in(2);
+        let branch = if way == Way::OneLane { 3 } else { self.rng.below(3) };
+        let mut pieces = Vec::new();
+        for (index, form) in forms.iter().enumerate() {
+            let guard = self.rng.below(5);
+            let guard = match way {
+                Way::Guarded if self.rng.one_in(2) => NEGATED[guard],
+                Way::Guarded => GUARDS[guard],
+                Way::Divergent | Way::OneLane => GUARDS[branch],
+                Way::All | Way::Scalar | Way::Loop | Way::Uniform => "",
+            };
+            let lanes = Lanes { way, guard };
+            pieces.push(self.piece(form, index, lanes, round));
+            // A result that nobody asks for.
+            if form.opcode == "atom" && !form.operands[0].starts_with('{') && way != Way::OneLane {
+                let mut sink = (*form).clone();
+                "_".clone_into(&mut sink.operands[0]);
+                pieces.push(self.piece(&sink, index, lanes, round));
+            }
+        }
+        let id = self.items.len();
+        let text = |of: fn(&Piece) -> &str| pieces.iter().map(of).collect::<String>();
+        let (before, lines, after) = (text(|p| &p.before), text(|p| &p.line), text(|p| &p.after));
+        self.body += &match way {
+            Way::All | Way::Scalar | Way::Guarded => {
+                pieces.iter().flat_map(|p| [&*p.before, &p.line, &p.after]).collect()
+            }
+            Way::Divergent | Way::OneLane => {
+                format!("{before}@!%g{branch} bra S{id};\n{lines}S{id}:\n{after}")
+            }
+            Way::Loop | Way::Uniform => format!(
+                "{before}and.b32 %n, %ln, 3;\nL{id}:\nactivemask.b32 %lm;\n{lines}\
+                 setp.eq.u32 %more, %n, 0;\n@!%more sub.u32 %n, %n, 1;\n@!%more bra L{id};\n{after}"
+            ),
+        };
+    }
+
+    /// One instruction.
+    fn piece(&mut self, form: &Form, region: usize, lanes: Lanes, round: usize) -> Piece {
+        let id = self.items.len();
+        self.items.push(Item { way: lanes.way, line: String::new() });
+        let mut piece = Piece::default();
+        let mut operands = form.operands.clone();
+        self.members(form, &mut operands, &mut piece, lanes);
+        self.address(form, &mut operands, &mut piece, region);
+        self.values(form, &mut operands, &mut piece, (lanes.way, round));
+        if form.has_carry() {
+            self.carry(&mut piece, lanes.way);
+        }
+        let guard =
+            if lanes.way == Way::Guarded { format!("@{} ", lanes.guard) } else { String::new() };
+        let line = form.with(&operands);
+        let _ = writeln!(piece.line, "{guard}{line}");
+        if form.opcode == "cp" && !form.has("wait_all") {
+            piece.line += "cp.async.wait_all;\n";
+        }
+        self.items[id].line = format!("{guard}{line}");
+        piece
+    }
+
+    /// The carry flag: of a sum before, in a sum after unless it is not asked for.
+    fn carry(&mut self, piece: &mut Piece, way: Way) {
+        let load = if way.is_uniform() { "ld.param" } else { "ld.global" };
+        // Registers of its own: what is known of a register holds wherever it is written.
+        let [x, y] = [(); 2].map(|()| self.register("b32"));
+        for register in [&x, &y] {
+            let from = match way {
+                way if way.is_uniform() => self.uniform(),
+                _ => format!("%data+{}", self.row(32)),
+            };
+            let _ = writeln!(piece.before, "{load}.u32 {register}, [{from}];");
+        }
+        let _ = writeln!(piece.before, "add.cc.u32 {x}, {x}, {y};");
+        if self.asks_for_carry {
+            let at = self.result("CC.CF");
+            let _ = writeln!(piece.after, "addc.u32 {x}, 0, 0;\nst.global.u32 [%out+{at}], {x};");
+        }
+    }
+
+    /// The operand that names lanes: those that come to the instruction.
+    fn members(&mut self, form: &Form, operands: &mut [String], piece: &mut Piece, lanes: Lanes) {
+        let Some(last) = operands.last_mut().filter(|_| form.has_members()) else { return };
+        let register = self.register("b32");
+        let _ = match lanes.guard {
+            "" => writeln!(piece.before, "mov.b32 {register}, %am;"),
+            guard => writeln!(piece.before, "vote.sync.ballot.b32 {register}, {guard}, %am;"),
+        };
+        *last = match lanes.way {
+            Way::Loop | Way::Uniform => "%lm".to_owned(),
+            Way::All if self.block == 64 && self.rng.one_in(2) => "0xffffffff".to_owned(),
+            _ => register,
+        };
+    }
+
+    /// A register of its own.
+    pub(super) fn register(&mut self, ty: &str) -> String {
+        let name = format!("%x{}", self.declared.len());
+        let _ = writeln!(self.declared, ".reg .{ty} {name};");
+        name
+    }
+
+    /// Where a value is that is the same in all threads.
+    pub(super) fn uniform(&mut self) -> String {
+        format!("pu+{}", 8 * self.rng.below(UNIFORM as usize / 8))
+    }
+
+    /// A row of values of so many bits: where it is from the thread's first one.
+    pub(super) fn row(&mut self, bits: u32) -> u64 {
+        let class = match bits {
+            0..=16 => 0,
+            32 => 1,
+            _ => 2,
+        };
+        (class * ROWS + self.rng.below(ROWS as usize) as u64) * THREADS * 8
+    }
+
+    /// A row for results of the last item: where it is from the thread's first one.
+    pub(super) fn result(&mut self, what: &str) -> u64 {
+        self.results.push((self.items.len() - 1, what.to_owned()));
+        (self.results.len() as u64 - 1) * THREADS * 8
+    }
+
+    /// A part of global memory for the last item: where it begins.
+    pub(super) fn part(&mut self) -> u64 {
+        self.parts.push(self.items.len() - 1);
+        (self.parts.len() as u64 - 1) * GLOBAL
+    }
+
+    fn finish(mut self) -> Kernel {
+        let end = self.result("the end");
+        let mut masks = [self.rng.value() as u32, 0xffff, 0x8001_0001, 1 << self.rng.below(16)];
+        masks[1] = [0xffff, 0xaaaa_aaaa, 0x7fff_ffff][self.rng.below(3)];
+        let mut guards = String::new();
+        for (i, mask) in masks.iter().enumerate() {
+            let _ = writeln!(
+                guards,
+                "mov.b32 %t0, {mask};\nshr.u32 %t0, %t0, %ln;\nand.b32 %t0, %t0, 1;\n\
+                 setp.ne.u32 %g{i}, %t0, 0;"
+            );
+        }
+        let constants: Vec<String> =
+            (0..64).map(|_| format!("{:#x}", value(64, &mut self.rng))).collect();
+        let text = format!(
+            ".version 9.5\n.target sm_100a\n.address_size 64\n\
+             .const .align 32 .b64 cc[64] = {{{}}};\n\
+             .visible .entry k(.param .u64 p_out, .param .u64 p_data, .param .u64 p_mem, \
+             .param .align 32 .b8 pu[{UNIFORM}]) {{\n\
+             .shared .align 128 .b8 sm[{}];\n.local .align 128 .b8 lm[{}];\n\
+             .reg .b64 %out, %data, %mem, %w0, %w1;\n\
+             .reg .b32 %th, %ln, %ct, %gt, %t0, %n, %lm, %am;\n\
+             .reg .pred %more, %g<5>;\n{}\
+             ld.param.u64 %out, [p_out];\nld.param.u64 %data, [p_data];\n\
+             ld.param.u64 %mem, [p_mem];\n\
+             mov.u32 %th, %tid.x;\nmov.u32 %ln, %laneid;\nmov.u32 %ct, %ctaid.x;\n\
+             mad.lo.u32 %gt, %ct, {}, %th;\nmul.wide.u32 %w0, %gt, 8;\n\
+             add.u64 %out, %out, %w0;\nadd.u64 %data, %data, %w0;\n\
+             setp.eq.u32 %g4, %ct, 0;\nactivemask.b32 %am;\n{guards}{}\
+             mov.b32 %t0, {END};\nst.global.u32 [%out+{end}], %t0;\nret;\n}}\n",
+            constants.join(", "),
+            PIECES * SHARED,
+            PIECES * 64,
+            self.declared,
+            self.block,
+            self.body,
+        );
+        let Self { block, items, results, parts, .. } = self;
+        Kernel { text, block, items, results, parts }
+    }
+}

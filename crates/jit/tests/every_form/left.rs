@@ -1,0 +1,117 @@
+//! Instructions that the net does not run, and why.
+
+use super::engines::Problem;
+use super::form::{Form, Threads};
+
+/// What becomes of an instruction that is left out, if it is run all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is refused with a message that has this in it.
+    Refused(&'static str),
+    /// The exact engine does not come to the end with it.
+    Stopped,
+    /// The fast engine leaves it to the exact one.
+    Declined,
+}
+
+/// Instructions that are left out.
+pub(super) struct Left {
+    /// Which these are.
+    pub(super) covers: fn(&Form) -> bool,
+    /// Why.
+    pub(super) reason: &'static str,
+    fate: Fate,
+}
+
+impl Left {
+    pub(super) fn expects(&self, problem: &Problem) -> bool {
+        match (self.fate, problem) {
+            (Fate::Refused(part), Problem::Refused(what)) => what.contains(part),
+            (Fate::Stopped, Problem::Stopped(_)) | (Fate::Declined, Problem::Declined(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Whether an instruction is an atomic operation.
+fn is_atomic(form: &Form) -> bool {
+    matches!(form.opcode.as_str(), "atom" | "red")
+}
+
+/// Whether it accesses memory that cannot be written.
+fn is_read_only(form: &Form) -> bool {
+    ["const", "param", "param::entry"].iter().any(|space| form.has(space))
+}
+
+/// Whether it is an atomic operation where there are such.
+fn is_possible_atomic(form: &Form) -> bool {
+    let nowhere = form.has("local") || form.has("param::func") || is_read_only(form);
+    is_atomic(form) && !nowhere
+}
+
+pub(super) const LEFT: &[Left] = &[
+    Left {
+        covers: |f| f.opcode == "bra",
+        reason: "the example names a label that the kernel has not",
+        fate: Fate::Refused("is not defined"),
+    },
+    Left {
+        covers: |f| f.opcode == "brx",
+        reason: "the example names a table that the kernel has not",
+        fate: Fate::Refused("the name of a `.branchtargets` list is needed"),
+    },
+    Left {
+        covers: |f| f.opcode == "call",
+        reason: "the example names a function that is not there",
+        fate: Fate::Refused("is not declared"),
+    },
+    Left {
+        covers: |f| ["ret", "exit", "trap", "brkpt"].contains(&f.opcode.as_str()),
+        reason: "it ends the thread or the launch",
+        fate: Fate::Stopped,
+    },
+    Left {
+        covers: |f| f.opcode == "alloca",
+        reason: "the exact engine alone allocates local memory",
+        fate: Fate::Declined,
+    },
+    Left {
+        covers: |f| f.has("param::func"),
+        reason: "a kernel has no parameters of a function",
+        fate: Fate::Refused("a kernel has no parameters of a function"),
+    },
+    Left {
+        covers: |f| is_atomic(f) && (is_read_only(f) || f.has("local")),
+        reason: "no atomic operation works there",
+        fate: Fate::Refused("atomic operations work on"),
+    },
+    Left {
+        covers: |f| f.opcode == "st" && is_read_only(f),
+        reason: "this memory cannot be written",
+        fate: Fate::Refused("cannot be written"),
+    },
+    Left {
+        covers: |f| f.has("abs") && f.has("xorsign") && f.operands.len() > 3,
+        reason: "the front end takes two values",
+        fate: Fate::Refused("takes two values"),
+    },
+    Left {
+        covers: |f| is_possible_atomic(f) && f.operands.iter().any(|o| o.starts_with('{')),
+        reason: "the exact engine alone has vector atomics",
+        fate: Fate::Declined,
+    },
+    Left {
+        covers: |f| is_possible_atomic(f) && f.has("b128"),
+        reason: "the exact engine alone has 128-bit atomics",
+        fate: Fate::Declined,
+    },
+    Left {
+        covers: |f| {
+            let operands = f.operands.len() - usize::from(f.result().is_some());
+            f.threads() == Threads::Block
+                && (f.has("arrive") || operands > 1 + usize::from(f.has("red")))
+        },
+        reason: "the exact engine alone has barriers of some threads, or without waiting",
+        fate: Fate::Declined,
+    },
+];

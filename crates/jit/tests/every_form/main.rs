@@ -1,0 +1,134 @@
+//! Every instruction that the front end generates, on special values, under full and partial masks,
+//! on every engine, compared bit by bit with the exact engine. [`left`] lists the instructions that
+//! cannot be executed so, with the reasons.
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "../harness/mod.rs"]
+mod harness;
+#[allow(dead_code, reason = "only its values are of use here")]
+#[path = "../operations/table.rs"]
+mod table;
+
+mod engines;
+mod form;
+mod kernel;
+mod left;
+mod operands;
+mod values;
+
+use engines::{Count, Problem, run};
+use form::{Form, Threads};
+use kernel::{PIECES, WAYS, Way, kernel};
+use left::LEFT;
+use std::collections::HashSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Instructions of the front end, each once.
+fn forms() -> Vec<Form> {
+    let mut seen = HashSet::new();
+    let all = ptx::testing::instructions();
+    let once = all.into_iter().filter(|(_, text)| seen.insert(text.clone()));
+    once.map(|(_, text)| Form::new(&text)).collect()
+}
+
+/// What is wrong with forms in a kernel; with each by itself, if that is known.
+fn wrong(forms: &[&Form], ways: &[Way], seed: u64, count: &mut Count) -> Vec<(String, Problem)> {
+    let Err(problem) = run(&kernel(forms, ways, seed), seed, count) else { return Vec::new() };
+    let alone = |form: &&Form| {
+        let problem = run(&kernel(&[form], ways, seed), seed, &mut Count::default()).err()?;
+        Some((form.text.clone(), problem))
+    };
+    let parts: Vec<_> = forms.iter().filter_map(alone).collect();
+    let names = || forms.iter().map(|f| &*f.text).collect::<Vec<_>>().join(" ");
+    if parts.is_empty() { vec![(names(), problem)] } else { parts }
+}
+
+/// Runs forms in one kernel. Those with a carry flag run in one of their own, too, where no other
+/// instruction writes the flag.
+fn together(forms: &[&Form], seed: u64, count: &mut Count) -> Vec<(String, Problem)> {
+    let mut found = Vec::new();
+    for round in 0..harness::common::launches::number("ROUNDS", 1) {
+        let seed = seed ^ round << 32;
+        found.extend(wrong(forms, WAYS, seed, count));
+        for form in forms.iter().filter(|f| f.has_carry()) {
+            found.extend(wrong(&[form], &[Way::Scalar, Way::Uniform], seed, count));
+            found.extend(wrong(&[form], &[Way::Uniform], !seed, count));
+        }
+    }
+    found
+}
+
+/// Groups of forms that the same threads execute.
+fn groups(forms: &[Form]) -> Vec<Vec<&Form>> {
+    let mut out: Vec<Vec<&Form>> = Vec::new();
+    for threads in [Threads::Any, Threads::Warp, Threads::Block] {
+        let such: Vec<&Form> = forms.iter().filter(|f| f.threads() == threads).collect();
+        out.extend(such.chunks(PIECES as usize).map(<[&Form]>::to_vec));
+    }
+    out
+}
+
+/// Does work on as many threads as the host has.
+fn on_threads<T: Send>(jobs: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let one = || {
+        let mut out = Vec::new();
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                return out;
+            }
+            out.push(work(job));
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        workers.into_iter().flat_map(|w| w.join().expect("it ends")).collect()
+    })
+}
+
+/// `ROUNDS=100 ONLY=atom cargo test -p simtlab-jit --test every_form` runs some of them often.
+#[test]
+fn every_form_gives_the_same_on_all_engines() {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let mut all = forms();
+    let total = all.len();
+    assert!(total > 4000, "{total}");
+    all.retain(|f| f.text.starts_with(&only) && !LEFT.iter().any(|l| (l.covers)(f)));
+    let groups = groups(&all);
+    let outcome = on_threads(groups.len(), |job| {
+        let mut count = Count::default();
+        (together(&groups[job], job as u64, &mut count), count)
+    });
+    let mut count = Count::default();
+    let mut wrong = Vec::new();
+    for (found, more) in outcome {
+        count.add(&more);
+        wrong.extend(found.into_iter().map(|(form, problem)| format!("{form}\n    {problem}")));
+    }
+    wrong.sort();
+    let _ = writeln!(std::io::stdout(), "{} of {total} forms: {count:?}", all.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn what_is_left_out_is_left_out_for_its_reason() {
+    let all = forms();
+    let mut wrong = Vec::new();
+    for left in LEFT {
+        let such: Vec<&Form> = all.iter().filter(|f| (left.covers)(f)).collect();
+        if such.is_empty() {
+            wrong.push(format!("nothing is left out because {}", left.reason));
+        }
+        for form in such {
+            match run(&kernel(&[form], WAYS, 1), 1, &mut Count::default()) {
+                Err(problem) if left.expects(&problem) => {}
+                Err(problem) => wrong.push(format!("{}: {problem}", form.text)),
+                Ok(()) => wrong.push(format!("{} can be run, though {}", form.text, left.reason)),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
