@@ -95,7 +95,7 @@ const EXEC_HELP: &str = "\
 The program finds the virtual device's driver library before any other, and gets PTX where it would make machine code.
 Settings of the device can also be given as environment variables: see docs/cuda.md.
 
-Exit codes: the program's own, or 3 if it ended well but a kernel faulted or hung.";
+Exit codes: the program's own, or 3 if it ended well but a kernel faulted or hung, or that of --error-exit.";
 
 /// `exec`.
 #[derive(Debug, Group)]
@@ -121,6 +121,9 @@ pub(crate) struct Exec {
     /// Tell every call of the driver on the standard error stream
     #[arg(long)]
     pub(crate) trace: bool,
+    /// End with this code if the program ends well but a call has failed or is not supported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) error_exit: Option<u8>,
     /// Where libcuda.so is; by default it is looked for beside this program
     #[arg(long, value_name = "FOLDER")]
     pub(crate) libraries: Option<PathBuf>,

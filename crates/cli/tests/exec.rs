@@ -1,8 +1,10 @@
 //! `simtlab exec` with a client in C, and the stand-in for ptxas.
 #![cfg(target_os = "linux")]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -82,4 +84,204 @@ fn ptxas_passes_on_what_can_run() {
     assert_eq!(bad.status.code(), Some(255));
     assert!(String::from_utf8_lossy(&bad.stderr).contains("good.ptx:4:"), "{bad:?}");
     assert_eq!(run(&["-o"]).status.code(), Some(255));
+}
+
+#[test]
+fn failed_calls_are_told_once_each() {
+    let path = scratch("exec-calls.json");
+    let (output, said) = exec(&["--json", path.to_str().unwrap()], &["calls"]);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("0 faults, 0 hangs, 4 failed calls\n"), "{said}");
+    // Freed inside, and freed twice: one line, with the arguments of the first.
+    let freed: Vec<&str> = said.lines().filter(|l| l.contains("cuMemFree_v2(")).collect();
+    assert_eq!(freed.len(), 1, "{said}");
+    assert!(freed[0].starts_with("  failed 2 times: cuMemFree_v2(address=0x"), "{said}");
+    assert!(freed[0].ends_with("04) = 1 CUDA_ERROR_INVALID_VALUE"), "{said}");
+    // Memory that is not to be had is told with its sizes, at once and in the report.
+    let memory = "4398046511104 bytes of device memory were asked for; of 42949672960 there are, 0 are in use \
+        (SIMTLAB_DEVICE_MEMORY says how many there are)";
+    assert!(said.contains(&format!("simtlab: {memory}\n")), "{said}");
+    assert!(said.contains("len=4398046511104) = 2 CUDA_ERROR_OUT_OF_MEMORY"), "{said}");
+    assert!(said.contains(&format!("\n    {memory}\n")), "{said}");
+    assert!(said.contains(" bx=2048, ") && said.contains("cuLaunchKernel("), "{said}");
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(report["failed"][0]["times"], 2);
+    assert_eq!(report["failed"][1]["name"], "CUDA_ERROR_OUT_OF_MEMORY");
+}
+
+#[test]
+fn errors_of_calls_can_fail_the_run() {
+    let code = |options: &[&str], mode: &str| exec(options, &[mode]).0.status.code();
+    for mode in ["calls", "unsupported", "refused"] {
+        assert_eq!(code(&[], mode), Some(0), "{mode}");
+        assert_eq!(code(&["--error-exit", "9"], mode), Some(9), "{mode}");
+    }
+    // What goes well stays well, the program's own code comes first, and so do faults.
+    assert_eq!(code(&["--error-exit", "9"], "0"), Some(0));
+    assert_eq!(code(&["--error-exit", "9"], "7"), Some(7));
+    assert_eq!(code(&["--error-exit", "9"], "fault"), Some(3));
+}
+
+#[test]
+fn kernels_that_cannot_run_are_told_of_when_they_are_asked_for() {
+    let (_, said) = exec(&[], &[]);
+    assert!(!said.contains("never"), "{said}");
+    let (_, said) = exec(&[], &["refused"]);
+    assert!(said.contains("  the kernel `never` cannot run:\n"), "{said}");
+    assert!(said.contains("nonsense"), "{said}");
+}
+
+/// Runs a shell's command under `exec`, with a folder for the run's folder that is the test's
+/// alone.
+fn shell(name: &str, command: &str, around: &str) -> Output {
+    let temp = scratch(name);
+    let _ = std::fs::remove_dir_all(&temp);
+    std::fs::create_dir_all(&temp).unwrap();
+    let test = std::env::current_exe().unwrap();
+    let mut sh = Command::new("sh");
+    sh.arg("-c").arg(format!("{around} exec \"$@\"")).arg("sh").arg(env!("CARGO_BIN_EXE_simtlab"));
+    sh.arg("exec").arg("--libraries").arg(test.parent().unwrap());
+    sh.args(["--", "sh", "-c", command]).env("TMPDIR", &temp).stdin(Stdio::null());
+    let output = sh.output().unwrap();
+    assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0, "the folder of the run is left");
+    output
+}
+
+#[test]
+fn the_folder_is_nobody_elses() {
+    let output = shell("exec-folder", "stat -c '%a %n' \"${SIMTLAB_JOURNAL%/*}\"", "umask 000;");
+    let said = String::from_utf8(output.stdout).unwrap();
+    let (mode, name) = said.trim().split_once(' ').unwrap();
+    assert_eq!(mode, "700");
+    let (_, random) = name.rsplit_once("simtlab-exec-").unwrap();
+    assert!(random.len() == 32 && random.bytes().all(|b| b.is_ascii_hexdigit()), "{name}");
+}
+
+#[test]
+fn an_empty_search_path_stays_without_the_current_directory() {
+    for before in ["LD_LIBRARY_PATH=", "LD_LIBRARY_PATH=:", "unset LD_LIBRARY_PATH;"] {
+        let around = format!("export LD_LIBRARY_PATH=; {before}");
+        let command = "echo \"$LD_LIBRARY_PATH\"; echo \"${SIMTLAB_JOURNAL%/*}\"";
+        let output = shell("exec-path", command, &around);
+        let said = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines[0], lines[1], "{before}");
+    }
+}
+
+/// Starts `exec` with a command, without a terminal, in a temporary folder of the test's own.
+fn start(name: &str, options: &[&str], command: &[&str]) -> (Child, PathBuf) {
+    let temp = scratch(name);
+    let _ = std::fs::remove_dir_all(&temp);
+    std::fs::create_dir_all(&temp).unwrap();
+    let test = std::env::current_exe().unwrap();
+    let mut exec = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+    exec.arg("exec").arg("--libraries").arg(test.parent().unwrap()).args(options).arg("--");
+    exec.args(command).env("TMPDIR", &temp);
+    exec.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    (exec.spawn().unwrap(), temp)
+}
+
+fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn signals_end_the_program_and_what_it_has_started() {
+    let script = "sleep 600 & echo $!; wait";
+    for (name, code) in [("-TERM", 143), ("-INT", 130), ("-HUP", 129)] {
+        // A background process of a shell without job control ignores interrupts, which is what is
+        // left to be ended at last.
+        let (mut child, temp) = start("exec-signal", &[], &["sh", "-c", script]);
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let sleeping = PathBuf::from(format!("/proc/{}", line.trim()));
+        assert!(sleeping.exists());
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{name} {said}");
+        assert!(said.contains("simtlab: 0 launches"), "{name} {said}");
+        assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0, "{name}: the folder is left");
+        // Whoever inherits a process that has ended may need a moment to see it off.
+        let state = || std::fs::read_to_string(sleeping.join("stat")).unwrap_or_default();
+        let gone = |state: String| state.is_empty() || state.contains(") Z ");
+        let waited = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            gone(state())
+        });
+        assert!(waited, "{name}: {} runs on", state());
+    }
+}
+
+#[test]
+fn an_interrupted_launch_is_told_with_its_place() {
+    let client = client();
+    for engine in ["fast", "exact"] {
+        let options = ["--engine", engine, "--limit", "1000000000000000"];
+        let command = [client.to_str().unwrap(), "spin"];
+        let (child, _) = start(&format!("exec-spin-{engine}"), &options, &command);
+        std::thread::sleep(Duration::from_millis(2500));
+        signal(&child, "-TERM");
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(143), "{said}");
+        assert!(
+            said.contains("1 launch of 1 kernel, 0 faults, 0 hangs, 1 interrupted\n"),
+            "{said}"
+        );
+        assert!(said.contains("  interrupted: `spin` has run for "), "{said}");
+        assert!(said.contains("0 of 1 blocks have ended\n"), "{said}");
+        assert!(said.contains("    block (0,0,0), warp 0, lanes {0-31}\n"), "{said}");
+        assert!(said.contains("      compiled from fill.cu:20\n"), "{engine}: {said}");
+    }
+}
+
+#[test]
+fn other_reasons_are_not_blamed_on_a_static_runtime() {
+    let ended = shell("exec-crash", "kill -SEGV $$", "");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(139), "{said}");
+    assert!(said.contains("SIGSEGV (11) ended the program before it initialised the driver"));
+    assert!(!said.contains("static"), "{said}");
+    // Beside this test is a driver library and no runtime's.
+    let said = String::from_utf8(shell("exec-none", "true", "").stderr).unwrap();
+    assert!(said.contains("libcudart.so.12 and libcudart.so.13 are not in "), "{said}");
+    assert!(!said.contains("static"), "{said}");
+    // With both of them there, only the program itself can be the reason.
+    let folder = scratch("exec-libraries");
+    std::fs::create_dir_all(&folder).unwrap();
+    let test = std::env::current_exe().unwrap();
+    std::fs::copy(test.parent().unwrap().join("libcuda.so"), folder.join("libcuda.so")).unwrap();
+    for name in ["libcudart.so.12", "libcudart.so.13"] {
+        std::fs::write(folder.join(name), "").unwrap();
+    }
+    let simtlab = env!("CARGO_BIN_EXE_simtlab");
+    let mut command = Command::new(simtlab);
+    command.arg("exec").arg("--libraries").arg(&folder).args(["--", "true"]);
+    let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(said.contains("statically linked"), "{said}");
+}
+
+#[test]
+fn other_drivers_are_never_taken() {
+    let folder = scratch("exec-other");
+    std::fs::create_dir_all(&folder).unwrap();
+    // A library, and something that is none.
+    let ran = |folder: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+        command.env("SIMTLAB_LIBRARIES", folder).args(["exec", "--libraries"]).arg(folder);
+        command.args(["--", "true"]).output().unwrap()
+    };
+    let library = folder.join("libcuda.so");
+    std::fs::copy(client(), &library).unwrap();
+    for _ in 0..2 {
+        let output = ran(&folder);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("libcuda.so is another driver, which is not taken"), "{said}");
+        std::fs::write(&library, "no library").unwrap();
+    }
 }

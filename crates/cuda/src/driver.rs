@@ -15,6 +15,7 @@ use runtime::{Context as Device, Event, Heap, Journal, Module, ModuleId};
 
 use crate::capture::Captures;
 use crate::event::Recorded;
+use crate::failure;
 use crate::function::Function;
 use crate::graph::{Graph, GraphExec};
 use crate::linker::Linker;
@@ -94,14 +95,16 @@ pub(crate) struct Driver {
     pub(crate) graphs: BTreeMap<u64, Graph>,
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
     pub(crate) captures: Captures,
-    journal: Option<Journal>,
+    journal: Option<Arc<Journal>>,
+    /// Whether it was told that memory was not to be had.
+    pub(crate) told_of_memory: bool,
     next: u64,
 }
 
 impl Driver {
     fn new() -> Self {
         let settings = Settings::new(|name| std::env::var(name).ok());
-        let device = Device::new(runtime::Settings {
+        let mut device = Device::new(runtime::Settings {
             memory: settings.memory,
             limit: settings.limit,
             exact: settings.exact,
@@ -109,6 +112,10 @@ impl Driver {
             threads: settings.threads,
         });
         let journal = settings.journal.as_deref().and_then(|path| Journal::open(path).ok());
+        let journal = journal.map(Arc::new);
+        if let Some(journal) = journal.clone() {
+            device.set_watch(move |standing| journal.write(&Event::running(standing)));
+        }
         let driver = Self {
             device,
             contexts: BTreeMap::new(),
@@ -124,6 +131,7 @@ impl Driver {
             graph_execs: BTreeMap::new(),
             captures: Captures::default(),
             journal,
+            told_of_memory: false,
             next: FIRST_HANDLE,
             settings,
         };
@@ -142,6 +150,11 @@ impl Driver {
         if let Some(journal) = &self.journal {
             journal.write(event);
         }
+    }
+
+    /// Whether there is a journal.
+    pub(crate) fn has_journal(&self) -> bool {
+        self.journal.is_some()
     }
 
     /// Says something on the standard error stream.
@@ -245,6 +258,15 @@ pub(crate) fn initialise(flags: u32) -> i32 {
 
 /// Runs a call that needs the driver. A panic is an unknown error.
 pub(crate) fn enter(name: &str, body: impl FnOnce(&mut Driver) -> Outcome) -> i32 {
+    enter_with(name, &String::new, body)
+}
+
+/// The same for a call whose arguments can be told.
+pub(crate) fn enter_with(
+    name: &str,
+    arguments: &dyn Fn() -> String,
+    body: impl FnOnce(&mut Driver) -> Outcome,
+) -> i32 {
     if is_child() {
         return Status::NOT_INITIALIZED.0;
     }
@@ -252,6 +274,9 @@ pub(crate) fn enter(name: &str, body: impl FnOnce(&mut Driver) -> Outcome) -> i3
         let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(driver) = driver.as_mut() else { return Status::NOT_INITIALIZED.0 };
         let status = body(driver).err().unwrap_or(Status::SUCCESS);
+        if status != Status::SUCCESS {
+            failure::tell(driver, name, status, arguments);
+        }
         if driver.settings.trace {
             driver.say(&format!("{name} = {}", status.0));
         }

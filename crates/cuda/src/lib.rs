@@ -15,6 +15,7 @@ mod device;
 mod driver;
 mod event;
 pub mod exports;
+mod failure;
 mod fat;
 mod function;
 mod graph;

@@ -116,7 +116,8 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
     let name = format!("device memory #{}", d.memory.count + 1);
     let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
     let align = if room >= LARGE_PAGE { LARGE_PAGE } else { 1 };
-    let address = d.device.allocate_aligned(&name, room, align).map_err(|e| of_map(&e))?.0;
+    let found = d.device.allocate_aligned(&name, room, align);
+    let address = found.map_err(|error| refused(d, len, &error))?.0;
     d.memory.insert(address, len, context, Kind::Device, pool);
     Ok(address)
 }
@@ -153,13 +154,35 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     Ok(())
 }
 
-/// Pages of the host, at most as many bytes as the device has.
-fn host_pages(d: &Driver, len: usize) -> Outcome<Pages> {
-    let (used, limit) = d.device.memory_use();
-    if len as u64 > limit.saturating_sub(used) {
-        return Err(Status::OUT_OF_MEMORY);
+/// The status of device memory that cannot be had, and why it is so: programs that do not look at
+/// it go on with a pointer to nothing.
+fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
+    let status = of_map(error);
+    if status == Status::OUT_OF_MEMORY {
+        let (used, limit) = d.device.memory_use();
+        let why = if len > limit.saturating_sub(used) {
+            "SIMTLAB_DEVICE_MEMORY says how many there are"
+        } else {
+            "the host has no more"
+        };
+        let text = format!(
+            "{len} bytes of device memory were asked for; of {limit} there are, {used} are in use ({why})"
+        );
+        crate::failure::explain(text.clone());
+        if !std::mem::replace(&mut d.told_of_memory, true) {
+            d.say(&text);
+        }
     }
-    Pages::new(len).ok_or(Status::OUT_OF_MEMORY)
+    status
+}
+
+/// Pages of the host, at most as many bytes as the device has.
+fn host_pages(d: &mut Driver, len: usize) -> Outcome<Pages> {
+    let (used, limit) = d.device.memory_use();
+    let bytes = len as u64;
+    let none = MapError::Limit { name: "pages".into(), len: bytes, mapped: used, limit };
+    let pages = if bytes > limit.saturating_sub(used) { None } else { Pages::new(len) };
+    pages.ok_or_else(|| refused(d, bytes, &none))
 }
 
 pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {

@@ -31,6 +31,11 @@ pub(crate) struct Settings {
     pub(crate) trace: bool,
 }
 
+/// Bytes of device memory unless something else is asked for: those of the A100, the device of
+/// compute capability 8.0, in its smaller form. Programs take sizes for granted, and memory that is
+/// never written takes none of the host's.
+const DEVICE_MEMORY: u64 = 40 << 30;
+
 /// Most bytes that sizes are rounded up to.
 const MOST_PADDING: u64 = 1 << 20;
 
@@ -44,7 +49,7 @@ impl Settings {
                 .and_then(|text| dotted(&text))
                 .unwrap_or((8, 0)),
             devices: number("SIMTLAB_DEVICES").map_or(1, |n| n.clamp(1, 16) as i32),
-            memory: number("SIMTLAB_DEVICE_MEMORY").unwrap_or(usual.memory),
+            memory: number("SIMTLAB_DEVICE_MEMORY").unwrap_or(DEVICE_MEMORY),
             padding: number("SIMTLAB_PADDING").map_or(1, |n| n.clamp(1, MOST_PADDING)),
             version: variable("SIMTLAB_CUDA_VERSION")
                 .and_then(|text| dotted(&text))

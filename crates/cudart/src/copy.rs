@@ -1,5 +1,7 @@
 //! Copies and fills.
 
+use hostmem::Argument;
+
 use crate::driver::{
     cuMemcpy2DAsync_v2, cuMemcpy3DAsync_v2, cuMemcpyAsync, cuMemcpyDtoDAsync_v2,
     cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2, cuMemsetD2D8Async, cuMemsetD8Async,
@@ -45,6 +47,19 @@ pub struct Extent {
     pub height: usize,
     /// Layers.
     pub depth: usize,
+}
+
+impl Argument for Pitched {
+    fn text(&self, _: &str) -> String {
+        let Self { at, pitch, width, height } = self;
+        format!("{at:#x} with a pitch of {pitch}, {width} x {height}")
+    }
+}
+
+impl Argument for Extent {
+    fn text(&self, _: &str) -> String {
+        format!("{} x {} x {}", self.width, self.height, self.depth)
+    }
 }
 
 pub(crate) fn line(to: u64, from: u64, len: usize, kind: i32, stream: u64) -> Outcome {

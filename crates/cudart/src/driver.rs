@@ -4,7 +4,7 @@
 #![allow(non_snake_case, reason = "names as the driver API writes them")]
 #![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 use crate::error::{Error, Outcome};
@@ -54,6 +54,47 @@ pub(crate) fn note_unsupported(name: &CStr) {
         // SAFETY: this is the type of our driver library's function of this name.
         let note = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr) -> i32>(note) };
         note(name.as_ptr().addr());
+    }
+}
+
+/// A call of this library's: calls of the driver meanwhile are not the client's, and their failures
+/// not told as such, if the driver is one that tells.
+pub(crate) struct Within;
+
+impl Within {
+    pub(crate) fn enter() -> Self {
+        within(1);
+        Self
+    }
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        within(0);
+    }
+}
+
+fn within(enters: i32) {
+    static WITHIN: OnceLock<usize> = OnceLock::new();
+    let within = *WITHIN.get_or_init(|| address(c"simtlab_within"));
+    if within != 0 {
+        // SAFETY: this is the type of our driver library's function of this name.
+        let within = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(within) };
+        within(enters);
+    }
+}
+
+/// Notes a call that has failed in the driver's journal, if the driver is one that keeps it.
+pub(crate) fn note_failed(name: &CStr, error: Error, arguments: String) {
+    static NOTE: OnceLock<usize> = OnceLock::new();
+    let note = *NOTE.get_or_init(|| address(c"simtlab_failed"));
+    let Ok(arguments) = CString::new(arguments) else { return };
+    if note != 0 {
+        // SAFETY: this is the type of our driver library's function of this name.
+        let note =
+            unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr, i32, Ptr, Ptr) -> i32>(note) };
+        let at = |text: &CStr| text.as_ptr().expose_provenance();
+        note(at(name), error.0, at(error.name()), at(&arguments));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Launches.
 
+use hostmem::Argument;
+
 use crate::driver::{
     cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx,
     cuStreamGetFlags,
@@ -19,6 +21,12 @@ pub struct Dim3 {
     pub y: u32,
     /// Along z.
     pub z: u32,
+}
+
+impl Argument for Dim3 {
+    fn text(&self, _: &str) -> String {
+        format!("({},{},{})", self.x, self.y, self.z)
+    }
 }
 
 impl Dim3 {

@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use crate::driver::{
-    cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
-    cuDevicePrimaryCtxRetain, cuInit,
+    Within, cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
+    cuDevicePrimaryCtxRetain, cuInit, note_failed,
 };
 use crate::error::{Error, Outcome};
 use crate::host::out;
@@ -23,12 +23,23 @@ thread_local! {
 /// Configurations that may wait for their launch.
 const MAX_CONFIGURATIONS: usize = 1 << 16;
 
-/// Runs a call: a panic is an unknown error, and what fails stays to be asked for. That something is not ready is no error.
-pub(crate) fn call(name: &CStr, body: impl FnOnce() -> Outcome) -> i32 {
+/// Runs a call: a panic is an unknown error, and what fails stays to be asked for, and is told with
+/// the arguments as text. That something is not ready is no error.
+pub(crate) fn call(
+    name: &CStr,
+    arguments: &dyn Fn() -> String,
+    body: impl FnOnce() -> Outcome,
+) -> i32 {
+    let within = Within::enter();
     let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Error::UNKNOWN));
+    drop(within);
     let status = end.err().unwrap_or(Error::SUCCESS);
     if status != Error::SUCCESS && status != Error::NOT_READY {
         note(status);
+        // What is not supported and what a kernel has faulted with are told by themselves.
+        if status != Error::NOT_SUPPORTED && !status.is_sticky() {
+            note_failed(name, status, arguments());
+        }
     }
     trace(name, status);
     status.0

@@ -72,8 +72,22 @@ fn a_program_on_each_version() {
             .output()
             .expect("a C compiler: cargo needs one for linking, too");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        let ran = Command::new(&program).env("LD_LIBRARY_PATH", &folder).output().unwrap();
+        let journal = folder.join(format!("journal-{version}"));
+        let _ = std::fs::remove_file(&journal);
+        let mut ran = Command::new(&program);
+        ran.env("LD_LIBRARY_PATH", &folder).env("SIMTLAB_JOURNAL", &journal);
+        let ran = ran.output().unwrap();
         let said = String::from_utf8_lossy(&ran.stdout);
         assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+        // Calls that fail are told by the names that the program called, not by those of the
+        // driver's calls behind them.
+        let told = std::fs::read_to_string(journal).unwrap();
+        let failed = told.lines().filter(|line| line.contains("\"event\":\"failed\""));
+        let (ours, others): (Vec<&str>, Vec<&str>) =
+            failed.partition(|line| line.contains("\"call\":\"cuda"));
+        let others: Vec<&&str> = others.iter().filter(|line| !line.contains(":\"__cuda")).collect();
+        assert!(!ours.is_empty() && others.is_empty(), "{told}");
+        let refused = "grid=(1,1,1), block=(1,1,1), args=0x8, ";
+        assert!(ours.iter().any(|line| line.contains(refused)), "{told}");
     }
 }

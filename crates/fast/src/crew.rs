@@ -20,6 +20,7 @@ use ir::Sreg;
 use ir::mods::Space;
 use simt::memory::{DirectMemory, Together};
 use simt::observe::Access;
+use simt::{GroupId, Pc, WarpMask};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -486,6 +487,14 @@ impl GoOn for Leading<'_> {
         let (others, theirs) = (&self.crew.blocks, &self.crew.issues);
         let (blocks, issues) = (blocks + self.done.ctas, issues + self.done.slots.issues());
         self.watch.go_on(blocks + others.load(Relaxed), issues + theirs.load(Relaxed))
+    }
+
+    fn looks(&mut self) -> bool {
+        self.watch.looks()
+    }
+
+    fn standing(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
+        self.watch.standing(lanes);
     }
 
     fn access(&mut self, access: &Access<'_>) {

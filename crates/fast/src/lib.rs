@@ -48,6 +48,7 @@ pub use tier::{
 pub use visit::Wait;
 
 use simt::memory::MemoryMap;
+use simt::{GroupId, Pc, WarpMask};
 use std::any::Any;
 use std::borrow::BorrowMut;
 use thiserror::Error;
@@ -91,6 +92,14 @@ pub struct Finished {
 pub trait GoOn {
     /// Asked now and then, with blocks ended and instructions issued; `false` stops the launch.
     fn go_on(&mut self, blocks: u64, issues: u64) -> bool;
+
+    /// Asked after [`Self::go_on`]: whether it wants to be told where the lanes are.
+    fn looks(&mut self) -> bool {
+        false
+    }
+
+    /// Is told where the lanes are of resident CTAs that run next: of each warp, those of one path.
+    fn standing(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
 
     /// Is told of each access of a launch that is run in detail, as an observer of the exact engine is.
     fn access(&mut self, _access: &simt::observe::Access<'_>) {}
@@ -151,7 +160,7 @@ pub trait Apart: GoOn + Send {
 #[derive(Clone, Copy, Debug)]
 pub struct WarpAccess<'a> {
     /// Where.
-    pub pc: simt::Pc,
+    pub pc: Pc,
     /// What.
     pub kind: simt::observe::AccessKind,
     /// The space accessed, never the generic one.
@@ -170,7 +179,7 @@ pub struct WarpAccess<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct WarpAccesses<'a> {
     /// Where.
-    pub pc: simt::Pc,
+    pub pc: Pc,
     /// What.
     pub kind: simt::observe::AccessKind,
     /// The space accessed, never the generic one.
@@ -189,7 +198,7 @@ pub struct WarpAccesses<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     /// Where.
-    pub pc: simt::Pc,
+    pub pc: Pc,
     /// What.
     pub kind: simt::observe::AccessKind,
     /// The space accessed, never the generic one.

@@ -17,6 +17,7 @@ use crate::window::Span;
 use crate::{Declined, GoOn};
 use simt::memory::DirectMemory;
 use simt::slots::LaneSlots;
+use simt::{GroupId, Pc, WarpMask};
 use smallvec::SmallVec;
 use std::ops::Range;
 use vm::{BACK_EDGES, Stats, WARP_SIZE};
@@ -244,7 +245,35 @@ impl<'m> Machine<'m> {
             return false;
         }
         self.looked = self.turns;
-        !self.watch.go_on(self.stats.ctas, self.stats.slots.issues())
+        if !self.watch.go_on(self.stats.ctas, self.stats.slots.issues()) {
+            return true;
+        }
+        if self.watch.looks() {
+            self.show_standing();
+        }
+        false
+    }
+
+    /// Tells the watch where warps are.
+    #[cold]
+    fn show_standing(&mut self) {
+        let group = self.group;
+        self.settle();
+        self.group = group;
+        let blocks = &self.context.code.blocks;
+        let alive = self.ctas.iter().filter(|cta| cta.alive);
+        let warps = alive.flat_map(|cta| {
+            let warps = cta.warps.iter().enumerate();
+            warps.map(move |(w, warp)| (cta.index, w as u32, warp))
+        });
+        let mut lanes = warps.filter_map(|(cta, group, warp)| {
+            let top = warp.stack.top().filter(|_| !warp.stale)?;
+            let block = &blocks[top.block as usize];
+            let pc = (block.first + warp.resume as u64).min(block.pc);
+            let group = GroupId { cta, group, first_thread: warp.first_thread };
+            Some((group, WarpMask::from_bits(top.lanes.into()), Pc(pc)))
+        });
+        self.watch.standing(&mut lanes);
     }
 
     /// Whether other machines run other CTAs of the launch.

@@ -5,10 +5,12 @@
 //! permitted, bytes are copied directly: then a bad address is the client's crash, as with a real driver.
 #![allow(unsafe_code, reason = "addresses that others own can only be reached through pointers")]
 
+mod arguments;
 mod maps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use arguments::{Argument, arguments};
 pub use maps::{Extent, Extents};
 
 /// Whether the kernel has refused to copy at all.

@@ -11,6 +11,7 @@ use vm::{Heap, Variables};
 
 use crate::mirror::Mirrors;
 use crate::module::Module;
+use crate::standing::{Standing, Watch};
 use hostmem::{read_host, write_host};
 
 /// Bytes copied at a time between guest memory and the host's.
@@ -81,6 +82,8 @@ pub struct Context {
     pub(crate) loaded: BTreeMap<ModuleId, Loaded>,
     /// What kernels have got from `malloc`: it lives on between launches, as memory does.
     pub(crate) heap: Heap,
+    /// Is told where launches are that take long.
+    pub(crate) watch: Option<Watch>,
     /// The workspace of cooperative launches, once there was one.
     workspace: Option<Addr>,
     next: u64,
@@ -99,6 +102,7 @@ impl Context {
             mirrors: Mirrors::default(),
             loaded: BTreeMap::new(),
             heap: Heap::default(),
+            watch: None,
             workspace: None,
             next: 0,
         }
@@ -124,6 +128,12 @@ impl Context {
     /// If there is no room.
     pub fn allocate_aligned(&mut self, name: &str, len: u64, align: u64) -> Result<Addr, MapError> {
         self.memory.allocate_with(Request::global(name, len).align(align))
+    }
+
+    /// Has something told where launches are: first after a quarter of a second, later again and
+    /// again.
+    pub fn set_watch(&mut self, watch: impl FnMut(&Standing) + Send + 'static) {
+        self.watch = Some(Box::new(watch));
     }
 
     /// The device heap of launches from now on. Clients whose contexts have a heap each put the right one in its place.

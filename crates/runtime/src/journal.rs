@@ -54,6 +54,34 @@ pub enum Event {
         /// All of it, as text.
         text: String,
     },
+    /// A launch has run for a while. The last of these tells where a launch was whose process has
+    /// ended in it.
+    Running {
+        /// The process.
+        process: u32,
+        /// The kernel.
+        kernel: String,
+        /// Seconds since it began.
+        seconds: f64,
+        /// How far it is, and where its lanes are, as text.
+        text: String,
+    },
+    /// A call has failed.
+    Failed {
+        /// The process.
+        process: u32,
+        /// The function.
+        call: String,
+        /// Its arguments, as text.
+        arguments: String,
+        /// What it has answered.
+        status: i32,
+        /// The name of that.
+        name: String,
+        /// More about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
     /// A call that is not supported.
     Unsupported {
         /// The process.
@@ -141,6 +169,17 @@ impl Event {
             },
             seconds: report.time.as_secs_f64(),
             totals: LaunchTotals::of(&report.stats),
+        }
+    }
+
+    /// The event of a launch that runs.
+    #[must_use]
+    pub fn running(standing: &crate::Standing) -> Self {
+        Self::Running {
+            process: std::process::id(),
+            kernel: standing.kernel.clone(),
+            seconds: standing.time.as_secs_f64(),
+            text: standing.to_string(),
         }
     }
 

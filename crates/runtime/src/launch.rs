@@ -13,6 +13,7 @@ use vm::{Engine, Launch, LaunchError, Retry, State, Stats};
 
 use crate::context::{Context, ContextError, ModuleId};
 use crate::module::Module;
+use crate::standing::Look;
 use crate::stop::Stop;
 
 /// Issues of the exact engine between two looks at the outcome.
@@ -87,6 +88,22 @@ impl Context {
     ) -> Result<Report, Failure> {
         let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
         let module = Arc::clone(&loaded.module);
+        let name = module.function(kernel).map_or_else(String::new, |f| f.name.clone());
+        let mut look = Look::new(self.watch.take(), module, name, shape);
+        let end = self.launch_looked_at(id, kernel, (shape, params), &mut look);
+        self.watch = look.watch;
+        end
+    }
+
+    fn launch_looked_at(
+        &mut self,
+        id: ModuleId,
+        kernel: FuncId,
+        (shape, params): (Shape, &[u8]),
+        look: &mut Look,
+    ) -> Result<Report, Failure> {
+        let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
+        let module = Arc::clone(&loaded.module);
         let workspace = if shape.cooperative {
             self.grid_workspace().map_err(ContextError::from)?.0
         } else {
@@ -97,7 +114,7 @@ impl Context {
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
-        let declined = match self.try_fast(id, &module, state)? {
+        let declined = match self.try_fast(id, &module, state, look)? {
             Tried::Ran(mut report) => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 report.time = begin.elapsed();
@@ -110,7 +127,7 @@ impl Context {
         };
         let retry = Retry::new(&mut self.memory, &state);
         let heap = self.heap.clone();
-        let mut step = self.run_exact(&module, &mut state);
+        let mut step = self.run_exact(&module, &mut state, look);
         let mut ran = Ran::Exact(declined);
         if Retry::may_help(&step) {
             let memory = retry.memory(self.settings.memory).map_err(ContextError::from)?;
@@ -120,7 +137,7 @@ impl Context {
             );
             state = self.fresh(id, &module, what, Retry::MECHANISM)?;
             retry.skip(&mut state);
-            let again = self.run_exact(&module, &mut state);
+            let again = self.run_exact(&module, &mut state, look);
             if matches!(again, Step::Done) {
                 (step, ran) = (again, Ran::Lanes);
             } else {
@@ -141,12 +158,17 @@ impl Context {
     }
 
     /// Runs a state to its end, on the context's memory and device heap.
-    fn run_exact(&mut self, module: &Module, state: &mut State<1>) -> Step<vm::Cause, 1> {
+    fn run_exact(
+        &mut self,
+        module: &Module,
+        state: &mut State<1>,
+        look: &mut Look,
+    ) -> Step<vm::Cause, 1> {
         std::mem::swap(state.memory_mut(), &mut self.memory);
         std::mem::swap(state.heap_mut(), &mut self.heap);
         let end = loop {
             match Engine::<1>.run(module.program(), state, &mut Blind, SLICE) {
-                Step::Issued => {}
+                Step::Issued => look.at_state(state),
                 end => break end,
             }
         };
@@ -184,6 +206,7 @@ impl Context {
         id: ModuleId,
         module: &Module,
         first: State<1>,
+        look: &mut Look,
     ) -> Result<Tried, Failure> {
         let mut state = first;
         if self.settings.exact {
@@ -201,7 +224,7 @@ impl Context {
                 Err(declined) => return Ok(Tried::Exact(Box::new(state), Some(declined))),
             };
             std::mem::swap(state.memory_mut(), &mut self.memory);
-            match ready.run(&mut state, &mut |_, _| true) {
+            match ready.run(&mut state, look) {
                 Ok(finished) => {
                     self.memory = finished.memory;
                     let (stats, ran) = (finished.stats, Ran::Fast(finished.level));

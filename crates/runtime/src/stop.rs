@@ -113,7 +113,7 @@ impl Stop {
     }
 }
 
-fn block_of(group: GroupId, shape: &Shape) -> [u64; 3] {
+pub(crate) fn block_of(group: GroupId, shape: &Shape) -> [u64; 3] {
     let (x, y) = (u64::from(shape.grid[0].max(1)), u64::from(shape.grid[1].max(1)));
     [group.cta % x, group.cta / x % y, group.cta / x / y]
 }

@@ -76,6 +76,24 @@ pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
     }
 }
 
+/// A library above this one enters a call of its own (1) or leaves it (0), so that calls of this
+/// library are not the client's. No part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_within(enters: i32) {
+    crate::failure::within(enters != 0);
+}
+
+/// Notes a call of a library above this one that has failed: function, status, its name, and
+/// arguments as text, all of them C strings. No part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: Ptr) -> i32 {
+    driver::enter("simtlab_failed", |d| {
+        let text = crate::host::name;
+        crate::failure::tell_of(d, text(call)?, status, text(name)?, text(arguments)?);
+        Ok(())
+    })
+}
+
 /// A function of the client's that takes a pointer.
 type HostFunction = extern "C" fn(usize);
 

@@ -27,7 +27,11 @@ macro_rules! exports {
     (@one $name:ident ($($arg:ident: $ty:ty),* $(,)?) $d:ident $body:expr) => {
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($arg: $ty),*) -> i32 {
-            $crate::driver::enter(stringify!($name), |$d| $body)
+            $crate::driver::enter_with(
+                stringify!($name),
+                &|| runtime::arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
+                |$d| $body,
+            )
         }
     };
 }

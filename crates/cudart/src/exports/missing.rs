@@ -5,7 +5,7 @@ macro_rules! missing {
         $(
             #[unsafe(no_mangle)]
             pub extern "C" fn $name() -> i32 {
-                $crate::state::call(c_name!(stringify!($name)), || {
+                $crate::state::call(c_name!(stringify!($name)), &String::new, || {
                     $crate::driver::note_unsupported(c_name!(stringify!($name)));
                     Err($crate::Error::NOT_SUPPORTED)
                 })

@@ -33,7 +33,11 @@ macro_rules! exports {
     (@one $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:expr) => {
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($arg: $ty),*) -> i32 {
-            $crate::state::call(c_name!(stringify!($name)), || $body)
+            $crate::state::call(
+                c_name!(stringify!($name)),
+                &|| hostmem::arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
+                || $body,
+            )
         }
     };
 }

@@ -14,7 +14,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 /// Bytes of a large page, of storage that gets pages of its own, and of storage that gets large ones at most: of those a word that is
 /// written commits all.
@@ -113,7 +113,11 @@ impl Words {
             return Ok(Self::of(allocated(count)?));
         }
         let error = OutOfHostMemory { bytes: bytes as u64 };
-        let mut pages = MmapMut::map_anon(bytes + LARGE).map_err(|_| error)?;
+        // What is never written is not reserved either: clients may have more device memory than
+        // the host has of its own.
+        let mut options = MmapOptions::new();
+        let mut pages =
+            options.len(bytes + LARGE).no_reserve_swap().map_anon().map_err(|_| error)?;
         let first = pages.as_ptr().align_offset(LARGE).min(LARGE);
         #[cfg(target_os = "linux")]
         if bytes <= LONGEST {

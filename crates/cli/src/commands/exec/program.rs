@@ -1,0 +1,207 @@
+//! The program that is run: its environment, its signals, its end.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+
+use super::setup::Folder;
+use super::signals;
+use crate::args::{EngineName, Exec};
+
+/// How the program has ended.
+pub(super) struct Ended(ExitStatus);
+
+impl Ended {
+    /// The program's code; of one that a signal has ended, 128 and the signal's number, as shells
+    /// have it.
+    pub(super) fn code(&self) -> u8 {
+        match (self.0.code(), self.signal()) {
+            (Some(code), _) => code as u8,
+            (None, Some(signal)) => (128 + signal) as u8,
+            (None, None) => 1,
+        }
+    }
+
+    /// The signal that has ended it.
+    pub(super) fn signal(&self) -> Option<signals::Signal> {
+        #[cfg(unix)]
+        {
+            std::os::unix::process::ExitStatusExt::signal(&self.0)
+        }
+        #[cfg(not(unix))]
+        {
+            None
+        }
+    }
+}
+
+/// A program that runs.
+pub(super) struct Program {
+    child: Child,
+    /// Whether it leads a group of processes of its own, to which all go that it starts.
+    leads: bool,
+}
+
+impl Program {
+    pub(super) fn start(args: &Exec, folder: &Folder) -> Result<Self, String> {
+        let Some((program, rest)) = args.command.split_first() else {
+            return Err("no program is given".to_owned());
+        };
+        let mut command = Command::new(program);
+        command.args(rest);
+        environment(&mut command, args, folder);
+        let leads = lead(&mut command);
+        let child =
+            command.spawn().map_err(|e| format!("{} cannot be run: {e}", program.display()))?;
+        Ok(Self { child, leads })
+    }
+
+    /// Waits for the program's end; signals are passed on to it meanwhile.
+    pub(super) fn wait(self) -> Result<Ended, String> {
+        let failed = |e: std::io::Error| format!("the program cannot be waited for: {e}");
+        #[cfg(unix)]
+        {
+            watched::wait(self).map(Ended).map_err(failed)
+        }
+        #[cfg(not(unix))]
+        {
+            let Self { mut child, .. } = self;
+            child.wait().map(Ended).map_err(failed)
+        }
+    }
+}
+
+/// Makes the program the leader of a group, unless a terminal is there: its foreground job is one
+/// group, which gets the terminal's signals and may read from it.
+#[cfg(unix)]
+fn lead(command: &mut Command) -> bool {
+    use std::io::IsTerminal as _;
+    use std::os::unix::process::CommandExt as _;
+    let terminal = std::io::stdin().is_terminal()
+        || std::io::stdout().is_terminal()
+        || std::io::stderr().is_terminal();
+    if !terminal {
+        command.process_group(0);
+    }
+    !terminal
+}
+
+#[cfg(not(unix))]
+fn lead(_: &mut Command) -> bool {
+    false
+}
+
+#[cfg(unix)]
+mod watched {
+    use std::io;
+    use std::process::ExitStatus;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::Program;
+    use super::signals::{self, KILL};
+
+    /// Time between two looks at signals.
+    const LOOK: Duration = Duration::from_millis(20);
+
+    /// Time that processes have which the program leaves behind when a signal has ended it.
+    const GRACE: Duration = Duration::from_secs(2);
+
+    pub(super) fn wait(mut program: Program) -> io::Result<ExitStatus> {
+        let id = program.child.id().cast_signed();
+        let leads = program.leads;
+        let (ended, signalled) = (AtomicBool::new(false), AtomicBool::new(false));
+        let status = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ended.load(Ordering::SeqCst) {
+                    for signal in signals::take() {
+                        signalled.store(true, Ordering::SeqCst);
+                        // A group that has the terminal has got its signal by itself.
+                        if leads || !signals::is_of_terminals(signal) {
+                            signals::send(if leads { -id } else { id }, signal);
+                        }
+                    }
+                    thread::sleep(LOOK);
+                }
+            });
+            let status = program.child.wait();
+            ended.store(true, Ordering::SeqCst);
+            status
+        })?;
+        if leads && signalled.load(Ordering::SeqCst) {
+            end_group(id);
+        }
+        Ok(status)
+    }
+
+    /// Ends what is left of the program's group, which has got the signal, too.
+    fn end_group(id: i32) {
+        let begun = Instant::now();
+        while signals::send(-id, 0) {
+            if begun.elapsed() > GRACE {
+                signals::send(-id, KILL);
+                return;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// What clients are told by their environment.
+fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
+    if let Some(joined) = search_path(folder.path(), std::env::var_os("LD_LIBRARY_PATH")) {
+        command.env("LD_LIBRARY_PATH", joined);
+    }
+    command.env("SIMTLAB_JOURNAL", folder.journal());
+    // Triton: the assemblers that it calls, for capabilities below 9.0 and from there on, and the
+    // driver that it links.
+    let ptxas = folder.ptxas();
+    command.env("TRITON_PTXAS_PATH", &ptxas).env("TRITON_PTXAS_BLACKWELL_PATH", &ptxas);
+    command.env("TRITON_LIBCUDA_PATH", folder.path());
+    // CuPy: PTX instead of machine code, and no closed libraries for sums and sorting.
+    command.env("CUPY_COMPILE_WITH_PTX", "1").env("CUPY_ACCELERATORS", "");
+    if let Some(capability) = &args.capability {
+        command.env("SIMTLAB_COMPUTE_CAPABILITY", capability);
+    }
+    if let Some(limit) = args.limit {
+        command.env("SIMTLAB_LIMIT", limit.to_string());
+    }
+    if let Some(threads) = args.jobs {
+        command.env("SIMTLAB_JOBS", threads.to_string());
+    }
+    if args.engine == EngineName::Exact {
+        command.env("SIMTLAB_ENGINE", "exact");
+    }
+    if args.trace {
+        command.env("SIMTLAB_TRACE", "1");
+    }
+}
+
+/// The loader's search path with a folder before all others. Empty elements are left out: to the
+/// loader they are the current directory, and a variable that is set but empty has one.
+fn search_path(first: &std::path::Path, before: Option<OsString>) -> Option<OsString> {
+    let before = before.unwrap_or_default();
+    let others = std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());
+    std::env::join_paths([PathBuf::from(first)].into_iter().chain(others)).ok()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::search_path;
+    use std::path::Path;
+
+    #[test]
+    fn empty_elements_are_left_out() {
+        for (before, after) in [
+            (None, "/run"),
+            (Some(""), "/run"),
+            (Some(":"), "/run"),
+            (Some("/a::/b:"), "/run:/a:/b"),
+            (Some("/a"), "/run:/a"),
+        ] {
+            let made = search_path(Path::new("/run"), before.map(Into::into));
+            assert_eq!(made.as_deref(), Some(after.as_ref()), "{before:?}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! What processes have run, as text and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use runtime::{Event, LaunchTotals};
+use serde_json::json;
+
+use super::program::Ended;
+use super::setup::Libraries;
+use super::signals;
+
+/// Stops, refusals and calls of one kind that are printed whole.
+const SHOWN: usize = 10;
+
+/// What a kernel did in all its launches.
+#[derive(Default)]
+struct Kernel {
+    launches: u64,
+    seconds: f64,
+    /// Launches on the exact engine, by reason.
+    exact: BTreeMap<String, u64>,
+    totals: LaunchTotals,
+}
+
+/// A launch that has stopped.
+struct Stop {
+    kernel: String,
+    kind: String,
+    code: String,
+    text: String,
+}
+
+/// Calls of one function that failed in the same way.
+struct Failed {
+    times: u64,
+    name: String,
+    /// Arguments of the first.
+    arguments: String,
+    /// What there is to say of the first.
+    note: Option<String>,
+}
+
+/// A launch that had not ended when its process did.
+struct Running {
+    kernel: String,
+    text: String,
+}
+
+/// What processes have run.
+#[derive(Default)]
+pub(super) struct Report {
+    processes: u64,
+    kernels: BTreeMap<String, Kernel>,
+    stops: Vec<Stop>,
+    /// By process.
+    running: BTreeMap<u32, Running>,
+    /// Calls that are not supported, and how often.
+    unsupported: BTreeMap<String, u64>,
+    /// By function and status, in order of the first of each.
+    failed: Vec<((String, i32), Failed)>,
+    refused: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn new(events: impl Iterator<Item = Event>) -> Self {
+        let mut report = Self::default();
+        for event in events {
+            report.add(event);
+        }
+        report
+    }
+
+    fn add(&mut self, event: Event) {
+        match event {
+            Event::Start { .. } => self.processes += 1,
+            Event::Launch { process, kernel, exact, seconds, totals, .. } => {
+                self.running.remove(&process);
+                let kernel = self.kernels.entry(kernel).or_default();
+                kernel.launches += 1;
+                kernel.seconds += seconds;
+                kernel.totals.add(&totals);
+                if let Some(why) = exact {
+                    *kernel.exact.entry(why).or_default() += 1;
+                }
+            }
+            Event::Stop { process, kernel, kind, code, text } => {
+                self.running.remove(&process);
+                self.stops.push(Stop { kernel, kind, code, text });
+            }
+            Event::Running { process, kernel, text, .. } => {
+                self.running.insert(process, Running { kernel, text });
+            }
+            Event::Unsupported { call, .. } => *self.unsupported.entry(call).or_default() += 1,
+            Event::Failed { call, status, name, arguments, note, .. } => {
+                let key = (call, status);
+                match self.failed.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, failed)) => failed.times += 1,
+                    None => self.failed.push((key, Failed { times: 1, name, arguments, note })),
+                }
+            }
+            Event::Refused { text, .. } => self.refused.push(text),
+        }
+    }
+
+    fn count(&self, kind: &str) -> u64 {
+        self.stops.iter().filter(|s| s.kind == kind).count() as u64
+    }
+
+    /// Whether a launch has faulted or hung.
+    pub(super) fn has_stops(&self) -> bool {
+        !self.stops.is_empty()
+    }
+
+    /// Whether a call has failed, is not supported, or has asked for what cannot run.
+    pub(super) fn has_errors(&self) -> bool {
+        !(self.failed.is_empty() && self.unsupported.is_empty() && self.refused.is_empty())
+    }
+
+    pub(super) fn text(&self, stats: bool, ended: &Ended, libraries: &Libraries) -> String {
+        let mut text = self.head();
+        if self.processes == 0 {
+            let _ = writeln!(text, "  {}", nothing_initialised(ended, libraries));
+        }
+        for stop in self.stops.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {}: {}", stop.kind, stop.text.replace('\n', "\n  "));
+        }
+        more(&mut text, self.stops.len());
+        for running in self.running.values() {
+            let _ = writeln!(text, "  interrupted: {}", running.text.replace('\n', "\n  "));
+        }
+        for refused in self.refused.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {}", refused.replace('\n', "\n    "));
+        }
+        more(&mut text, self.refused.len());
+        for ((call, status), failed) in self.failed.iter().take(SHOWN) {
+            let Failed { times, name, arguments, note } = failed;
+            let times = many(*times, "time", "times");
+            let _ = writeln!(text, "  failed {times}: {call}({arguments}) = {status} {name}");
+            if let Some(note) = note {
+                let _ = writeln!(text, "    {note}");
+            }
+        }
+        more(&mut text, self.failed.len());
+        for (call, times) in &self.unsupported {
+            let times = many(*times, "time", "times");
+            let _ = writeln!(text, "  not supported, called {times}: {call}");
+        }
+        if stats {
+            self.table(&mut text);
+        }
+        text
+    }
+
+    /// The first line. A launch counts once it has begun.
+    fn head(&self) -> String {
+        let ended: u64 = self.kernels.values().map(|k| k.launches).sum();
+        let begun = ended + (self.stops.len() + self.running.len()) as u64;
+        let mut kernels: Vec<&str> = self.kernels.keys().map(String::as_str).collect();
+        kernels.extend(self.stops.iter().map(|s| s.kernel.as_str()));
+        kernels.extend(self.running.values().map(|r| r.kernel.as_str()));
+        kernels.sort_unstable();
+        kernels.dedup();
+        let failed: u64 = self.failed.iter().map(|(_, f)| f.times).sum();
+        let mut text = format!(
+            "simtlab: {} of {}, {}, {}",
+            many(begun, "launch", "launches"),
+            many(kernels.len() as u64, "kernel", "kernels"),
+            many(self.count("fault"), "fault", "faults"),
+            many(self.count("hang"), "hang", "hangs"),
+        );
+        if !self.running.is_empty() {
+            let _ = write!(text, ", {} interrupted", self.running.len());
+        }
+        if failed > 0 {
+            let _ = write!(text, ", {}", many(failed, "failed call", "failed calls"));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// Kernels, those that took longest first.
+    fn table(&self, text: &mut String) {
+        let mut kernels: Vec<(&String, &Kernel)> = self.kernels.iter().collect();
+        kernels.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+        let _ = writeln!(
+            text,
+            "  {:>9} {:>10} {:>12} {:>14} {:>6} {:>10} {:>9}  kernel",
+            "launches", "ms", "threads", "instructions", "lanes", "branches", "diverged"
+        );
+        for (name, kernel) in kernels {
+            let t = &kernel.totals;
+            let share = 100.0 * t.lane_instructions as f64 / t.lane_slots.max(1) as f64;
+            let _ = writeln!(
+                text,
+                "  {:>9} {:>10.2} {:>12} {:>14} {share:>5.1}% {:>10} {:>9}  {name}",
+                kernel.launches,
+                1e3 * kernel.seconds,
+                t.threads,
+                t.issues,
+                t.branches,
+                t.divergent_branches,
+            );
+            for (why, times) in &kernel.exact {
+                let _ = writeln!(text, "  {times:>9} on the exact engine: {why}");
+            }
+        }
+    }
+
+    pub(super) fn json(&self, code: u8) -> serde_json::Value {
+        let kernels: Vec<_> = self.kernels.iter().map(|(name, k)| {
+            json!({
+                "kernel": name, "launches": k.launches, "seconds": k.seconds, "totals": k.totals,
+                "exact": k.exact,
+            })
+        }).collect();
+        let stops: Vec<_> = self
+            .stops
+            .iter()
+            .map(|s| json!({ "kernel": s.kernel, "kind": s.kind, "code": s.code, "text": s.text }))
+            .collect();
+        let running: Vec<_> = self
+            .running
+            .iter()
+            .map(|(process, r)| json!({ "process": process, "kernel": r.kernel, "text": r.text }))
+            .collect();
+        let failed: Vec<_> = self
+            .failed
+            .iter()
+            .map(|((call, status), f)| {
+                json!({
+                    "call": call, "status": status, "name": f.name, "times": f.times,
+                    "arguments": f.arguments, "note": f.note,
+                })
+            })
+            .collect();
+        json!({
+            "processes": self.processes,
+            "exit_code": code,
+            "kernels": kernels,
+            "stops": stops,
+            "running": running,
+            "refused": self.refused,
+            "failed": failed,
+            "unsupported": self.unsupported,
+        })
+    }
+}
+
+/// Says why no process may have initialised the driver.
+fn nothing_initialised(ended: &Ended, libraries: &Libraries) -> String {
+    if let Some(signal) = ended.signal() {
+        let name = signals::name(signal);
+        return format!("{name} ({signal}) ended the program before it initialised the driver");
+    }
+    let missing = libraries.missing_runtimes();
+    if missing.is_empty() {
+        return "no process has initialised the driver (one with a statically linked CUDA runtime \
+            cannot: link with `nvcc -cudart shared`)"
+            .to_owned();
+    }
+    format!(
+        "no process has initialised the driver; {} not in {}, and a program with a shared CUDA \
+        runtime needs it: build `simtlab-cudart`, then run crates/cudart/link.sh",
+        match missing[..] {
+            [one] => format!("{one} is"),
+            _ => format!("{} are", missing.join(" and ")),
+        },
+        libraries.folder().display()
+    )
+}
+
+fn many(n: u64, one: &str, more: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { more })
+}
+
+/// Says how many of a list were left out.
+fn more(text: &mut String, all: usize) {
+    if all > SHOWN {
+        let _ = writeln!(text, "  and {} more", all - SHOWN);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a run needs: the libraries, and a folder in which the program finds them.
+
+use std::collections::hash_map::RandomState;
+use std::fs::{DirBuilder, File};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use object::read::{Object as _, ObjectSymbol as _, ReadCache};
+
+use crate::args::Exec;
+
+/// Names under which programs look for the driver, and the file that is behind both.
+const DRIVER: (&str, [&str; 2]) = ("libcuda.so", ["libcuda.so.1", "libcuda.so"]);
+
+/// The runtime libraries, where they have been built: `crates/cudart/link.sh` makes them.
+const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
+
+/// A function that our driver library has and no other.
+const OURS: &str = "simtlab_unsupported";
+
+/// Where the libraries are.
+pub(super) struct Libraries {
+    folder: PathBuf,
+}
+
+impl Libraries {
+    /// The folder that has our driver library. Libraries of that name that are not ours are never
+    /// taken.
+    pub(super) fn find(args: &Exec, this: &Path) -> Result<Self, String> {
+        let mut places: Vec<PathBuf> = args.libraries.iter().cloned().collect();
+        if places.is_empty() {
+            places.extend(std::env::var_os("SIMTLAB_LIBRARIES").map(PathBuf::from));
+            let beside = this.parent().unwrap_or(Path::new("."));
+            places.push(beside.to_owned());
+            places.push(beside.join("deps"));
+            places.push(beside.join("../lib/simtlab"));
+            places.push(beside.join("../lib"));
+        }
+        let mut others = Vec::new();
+        for place in &places {
+            let library = place.join(DRIVER.0);
+            if !library.is_file() {
+                continue;
+            }
+            if is_ours(&library) {
+                let folder = place.canonicalize();
+                let folder = folder.map_err(|e| format!("{}: {e}", place.display()))?;
+                return Ok(Self { folder });
+            }
+            others.push(format!("; {} is another driver, which is not taken", library.display()));
+        }
+        let places: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
+        Err(format!(
+            "{} is in none of {}: build it with `cargo build -p simtlab-cuda`, or say with --libraries \
+            where it is{}",
+            DRIVER.0,
+            places.join(", "),
+            others.concat()
+        ))
+    }
+
+    /// Where they are.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Names of the runtime libraries that have not been built.
+    pub(super) fn missing_runtimes(&self) -> Vec<&'static str> {
+        RUNTIMES.into_iter().filter(|name| !self.folder.join(name).is_file()).collect()
+    }
+}
+
+/// Whether a library is our driver: it has a function that nobody else's has.
+fn is_ours(library: &Path) -> bool {
+    let Ok(file) = File::open(library) else { return false };
+    let cache = ReadCache::new(file);
+    let Ok(object) = object::File::parse(&cache) else { return false };
+    let mut symbols = object.dynamic_symbols();
+    symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(OURS))
+}
+
+/// A folder that goes away at the end.
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A new folder that only this user can enter, under a name that nobody can guess.
+    pub(super) fn new() -> io::Result<Self> {
+        let base = std::env::temp_dir();
+        let mut last = io::Error::other("no name is free");
+        for _ in 0..100 {
+            let path = base.join(format!("simtlab-exec-{:016x}{:016x}", random(), random()));
+            let mut builder = DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            // What is there already, a link as well, is an error.
+            match builder.create(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the program's processes write what they have run.
+    pub(super) fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    /// The stand-in for `ptxas`.
+    pub(super) fn ptxas(&self) -> PathBuf {
+        self.path.join("ptxas")
+    }
+
+    /// Puts the libraries and the stand-in there.
+    pub(super) fn fill(&self, libraries: &Libraries, this: &Path) -> Result<(), String> {
+        for name in DRIVER.1 {
+            link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
+        }
+        for name in RUNTIMES {
+            let library = libraries.folder.join(name);
+            if library.is_file() {
+                link(&library, &self.path.join(name))?;
+            }
+        }
+        write_ptxas(&self.ptxas(), this)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed stays for the system to clear away.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A number that nobody can guess: maps are keyed by what the system gives of such.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+#[cfg(unix)]
+fn link(to: &Path, from: &Path) -> Result<(), String> {
+    std::os::unix::fs::symlink(to, from).map_err(|e| format!("{}: {e}", from.display()))
+}
+
+#[cfg(not(unix))]
+fn link(to: &Path, from: &Path) -> Result<(), String> {
+    std::fs::copy(to, from).map(drop).map_err(|e| format!("{}: {e}", from.display()))
+}
+
+/// A script that calls this program as `ptxas`.
+fn write_ptxas(path: &Path, this: &Path) -> Result<(), String> {
+    let quoted = this.display().to_string().replace('\'', r"'\''");
+    let script = format!("#!/bin/sh\nexec '{quoted}' ptxas \"$@\"\n");
+    let failed = |e: io::Error| format!("{}: {e}", path.display());
+    std::fs::write(path, script).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Where a launch is while it runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fast::GoOn;
+use simt::observe::GroupId;
+use simt::{LaneMask, Pc};
+use vm::State;
+
+use crate::launch::Shape;
+use crate::module::Module;
+use crate::stop::{PtxLine, block_of};
+
+/// Time from the begin of a launch to the first look at it, and between looks at least.
+const FIRST_LOOK: Duration = Duration::from_millis(250);
+
+/// The part of a launch's time that passes between looks, at least: long launches are looked at
+/// less often.
+const SHARE: u32 = 16;
+
+/// Places that are told, at most.
+const MOST_PLACES: usize = 8;
+
+/// Lanes that stand at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Block, in x, y, z.
+    pub block: [u64; 3],
+    /// The block's warps whose lanes are there, in increasing order.
+    pub warps: Vec<u32>,
+    /// Lanes of the first of these warps, as `{0-3,7}`.
+    pub lanes: String,
+    /// The instruction.
+    pub ptx: Option<PtxLine>,
+    /// The source line behind it: file and line.
+    pub source: Option<(String, u32)>,
+}
+
+/// A launch that runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The kernel.
+    pub kernel: String,
+    /// Blocks of the grid, and how many of them have ended.
+    pub blocks: (u64, u64),
+    /// Time since it began.
+    pub time: Duration,
+    /// Where lanes are, of some resident blocks. Nothing if that is not known.
+    pub places: Vec<Place>,
+    /// Whether there are more places.
+    pub more: bool,
+}
+
+/// Several lines: how far it is, then the places.
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, ended) = self.blocks;
+        let seconds = self.time.as_secs_f64();
+        write!(f, "`{}` has run for {seconds:.1} s, ", self.kernel)?;
+        write!(f, "{ended} of {all} blocks have ended")?;
+        for place in &self.places {
+            let [x, y, z] = place.block;
+            let warps = ranges(&place.warps);
+            let word = if place.warps.len() == 1 { "warp" } else { "warps" };
+            write!(f, "\n  block ({x},{y},{z}), {word} {warps}, lanes {}", place.lanes)?;
+            if let Some(PtxLine { name, line, text }) = &place.ptx {
+                write!(f, "\n    at {name}:{line}: {text}")?;
+            }
+            if let Some((file, line)) = &place.source {
+                write!(f, "\n    compiled from {file}:{line}")?;
+            }
+        }
+        if self.more { write!(f, "\n  and more") } else { Ok(()) }
+    }
+}
+
+/// Increasing numbers as `0-3,7`.
+fn ranges(numbers: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == n => *last = n,
+            _ => runs.push((n, n)),
+        }
+    }
+    let text = |&(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+    runs.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// Is told where a launch is, now and then.
+pub(crate) type Watch = Box<dyn FnMut(&Standing) + Send>;
+
+/// Looks at a launch that runs.
+pub(crate) struct Look {
+    pub(crate) watch: Option<Watch>,
+    module: Arc<Module>,
+    kernel: String,
+    shape: Shape,
+    begun: Instant,
+    /// When to look next.
+    next: Duration,
+    /// Whether it is time, and nobody has told where the lanes are.
+    due: bool,
+    ended: u64,
+}
+
+impl Look {
+    pub(crate) fn new(
+        watch: Option<Watch>,
+        module: Arc<Module>,
+        kernel: String,
+        shape: Shape,
+    ) -> Self {
+        let (begun, next) = (Instant::now(), FIRST_LOOK);
+        Self { watch, module, kernel, shape, begun, next, due: false, ended: 0 }
+    }
+
+    /// Looks at a launch on the exact engine.
+    pub(crate) fn at_state(&mut self, state: &State<1>) {
+        if !self.go_on(state.progress().0, 0) || !self.looks() {
+            return;
+        }
+        let paths = state.paths();
+        self.standing(&mut paths.iter().map(|(group, path)| (*group, path.lanes, path.pc)));
+    }
+
+    fn tell(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
+        self.due = false;
+        let Some(watch) = &mut self.watch else { return };
+        let time = self.begun.elapsed();
+        self.next = time + (time / SHARE).max(FIRST_LOOK);
+        let mut places: Vec<(u64, Pc, Place)> = Vec::new();
+        let mut more = false;
+        for (group, on, pc) in lanes.filter(|(_, on, _)| on.any()) {
+            let same = places.iter_mut().find(|(cta, at, _)| (*cta, *at) == (group.cta, pc));
+            if let Some((.., place)) = same {
+                place.warps.push(group.group);
+            } else if places.len() == MOST_PLACES {
+                more = true;
+            } else {
+                let loc = self.module.loc_of(pc);
+                let place = Place {
+                    block: block_of(group, &self.shape),
+                    warps: vec![group.group],
+                    lanes: on.to_string(),
+                    ptx: self.module.ptx_line(loc),
+                    source: self.module.source_line(loc),
+                };
+                places.push((group.cta, pc, place));
+            }
+        }
+        let all = self.shape.grid.iter().map(|&n| u64::from(n)).product();
+        watch(&Standing {
+            kernel: self.kernel.clone(),
+            blocks: (all, self.ended),
+            time,
+            places: places.into_iter().map(|(.., place)| place).collect(),
+            more,
+        });
+    }
+}
+
+impl GoOn for Look {
+    fn go_on(&mut self, blocks: u64, _issues: u64) -> bool {
+        self.ended = blocks;
+        if self.watch.is_some() && self.begun.elapsed() >= self.next {
+            // Asked before, and nobody could tell where the lanes are.
+            if self.due {
+                self.tell(&mut std::iter::empty());
+            } else {
+                self.due = true;
+            }
+        }
+        true
+    }
+
+    fn looks(&mut self) -> bool {
+        self.due
+    }
+
+    fn standing(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
+        self.tell(lanes);
+    }
+}
