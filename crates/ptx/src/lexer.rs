@@ -188,6 +188,9 @@ fn block_comment(lexer: &mut Logos<'_, TokenKind>) -> Filter<()> {
     }
 }
 
+/// What some editors put in front of a file in UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
@@ -208,10 +211,14 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// A lexer over a whole file of less than 4 GiB.
+    /// A lexer over a whole file of less than 4 GiB. A byte order mark in front is no part of it.
     #[must_use]
     pub fn new(file: FileId, text: &'a str) -> Self {
-        Self { inner: TokenKind::lexer(text), file, diagnostics: Diagnostics::new() }
+        let mut inner = TokenKind::lexer(text);
+        if text.starts_with(BYTE_ORDER_MARK) {
+            inner.bump(BYTE_ORDER_MARK.len_utf8());
+        }
+        Self { inner, file, diagnostics: Diagnostics::new() }
     }
 
     /// The next token.
@@ -301,6 +308,13 @@ mod tests {
             clean("@!%p1 add.s32 %r1, %tid.x, -4; // x"),
             [At, Bang, Ident, Ident, Dotted, Ident, Comma, Ident, Dotted, Comma, Minus, Int, Semi]
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_in_front_and_only_there() {
+        assert_eq!(kinds("\u{feff}a"), (vec![Ident], 0));
+        assert_eq!(Lexer::new(FileId(0), "\u{feff}a").next_token().start, 3);
+        assert_eq!(kinds("a \u{feff}b"), (vec![Ident, Ident], 1));
     }
 
     #[test]

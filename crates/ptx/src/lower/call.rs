@@ -210,7 +210,10 @@ impl Body<'_, '_> {
                 let text = tree.name(name);
                 let system = SYSTEM.iter().find(|s| s.0 == text && function.body.is_none());
                 match system {
-                    Some(system) => self.system_call(i, parts, system),
+                    Some(system) => {
+                        let result = !function.signature.returns.is_empty();
+                        self.system_call(i, parts, system, result)
+                    }
                     None => self.direct_call(i, parts, id),
                 }
             }
@@ -306,8 +309,11 @@ impl Body<'_, '_> {
         i: &Instruction,
         parts: &Parts<'_>,
         (_, op, params, result): &(&str, Op, &[u32], Option<u32>),
+        declared_result: bool,
     ) -> Lowering<()> {
-        let given: Vec<u32> = result.iter().copied().collect();
+        // The count of arguments printed may be left out of the declaration.
+        let left_out = *op == Op::Printf && !declared_result;
+        let given: Vec<u32> = result.iter().copied().filter(|_| !left_out).collect();
         let args = self.call_values(parts.args, Some(params), i, i.span)?;
         let results = self.call_results(parts.results, Some(&given), i, i.span)?;
         let mut inst = Inst::new(*op);

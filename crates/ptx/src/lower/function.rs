@@ -8,7 +8,9 @@ use rustc_hash::FxHashMap;
 use super::constant::{Constant, evaluate};
 use super::emit::Code;
 use super::instruction::Context;
-use super::names::{LabelMeaning, Meaning, RegisterKey, ScopeLabel, Scopes, labels_by_scope};
+use super::names::{
+    LabelMeaning, Meaning, Range, RegisterKey, ScopeLabel, Scopes, labels_by_scope,
+};
 use super::params::ParamVar;
 use super::{Failed, Lowerer, Lowering, MAX_FRAME_BYTES};
 use crate::ast::{
@@ -331,11 +333,19 @@ impl<'t> Body<'_, 't> {
         }
         let family = self.new_family();
         let vector = d.vector.unwrap_or(1);
-        let meaning = match declarator.count {
-            Some(count) => Meaning::Range { family, ty, count, vector },
-            None => Meaning::Register { family, ty, vector },
+        let first = match declarator.count {
+            Some(count) => {
+                let range = Range { family, ty, count, vector };
+                self.scopes.declare_range(name.symbol, range, name.span)
+            }
+            None => {
+                let meaning = Meaning::Register { family, ty, vector };
+                self.scopes.declare(name.symbol, meaning, name.span)
+            }
         };
-        self.declare(name.symbol, meaning, name.span);
+        if first.is_some() {
+            self.cx.twice(name.symbol, name.span, first);
+        }
         Ok(())
     }
 

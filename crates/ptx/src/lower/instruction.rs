@@ -83,6 +83,8 @@ impl Body<'_, '_> {
             Special::Call => self.call(i),
             Special::Copy => self.copy(s, i),
             Special::CopyGroup => self.copy_group(s, i),
+            Special::Policy => self.cache_policy_of(s, i),
+            Special::Video => self.video(s, i),
             Special::Mma => self.mma(s, i),
             Special::LdMatrix | Special::StMatrix => self.tiles(s, i),
             Special::WmmaLoad | Special::WmmaStore => self.fragment_access(s, i),

@@ -24,8 +24,8 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    /// Registers that an access writes.
-    fn loaded(
+    /// Registers that an access, or a move of a vector, writes.
+    pub(super) fn loaded(
         &mut self,
         s: &Spelled,
         operand: &Operand,
@@ -58,8 +58,8 @@ impl<'t> Body<'_, 't> {
         Ok(out)
     }
 
-    /// Values that an access reads.
-    fn stored(
+    /// Values that an access, or a move of a vector, reads.
+    pub(super) fn stored(
         &mut self,
         s: &Spelled,
         operand: &Operand,

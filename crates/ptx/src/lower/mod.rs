@@ -27,9 +27,11 @@ mod names;
 mod object;
 mod operand;
 mod params;
+mod policy;
 mod spilled;
 mod symbols;
 mod variable;
+mod video;
 
 pub use object::{Binding, Object, lower_object};
 

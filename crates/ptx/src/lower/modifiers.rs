@@ -245,6 +245,9 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
     let mut mods = Mods::default();
     let first = |kinds: &[Kind]| kinds.iter().find_map(|k| s.word(*k));
     let rounding = first(&[Kind::Rounding, Kind::Integral, Kind::Away, Kind::Nearest]);
+    let between_halves =
+        op == Op::Cvt && matches!(s.types[..], [Type::F16, Type::Bf16] | [Type::Bf16, Type::F16]);
+    let rounding = rounding.or(between_halves.then_some("rn"));
     for (kind, word) in [
         (IrKind::Rounding, rounding),
         (IrKind::Cmp, s.word(Kind::Cmp).map(|w| if w == "nan" { "isnan" } else { w })),

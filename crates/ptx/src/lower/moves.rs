@@ -9,7 +9,7 @@ use super::operand::Special;
 use super::{Global, Lowering};
 use crate::ast::{Instruction, Operand, OperandKind, Type};
 use crate::names::Symbol;
-use crate::spelling::Spelled;
+use crate::spelling::{Kind, Spelled};
 
 /// Untyped bits of a width.
 pub(super) fn bits_type(bits: u32) -> Option<Type> {
@@ -29,6 +29,12 @@ impl Body<'_, '_> {
         let tree = self.cx.tree;
         let [to, from] = &tree.operands[i.operands] else { return Ok(()) };
         let ty = s.ty();
+        if s.has(Kind::Vector) {
+            return self.vector_to_vector(s, to, from);
+        }
+        if let Some(()) = self.whole_vector(ty, to, from)? {
+            return Ok(());
+        }
         match (to.kind, from.kind) {
             (OperandKind::Vector(_), OperandKind::Vector(_)) => {
                 let message = "`mov` packs or unpacks, not both at once";
@@ -60,6 +66,77 @@ impl Body<'_, '_> {
                 Ok(())
             }
             _ => self.scalar_mov(ty, to, from),
+        }
+    }
+
+    /// `mov.v2` and `mov.v4`: vector registers, or lists of registers, as a whole.
+    fn vector_to_vector(&mut self, s: &Spelled, to: &Operand, from: &Operand) -> Lowering<()> {
+        let ir_ty = self.ir_ty(s.ty(), to.span)?;
+        let mut values = self.stored(s, from, false)?;
+        let results = self.loaded(s, to, false)?;
+        // A value that an element before it overwrites is kept apart.
+        for (k, value) in values.iter_mut().enumerate() {
+            if let ir::Operand::Reg(Reg::Lane(reg)) = *value
+                && results[..k].contains(&Some(reg))
+            {
+                let kept = self.code.temporary(self.code.reg_ty(reg));
+                let mov = super::emit::inst(Op::Mov, Some(ir_ty), kept, &[*value]);
+                self.emit(mov, Origin::Lowering);
+                *value = ir::Operand::lane(kept);
+            }
+        }
+        let mut origin = Origin::Source;
+        for (to, from) in results.iter().zip(&values) {
+            let Some(to) = *to else { continue };
+            self.emit(super::emit::inst(Op::Mov, Some(ir_ty), to, &[*from]), origin);
+            origin = Origin::Lowering;
+        }
+        if origin == Origin::Source {
+            self.emit(Inst::new(Op::Nop), origin);
+        }
+        Ok(())
+    }
+
+    /// A vector register as untyped bits: `mov.b64` of a `.v2 .u32`, there and back. `None` if
+    /// neither operand is one, or both are.
+    fn whole_vector(&mut self, ty: Type, to: &Operand, from: &Operand) -> Lowering<Option<()>> {
+        let (to_parts, from_parts) = (self.elements(to), self.elements(from));
+        let (op, operand, parts, other) = match (to_parts, from_parts) {
+            (None, Some(parts)) => (Op::Pack, from, parts, to),
+            (Some(parts), None) => (Op::Unpack, to, parts, from),
+            _ => return Ok(None),
+        };
+        let untyped = matches!(ty, Type::B16 | Type::B32 | Type::B64 | Type::B128);
+        if !untyped || matches!(other.kind, OperandKind::Vector(_)) {
+            return Ok(None);
+        }
+        let part = self.part_type(ty, parts.len(), operand)?;
+        if self.code.reg_ty(parts[0]).bits() != part.bits() {
+            let text = crate::print::operand_text(self.cx.tree, operand);
+            let message = format!("the elements of `{text}` do not make up a `.{}`", ty.word());
+            let label = "of another size";
+            return self.cx.error("ptx::operand-type", message, operand.span, label);
+        }
+        let mut inst = self.packing(op, ty, part);
+        if op == Op::Pack {
+            inst.results.push(self.destination(other, ty, false, false)?.map(Reg::Lane));
+            inst.operands.extend(parts.into_iter().map(ir::Operand::lane));
+        } else {
+            inst.results.extend(parts.into_iter().map(|reg| Some(Reg::Lane(reg))));
+            inst.operands.push(self.source(other, ty, false)?);
+        }
+        self.emit(inst, Origin::Source);
+        Ok(Some(()))
+    }
+
+    /// The elements of a vector register, if the operand names one as a whole.
+    fn elements(&mut self, operand: &Operand) -> Option<SmallVec<[ir::LaneReg; 4]>> {
+        let OperandKind::Name(name) = operand.kind else { return None };
+        match self.scopes.find(self.cx.tree, name) {
+            Some(Found::Register(key, ty, vector, _)) if vector > 1 => {
+                Some((0..vector).map(|part| self.register(key, part, ty, name)).collect())
+            }
+            _ => None,
         }
     }
 
@@ -236,7 +313,7 @@ impl Body<'_, '_> {
                         .help("copy it to a `.local` variable and take that one's address");
                     Err(self.cx.fail(diagnostic))
                 }
-                Meaning::Register { .. } | Meaning::Range { .. } => Ok(None),
+                Meaning::Register { .. } => Ok(None),
             },
             None => match self.cx.globals.get(&name).copied() {
                 Some(Global::Variable(d, declarator)) => {

@@ -15,8 +15,6 @@ use crate::pool::Run;
 pub(super) enum Meaning {
     /// A register of this type, by index in the function's list of register families; with elements of a vector.
     Register { family: u32, ty: Type, vector: u8 },
-    /// Registers `name0` to `nameN-1`.
-    Range { family: u32, ty: Type, count: u64, vector: u8 },
     /// A variable of the thread, by index.
     Local { index: u32, element: u64 },
     /// A variable of the module that is declared in the function.
@@ -85,8 +83,19 @@ impl<T: Copy> Table<T> {
 #[derive(Debug)]
 pub(super) struct Scopes {
     values: Table<Meaning>,
+    /// Ranges of registers by their stem, which is no name itself: `a<2>` declares `a0` and `a1`.
+    ranges: Table<Range>,
     labels: Table<LabelMeaning>,
-    marks: Vec<(usize, usize)>,
+    marks: Vec<[usize; 3]>,
+}
+
+/// Registers `name0` to `nameN-1`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    pub(super) family: u32,
+    pub(super) ty: Type,
+    pub(super) count: u64,
+    pub(super) vector: u8,
 }
 
 /// A register: its family, and its number in it.
@@ -107,7 +116,7 @@ pub(super) enum Found {
 
 impl Scopes {
     pub(super) fn new() -> Self {
-        Self { values: Table::new(), labels: Table::new(), marks: Vec::new() }
+        Self { values: Table::new(), ranges: Table::new(), labels: Table::new(), marks: Vec::new() }
     }
 
     fn depth(&self) -> u32 {
@@ -115,12 +124,14 @@ impl Scopes {
     }
 
     pub(super) fn enter(&mut self) {
-        self.marks.push((self.values.before.len(), self.labels.before.len()));
+        let Self { values, ranges, labels, .. } = self;
+        self.marks.push([values.before.len(), ranges.before.len(), labels.before.len()]);
     }
 
     pub(super) fn leave(&mut self) {
-        if let Some((values, labels)) = self.marks.pop() {
+        if let Some([values, ranges, labels]) = self.marks.pop() {
             self.values.leave(values);
+            self.ranges.leave(ranges);
             self.labels.leave(labels);
         }
     }
@@ -129,6 +140,12 @@ impl Scopes {
     pub(super) fn declare(&mut self, name: Symbol, meaning: Meaning, span: Span) -> Option<Span> {
         let depth = self.depth();
         self.values.declare(name, Entry { meaning, span, depth })
+    }
+
+    /// Declares a range of registers; gives the place of one of the same stem and scope.
+    pub(super) fn declare_range(&mut self, stem: Symbol, range: Range, span: Span) -> Option<Span> {
+        let depth = self.depth();
+        self.ranges.declare(stem, Entry { meaning: range, span, depth })
     }
 
     /// Declares a label; gives the place of an earlier one in the same scope.
@@ -158,8 +175,6 @@ impl Scopes {
                     let key = RegisterKey { family, index: 0 };
                     Some(Found::Register(key, ty, vector, *span))
                 }
-                // The stem itself is no register.
-                Meaning::Range { .. } => None,
                 other => Some(Found::Other(other, *span)),
             },
             (None, None) => None,
@@ -176,10 +191,10 @@ impl Scopes {
             if number.len() > 1 && number.starts_with('0') {
                 continue;
             }
-            let Some(entry) = tree.names.find(stem).and_then(|s| self.values.now.get(&s)) else {
+            let Some(entry) = tree.names.find(stem).and_then(|s| self.ranges.now.get(&s)) else {
                 continue;
             };
-            let Meaning::Range { family, ty, count, vector } = entry.meaning else { continue };
+            let Range { family, ty, count, vector } = entry.meaning;
             let Ok(index) = number.parse() else { continue };
             if index < count && best.is_none_or(|(depth, _)| entry.depth > depth) {
                 let key = RegisterKey { family, index };
@@ -194,16 +209,19 @@ impl Scopes {
         let text = tree.name(name);
         let stem = text.trim_end_matches(|c: char| c.is_ascii_digit());
         let symbol = tree.names.find(stem).filter(|_| stem.len() < text.len())?;
-        match self.values.now.get(&symbol)?.meaning {
-            Meaning::Range { count, .. } => Some((stem, count)),
-            _ => None,
-        }
+        Some((stem, self.ranges.now.get(&symbol)?.meaning.count))
+    }
+
+    /// How many registers the range of a stem has.
+    pub(super) fn registers_of(&self, stem: Symbol) -> Option<u64> {
+        self.ranges.now.get(&stem).map(|entry| entry.meaning.count)
     }
 
     /// Names that look like a name that is not there.
     pub(super) fn nearest<'t>(&self, tree: &'t Module, name: Symbol) -> Option<&'t str> {
         let wrong = tree.name(name);
-        let mut names: Vec<&str> = self.values.now.keys().map(|s| tree.name(*s)).collect();
+        let names = self.values.now.keys().chain(self.ranges.now.keys());
+        let mut names: Vec<&str> = names.map(|s| tree.name(*s)).collect();
         names.sort_unstable();
         names.truncate(1000);
         isa::suggest::nearest(wrong, names)

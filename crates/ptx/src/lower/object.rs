@@ -65,9 +65,12 @@ pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
         for declarator in declaration.declarators.ids() {
             let known = lowerer.variable_ids.get(&declarator).copied().flatten();
             if let Some(VarId(index)) = known {
-                let dynamic = lowerer.out.vars[index as usize].dynamic;
+                let var = &lowerer.out.vars[index as usize];
+                // External shared memory is dynamic, or defined where it is declared with a size.
+                let external = declaration.linkage == Some(Linkage::Extern);
+                let own = var.dynamic || external && var.space == ir::mods::Space::Shared;
                 vars[index as usize] =
-                    if dynamic { Binding::Local } else { binding(declaration.linkage) };
+                    if own { Binding::Local } else { binding(declaration.linkage) };
             }
         }
     }

@@ -123,6 +123,15 @@ impl Body<'_, '_> {
                 }
             };
         }
+        if let OperandKind::Sum(name, offset) = operand.kind
+            && let Some(Found::Register(key, found, 1, declared)) = self.scopes.find(tree, name)
+            && matches!(class(found), Class::Bits | Class::Int)
+            && matches!(found.bits(), 16 | 32 | 64)
+        {
+            self.check_type(operand, found, ty, wider, declared)?;
+            let reg = self.register(key, 0, found, name);
+            return Ok(self.sum(reg, offset));
+        }
         if let Some((reg, found, declared)) = self.named_register(operand)? {
             if let OperandKind::Not(_) = operand.kind {
                 return self.complement(operand, reg, ty);
@@ -131,6 +140,21 @@ impl Body<'_, '_> {
             return Ok(ir::Operand::lane(reg));
         }
         Err(self.not_a_value(operand))
+    }
+
+    /// `r+1`: a register plus a constant, in a register of its own.
+    fn sum(&mut self, reg: LaneReg, offset: i64) -> ir::Operand {
+        let ty = self.code.reg_ty(reg);
+        let to = self.code.temporary(ty);
+        let bits = offset.cast_unsigned() & u64::MAX >> (64 - ty.bits());
+        let unsigned = match ty.bits() {
+            16 => ir::Ty::U16,
+            32 => ir::Ty::U32,
+            _ => ir::Ty::U64,
+        };
+        let operands = [ir::Operand::lane(reg), ir::Operand::Imm(bits.into())];
+        self.emit(inst(Op::Add, Some(unsigned), to, &operands), Origin::Lowering);
+        ir::Operand::lane(to)
     }
 
     /// `!p`: the complement, in a register of its own.
@@ -334,6 +358,11 @@ impl Body<'_, '_> {
             let last = count.saturating_sub(1);
             let help =
                 format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{last}`: raise the number");
+            return self.cx.fail(diagnostic.help(help));
+        }
+        if let Some(count) = self.scopes.registers_of(name) {
+            let last = count.saturating_sub(1);
+            let help = format!("`{text}<{count}>` declares `{text}0` to `{text}{last}`");
             return self.cx.fail(diagnostic.help(help));
         }
         // Looking through all names takes time; after many errors it would help nobody.

@@ -179,7 +179,15 @@ impl Lowerer<'_> {
         }
         let open = layout.size == 0;
         let dynamic = space == IrSpace::Shared && open;
-        if declaration.linkage == Some(Linkage::Extern) && !dynamic && !self.object {
+        let external = declaration.linkage == Some(Linkage::Extern) && !dynamic;
+        if external && space == IrSpace::Shared {
+            let message = format!("`{name}` is `.extern .shared` and has a size");
+            self.diagnostics.push(
+                Diagnostic::warning("ptx::extern-shared", message)
+                    .at(at, "taken as a definition")
+                    .help("leave out `.extern`, or the size for dynamic shared memory"),
+            );
+        } else if external && !self.object {
             let message = format!("the variable `{name}` is not defined in this file");
             let diagnostic = Diagnostic::error("ptx::undefined", message)
                 .at(user.unwrap_or(at), "used here")

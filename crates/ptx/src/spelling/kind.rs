@@ -173,6 +173,32 @@ kinds! {
     Trans "`.trans`" { "trans" }
     /// How bits are multiplied.
     BitOp "`.xor` or `.and`" { "xor" "and" }
+    /// Memory-mapped input and output.
+    Mmio "`.mmio`" { "mmio" }
+    /// A cache policy for a fraction of the accesses.
+    Fractional "`.fractional`" { "fractional" }
+    /// A cache policy for a range of addresses.
+    Range "`.range`" { "range" }
+    /// A cache policy is made of an access property.
+    PolicyCvt "`.cvt`" { "cvt" }
+    /// The second level of caches.
+    SecondLevel "`.L2`" { "L2" }
+    /// How accesses of a policy use the second level of caches.
+    Eviction "an eviction priority such as `.L2::evict_last`" {
+        "L2::evict_last" "L2::evict_normal" "L2::evict_first" "L2::evict_unchanged"
+    }
+    /// The same for the other accesses.
+    OtherEviction "`.L2::evict_first` or `.L2::evict_unchanged`" {
+        "L2::evict_first" "L2::evict_unchanged"
+    }
+    /// What a video instruction does with its result and the third operand.
+    SecondaryOp "`.add`, `.min` or `.max`" { "add" "min" "max" }
+    /// One is added to a sum of `vmad`.
+    PlusOne "`.po`" { "po" }
+    /// How far the result of `vmad` is shifted.
+    Scale "`.shr7` or `.shr15`" { "shr7" "shr15" }
+    /// A comparison of integers.
+    IntegerCmp "a comparison such as `.eq`" { "eq" "ne" "lt" "le" "gt" "ge" }
     /// What combined bits are counted by.
     Popc "`.popc`" { "popc" }
 }

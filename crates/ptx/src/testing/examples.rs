@@ -94,10 +94,28 @@ fn matrices(s: &Spelled, optional: bool) -> Option<String> {
     })
 }
 
+/// Operands of a video instruction: whole words, or with all that the opcode takes beside them.
+fn video(s: &Spelled, optional: bool) -> String {
+    let [d, a, b, c] = [0, 1, 2, 3].map(|k| register(Type::U32, k));
+    let third = s.has(Kind::SecondaryOp);
+    match s.form.opcode {
+        "vmad" if optional && !s.has(Kind::PlusOne) => format!("{d}, -{a}.h0, {b}.b3, {c}"),
+        "vmad" if optional => format!("{d}, {a}.h0, {b}.b3, {c}"),
+        "vmad" => format!("{d}, {a}, {b}, {c}"),
+        _ if third && optional => format!("{d}, {a}.h1, {b}.b0, {c}"),
+        _ if third => format!("{d}, {a}, {b}, {c}"),
+        _ if optional => format!("{d}.b2, {a}.h1, {b}.b0, {c}"),
+        _ => format!("{d}, {a}, {b}"),
+    }
+}
+
 /// Operands of a form; `None` for those that this does not make.
 fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
     let types = &s.types;
     match form.target {
+        Target::Special(Special::Mov) if s.has(Kind::Vector) => {
+            return Some(format!("{}, {}", vector(s, 0), vector(s, 0)));
+        }
         Target::Special(Special::Mov) => {
             return Some(format!("{}, {}", register(s.ty(), 0), register(s.ty(), 1)));
         }
@@ -121,6 +139,15 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
             | Special::WmmaLoad
             | Special::WmmaStore,
         ) => return matrices(s, optional),
+        Target::Special(Special::Policy) => {
+            return Some(match () {
+                () if s.has(Kind::Range) => "%b64_0, [%b64_1], %b32_1, 4096".to_owned(),
+                () if s.has(Kind::PolicyCvt) => "%b64_0, %b64_1".to_owned(),
+                () if optional => "%b64_0, 0.5".to_owned(),
+                () => "%b64_0".to_owned(),
+            });
+        }
+        Target::Special(Special::Video) => return Some(video(s, optional)),
         Target::Special(Special::Nop) => {
             return Some(match form.opcode {
                 "prefetch" | "prefetchu" => "[%b64_0]".to_owned(),

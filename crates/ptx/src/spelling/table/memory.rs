@@ -5,13 +5,13 @@ use ir::Op;
 use super::Arg::{A, D, Ds, O, Rest, S, V};
 use super::Val::{Imm, T};
 use super::rules::{
-    ACCESS_TEXT, ATOM_TEXT, combinable, copyable, first_level, global_or_local, loadable,
+    ACCESS_TEXT, ATOM_TEXT, combinable, copyable, first_level, global_or_local, loadable, mmio,
     reducible_in_memory, second_level, storable, vector_combinable, vector_of_128,
     vector_reducible,
 };
 use super::sets::{ATOMIC, MEMORY, PTR, op, special};
 use super::{Form, Special, Val};
-use crate::ast::Type::{Bf16, Bf16x2, F16, F16x2, F32};
+use crate::ast::Type::{B64, Bf16, Bf16x2, F16, F16x2, F32};
 use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
@@ -20,6 +20,12 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::Cache, Kind::NonCoherent, Kind::Vector])
         .hints()
         .rule(loadable, ACCESS_TEXT),
+    special("ld", Special::Ld, &[V, A])
+        .ty(MEMORY)
+        .need(&[Kind::Mmio, Kind::Order, Kind::Scope])
+        .opt(&[Kind::GlobalSpace])
+        .rule(mmio, "`.relaxed.sys`")
+        .since(8, 2, 70),
     special("ldu", Special::Ld, &[V, A])
         .ty(MEMORY)
         .opt(&[Kind::GlobalSpace, Kind::Vector])
@@ -30,6 +36,12 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::StCache, Kind::Vector])
         .hints()
         .rule(storable, ACCESS_TEXT),
+    special("st", Special::St, &[A, V])
+        .ty(MEMORY)
+        .need(&[Kind::Mmio, Kind::Order, Kind::Scope])
+        .opt(&[Kind::GlobalSpace])
+        .rule(mmio, "`.relaxed.sys`")
+        .since(8, 2, 70),
     special("atom", Special::Atom, &[Ds(T), A, S(T), O(T), O(Val::B64)])
         .ty(ATOMIC)
         .need(&[Kind::Atom])
@@ -64,6 +76,20 @@ pub(super) static ROWS: &[Form] = &[
     special("cp", Special::CopyGroup, &[Rest])
         .need(&[Kind::Async, Kind::CopyGroup])
         .since(7, 0, 80),
+    special("createpolicy", Special::Policy, &[Rest])
+        .ty(&[B64])
+        .need(&[Kind::Fractional, Kind::Eviction])
+        .opt(&[Kind::OtherEviction])
+        .since(7, 4, 80),
+    special("createpolicy", Special::Policy, &[Rest])
+        .ty(&[B64])
+        .need(&[Kind::Range, Kind::Eviction])
+        .opt(&[Kind::OtherEviction, Kind::GlobalSpace])
+        .since(7, 4, 80),
+    special("createpolicy", Special::Policy, &[Rest])
+        .ty(&[B64])
+        .need(&[Kind::PolicyCvt, Kind::SecondLevel])
+        .since(7, 4, 80),
     op("fence", Op::Fence, &[]).need(&[Kind::FenceOrder, Kind::Scope]).since(6, 0, 70),
     op("membar", Op::Fence, &[]).need(&[Kind::Level]),
     special("prefetch", Special::Nop, &[Rest])

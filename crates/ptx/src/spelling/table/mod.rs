@@ -14,6 +14,7 @@ mod memory;
 mod moves;
 mod rules;
 mod sets;
+mod video;
 mod warp;
 
 use super::kind::{Kind, Kinds};
@@ -85,6 +86,10 @@ pub enum Special {
     CopyGroup,
     /// `add.cc` and the like: the operation, and whether it reads the carry flag.
     Carry(Op, bool),
+    /// `createpolicy`
+    Policy,
+    /// Scalar video instructions.
+    Video,
     /// `bra`
     Bra,
     /// `brx.idx`
@@ -254,7 +259,15 @@ impl Form {
 
 /// All forms, in the order in which they are tried.
 pub fn all_forms() -> impl Iterator<Item = &'static Form> {
-    let all = [moves::ROWS, integer::ROWS, float::ROWS, memory::ROWS, warp::ROWS, matrix::ROWS];
+    let all = [
+        moves::ROWS,
+        integer::ROWS,
+        video::ROWS,
+        float::ROWS,
+        memory::ROWS,
+        warp::ROWS,
+        matrix::ROWS,
+    ];
     all.into_iter().flatten()
 }
 

@@ -6,11 +6,11 @@ use super::Arg::{Any, D, S};
 use super::Val::{P, PNot, T, T2};
 use super::rules::{
     FTZ_TEXT, addressable, bounded_rounding, convertible, flushable, nearest, nearest_or_zero,
-    saturable,
+    saturable, vector_of_128,
 };
 use super::sets::{
     CVT1, CVT2, DS1, F8X2, FLOATS, HALF_SCALARS, INTEGERS, MOVABLE, ONLY_B32, ONLY_F32, ONLY_S32,
-    PTR, SELECTABLE, op, special,
+    PTR, SELECTABLE, VECTORS, op, special,
 };
 use super::{Form, Special, Val};
 use crate::ast::Type::{Bf16x2, F16x2, S2, S4, S8, S16, Tf32, U2, U4, U8, U16};
@@ -18,6 +18,10 @@ use crate::spelling::Kind;
 
 pub(super) static ROWS: &[Form] = &[
     special("mov", Special::Mov, &[Any, Any]).ty(MOVABLE),
+    special("mov", Special::Mov, &[Any, Any])
+        .ty(VECTORS)
+        .need(&[Kind::Vector])
+        .rule(vector_of_128, "`.v2` or `.v4`, and at most 128 bits"),
     op("selp", Op::Selp, &[D(T), S(T), S(T), S(PNot)]).ty(SELECTABLE),
     op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_S32),
     op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_F32).opt(&[Kind::Ftz]),

@@ -155,6 +155,11 @@ pub(super) fn storable(s: &Spelled) -> bool {
     accessible(s) && s.word(Kind::Order) != Some("acquire") && !read_only
 }
 
+/// Memory-mapped input and output is accessed in one order and scope.
+pub(super) fn mmio(s: &Spelled) -> bool {
+    s.word(Kind::Order) == Some("relaxed") && s.word(Kind::Scope) == Some("sys")
+}
+
 /// Saturation by `.sat` or by `.relu`.
 pub(super) fn one_bound(s: &Spelled) -> bool {
     !(s.has(Kind::Sat) && s.has(Kind::Relu))
@@ -216,6 +221,9 @@ pub(super) fn convertible(s: &Spelled) -> bool {
     };
     let right = if to == from {
         !rounding
+    } else if matches!((to, from), (F16, Bf16) | (Bf16, F16)) {
+        // To nearest even if nothing is said; `ptxas` takes no other modifier.
+        return !integral && !s.has(Kind::Ftz) && !s.has(Kind::Sat);
     } else if precision(to) > precision(from) {
         !integral && (!rounding || from == Bf16)
     } else {

@@ -28,6 +28,7 @@ pub(super) const HALF: &[Type] = &[F16, F16x2];
 pub(super) const BHALF: &[Type] = &[Bf16, Bf16x2];
 pub(super) const MOVABLE: &[Type] =
     &[Pred, B16, B32, B64, B128, U16, U32, U64, S16, S32, S64, F32, F64];
+pub(super) const VECTORS: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 pub(super) const MEMORY: &[Type] =
     &[B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 pub(super) const SELECTABLE: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
