@@ -105,6 +105,9 @@ fn supported(function: &Function) -> Result<(), Declined> {
                 Op::Malloc | Op::Free => return refuse("it allocates memory"),
                 Op::Alloca => return refuse("it allocates local memory"),
                 Op::AtomVec => return refuse("it has vector atomics"),
+                Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
+                    return refuse("it has barriers in memory");
+                }
                 Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
                 Op::Sreg if clock(inst) => return refuse("it reads a clock"),
                 Op::Bar if !plain_barrier(inst) => {

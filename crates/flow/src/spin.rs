@@ -125,7 +125,7 @@ fn writes(function: &Function, definitions: &Definitions<'_>) -> Vec<Access> {
     let mut out = Vec::new();
     for (block, b) in function.blocks.iter().enumerate() {
         for (at, inst) in b.insts.iter().enumerate() {
-            if matches!(inst.op, Op::St | Op::Atom | Op::AtomVec)
+            if matches!(inst.op, Op::St | Op::Atom | Op::AtomVec | Op::MbarArrive)
                 && let Some(space) = shared(inst)
             {
                 let root = definitions.root(inst.operands.first());
@@ -299,7 +299,7 @@ impl Search<'_> {
             }
             for place in places.into_iter().filter(|p| inside(p.0)) {
                 let inst = self.definitions.inst(place);
-                if matches!(inst.op, Op::Ld | Op::Atom | Op::AtomVec)
+                if matches!(inst.op, Op::Ld | Op::Atom | Op::AtomVec | Op::MbarTest)
                     && let Some(space) = shared(inst)
                 {
                     // A loop that waits looks at one place again and again; one that walks over memory ends by itself.

@@ -345,12 +345,20 @@ kinds! {
         Trans "trans",
         /// Fragments are those of `wmma`.
         Wmma "wmma",
+        /// The arrival at a barrier in memory must not complete the phase.
+        NoComplete "nocomplete",
+        /// The phases of a barrier in memory that follow expect as many arrivals fewer.
+        Drop "drop",
+        /// The pending count of a barrier in memory grows by as many arrivals first.
+        Counted "counted",
+        /// A phase of a barrier in memory is named by its parity.
+        Parity "parity",
     }
 }
 
 /// A set of [`Flag`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Flags(u16);
+pub struct Flags(u32);
 
 impl Flags {
     /// No flag.
@@ -361,7 +369,7 @@ impl Flags {
     pub const fn of(flags: &[Flag]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < flags.len() {
-            bits |= 1 << flags[i] as u16;
+            bits |= 1 << flags[i] as u32;
             i += 1;
         }
         Self(bits)
@@ -370,13 +378,13 @@ impl Flags {
     /// Whether a flag is set.
     #[must_use]
     pub const fn has(self, flag: Flag) -> bool {
-        self.0 >> flag as u16 & 1 != 0
+        self.0 >> flag as u32 & 1 != 0
     }
 
     /// The set with one more flag.
     #[must_use]
     pub const fn with(self, flag: Flag) -> Self {
-        Self(self.0 | 1 << flag as u16)
+        Self(self.0 | 1 << flag as u32)
     }
 
     /// Whether all flags of `self` are in `other`.

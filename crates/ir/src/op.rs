@@ -226,6 +226,7 @@ ops! {
     Bmsk "bmsk" Compute [T] [T, T] (TySet::of(&[Ty::B32])) {} {} {Wrap} "A mask of ones: position, length.";
     Szext "szext" Compute [T] [T, B32] (ONLY32) {} {} {Wrap} "Sign- or zero-extends from a bit position.";
     Fns "fns" Compute [T] [T, B32, B32] (TySet::of(&[Ty::B32])) {} {} {} "Finds the n-th set bit.";
+    MbarPending "mbarpending" Compute [B32] [B64] (NONE) {} {} {} "Arrivals that the state of a barrier in memory waits for.";
     Dp4a "dp4a" Compute [B32] [T, T2, B32] (ONLY32, ONLY32) {} {} {} "Sum of four byte products plus the third operand.";
     Dp2a "dp2a" Compute [B32] [T, T2, B32] (ONLY32, ONLY32) {} {} {Upper} "Sum of two products of halfwords and bytes plus the third operand.";
 
@@ -248,6 +249,10 @@ ops! {
     Atom "atom" Memory [opt T] [Addr, T, opt T] (INT.or(BITS).or(FLOAT).or(TySet::of(&[Ty::B128]))) {Space Order Scope} {AtomOp} {} "Reads, combines and writes as one; with a result, gives the old value. Lanes take effect in increasing order.";
     AtomVec "atomv" Memory [some T] [Addr, many T] (FLOAT) {Space Order Scope} {AtomOp} {} "`atom` on adjacent values, each by itself.";
     CpAsync "cpasync" Memory [] [Addr, B64, Imm, opt B32] (TySet::of(&[Ty::B32, Ty::B64, Ty::B128])) {} {Space} {} "Copies a value from global to shared memory: where to, where from, offset of that; with a fourth operand that many bytes of it, the rest is zero.";
+    MbarInit "mbarinit" Memory [] [Addr, B32] (NONE) {Space} {} {} "Makes a barrier in shared memory whose phases take so many arrivals.";
+    MbarInval "mbarinval" Memory [] [Addr] (NONE) {Space} {} {} "Ends a barrier in shared memory.";
+    MbarArrive "mbararrive" Memory [opt B64] [Addr, B32] (NONE) {Space Order Scope} {} {NoComplete Drop Counted} "Arrives so many times at a barrier in shared memory; gives its state before.";
+    MbarTest "mbartest" Memory [P] [Addr, B64] (NONE) {Space Order Scope} {} {Parity} "Whether the phase of a state, or of a parity, of a barrier in shared memory has completed.";
     Fence "fence" Memory [] [] (NONE) {Order Scope} {} {} "Orders the accesses before it against those after it.";
     Alloca "alloca" Memory [T] [T, Imm] (TySet::of(&[Ty::U32, Ty::U64])) {} {} {} "Takes local memory until the function returns: size, alignment.";
 

@@ -1,8 +1,8 @@
 //! Scalar video instructions against the steps of the PTX ISA, written out in 128-bit integers.
 //!
 //! Instructions are made at random from a fixed seed: every opcode, all types, selectors, `.sat`,
-//! secondary operations, parts of the destination, negated operands. Each runs in 32 lanes on values
-//! near the ends of bytes, halves and words.
+//! secondary operations, parts of the destination, negated operands. Each runs in 32 lanes on
+//! values near the ends of bytes, halves and words.
 
 use isa::FileId;
 use ptx::testing::Random;

@@ -8,6 +8,7 @@ pub mod arith;
 pub mod machine;
 pub mod mask;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod observe;
 pub mod slots;

@@ -68,7 +68,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
 
 /// Places of the lanes that are on: lane and address, with the space in the address's window for shared, local and
 /// parameter memory. After this, no access of the instruction can fail.
-fn check<const N: usize>(
+pub(crate) fn check<const N: usize>(
     state: &mut State<N>,
     now: &Now<N>,
     op: &MemOp,

@@ -72,6 +72,20 @@ pub enum Cause {
         /// Threads of the CTA, in whole warps.
         threads: u32,
     },
+    /// A barrier in memory that is used in a way that the PTX ISA leaves undefined.
+    #[error("the barrier at shared address {offset:#x}: {misuse}")]
+    Mbarrier {
+        /// Offset of the barrier in the CTA's shared memory.
+        offset: u64,
+        /// What is wrong.
+        misuse: simt::mbarrier::Misuse,
+    },
+    /// A barrier in memory whose address is not in shared memory.
+    #[error("the barrier at {address:#x} is not in shared memory")]
+    MbarrierSpace {
+        /// The generic address.
+        address: u64,
+    },
     /// `free` of an address that `malloc` did not give, or that was freed before.
     #[error("free of {address:#x}: {why}")]
     BadFree {
@@ -116,6 +130,8 @@ impl IsCause for Cause {
             Self::PartialWarp { .. } => "partial-warp",
             Self::BarrierId { .. } => "barrier-id",
             Self::BarrierCount { .. } => "barrier-count",
+            Self::Mbarrier { .. } => "mbarrier",
+            Self::MbarrierSpace { .. } => "mbarrier-space",
             Self::BadFree { .. } => "bad-free",
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",

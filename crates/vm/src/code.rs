@@ -11,6 +11,7 @@ use ir::module::MaskTest;
 use ir::{LocId, Mods, Op, Origin, Sreg, Ty};
 use simt::Pc;
 use simt::arith::FpEnv;
+use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use smallvec::SmallVec;
 
@@ -76,6 +77,27 @@ pub(crate) struct AtomicOp {
     pub(crate) ty: Ty,
     /// Elements updated, each by itself.
     pub(crate) elements: u32,
+}
+
+/// An operation on a barrier in shared memory. Its operand is the one value of `mem`, its result
+/// the one row.
+#[derive(Clone, Debug)]
+pub(crate) struct MbarrierOp {
+    pub(crate) mem: MemOp,
+    pub(crate) kind: MbarrierKind,
+}
+
+/// What is done to a barrier in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MbarrierKind {
+    /// Makes it; the operand is the count of arrivals.
+    Init,
+    /// Ends it.
+    Inval,
+    /// Arrives; the operand is the count, the result the state before.
+    Arrive(Arrival),
+    /// Whether the phase of a state, or of a parity, has completed.
+    Test { parity: bool },
 }
 
 /// A copy from global to shared memory.
@@ -170,6 +192,7 @@ pub(crate) enum Exec {
     Store(MemOp),
     Atomic(AtomicOp),
     Copy(CopyOp),
+    Mbarrier(MbarrierOp),
     Fence(Order, Scope),
     Alloca { dst: u32, size: Src, align: u32 },
     Collective(CollectiveOp),
@@ -282,6 +305,7 @@ impl Code {
             Exec::Sreg { reg, .. } if reg.observes_schedule() => Some(Shows::Clock),
             Exec::Atomic(a) if a.ty.is_float() && a.op == AtomOp::Add => Some(Shows::FloatAtomic),
             Exec::Atomic(a) if !a.mem.rows.is_empty() => Some(Shows::ReturnedAtomic),
+            Exec::Mbarrier(m) if !m.mem.rows.is_empty() => Some(Shows::ReturnedAtomic),
             Exec::Malloc { .. } => Some(Shows::Allocation),
             Exec::Printf { .. } => Some(Shows::Output),
             _ => None,

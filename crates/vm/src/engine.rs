@@ -423,6 +423,7 @@ fn execute<const N: usize, O: Observer<N>>(
         | Exec::Copy(_)
         | Exec::Fence(..)
         | Exec::Alloca { .. } => crate::access::execute(state, now, code, observer),
+        Exec::Mbarrier(op) => crate::mbarrier::execute(state, now, op, observer),
         Exec::Collective(op) => {
             crate::collective::execute(program, state, now, op, releases, observer)
         }

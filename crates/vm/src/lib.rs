@@ -20,6 +20,7 @@ mod launch;
 mod link;
 mod masks;
 mod matrix;
+mod mbarrier;
 mod prepare;
 mod printf;
 mod program;

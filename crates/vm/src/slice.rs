@@ -117,6 +117,7 @@ impl Slice {
             Exec::Load(op) => self.add_sources(code, [&op.addr]),
             Exec::Store(op) => self.add_access(code, op),
             Exec::Atomic(op) => self.add_access(code, &op.mem),
+            Exec::Mbarrier(op) => self.add_access(code, &op.mem),
             Exec::Copy(op) => {
                 self.add_sources(code, &op.bytes);
                 self.add_sources(code, [&op.from.addr, &op.to.addr])

@@ -138,10 +138,10 @@ impl Placement {
     fn behind_release(&self, function: &Function, from: Node) -> Option<Node> {
         let mut at = from;
         for _ in 0..64 {
-            let releases = function.blocks[at.index()]
-                .insts
-                .iter()
-                .any(|i| matches!(i.op, Op::Atom | Op::AtomVec) || i.op == Op::St && ordered(i));
+            let releases = function.blocks[at.index()].insts.iter().any(|i| {
+                matches!(i.op, Op::Atom | Op::AtomVec | Op::MbarArrive)
+                    || i.op == Op::St && ordered(i)
+            });
             let next = self.post.immediate(at).block()?;
             if self.loops.innermost(next) != self.loops.innermost(from) {
                 return None;
@@ -356,7 +356,7 @@ fn ordered(inst: &Inst) -> bool {
 /// Whether a loop's exits depend on what an atomic or ordered read in the loop gives.
 fn spins(function: &Function, cfg: &Cfg, loops: &Loops, id: LoopId) -> bool {
     let body = loops.body(id);
-    let reads = |i: &Inst| matches!(i.op, Op::Atom) || i.op == Op::Ld && ordered(i);
+    let reads = |i: &Inst| matches!(i.op, Op::Atom | Op::MbarTest) || i.op == Op::Ld && ordered(i);
     let insts = || body.iter().flat_map(|n| &function.blocks[n.index()].insts);
     if !insts().any(reads) {
         return false;

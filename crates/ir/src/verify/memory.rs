@@ -96,7 +96,12 @@ fn spaces(op: Op, space: Space) -> bool {
         Op::Atom | Op::AtomVec | Op::WmmaLoad | Op::WmmaStore => {
             matches!(space, Space::Generic | Space::Global | Space::Shared)
         }
-        Op::LdMatrix | Op::StMatrix => matches!(space, Space::Generic | Space::Shared),
+        Op::LdMatrix
+        | Op::StMatrix
+        | Op::MbarInit
+        | Op::MbarInval
+        | Op::MbarArrive
+        | Op::MbarTest => matches!(space, Space::Generic | Space::Shared),
         Op::CvtaTo | Op::CvtaFrom | Op::IsSpace => space != Space::Generic,
         _ => true,
     }
@@ -108,6 +113,8 @@ fn orders(op: Op, order: Order) -> bool {
         Op::Ld => !matches!(order, Order::Release | Order::AcqRel | Order::SeqCst),
         Op::St => !matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst),
         Op::Atom | Op::AtomVec => !matches!(order, Order::Weak | Order::Volatile),
+        Op::MbarArrive => matches!(order, Order::Relaxed | Order::Release),
+        Op::MbarTest => matches!(order, Order::Relaxed | Order::Acquire),
         Op::Fence => !matches!(order, Order::Weak | Order::Volatile | Order::Relaxed),
         _ => true,
     }

@@ -48,7 +48,7 @@ impl Body<'_, '_> {
         inst.mods.space = self.access_space(&all[0], Some(ir::mods::Space::Shared), space)?;
         self.access_space(&all[1], Some(ir::mods::Space::Global), from_space)?;
         inst.offset = offset;
-        let from = self.wide_address(from);
+        let from = self.zero_extended(from);
         inst.operands.extend([to, from, ir::Operand::Imm(u128::from(start as u64))]);
         if all.len() > 3 + hints {
             let bytes = self.bytes_read(&all[3], size)?;
@@ -104,8 +104,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// An address in 64 bits.
-    fn wide_address(&mut self, base: ir::Operand) -> ir::Operand {
+    /// A value of 32 bits, such as an address, in 64 bits.
+    pub(super) fn zero_extended(&mut self, base: ir::Operand) -> ir::Operand {
         let ir::Operand::Reg(Reg::Lane(reg)) = base else { return base };
         if self.code.reg_ty(reg) != RegTy::B32 {
             return base;

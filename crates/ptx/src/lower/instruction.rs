@@ -84,6 +84,7 @@ impl Body<'_, '_> {
             Special::Copy => self.copy(s, i),
             Special::CopyGroup => self.copy_group(s, i),
             Special::Policy => self.cache_policy_of(s, i),
+            Special::Mbarrier => self.mbarrier(s, i),
             Special::Video => self.video(s, i),
             Special::Mma => self.mma(s, i),
             Special::LdMatrix | Special::StMatrix => self.tiles(s, i),

@@ -20,6 +20,7 @@ mod function;
 mod initialiser;
 mod instruction;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod modifiers;
 mod moves;

@@ -104,7 +104,7 @@ impl Lowerer<'_> {
             let text = self.spelling_of(instruction);
             // What forms there are of an opcode may be of an earlier tier than what is asked for.
             let about = match name {
-                "cp" => spelling::Tier::Four.about(),
+                "cp" | "mbarrier" => spelling::Tier::Four.about(),
                 _ => known.tier.about(),
             };
             let diagnostic =
@@ -187,7 +187,8 @@ impl Lowerer<'_> {
 fn is_later(opcode: &str, words: &[(&str, Option<Type>)]) -> bool {
     let any = |later: &[&str]| words.iter().any(|(word, _)| later.contains(word));
     match opcode {
-        "cp" => any(&["bulk", "mbarrier"]),
+        "cp" => any(&["bulk"]),
+        "mbarrier" => any(&["try_wait", "expect_tx", "complete_tx", "shared::cluster"]),
         "mma" => {
             let kind = words.iter().any(|(word, _)| word.starts_with("kind::"));
             kind || any(&["sp", "sp::ordered_metadata", "block_scale"])
@@ -216,7 +217,7 @@ pub(super) fn space(word: &str) -> Option<IrSpace> {
     })
 }
 
-fn order(word: &str) -> Option<Order> {
+pub(super) fn order(word: &str) -> Option<Order> {
     Some(match word {
         "weak" => Order::Weak,
         "volatile" => Order::Volatile,
@@ -229,7 +230,7 @@ fn order(word: &str) -> Option<Order> {
     })
 }
 
-fn scope(word: &str) -> Option<Scope> {
+pub(super) fn scope(word: &str) -> Option<Scope> {
     Some(match word {
         "cta" => Scope::Cta,
         "cluster" => Scope::Cluster,
@@ -268,7 +269,8 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
         () => None,
     };
     mods.space = first(&[Kind::Space, Kind::GlobalSpace]).and_then(space);
-    mods.order = first(&[Kind::Order, Kind::AtomOrder, Kind::FenceOrder]).and_then(order);
+    let orders = [Kind::Order, Kind::AtomOrder, Kind::FenceOrder];
+    mods.order = first(&orders).and_then(order);
     mods.scope = first(&[Kind::Scope, Kind::Level]).and_then(scope);
     if s.has(Kind::Level) {
         mods.order = Some(Order::SeqCst);

@@ -68,16 +68,16 @@ families! {
         "addc" "alloca" "applypriority" "bmsk" "brkpt" "brx" "cnot" "discard" "dp2a" "dp4a" "elect" "fence" "fns"
         "isspacep" "lop3" "mad24" "madc" "match" "membar" "mul24" "nanosleep" "pmevent" "prefetch" "prefetchu"
         "prmt" "redux" "sad" "set" "shf" "slct" "stackrestore" "stacksave" "subc" "szext" "tanh" "testp" "trap"
-        "createpolicy" "griddepcontrol" "setmaxnreg" "vabsdiff" "vadd" "vmad" "vmax" "vmin" "vset" "vshl" "vshr"
-        "vsub"
+        "createpolicy" "griddepcontrol" "setmaxnreg"
+        "vabsdiff" "vadd" "vmad" "vmax" "vmin" "vset" "vshl" "vshr" "vsub"
     }
     ThreeA { "cp" }
     ThreeB { "ldmatrix" "mma" "movmatrix" "stmatrix" "wmma" }
     ThreeC { "istypep" "suld" "suq" "sured" "sust" "tex" "tld4" "txq" }
     Four { "clusterlaunchcontrol" "getctarank" "mapa" "mbarrier" "multimem" "tensormap" "wgmma" }
     Five {
-        "tcgen05" "vabsdiff2" "vabsdiff4" "vadd2" "vadd4" "vavrg2" "vavrg4" "vmax2" "vmax4" "vmin2" "vmin4"
-        "vset2" "vset4" "vsub2" "vsub4"
+        "tcgen05" "vabsdiff2" "vabsdiff4" "vadd2" "vadd4" "vavrg2" "vavrg4"
+        "vmax2" "vmax4" "vmin2" "vmin4" "vset2" "vset4" "vsub2" "vsub4"
     }
 }
 

@@ -199,6 +199,38 @@ kinds! {
     Scale "`.shr7` or `.shr15`" { "shr7" "shr15" }
     /// A comparison of integers.
     IntegerCmp "a comparison such as `.eq`" { "eq" "ne" "lt" "le" "gt" "ge" }
+    /// What is done to a barrier in memory.
+    MbarInit "`.init`" { "init" }
+    /// A barrier in memory ends.
+    MbarInval "`.inval`" { "inval" }
+    /// Arrivals at a barrier in memory.
+    MbarArrive "`.arrive` or `.arrive_drop`" { "arrive" "arrive_drop" }
+    /// The memory order of an arrival.
+    ArriveOrder "`.release`" { "release" }
+    /// Memory orders of an arrival of devices since sm_90.
+    ArriveOrders "`.release` or `.relaxed`" { "release" "relaxed" }
+    /// The memory order of a test.
+    TestOrder "`.acquire`" { "acquire" }
+    /// Memory orders of a test of devices since sm_90.
+    TestOrders "`.acquire` or `.relaxed`" { "acquire" "relaxed" }
+    /// A barrier in memory is asked whether a phase has completed.
+    MbarTest "`.test_wait`" { "test_wait" }
+    /// How many arrivals a state waits for.
+    MbarPending "`.pending_count`" { "pending_count" }
+    /// The arrival does not complete the phase.
+    NoComplete "`.noComplete`" { "noComplete" }
+    /// The phase is named by its parity.
+    Parity "`.parity`" { "parity" }
+    /// An arrival of copies at a barrier in memory.
+    Arrive "`.arrive`" { "arrive" }
+    /// The arrival is not counted first.
+    NoIncrement "`.noinc`" { "noinc" }
+    /// `cp.async.mbarrier`
+    Mbarrier "`.mbarrier`" { "mbarrier" }
+    /// The CTA's own shared memory.
+    OwnShared "`.shared`" { "shared" "shared::cta" }
+    /// Scopes of barriers in memory.
+    MbarScope "`.cluster`" { "cta" "cluster" }
     /// What combined bits are counted by.
     Popc "`.popc`" { "popc" }
 }

@@ -147,6 +147,8 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
                 () => "%b64_0".to_owned(),
             });
         }
+        // A barrier has to be made before it is used, by an instruction of its own.
+        Target::Special(Special::Mbarrier) if form.args.contains(&Arg::A) => return None,
         Target::Special(Special::Video) => return Some(video(s, optional)),
         Target::Special(Special::Nop) => {
             return Some(match form.opcode {

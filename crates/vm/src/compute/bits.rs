@@ -12,6 +12,7 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     match inst.op {
         Op::Lop3 if inst.results.len() == 2 => Some(lop3_predicate()),
         Op::Dp4a | Op::Dp2a => dot(inst, ty),
+        Op::MbarPending => Some(lane!(|_e, a| u64::from(simt::mbarrier::pending_count(a)))),
         op => by_int!(ty, plain(op)).flatten(),
     }
 }

@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::{Linked, operand_error};
 use crate::code::{
     AtomicOp, CollectiveKind, CollectiveOp, CopyOp, Exec, GuardRow, MaskBrSrc, MaskOp, MaskSrc,
-    MemOp, Src,
+    MbarrierKind, MbarrierOp, MemOp, Src,
 };
 use crate::matrix::Matrix;
 use crate::program::LinkErrorKind;
@@ -12,6 +12,7 @@ use ir::mods::{Flag, MatrixLayout, Order, Scope, Space};
 use ir::module::{MaskRef, TermKind};
 use ir::{BlockId, Guard, Inst, Op, Operand, Reg, RegTy, Term, Ty};
 use simt::Pc;
+use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use smallvec::SmallVec;
 
@@ -115,6 +116,9 @@ impl Frame<'_> {
                 let (dst, size) = (self.results(inst)?[0], self.operand(inst, 0)?);
                 return Ok(Exec::Alloca { dst, size, align: self.immediate(inst, 1)? });
             }
+            Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
+                return self.mbarrier(inst).map(Exec::Mbarrier);
+            }
             _ => {}
         }
         let ty = inst.ty.ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
@@ -156,6 +160,41 @@ impl Frame<'_> {
             }
             _ => return Err(LinkErrorKind::Unsupported(inst.op.name())),
         })
+    }
+
+    /// An operation on a barrier in shared memory.
+    fn mbarrier(&mut self, inst: &Inst) -> Linked<MbarrierOp> {
+        let flags = inst.mods.flags;
+        let kind = match inst.op {
+            Op::MbarInit => MbarrierKind::Init,
+            Op::MbarInval => MbarrierKind::Inval,
+            Op::MbarArrive => MbarrierKind::Arrive(Arrival {
+                drop: flags.has(Flag::Drop),
+                no_complete: flags.has(Flag::NoComplete),
+                counted: flags.has(Flag::Counted),
+            }),
+            _ => MbarrierKind::Test { parity: flags.has(Flag::Parity) },
+        };
+        let order = match kind {
+            MbarrierKind::Arrive(_) => Order::Release,
+            MbarrierKind::Test { .. } => Order::Acquire,
+            _ => Order::Weak,
+        };
+        let operands = 1..inst.operands.len();
+        let values = operands.map(|i| self.operand(inst, i)).collect::<Linked<_>>()?;
+        let mem = MemOp {
+            space: inst.mods.space.unwrap_or(Space::Generic),
+            addr: self.operand(inst, 0)?,
+            offset: inst.offset,
+            size: 8,
+            width: Width::B8,
+            extend: None,
+            values,
+            rows: self.results(inst)?.iter().copied().collect(),
+            order: inst.mods.order.unwrap_or(order),
+            scope: inst.mods.scope.unwrap_or(Scope::Cta),
+        };
+        Ok(MbarrierOp { mem, kind })
     }
 
     fn copy(&mut self, inst: &Inst, size: u32) -> Linked<CopyOp> {

@@ -10,6 +10,7 @@ use ir::mods::{Flag, Flags};
 mod float;
 mod integer;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod moves;
 mod rules;
@@ -88,6 +89,8 @@ pub enum Special {
     Carry(Op, bool),
     /// `createpolicy`
     Policy,
+    /// Barriers in memory.
+    Mbarrier,
     /// Scalar video instructions.
     Video,
     /// `bra`
@@ -265,6 +268,7 @@ pub fn all_forms() -> impl Iterator<Item = &'static Form> {
         video::ROWS,
         float::ROWS,
         memory::ROWS,
+        mbarrier::ROWS,
         warp::ROWS,
         matrix::ROWS,
     ];

@@ -1,0 +1,109 @@
+//! Barriers in memory: `mbarrier` and `cp.async.mbarrier.arrive`.
+//!
+//! Asynchronous copies are done where they stand, so arrivals that wait for them happen at once.
+
+use ir::mods::{Flag, Space as IrSpace};
+use ir::{Inst, Op, Origin, Reg};
+use simt::mbarrier::MAX_COUNT;
+
+use super::Lowering;
+use super::address::Address;
+use super::function::Body;
+use super::modifiers::{order, scope};
+use crate::ast::{Instruction, Operand};
+use crate::spelling::{Arg, Kind, Spelled};
+
+impl Body<'_, '_> {
+    pub(super) fn mbarrier(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
+        let tree = self.cx.tree;
+        let args = s.form.args;
+        let optional = args.iter().filter(|a| matches!(a, Arg::O(_))).count();
+        self.count(i, args.len() - optional, args.len())?;
+        let mut inst = mbarrier_op(s);
+        for (arg, operand) in args.iter().zip(&tree.operands[i.operands]) {
+            match *arg {
+                Arg::D(val) | Arg::Ds(val) => {
+                    let sink = matches!(arg, Arg::Ds(_));
+                    let ty = Self::value_ty(s, val);
+                    let to = self.destination(operand, ty, false, sink)?;
+                    inst.results.push(to.map(Reg::Lane));
+                }
+                Arg::S(val) | Arg::O(val) => {
+                    let value = self.source(operand, Self::value_ty(s, val), false)?;
+                    self.arrivals(&inst, operand, value)?;
+                    inst.operands.push(value);
+                }
+                _ => self.barrier_place(&mut inst, s, operand)?,
+            }
+        }
+        match inst.op {
+            Op::MbarArrive if inst.operands.len() == 1 => {
+                inst.operands.push(ir::Operand::Imm(1));
+            }
+            Op::MbarTest if s.has(Kind::Parity) => {
+                inst.operands[1] = self.zero_extended(inst.operands[1]);
+            }
+            _ => {}
+        }
+        self.emit(inst, Origin::Source);
+        Ok(())
+    }
+
+    /// The address of a barrier.
+    fn barrier_place(&mut self, inst: &mut Inst, s: &Spelled, operand: &Operand) -> Lowering<()> {
+        let Address::Memory { base, offset, space: found } = self.address(operand)? else {
+            let message = "barriers are in shared memory";
+            return self.cx.error("ptx::space", message, operand.span, "a parameter is not");
+        };
+        let written = s.has(Kind::OwnShared).then_some(IrSpace::Shared);
+        inst.mods.space = self.access_space(operand, written, found)?;
+        let reachable = matches!(inst.mods.space, None | Some(IrSpace::Generic | IrSpace::Shared));
+        if !reachable || matches!(found, Some(IrSpace::Global | IrSpace::Const)) {
+            let message = "barriers are in shared memory";
+            return self.cx.error("ptx::space", message, operand.span, "in another state space");
+        }
+        inst.operands.push(base);
+        inst.offset = offset;
+        Ok(())
+    }
+
+    /// Checks a count of arrivals that is a constant.
+    fn arrivals(&mut self, inst: &Inst, operand: &Operand, value: ir::Operand) -> Lowering<()> {
+        let counts = matches!(inst.op, Op::MbarInit | Op::MbarArrive);
+        match value {
+            ir::Operand::Imm(count) if counts && !(1..=MAX_COUNT.into()).contains(&count) => {
+                let message = format!("a count of {count} arrivals");
+                let label = format!("1 to {MAX_COUNT} are possible");
+                self.cx.error("ptx::constant-range", message, operand.span, label)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The operation and its modifiers.
+fn mbarrier_op(s: &Spelled) -> Inst {
+    let copies = s.has(Kind::Mbarrier);
+    let mut inst = Inst::new(match () {
+        () if s.has(Kind::MbarInit) => Op::MbarInit,
+        () if s.has(Kind::MbarInval) => Op::MbarInval,
+        () if s.has(Kind::MbarTest) => Op::MbarTest,
+        () if s.has(Kind::MbarPending) => Op::MbarPending,
+        () => Op::MbarArrive,
+    });
+    let first = |kinds: &[Kind]| kinds.iter().find_map(|k| s.word(*k));
+    let orders = [Kind::ArriveOrder, Kind::ArriveOrders, Kind::TestOrder, Kind::TestOrders];
+    inst.mods.order = first(&orders).and_then(order);
+    inst.mods.scope = first(&[Kind::Cta, Kind::MbarScope]).and_then(scope);
+    for (has, flag) in [
+        (s.has(Kind::NoComplete), Flag::NoComplete),
+        (s.word(Kind::MbarArrive) == Some("arrive_drop"), Flag::Drop),
+        (s.has(Kind::Parity), Flag::Parity),
+        (copies && !s.has(Kind::NoIncrement), Flag::Counted),
+    ] {
+        if has {
+            inst.mods.flags = inst.mods.flags.with(flag);
+        }
+    }
+    inst
+}

@@ -1,0 +1,45 @@
+//! Barriers in memory, as devices since sm_80 have them.
+
+use super::Arg::{A, D, Ds, O, S};
+use super::Val::{P, T};
+use super::sets::special;
+use super::{Arg, Form, Special, Val};
+use crate::ast::Type::B64;
+use crate::spelling::Kind;
+
+const fn mbarrier(args: &'static [Arg], needs: &'static [Kind]) -> Form {
+    special("mbarrier", Special::Mbarrier, args).ty(&[B64]).need(needs).opt(&[Kind::OwnShared])
+}
+
+const ARRIVE: &[Arg] = &[Ds(T), A, O(Val::B32)];
+const ARRIVE_COUNT: &[Arg] = &[Ds(T), A, S(Val::B32)];
+const TEST: &[Arg] = &[D(P), A, S(T)];
+const TEST_PARITY: &[Arg] = &[D(P), A, S(Val::B32)];
+
+pub(super) static ROWS: &[Form] = &[
+    mbarrier(&[A, S(Val::B32)], &[Kind::MbarInit]).since(7, 0, 80),
+    mbarrier(&[A], &[Kind::MbarInval]).since(7, 0, 80),
+    mbarrier(ARRIVE, &[Kind::MbarArrive]).since(7, 0, 80),
+    mbarrier(ARRIVE, &[Kind::MbarArrive, Kind::ArriveOrder, Kind::Cta]).since(8, 0, 80),
+    mbarrier(ARRIVE, &[Kind::MbarArrive, Kind::ArriveOrders, Kind::MbarScope]).since(8, 0, 90),
+    mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::NoComplete]).since(7, 0, 80),
+    mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::NoComplete, Kind::ArriveOrder, Kind::Cta])
+        .since(8, 0, 80),
+    mbarrier(TEST, &[Kind::MbarTest]).since(7, 0, 80),
+    mbarrier(TEST, &[Kind::MbarTest, Kind::TestOrder, Kind::Cta]).since(8, 0, 80),
+    mbarrier(TEST, &[Kind::MbarTest, Kind::TestOrders, Kind::MbarScope]).since(8, 0, 90),
+    mbarrier(TEST_PARITY, &[Kind::MbarTest, Kind::Parity]).since(7, 1, 80),
+    mbarrier(TEST_PARITY, &[Kind::MbarTest, Kind::Parity, Kind::TestOrder, Kind::Cta])
+        .since(8, 0, 80),
+    mbarrier(TEST_PARITY, &[Kind::MbarTest, Kind::Parity, Kind::TestOrders, Kind::MbarScope])
+        .since(8, 0, 90),
+    special("mbarrier", Special::Mbarrier, &[D(Val::B32), S(T)])
+        .ty(&[B64])
+        .need(&[Kind::MbarPending])
+        .since(7, 0, 80),
+    special("cp", Special::Mbarrier, &[A])
+        .ty(&[B64])
+        .need(&[Kind::Async, Kind::Mbarrier, Kind::Arrive])
+        .opt(&[Kind::NoIncrement, Kind::OwnShared])
+        .since(7, 0, 80),
+];

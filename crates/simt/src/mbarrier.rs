@@ -1,0 +1,173 @@
+//! Barriers in memory: the state of an `mbarrier` object of PTX as one 64-bit word.
+//!
+//! The PTX ISA leaves the layout of the object open. Here it is, low bits first:
+//!
+//! | bits | field |
+//! |---|---|
+//! | 0 to 19 | arrivals that the current phase still waits for |
+//! | 20 to 39 | arrivals that a phase begins with |
+//! | 40 to 60 | bytes of transactions that the current phase waits for, in two's complement |
+//! | 61 and 62 | number of the current phase, modulo 4; its parity is bit 61 |
+//! | 63 | set in every valid object, so that a word of zeros is none |
+//!
+//! A phase completes when neither arrivals nor transactions are pending; the next one then begins
+//! with the expected arrivals. Nothing expects transactions yet.
+//!
+//! The state that an arrival returns is the word before it. Two bits for the phase tell the current
+//! phase, the one before it, and older ones apart.
+
+use thiserror::Error;
+
+/// The largest count of arrivals (PTX ISA, "Contents of the mbarrier object").
+pub const MAX_COUNT: u32 = COUNT as u32;
+
+const COUNT: u64 = (1 << 20) - 1;
+const EXPECTED: u32 = 20;
+const TRANSACTIONS: u64 = ((1 << 21) - 1) << 40;
+const PHASE: u32 = 61;
+const VALID: u64 = 1 << 63;
+
+/// A use of a barrier that the PTX ISA leaves undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Misuse {
+    /// There is no valid object at the place.
+    #[error("it is not initialised")]
+    NotInitialised,
+    /// A count outside of its range.
+    #[error("{0} arrivals: a count is 1 to {MAX_COUNT}")]
+    Count(u32),
+    /// More arrivals than are pending, or more expected ones taken away than there are.
+    #[error("{count} arrivals where {left} are left")]
+    TooMany {
+        /// Arrivals of the operation.
+        count: u32,
+        /// Arrivals that are left.
+        left: u32,
+    },
+    /// An arrival with `noComplete` that completes the phase.
+    #[error("an arrival with `noComplete` completes the phase")]
+    Completes,
+    /// A state that is of neither the current phase nor the one before it.
+    #[error("the state is of neither the current phase nor the one before it")]
+    State,
+}
+
+/// What an arrival does beside counting down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// The phases that follow expect so many arrivals fewer (`arrive_drop`).
+    pub drop: bool,
+    /// The phase must not complete (`noComplete`).
+    pub no_complete: bool,
+    /// The pending count grows by as many arrivals first (`cp.async.mbarrier.arrive`).
+    pub counted: bool,
+}
+
+/// A valid barrier object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mbarrier(u64);
+
+impl Mbarrier {
+    /// The object whose phases take `count` arrivals each, in phase 0.
+    ///
+    /// # Errors
+    /// [`Misuse::Count`] for a count of 0 or above [`MAX_COUNT`].
+    pub fn new(count: u32) -> Result<Self, Misuse> {
+        check_count(count)?;
+        let count = u64::from(count);
+        Ok(Self(VALID | count << EXPECTED | count))
+    }
+
+    /// The object in a word of memory.
+    ///
+    /// # Errors
+    /// [`Misuse::NotInitialised`] if the word is no object.
+    pub fn load(word: u64) -> Result<Self, Misuse> {
+        if word & VALID == 0 { Err(Misuse::NotInitialised) } else { Ok(Self(word)) }
+    }
+
+    /// The word of memory that holds it, which is also the state that an arrival returns.
+    #[must_use]
+    pub const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Arrivals that the current phase still waits for.
+    #[must_use]
+    pub const fn pending(self) -> u32 {
+        pending_count(self.0)
+    }
+
+    /// Arrivals that a phase begins with.
+    #[must_use]
+    pub const fn expected(self) -> u32 {
+        (self.0 >> EXPECTED & COUNT) as u32
+    }
+
+    const fn phase(self) -> u64 {
+        self.0 >> PHASE & 3
+    }
+
+    /// The object after `count` arrivals at once.
+    ///
+    /// # Errors
+    /// [`Misuse`] for a count outside of its range, more arrivals than are left, and a phase that
+    /// completes although the arrival excludes it.
+    pub fn arrive(self, count: u32, how: Arrival) -> Result<Self, Misuse> {
+        check_count(count)?;
+        let before = if how.counted { self.pending() + count } else { self.pending() };
+        if before > MAX_COUNT {
+            return Err(Misuse::Count(before));
+        }
+        let too_many = |left| Misuse::TooMany { count, left };
+        let pending = before.checked_sub(count).ok_or(too_many(before))?;
+        let expected = match how.drop {
+            true => self.expected().checked_sub(count).ok_or(too_many(self.expected()))?,
+            false => self.expected(),
+        };
+        let rest = self.0 & !(COUNT << EXPECTED | COUNT) | u64::from(expected) << EXPECTED;
+        let next = Self(rest | u64::from(pending)).completed(expected);
+        if how.no_complete && next.phase() != self.phase() {
+            return Err(Misuse::Completes);
+        }
+        Ok(next)
+    }
+
+    /// The next phase if this one has nothing left to wait for.
+    fn completed(self, expected: u32) -> Self {
+        if self.0 & (TRANSACTIONS | COUNT) != 0 {
+            return self;
+        }
+        let phase = ((self.phase() + 1) & 3) << PHASE;
+        Self(self.0 & !(3 << PHASE) | phase | u64::from(expected))
+    }
+
+    /// Whether the phase has completed in which an arrival returned `state`.
+    ///
+    /// # Errors
+    /// [`Misuse::State`] if it is neither the current phase nor the one before it.
+    pub fn has_completed(self, state: u64) -> Result<bool, Misuse> {
+        let state = Self::load(state).map_err(|_| Misuse::State)?;
+        match self.phase().wrapping_sub(state.phase()) & 3 {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Misuse::State),
+        }
+    }
+
+    /// Whether the phase of this parity has completed: the current phase, or the one before it.
+    #[must_use]
+    pub const fn has_completed_parity(self, parity: u64) -> bool {
+        self.phase() & 1 != parity & 1
+    }
+}
+
+/// Arrivals that were pending before the arrival that returned `state`.
+#[must_use]
+pub const fn pending_count(state: u64) -> u32 {
+    (state & COUNT) as u32
+}
+
+fn check_count(count: u32) -> Result<(), Misuse> {
+    if (1..=MAX_COUNT).contains(&count) { Ok(()) } else { Err(Misuse::Count(count)) }
+}
