@@ -62,10 +62,12 @@ impl Checker<'_> {
     pub(super) fn memory(&mut self, at: &At<'_>, inst: &Inst) {
         let op = inst.op.name();
         if let Some(space) = inst.mods.space {
+            // Questions about addresses, and conversions of them, are for any function.
+            let accesses = !matches!(inst.op, Op::CvtaTo | Op::CvtaFrom | Op::IsSpace);
             if !spaces(inst.op, space) {
                 let why = "cannot have this address space";
                 self.report(at, Violation::Memory { op, why });
-            } else if space == Space::Param && !at.function.is_kernel() {
+            } else if space == Space::Param && accesses && !at.function.is_kernel() {
                 let why = "is in a device function, which has no parameter space";
                 self.report(at, Violation::Memory { op, why });
             }
