@@ -1,0 +1,389 @@
+//! A kernel on the exact engine and on all others, and what differs.
+
+use converge::catalogue::Entry;
+use fast::{Declined, Level, Threads};
+use ir::FuncId;
+use ir::testing::Rng;
+use isa::FileId;
+use jit::Ready;
+use simt::machine::{Machine, Step};
+use simt::memory::MemoryMap;
+use simt::observe::Blind;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Instant;
+use vm::{Engine, Launch, Program, State, Stats, begin_bare, catalogued, load_variables};
+
+use crate::frame::meaning;
+use crate::kernel::{Kernel, Shape};
+use crate::operands::{IN_BYTES, OWN_BYTES, RACY_BYTES, WIDE_BYTES, eight_bytes, long, word};
+
+/// Issues of a block after which a kernel is taken to hang.
+const LIMIT: u64 = 300_000;
+
+/// What the kernels did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Count {
+    pub(crate) kernels: u64,
+    /// Kernels that ended well on the exact engine.
+    pub(crate) done: u64,
+    pub(crate) faults: u64,
+    pub(crate) hangs: u64,
+    /// Launches compared with the exact engine's.
+    pub(crate) compared: u64,
+    /// Launches that an engine left to the exact one before they began, and on the way.
+    pub(crate) declined: BTreeMap<String, u64>,
+    pub(crate) left: BTreeMap<String, u64>,
+    /// Launches that several threads of the host ran to their end.
+    pub(crate) together: u64,
+    /// Statements that the front end takes in no such place.
+    pub(crate) refused: BTreeMap<String, u64>,
+    /// Seconds, by what they went to.
+    pub(crate) seconds: BTreeMap<&'static str, f64>,
+    /// Instructions in code, and all.
+    pub(crate) native: usize,
+    pub(crate) steps: usize,
+}
+
+/// A way to run a launch beside the exact engine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    level: Level,
+    compile: bool,
+    assume: bool,
+    detailed: bool,
+    threads: usize,
+    /// Whether what each block has done is made final, so that the exact engine goes on behind it.
+    finals: bool,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { level, compile, assume, detailed, threads, finals } = self;
+        let engine = if *compile { "compiled" } else { "interpreter" };
+        write!(f, "{engine}, {level}, {threads} threads")?;
+        for (word, on) in [("assume", assume), ("detailed", detailed), ("finals", finals)] {
+            write!(f, "{}", if *on { format!(", {word}") } else { String::new() })?;
+        }
+        Ok(())
+    }
+}
+
+/// The ways of a seed: the interpreter, and compiled code at each level that the host has; one of
+/// them, or more, on several threads.
+pub(crate) fn ways(seed: u64) -> Vec<Way> {
+    let mut rng = Rng::new(seed ^ 0x5eed);
+    let assume = !rng.one_in(4);
+    let interpreted = [Level::Portable, Level::Avx2, Level::Avx512][rng.below(3)].or_less();
+    let levels = [(interpreted, false), (Level::Avx2, true), (Level::Avx512, true)];
+    let together = rng.below(3);
+    let mut all: Vec<Way> = (0..3)
+        .map(|k| {
+            let (level, compile) = levels[k];
+            let threads = if k == together || rng.one_in(4) { 2 + rng.below(3) } else { 1 };
+            let (detailed, finals) = (rng.one_in(2), rng.one_in(8));
+            Way { level, compile, assume, detailed, threads, finals }
+        })
+        .collect();
+    all.retain(|w| w.level.is_available());
+    all
+}
+
+/// A kernel that can be launched.
+pub(crate) struct Launchable {
+    program: Program,
+    launch: Launch<1>,
+}
+
+/// How a launch ended.
+struct Ended {
+    end: Step<vm::Cause, 1>,
+    memory: Vec<Region>,
+    stats: Stats,
+}
+
+/// Name, first address, and bytes.
+type Region = (String, u64, Vec<u8>);
+
+/// Why a kernel cannot be launched.
+pub(crate) enum NotReady {
+    /// Statements that the front end does not take.
+    Statements(BTreeMap<usize, String>),
+    /// Something else.
+    Other(String),
+}
+
+/// How the message begins of what the front end takes and the linker does not: there should be
+/// none.
+pub(crate) const LINK: &str = "link: ";
+
+/// Makes a kernel ready to be launched.
+pub(crate) fn ready(kernel: &Kernel) -> Result<Launchable, NotReady> {
+    let text = kernel.text();
+    let (tree, mut found) = ptx::parse(FileId(0), &text.ptx);
+    let (module, more) = ptx::lower(&tree, ptx::Select::Kernel("k"));
+    found.append(more);
+    let other = |what: String| NotReady::Other(what);
+    let mut wrong = BTreeMap::new();
+    let mut add = |span: isa::Span, message: String| {
+        let line = text.ptx[..span.range().start].matches('\n').count();
+        match text.statements.get(line) {
+            Some(Some(statement)) => drop(wrong.insert(*statement, message)),
+            _ => return Err(NotReady::Other(message)),
+        }
+        Ok(())
+    };
+    for diagnostic in found.iter().filter(|d| d.severity == isa::Severity::Error) {
+        if let Some(label) = &diagnostic.primary {
+            add(label.span, diagnostic.message.clone())?;
+        }
+    }
+    if found.has_errors() {
+        return Err(NotReady::Statements(wrong));
+    }
+    let module = module.ok_or_else(|| other("there is no module".to_owned()))?;
+    let places = module.locs.clone();
+    let program = match Program::link(module) {
+        Ok(program) => program,
+        Err(errors) => {
+            for error in errors {
+                let place = places.get(error.loc.index()).cloned().unwrap_or_default();
+                add(place.span, format!("{LINK}{}", error.kind))?;
+            }
+            return Err(NotReady::Statements(wrong));
+        }
+    };
+    let launch = launch(&program, kernel).map_err(other)?;
+    Ok(Launchable { program, launch })
+}
+
+/// Buffers and parameters of a seed, and the shape of the kernel.
+fn launch(program: &Program, kernel: &Kernel) -> Result<Launch<1>, String> {
+    let module = program.module();
+    let number = module.functions.iter().position(|f| f.name == "k").ok_or("no kernel")?;
+    let entry = Entry::find("ipdom").map_err(|e| e.to_string())?;
+    let mut launch = Launch::new(FuncId(number as u32), catalogued(entry));
+    let Shape { grid, block } = kernel.shape;
+    (launch.grid, launch.block, launch.limit) = ([grid, 1, 1], block, LIMIT);
+    launch.variables = load_variables(program, &mut launch.memory).map_err(|e| e.to_string())?;
+    let mut rng = Rng::new(kernel.seed ^ 0xdead_beef);
+    let mut values = Vec::new();
+    let threads = u64::from(grid * block.iter().product::<u32>());
+    for (name, bytes, random) in [
+        ("in", IN_BYTES, true),
+        ("out", OWN_BYTES * threads, false),
+        ("racy", RACY_BYTES, kernel.seed.is_multiple_of(2)),
+        ("wide", WIDE_BYTES, kernel.seed.is_multiple_of(4)),
+    ] {
+        let at = launch.memory.allocate(name, bytes).map_err(|e| e.to_string())?;
+        if random {
+            let content: Vec<u8> = (0..bytes / 8).flat_map(|_| eight_bytes(&mut rng)).collect();
+            launch.memory.host_write(at, &content).map_err(|e| e.to_string())?;
+        }
+        values.push(at.0.to_le_bytes().to_vec());
+    }
+    values.extend([0, 1].map(|_| word(&mut rng).to_le_bytes().to_vec()));
+    values.push(long(&mut rng).to_le_bytes().to_vec());
+    values.push((0..8).flat_map(|_| eight_bytes(&mut rng)).collect());
+    let params = module.functions[number].params();
+    let size = params.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    launch.params = vec![0; size as usize];
+    for (param, value) in params.iter().zip(&values) {
+        let from = param.offset as usize;
+        launch.params[from..from + value.len()].copy_from_slice(value);
+    }
+    Ok(launch)
+}
+
+/// Runs a kernel in all ways; what differs from the exact engine first.
+pub(crate) fn compare(
+    kernel: &Kernel,
+    ready: &Launchable,
+    ways: &[Way],
+    count: &mut Count,
+) -> Result<(), Difference> {
+    let failed = |what: String| Difference { way: None, what };
+    let exact = ready.begin().map_err(failed)?;
+    let exact = count.time("exact engine", || on_exact(&ready.program, exact));
+    count.kernels += 1;
+    match &exact.end {
+        Step::Done => count.done += 1,
+        Step::Hang(_) => count.hangs += 1,
+        _ => count.faults += 1,
+    }
+    let mut decoded = None;
+    for &way in ways {
+        let other = in_way(ready, way, &mut decoded, count);
+        let other = other.map_err(|what| Difference { way: Some(way), what })?;
+        let Some(other) = other else { continue };
+        if let Some(what) = differs(kernel, &exact, &other) {
+            return Err(Difference { way: Some(way), what });
+        }
+        count.compared += 1;
+    }
+    Ok(())
+}
+
+impl Count {
+    /// Does something and adds the time it takes.
+    pub(crate) fn time<T>(&mut self, what: &'static str, f: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let out = f();
+        *self.seconds.entry(what).or_default() += begin.elapsed().as_secs_f64();
+        out
+    }
+}
+
+impl Launchable {
+    fn begin(&self) -> Result<State<1>, String> {
+        begin_bare(&self.program, self.launch.clone()).map_err(|e| e.to_string())
+    }
+}
+
+/// Runs what is left of a launch on the exact engine.
+fn on_exact(program: &Program, mut state: State<1>) -> Ended {
+    let end = loop {
+        match Engine::<1>.run(program, &mut state, &mut Blind, 1 << 20) {
+            Step::Issued => {}
+            end => break end,
+        }
+    };
+    let stats = *state.stats();
+    Ended { end, memory: bytes(&state.into_memory()), stats }
+}
+
+/// Runs a launch in a way, and on the exact engine what is left to it; nothing if that is all of
+/// it. Decoding takes most of the time, so that the interpreter leaves what it has decoded to the
+/// next way.
+fn in_way(
+    ready: &Launchable,
+    way: Way,
+    decoded: &mut Option<fast::Kernel>,
+    count: &mut Count,
+) -> Result<Option<Ended>, String> {
+    let mut state = ready.begin()?;
+    let mut assume = way.assume;
+    loop {
+        let kernel = match decoded.take() {
+            Some(kernel) => Ok(kernel),
+            None => count.time("decoding", || fast::prepare(&ready.program, &state, assume)),
+        };
+        let mut kernel = match kernel {
+            Ok(kernel) => kernel.on_threads(way.threads),
+            Err(declined) => {
+                *count.declined.entry(declined.to_string()).or_default() += 1;
+                return Ok(None);
+            }
+        };
+        if way.threads > 1 {
+            kernel = kernel.eagerly();
+        }
+        if way.finals {
+            kernel = kernel.final_after(0);
+        }
+        let go_on = &mut |_: u64, _: u64| true;
+        let ran = if way.compile {
+            let code = count.time("compiling", || Ready::new(kernel, way.level, way.detailed));
+            if let Some(Ok(coverage)) = code.coverage() {
+                count.native += coverage.native;
+                count.steps += coverage.steps;
+            }
+            count.time("compiled code", || code.run(&mut state, go_on))
+        } else {
+            let run = || fast::run(&kernel, &mut state, way.level, way.detailed, go_on);
+            let ran = count.time("interpreter", run);
+            *decoded = Some(kernel);
+            ran
+        };
+        match ran {
+            Ok(finished) => {
+                count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+                let memory = bytes(&finished.memory);
+                return Ok(Some(Ended { end: Step::Done, memory, stats: finished.stats }));
+            }
+            Err(Declined::Wrapped) if assume => {
+                assume = false;
+                *decoded = None;
+            }
+            Err(declined) => {
+                *count.left.entry(declined.to_string()).or_default() += 1;
+                return Ok(Some(on_exact(&ready.program, state)));
+            }
+        }
+    }
+}
+
+fn bytes(memory: &MemoryMap) -> Vec<Region> {
+    let read = |region: &simt::memory::Region| {
+        let mut bytes = vec![0; region.len() as usize];
+        // A region that cannot be read is told by its length.
+        if memory.read_bytes(region.base(), &mut bytes).is_err() {
+            bytes.clear();
+        }
+        (region.name().to_string(), region.base().0, bytes)
+    };
+    memory.regions().iter().map(read).collect()
+}
+
+/// What differs between two engines.
+#[derive(Clone, Debug)]
+pub(crate) struct Difference {
+    pub(crate) way: Option<Way>,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.way {
+            Some(way) => write!(f, "{way}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// The first difference, in words.
+fn differs(kernel: &Kernel, exact: &Ended, other: &Ended) -> Option<String> {
+    if exact.end != other.end {
+        return Some(format!(
+            "it ends with {:?}, the exact engine with {:?}",
+            other.end, exact.end
+        ));
+    }
+    if exact.memory.len() != other.memory.len() {
+        return Some("there are other regions of memory".to_owned());
+    }
+    for ((name, base, a), (.., b)) in exact.memory.iter().zip(&other.memory) {
+        if a.len() != b.len() {
+            return Some(format!("{name} is {} bytes long, not {}", b.len(), a.len()));
+        }
+        let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) else { continue };
+        let word = at / 4 * 4;
+        let value = |bytes: &[u8]| {
+            let end = bytes.len().min(word + 4);
+            bytes[word..end].iter().rev().map(|b| format!("{b:02x}")).collect::<String>()
+        };
+        let place = place(kernel, name, at as u64);
+        let address = base + word as u64;
+        return Some(format!(
+            "at {address:#x}, {name}+{word} ({place}): 0x{}, on the exact engine 0x{}",
+            value(b),
+            value(a)
+        ));
+    }
+    // Where a launch stops, blocks that are never resident are not counted alike.
+    let counted = matches!(exact.end, Step::Done);
+    (counted && exact.stats != other.stats)
+        .then(|| format!("statistics: {:#?}\non the exact engine {:#?}", other.stats, exact.stats))
+}
+
+/// Whose memory it is.
+fn place(kernel: &Kernel, name: &str, offset: u64) -> String {
+    if name != "out" {
+        return "shared by all threads".to_owned();
+    }
+    let threads = u64::from(kernel.shape.block.iter().product::<u32>());
+    let (thread, offset) = (offset / OWN_BYTES, offset % OWN_BYTES);
+    let (block, thread) = (thread / threads, thread % threads);
+    let (warp, lane, what) = (thread / 32, thread % 32, meaning(offset));
+    format!("block {block}, warp {warp}, lane {lane}: {what}")
+}

@@ -1,0 +1,340 @@
+//! Instructions with places for operands, from the front end's table of forms.
+//!
+//! The texts are [`ptx::testing::instructions`]'s. Nothing here knows what an engine does with an
+//! instruction; which instructions need an address, a member mask or a converged warp follows from
+//! the PTX ISA.
+
+use ptx::Type;
+use ptx::spelling::{Arg, Form, Special, Target, Val};
+
+/// A group of registers that are interchangeable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    Pred,
+    B16,
+    B32,
+    B64,
+    B128,
+}
+
+impl Class {
+    /// The class that holds a register of the examples: `b32_4`, `pred0`, `f16x2_1`.
+    fn of(name: &str) -> Option<Self> {
+        let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
+        Some(match word {
+            "pred" => Self::Pred,
+            "b8" | "u8" | "s8" | "b16" | "u16" | "s16" | "f16" => Self::B16,
+            "b32" | "u32" | "s32" | "f32" | "f16x2" => Self::B32,
+            "b64" | "u64" | "s64" | "f64" => Self::B64,
+            "b128" => Self::B128,
+            _ => return None,
+        })
+    }
+}
+
+/// A place in an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// A register that is written; whether it may be `_`.
+    Dest(Class, bool),
+    /// A register that is written, and a predicate beside it.
+    DestAndPred(Class),
+    /// A value that is read, and the type that a constant in its place has.
+    Source(Class, Option<Type>),
+    /// The lanes that a collective is for.
+    Members,
+    /// A barrier's number.
+    Barrier,
+    /// Registers in braces.
+    Dests(Vec<Class>),
+    /// The same, read.
+    Sources(Vec<Class>),
+    /// An address: in brackets, in global memory even where the instruction names no space.
+    Address { global: bool },
+    /// Bytes between rows of a matrix.
+    Stride,
+    /// As it stands.
+    Text(String),
+}
+
+/// What an instruction needs of the place where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Needs {
+    Nothing,
+    /// All threads of the block there.
+    Block,
+    /// All 32 lanes of each warp there.
+    Warp,
+}
+
+/// How often instructions are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Group {
+    Compute,
+    Carry,
+    Memory,
+    Atomic,
+    Collective,
+    Barrier,
+    Matrix,
+    Other,
+}
+
+/// An instruction with places for operands.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// With modifiers and types.
+    pub(crate) name: String,
+    pub(crate) opcode: &'static str,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) group: Group,
+    pub(crate) needs: Needs,
+    /// The state space that is named, if any.
+    pub(crate) space: Option<&'static str>,
+    /// Whether it writes memory.
+    pub(crate) writes: bool,
+    /// Bytes of an access, which its address is a multiple of.
+    pub(crate) size: u64,
+    /// Whether it is taken seldom: a kernel with such an access is not the fast engine's.
+    pub(crate) seldom: bool,
+}
+
+/// Opcodes that are statements of their own, end the launch, or wait for what does not come.
+const LEFT_OUT: &[&str] = &["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "alloca"];
+
+/// Opcodes whose addresses may be any: others look at what is in memory, as barriers there do.
+const WITH_ADDRESS: &[&str] = &[
+    "ld",
+    "ldu",
+    "st",
+    "atom",
+    "red",
+    "cp",
+    "ldmatrix",
+    "stmatrix",
+    "wmma",
+    "prefetch",
+    "prefetchu",
+    "applypriority",
+    "discard",
+];
+
+/// All instructions that kernels are made of, in the table's order.
+pub(crate) fn templates() -> Vec<Template> {
+    ptx::testing::instructions().iter().filter_map(|(form, text)| template(form, text)).collect()
+}
+
+fn template(form: &Form, text: &str) -> Option<Template> {
+    let text = text.strip_suffix(';')?;
+    let (name, operands) = text.split_once(' ')?;
+    let words: Vec<&str> = name.split('.').skip(1).collect();
+    if LEFT_OUT.contains(&form.opcode) || words.contains(&"arrive") {
+        return None;
+    }
+    let operands = split(operands);
+    let space = words.iter().find_map(|w| SPACES.iter().copied().find(|s| s == w));
+    let group = group(form);
+    // The table's spaces are those of all accesses.
+    let changed = group == Group::Atomic || form.opcode == "st";
+    let shared = ["global", "shared", "shared::cta", "shared::cluster"];
+    let reached = |s: &str| shared.contains(&s) || s == "local" && group == Group::Memory;
+    if changed && space.is_some_and(|s| !reached(s)) {
+        return None;
+    }
+    let mut slots = slots(form, &operands, &words, group)?;
+    let addresses = slots.iter().any(|s| matches!(s, Slot::Address { .. }));
+    if addresses && !WITH_ADDRESS.contains(&form.opcode) {
+        return None;
+    }
+    if words.contains(&"sync") && group == Group::Collective {
+        let members = slots.iter_mut().rev().find(|s| matches!(s, Slot::Source(Class::B32, _)))?;
+        *members = Slot::Members;
+    }
+    Some(Template {
+        name: name.to_owned(),
+        opcode: form.opcode,
+        slots,
+        group,
+        needs: match group {
+            Group::Barrier => Needs::Block,
+            Group::Matrix => Needs::Warp,
+            _ => Needs::Nothing,
+        },
+        space,
+        writes: matches!(form.opcode, "st" | "atom" | "red" | "cp" | "stmatrix")
+            || words.contains(&"store"),
+        size: size(form, &words, &operands),
+        seldom: group == Group::Atomic
+            && words.iter().any(|w| ["b128", "v2", "v4", "v8"].contains(w)),
+    })
+}
+
+const SPACES: &[&str] = &[
+    "const",
+    "global",
+    "local",
+    "param",
+    "shared",
+    "shared::cta",
+    "shared::cluster",
+    "param::entry",
+    "param::func",
+];
+
+fn group(form: &Form) -> Group {
+    match form.target {
+        Target::Special(Special::Carry(..)) => Group::Carry,
+        Target::Special(Special::Ld | Special::St | Special::Copy) => Group::Memory,
+        Target::Special(Special::Atom | Special::Red) => Group::Atomic,
+        Target::Special(
+            Special::Mma
+            | Special::LdMatrix
+            | Special::StMatrix
+            | Special::WmmaLoad
+            | Special::WmmaStore,
+        ) => Group::Matrix,
+        Target::Special(Special::Mov) => Group::Compute,
+        Target::Special(_) => Group::Other,
+        Target::Op(ir::Op::MovMatrix) => Group::Matrix,
+        Target::Op(ir::Op::Bar) => Group::Barrier,
+        Target::Op(_) => match form.opcode {
+            "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" | "bar" => {
+                Group::Collective
+            }
+            "fence" | "membar" | "nanosleep" => Group::Other,
+            _ => Group::Compute,
+        },
+    }
+}
+
+/// Bytes of an access.
+fn size(form: &Form, words: &[&str], operands: &[&str]) -> u64 {
+    let element = words.iter().rev().find_map(|w| match *w {
+        "b8" | "u8" | "s8" => Some(1),
+        "b16" | "u16" | "s16" | "f16" | "bf16" => Some(2),
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => Some(4),
+        "b64" | "u64" | "s64" | "f64" => Some(8),
+        "b128" => Some(16),
+        _ => None,
+    });
+    let count = words.iter().find_map(|w| match *w {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    match form.opcode {
+        "cp" => operands.get(2).and_then(|bytes| bytes.parse().ok()).unwrap_or(16),
+        "ldmatrix" | "stmatrix" => 16,
+        "applypriority" | "discard" => 128,
+        _ => element.unwrap_or(4) * count.unwrap_or(1),
+    }
+}
+
+/// Operands at the top level.
+fn split(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut out) = (0, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                out.push(text[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(text[from..].trim());
+    out.retain(|operand| !operand.is_empty());
+    out
+}
+
+/// What each operand is, by the form's list of operands.
+fn slots(form: &Form, operands: &[&str], words: &[&str], group: Group) -> Option<Vec<Slot>> {
+    let fixed = form.args.iter().filter(|a| !matches!(a, Arg::O(_))).count();
+    let mut spare = operands.len().saturating_sub(fixed);
+    let mut args = form.args.iter().filter(|arg| match arg {
+        Arg::O(_) if spare > 0 => {
+            spare -= 1;
+            true
+        }
+        Arg::O(_) => false,
+        _ => true,
+    });
+    let mut out = Vec::new();
+    for (k, operand) in operands.iter().enumerate() {
+        let arg = args.next();
+        let slot = slot(form, arg.copied(), k, operand, group)?;
+        out.push(typed(slot, words));
+    }
+    Some(out)
+}
+
+/// A constant is of the type that its register is declared with only if the instruction has that
+/// type.
+fn typed(slot: Slot, words: &[&str]) -> Slot {
+    match slot {
+        Slot::Source(class, Some(ty)) if !words.contains(&ty.word()) => Slot::Source(class, None),
+        slot => slot,
+    }
+}
+
+fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) -> Option<Slot> {
+    if let Some(inner) = operand.strip_prefix('[') {
+        return Some(Slot::Address { global: form.opcode == "cp" && inner.starts_with("%b64") });
+    }
+    if let Some(list) = operand.strip_prefix('{') {
+        let classes = list.trim_end_matches('}').split(',');
+        let classes = classes.map(class).collect::<Option<Vec<_>>>()?;
+        let written = k == 0;
+        return Some(if written { Slot::Dests(classes) } else { Slot::Sources(classes) });
+    }
+    if let Some((dest, _)) = operand.split_once('|') {
+        return Some(Slot::DestAndPred(class(dest)?));
+    }
+    let Some(class) = class(operand) else { return Some(Slot::Text(operand.to_owned())) };
+    let in_matrix = matches!(form.target, Target::Special(Special::WmmaLoad | Special::WmmaStore));
+    Some(match arg {
+        Some(Arg::D(_) | Arg::Dp(_)) => Slot::Dest(class, false),
+        Some(Arg::Ds(_)) => Slot::Dest(class, true),
+        Some(Arg::S(Val::B32)) if group == Group::Barrier => Slot::Barrier,
+        // A number of threads, of barriers.
+        Some(Arg::O(Val::B32)) if group == Group::Barrier => return None,
+        Some(Arg::S(Val::T) | Arg::O(Val::T)) => {
+            let constant = form.type_set(0).len();
+            Slot::Source(class, (constant > 0).then_some(written_type(operand)))
+        }
+        Some(Arg::V) if k == 0 && form.opcode != "st" && form.opcode != "red" => {
+            Slot::Dest(class, false)
+        }
+        Some(Arg::Any) if k == 0 => Slot::Dest(class, false),
+        _ if in_matrix => Slot::Stride,
+        _ => Slot::Source(class, None),
+    })
+}
+
+fn class(operand: &str) -> Option<Class> {
+    Class::of(operand.trim().strip_prefix('%')?)
+}
+
+/// The type that an example's register is declared with.
+fn written_type(operand: &str) -> Type {
+    let word = operand.trim_start_matches('%').split('_').next().unwrap_or_default();
+    [
+        Type::S16,
+        Type::U16,
+        Type::B16,
+        Type::S32,
+        Type::U32,
+        Type::B32,
+        Type::F32,
+        Type::S64,
+        Type::U64,
+        Type::B64,
+        Type::F64,
+    ]
+    .into_iter()
+    .find(|ty| ty.word() == word)
+    .unwrap_or(Type::F16)
+}
