@@ -1,8 +1,8 @@
 //! A kernel and the functions that it calls as one function: each call has a copy of its callee.
 //!
 //! What the exact engine does at a call is spread over three blocks. The block of the call ends with it ([`Sort::Call`]), which takes its
-//! issue. A block of moves follows, which takes none: arguments become the copy's parameters, and registers that the copy may read before it has
-//! written them become 0. Where the copy returns ([`Sort::Return`]), lanes wait
+//! issue. A block of moves follows, which takes none: arguments become the copy's parameters, and
+//! registers that the copy may read before it has written them become 0. Where the copy returns ([`Sort::Return`]), lanes wait
 //! at a second block of moves for all that were called with them, and then results become the caller's. So lanes that wait for a
 //! call stand at a block that nothing else leads to.
 //!
@@ -305,7 +305,8 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// If each call of a function can have a copy of its own, the registers that are 0 when it is called.
+/// If each call of a function can have a copy of its own, the registers that are 0 when it is
+/// called.
 fn can_be_copied(function: &Function) -> Result<Vec<LaneReg>, Declined> {
     let graph = flow::kernel::graph_of(function)
         .map_err(|_| Declined::Kernel("it calls a function that has no flow graph"))?;

@@ -1,5 +1,6 @@
-//! Every atomic operation on every type that it has, against the exact engine: in global and shared memory and by generic
-//! addresses; with a result and without one; by all lanes of several warps, by some of them, by one; on one word and on many.
+//! Every atomic operation on every type that it has, against the exact engine: in global and shared
+//! memory and by generic addresses; with a result and without one; by all lanes of several warps, by
+//! some of them, by one; on one word and on many.
 
 mod harness;
 
@@ -42,7 +43,8 @@ fn bytes(ty: &str) -> u32 {
     }
 }
 
-/// One operation on words of a space, by all these lanes, each time on words of its own; results are summed up.
+/// One operation on words of a space, by all these lanes, each time on words of its own; results are
+/// summed up.
 fn kernel(space: &str, op: &str, ty: &str) -> String {
     let (uniform, ty) = match ty.strip_prefix("uniform-") {
         Some(ty) => (true, ty),

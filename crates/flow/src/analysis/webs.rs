@@ -81,8 +81,8 @@ fn end_registers<'f>(
     std::iter::once(first).chain(returned.iter().map(|&r| Some(r)))
 }
 
-/// Registers of a function, other than its parameters, that it may read before it has written them: those hold 0, in each call
-/// anew. In order, each once.
+/// Registers of a function, other than its parameters, that it may read before it has written them:
+/// those hold 0, in each call anew. In order, each once.
 #[must_use]
 pub fn unwritten(function: &Function, cfg: &Cfg) -> Vec<LaneReg> {
     let webs = Webs::new(function, cfg);

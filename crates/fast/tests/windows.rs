@@ -1,0 +1,166 @@
+//! What a tier is lent of a large region that it writes: pages that are kept, in case the launch is taken back.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use converge::catalogue::Entry;
+use fast::code::Kind;
+use fast::{Declined, Level, Tally, Tier, Visit, Worker};
+use ir::FuncId;
+use simt::machine::Machine;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use vm::{Engine, Launch, Program, catalogued};
+
+const PAGE: u64 = 4096;
+const MIB: u64 = 1 << 20;
+
+/// Each thread stores one word, in blocks so many bytes apart, so many times, each time a number of bytes
+/// further on.
+const KERNEL: &str = "kernel @k(a: u64 global, apart: u64, n: u32, further: u64) {
+  reg %t, %c, %n, %i: b32
+  reg %a, %apart, %at, %further: b64
+  reg %p: pred
+entry:
+  %a = ld.param.u64 [@a]
+  %apart = ld.param.u64 [@apart]
+  %n = ld.param.u32 [@n]
+  %further = ld.param.u64 [@further]
+  %t = sreg.u32 tid.x
+  %c = sreg.u32 ctaid.x
+  %at = cvt.u64.u32 %c
+  %at = mad.u64 %at, %apart, %a
+  %apart = mulwide.u32 %t, 4
+  %at = add.u64 %at, %apart
+  %i = mov.u32 0
+again:
+  st.global.u32 [%at], %t
+  %at = add.u64 %at, %further
+  %i = add.u32 %i, 1
+  %p = setp.lt.u32 %i, %n
+  @%p br again
+end:
+  ret
+}
+";
+
+/// Has the interpreter execute everything, and asks for regions as compiled code does: where an access is
+/// in none that it has.
+struct Asking {
+    /// The first address, what blocks are apart, and what a thread's stores are.
+    places: [u64; 3],
+    lent: Mutex<Vec<(u64, u64)>>,
+}
+
+impl Tier for Asking {
+    fn worker<'w>(&'w self) -> Box<dyn Worker + 'w> {
+        Box::new(Turns { of: self, stores: BTreeMap::new(), now: (0, 0), settled: 0 })
+    }
+}
+
+struct Turns<'w> {
+    of: &'w Asking,
+    /// By block, how many there were.
+    stores: BTreeMap<u64, u64>,
+    now: (u64, u64),
+    settled: u64,
+}
+
+impl Worker for Turns<'_> {
+    fn visit(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined> {
+        for warp in 0..visit.warps() {
+            visit.hold(warp);
+            visit.set_back_edges_left(vm::BACK_EDGES);
+            while let Some(top) = visit.top()
+                && visit.back_edges_left() > 0
+            {
+                let block = &visit.code().blocks[top.block as usize];
+                let (steps, ends) = (block.steps.clone(), u64::from(block.end_issues));
+                let issues = steps.len() as u64 + ends;
+                for step in steps {
+                    let stores = matches!(visit.code().steps[step].kind, Kind::Store(_));
+                    visit.step(top.block, step, top.lanes)?;
+                    if stores {
+                        self.stored(visit, step, top.lanes);
+                    }
+                }
+                let lanes = issues * u64::from(top.lanes.count_ones());
+                visit.count(&Tally { issues, lanes, ..Tally::default() })?;
+                visit.end(top.block)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, _: &mut Visit<'_, '_>) {}
+}
+
+impl Turns<'_> {
+    fn stored(&mut self, visit: &mut Visit<'_, '_>, step: usize, lanes: u32) {
+        if visit.settled() != self.settled {
+            (self.settled, self.now) = (visit.settled(), (0, 0));
+        }
+        let stores = self.stores.entry(visit.cta()).or_default();
+        let [first, apart, further] = self.of.places;
+        let at = first + visit.cta() * apart + *stores * further;
+        *stores += 1;
+        if at.wrapping_sub(self.now.0) < self.now.1 {
+            return;
+        }
+        if let Some(region) = visit.region(step, lanes) {
+            self.now = (region.base, region.len);
+            self.of.lent.lock().expect("it is whole").push(self.now);
+        }
+    }
+}
+
+/// What is lent in a launch on a buffer of so many bytes.
+fn lent(bytes: u64, blocks: u32, apart: u64, times: u32, further: u64) -> Vec<(u64, u64)> {
+    let module = ir::text::parse(isa::FileId::default(), KERNEL).expect("it is right");
+    let program = Program::link(module).expect("it links");
+    let mut launch = Launch::new(FuncId(0), catalogued(Entry::find("ipdom").expect("it is there")));
+    (launch.grid, launch.block) = ([blocks, 1, 1], [32, 1, 1]);
+    let buffer = launch.memory.allocate("a", bytes).expect("room");
+    let mut params = [buffer.0.to_le_bytes(), apart.to_le_bytes()].concat();
+    params.extend(u64::from(times).to_le_bytes());
+    params.extend(further.to_le_bytes());
+    launch.params = params;
+    let state = Engine::<1>.launch(&program, launch).expect("it launches");
+    let kernel = fast::prepare(&program, &state, true).expect("it is decoded");
+    let tier = Asking { places: [buffer.0, apart, further], lent: Mutex::default() };
+    let end = fast::run_on(&tier, &kernel, state, Level::Portable, false, &mut |_, _| true);
+    let finished = end.expect("it runs");
+    for block in 0..u64::from(blocks) {
+        let mut word = [0; 4];
+        let at = simt::memory::Addr(buffer.0 + block * apart + 4 * 9);
+        finished.memory.read_bytes(at, &mut word).expect("it is there");
+        assert_eq!(u32::from_le_bytes(word), 9);
+    }
+    tier.lent.into_inner().expect("it is whole")
+}
+
+#[test]
+fn a_launch_that_writes_here_and_there_keeps_the_pages_that_it_reaches() {
+    for blocks in [8, 64] {
+        let lent = lent(64 * MIB, blocks, MIB, 1, 0);
+        assert_eq!(lent.len(), blocks as usize);
+        assert!(lent.iter().all(|l| l.1 == PAGE), "{lent:?}");
+    }
+    // Columns of a matrix, from blocks that take turns.
+    let lent = lent(64 * MIB, 3, 128, 1000, 64 << 10);
+    assert!(lent.iter().all(|l| l.1 == PAGE), "{lent:?}");
+}
+
+#[test]
+fn a_launch_that_goes_through_a_region_keeps_long_windows() {
+    let lent = lent(4 * MIB, 32 * 1024, 128, 1, 0);
+    assert!(lent.len() < 100, "{}", lent.len());
+    assert!(lent.iter().filter(|l| l.1 == 64 << 10).count() > 50, "{lent:?}");
+}
+
+#[test]
+fn a_launch_that_writes_everywhere_gets_the_region() {
+    let lent = lent(8 * MIB, 1024, 2 * PAGE, 1, 0);
+    assert_eq!(lent.last().map(|l| l.1), Some(8 * MIB));
+    assert_eq!(lent.len(), 8 * 256 / 4 + 1);
+}
