@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// Run a program that uses CUDA, with the virtual device in place of a GPU; say at the end what ran
     #[command(after_long_help = EXEC_HELP)]
     Exec(Exec),
+    /// Run kernels on a real GPU through its driver, and hold its results against Simtlab's
+    #[command(after_long_help = crate::commands::device::HELP)]
+    Device(Box<crate::commands::device::Device>),
     /// A stand-in for NVIDIA's ptxas: checks PTX and passes it on as it is
     #[command(hide = true, disable_help_flag = true)]
     Ptxas {

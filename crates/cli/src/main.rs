@@ -8,6 +8,7 @@
 //! | 1 | an expectation is not met, or a conformance case failed |
 //! | 2 | the command line or a file is wrong |
 //! | 3 | a kernel faulted or hung |
+//! | 4 | a device cannot be used, or does not take a program (`device`) |
 //! | 130 | interrupted |
 //!
 //! `exec` ends with the code of the program that it ran, unless that is 0 and a kernel has stopped.

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Usage,
     /// A kernel faulted or hung.
     Stopped,
+    /// A device cannot be used, or does not take the program.
+    NoDevice,
     /// The user stopped it.
     Interrupted,
     /// As a program that was run has ended.
@@ -35,6 +37,7 @@ impl From<Exit> for ExitCode {
             Exit::Unmet => 1,
             Exit::Usage => 2,
             Exit::Stopped => 3,
+            Exit::NoDevice => 4,
             // 128 and the number of the interrupt signal, as shells have it.
             Exit::Interrupted => 130,
             Exit::Child(code) => code,

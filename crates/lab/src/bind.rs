@@ -27,6 +27,48 @@ pub fn bind(
     span: Option<Span>,
     address_of: &mut AddressOf<'_>,
 ) -> Result<Vec<u8>, Diagnostics> {
+    fill(kernel, args, span, &mut |param, arg| bytes_of(param, arg, address_of))
+}
+
+/// A parameter that holds the address of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// Bytes from the start of the parameter block; the address has 8.
+    pub offset: u64,
+    /// The buffer's name.
+    pub buffer: String,
+}
+
+/// As [`bind`], before the buffers have addresses: the block holds the distance from the start of the buffer
+/// at each of the pointers, to which the address is to be added. `known` refuses buffers that do not exist.
+///
+/// # Errors
+/// As [`bind`].
+pub fn bind_pointers(
+    kernel: &KernelInfo,
+    args: &[ArgSpec],
+    span: Option<Span>,
+    known: &mut dyn FnMut(&BufferRef, Span) -> Result<(), Diagnostic>,
+) -> Result<(Vec<u8>, Vec<Pointer>), Diagnostics> {
+    let mut pointers = Vec::new();
+    let block = fill(kernel, args, span, &mut |param, arg| {
+        if let ArgValue::Reference(reference) = &arg.value {
+            pointers.push(Pointer { offset: param.offset, buffer: reference.name.clone() });
+        }
+        bytes_of(param, arg, &mut |reference, span| known(reference, span).map(|()| 0))
+    })?;
+    Ok((block, pointers))
+}
+
+/// The bytes of one argument for a parameter.
+type BytesOf<'a> = dyn FnMut(&ParamInfo, &ArgSpec) -> Result<Vec<u8>, Diagnostic> + 'a;
+
+fn fill(
+    kernel: &KernelInfo,
+    args: &[ArgSpec],
+    span: Option<Span>,
+    bytes_of: &mut BytesOf<'_>,
+) -> Result<Vec<u8>, Diagnostics> {
     let mut found = Diagnostics::new();
     let size = kernel.params.iter().map(|p| p.offset.saturating_add(p.size)).max().unwrap_or(0);
     let order = if args.iter().any(|a| is_parameter(kernel, a)) {
@@ -45,7 +87,7 @@ pub fn bind(
     }
     let mut block = vec![0; size as usize];
     for (param, arg) in order {
-        match bytes_of(param, arg, address_of) {
+        match bytes_of(param, arg) {
             Ok(bytes) => {
                 let start = param.offset as usize;
                 if let Some(to) = block.get_mut(start..start + bytes.len()) {

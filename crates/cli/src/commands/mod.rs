@@ -4,6 +4,7 @@ mod assemble;
 mod bench;
 mod compare;
 mod conform;
+pub(crate) mod device;
 mod exec;
 mod inspect;
 mod predicate;
@@ -42,6 +43,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Disasm(disasm) => assemble::disasm(&disasm, out),
         Command::Conform(conform) => conform::conform(&conform, out),
         Command::Exec(args) => exec::exec(&args, out),
+        Command::Device(args) => device::device(&args, out),
         Command::Ptxas { args } => ptxas::ptxas(&args, out),
         Command::Machines => machines(out),
         Command::Completions { shell } => {

@@ -24,6 +24,10 @@ impl Watch for Watched<'_> {
         self.watch.ran_on(engine);
     }
 
+    fn placed(&mut self, buffer: &str, address: u64, bytes: u64) {
+        self.watch.placed(buffer, address, bytes);
+    }
+
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         Some(&mut *self.probe)
     }

@@ -147,7 +147,10 @@ impl Job {
         let mut placed = Vec::with_capacity(self.buffers.len());
         for (buffer, array) in &self.buffers {
             match place(context.as_mut(), &buffer.name.value, array, buffer.spec.span) {
-                Ok(buffer) => placed.push(buffer),
+                Ok(buffer) => {
+                    watch.placed(&buffer.name, buffer.address, buffer.bytes as u64);
+                    placed.push(buffer);
+                }
                 Err(finding) => found.push(finding),
             }
         }

@@ -8,6 +8,7 @@
 mod checks;
 mod execute;
 mod load;
+mod orders;
 mod prepare;
 mod time;
 mod vary;
@@ -20,6 +21,7 @@ use isa::Span;
 
 pub use checks::CheckOutcome;
 pub use load::{MAX_PROGRAM_BYTES, io_reason, read_input};
+pub use orders::Order;
 pub use prepare::{JobParts, choose_kernel, load_program, wanted};
 pub use time::Timing;
 pub use vary::{Variant, VariantRun};

@@ -1,0 +1,70 @@
+//! The suite of bundled kernels: all launch files for PTX under a folder.
+
+use std::path::{Path, PathBuf};
+
+use super::{Case, Suite, VerifyError, at};
+
+/// Words of instructions whose results no document fixes to the bit, or whose behaviour was taken from texts: with how much a
+/// kernel is worth that has them.
+const DOUBTFUL: [(&str, u32); 14] = [
+    ("mma.sync", 40),
+    ("wmma.mma", 40),
+    (".approx", 30),
+    ("tanh", 30),
+    ("activemask", 25),
+    ("match.", 20),
+    ("redux.", 15),
+    ("vote.", 10),
+    ("shfl.", 10),
+    ("atom.", 8),
+    ("red.", 8),
+    ("f16", 8),
+    ("bar.", 5),
+    (".cc", 5),
+];
+
+/// Folders below the given one that are searched.
+const DEPTH: usize = 3;
+
+pub(super) fn cases(folder: &Path) -> Result<Vec<Case>, VerifyError> {
+    let mut files = Vec::new();
+    find(folder, DEPTH, &mut files)?;
+    files.sort();
+    Ok(files.iter().filter_map(|file| case(folder, file)).collect())
+}
+
+fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), VerifyError> {
+    for entry in std::fs::read_dir(folder).map_err(at(folder))? {
+        let path = entry.map_err(at(folder))?.path();
+        if path.is_dir() && depth > 0 {
+            find(&path, depth - 1, files)?;
+        } else if path.extension().is_some_and(|e| e == "toml") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The case of a launch file; none if it is for another machine.
+fn case(folder: &Path, file: &Path) -> Option<Case> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let quoted = |key: &str| {
+        let line = text.lines().find(|line| line.split('=').next().unwrap_or("").trim() == key)?;
+        line.split('"').nth(1)
+    };
+    if quoted("machine") != Some("ptx") {
+        return None;
+    }
+    let program = std::fs::read_to_string(file.parent()?.join(quoted("module")?)).ok()?;
+    let worth = DOUBTFUL.iter().filter(|(word, _)| program.contains(word)).map(|(_, worth)| worth);
+    let name = file.strip_prefix(folder).ok()?.with_extension("");
+    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    Some(Case {
+        name: format!("kernels-{}", parts.join("-")),
+        suite: Suite::Kernels,
+        value: 1 + worth.sum::<u32>(),
+        launch_file: file.to_owned(),
+        labels: Vec::new(),
+        parts: Vec::new(),
+    })
+}
