@@ -117,6 +117,15 @@ fn bundled_kernels_agree_with_themselves() {
 }
 
 #[test]
+fn a_hang_of_one_mechanism_is_not_held_against_the_device() {
+    let path = repository("kernels/spinlock/textbook.toml");
+    let told = device("", "run", &["--compare", path.to_str().unwrap()]);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    assert!(told.said.contains("under ipdom ours does not end"), "{}", told.said);
+    assert!(told.said.contains("lane by lane (`serial`)"), "{}", told.said);
+}
+
+#[test]
 fn what_kernels_print_is_shown() {
     let path = repository("kernels/printf");
     let told = device("", "run", &["--compare", path.to_str().unwrap()]);

@@ -5,7 +5,7 @@ use lab::compare::{compare_multisets, ulp_distance};
 use lab::divergence::{Watched, Witnesses};
 use lab::elem::{ElemType, format_bits};
 use lab::machine::{End, Watch};
-use lab::run::{Job, Report};
+use lab::run::{FinalBuffer, Job, Variant};
 use lab::{Array, elem::ElemKind};
 
 use crate::record::{RunEnd, RunRecord};
@@ -51,6 +51,8 @@ pub struct BufferComparison {
 pub struct Comparison {
     /// How ours ended.
     pub ours: String,
+    /// How ours hung under the mechanism of the launch file, if it did: then `ours` is a run lane by lane.
+    pub hung: Option<String>,
     /// Whether both ended alike.
     pub ends_agree: bool,
     /// The buffers; none unless both ended by themselves.
@@ -76,7 +78,10 @@ impl Comparison {
     /// What agrees and what does not, for people. `device` is how the device's run ended.
     #[must_use]
     pub fn describe(&self, device: &RunEnd) -> String {
-        let mut lines = Vec::new();
+        let mut lines: Vec<String> = self.hung.iter().cloned().collect();
+        if self.hung.is_some() {
+            lines.push(format!("ours runs lane by lane (`{FAIR}`), as devices may"));
+        }
         if !self.ends_agree {
             lines.push(format!("the ends differ: device: {}; ours: {}", device.line(), self.ours));
         }
@@ -147,40 +152,78 @@ fn shown(ty: ElemType, bits: u64) -> String {
     }
 }
 
-/// Runs the job here and holds the device's results against it. The job is the one that the record was made of.
+/// The mechanism under which every lane goes on, as devices since compute capability 7.0 promise.
+const FAIR: &str = "serial";
+
+/// Runs the job here and holds the device's results against it. The job is the one that the record was made of. Where it
+/// hangs under its own mechanism and did not hang on the device, it runs lane by lane (`serial`).
 ///
 /// # Errors
 /// If the record was made of another program or other inputs, or the job cannot run.
 pub fn compare(
     record: &RunRecord,
-    job: &Job,
+    job: &mut Job,
     watch: &mut dyn Watch,
 ) -> Result<Comparison, Diagnostics> {
-    let report = job.run(false, watch)?;
-    let end = report.ends.last();
-    let ours = end.map_or_else(|| "done".to_owned(), ending);
-    let ends_agree = match (&record.end, end) {
-        (RunEnd::Done, None | Some(End::Done)) => true,
-        (RunEnd::Fault { .. }, Some(End::Fault(_))) => true,
-        (RunEnd::Hang { .. }, Some(End::Hang(_))) => true,
-        _ => false,
+    let mut hung = None;
+    let mut ours = run(job, None, watch)?;
+    if record.end == RunEnd::Done
+        && let Some(end @ End::Hang(_)) = ours.0.last()
+    {
+        hung = Some(format!("under {} ours does not end: {}", job.mechanism(), ending(end)));
+        ours = run(job, Some(FAIR), watch)?;
+    }
+    let mechanism = hung.is_some().then_some(FAIR);
+    let end = ours.0.last();
+    let ends_agree = matches!(
+        (&record.end, end),
+        (RunEnd::Done, None | Some(End::Done))
+            | (RunEnd::Fault { .. }, Some(End::Fault(_)))
+            | (RunEnd::Hang { .. }, Some(End::Hang(_)))
+    );
+    let mut comparison = Comparison {
+        ours: end.map_or_else(|| "done".to_owned(), ending),
+        hung,
+        ends_agree,
+        buffers: Vec::new(),
+        schedule: Vec::new(),
     };
-    let mut comparison = Comparison { ours, ends_agree, buffers: Vec::new(), schedule: Vec::new() };
     if record.end == RunEnd::Done && ends_agree {
-        comparison.buffers = buffers(record, job, &report)?;
+        comparison.buffers = buffers(record, job, &ours.1)?;
     }
     if comparison.buffers.iter().any(|b| !b.first.is_empty()) {
-        find_writers(&mut comparison, job, watch)?;
+        find_writers(&mut comparison, job, mechanism, watch)?;
     }
     if !comparison.agrees() {
         let mut witnesses = Witnesses::default();
-        job.run(false, &mut Watched { watch, probe: &mut witnesses })?;
+        run(job, mechanism, &mut Watched { watch, probe: &mut witnesses })?;
         let line = |(shows, place): &(lab::probe::Shows, lab::probe::Place)| {
             format!("{} at {}", shows.name(), place.describe())
         };
         comparison.schedule = witnesses.found().iter().map(line).collect();
     }
     Ok(comparison)
+}
+
+/// Runs the job under its own mechanism or another one.
+fn run(
+    job: &mut Job,
+    mechanism: Option<&str>,
+    watch: &mut dyn Watch,
+) -> Result<(Vec<End>, Vec<FinalBuffer>), Diagnostics> {
+    let Some(mechanism) = mechanism else {
+        let report = job.run(false, watch)?;
+        return Ok((report.ends, report.buffers));
+    };
+    let variant = Variant {
+        mechanism: mechanism.to_owned(),
+        warp_size: job.warp_size(),
+        order: None,
+        options: Vec::new(),
+        limit: None,
+    };
+    let run = job.run_variant(&variant, watch)?;
+    Ok((run.ends, run.buffers))
 }
 
 fn ending(end: &End) -> String {
@@ -194,7 +237,7 @@ fn ending(end: &End) -> String {
 fn buffers(
     record: &RunRecord,
     job: &Job,
-    report: &Report,
+    results: &[FinalBuffer],
 ) -> Result<Vec<BufferComparison>, Diagnostics> {
     let other = |name: &str| {
         let message = format!("the record's buffer `{name}` is not one of this launch file");
@@ -205,7 +248,8 @@ fn buffers(
     let mut out = Vec::with_capacity(record.buffers.len());
     for buffer in &record.buffers {
         let name = &buffer.name;
-        let ours = report.buffer(name).ok_or_else(|| other(name))?;
+        let ours = results.iter().find(|b| b.name == *name).ok_or_else(|| other(name))?;
+        let ours = &ours.contents;
         let device = &buffer.contents;
         if (device.ty(), device.shape()) != (ours.ty(), ours.shape()) {
             return Err(other(name));
@@ -262,7 +306,8 @@ fn one(name: &str, device: &Array, ours: &Array) -> BufferComparison {
 /// Runs the job once more, on the exact engine, and looks at who writes the elements that differ.
 fn find_writers(
     comparison: &mut Comparison,
-    job: &Job,
+    job: &mut Job,
+    mechanism: Option<&str>,
     watch: &mut dyn Watch,
 ) -> Result<(), Diagnostics> {
     let elements = comparison.buffers.iter().flat_map(|buffer| {
@@ -271,7 +316,7 @@ fn find_writers(
         buffer.first.iter().map(place)
     });
     let mut writers = Writers::new(elements);
-    job.run(false, &mut Following { watch, writers: &mut writers })?;
+    run(job, mechanism, &mut Following { watch, writers: &mut writers })?;
     let differences = comparison.buffers.iter_mut().flat_map(|buffer| &mut buffer.first);
     for (difference, writer) in differences.zip(writers.found()) {
         difference.writer = writer;

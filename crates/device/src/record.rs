@@ -303,7 +303,9 @@ fn now() -> String {
 /// A moment in seconds after 1970, in the calendar.
 fn date(seconds: u64) -> String {
     let (mut days, rest) = (seconds / 86_400, seconds % 86_400);
-    let leap = |year: u64| (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let leap = |year: u64| {
+        (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400)
+    };
     let mut year = 1970;
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));

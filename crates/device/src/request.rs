@@ -61,7 +61,7 @@ impl Run {
             let finding = Diagnostic::error("device::warp", message);
             return Err(one(finding.help("leave the option `warp` away")));
         }
-        let bytes = read_input(job.module(), MAX_PROGRAM_BYTES, None).map_err(one)?;
+        let bytes = read_input(job.module_path(), MAX_PROGRAM_BYTES, None).map_err(one)?;
         let text = String::from_utf8(bytes)
             .map_err(|_| one(Diagnostic::error("input::not-text", "the program is not text")))?;
         let buffers = job.inputs().map(|(name, array)| (name.to_owned(), array.clone())).collect();

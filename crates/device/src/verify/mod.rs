@@ -245,7 +245,7 @@ impl Session<'_> {
                     ready.push((case, job));
                     runs.push(run);
                 }
-                Err(why) => self.tell(CaseResult::unprepared(&case, why))?,
+                Err(why) => self.tell(&CaseResult::unprepared(&case, why))?,
             }
         }
         if runs.is_empty() {
@@ -255,11 +255,12 @@ impl Session<'_> {
         let mut taken = 0;
         let mut failed = None;
         let plan = self.plan;
-        self.pending = ready.len();
+        let batch = ready.len();
+        self.pending = batch;
         supervise::run(&request, &plan.worker, plan.patience, &mut |index, record| {
             taken = index + 1;
-            self.pending = ready.len() - taken.min(ready.len());
-            let Some((case, job)) = ready.get(index) else { return false };
+            self.pending = batch.saturating_sub(taken);
+            let Some((case, job)) = ready.get_mut(index) else { return false };
             if let Err(error) = self.judge(case, job, record) {
                 failed = Some(error);
             }
@@ -273,7 +274,7 @@ impl Session<'_> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn judge(&mut self, case: &Case, job: &Job, record: RunRecord) -> Result<(), VerifyError> {
+    fn judge(&mut self, case: &Case, job: &mut Job, record: RunRecord) -> Result<(), VerifyError> {
         if let RunEnd::Refused { error: DeviceError::Compile { log, .. } } = &record.end
             && let Some(parts) = arithmetic::split(&self.plan.folder, &self.device, case, log)?
         {
@@ -295,17 +296,17 @@ impl Session<'_> {
             path: path.display().to_string(),
             why: e.to_string(),
         })?;
-        self.tell(result)
+        self.tell(&result)
     }
 
-    fn tell(&mut self, result: CaseResult) -> Result<(), VerifyError> {
+    fn tell(&mut self, result: &CaseResult) -> Result<(), VerifyError> {
         let path = self.plan.folder.join(result::FILE);
-        let line = serde_json::to_string(&result).unwrap_or_default() + "\n";
+        let line = serde_json::to_string(result).unwrap_or_default() + "\n";
         self.results.write_all(line.as_bytes()).map_err(at(&path))?;
         self.done.insert(result.name.clone());
         self.told_of += 1;
         let progress = self.progress();
-        (self.told)(&result, progress);
+        (self.told)(result, progress);
         Ok(())
     }
 }

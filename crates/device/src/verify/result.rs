@@ -138,13 +138,14 @@ impl CaseResult {
         let share = (1000 * differing as u64).checked_div(elements as u64).unwrap_or(0);
         let ended = record.end == RunEnd::Done && comparison.ends_agree;
         let end = format!("device: {}; ours: {}", record.end.line(), comparison.ours);
+        let end = if ended { comparison.hung.clone() } else { Some(end) };
         let differ = comparison.buffers.iter().filter(|b| !b.agrees());
         Self {
             compared: comparison.buffers.len(),
             elements,
             differing,
             rank: verdict.weight() + share,
-            end: (!ended).then_some(end),
+            end,
             differences: differ.map(|buffer| differing_of(case, buffer)).collect(),
             ms: record.launches.iter().map(|l| l.ms).sum(),
             ..Self::new(case, verdict)

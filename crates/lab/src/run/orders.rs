@@ -1,7 +1,5 @@
 //! A job as data, for whatever runs launches outside of this laboratory: a device.
 
-use std::path::Path;
-
 use isa::{Diagnostic, Diagnostics};
 
 use super::{Job, Result};
@@ -28,12 +26,6 @@ pub struct Order {
 }
 
 impl Job {
-    /// The program's file.
-    #[must_use]
-    pub fn module(&self) -> &Path {
-        &self.module
-    }
-
     /// The buffers as they are before the first launch, those made for arguments included.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &Array)> {
         self.buffers.iter().map(|(buffer, array)| (buffer.name.value.as_str(), array))

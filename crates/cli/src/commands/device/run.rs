@@ -36,7 +36,7 @@ pub(super) fn run(args: &RunDevice, out: &mut Out) -> Exit {
     let target = args.subject.path.display().to_string();
     let ready = prepare(&words, &mut sources)
         .and_then(|(job, _)| Run::of(&target, &job).map(|run| (job, run)));
-    let (job, run) = match ready {
+    let (mut job, run) = match ready {
         Ok(ready) => ready,
         Err(found) => {
             out.findings(&found, &sources);
@@ -71,7 +71,7 @@ pub(super) fn run(args: &RunDevice, out: &mut Out) -> Exit {
         return Exit::Usage;
     }
     if args.compare || args.recorded.is_some() {
-        return judge(run, &job, &sources, out);
+        return judge(run, &mut job, &sources, out);
     }
     end_of(run, out)
 }
@@ -124,7 +124,7 @@ fn end_of(run: &RunRecord, out: &mut Out) -> Exit {
     }
 }
 
-fn judge(run: &RunRecord, job: &Job, sources: &SourceMap, out: &mut Out) -> Exit {
+fn judge(run: &RunRecord, job: &mut Job, sources: &SourceMap, out: &mut Out) -> Exit {
     let exit = end_of(run, out);
     if exit == Exit::NoDevice {
         return exit;
