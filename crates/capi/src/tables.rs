@@ -23,11 +23,14 @@ static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap:
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has; and the
-/// vector instructions that `SIMTLAB_SIMD` says at most.
+/// vector instructions that `SIMTLAB_SIMD` says at most. `SIMTLAB_COMPUTE_CAPABILITY` says whose limits hold, `none` for none;
+/// without it those of each program's target.
 pub(crate) fn settings() -> Settings {
     let variable = |name: &str| std::env::var(name).ok();
     let level = variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim()));
-    Settings { threads: runtime::host_threads(variable), level, ..Settings::default() }
+    let device = variable("SIMTLAB_COMPUTE_CAPABILITY").and_then(|text| text.trim().parse().ok());
+    let device = device.unwrap_or_default();
+    Settings { threads: runtime::host_threads(variable), level, device, ..Settings::default() }
 }
 
 pub(crate) fn create(memory: u64) -> u64 {

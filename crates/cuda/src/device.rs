@@ -1,21 +1,17 @@
 //! Devices: names, limits, attributes.
 
+use ir::device::{CONSTANT, Device, MAX_BLOCK, MAX_GRID, MAX_THREADS, STATIC_SHARED};
+
 use crate::driver::Driver;
 use crate::host::{Ptr, put, put_i32, put_if, put_u64};
 use crate::status::{Outcome, Status};
 
 /// Multiprocessors that a device reports.
 pub(crate) const MULTIPROCESSORS: i32 = 16;
-/// Threads that a multiprocessor is said to hold.
-pub(crate) const THREADS_PER_MULTIPROCESSOR: i32 = 2048;
-/// Blocks that a multiprocessor is said to hold.
-pub(crate) const BLOCKS_PER_MULTIPROCESSOR: i32 = 32;
-/// Bytes of shared memory of a multiprocessor.
-pub(crate) const SHARED_PER_MULTIPROCESSOR: i32 = 164 << 10;
-/// Bytes of shared memory that a block may have without asking for more.
-pub(crate) const SHARED_PER_BLOCK: i32 = 48 << 10;
-/// Bytes of shared memory that a block may ask for.
-pub(crate) const SHARED_OPT_IN: i32 = 163 << 10;
+/// 32-bit registers of a multiprocessor, and of a block.
+const REGISTERS: i32 = 65536;
+/// Threads of a warp.
+const WARP: i32 = vm::WARP_SIZE as i32;
 
 /// The last attribute that is known.
 const LAST_ATTRIBUTE: i32 = 148;
@@ -59,24 +55,10 @@ pub(crate) fn capability(d: &mut Driver, major: Ptr, minor: Ptr, device: i32) ->
 /// The fields of `CUdevprop`.
 pub(crate) fn properties(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
     d.device(device)?;
-    let numbers = [
-        1024,
-        1024,
-        1024,
-        64,
-        i32::MAX,
-        65535,
-        65535,
-        SHARED_PER_BLOCK,
-        65536,
-        32,
-        i32::MAX,
-        65536,
-        1_000_000,
-        512,
-    ];
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n: &i32| n.to_ne_bytes()).collect();
-    put(out, &bytes)
+    // Threads of a block, all and in x, y, z; blocks in x, y, z; shared and constant memory; warp size, pitch, registers, clock
+    // rate, alignment of textures: attributes 1 to 14.
+    let bytes = (1..=14).flat_map(|n| value(n, d.settings.device(), (8, 0), device).to_ne_bytes());
+    put(out, &bytes.collect::<Vec<u8>>())
 }
 
 pub(crate) fn pci_bus_id(d: &mut Driver, out: Ptr, room: i32, device: i32) -> Outcome {
@@ -137,23 +119,22 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, device: i32) -
     if !(1..=LAST_ATTRIBUTE).contains(&attribute) {
         return Err(Status::INVALID_VALUE);
     }
-    put_i32(out, value(attribute, d.settings.capability, device))
+    put_i32(out, value(attribute, d.settings.device(), d.settings.capability, device))
 }
 
 /// Attributes by their numbers; those that are not here are things that the device has not.
-fn value(attribute: i32, (major, minor): (i32, i32), device: i32) -> i32 {
+fn value(attribute: i32, held: &Device, (major, minor): (i32, i32), device: i32) -> i32 {
     match attribute {
         // Threads of a block, all and in x, y, z; blocks in x, y, z.
-        1..=3 => 1024,
-        4 => 64,
-        5 => i32::MAX,
-        6 | 7 => 65535,
-        8 => SHARED_PER_BLOCK,
+        1 => MAX_THREADS as i32,
+        2..=4 => MAX_BLOCK[attribute as usize - 2] as i32,
+        5..=7 => MAX_GRID[attribute as usize - 5] as i32,
+        8 => STATIC_SHARED as i32,
         // Constant memory, warp size, pitch, registers of a block, clock rate in kHz.
-        9 => 65536,
-        10 => 32,
+        9 => CONSTANT as i32,
+        10 => WARP,
         11 => i32::MAX,
-        12 => 65536,
+        12 => REGISTERS,
         13 => 1_000_000,
         // Alignment of textures.
         14 | 51 => 512,
@@ -166,15 +147,15 @@ fn value(attribute: i32, (major, minor): (i32, i32), device: i32) -> i32 {
         36 => 1_000_000,
         37 => 256,
         38 => 4 << 20,
-        39 => THREADS_PER_MULTIPROCESSOR,
+        39 => held.threads as i32,
         // One address space for device and host.
         41 => 1,
         75 => major,
         76 => minor,
         // Priorities of streams, caches of global and local memory.
         78..=80 => 1,
-        81 => SHARED_PER_MULTIPROCESSOR,
-        82 => 65536,
+        81 => held.shared as i32,
+        82 => REGISTERS,
         // Managed memory, native atomics of the host no, single to double precision.
         83 => 1,
         85 => 0,
@@ -186,8 +167,10 @@ fn value(attribute: i32, (major, minor): (i32, i32), device: i32) -> i32 {
         91 => 1,
         // Cooperative launches.
         95 => 1,
-        97 => SHARED_OPT_IN,
-        106 => BLOCKS_PER_MULTIPROCESSOR,
+        97 => held.shared_opt_in as i32,
+        106 => held.blocks as i32,
+        // Shared memory that the system keeps of each block.
+        111 => held.shared_reserved as i32,
         // Memory pools.
         115 => 1,
         _ => 0,

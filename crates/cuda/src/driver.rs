@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ir::device::Limits;
 use runtime::{Context as Device, Event, Heap, Journal, Module, ModuleId};
 
 use crate::capture::Captures;
@@ -110,6 +111,7 @@ impl Driver {
             exact: settings.exact,
             level: settings.level,
             threads: settings.threads,
+            device: Limits::Of(settings.capability()),
         });
         let journal = settings.journal.as_deref().and_then(|path| Journal::open(path).ok());
         let journal = journal.map(Arc::new);

@@ -7,7 +7,7 @@
 
 use std::io::Read as _;
 
-use runtime::read_host;
+use runtime::{read_host, room_for_text};
 
 use crate::image::{Text, tail, texts};
 use crate::status::{Outcome, Status};
@@ -52,6 +52,7 @@ fn read(address: u64, len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     while out.len() < len {
         let (start, end) = (out.len(), len.min(out.len() + PIECE));
+        out.try_reserve(end - start).ok()?;
         out.resize(end, 0);
         if read_host(address.checked_add(start as u64)?, &mut out[start..]) < end - start {
             return None;
@@ -67,6 +68,11 @@ pub(crate) fn bytes(bytes: &[u8], (major, minor): (i32, i32)) -> Outcome<Vec<Tex
     let suits = found.iter().filter(|e| e.arch <= device).max_by_key(|e| e.arch);
     let best = suits.or_else(|| found.iter().min_by_key(|e| e.arch));
     let entry = best.ok_or(Status::NO_BINARY_FOR_GPU)?;
+    let longest =
+        if entry.flags & (LZ4 | ZSTD) == 0 { entry.content.len() } else { entry.unpacked };
+    if longest <= MAX_TEXT && !room_for_text(longest) {
+        return Err(Status::OUT_OF_MEMORY);
+    }
     let text = unpack(entry).ok_or(Status::INVALID_IMAGE)?;
     let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
     texts(&text[..end])
@@ -107,13 +113,24 @@ fn unpack(entry: &Entry<'_>) -> Option<Vec<u8>> {
         0 => entry.content,
         len => entry.content.get(..len)?,
     };
-    if entry.flags & LZ4 != 0 {
-        return lz4_flex::block::decompress(packed, entry.unpacked).ok();
-    }
     let mut text = Vec::new();
+    text.try_reserve_exact(entry.unpacked).ok()?;
+    if entry.flags & LZ4 != 0 {
+        text.resize(entry.unpacked, 0);
+        let len = lz4_flex::block::decompress_into(packed, &mut text).ok()?;
+        text.truncate(len);
+        return Some(text);
+    }
     let decoder = ruzstd::decoding::StreamingDecoder::new(packed).ok()?;
     decoder.take(entry.unpacked as u64).read_to_end(&mut text).ok()?;
     (text.len() == entry.unpacked).then_some(text)
+}
+
+/// The texts of a fat binary for a device of a compute capability, for fuzzing: whatever the bytes are, an answer.
+#[doc(hidden)]
+#[must_use]
+pub fn fat_binary_texts(image: &[u8], capability: (i32, i32)) -> Option<Vec<(String, String)>> {
+    bytes(image, capability).ok()
 }
 
 #[cfg(test)]

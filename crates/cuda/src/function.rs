@@ -3,13 +3,10 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
+use ir::device::{Device, MAX_THREADS, STATIC_SHARED};
 use ir::module::Signature;
 use runtime::{KernelId, Module, ModuleId, Shape};
 
-use crate::device::{
-    BLOCKS_PER_MULTIPROCESSOR, SHARED_OPT_IN, SHARED_PER_BLOCK, SHARED_PER_MULTIPROCESSOR,
-    THREADS_PER_MULTIPROCESSOR,
-};
 use crate::driver::Driver;
 use crate::host::{Ptr, put_i32, put_u64, put_u64_if};
 use crate::status::{Outcome, Status};
@@ -40,11 +37,11 @@ pub(crate) struct Legacy {
 
 impl Function {
     pub(crate) fn new(module: u64, code: Arc<Module>, id: ModuleId, kernel: KernelId) -> Self {
-        let fixed = code.shared_bytes(kernel).min(SHARED_PER_BLOCK as u64) as i32;
+        let fixed = code.shared_bytes(kernel).min(STATIC_SHARED);
         let name = code.function(kernel).map_or("", |f| f.name.as_str());
         let name = CString::new(name).unwrap_or_default();
         let legacy = Legacy { block: [1; 3], shared: 0, params: Vec::new() };
-        let max_dynamic = SHARED_PER_BLOCK - fixed;
+        let max_dynamic = (STATIC_SHARED - fixed) as i32;
         Self { module, code, id, kernel, max_dynamic, carveout: -1, name, legacy }
     }
 
@@ -55,8 +52,9 @@ impl Function {
             Some(Signature::Kernel { bounds, .. }) => bounds.required.or(bounds.max),
             _ => None,
         };
-        let threads = bounds.map_or(1024, |b| b.iter().copied().fold(1, u32::saturating_mul));
-        threads.min(1024) as i32
+        let threads =
+            bounds.map_or(MAX_THREADS, |b| b.iter().copied().fold(1, u32::saturating_mul));
+        threads.min(MAX_THREADS) as i32
     }
 
     /// Whether a launch can have blocks of this size.
@@ -114,9 +112,12 @@ pub(crate) fn kernel_attribute(
 }
 
 pub(crate) fn set_attribute(d: &mut Driver, function: u64, attribute: i32, value: i32) -> Outcome {
+    let most = d.settings.device().shared_opt_in;
     let f = d.functions.get_mut(&function).ok_or(Status::INVALID_HANDLE)?;
+    // What is fixed and what is asked for have to fit together.
+    let dynamic = most.saturating_sub(f.code.shared_bytes(f.kernel)) as i32;
     match attribute {
-        8 if (0..=SHARED_OPT_IN).contains(&value) => f.max_dynamic = value,
+        8 if (0..=dynamic).contains(&value) => f.max_dynamic = value,
         9 if (-1..=100).contains(&value) => f.carveout = value,
         10..=15 if value == 0 => {}
         _ => return Err(Status::INVALID_VALUE),
@@ -185,27 +186,26 @@ pub(crate) fn load(d: &mut Driver, function: u64) -> Outcome {
 
 // Occupancy, by the numbers that the device reports.
 
-/// Blocks of a size that a multiprocessor holds.
-fn blocks(f: &Function, threads: i32, dynamic: u64) -> i32 {
+/// Blocks of a size that a multiprocessor of a device holds.
+fn blocks(f: &Function, device: &Device, threads: i32, dynamic: u64) -> i32 {
     if threads <= 0 || threads > f.max_threads() {
         return 0;
     }
     let rounded = (threads + 31) / 32 * 32;
     let shared = f.code.shared_bytes(f.kernel).saturating_add(dynamic);
-    let by_shared = match shared {
-        0 => BLOCKS_PER_MULTIPROCESSOR,
-        bytes => {
-            (SHARED_PER_MULTIPROCESSOR as u64 / bytes).min(BLOCKS_PER_MULTIPROCESSOR as u64) as i32
-        }
-    };
-    (THREADS_PER_MULTIPROCESSOR / rounded).min(BLOCKS_PER_MULTIPROCESSOR).min(by_shared)
+    if shared > device.shared_opt_in {
+        return 0;
+    }
+    let most = u64::from(device.blocks);
+    let by_shared = device.shared.checked_div(shared + device.shared_reserved).unwrap_or(most);
+    (device.threads as i32 / rounded).min(by_shared.min(most) as i32)
 }
 
 /// Whether the device holds all blocks of a launch at once.
-pub(crate) fn fits(f: &Function, shape: &Shape) -> bool {
+pub(crate) fn fits(f: &Function, device: &Device, shape: &Shape) -> bool {
     let product = |extents: &[u32; 3]| extents.iter().map(|&n| u64::from(n)).product::<u64>();
     let threads = i32::try_from(product(&shape.block)).unwrap_or(i32::MAX);
-    let most = blocks(f, threads, shape.shared) * crate::device::MULTIPROCESSORS;
+    let most = blocks(f, device, threads, shape.shared) * crate::device::MULTIPROCESSORS;
     product(&shape.grid) <= most as u64
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn occupancy(
     if threads <= 0 {
         return Err(Status::INVALID_VALUE);
     }
-    put_i32(out, blocks(f, threads, dynamic as u64))
+    put_i32(out, blocks(f, d.settings.device(), threads, dynamic as u64))
 }
 
 pub(crate) fn occupancy_with_flags(
@@ -247,7 +247,8 @@ pub(crate) fn best_block(
     let f = find(d, function)?;
     let limit = if limit <= 0 { f.max_threads() } else { limit.min(f.max_threads()) };
     let sizes = (1..=limit).rev().filter(|t| t % 32 == 0 || *t == limit);
-    let best = sizes.map(|t| (blocks(f, t, dynamic(t) as u64) * t, t)).max();
+    let held = d.settings.device();
+    let best = sizes.map(|t| (blocks(f, held, t, dynamic(t) as u64) * t, t)).max();
     let (active, threads) = best.ok_or(Status::INVALID_VALUE)?;
     put_i32(grid, active / threads * crate::device::MULTIPROCESSORS)?;
     put_i32(block, threads)
@@ -261,9 +262,11 @@ pub(crate) fn dynamic_per_block(
     _threads: i32,
 ) -> Outcome {
     let f = find(d, function)?;
-    let share = SHARED_PER_MULTIPROCESSOR.checked_div(blocks).ok_or(Status::INVALID_VALUE)?;
+    let blocks = u64::try_from(blocks).ok().filter(|&n| n > 0).ok_or(Status::INVALID_VALUE)?;
+    let held = d.settings.device();
+    let share = (held.shared / blocks).saturating_sub(held.shared_reserved);
     let fixed = f.code.shared_bytes(f.kernel);
-    put_u64(out, (share.clamp(0, SHARED_OPT_IN) as u64).saturating_sub(fixed))
+    put_u64(out, share.min(held.shared_opt_in).saturating_sub(fixed))
 }
 
 /// Clusters of one block.

@@ -1,6 +1,6 @@
 //! What clients give as code: PTX, what the linker here has made, and what cannot run.
 
-use runtime::{host_string, read_host};
+use runtime::{host_string, read_host, room_for_text};
 
 use crate::host::Ptr;
 use crate::status::{Outcome, Status};
@@ -55,6 +55,10 @@ pub(crate) fn tail(head: &[u8; 16]) -> [u8; 8] {
 
 /// The texts of an image that is text.
 pub(crate) fn texts(bytes: &[u8]) -> Outcome<Vec<Text>> {
+    // Before it is copied: what follows allocates as it needs.
+    if !room_for_text(bytes.len()) {
+        return Err(Status::OUT_OF_MEMORY);
+    }
     let text = std::str::from_utf8(bytes).map_err(|_| Status::INVALID_IMAGE)?;
     if text.trim().is_empty() {
         return Err(Status::INVALID_IMAGE);

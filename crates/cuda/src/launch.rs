@@ -100,7 +100,7 @@ fn shaped(
         if !f.can_have(&shape.block) {
             return Err(Status::INVALID_VALUE);
         }
-        if !crate::function::fits(f, &shape) {
+        if !crate::function::fits(f, d.settings.device(), &shape) {
             return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
     }

@@ -33,5 +33,7 @@ mod settings;
 mod status;
 mod stream;
 
+#[doc(hidden)]
+pub use fat::fat_binary_texts;
 pub use proc_address::symbols;
 pub use status::Status;

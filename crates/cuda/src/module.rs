@@ -20,6 +20,12 @@ fn tell_refused(d: &Driver, text: &str) {
 /// Makes a module of texts, and tells why if that cannot be.
 pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, String)> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    if !runtime::room_for_text(texts.iter().map(|(_, text)| text.len()).sum()) {
+        let text =
+            "a module cannot be loaded: the process may not have as much memory as its text takes";
+        tell_refused(d, text);
+        return Err((Status::OUT_OF_MEMORY, text.to_owned()));
+    }
     match Module::link(&texts) {
         // Kernels that cannot run are told of when they are asked for: most programs load many that they do not call.
         Ok(module) => Ok(module),

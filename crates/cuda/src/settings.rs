@@ -1,5 +1,6 @@
 //! What can be set from outside, by environment variables.
 
+use ir::device::{Capability, Device};
 use runtime::Level;
 use std::path::PathBuf;
 
@@ -40,6 +41,17 @@ const DEVICE_MEMORY: u64 = 40 << 30;
 const MOST_PADDING: u64 = 1 << 20;
 
 impl Settings {
+    /// The compute capability that devices report.
+    pub(crate) fn capability(&self) -> Capability {
+        let (major, minor) = self.capability;
+        Capability { major: major.unsigned_abs(), minor: minor.unsigned_abs() }
+    }
+
+    /// What such devices hold.
+    pub(crate) fn device(&self) -> &'static Device {
+        Device::of(self.capability())
+    }
+
     /// The settings that variables give; what cannot be understood counts as not given.
     pub(crate) fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
@@ -66,10 +78,8 @@ impl Settings {
 
 /// `8.0` as (8, 0).
 fn dotted(text: &str) -> Option<(i32, i32)> {
-    let (major, minor) = text.trim().split_once('.')?;
-    let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
-    let possible = (1..=99).contains(&major) && (0..=9).contains(&minor);
-    possible.then_some((major, minor))
+    let Capability { major, minor } = text.parse().ok()?;
+    Some((i32::try_from(major).ok()?, i32::try_from(minor).ok()?))
 }
 
 #[cfg(test)]

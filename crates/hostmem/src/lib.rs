@@ -7,11 +7,13 @@
 
 mod arguments;
 mod maps;
+mod room;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use arguments::{Argument, arguments};
 pub use maps::{Extent, Extents};
+pub use room::room;
 
 /// Whether the kernel has refused to copy at all.
 static REFUSED: AtomicBool = AtomicBool::new(false);
@@ -95,7 +97,7 @@ pub fn readable(address: u64, len: u64) -> u64 {
 }
 
 /// The bytes of the host's C string at `address`, without its end; `None` if it is longer than `limit`, or goes on into what cannot be
-/// read.
+/// read, or if there is no memory for it.
 #[must_use]
 pub fn host_string(address: u64, limit: usize) -> Option<Vec<u8>> {
     // Up to the end of a page: a string may end right before a page that is not there.
@@ -107,11 +109,15 @@ pub fn host_string(address: u64, limit: usize) -> Option<Vec<u8>> {
         let copied = read_host(at, &mut part[..to_end]);
         match part[..copied].iter().position(|&b| b == 0) {
             Some(end) => {
+                text.try_reserve(end).ok()?;
                 text.extend(&part[..end]);
                 return (text.len() <= limit).then_some(text);
             }
             None if copied < to_end => return None,
-            None => text.extend(&part[..copied]),
+            None => {
+                text.try_reserve(copied).ok()?;
+                text.extend(&part[..copied]);
+            }
         }
     }
     None

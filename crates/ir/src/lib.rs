@@ -4,6 +4,7 @@
 //! warp-uniform scalars) and blocks in layout order. An [`Inst`] is a row of the operation table ([`Op`], about 110 rows) with a
 //! type, modifiers, operands and a guard. What a front end or a pass produces is checked by the verifier before anything runs it.
 
+pub mod device;
 pub mod docs;
 pub mod layout;
 pub mod matrix;

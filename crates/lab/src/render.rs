@@ -107,26 +107,30 @@ fn places<'a>(finding: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Element<'a
     snippets.chain(elements).collect()
 }
 
-/// Byte range of the whole lines that a label touches.
+/// Byte range of the whole lines that a label touches; of lines that are too long to be shown, only more than is shown.
 fn lines_around(text: &str, label: &Label) -> (usize, usize) {
     let range = clamped(text, label);
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    let first = floor(text, range.start.saturating_sub(MAX_WINDOW + 1));
+    let last = floor(text, range.end.saturating_add(MAX_WINDOW + 4).min(text.len()));
+    let start = text[first..range.start].rfind('\n').map_or(first, |at| first + at + 1);
+    let end = text[range.end..last].find('\n').map_or(last, |at| range.end + at);
     (start, end)
+}
+
+/// The start of the character that a byte belongs to.
+fn floor(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// The label's range, cut to the text and to whole characters.
 fn clamped(text: &str, label: &Label) -> std::ops::Range<usize> {
-    let floor = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
     let range = label.span.range();
-    let start = floor(range.start);
-    start..floor(range.end).max(start)
+    let start = floor(text, range.start);
+    start..floor(text, range.end).max(start)
 }
 
 impl<'a> Window<'a> {

@@ -35,7 +35,7 @@ pub mod testing;
 mod types;
 
 pub use ast::Module;
-pub use lower::{Binding, Object, Select, check, lower, lower_object};
+pub use lower::{Binding, Object, Select, check, lower, lower_for, lower_object, target};
 pub use names::{Names, Symbol};
 pub use parse::parse;
 pub use types::{Space, Type};

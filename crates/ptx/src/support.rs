@@ -110,8 +110,8 @@ fn modifiers(form: &Form) -> String {
     if form.hints {
         text.push_str(" [cache hints]");
     }
-    if !form.rule_text.is_empty() {
-        let _ = write!(text, "; {}", form.rule_text);
+    for rule in form.rules() {
+        let _ = write!(text, "; {}", rule.text);
     }
     text.trim_start_matches("; ").trim().to_owned()
 }

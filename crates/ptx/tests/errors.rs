@@ -46,6 +46,10 @@ errors! {
     unknown_opcode: "ad.s32 %r1, %r2, %r3;" => "unknown-opcode unknown opcode `ad` [ad]";
     unknown_opcode_far: "frobnicate %r1;" => "unknown-opcode unknown opcode `frobnicate` [frobnicate]";
     tensor_core: "wgmma.fence.sync.aligned;" => "unsupported `wgmma.fence.sync.aligned` is not supported yet [wgmma]";
+    later_forms: "fence.proxy.async.shared::cta;\nbarrier.cluster.arrive;\nfence.mbarrier_init.release.cluster;\nprefetch.tensormap [%d1];" => "unsupported `fence.proxy.async.shared::cta` is not supported yet [fence]\nunsupported `barrier.cluster.arrive` is not supported yet [barrier]\nunsupported `fence.mbarrier_init.release.cluster` is not supported yet [fence]\nunsupported `prefetch.tensormap` is not supported yet [prefetch]";
+    narrow_address: "ld.global.u32 %r1, [%r2];" => "warning address-width the address is in a register of 32 bits [[%r2]]";
+    narrow_shared_address: "ld.shared.u32 %r1, [%r2];" => "";
+    shuffle_without_sync: "shfl.down.b32 %r1, %r2, 1, 31;\nvote.ballot.b32 %r1, %p1;\nshfl.up.b32 %r1, %r2, 1, 0;" => "warning no-sync `shfl.down.b32` names no lanes [shfl]\nwarning no-sync `vote.ballot.b32` names no lanes [vote]";
     texture: "tex.2d.v4.f32.f32 %r1, %r2;" => "unsupported `tex.2d.v4.f32.f32` is not supported yet [tex]";
     unknown_modifier: "add.fast.s32 %r1, %r2, %r3;" => "modifier `add` takes no `.fast` here [.fast]";
     near_modifier: "fma.rm.fz.f32 %f1, %f2, %f3, %f1;" => "modifier `fma` takes no `.fz` here [.fz]";
@@ -206,7 +210,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         ".version 8.0\n.target sm_80\n.entry k(.param .b8 a[40000]) {}",
-        "parameter a kernel's parameters have at most 32764 bytes [.param .b8 a[40000]]",
+        "parameter a kernel's parameters have at most 4352 bytes [.param .b8 a[40000]]",
     ),
     (
         ".version 8.0\n.target sm_80\n.entry k(.reg .u32 a) {}",
@@ -263,4 +267,32 @@ fn few_words_make_no_mountains() {
     assert_eq!(file_findings(&many), "");
     let chain: String = (1..20_000).map(|i| format!(".global .u64 a{i} = a{};", i - 1)).collect();
     assert_eq!(file_findings(&format!("{head}.global .u64 a0;{chain}")), "");
+}
+
+#[test]
+fn bounds_that_no_block_comes_to() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let of = |bounds: &str| file_findings(&format!("{head}.entry k() {bounds} {{ ret; }}"));
+    for possible in [".maxntid 1024", ".maxntid 32, 32", ".reqntid 16, 1, 64"] {
+        assert_eq!(of(possible), "");
+    }
+    let warning = |n: u32, word: &str| {
+        format!("warning bounds `k` is declared for blocks of {n} threads [.{word}]")
+    };
+    assert_eq!(of(".maxntid 4096"), warning(4096, "maxntid"));
+    assert_eq!(of(".maxntid 64, 32"), warning(2048, "maxntid"));
+    assert_eq!(of(".reqntid 1, 1, 65"), warning(65, "reqntid"));
+}
+
+#[test]
+fn without_limits_of_devices() {
+    let text = ".version 8.0 .target sm_80 .address_size 64
+        .shared .b8 s[300000]; .const .b8 c[70000];
+        .entry large(.param .align 8 .b8 p[5000]) { ret; }
+        .entry k() .maxntid 4096 { .reg .b32 %r; mov.u32 %r, s; ret; }";
+    let (tree, _) = ptx::parse(FileId(0), text);
+    assert_eq!(ptx::check(&tree).error_count(), 3);
+    let limits = ir::device::Limits::None;
+    let (module, found) = ptx::lower_for(&tree, ptx::Select::All, limits);
+    assert!(module.is_some() && found.is_empty(), "{found:?}");
 }

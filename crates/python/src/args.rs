@@ -202,16 +202,30 @@ fn number(arg: &Given, param: Option<&ParamInfo>) -> Result<Scalar, Diagnostic> 
         }
     };
     let bits = bits.ok_or_else(|| {
+        let value = arg.text.parse().unwrap_or(0);
         type_error(format!("{} does not fit {} {}", arg.text, param.spelling, param.name))
-            .help(way_out(param))
+            .help(other_sign(ty, value, param))
     })?;
     Ok(Scalar { ty, bits })
 }
 
-/// Whether an integer fits, as a signed or an unsigned number: PTX of compilers often takes signed numbers as `.u32`.
+/// Whether an integer fits: bits without a declared meaning hold signed and unsigned numbers.
 fn fits(ty: ElemType, value: i128) -> bool {
     let bits = ty.bits();
-    (-(1_i128 << (bits - 1))..1_i128 << bits).contains(&value)
+    let lowest = if ty.kind() == ElemKind::Unsigned { 0 } else { -(1_i128 << (bits - 1)) };
+    let beyond = 1_i128 << if ty.kind() == ElemKind::Signed { bits - 1 } else { bits };
+    (lowest..beyond).contains(&value)
+}
+
+/// What to pass for an integer that does not fit: compilers often declare parameters for signed numbers as `.u32`.
+fn other_sign(ty: ElemType, value: i128, param: &ParamInfo) -> String {
+    let bits = ty.bits();
+    match ty.kind() {
+        ElemKind::Unsigned if value < 0 && value >= -(1_i128 << (bits - 1)) => {
+            format!("pass numpy.int{bits}({value}) if the kernel means a signed number")
+        }
+        _ => way_out(param),
+    }
 }
 
 /// The element type of a parameter that is a number.

@@ -107,6 +107,8 @@ def test_counts():
 @pytest.mark.parametrize("index, value, says", [
     (0, 256, "256 does not fit .u8 a"),
     (1, 65536, "does not fit .s16 b"),
+    (1, 40000, "40000 does not fit .s16 b"),
+    (2, -1, "-1 does not fit .u32 c"),
     (2, 1.0, "a float is passed where the kernel takes .u32"),
     (2, np.uint64(1), "u64 has 8 bytes, the parameter 4"),
     (2, np.float32(1), "f32 is passed where the kernel takes .u32"),
@@ -136,6 +138,8 @@ def test_a_way_out_in_words_of_python():
     args = [1, 2, np.float32(3), 4, 5.0, 6.0, bytes(8), np.zeros(7, np.uint64)]
     text = refused(PARAMETERS, "parameters", 1, 1, args)
     assert "pass numpy.uint32(...)" in text and "^" in text
+    args[2] = -1
+    assert "pass numpy.int32(-1) if the kernel means a signed number" in refused(PARAMETERS, "parameters", 1, 1, args)
 
 
 def test_arrays_that_cannot_be_passed():

@@ -89,11 +89,21 @@ def test_shapes_and_orders():
     simtlab.run(INDEX, "index", 1, 32, [0, np.zeros(0, np.uint32)])
 
 
-def test_read_only_arrays_stay():
+def test_read_only_arrays_that_are_written_are_an_error(kernels):
     out = np.full(4, 9, np.uint32)
     out.flags.writeable = False
-    simtlab.run(INDEX, "index", 1, 4, [4, out])
+    with pytest.raises(simtlab.LaunchError, match="argument 1 is a read-only array.*setflags"):
+        simtlab.run(INDEX, "index", 1, 4, [4, out])
     assert list(out) == [9] * 4
+    # Reading them is not, nor is writing through a view that is writable.
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    x.flags.writeable = False
+    simtlab.run(kernels / "saxpy/saxpy.ptx", "saxpy", 1, 8, [8, 1.0, x, y])
+    assert np.array_equal(y, np.arange(8))
+    view = y.view()
+    view.flags.writeable = False
+    simtlab.run(kernels / "saxpy/saxpy.ptx", "saxpy", 1, 8, [8, 1.0, view, y])
+    assert np.array_equal(y, 2 * np.arange(8))
 
 
 def test_one_array_twice_is_one_memory(kernels):

@@ -1,5 +1,6 @@
 //! Contexts: guest memory with the modules that are loaded into it.
 
+use ir::device::Limits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,13 +31,16 @@ pub struct Settings {
     pub level: Option<Level>,
     /// Threads of the host for each launch, as many as there are if 0. Only time depends on it.
     pub threads: usize,
+    /// The device whose limits hold for what launches ask for.
+    pub device: Limits,
 }
 
 impl Default for Settings {
-    /// 8 GiB, the engine's limit, the fast engine where it can, on all threads.
+    /// 8 GiB, the engine's limit, the fast engine where it can, on all threads; devices of the program's target.
     fn default() -> Self {
         let memory = simt::memory::DEFAULT_LIMIT;
-        Self { memory, limit: vm::defaults::LIMIT, exact: false, level: None, threads: 0 }
+        let device = Limits::default();
+        Self { memory, limit: vm::defaults::LIMIT, exact: false, level: None, threads: 0, device }
     }
 }
 

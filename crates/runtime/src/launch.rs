@@ -193,6 +193,8 @@ impl Context {
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
         launch.workspace = workspace;
+        let most = self.settings.device.shared(module.target());
+        launch.shared_limit = most.unwrap_or(vm::MAX_SHARED);
         if shape.cooperative {
             launch.resident = shape.grid.iter().fold(1, |n, &extent| n.saturating_mul(extent));
         }

@@ -8,6 +8,7 @@
 //! Launches are synchronous: when [`Context::launch`] returns, all is done. Nothing here reads the environment or prints.
 
 mod context;
+mod front;
 mod journal;
 mod launch;
 mod linker;
@@ -20,6 +21,7 @@ mod windows;
 
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use fast::Level;
+pub use front::room_for_text;
 pub use hostmem::{Argument, HostStruct, arguments, host_string, read_host, readable, write_host};
 pub use ir::FuncId as KernelId;
 pub use journal::{Event, Journal, LaunchTotals};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ir::device::Capability;
 use ir::module::{Param, Signature};
 use ir::{FuncId, Function, LocId};
 use isa::{Diagnostic, Diagnostics, SourceMap};
@@ -10,6 +11,7 @@ use ptx::ast::{FunctionKind, Item, Linkage};
 use simt::Pc;
 use thiserror::Error;
 
+use crate::front::on_own_stack;
 use crate::stop::PtxLine;
 
 /// Why PTX cannot be loaded: what is wrong with it, one finding a line, with places.
@@ -18,6 +20,12 @@ use crate::stop::PtxLine;
 pub struct LoadError {
     /// Findings, as `name:line:column: message`.
     pub findings: Vec<String>,
+}
+
+impl LoadError {
+    fn no_thread() -> Self {
+        Self { findings: vec!["the host has no thread to read the text on".to_owned()] }
+    }
 }
 
 /// What of a text cannot be used.
@@ -55,6 +63,8 @@ impl std::fmt::Display for Refused {
 #[derive(Debug)]
 pub struct Module {
     program: vm::Program,
+    /// The target, if a text says one: the newest of them.
+    target: Option<Capability>,
     sources: SourceMap,
     refused: Vec<Refused>,
     /// Names of variables that the host reads and writes at their own addresses, too (`.attribute(.managed)`).
@@ -70,6 +80,10 @@ impl Module {
     /// # Errors
     /// If the text cannot be parsed, or nothing of it can run.
     pub fn load(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
+        on_own_stack(|| Self::load_here(name, text)).unwrap_or_else(|| Err(LoadError::no_thread()))
+    }
+
+    fn load_here(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
         let mut sources = SourceMap::new();
         let file = sources.add(name, text);
         let (tree, found) = ptx::parse(file, text);
@@ -86,7 +100,8 @@ impl Module {
         };
         let program = linked(module)?;
         let managed = managed_names(&tree).collect();
-        Ok(Arc::new(Self { program, sources, refused, managed }))
+        let target = ptx::target(&tree);
+        Ok(Arc::new(Self { program, target, sources, refused, managed }))
     }
 
     /// Loads several PTX texts as one program: what one declares as external, another may define.
@@ -97,20 +112,27 @@ impl Module {
         if let [(name, text)] = texts {
             return Self::load(name, text);
         }
+        on_own_stack(|| Self::link_here(texts)).unwrap_or_else(|| Err(LoadError::no_thread()))
+    }
+
+    fn link_here(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
         let mut sources = SourceMap::new();
         let mut objects = Vec::new();
         let mut managed = Vec::new();
+        let mut targets = Vec::new();
         for (name, text) in texts {
             let file = sources.add(*name, *text);
             let (tree, found) = ptx::parse(file, text);
             refuse(&found, &sources)?;
             managed.extend(managed_names(&tree));
+            targets.extend(ptx::target(&tree));
             let (object, found) = ptx::lower_object(&tree);
             objects.push(object.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?);
         }
         let module = crate::linker::link(&objects).map_err(|findings| LoadError { findings })?;
         let program = linked(module)?;
-        Ok(Arc::new(Self { program, sources, refused: Vec::new(), managed }))
+        let target = targets.into_iter().max();
+        Ok(Arc::new(Self { program, target, sources, refused: Vec::new(), managed }))
     }
 
     /// Reads a text without loading it.
@@ -118,9 +140,18 @@ impl Module {
     /// # Errors
     /// If it cannot be parsed.
     pub fn check(name: &str, text: &str) -> Result<(), LoadError> {
-        let mut sources = SourceMap::new();
-        let file = sources.add(name, text);
-        refuse(&ptx::parse(file, text).1, &sources)
+        let check = || {
+            let mut sources = SourceMap::new();
+            let file = sources.add(name, text);
+            refuse(&ptx::parse(file, text).1, &sources)
+        };
+        on_own_stack(check).unwrap_or_else(|| Err(LoadError::no_thread()))
+    }
+
+    /// The target that it is compiled for.
+    #[must_use]
+    pub fn target(&self) -> Option<Capability> {
+        self.target
     }
 
     /// The linked program.

@@ -96,8 +96,8 @@ impl Stop {
         };
         let first = hang.waiters.first();
         let loc = first.map_or(ir::LocId(0), |w| module.loc_of(w.pc));
-        let message = first
-            .map_or_else(|| message.to_owned(), |w| format!("{message}: a path is {}", w.wait));
+        let message =
+            first.map_or_else(|| message.to_owned(), |w| format!("{message}: a path {}", w.wait));
         Self {
             kind: StopKind::Hang,
             code,

@@ -4,6 +4,7 @@ use crate::program::Program;
 use crate::state::{LaunchInfo, State};
 use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
+pub use ir::device::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
 use ir::mods::Space;
 use ir::module::Signature;
 use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Permission, Request};
@@ -20,13 +21,8 @@ pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N> {
     Arc::new(move |start, knobs| entry.build(start, *knobs))
 }
 
-/// Most CTAs in one dimension of a grid: x, y, z (CUDA's limits).
-pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
-/// Most threads in one dimension of a CTA: x, y, z (CUDA's limits).
-pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-/// Most threads of a CTA.
-pub const MAX_THREADS: u32 = 1024;
-/// Most bytes of shared memory of a CTA, static and dynamic together.
+/// Most bytes of shared memory of a CTA that the engine can hold, static and dynamic together; devices hold less
+/// ([`Launch::shared_limit`]).
 pub const MAX_SHARED: u64 = 1 << 20;
 /// Threads of an architectural warp of PTX.
 pub const WARP_SIZE: u32 = 32;
@@ -44,6 +40,8 @@ pub struct Launch<const N: usize> {
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
+    /// Most bytes of shared memory of a CTA, static and dynamic together, up to [`MAX_SHARED`]: what the device has.
+    pub shared_limit: u64,
     /// Lanes of an issue group: 1 to `64 * N`. It does not change what the program sees.
     pub width: u32,
     /// Lanes of the architectural warp, which the program sees in lane numbers, shuffles and member masks: a power of two up
@@ -98,6 +96,7 @@ impl<const N: usize> Launch<N> {
             block: [1; 3],
             params: Vec::new(),
             dynamic_shared: 0,
+            shared_limit: MAX_SHARED,
             width: WARP_SIZE,
             warp: WARP_SIZE,
             mechanism,
@@ -160,10 +159,12 @@ pub enum LaunchError {
         bound: [u32; 3],
     },
     /// Too much shared memory.
-    #[error("{given} bytes of shared memory: at most {MAX_SHARED} are possible")]
+    #[error("{given} bytes of shared memory: at most {most} are possible")]
     Shared {
         /// Static and dynamic bytes together.
         given: u64,
+        /// The most allowed.
+        most: u64,
     },
     /// A parameter block of the wrong size.
     #[error("{given} bytes of parameters: the kernel takes {expected}")]
@@ -320,8 +321,9 @@ pub(crate) fn begin<const N: usize>(
     check_sizes(&launch)?;
     check_kernel(program, &launch)?;
     let (vars, shared_bytes, dynamic_base, shared_names) = place_shared(program, &launch)?;
-    if shared_bytes > MAX_SHARED {
-        return Err(LaunchError::Shared { given: shared_bytes });
+    let most = launch.shared_limit.min(MAX_SHARED);
+    if shared_bytes > most {
+        return Err(LaunchError::Shared { given: shared_bytes, most });
     }
     check_collectives(program, &launch)?;
     let threads = launch.block.iter().product();
@@ -452,7 +454,7 @@ fn place_shared<const N: usize>(
         .collect();
     used.sort_unstable();
     used.dedup();
-    let too_large = |given| LaunchError::Shared { given };
+    let too_large = |given| LaunchError::Shared { given, most: MAX_SHARED };
     let mut names = Vec::new();
     let mut next = 0u64;
     for &index in used.iter().filter(|&&i| !module.vars[i as usize].dynamic) {

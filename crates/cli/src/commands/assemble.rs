@@ -64,12 +64,16 @@ fn with_input<T>(
         Input::Hex(text) => (Path::new(""), line.option("hex", text)),
     };
     let isa_span = choice.isa.as_ref().map(|name| line.option("isa", name));
-    let tile_ops = choice.tile_ops.as_deref().map(|value| (value, line.option("tile-ops", value)));
+    let places: Vec<Span> =
+        choice.reading().map(|(name, value)| line.option(name, value)).collect();
     let codec = codec.as_deref().map(|value| (value, line.option("codec", value)));
     line.enter(&mut sources);
     let named = choice.isa.as_deref().zip(isa_span);
     let isa = choose_isa(named, path, span)
-        .and_then(|isa| reading(isa, "tile-ops", tile_ops))
+        .and_then(|isa| {
+            let mut given = choice.reading().zip(&places);
+            given.try_fold(isa, |isa, ((name, value), at)| reading(isa, name, Some((value, *at))))
+        })
         .and_then(|isa| reading(isa, "codec", codec))
         .map_err(|finding| refuse(&finding, &sources, out))?;
     let (name, bytes) = input.read(span).map_err(|finding| refuse(&finding, &sources, out))?;

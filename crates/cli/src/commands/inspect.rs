@@ -16,7 +16,8 @@ use crate::out::{Exit, Out};
 struct Places {
     files: Vec<Span>,
     isa: Option<Span>,
-    tile_ops: Option<Span>,
+    /// Those of [`IsaChoice::reading`].
+    reading: Vec<Span>,
 }
 
 /// Writes out a command that takes files and `--isa`.
@@ -24,9 +25,9 @@ fn write_line(command: &str, files: &[&Path], isa: &IsaChoice, sources: &mut Sou
     let mut line = Line::new(command);
     let files = files.iter().map(|f| line.path(f)).collect();
     let isa_span = isa.isa.as_ref().map(|name| line.option("isa", name));
-    let tile_ops = isa.tile_ops.as_ref().map(|value| line.option("tile-ops", value));
+    let reading = isa.reading().map(|(name, value)| line.option(name, value)).collect();
     line.enter(sources);
-    Places { files, isa: isa_span, tile_ops }
+    Places { files, isa: isa_span, reading }
 }
 
 fn isa_of(
@@ -37,7 +38,8 @@ fn isa_of(
 ) -> Result<&'static dyn Isa, Diagnostic> {
     let named = choice.isa.as_deref().zip(places.isa);
     let isa = choose_isa(named, path, places.files[index])?;
-    reading(isa, "tile-ops", choice.tile_ops.as_deref().zip(places.tile_ops))
+    let mut given = choice.reading().zip(&places.reading);
+    given.try_fold(isa, |isa, ((option, value), span)| reading(isa, option, Some((value, *span))))
 }
 
 /// Reads a program and loads it; findings that are no errors come along.
@@ -116,10 +118,10 @@ pub(crate) fn cfg(args: &Cfg, out: &mut Out) -> Exit {
     let mut line = Line::new("cfg");
     let files = vec![line.path(&args.file)];
     let isa_span = args.isa.isa.as_ref().map(|name| line.option("isa", name));
-    let tile_ops = args.isa.tile_ops.as_ref().map(|value| line.option("tile-ops", value));
+    let reading = args.isa.reading().map(|(name, value)| line.option(name, value)).collect();
     let kernel_span = args.kernel.as_ref().map(|name| line.option("kernel", name));
     line.enter(&mut sources);
-    let places = Places { files, isa: isa_span, tile_ops };
+    let places = Places { files, isa: isa_span, reading };
     let isa = match isa_of(&args.isa, &places, &args.file, 0) {
         Ok(isa) => isa,
         Err(finding) => return refuse(&finding, &sources, out),

@@ -54,7 +54,6 @@ impl<'a> Words<'a> {
             Some(Located { value, span })
         };
         let isa = place("isa", &args.subject.isa.isa);
-        let tile_ops = place("tile-ops", &args.subject.isa.tile_ops);
         let mut run = RunWords {
             kernel: place("kernel", &args.subject.kernel),
             grid: place("grid", &args.subject.grid),
@@ -84,12 +83,9 @@ impl<'a> Words<'a> {
             let key = Located { value: name, span };
             MachineOption { key, value: Located { value: OptionValue::String(value), span } }
         };
-        let tile_ops = tile_ops.map(|word| MachineOption {
-            key: Located { value: "tile-ops".to_owned(), span: word.span },
-            value: Located { value: OptionValue::String(word.value), span: word.span },
-        });
-        let given = args.machine.given().into_iter().map(option);
-        let options = tile_ops.into_iter().chain(given).collect();
+        let reading = args.subject.isa.reading();
+        let reading = reading.map(|(name, value)| (name, name.to_owned(), value.to_owned()));
+        let options = reading.chain(args.machine.given()).map(option).collect();
         line.enter(sources);
         let engine = match args.engine {
             EngineName::Fast => Choice::Fast,

@@ -65,7 +65,7 @@ use std::ops::Deref;
 /// Most bytes of a kernel's parameters (as in PTX from version 8.1 on).
 pub const MAX_PARAM_BYTES: u32 = 32_764;
 /// Most bytes of a thread's local variables (as on the devices that PTX describes).
-pub const MAX_FRAME_BYTES: u32 = 512 << 10;
+pub const MAX_FRAME_BYTES: u32 = crate::device::LOCAL as u32;
 /// Most registers of a function in each file.
 pub const MAX_REGS: usize = 1 << 20;
 /// Most blocks of a function: enough for a million branches as passes write them.

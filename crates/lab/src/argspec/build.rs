@@ -43,6 +43,12 @@ impl BufferSpec {
         Array::new(ty, shape.clone(), data).map_err(|e| self.too_large(&e))
     }
 
+    /// Bytes of the buffer, if it states its type and shape and is not too large by itself.
+    #[must_use]
+    pub fn stated_bytes(&self, cap: u64) -> Option<u64> {
+        byte_size(self.ty?, self.shape.as_ref()?, cap).ok()
+    }
+
     fn fill(&self, data: &mut Vec<u8>, ty: ElemType, bytes: u64, named_seed: u64) {
         let size = ty.bytes();
         let count = bytes / size as u64;

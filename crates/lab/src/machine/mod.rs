@@ -422,7 +422,7 @@ pub trait Context {
 #[must_use]
 pub fn all() -> &'static [&'static dyn Isa] {
     &[
-        &crate::machines::Ptx,
+        &crate::machines::Ptx::LIMITED,
         &crate::machines::IrText,
         &crate::machines::ToyMachine,
         &crate::machines::PmaskMachine,

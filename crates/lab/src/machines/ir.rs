@@ -49,7 +49,7 @@ impl Isa for IrText {
             }
         };
         match ::ir::text::parse(image.file, text) {
-            Ok(module) => vm::link(module, text, found),
+            Ok(module) => vm::link(module, text, None, found),
             Err(errors) => {
                 found.append(errors);
                 None

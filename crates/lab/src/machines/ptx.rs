@@ -2,6 +2,7 @@
 
 use ::ptx::Select;
 use ::ptx::ast::FunctionKind;
+use ir::device::Limits;
 use isa::Diagnostics;
 
 use super::vm;
@@ -10,8 +11,18 @@ use crate::machine::{Command, Image, Isa, KernelInfo, Named, Program};
 use crate::run::choose_kernel;
 
 /// The machine `ptx`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ptx;
+#[derive(Clone, Copy, Debug)]
+pub struct Ptx {
+    /// Whose limits hold when a program is read.
+    limits: Limits,
+}
+
+impl Ptx {
+    /// Programs that devices can hold.
+    pub const LIMITED: Self = Self { limits: Limits::OfTarget };
+    /// Programs of any size.
+    const UNLIMITED: Self = Self { limits: Limits::None };
+}
 
 impl Isa for Ptx {
     fn name(&self) -> &'static str {
@@ -36,6 +47,21 @@ impl Isa for Ptx {
 
     fn usual_mechanisms(&self) -> &'static [&'static str] {
         vm::USUAL_MECHANISMS
+    }
+
+    fn options(&self) -> Vec<Named> {
+        vec![vm::LIMITS_OF]
+    }
+
+    /// What is declared has the same limits on all devices, or none; what a launch asks for depends on the device.
+    fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
+        if option != vm::LIMITS_OF.name {
+            return Ok(None);
+        }
+        Ok(Some(match vm::limits(value)? {
+            Limits::None => &Self::UNLIMITED,
+            Limits::OfTarget | Limits::Of(_) => &Self::LIMITED,
+        }))
     }
 
     /// A kernel that is to run needs only what it can reach: what is not supported elsewhere in the file does no harm.
@@ -67,9 +93,9 @@ impl Isa for Ptx {
         }
         let names: Vec<&str> = wanted.iter().map(|w| w.value.as_str()).collect();
         let select = if names.is_empty() { Select::All } else { Select::Kernels(&names) };
-        let (module, errors) = ::ptx::lower(&tree, select);
+        let (module, errors) = ::ptx::lower_for(&tree, select, self.limits);
         found.append(errors);
-        vm::link(module?, text, found)
+        vm::link(module?, text, ::ptx::target(&tree), found)
     }
 }
 

@@ -11,10 +11,12 @@ use crate::bind::bind;
 use crate::elem::shortened;
 use crate::launch::LaunchEntry;
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Schedule, Subject, Watch,
+    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Named, Progress, Schedule, Subject,
+    Watch,
 };
 use crate::stats::RunStats;
 use isa::suggest::nearest;
+use simt::slots::{LaneSlots, SlotCause};
 
 /// A buffer in a context.
 struct Placed {
@@ -104,11 +106,9 @@ impl Job {
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
         if !expected_end
             && let Some(LaunchResult { end: End::Hang(stop), stats, .. }) = results.last_mut()
+            && let Some(note) = self.who_finishes(last, (stop.code, &stats.slots), watch)
         {
-            let issues = stats.slots.issues();
-            if let Some(note) = self.who_finishes(last, issues, watch) {
-                stop.report.notes.push(note);
-            }
+            stop.report.notes.push(note);
         }
         let stats = RunStats {
             machine: self.machine.name().to_owned(),
@@ -242,12 +242,28 @@ impl Job {
         self.checks.iter().any(super::Check::is_statistic)
     }
 
-    /// After a hang in launch `index`: which other mechanism takes the job past that launch.
-    fn who_finishes(&self, index: usize, issues: u64, watch: &mut dyn Watch) -> Option<String> {
+    /// After a hang in launch `index` with these slots: which other mechanism takes the job past that launch.
+    ///
+    /// A launch that has reached its limit of issues may only be long: then mechanisms that compile the program anew are not
+    /// tried, nor any if no lane has waited for others, for then they all do the same.
+    fn who_finishes(
+        &self,
+        index: usize,
+        (code, slots): (&str, &LaneSlots),
+        watch: &mut dyn Watch,
+    ) -> Option<String> {
+        let limited = code == "limit";
+        let apart = slots.of(SlotCause::Diverged) + slots.of(SlotCause::Waiting) > 0;
+        if limited && !apart {
+            return None;
+        }
         // The other may take longer, but not without end.
-        let issues = issues.saturating_mul(16).clamp(1 << 20, 1 << 24);
+        let issues = slots.issues().saturating_mul(16).clamp(1 << 20, 1 << 24);
+        let usual = self.machine.usual_mechanisms();
         let others = self.machine.mechanisms();
-        let finishing = others.iter().filter(|m| m.name != self.mechanism.value).find(|other| {
+        let tried =
+            |m: &&Named| m.name != self.mechanism.value && (!limited || usual.contains(&m.name));
+        let finishing = others.iter().filter(tried).find(|other| {
             let mut budget = Budget { issues, watch: &mut *watch };
             let outcome = self.launch_all(other.name, false, &mut budget);
             outcome.is_ok_and(|o| o.results.get(index).is_some_and(|r| matches!(r.end, End::Done)))

@@ -258,6 +258,16 @@ fn build_buffers(
     found: &mut Diagnostics,
 ) -> Vec<(NamedBuffer, Array)> {
     let context = BuildContext { directory: &parts.directory, run_seed, limits: settings.limits };
+    // Sizes that are stated are added up before the first buffer is filled.
+    let mut stated: u64 = 0;
+    for buffer in &parts.buffers {
+        let bytes = buffer.spec.stated_bytes(settings.limits.buffer_bytes);
+        stated = stated.saturating_add(bytes.unwrap_or(0));
+        if stated > settings.limits.total_bytes {
+            found.push(over_total(settings.limits.total_bytes, buffer.spec.span));
+            return Vec::new();
+        }
+    }
     let mut total: u64 = 0;
     let mut buffers = Vec::with_capacity(parts.buffers.len());
     for buffer in &parts.buffers {

@@ -140,6 +140,21 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Looks at the width of the register that is an address in a space.
+    pub(super) fn address_width(
+        &mut self,
+        base: ir::Operand,
+        space: Option<IrSpace>,
+        at: isa::Span,
+    ) -> Lowering<()> {
+        match base {
+            ir::Operand::Reg(ir::Reg::Lane(reg)) if self.code.reg_ty(reg).bits() < 64 => {
+                self.cx.narrow_address(space, at)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The space of an access: the one written, else that of the variable where generic addresses would not reach it.
     pub(super) fn access_space(
         &mut self,

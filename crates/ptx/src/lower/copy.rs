@@ -48,6 +48,7 @@ impl Body<'_, '_> {
         inst.mods.space = self.access_space(&all[0], Some(ir::mods::Space::Shared), space)?;
         self.access_space(&all[1], Some(ir::mods::Space::Global), from_space)?;
         inst.offset = offset;
+        self.address_width(from, Some(ir::mods::Space::Global), all[1].span)?;
         let from = self.zero_extended(from);
         inst.operands.extend([to, from, ir::Operand::Imm(u128::from(start as u64))]);
         if all.len() > 3 + hints {

@@ -1,8 +1,9 @@
 //! Functions: parameters, bodies, scopes, blocks.
 
+use ir::device::Limits;
 use ir::module::{LaunchBounds, LocalVar, Param, Signature};
 use ir::{BlockId, LaneReg, RegTy};
-use isa::Span;
+use isa::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
 use super::constant::{Constant, evaluate};
@@ -13,14 +14,9 @@ use super::names::{
 };
 use super::params::ParamVar;
 use super::{Failed, Lowerer, Lowering, MAX_FRAME_BYTES};
-use crate::ast::{
-    Declaration, Declarator, Directive, Function, FunctionKind, Space, Statement, Type,
-};
+use crate::ast::{Declaration, Declarator, Function, FunctionKind, Space, Statement, Type};
 use crate::names::{Symbol, kw};
 use crate::pool::Id;
-
-/// Most bytes of a kernel's parameters, from PTX 8.1 on.
-const MAX_PARAM_BYTES: u64 = 32_764;
 
 /// The work on a function.
 pub(super) struct Body<'a, 't> {
@@ -98,7 +94,7 @@ impl<'t> Body<'_, 't> {
         let params = &tree.declarations[function.signature.params];
         if self.kernel {
             let params = self.kernel_params(params);
-            let bounds = self.bounds(&tree.directives[function.directives]);
+            let bounds = self.bounds(function);
             return Ok(Signature::Kernel { params: params?, bounds: bounds? });
         }
         let mut regs = Vec::new();
@@ -138,10 +134,7 @@ impl<'t> Body<'_, 't> {
             let align = u64::from(layout.align);
             offset = offset.next_multiple_of(align);
             let end = offset + layout.size;
-            if end > MAX_PARAM_BYTES {
-                let message = format!("a kernel's parameters have at most {MAX_PARAM_BYTES} bytes");
-                return self.cx.error("ptx::parameter", message, d.span, "too many here");
-            }
+            self.parameter_limit(end, d.span)?;
             let aggregate = layout.array || d.vector.is_some();
             let ty = if aggregate { ir::Ty::B8 } else { self.ir_ty(layout.ty, d.span)? };
             let pointer =
@@ -193,10 +186,28 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    fn bounds(&mut self, directives: &[Directive]) -> Lowering<LaunchBounds> {
+    /// Whether parameters that end there are too many.
+    fn parameter_limit(&mut self, end: u64, at: Span) -> Lowering<()> {
+        let most = ir::device::parameter_bytes(self.cx.version, self.cx.sm);
+        let held = ir::verify::MAX_PARAM_BYTES.into();
+        let lifted = self.cx.limits == Limits::None;
+        if end <= if lifted { held } else { most } {
+            return Ok(());
+        }
+        let message = format!("a kernel's parameters have at most {most} bytes");
+        let finding = Diagnostic::error("ptx::parameter", message).at(at, "too many here");
+        Err(self.cx.fail(match end <= held {
+            true => finding.help(format!(
+                "up to {held} bytes are possible with `.version 8.1` and `.target sm_70`, or with the option `limits-of=none`"
+            )),
+            false => finding.help("pass a pointer to a buffer"),
+        }))
+    }
+
+    fn bounds(&mut self, function: &Function) -> Lowering<LaunchBounds> {
         let tree = self.cx.tree;
         let mut bounds = LaunchBounds::default();
-        for directive in directives {
+        for directive in &tree.directives[function.directives] {
             let field = match directive.name.symbol {
                 kw::MAXNTID => &mut bounds.max,
                 kw::REQNTID => &mut bounds.required,
@@ -216,6 +227,7 @@ impl<'t> Body<'_, 't> {
                 }
             }
             *field = Some(threads);
+            self.cx.thread_limit(function, threads, directive.name.span);
         }
         Ok(bounds)
     }

@@ -221,6 +221,7 @@ impl<'t> Body<'_, 't> {
                 "add `.relaxed`, for one",
             );
         }
+        self.address_width(base, inst.mods.space, operand.span)?;
         inst.operands.push(base);
         inst.offset = offset;
         Ok(inst)

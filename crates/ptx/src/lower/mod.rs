@@ -15,6 +15,7 @@ mod address;
 mod call;
 mod constant;
 mod copy;
+mod device;
 mod emit;
 mod function;
 mod initialiser;
@@ -34,10 +35,12 @@ mod symbols;
 mod variable;
 mod video;
 
+pub use device::target;
 pub use object::{Binding, Object, lower_object};
 
 use std::rc::Rc;
 
+use ir::device::Limits;
 use ir::{FuncId, VarId};
 use isa::{Diagnostic, Diagnostics, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,7 +56,7 @@ use crate::spelling::{Form, Spelled};
 const BUDGET: usize = 1 << 20;
 
 /// Most bytes of a thread's variables.
-const MAX_FRAME_BYTES: u64 = 512 << 10;
+const MAX_FRAME_BYTES: u64 = ir::device::LOCAL;
 
 /// What of a file to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +82,28 @@ struct Failed;
 
 type Lowering<T> = Result<T, Failed>;
 
-/// Lowers a file, or one kernel of it.
+/// Lowers a file, or one kernel of it, for devices of its target.
 ///
 /// The module is `None` if there was an error. The tree may be incomplete; what the parser reported is not repeated.
 #[must_use]
 pub fn lower(tree: &Module, select: Select<'_>) -> (Option<ir::Module>, Diagnostics) {
+    lower_for(tree, select, Limits::OfTarget)
+}
+
+/// The same for devices with other limits, or without any.
+#[must_use]
+pub fn lower_for(
+    tree: &Module,
+    select: Select<'_>,
+    limits: Limits,
+) -> (Option<ir::Module>, Diagnostics) {
     let mut lowerer = Lowerer::new(tree);
+    lowerer.limits = limits;
     lowerer.header();
     lowerer.collect();
     lowerer.roots(select);
     lowerer.run();
+    lowerer.device_limits();
     let Lowerer { out, diagnostics, .. } = lowerer;
     let module = (!diagnostics.has_errors()).then_some(out);
     (module, diagnostics)
@@ -142,10 +157,14 @@ struct Lowerer<'t> {
     signatures: FxHashMap<u32, Rc<Widths>>,
     /// How much more of what is larger than its text may be made: see [`BUDGET`].
     budget: usize,
-    /// Forms that were reported as too new for the file.
-    too_new: Vec<*const Form>,
+    /// Forms that were reported as too new for the file, or as gone from its target.
+    gated: Vec<*const Form>,
     /// Whether what is external may stay undefined.
     object: bool,
+    /// Whose limits hold.
+    limits: Limits,
+    /// Where each variable of the output is declared.
+    var_spans: Vec<Span>,
 }
 
 impl<'t> Lowerer<'t> {
@@ -168,8 +187,10 @@ impl<'t> Lowerer<'t> {
             sm: u32::MAX,
             signatures: FxHashMap::default(),
             budget: BUDGET,
-            too_new: Vec::new(),
+            gated: Vec::new(),
             object: false,
+            limits: Limits::default(),
+            var_spans: Vec::new(),
         }
     }
 

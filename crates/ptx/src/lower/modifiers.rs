@@ -43,10 +43,11 @@ impl Lowerer<'_> {
                 self.spellings.insert(key, Some(Rc::clone(&spelled)));
                 Ok(spelled)
             }
-            Err(_) if is_later(tree.name(instruction.opcode.symbol), &words) => {
-                Err(self.no_form(instruction))
-            }
             Err(wrong) => {
+                let name = tree.name(instruction.opcode.symbol);
+                if spelling::later_form(name, words.iter().map(|(word, _)| *word)).is_some() {
+                    return Err(self.no_form(instruction));
+                }
                 for misspelling in &wrong {
                     self.misspelled(instruction, misspelling);
                 }
@@ -69,11 +70,22 @@ impl Lowerer<'_> {
         let old_version = form.ptx > self.version && self.version.0 != u32::MAX;
         let old_target = form.sm > self.sm && self.sm != u32::MAX;
         let at = std::ptr::from_ref(form);
-        if !(old_version || old_target) || self.too_new.contains(&at) {
+        let gone = form.flags.has(Flag::NoMask) && self.needs_masks();
+        if !(old_version || old_target || gone) || self.gated.contains(&at) {
             return;
         }
-        self.too_new.push(at);
+        self.gated.push(at);
         let text = self.spelling_of(instruction);
+        if gone {
+            let name = self.tree.name(instruction.opcode.symbol);
+            self.diagnostics.push(
+                Diagnostic::warning("ptx::no-sync", format!("`{text}` names no lanes"))
+                    .at(instruction.opcode.span, "no device from sm_70 on has it, from PTX 6.4 on")
+                    .note("here it is for the lanes that come to it together")
+                    .help(format!("write `{name}.sync` with a mask of lanes")),
+            );
+            return;
+        }
         let needs = if old_version {
             format!("PTX {}.{}", form.ptx.0, form.ptx.1)
         } else {
@@ -84,6 +96,12 @@ impl Lowerer<'_> {
                 .at(instruction.opcode.span, "newer than the file says it is")
                 .help("raise `.version` or `.target`"),
         );
+    }
+
+    /// Whether operations on a warp's lanes have to name them: from PTX 6.4 and sm_70 on.
+    fn needs_masks(&self) -> bool {
+        let (version, sm) = (self.version, self.sm);
+        version.0 != u32::MAX && version >= (6, 4) && sm != u32::MAX && sm >= 70
     }
 
     /// Opcode and modifiers as written.
@@ -102,14 +120,17 @@ impl Lowerer<'_> {
         let at = instruction.opcode.span;
         if let Some(known) = family(name) {
             let text = self.spelling_of(instruction);
-            // What forms there are of an opcode may be of an earlier tier than what is asked for.
-            let about = match name {
-                "cp" | "mbarrier" => spelling::Tier::Four.about(),
-                _ => known.tier.about(),
+            // The forms that there are of an opcode may be of an earlier tier than what is asked for.
+            let words = tree.modifiers[instruction.modifiers].iter().map(|m| tree.name(m.symbol));
+            let label = match spelling::later_form(name, words) {
+                Some(later) => {
+                    format!("known PTX, of sm_{} and later: {}", later.sm, later.tier.about())
+                }
+                None => format!("known PTX: {}", known.tier.about()),
             };
             let diagnostic =
                 Diagnostic::error("ptx::unsupported", format!("`{text}` is not supported yet"))
-                    .at(at, format!("known PTX: {about}"));
+                    .at(at, label);
             return self.fail(diagnostic);
         }
         let diagnostic =
@@ -179,22 +200,6 @@ impl Lowerer<'_> {
             }
         };
         self.diagnostics.push(diagnostic);
-    }
-}
-
-/// Whether it is what later devices have beyond the forms of an opcode: copies of tensors and whole blocks, and those that
-/// barriers in memory wait for; products of sparse matrices, of narrower floats and of scaled blocks, and matrices of bytes.
-fn is_later(opcode: &str, words: &[(&str, Option<Type>)]) -> bool {
-    let any = |later: &[&str]| words.iter().any(|(word, _)| later.contains(word));
-    match opcode {
-        "cp" => any(&["bulk"]),
-        "mbarrier" => any(&["try_wait", "expect_tx", "complete_tx", "shared::cluster"]),
-        "mma" => {
-            let kind = words.iter().any(|(word, _)| word.starts_with("kind::"));
-            kind || any(&["sp", "sp::ordered_metadata", "block_scale"])
-        }
-        "ldmatrix" | "stmatrix" => any(&["m16n16", "m8n16", "m16n8", "b8"]),
-        _ => false,
     }
 }
 

@@ -48,6 +48,7 @@ pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
     lowerer.collect();
     lowerer.roots(Select::All);
     lowerer.run();
+    lowerer.device_limits();
     let functions = lowerer.queue.iter().map(|&id| {
         let function = &tree.functions[id];
         match function.kind {

@@ -24,10 +24,9 @@ impl Lowerer<'_> {
                 }
                 Item::Target { words, .. } => {
                     self.target_words(&tree.name_lists[*words]);
-                    let numbers = tree.name_lists[*words].iter().filter_map(|w| {
-                        let digits = tree.name(w.symbol).strip_prefix("sm_")?;
-                        digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
-                    });
+                    let words = tree.name_lists[*words].iter();
+                    let numbers =
+                        words.filter_map(|w| super::device::target_number(tree.name(w.symbol)));
                     self.sm = numbers.min().unwrap_or(self.sm);
                 }
                 Item::AddressSize { bits, span } => self.address_size(*bits, *span),

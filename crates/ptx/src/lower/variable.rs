@@ -103,6 +103,12 @@ impl Lowerer<'_> {
         Ok(Layout { ty, element, size, align, array: !dims.is_empty() })
     }
 
+    /// Whether the outermost dimension is left open, with no content to tell it.
+    fn is_unsized(&self, declarator: &Declarator) -> bool {
+        let first = self.tree.operands[declarator.dims].first();
+        first.is_some_and(|dim| dim.kind == OperandKind::Absent) && declarator.init.is_empty()
+    }
+
     /// How many elements the outermost list of an initialiser has.
     fn open_length(&self, declarator: &Declarator, inner: &[Option<u64>]) -> u64 {
         let tree = self.tree;
@@ -180,6 +186,14 @@ impl Lowerer<'_> {
         let open = layout.size == 0;
         let dynamic = space == IrSpace::Shared && open;
         let external = declaration.linkage == Some(Linkage::Extern) && !dynamic;
+        let defined = declaration.linkage != Some(Linkage::Extern);
+        if open && !dynamic && defined && self.is_unsized(declared) {
+            let message = format!("`{name}` has no size");
+            let finding = Diagnostic::error("ptx::array-size", message)
+                .at(at, "an array of unknown length")
+                .help("give its length or its content; only what is `.extern` is declared without");
+            return Err(self.fail(finding));
+        }
         if external && space == IrSpace::Shared {
             let message = format!("`{name}` is `.extern .shared` and has a size");
             self.diagnostics.push(
@@ -208,6 +222,7 @@ impl Lowerer<'_> {
             relocs: Vec::new(),
             dynamic,
         });
+        self.var_spans.push(at);
         let id = VarId(self.out.vars.len() as u32 - 1);
         self.contents.push((id, d, declarator));
         Ok(id)

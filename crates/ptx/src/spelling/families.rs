@@ -81,6 +81,55 @@ families! {
     }
 }
 
+/// Forms of opcodes that later devices have beyond those of the opcode's own tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Later {
+    /// The opcode.
+    opcode: &'static str,
+    /// How one of its modifiers begins, which only these forms have.
+    words: &'static [&'static str],
+    /// Their tier.
+    pub tier: Tier,
+    /// The first target that has them.
+    pub sm: u32,
+}
+
+const fn later(opcode: &'static str, words: &'static [&'static str], tier: Tier, sm: u32) -> Later {
+    Later { opcode, words, tier, sm }
+}
+
+/// Sources: PTX ISA 9.1, the target notes of each instruction. More particular rows come first.
+const LATER: &[Later] = &[
+    later("cp", &["bulk"], Tier::Four, 90),
+    later("mbarrier", &["try_wait", "expect_tx", "complete_tx", "shared::cluster"], Tier::Four, 90),
+    later("fence", &["proxy", "mbarrier_init", "sync_restrict"], Tier::Four, 90),
+    later("barrier", &["cluster"], Tier::Four, 90),
+    later("prefetch", &["tensormap"], Tier::Four, 90),
+    later("st", &["async", "bulk"], Tier::Four, 90),
+    later("red", &["async"], Tier::Four, 90),
+    later("mma", &["kind::", "block_scale"], Tier::ThreeB, 120),
+    later("mma", &["sp"], Tier::ThreeB, 80),
+    later("ldmatrix", &["m16n16", "m8n16", "b8"], Tier::ThreeB, 100),
+    later("stmatrix", &["m16n8", "b8"], Tier::ThreeB, 100),
+];
+
+/// The later forms that an instruction is one of, by its opcode and modifiers.
+#[must_use]
+pub fn later_form<'w>(opcode: &str, words: impl Iterator<Item = &'w str>) -> Option<Later> {
+    let row_of = |word: &str| {
+        let has = |row: &Later| row.words.iter().any(|begin| begins(word, begin));
+        LATER.iter().position(|row| row.opcode == opcode && has(row))
+    };
+    words.filter_map(row_of).min().map(|first| LATER[first])
+}
+
+/// Whether a modifier is a word, or the word with more behind `::`.
+fn begins(modifier: &str, word: &str) -> bool {
+    modifier
+        .strip_prefix(word)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::") || word.ends_with("::"))
+}
+
 /// All of them.
 #[must_use]
 pub fn families() -> &'static [Family] {

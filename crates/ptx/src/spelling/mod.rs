@@ -9,10 +9,10 @@ mod kind;
 mod matrix;
 mod table;
 
-pub use families::{Family, Tier, families, family};
+pub use families::{Family, Later, Tier, families, family, later_form};
 pub use kind::{Kind, Kinds, is_cache_hint};
 pub(crate) use matrix::{fragment, fragment_mods, matrix_count, matrix_mods, register_type};
-pub use table::{Arg, Form, Special, Target, Val, all_forms, forms};
+pub use table::{Arg, Form, Rule, Special, Target, Val, all_forms, forms};
 
 use smallvec::SmallVec;
 
@@ -186,15 +186,11 @@ fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspe
         let set = form.type_set(spelled.types.len());
         wrong.push(Misspelling::TypeMissing { possible: names(set) });
     }
-    if wrong.is_empty() && (form.rule)(&spelled) { Ok(spelled) } else { Err(or_rule(form, wrong)) }
-}
-
-/// Modifiers that are right each by itself, but not together.
-fn or_rule(form: &Form, mut wrong: Vec<Misspelling>) -> Vec<Misspelling> {
     if wrong.is_empty() {
-        wrong.push(Misspelling::Rule { needed: form.rule_text });
+        let broken = form.rules().find(|rule| !(rule.holds)(&spelled));
+        wrong.extend(broken.map(|rule| Misspelling::Rule { needed: rule.text }));
     }
-    wrong
+    if wrong.is_empty() { Ok(spelled) } else { Err(wrong) }
 }
 
 fn add_type(spelled: &mut Spelled, wrong: &mut Vec<Misspelling>, index: usize, ty: Type) {

@@ -70,6 +70,7 @@ class Passed:
         self._device = device
         self._arrays: List[np.ndarray] = []
         self._places: List[int] = []
+        self._what: List[str] = []
         self.given: List[Given] = []
         if isinstance(args, (str, bytes, np.ndarray, DeviceArray)) or not isinstance(args, Iterable):
             raise LaunchError("args takes a list of arguments, or a dict of them by parameter")
@@ -129,13 +130,24 @@ class Passed:
         self._places.append(index)
         element = element_name(array.dtype)
         same = index if same is None else same
-        return Given(name, "array", element, data, array.shape, same, bool(array.flags.writeable))
+        self._what.append(what)
+        return Given(name, "array", element, data, array.shape, same, True)
 
     def take_back(self, arrays: Sequence[bytes]) -> None:
-        """Copies what the kernel has left to the arrays that are writable."""
-        writable = [array for array in self._arrays if array.flags.writeable]
-        for array, data in zip(writable, arrays):
-            put_back(array, data)
+        """Copies what the kernel has left to the arrays.
+
+        Raises LaunchError if it has changed one that is read-only; the others have what it has left then.
+        """
+        for array, data in zip(self._arrays, arrays):
+            if array.flags.writeable:
+                put_back(array, data)
+        # The memory of a read-only view may have been written through another argument.
+        for array, data, what in zip(self._arrays, arrays, self._what):
+            if not array.flags.writeable and as_bytes(array, what) != bytes(data):
+                raise LaunchError(
+                    f"{what} is a read-only array, and the kernel has written to it: pass a copy of it "
+                    "(numpy.array(a)), or make it writable with a.setflags(write=True)"
+                )
 
 
 def _starts_alike(a: np.ndarray, b: np.ndarray) -> bool:

@@ -32,9 +32,9 @@ class _Variations:
 class Comparison:
     """What each mechanism does to a kernel.
 
-    rows    a dict for each mechanism and warp size, as in the JSON of `simtlab compare` (docs/compare.md)
-    text    the table that `simtlab compare` prints
-    report  all of the JSON
+    rows      a dict for each mechanism and warp size, as in the JSON of `simtlab compare` (docs/compare.md)
+    text      the table that `simtlab compare` prints
+    document  all of the JSON
     """
 
     rows: List[Dict[str, Any]]

@@ -227,7 +227,10 @@ impl<'p> VmContext<'p> {
         let (module, cost) = vm::prepare_counted(&verified, kernel, pass)
             .map_err(|error| problem(error.to_string(), self.program.span(error.loc)))?;
         match vm::Program::link(module) {
-            Ok(program) => Ok((VmProgram::new(program, self.program.text.clone()), cost)),
+            Ok(program) => {
+                let (text, target) = (self.program.text.clone(), self.program.target);
+                Ok((VmProgram::new(program, text, target), cost))
+            }
             Err(errors) => {
                 let first = errors.first().map_or_else(String::new, |e| e.kind.to_string());
                 Err(problem(first, None))
@@ -264,7 +267,7 @@ impl<'p> VmContext<'p> {
         launch.width = u32::try_from(request.warp_size).unwrap_or(u32::MAX);
         launch.scope = entry.scope;
         launch.guards_are_masks = matches!(entry.pass, Some(Pass::Predication | Pass::MaskedBanks));
-        options::apply(&mut launch, request.options, request.seed)?;
+        options::apply(&mut launch, request.options, request.seed, self.program.target)?;
         if let Some(limit) = request.limit {
             launch.limit = limit;
         }
@@ -280,7 +283,7 @@ impl<'p> VmContext<'p> {
             LaunchError::Dimension { .. }
             | LaunchError::Threads(_)
             | LaunchError::Bounds { .. } => (Subject::Block, None),
-            LaunchError::Shared { .. } => (Subject::Shared, None),
+            LaunchError::Shared { .. } => (Subject::Shared, Some(options::OTHER_DEVICE)),
             LaunchError::Width { .. } => (Subject::WarpSize, None),
             LaunchError::Collective { .. } => {
                 (Subject::WarpSize, Some("use a warp size that divides 32, or a multiple of 32"))

@@ -8,8 +8,11 @@ mod quick;
 mod report;
 mod spin;
 
+pub(super) use options::{LIMITS_OF, limits};
+
 use std::sync::Mutex;
 
+use ir::device::Capability;
 use ir::module::Signature;
 use ir::{Function, LocId, Module, Ty};
 use isa::{Diagnostic, Diagnostics, SourceFile, Span};
@@ -39,14 +42,17 @@ pub(super) struct VmProgram {
     program: vm::Program,
     /// The text that places point into.
     text: SourceFile,
+    /// The target that it is compiled for, if it says one.
+    target: Option<Capability>,
     /// Launches made ready to run before.
     ready: Mutex<jit::Cache>,
 }
 
-/// Verifies and links a module whose places point into `text`. What is wrong is added to `found`.
+/// Verifies and links a module whose places point into `text`, compiled for a target. What is wrong is added to `found`.
 pub(super) fn link(
     module: Module,
     text: &str,
+    target: Option<Capability>,
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
     // Linking verifies, too, but then the module is gone, from which messages take their names.
@@ -56,7 +62,7 @@ pub(super) fn link(
     }
     let places = module.locs.clone();
     match vm::Program::link(module) {
-        Ok(program) => Some(Box::new(VmProgram::new(program, SourceFile::new("", text)))),
+        Ok(program) => Some(Box::new(VmProgram::new(program, SourceFile::new("", text), target))),
         Err(errors) => {
             for error in errors {
                 let span = places.get(error.loc.index()).map(|l| l.span);
@@ -73,8 +79,8 @@ pub(super) fn link(
 }
 
 impl VmProgram {
-    fn new(program: vm::Program, text: SourceFile) -> Self {
-        Self { program, text, ready: Mutex::default() }
+    fn new(program: vm::Program, text: SourceFile, target: Option<Capability>) -> Self {
+        Self { program, text, target, ready: Mutex::default() }
     }
 
     fn module(&self) -> &Module {

@@ -11,17 +11,19 @@
 //! | `heap` | bytes that `malloc` gives out |
 //! | `forward-progress` | `yes`: a launch that hangs runs again under `serial`, where every lane goes on |
 //! | `check-facts` | `yes`: every fact of the analyses that faster engines rest on is checked at each issue |
+//! | `limits-of` | compute capability of the device whose limits hold, such as `9.0`; `target`: the program's own; `none`: no limits |
 //! | `warp` | lanes of the warp that the program sees: 32 on every device; see "Warp sizes" in the book's page on PTX |
 
 use converge::{Order, Policy};
+use ir::device::{Capability, Limits};
 use vm::Launch;
 
 use crate::elem::shortened;
 use crate::launch::{MachineOption, OptionValue};
-use crate::machine::{LaunchProblem, Subject};
+use crate::machine::{LaunchProblem, Named, Subject};
 use isa::suggest::nearest;
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "order",
     "slice",
     "predicate",
@@ -32,10 +34,28 @@ const NAMES: [&str; 10] = [
     "warp",
     FORWARD_PROGRESS,
     CHECK_FACTS,
+    LIMITS_OF.name,
 ];
 
 /// The option under which launches that hang run again.
 pub(super) const FORWARD_PROGRESS: &str = "forward-progress";
+
+/// The option that says whose limits hold.
+pub(in super::super) const LIMITS_OF: Named = Named {
+    name: "limits-of",
+    about: "compute capability of the device whose limits hold; `target`, or `none` for no limits",
+};
+
+/// What helps where a launch asks for more than the device has.
+pub(super) const OTHER_DEVICE: &str = "the option `limits-of` names another device by its compute capability, such as 9.0; \
+     `none` lifts the limits of devices";
+
+/// Whose limits hold, as the option says.
+pub(in super::super) fn limits(value: &str) -> Result<Limits, String> {
+    value.parse().map_err(|error| {
+        format!("`{}`: {error}; `limits-of` can also be target or none", shortened(value))
+    })
+}
 
 const CHECK_FACTS: &str = "check-facts";
 
@@ -61,9 +81,11 @@ pub(super) fn apply<const N: usize>(
     launch: &mut Launch<N>,
     options: &[MachineOption],
     seed: u64,
+    target: Option<Capability>,
 ) -> Result<(), LaunchProblem> {
+    launch.shared_limit = Limits::default().shared(target).unwrap_or(vm::MAX_SHARED);
     for (index, option) in options.iter().enumerate() {
-        set(launch, option, seed).map_err(|(message, help)| LaunchProblem {
+        set(launch, option, seed, target).map_err(|(message, help)| LaunchProblem {
             about: Subject::Option(index),
             message,
             help: Some(help),
@@ -80,6 +102,7 @@ fn set<const N: usize>(
     launch: &mut Launch<N>,
     option: &MachineOption,
     seed: u64,
+    target: Option<Capability>,
 ) -> Result<(), Refused> {
     let name = option.key.value.as_str();
     match name {
@@ -100,6 +123,17 @@ fn set<const N: usize>(
         "stack" => launch.stack_limit = whole(option, 1)?,
         "heap" => launch.heap_limit = whole(option, 0)?,
         CHECK_FACTS | FORWARD_PROGRESS => drop(one_of(option, &YES_OR_NO)?),
+        "limits-of" => {
+            let text = match &option.value.value {
+                OptionValue::String(text) => text.clone(),
+                // A launch file may write 9.0 as a number.
+                OptionValue::Float(number) => format!("{number:?}"),
+                _ => String::new(),
+            };
+            let help = "write a compute capability such as 9.0, target or none".to_owned();
+            let limits = limits(&text).map_err(|message| (message, help))?;
+            launch.shared_limit = limits.shared(target).unwrap_or(vm::MAX_SHARED);
+        }
         "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
             let help = match nearest(name, NAMES) {

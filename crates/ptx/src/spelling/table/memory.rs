@@ -5,9 +5,9 @@ use ir::Op;
 use super::Arg::{A, D, Ds, O, Rest, S, V};
 use super::Val::{Imm, T};
 use super::rules::{
-    ACCESS_TEXT, ATOM_TEXT, combinable, copyable, first_level, global_or_local, loadable, mmio,
-    reducible_in_memory, second_level, storable, vector_combinable, vector_of_128,
-    vector_reducible,
+    ACCESS_TEXT, ATOM_TEXT, LOAD_TEXT, WRITABLE_TEXT, coherent_or_global, combinable, copyable,
+    first_level, global_or_local, loadable, mmio, reducible_in_memory, second_level, storable,
+    vector_combinable, vector_of_128, vector_reducible, writable,
 };
 use super::sets::{ATOMIC, MEMORY, PTR, op, special};
 use super::{Form, Special, Val};
@@ -19,7 +19,8 @@ pub(super) static ROWS: &[Form] = &[
         .ty(MEMORY)
         .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::Cache, Kind::NonCoherent, Kind::Vector])
         .hints()
-        .rule(loadable, ACCESS_TEXT),
+        .rule(coherent_or_global, LOAD_TEXT)
+        .then_rule(loadable, ACCESS_TEXT),
     special("ld", Special::Ld, &[V, A])
         .ty(MEMORY)
         .need(&[Kind::Mmio, Kind::Order, Kind::Scope])
@@ -35,7 +36,8 @@ pub(super) static ROWS: &[Form] = &[
         .ty(MEMORY)
         .opt(&[Kind::Order, Kind::Scope, Kind::Space, Kind::StCache, Kind::Vector])
         .hints()
-        .rule(storable, ACCESS_TEXT),
+        .rule(writable, WRITABLE_TEXT)
+        .then_rule(storable, ACCESS_TEXT),
     special("st", Special::St, &[A, V])
         .ty(MEMORY)
         .need(&[Kind::Mmio, Kind::Order, Kind::Scope])

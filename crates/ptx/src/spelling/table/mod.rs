@@ -151,18 +151,21 @@ pub struct Form {
     pub flags: Flags,
     /// The operation's type where none is written.
     pub ir_ty: Option<ir::Ty>,
-    /// What else must hold of the modifiers.
-    pub rule: fn(&Spelled) -> bool,
-    /// The rule in words: what is missing if it does not hold.
-    pub rule_text: &'static str,
+    /// What else must hold of the modifiers, in the order in which it is told.
+    rules: [Option<Rule>; 2],
     /// PTX version from which on it is there.
     pub ptx: (u32, u32),
     /// Target from which on it is there.
     pub sm: u32,
 }
 
-fn always(_: &Spelled) -> bool {
-    true
+/// What must hold of modifiers that are right each by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Whether it holds.
+    pub holds: fn(&Spelled) -> bool,
+    /// In words: what is needed.
+    pub text: &'static str,
 }
 
 impl Form {
@@ -180,8 +183,7 @@ impl Form {
             target,
             flags: Flags::NONE,
             ir_ty: None,
-            rule: always,
-            rule_text: "",
+            rules: [None; 2],
             ptx: (1, 0),
             sm: 0,
         }
@@ -224,9 +226,15 @@ impl Form {
         self
     }
 
-    const fn rule(mut self, rule: fn(&Spelled) -> bool, text: &'static str) -> Self {
-        self.rule = rule;
-        self.rule_text = text;
+    /// The rule of a row, in the place of the one that it may have.
+    const fn rule(mut self, holds: fn(&Spelled) -> bool, text: &'static str) -> Self {
+        self.rules[0] = Some(Rule { holds, text });
+        self
+    }
+
+    /// A second rule, which is told only if the first one holds.
+    const fn then_rule(mut self, holds: fn(&Spelled) -> bool, text: &'static str) -> Self {
+        self.rules[1] = Some(Rule { holds, text });
         self
     }
 
@@ -240,6 +248,11 @@ impl Form {
     #[must_use]
     pub fn type_set(&self, position: usize) -> &'static [Type] {
         self.sets.get(position).copied().unwrap_or(&[])
+    }
+
+    /// What else must hold of the modifiers.
+    pub fn rules(&self) -> impl Iterator<Item = Rule> {
+        self.rules.into_iter().flatten()
     }
 
     /// All kinds that it takes, in order of preference.

@@ -146,13 +146,19 @@ pub(super) fn accessible(s: &Spelled) -> bool {
 }
 
 pub(super) fn loadable(s: &Spelled) -> bool {
-    let global = s.word(Kind::Space) == Some("global");
-    accessible(s) && s.word(Kind::Order) != Some("release") && (global || !s.has(Kind::NonCoherent))
+    accessible(s) && s.word(Kind::Order) != Some("release")
+}
+
+pub(super) fn coherent_or_global(s: &Spelled) -> bool {
+    s.word(Kind::Space) == Some("global") || !s.has(Kind::NonCoherent)
 }
 
 pub(super) fn storable(s: &Spelled) -> bool {
-    let read_only = matches!(s.word(Kind::Space), Some("const" | "param::entry"));
-    accessible(s) && s.word(Kind::Order) != Some("acquire") && !read_only
+    accessible(s) && s.word(Kind::Order) != Some("acquire")
+}
+
+pub(super) fn writable(s: &Spelled) -> bool {
+    !matches!(s.word(Kind::Space), Some("const" | "param::entry"))
 }
 
 /// Memory-mapped input and output is accessed in one order and scope.
@@ -239,4 +245,7 @@ pub(super) const CMP_TEXT: &str =
 pub(super) const ATOM_TEXT: &str =
     "an operation that goes with the type, and `.noftz` for 16-bit formats and only there";
 pub(super) const REDUX_TEXT: &str = "`.add` with `.u32` or `.s32`; `.min` or `.max` with these or `.f32`; `.and`, `.or` or `.xor` with `.b32`";
-pub(super) const ACCESS_TEXT: &str = "a scope with `.relaxed`, `.acquire` or `.release` and only there, `.global` with `.nc`, at most 128 bits (256 of 32-bit or 64-bit elements), a space that can be written";
+pub(super) const ACCESS_TEXT: &str = "a scope with `.relaxed`, `.acquire` or `.release` and only there, at most 128 bits (256 of 32-bit or 64-bit elements)";
+pub(super) const LOAD_TEXT: &str = "`.global` with `.nc`";
+pub(super) const WRITABLE_TEXT: &str =
+    "a state space that can be written: `.const` and `.param::entry` are read-only";
