@@ -1,4 +1,5 @@
-//! `simtlab device` from end to end, with Simtlab's own driver library in place of a device, and with a driver that fails.
+//! `simtlab device` from end to end, with Simtlab's own driver library in place of a device, and
+//! with a driver that fails.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -304,10 +305,30 @@ fn suites_go_on_where_they_stopped() {
 }
 
 #[test]
+fn wrong_sums_of_matrices_are_found() {
+    let out = folder("device-matrix");
+    let words = ["--suite", "matrix", "--cases", "8", "--out", &out];
+    let told = device("", "verify", &words);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    let out = folder("device-matrix-wrong");
+    let words = ["--suite", "matrix", "--cases", "8", "--out", &out];
+    // The products of another layout.
+    let rule = [("SIMTLAB_TEST_REPLACE", "m8n8k4.row.row=m8n8k4.row.col")];
+    let told = device_with(&rule, "verify", &words);
+    assert_eq!(told.code, Some(1), "{}", told.said);
+    let told = report(&out);
+    let named: Vec<&str> = told.said.lines().filter(|l| l.starts_with("  - `")).collect();
+    assert!(!named.is_empty(), "{}", told.said);
+    let row_row = |line: &&str| line.starts_with("  - `mma.sync.aligned.m8n8k4.row.row.");
+    assert!(named.iter().all(row_row), "{}", told.said);
+}
+
+#[test]
 fn planted_wrong_results_are_found_and_ranked() {
     let out = folder("device-planted");
     let words = ["--suite", "arithmetic", "--cases", "9", "--out", &out];
-    // The first module of a batch of eight has the approximate functions, and becomes two. One instruction gives other results, another one does not exist.
+    // The first module of a batch of eight has the approximate functions, and becomes two. One
+    // instruction gives other results, another one does not exist.
     let rules = [
         ("SIMTLAB_TEST_REPLACE", "sin.approx.f32=cos.approx.f32"),
         ("SIMTLAB_TEST_REFUSE", "tanh.approx.f32 "),

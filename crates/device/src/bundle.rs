@@ -11,7 +11,8 @@
 //! u64        FNV-1a hash of everything before
 //! ```
 //!
-//! Integers are little-endian. Nothing is allocated from a length in the file: all lengths are held against the bytes that exist.
+//! Integers are little-endian. Nothing is allocated from a length in the file: all lengths are held
+//! against the bytes that exist.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -40,8 +40,8 @@ pub struct BufferComparison {
     pub first: Vec<Difference>,
     /// The largest distance of floats that are no NaNs, in units in the last place.
     pub max_ulp: Option<u64>,
-    /// What differs where the launch file says that the order of elements does not count; elements are not held
-    /// against each other one by one then.
+    /// What differs where the launch file says that the order of elements does not count; elements
+    /// are not held against each other one by one then.
     pub multiset: Option<String>,
     ours: Array,
 }
@@ -51,13 +51,15 @@ pub struct BufferComparison {
 pub struct Comparison {
     /// How ours ended.
     pub ours: String,
-    /// How ours hung under the mechanism of the launch file, if it did: then `ours` is a run lane by lane.
+    /// How ours hung under the mechanism of the launch file, if it did: then `ours` is a run lane
+    /// by lane.
     pub hung: Option<String>,
     /// Whether both ended alike.
     pub ends_agree: bool,
     /// The buffers; none unless both ended by themselves.
     pub buffers: Vec<BufferComparison>,
-    /// Instructions that show the schedule to the program: where they ran, another result need not be wrong.
+    /// Instructions that show the schedule to the program: where they ran, another result need not
+    /// be wrong.
     pub schedule: Vec<String>,
 }
 
@@ -155,8 +157,9 @@ fn shown(ty: ElemType, bits: u64) -> String {
 /// The mechanism under which every lane goes on, as devices since compute capability 7.0 promise.
 const FAIR: &str = "serial";
 
-/// Runs the job here and holds the device's results against it. The job is the one that the record was made of. Where it
-/// hangs under its own mechanism and did not hang on the device, it runs lane by lane (`serial`).
+/// Runs the job here and holds the device's results against it. The job is the one that the record
+/// was made of. Where it hangs under its own mechanism and did not hang on the device, it runs lane
+/// by lane (`serial`).
 ///
 /// # Errors
 /// If the record was made of another program or other inputs, or the job cannot run.

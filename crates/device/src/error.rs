@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a device cannot be used, or cannot run a program. Workers send it to the process that started them.
+/// Why a device cannot be used, or cannot run a program. Workers send it to the process that
+/// started them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum DeviceError {
     /// No driver library.
@@ -28,7 +29,7 @@ pub enum DeviceError {
         function: String,
     },
     /// The driver is there, a device is not.
-    #[error("the driver finds no device{}", if *.count > 0 { format!(" {ordinal}: there are {count}") } else { String::new() })]
+    #[error("the driver finds no device{}", of_those(*.ordinal, *.count))]
     NoDevice {
         /// The device asked for.
         ordinal: i32,
@@ -49,7 +50,8 @@ pub enum DeviceError {
     },
     /// The device has no room.
     #[error(
-        "the device has no room for {needed} bytes: {free} of {total} are free, and other processes may hold the rest"
+        "the device has no room for {needed} bytes: {free} of {total} are free, and other \
+         processes may hold the rest"
     )]
     Memory {
         /// Bytes asked for.
@@ -85,6 +87,10 @@ pub enum DeviceError {
     /// The worker process failed.
     #[error("the process that uses the device {0}")]
     Worker(String),
+}
+
+fn of_those(ordinal: i32, count: i32) -> String {
+    if count > 0 { format!(" {ordinal}: there are {count}") } else { String::new() }
 }
 
 fn most_ptx(most: &Option<String>) -> String {

@@ -1,4 +1,5 @@
-//! Tables of folders that [`verify`](crate::verify) has written: what agreed, what differed, the most telling first.
+//! Tables of folders that [`verify`](crate::verify) has written: what agreed, what differed, the
+//! most telling first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -32,7 +33,8 @@ fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
     for result in results {
         suites.entry(&result.suite).or_default().push(result);
     }
-    *text += "| suite | cases | agree | differ | differ by schedule | ends differ | refused | not run | buffers | elements | differing | ms |\n\
+    *text += "| suite | cases | agree | differ | differ by schedule | ends differ | refused |\
+              \x20not run | buffers | elements | differing | ms |\n\
               |---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (suite, results) in suites {
         let count = |verdict| results.iter().filter(|r| r.verdict == verdict).count();

@@ -26,7 +26,8 @@ impl Default for Patience {
     }
 }
 
-/// How long a stopped process has to end: one whose kernel hangs ends when the driver has taken the device from it.
+/// How long a stopped process has to end: one whose kernel hangs ends when the driver has taken the
+/// device from it.
 const END: Duration = Duration::from_secs(30);
 
 /// Between two looks at the answers.
@@ -35,7 +36,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Most bytes that kernels print which are kept.
 const PRINTED: u64 = 16 << 20;
 
-/// A command that becomes [`worker::work`](crate::worker::work) when the paths of request and answers are added to it.
+/// A command that becomes [`worker::work`](crate::worker::work) when the paths of request and
+/// answers are added to it.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
     /// The program.
@@ -53,11 +55,12 @@ pub struct Answers {
     pub printed: Vec<u8>,
 }
 
-/// Runs all that is requested. `each` gets the number of a run and its record as soon as it has ended, in order; it says
-/// whether to go on.
+/// Runs all that is requested. `each` gets the number of a run and its record as soon as it has
+/// ended, in order; it says whether to go on.
 ///
 /// # Errors
-/// What keeps the device from running anything. Programs that it refuses, faults and hangs are part of the records.
+/// What keeps the device from running anything. Programs that it refuses, faults and hangs are part
+/// of the records.
 pub fn run(
     request: &Request,
     command: &WorkerCommand,
@@ -125,7 +128,8 @@ struct Session {
     output: Option<std::thread::JoinHandle<Vec<u8>>>,
 }
 
-/// Is told the number of a run with its record, or with how it ended without one; says whether to go on.
+/// Is told the number of a run with its record, or with how it ended without one; says whether to
+/// go on.
 type Told<'a> = dyn FnMut(usize, Result<RunRecord, RunEnd>) -> bool + 'a;
 
 impl Session {
@@ -275,7 +279,8 @@ impl Session {
         let process = self.child.id();
         let seconds = END.as_secs();
         Err(DeviceError::Worker(format!(
-            "({process}) does not end {seconds} s after it was stopped: its kernel still holds the device"
+            "({process}) does not end {seconds} s after it was stopped: its kernel still holds \
+             the device"
         )))
     }
 

@@ -1,8 +1,9 @@
 //! The process that uses the device.
 //!
-//! It reads a request from a file and appends frames to another one: the length in bytes as a `u64`, then a record's bytes or
-//! an event as JSON. The process that started it reads the frames, and stops it if none comes in time. After a launch
-//! has failed the context is of no further use: the worker ends, and its parent starts another one for the runs that are left.
+//! It reads a request from a file and appends frames to another one: the length in bytes as a
+//! `u64`, then a record's bytes or an event as JSON. The process that started it reads the frames,
+//! and stops it if none comes in time. After a launch has failed the context is of no further use:
+//! the worker ends, and its parent starts another one for the runs that are left.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -34,7 +35,8 @@ pub(crate) enum Event {
     Failed { error: DeviceError },
 }
 
-/// Runs the request in one file, and writes frames to another one. This is the whole life of a worker process.
+/// Runs the request in one file, and writes frames to another one. This is the whole life of a
+/// worker process.
 ///
 /// # Errors
 /// If the files cannot be read and written. What is wrong with the device is told in a frame.

@@ -39,8 +39,9 @@ pub struct Pointer {
     pub buffer: String,
 }
 
-/// As [`bind`], before the buffers have addresses: the block holds the distance from the start of the buffer
-/// at each of the pointers, to which the address is to be added. `known` refuses buffers that do not exist.
+/// As [`bind`], before the buffers have addresses: the block holds the distance from the start of
+/// the buffer at each of the pointers, to which the address is to be added. `known` refuses buffers
+/// that do not exist.
 ///
 /// # Errors
 /// As [`bind`].

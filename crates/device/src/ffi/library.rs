@@ -48,7 +48,8 @@ impl Library {
         &self.path
     }
 
-    /// Whether it is Simtlab's own library: it has a function of its own, or the device has an identity of its own.
+    /// Whether it is Simtlab's own library: it has a function of its own, or the device has an
+    /// identity of its own.
     ///
     /// # Errors
     /// If the device does not give its identity.
@@ -56,7 +57,8 @@ impl Library {
         Ok(self.marked || device.uuid()?.starts_with(b"simtlab-device-"))
     }
 
-    /// Whether it has the function that only Simtlab's own library has. Can be asked before the driver is initialised.
+    /// Whether it has the function that only Simtlab's own library has. Can be asked before the
+    /// driver is initialised.
     #[must_use]
     pub fn marked(&self) -> bool {
         self.marked
@@ -114,7 +116,8 @@ fn file_of(address: usize) -> Option<String> {
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the linker's name of a loaded file is a C string that lives as long as the file is loaded.
+    // SAFETY: the linker's name of a loaded file is a C string that lives as long as the file is
+    // loaded.
     Some(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
 }
 

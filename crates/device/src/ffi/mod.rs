@@ -1,7 +1,7 @@
 //! The driver's functions as safe calls.
 //!
-//! Handles are values with lifetimes: a module cannot outlive its context, nor a function its module. What is dropped is
-//! given back to the driver. All unsafe code of this crate is here.
+//! Handles are values with lifetimes: a module cannot outlive its context, nor a function its
+//! module. What is dropped is given back to the driver. All unsafe code of this crate is here.
 #![allow(unsafe_code, reason = "functions of the driver are called by address")]
 
 mod calls;
@@ -53,12 +53,14 @@ impl Library {
     fn error(&self, call: &str, code: Status) -> DeviceError {
         let text = |function: calls::ErrorText| {
             let mut at = std::ptr::null();
-            // SAFETY: the function has this type by the public interface, and `at` is a place for its answer.
+            // SAFETY: the function has this type by the public interface, and `at` is a place for
+            // its answer.
             let status = unsafe { function(code, &raw mut at) };
             if status != 0 || at.is_null() {
                 return None;
             }
-            // SAFETY: the driver gives a C string that lives as long as the library, which is never closed.
+            // SAFETY: the driver gives a C string that lives as long as the library, which is never
+            // closed.
             Some(unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
         };
         let calls = self.calls();
@@ -258,8 +260,8 @@ impl Context<'_> {
         let mut options: [c_int; 2] = [5, 6];
         let mut values: [*mut c_void; 2] =
             [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG_BYTES - 1)];
-        // SAFETY: the text ends with a null byte; options and values are as many as is said, and the buffer of
-        // messages is as long as its option says.
+        // SAFETY: the text ends with a null byte; options and values are as many as is said, and
+        // the buffer of messages is as long as its option says.
         let code = unsafe {
             (self.library.calls().cuModuleLoadDataEx)(
                 &raw mut handle,
@@ -339,7 +341,8 @@ impl Event<'_> {
 
 impl Drop for Event<'_> {
     fn drop(&mut self) {
-        // SAFETY: the event was made once and is not used again. What fails here has nobody to hear of it.
+        // SAFETY: the event was made once and is not used again. What fails here has nobody to hear
+        // of it.
         let _ = unsafe { (self.context.library.calls().cuEventDestroy_v2)(self.handle) };
     }
 }
@@ -382,7 +385,8 @@ impl Memory<'_> {
 
 impl Drop for Memory<'_> {
     fn drop(&mut self) {
-        // SAFETY: the memory was allocated once and is not used again; the driver waits for launches that may use it.
+        // SAFETY: the memory was allocated once and is not used again; the driver waits for
+        // launches that may use it.
         let _ = unsafe { (self.context.library.calls().cuMemFree_v2)(self.address) };
     }
 }
@@ -466,9 +470,10 @@ impl Kernel<'_> {
         let extra = if params.is_empty() { std::ptr::null_mut() } else { extra.as_mut_ptr() };
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
         let (stream, pointers) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the kernel is alive; the driver copies the parameters, which are as many bytes as is said, before it
-        // returns, and refuses a block that is not as long as the kernel's. The kernel may touch any memory that the
-        // process shows the device: whoever calls this runs in a process that exists for it (see `worker`).
+        // SAFETY: the kernel is alive; the driver copies the parameters, which are as many bytes as
+        // is said, before it returns, and refuses a block that is not as long as the kernel's. The
+        // kernel may touch any memory that the process shows the device: whoever calls this runs in
+        // a process that exists for it (see `worker`).
         let code = unsafe {
             (calls.cuLaunchKernel)(
                 self.handle,

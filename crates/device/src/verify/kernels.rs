@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Case, Suite, VerifyError, at};
 
-/// Words of instructions whose results no document fixes to the bit, or whose behaviour was taken from texts: with how much a
-/// kernel is worth that has them.
+/// Words of instructions whose results no document fixes to the bit, or whose behaviour was taken
+/// from texts: with how much a kernel is worth that has them.
 const DOUBTFUL: [(&str, u32); 14] = [
     ("mma.sync", 40),
     ("wmma.mma", 40),

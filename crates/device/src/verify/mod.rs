@@ -1,11 +1,13 @@
 //! Suites of kernels on a device, compared with our own results, within a time budget.
 //!
-//! A folder holds what has been done: `device.json`, one record a case under `records/`, and `results.jsonl` with a line for
-//! each case that has ended. A later call with the same folder goes on with the cases that are left. Cases that were made
-//! for the suite are launch files under `cases/`, so that each can be run alone.
+//! A folder holds what has been done: `device.json`, one record a case under `records/`, and
+//! `results.jsonl` with a line for each case that has ended. A later call with the same folder goes
+//! on with the cases that are left. Cases that were made for the suite are launch files under
+//! `cases/`, so that each can be run alone.
 
 mod arithmetic;
 mod kernels;
+mod matrix;
 mod result;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -24,7 +26,8 @@ use crate::request::{Choice, Request, Run};
 use crate::supervise::{self, Patience, WorkerCommand};
 pub use result::{CaseResult, Differing, Verdict};
 
-/// Cases of one worker process: as many as start it rarely, and few enough that little is prepared in vain at the end.
+/// Cases of one worker process: as many as start it rarely, and few enough that little is prepared
+/// in vain at the end.
 const BATCH: usize = 8;
 
 /// Kinds of cases.
@@ -32,14 +35,16 @@ const BATCH: usize = 8;
 pub enum Suite {
     /// Every form of every arithmetic instruction, on special values and random bits.
     Arithmetic,
+    /// Every form of `mma`, on random values with spread exponents.
+    Matrix,
     /// The bundled kernels.
     Kernels,
 }
 
 impl Suite {
     /// All suites with their names.
-    pub const ALL: [(&'static str, Self); 2] =
-        [("arithmetic", Self::Arithmetic), ("kernels", Self::Kernels)];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("arithmetic", Self::Arithmetic), ("matrix", Self::Matrix), ("kernels", Self::Kernels)];
 
     /// Its name.
     #[must_use]
@@ -153,6 +158,7 @@ pub fn verify(
     for suite in &plan.suites {
         match suite {
             Suite::Arithmetic => cases.extend(arithmetic::cases(&plan.folder, &device)?),
+            Suite::Matrix => cases.extend(matrix::cases(&plan.folder, &device)?),
             Suite::Kernels => cases.extend(kernels::cases(&plan.kernels)?),
         }
     }

@@ -134,7 +134,8 @@ impl CaseResult {
             _ => Verdict::Differs,
         };
         let (elements, differing) = comparison.elements();
-        // A share of all elements in thousandths: what is wrong everywhere is found before what is wrong in one place.
+        // A share of all elements in thousandths: what is wrong everywhere is found before what is
+        // wrong in one place.
         let share = (1000 * differing as u64).checked_div(elements as u64).unwrap_or(0);
         let ended = record.end == RunEnd::Done && comparison.ends_agree;
         let end = format!("device: {}; ours: {}", record.end.line(), comparison.ours);

@@ -208,7 +208,8 @@ pub trait Watch {
     /// Is told which engine runs a launch, and why no faster one does. Machines with one engine do not call it.
     fn ran_on(&mut self, _engine: &str) {}
 
-    /// Is told where a buffer lies before the first launch: its name, its address, its size in bytes.
+    /// Is told where a buffer lies before the first launch: its name, its address, its size in
+    /// bytes.
     fn placed(&mut self, _buffer: &str, _address: u64, _bytes: u64) {}
 
     /// What looks at the events of the launch, if anything does. Machines without events ignore it.

@@ -17,11 +17,11 @@ use crate::args::Subject;
 use crate::out::{Exit, Out};
 
 pub(crate) const HELP: &str = "\
-The device is used through the driver that is installed (libcuda.so.1), which compiles PTX itself: no CUDA toolkit and no
-network are needed. See docs/device.md.
+The device is used through the driver that is installed (libcuda.so.1), which compiles PTX itself.
+No CUDA toolkit and no network are needed. See docs/device.md.
 
-Exit codes: 0 all results agree, 1 a result differs, 2 usage or input error, 3 a kernel faulted or hung on the device,
-4 the device cannot be used or does not take the program, 130 interrupted.";
+Exit codes: 0 all results agree, 1 a result differs, 2 usage or input error, 3 a kernel faulted or
+hung on the device, 4 the device cannot be used or does not take the program, 130 interrupted.";
 
 /// `device`.
 #[derive(Debug, Group)]
@@ -36,7 +36,8 @@ enum DeviceCommand {
     Info(Info),
     /// Run a program or a launch file on the device
     Run(Box<RunDevice>),
-    /// Run suites on the device and compare, within a time budget; a later call with the same folder goes on
+    /// Run suites on the device and compare, within a time budget; a later call with the same
+    /// folder goes on
     Verify(Verify),
     /// Print tables of folders that `verify` has written
     Report(Report),
@@ -50,20 +51,26 @@ enum DeviceCommand {
     },
 }
 
+/// From a second to a day.
+fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..=86_400)
+}
+
 /// Which device, and how long it may take.
 #[derive(Clone, Debug, Group)]
 pub(crate) struct Which {
     /// The driver library; by default the libcuda.so.1 that the system finds
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
-    /// Take Simtlab's own driver library, too: for tests of these commands. Records are marked as simulated
+    /// Take Simtlab's own driver library, too: for tests of these commands. Records are marked as
+    /// simulated
     #[arg(long)]
     allow_simulated: bool,
     /// The device's number
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: i32,
     /// Seconds after which a launch is taken to hang
-    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds())]
     timeout: u64,
 }
 
@@ -114,7 +121,7 @@ pub(crate) struct RunDevice {
 pub(crate) struct Verify {
     #[command(flatten)]
     which: Which,
-    /// Suites, most valuable first: arithmetic, kernels, or all
+    /// Suites: arithmetic, matrix, kernels, or all
     #[arg(long, value_name = "NAME,..", default_value = "all")]
     suite: String,
     /// Folder for records and results

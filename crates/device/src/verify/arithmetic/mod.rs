@@ -1,10 +1,12 @@
-//! The arithmetic suite: every form of every instruction that maps registers to registers, on special values and random bits.
+//! The arithmetic suite: every form of every instruction that maps registers to registers, on
+//! special values and random bits.
 //!
-//! A case is a module of many kernels, one an instruction. Thread `t` of a kernel loads the operands of row `t` of tables that
-//! all kernels share, executes the instruction once, and stores the result in a buffer of the result's type.
+//! A case is a module of many kernels, one an instruction. Thread `t` of a kernel loads the
+//! operands of row `t` of tables that all kernels share, executes the instruction once, and stores
+//! the result in a buffer of the result's type.
 
 mod spell;
-mod values;
+pub(super) mod values;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -52,8 +54,9 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     Ok(cases)
 }
 
-/// Two smaller cases in place of one that the driver's compiler refuses: those instructions that its messages do not name, and
-/// those that they name; halves, if they name none. None if nothing is left to part.
+/// Two smaller cases in place of one that the driver's compiler refuses: those instructions that
+/// its messages do not name, and those that they name; halves, if they name none. None if nothing
+/// is left to part.
 pub(super) fn split(
     folder: &Path,
     device: &Identity,
@@ -108,7 +111,7 @@ fn program(header: &str, probes: &[Probe]) -> String {
 }
 
 /// What a module for the device begins with.
-fn header(device: &Identity) -> String {
+pub(super) fn header(device: &Identity) -> String {
     let version = newest_ptx(device.driver).unwrap_or_else(|| NEWEST.to_owned());
     let [major, minor] = device.capability;
     // From 9.0 on some instructions need the target of this very capability.
@@ -117,7 +120,7 @@ fn header(device: &Identity) -> String {
 }
 
 /// Whether our front end takes the text.
-fn loads(text: &str) -> bool {
+pub(super) fn loads(text: &str) -> bool {
     let Ok(machine) = find("ptx") else { return false };
     let mut sources = SourceMap::new();
     let file = sources.add("probe", text);
@@ -151,7 +154,8 @@ fn write(folder: &Path, header: &str, name: &str, probes: &[Probe]) -> Result<Ca
     let tables: Vec<String> =
         values::tables().iter().map(|(ty, _)| format!("{ty} = \"@{ty}.npy\"\n")).collect();
     let toml = format!(
-        "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{}{buffers}{launches}",
+        "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n\
+         [buffers]\n{}{buffers}{launches}",
         tables.concat()
     );
     std::fs::write(&program, self::program(header, probes)).map_err(at(&program))?;

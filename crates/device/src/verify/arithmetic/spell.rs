@@ -151,7 +151,8 @@ impl Probe {
         WORTH.iter().find(|(word, _)| head.contains(word)).map_or(10, |(_, worth)| *worth)
     }
 
-    /// The kernel of this number. Its parameters are the tables of 16, 32 and 64 bits, and the buffers of both results.
+    /// The kernel of this number. Its parameters are the tables of 16, 32 and 64 bits, and the
+    /// buffers of both results.
     pub(super) fn kernel(&self, number: usize) -> String {
         let mut registers = vec![&self.destination];
         registers.extend(self.second.iter().chain(self.sources.iter().map(|(_, r)| r)));
@@ -173,7 +174,8 @@ impl Probe {
         }
         if self.carries {
             // A carry where the first word is not 0.
-            out += "  ld.param.u64 %za, [p_w]; mad.lo.u64 %zx, %zi, 4, %za; ld.global.u32 %z, [%zx];\n  \
+            out += "  ld.param.u64 %za, [p_w]; mad.lo.u64 %zx, %zi, 4, %za;\n  \
+                    ld.global.u32 %z, [%zx];\n  \
                     add.cc.u32 %z, %z, 0xffffffff;\n";
         }
         let _ = writeln!(out, "  {}", self.text);

@@ -91,7 +91,7 @@ const SPECIAL_64: [u64; SPECIAL] = [
 ];
 
 /// The next of a sequence of random bits (splitmix64).
-fn random(state: &mut u64) -> u64 {
+pub(in super::super) fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -107,8 +107,8 @@ pub(super) fn tables() -> [(ElemType, Vec<u64>); 3] {
     ]
 }
 
-/// A quarter of the rows has random bits, another one floats near 1: of so many bits of fraction, and a biased exponent from
-/// `least` on.
+/// A quarter of the rows has random bits, another one floats near 1: of so many bits of fraction,
+/// and a biased exponent from `least` on.
 fn table(special: &[u64; SPECIAL], fraction: u32, least: u64) -> Vec<u64> {
     let mut state = u64::from(fraction);
     let mut out = Vec::with_capacity(COLUMNS * ROWS);

@@ -1,0 +1,201 @@
+//! The matrix suite: every form of `mma`, each a case of its own.
+//!
+//! Each block is one warp and one product of matrices of random values whose exponents are spread
+//! over [`SPREAD`] steps: what is lost when terms are aligned, in which blocks products are added,
+//! and how sums are rounded shows in the last bits.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use lab::{Array, ElemType, npy};
+
+use super::arithmetic::values::random;
+use super::arithmetic::{header, loads};
+use super::{Case, Suite, VerifyError, at};
+use crate::record::Identity;
+
+/// Products of a case: blocks of one warp.
+const PRODUCTS: usize = 64;
+
+/// Registers of a table of operands. A power of two.
+const ROWS: usize = 4096;
+
+/// Exponents of operands.
+const SPREAD: u64 = 12;
+
+/// What a case is worth, beside those of other suites.
+const WORTH: u32 = 90;
+
+/// Floats in registers of operands: the type's word, bits of an element, of its fraction, and the
+/// least biased exponent.
+const FLOATS: [(&str, u32, u32, u64); 7] = [
+    ("f16", 16, 10, 9),
+    ("bf16", 16, 7, 121),
+    ("tf32", 32, 23, 121),
+    ("e4m3", 8, 3, 1),
+    ("e5m2", 8, 2, 9),
+    ("f32", 32, 23, 121),
+    ("f64", 64, 52, 1017),
+];
+
+/// One list of registers of an instruction.
+struct Fragment {
+    /// The type that the registers are declared with.
+    ty: String,
+    count: usize,
+    /// The type of the elements.
+    element: String,
+}
+
+impl Fragment {
+    fn bytes(&self) -> usize {
+        if self.ty == "f64" { 8 } else { 4 }
+    }
+}
+
+pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, VerifyError> {
+    let folder = folder.join("cases").join("matrix");
+    std::fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let header = header(device);
+    let forms = ptx::testing::instructions().into_iter();
+    let forms = forms.filter(|(form, _)| form.opcode == "mma").map(|(_, text)| text);
+    let mut cases: Vec<Case> = Vec::new();
+    for text in forms {
+        let Some((head, fragments)) = read(&text) else { continue };
+        let program = header.clone() + &kernel(head, &fragments);
+        let name = format!("matrix-{:03}", cases.len());
+        if loads(&program) && cases.iter().all(|case| case.parts != [head]) {
+            cases.push(write(&folder, &name, head, &program, &fragments)?);
+        }
+    }
+    Ok(cases)
+}
+
+/// The name of an instruction, and its lists of registers: D, A, B, C.
+fn read(text: &str) -> Option<(&str, [Fragment; 4])> {
+    let (head, operands) = text.split_once(' ')?;
+    let types =
+        ["f16", "bf16", "tf32", "e4m3", "e5m2", "f32", "f64", "s32", "s8", "u8", "s4", "u4", "b1"];
+    let mut elements = head.split('.').filter(|word| types.contains(word));
+    let mut lists = operands.split('{').skip(1).map(|list| list.split('}').next().unwrap_or(""));
+    let mut next = || {
+        let registers: Vec<&str> = lists.next()?.split(", ").collect();
+        let ty = registers.first()?.strip_prefix('%')?.rsplit_once('_')?.0.to_owned();
+        Some(Fragment { ty, count: registers.len(), element: elements.next()?.to_owned() })
+    };
+    Some((head, [next()?, next()?, next()?, next()?]))
+}
+
+/// The kernel of an instruction. Register `j` of list `i` of a thread is a row of the list's table.
+fn kernel(head: &str, fragments: &[Fragment; 4]) -> String {
+    let mut out = String::from(
+        "\n.visible .entry k(.param .u64 p_0, .param .u64 p_1, .param .u64 p_2, \
+         .param .u64 p_3)\n{\n",
+    );
+    for (list, fragment) in fragments.iter().enumerate() {
+        let _ = writeln!(out, "  .reg .{} %x{list}_<{}>;", fragment.ty, fragment.count);
+    }
+    out += "  .reg .u32 %z, %zt; .reg .u64 %za, %zx;\n  \
+            mov.u32 %zt, %ctaid.x; mov.u32 %z, %tid.x;\n  \
+            mad.lo.u32 %zt, %zt, 32, %z;\n";
+    for (list, fragment) in fragments.iter().enumerate().skip(1) {
+        let (bytes, bits) = (fragment.bytes(), 8 * fragment.bytes());
+        for register in 0..fragment.count {
+            let start = 7919 * list + 613 * register;
+            let _ = writeln!(
+                out,
+                "  mad.lo.u32 %z, %zt, 31, {start}; and.b32 %z, %z, {};\n  \
+                 ld.param.u64 %za, [p_{list}];\n  \
+                 mul.wide.u32 %zx, %z, {bytes}; add.u64 %zx, %zx, %za;\n  \
+                 ld.global.b{bits} %x{list}_{register}, [%zx];",
+                ROWS - 1
+            );
+        }
+    }
+    let lists: Vec<String> = fragments
+        .iter()
+        .enumerate()
+        .map(|(list, fragment)| {
+            let registers: Vec<String> =
+                (0..fragment.count).map(|register| format!("%x{list}_{register}")).collect();
+            format!("{{{}}}", registers.join(", "))
+        })
+        .collect();
+    let _ = writeln!(out, "  {head} {};", lists.join(", "));
+    let [results, ..] = fragments;
+    let (bytes, bits) = (results.bytes(), 8 * results.bytes());
+    let _ = writeln!(
+        out,
+        "  ld.param.u64 %za, [p_0]; mul.wide.u32 %zx, %zt, {}; add.u64 %zx, %zx, %za;",
+        results.count * bytes
+    );
+    for register in 0..results.count {
+        let _ = writeln!(out, "  st.global.b{bits} [%zx+{}], %x0_{register};", register * bytes);
+    }
+    out + "  ret;\n}\n"
+}
+
+fn write(
+    folder: &Path,
+    name: &str,
+    head: &str,
+    program: &str,
+    fragments: &[Fragment; 4],
+) -> Result<Case, VerifyError> {
+    let (text, launch_file) =
+        (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
+    let mut buffers = String::new();
+    for (list, fragment) in fragments.iter().enumerate().skip(1) {
+        let table = format!("{}-{}.npy", fragment.element, fragment.bytes());
+        let path = folder.join(&table);
+        if !path.exists() {
+            npy::save(&path, &rows(fragment)).map_err(at(&path))?;
+        }
+        let _ = writeln!(buffers, "t{list} = \"@{table}\"");
+    }
+    let [results, ..] = fragments;
+    // Pairs of half precision are compared as floats, so that distances are in ulp.
+    let (ty, halves) = match (results.element.as_str(), results.bytes()) {
+        ("f16", 4) => ("f16", 2),
+        (element @ ("f32" | "f64" | "s32"), _) => (element, 1),
+        _ => ("b32", 1),
+    };
+    let toml = format!(
+        "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
+         r = \"{ty}[{PRODUCTS},32,{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\ngrid = [{PRODUCTS}]\n\
+         block = [32]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\"]\n",
+        results.count * halves
+    );
+    std::fs::write(&text, program).map_err(at(&text))?;
+    std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
+    Ok(Case {
+        name: name.to_owned(),
+        suite: Suite::Matrix,
+        value: WORTH,
+        launch_file,
+        labels: vec![("r".to_owned(), head.to_owned())],
+        parts: vec![head.to_owned()],
+    })
+}
+
+/// Registers of random elements.
+fn rows(fragment: &Fragment) -> Array {
+    let float = FLOATS.iter().find(|(ty, ..)| *ty == fragment.element);
+    let mut state = 1;
+    let mut register = || {
+        let bits = random(&mut state);
+        let Some((_, width, fraction, least)) = float else { return bits };
+        (0..64 / width).fold(0, |register, element| {
+            let kept = 1 << (width - 1) | ((1 << fraction) - 1);
+            let exponent = least + (random(&mut state) >> 40) % SPREAD;
+            let value = bits >> (element * width) & kept | exponent << fraction;
+            register | value << (element * width)
+        })
+    };
+    let (ty, mask) = match fragment.bytes() {
+        8 => (ElemType::U64, u64::MAX),
+        _ => (ElemType::U32, u64::from(u32::MAX)),
+    };
+    let bits: Vec<u64> = (0..ROWS).map(|_| register() & mask).collect();
+    Array::from_bits(ty, &bits)
+}
