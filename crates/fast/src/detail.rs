@@ -5,7 +5,7 @@
 
 use crate::code::{Code, End, Kind};
 use crate::tier::Counts;
-use simt::slots::LaneSlots;
+use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
 
 /// Counts of one launch.
@@ -60,8 +60,7 @@ impl Detail {
         let depth = u64::from(depth);
         self.max_depth = self.max_depth.max(depth);
         self.depth_sum += depth * n as u64;
-        let active = slots.by_cause[4] + slots.by_cause[5];
-        self.active_lanes[active as usize] += n as u64;
+        self.active_lanes[slots.active() as usize] += n as u64;
         self.slots(code, block, (first, n), slots);
     }
 
@@ -90,11 +89,9 @@ impl Detail {
     /// Adds what a worker has counted by itself.
     pub(crate) fn add_counts(&mut self, code: &Code, counts: &Counts) {
         for site in &counts.sites {
-            let width = site.times * u64::from(WARP_SIZE);
-            let gone = site.absent + site.exited;
-            let by_cause = [site.absent, site.exited, 0, width - gone - site.lanes, 0, site.lanes];
-            let vector_issues = site.times;
-            let slots = LaneSlots { vector_issues, width, by_cause, ..LaneSlots::default() };
+            let (never_launched, exited, active) = (site.absent, site.exited, site.lanes);
+            let lanes = GroupLanes { never_launched, exited, waiting: 0, active };
+            let slots = LaneSlots::of_issues(site.times, WARP_SIZE, lanes);
             self.slots(code, site.block, (site.first, site.issues), &slots);
         }
         for (sum, &more) in self.off.iter_mut().zip(&counts.off) {
@@ -141,8 +138,7 @@ impl Detail {
                 if matches!(code.steps[step].kind, Kind::Fence) {
                     self.fences += slots.vector_issues;
                 }
-                slots.by_cause[4] += self.off[step];
-                slots.by_cause[5] -= self.off[step];
+                slots.predicate_off(self.off[step]);
                 self.by_place.push((block.first + i as u64, slots));
             }
             if block.end_issues {

@@ -16,7 +16,7 @@ use crate::warp::Warp;
 use crate::window::Span;
 use crate::{Declined, GoOn};
 use simt::memory::DirectMemory;
-use simt::slots::LaneSlots;
+use simt::slots::{GroupLanes, LaneSlots};
 use simt::{GroupId, Pc, WarpMask};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -464,22 +464,13 @@ impl<'m> Machine<'m> {
         let active = u64::from(top.lanes.count_ones());
         let exited = u64::from(warp.exited.count_ones());
         let launched = u64::from(warp.launched.count_ones());
-        // Never launched, exited, waiting, diverged, predicated off, on.
-        let one =
-            [u64::from(WARP_SIZE) - launched, exited, 0, launched - exited - active, 0, active];
-        let slots = &mut self.stats.slots;
-        slots.vector_issues += n;
-        slots.width += n * u64::from(WARP_SIZE);
-        for (sum, one) in slots.by_cause.iter_mut().zip(one) {
-            *sum += n * one;
-        }
-        slots.by_cause[4] += u64::from(off);
-        slots.by_cause[5] -= u64::from(off);
+        let never_launched = u64::from(WARP_SIZE) - launched;
+        let lanes = GroupLanes { never_launched, exited, waiting: 0, active };
+        let one = LaneSlots::of_issues(1, WARP_SIZE, lanes);
+        self.stats.slots.add_times(&one, n);
+        self.stats.slots.predicate_off(u64::from(off));
         if let Some(detail) = &mut self.detail {
-            let width = u64::from(WARP_SIZE);
-            let slots =
-                LaneSlots { vector_issues: 1, width, by_cause: one, ..LaneSlots::default() };
-            detail.count(self.context.code, top.block, (first, issues), &slots, top.depth);
+            detail.count(self.context.code, top.block, (first, issues), &one, top.depth);
         }
         Ok(())
     }

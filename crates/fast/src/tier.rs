@@ -14,6 +14,7 @@ use crate::warp::Warp;
 use converge::mechanism::Order;
 use ir::mods::Space;
 use simt::observe::AccessKind;
+use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
 
 /// A tier of a decoded kernel. Each thread of a launch asks for a worker of its own.
@@ -392,17 +393,10 @@ impl Visit<'_, '_> {
         stats.memory_instructions += tally.memory;
         stats.collectives += tally.collectives;
         stats.barriers += tally.barriers;
-        let slots = &mut stats.slots;
-        let width = n * u64::from(WARP_SIZE);
-        slots.vector_issues += n;
-        slots.width += width;
-        let on = tally.lanes - tally.off;
-        let diverged = width - tally.absent - tally.exited - tally.lanes;
-        // Never launched, exited, waiting, diverged, predicated off, on.
-        let sums = [tally.absent, tally.exited, 0, diverged, tally.off, on];
-        for (sum, more) in slots.by_cause.iter_mut().zip(sums) {
-            *sum += more;
-        }
+        let (never_launched, exited, active) = (tally.absent, tally.exited, tally.lanes);
+        let lanes = GroupLanes { never_launched, exited, waiting: 0, active };
+        stats.slots.add(&LaneSlots::of_issues(n, WARP_SIZE, lanes));
+        stats.slots.predicate_off(tally.off);
         machine.issue(n)
     }
 

@@ -10,6 +10,7 @@ use ir::FuncId;
 use jit::Compiled;
 use simt::machine::Machine;
 use simt::observe::Blind;
+use simt::slots::SlotCause;
 use std::io::Write;
 use std::time::Instant;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
@@ -297,7 +298,7 @@ fn speed() {
                 let state = state();
                 let start = clock(begin);
                 let finished = compiled.run(state, &mut |_, _| true).expect("it runs");
-                lanes = finished.stats.slots.by_cause[5];
+                lanes = finished.stats.slots.of(SlotCause::On);
                 clock(begin) - start
             })
         });

@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use simt::slots::SlotCause;
 
 use crate::launch::{Ran, Report};
 use crate::stop::{Stop, StopKind};
@@ -129,7 +130,7 @@ impl LaunchTotals {
             blocks: stats.ctas,
             threads: stats.threads,
             issues: stats.slots.issues(),
-            lane_instructions: stats.slots.by_cause.last().copied().unwrap_or(0),
+            lane_instructions: stats.slots.of(SlotCause::On),
             lane_slots: stats.slots.width,
             branches: stats.branches,
             divergent_branches: stats.divergent_branches,

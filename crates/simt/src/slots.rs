@@ -137,6 +137,20 @@ impl<const N: usize> IssueLanes<N> {
     }
 }
 
+/// Lanes of vector issues of one group, summed over the issues. Lanes of the groups' width that no
+/// field counts are diverged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupLanes {
+    /// Lanes without a thread.
+    pub never_launched: u64,
+    /// Lanes whose thread has ended.
+    pub exited: u64,
+    /// Lanes that wait at a synchronisation.
+    pub waiting: u64,
+    /// Lanes in the active mask, those that a guard turns off included.
+    pub active: u64,
+}
+
 /// Totals over a run. All counts are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneSlots {
@@ -148,8 +162,8 @@ pub struct LaneSlots {
     pub uniform_issues: u64,
     /// Sum of the widths of all vector issues.
     pub width: u64,
-    /// Slots by cause, in the order of [`SlotCause::ALL`].
-    pub by_cause: [u64; 6],
+    /// Slots by cause: [`Self::of`].
+    by_cause: [u64; 6],
     /// Of the predicated-off slots: those turned off by the machine's mask rather than by a guard. In the logical view
     /// of masked control flow these are diverged.
     pub masked_off: u64,
@@ -166,6 +180,34 @@ impl LaneSlots {
             *sum += u64::from(mask.count());
         }
         self.masked_off += u64::from(lanes.masked_off().count());
+    }
+
+    /// The totals of `issues` vector issues of `width` lanes each. All active lanes count as on;
+    /// [`Self::predicate_off`] takes those back that guards turn off.
+    #[inline]
+    #[must_use]
+    pub fn of_issues(issues: u64, width: u32, lanes: GroupLanes) -> Self {
+        let GroupLanes { never_launched, exited, waiting, active } = lanes;
+        let width = issues * u64::from(width);
+        let mut slots = Self { vector_issues: issues, width, ..Self::default() };
+        let diverged = width - never_launched - exited - waiting - active;
+        for (cause, lanes) in [
+            (SlotCause::NeverLaunched, never_launched),
+            (SlotCause::Exited, exited),
+            (SlotCause::Waiting, waiting),
+            (SlotCause::Diverged, diverged),
+            (SlotCause::On, active),
+        ] {
+            slots.by_cause[cause as usize] = lanes;
+        }
+        slots
+    }
+
+    /// Recounts lanes that count as on: a guard turns them off.
+    #[inline]
+    pub fn predicate_off(&mut self, lanes: u64) {
+        self.by_cause[SlotCause::On as usize] -= lanes;
+        self.by_cause[SlotCause::PredicatedOff as usize] += lanes;
     }
 
     /// Counts one uniform issue.
@@ -218,13 +260,19 @@ impl LaneSlots {
 
     /// Adds another run's totals.
     pub fn add(&mut self, other: &Self) {
-        self.vector_issues += other.vector_issues;
-        self.idle_issues += other.idle_issues;
-        self.uniform_issues += other.uniform_issues;
-        self.width += other.width;
-        self.masked_off += other.masked_off;
+        self.add_times(other, 1);
+    }
+
+    /// Adds another run's totals `times` times.
+    #[inline]
+    pub fn add_times(&mut self, other: &Self, times: u64) {
+        self.vector_issues += other.vector_issues * times;
+        self.idle_issues += other.idle_issues * times;
+        self.uniform_issues += other.uniform_issues * times;
+        self.width += other.width * times;
+        self.masked_off += other.masked_off * times;
         for (a, b) in self.by_cause.iter_mut().zip(&other.by_cause) {
-            *a += b;
+            *a += b * times;
         }
     }
 }
@@ -255,6 +303,20 @@ mod tests {
         let mut slots = LaneSlots::default();
         slots.vector(&lanes);
         assert!(slots.identity_holds());
+    }
+
+    #[test]
+    fn lanes_of_a_group_that_no_cause_takes_are_diverged() {
+        let lanes = GroupLanes { never_launched: 3, exited: 5, waiting: 0, active: 40 };
+        let mut slots = LaneSlots::of_issues(2, 32, lanes);
+        slots.predicate_off(10);
+        let counts = SlotCause::ALL.map(|cause| slots.of(cause));
+        assert_eq!(counts, [3, 5, 0, 16, 10, 30]);
+        assert_eq!((slots.vector_issues, slots.active()), (2, 40));
+        let mut sum = slots;
+        sum.add_times(&slots, 2);
+        assert!(slots.identity_holds() && sum.identity_holds());
+        assert_eq!(sum.of(SlotCause::On), 90);
     }
 
     #[test]
