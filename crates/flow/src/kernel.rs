@@ -60,12 +60,6 @@ pub fn block_places(function: &Function, base: u64) -> Vec<Range<u64>> {
     block_lengths(function).map(next).collect()
 }
 
-/// The graph's node of a block.
-#[must_use]
-pub fn node_of(block: BlockId) -> Node {
-    Node::new(block.0)
-}
-
 /// The block of a graph's node.
 #[must_use]
 pub fn block_of(node: Node) -> BlockId {

@@ -136,12 +136,6 @@ impl Array {
         &self.data
     }
 
-    /// All bytes, given away.
-    #[must_use]
-    pub fn into_data(self) -> Vec<u8> {
-        self.data
-    }
-
     /// Bit pattern of the element at a flat index in C order.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<u64> {

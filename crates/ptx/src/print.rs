@@ -20,15 +20,6 @@ impl fmt::Display for Module {
     }
 }
 
-/// The text of one instruction without guard and semicolon, as a message or listing shows it.
-#[must_use]
-pub fn instruction_text(module: &Module, instruction: &Instruction) -> String {
-    let mut text = String::new();
-    // Writing to a `String` never fails.
-    let _ = Printer { module, out: &mut text }.instruction_body(instruction);
-    text
-}
-
 /// The text of one operand, as a message shows it: floats in decimal.
 #[must_use]
 pub fn operand_text(module: &Module, operand: &Operand) -> String {

@@ -263,17 +263,6 @@ impl Code {
     pub fn function(&self) -> usize {
         self.function as usize
     }
-
-    /// Whether its result depends on which lanes a mechanism runs together, or on when: `activemask`, `elect`
-    /// without named members, a clock.
-    #[must_use]
-    pub fn observes_convergence(&self) -> bool {
-        match &self.exec {
-            Exec::Collective(c) => c.members.is_none(),
-            Exec::Sreg { reg, .. } => reg.observes_schedule(),
-            _ => false,
-        }
-    }
 }
 
 /// What an instruction shows to the program of the schedule, or of which lanes run together.

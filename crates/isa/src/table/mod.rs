@@ -120,12 +120,6 @@ impl Form {
         self.bits as usize / 8
     }
 
-    /// Index of a field by name.
-    #[must_use]
-    pub fn field_index(&self, name: &str) -> Option<usize> {
-        self.fields.iter().position(|f| f.name == name)
-    }
-
     /// A field by name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Field> {

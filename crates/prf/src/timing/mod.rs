@@ -131,12 +131,6 @@ impl State {
     pub fn blocks_done(&self) -> u32 {
         self.scheduler.blocks_done
     }
-
-    /// The cycle at hand.
-    #[must_use]
-    pub fn cycle_number(&self) -> u64 {
-        self.cycle
-    }
 }
 
 /// A stop with the warp and the address that it belongs to.
