@@ -449,6 +449,7 @@ fn memory(error: ContextError) -> Refusal {
 fn failure(failure: Failure) -> Refusal {
     let status = match failure {
         Failure::Context(error) => return memory(error),
+        Failure::Compare(_) => SimtlabOutOfMemory,
         Failure::Refused(_) => SimtlabBadLaunch,
         Failure::Stopped(ref stop) if stop.kind == StopKind::Hang => SimtlabHang,
         Failure::Stopped(_) => SimtlabFault,

@@ -498,6 +498,8 @@ pub(crate) enum EngineName {
     Fast,
     /// The one that defines results, faults and statistics.
     Exact,
+    /// Both, one after the other, whose memory is compared after each launch; exit code 5 if they differ.
+    Both,
 }
 
 /// Sets of vector instructions.

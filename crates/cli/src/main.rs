@@ -9,9 +9,10 @@
 //! | 2 | the command line or a file is wrong |
 //! | 3 | a kernel faulted or hung |
 //! | 4 | a device cannot be used, or does not take a program (`device`) |
+//! | 5 | the engines differ, which `--engine both` compares |
 //! | 130 | interrupted |
 //!
-//! `exec` ends with the code of the program that it ran, unless that is 0 and a kernel has stopped.
+//! `exec` ends with the code of the program that it ran, unless that is 0 and a kernel has stopped, or the engines differ.
 
 mod args;
 mod commands;

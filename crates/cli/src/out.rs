@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     Stopped,
     /// A device cannot be used, or does not take the program.
     NoDevice,
+    /// The engines, run side by side, differ.
+    Differs,
     /// The user stopped it.
     Interrupted,
     /// As a program that was run has ended.
@@ -38,6 +40,7 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::Stopped => 3,
             Exit::NoDevice => 4,
+            Exit::Differs => 5,
             // 128 and the number of the interrupt signal, as shells have it.
             Exit::Interrupted => 130,
             Exit::Child(code) => code,

@@ -59,6 +59,16 @@ fn faults_have_a_place_and_a_code() {
 }
 
 #[test]
+fn engines_that_agree_leave_the_code_and_the_report_as_they_are() {
+    let (output, said) = exec(&["--engine", "both"], &[]);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("simtlab: 1 launch of 1 kernel, 0 faults, 0 hangs\n"), "{said}");
+    let (output, said) = exec(&["--engine", "both"], &["fault"]);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("1 fault, 0 hangs\n"), "{said}");
+}
+
+#[test]
 fn the_programs_code_comes_first() {
     let (output, said) = exec(&[], &["7"]);
     assert_eq!(output.status.code(), Some(7), "{said}");

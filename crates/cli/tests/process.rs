@@ -55,6 +55,24 @@ fn a_run_that_meets_its_expectations_ends_with_0() {
 }
 
 #[test]
+fn both_engines_run_side_by_side() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    for (name, compared) in [("histogram", true), ("reduce", true), ("recursion", false)] {
+        let kernel = kernels.join(name).display().to_string();
+        let output = simtlab(&["run", &kernel, "--engine", "both", "--verbose", "--stats", "none"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{name}: {said}");
+        assert_eq!(said.contains("the engines agree"), compared, "{name}: {said}");
+    }
+    let folder = folder("both");
+    let file = launch(&folder, "[0, 1, 2, 3]");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, text.replace("block = [4]", "block = [400]")).expect("a file");
+    let output = simtlab(&["run", &file, "--engine", "both"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+#[test]
 fn a_verbose_run_says_its_schedule() {
     let file = launch(&folder("verbose"), "[0, 1, 2, 3]");
     let output = simtlab(&["run", &file, "--verbose", "--warp-size", "8"]);

@@ -108,7 +108,7 @@ impl Driver {
         let mut device = Device::new(runtime::Settings {
             memory: settings.memory,
             limit: settings.limit,
-            exact: settings.exact,
+            engines: settings.engines,
             level: settings.level,
             threads: settings.threads,
             device: Limits::Of(settings.capability()),

@@ -234,6 +234,7 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
             return status;
         }
         Failure::Context(error) => crate::copy::of_context(error),
+        Failure::Compare(_) => Status::OUT_OF_MEMORY,
         Failure::Refused(error) => match error {
             vm::LaunchError::Host(_) => Status::OUT_OF_MEMORY,
             vm::LaunchError::Threads(_) | vm::LaunchError::Dimension { .. } => {

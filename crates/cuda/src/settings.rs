@@ -1,7 +1,7 @@
 //! What can be set from outside, by environment variables.
 
 use ir::device::{Capability, Device};
-use runtime::Level;
+use runtime::{Engines, Level};
 use std::path::PathBuf;
 
 /// Settings of the driver.
@@ -20,8 +20,8 @@ pub(crate) struct Settings {
     pub(crate) version: i32,
     /// Issues of a block after which a launch is taken to hang (`SIMTLAB_LIMIT`).
     pub(crate) limit: u64,
-    /// Whether the exact engine runs everything (`SIMTLAB_ENGINE=exact`).
-    pub(crate) exact: bool,
+    /// Which engines run launches (`SIMTLAB_ENGINE`: `fast`, `exact`, `both`).
+    pub(crate) engines: Engines,
     /// The vector instructions that launches may use, at most (`SIMTLAB_SIMD`: `portable`, `avx2`, `avx512`).
     pub(crate) level: Option<Level>,
     /// Threads of the host for each launch (`SIMTLAB_JOBS`), as many as there are if 0.
@@ -67,7 +67,9 @@ impl Settings {
                 .and_then(|text| dotted(&text))
                 .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
             limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
-            exact: variable("SIMTLAB_ENGINE").is_some_and(|engine| engine == "exact"),
+            engines: variable("SIMTLAB_ENGINE")
+                .and_then(|name| Engines::find(name.trim()))
+                .unwrap_or_default(),
             level: variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim())),
             threads: runtime::host_threads(&variable),
             journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
@@ -99,6 +101,7 @@ mod tests {
                 "SIMTLAB_LIMIT" => "many",
                 "SIMTLAB_JOBS" => " 3",
                 "SIMTLAB_PADDING" => "512",
+                "SIMTLAB_ENGINE" => "both",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -106,6 +109,7 @@ mod tests {
         assert_eq!((given.capability, given.devices, given.version), ((7, 5), 4, 13000));
         assert_eq!((given.memory, given.limit), (65536, usual.limit));
         assert_eq!((given.threads, usual.threads), (3, 0));
+        assert_eq!((given.engines, usual.engines), (Engines::Both, Engines::Fast));
         assert_eq!((given.padding, usual.padding), (512, 1));
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
     }

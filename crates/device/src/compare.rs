@@ -232,7 +232,9 @@ fn run(
 fn ending(end: &End) -> String {
     match end {
         End::Done => "done".to_owned(),
-        End::Fault(stop) | End::Hang(stop) => format!("{}: {}", stop.code, stop.report.message),
+        End::Fault(stop) | End::Hang(stop) | End::Differs(stop) => {
+            format!("{}: {}", stop.code, stop.report.message)
+        }
         End::Interrupted => "interrupted".to_owned(),
     }
 }

@@ -276,6 +276,7 @@ fn failure(report: &Report, sources: &SourceMap) -> Option<(u8, String)> {
         Verdict::Met => return None,
         Verdict::Unmet => 1,
         Verdict::Stopped => 3,
+        Verdict::Differs => 5,
         Verdict::Interrupted => 130,
     };
     Some((code, render_all(&show::findings(report), sources, Paint::Plain)))

@@ -157,7 +157,9 @@ fn run(program: &Program, world: &mut World, wanted: &Wanted) -> Result<Ended, T
         return Err(Trouble::Interrupted(raised));
     }
     match began.result.end {
-        End::Fault(stop) => Err(Trouble::Stopped(true, Box::new(stop), sources)),
+        End::Fault(stop) | End::Differs(stop) => {
+            Err(Trouble::Stopped(true, Box::new(stop), sources))
+        }
         End::Hang(stop) => Err(Trouble::Stopped(false, Box::new(stop), sources)),
         End::Interrupted => Err(Trouble::Memory("the launch was interrupted".to_owned())),
         End::Done => Ok(Ended {

@@ -18,6 +18,31 @@ use hostmem::{read_host, write_host};
 /// Bytes copied at a time between guest memory and the host's.
 const CHUNK: usize = 1 << 20;
 
+/// Which engines run launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engines {
+    /// The fast one where it can, the exact one otherwise.
+    #[default]
+    Fast,
+    /// The exact one.
+    Exact,
+    /// The fast one, and then the exact one, whose memory has to be the same: see [`vm::recheck`].
+    Both,
+}
+
+impl Engines {
+    /// The engines of a name: `fast`, `exact`, `both`.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "fast" => Self::Fast,
+            "exact" => Self::Exact,
+            "both" => Self::Both,
+            _ => return None,
+        })
+    }
+}
+
 /// What a context is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -25,8 +50,8 @@ pub struct Settings {
     pub memory: u64,
     /// Issues of a block after which a launch is taken to hang.
     pub limit: u64,
-    /// Whether the exact engine runs everything.
-    pub exact: bool,
+    /// Which engines run launches.
+    pub engines: Engines,
     /// The vector instructions that launches may use, at most; all that the host has if none. Only time depends on them.
     pub level: Option<Level>,
     /// Threads of the host for each launch, as many as there are if 0. Only time depends on it.
@@ -38,9 +63,9 @@ pub struct Settings {
 impl Default for Settings {
     /// 8 GiB, the engine's limit, the fast engine where it can, on all threads; devices of the program's target.
     fn default() -> Self {
-        let memory = simt::memory::DEFAULT_LIMIT;
+        let (memory, limit) = (simt::memory::DEFAULT_LIMIT, vm::defaults::LIMIT);
         let device = Limits::default();
-        Self { memory, limit: vm::defaults::LIMIT, exact: false, level: None, threads: 0, device }
+        Self { memory, limit, engines: Engines::Fast, level: None, threads: 0, device }
     }
 }
 
@@ -91,6 +116,9 @@ pub struct Context {
     /// The workspace of cooperative launches, once there was one.
     workspace: Option<Addr>,
     next: u64,
+    /// Where a test changes memory between the two engines.
+    #[cfg(test)]
+    pub(crate) tampered: Option<Addr>,
 }
 
 /// Bytes of a grid's workspace as CUDA's header of cooperative groups has it: its size, and the word of its barrier.
@@ -109,6 +137,8 @@ impl Context {
             watch: None,
             workspace: None,
             next: 0,
+            #[cfg(test)]
+            tampered: None,
         }
     }
 

@@ -13,6 +13,9 @@ use simt::slots::SlotCause;
 use crate::launch::{Ran, Report};
 use crate::stop::{Stop, StopKind};
 
+/// The kind of a stop where the engines differ.
+pub const DIFFERENCE: &str = "difference";
+
 /// Something worth telling about a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -48,7 +51,7 @@ pub enum Event {
         process: u32,
         /// The kernel.
         kernel: String,
-        /// `fault` or `hang`.
+        /// `fault`, `hang` or `difference`.
         kind: String,
         /// Stable short name of the cause.
         code: String,
@@ -187,7 +190,11 @@ impl Event {
     /// The event of a launch that has stopped.
     #[must_use]
     pub fn stop(stop: &Stop) -> Self {
-        let kind = if stop.kind == StopKind::Fault { "fault" } else { "hang" };
+        let kind = match stop.kind {
+            StopKind::Fault => "fault",
+            StopKind::Hang => "hang",
+            StopKind::Difference => DIFFERENCE,
+        };
         Self::Stop {
             process: std::process::id(),
             kernel: stop.kernel.clone(),

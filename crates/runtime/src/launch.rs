@@ -7,11 +7,12 @@ use fast::{Declined, Level};
 use ir::FuncId;
 use jit::How;
 use simt::machine::{Machine as _, Step};
+use simt::memory::Snapshot;
 use simt::observe::Blind;
 use thiserror::Error;
-use vm::{Engine, Launch, LaunchError, Retry, State, Stats};
+use vm::{Claim, Engine, Launch, LaunchError, RecheckError, Retry, State, Stats};
 
-use crate::context::{Context, ContextError, ModuleId};
+use crate::context::{Context, ContextError, Engines, ModuleId};
 use crate::module::Module;
 use crate::standing::Look;
 use crate::stop::Stop;
@@ -69,7 +70,11 @@ pub enum Failure {
     /// Memory or module.
     #[error(transparent)]
     Context(#[from] ContextError),
-    /// It faulted or hangs. Guest memory is as it was then; memory of the host has not changed.
+    /// The engines cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] RecheckError),
+    /// It faulted or hangs: guest memory is as it was then. Or the engines differ: guest memory is
+    /// the exact engine's. Memory of the host has not changed.
     #[error("{0}")]
     Stopped(Box<Stop>),
 }
@@ -114,8 +119,12 @@ impl Context {
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
+        let compared = (self.settings.engines == Engines::Both)
+            .then(|| (state.clone(), self.memory.snapshot()));
         let declined = match self.try_fast(id, &module, state, look)? {
             Tried::Ran(mut report) => {
+                let claim = Claim { done: true, stats: Some(report.stats) };
+                self.compare(&module, (kernel, shape), compared.as_ref(), &claim, look)?;
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 report.time = begin.elapsed();
                 return Ok(*report);
@@ -125,10 +134,17 @@ impl Context {
                 declined
             }
         };
+        // Blocks that the fast engine has run for good.
+        let done = state.stats().ctas;
         let retry = Retry::new(&mut self.memory, &state);
         let heap = self.heap.clone();
         let mut step = self.run_exact(&module, &mut state, look);
         let mut ran = Ran::Exact(declined);
+        if done > 0 && !matches!(&step, Step::Hang(_)) {
+            // The fast engine has run some of its blocks for good.
+            let claim = Claim { done: step == Step::Done, stats: Some(*state.stats()) };
+            self.compare(&module, (kernel, shape), compared.as_ref(), &claim, look)?;
+        }
         if Retry::may_help(&step) {
             let memory = retry.memory(self.settings.memory).map_err(ContextError::from)?;
             let hung = (
@@ -211,7 +227,7 @@ impl Context {
         look: &mut Look,
     ) -> Result<Tried, Failure> {
         let mut state = first;
-        if self.settings.exact {
+        if self.settings.engines == Engines::Exact {
             return Ok(Tried::Exact(Box::new(state), None));
         }
         let (threads, level) = (self.settings.threads, self.settings.level);
@@ -243,6 +259,34 @@ impl Context {
             }
         }
         Ok(Tried::Exact(Box::new(state), None))
+    }
+
+    /// Runs a launch again on the exact engine, if that is asked for, and compares memory, which
+    /// becomes the exact engine's.
+    fn compare(
+        &mut self,
+        module: &Module,
+        (kernel, shape): (FuncId, Shape),
+        before: Option<&(State<1>, Snapshot)>,
+        claim: &Claim,
+        look: &mut Look,
+    ) -> Result<(), Failure> {
+        let Some((fresh, before)) = before else { return Ok(()) };
+        #[cfg(test)]
+        if let Some(at) = self.tampered {
+            self.memory.host_write(at, &[0xee]).expect("it is there");
+        }
+        let memory = (before, &mut self.memory);
+        let mut go_on = |state: &State<1>| {
+            look.at_state(state);
+            true
+        };
+        let came = vm::recheck(module.program(), fresh, memory, claim, &mut go_on)?;
+        let name = module.function(kernel).map_or("", |f| f.name.as_str());
+        match Stop::difference(module, name, &shape, &came) {
+            None => Ok(()),
+            Some(stop) => Err(Failure::Stopped(Box::new(stop))),
+        }
     }
 }
 
@@ -307,6 +351,56 @@ mod tests {
         let mut word = [0; 4];
         context.read(at, &mut word).unwrap();
         (end, u32::from_le_bytes(word))
+    }
+
+    /// Thread t stores t; the launch is compared, with a byte changed between the engines if that is
+    /// wanted.
+    fn compared(tampered: Option<u64>) -> (Result<Report, Failure>, Vec<u8>) {
+        const STORE: &str = "
+            .version 7.0 .target sm_70 .address_size 64
+            .visible .entry store(.param .u64 out) {
+                .reg .b32 %t; .reg .b64 %a;
+                ld.param.u64 %a, [out];
+                mov.u32 %t, %tid.x;
+                mad.wide.u32 %a, %t, 4, %a;
+                st.global.u32 [%a], %t;
+                ret;
+            }";
+        let module = Module::load("t", STORE).unwrap();
+        let settings = Settings { engines: Engines::Both, ..Settings::default() };
+        let mut context = Context::new(settings);
+        let out = context.allocate("out", 256).unwrap();
+        context.tampered = tampered.map(|at| out.wrapping_add(at));
+        let id = context.load(&module).unwrap();
+        let shape = Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false };
+        let kernel = module.kernel("store").unwrap();
+        let end = context.launch(id, kernel, shape, &out.0.to_le_bytes());
+        let mut bytes = vec![0; 256];
+        context.read(out, &mut bytes).unwrap();
+        (end, bytes)
+    }
+
+    #[test]
+    fn engines_that_differ_are_told_by_the_first_word() {
+        let expected: Vec<u8> = (0..64u32).flat_map(u32::to_le_bytes).collect();
+        let (end, bytes) = compared(None);
+        assert!(matches!(end.unwrap().ran, Ran::Fast(_)));
+        assert_eq!(bytes, expected);
+        let (end, bytes) = compared(Some(4 * 41));
+        let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
+        assert_eq!((stop.kind, stop.code), (crate::StopKind::Difference, "engines-differ"));
+        assert_eq!((stop.block, stop.warp, &*stop.lanes), ([0; 3], 1, "{9}"));
+        assert_eq!(
+            stop.ptx.as_ref().map(|p| (p.line, &*p.text)),
+            Some((8, "st.global.u32 [%a], %t;"))
+        );
+        assert!(
+            stop.message.contains("0x000000ee") && stop.message.contains("0x00000029"),
+            "{stop}"
+        );
+        assert!(stop.message.contains("\"out\"") && stop.message.contains("+ 164"), "{stop}");
+        // What the exact engine makes of it stays.
+        assert_eq!(bytes, expected);
     }
 
     #[test]

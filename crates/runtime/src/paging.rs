@@ -98,6 +98,7 @@ fn missed(stop: &Stop) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Engines;
 
     const TEXT: &str = "
         .version 7.0 .target sm_70 .address_size 64
@@ -139,7 +140,8 @@ mod tests {
         let kernel = module.kernel("twice").unwrap();
         for exact in [false, true] {
             to.fill(1);
-            let settings = Settings { exact, ..Settings::default() };
+            let engines = if exact { Engines::Exact } else { Engines::Fast };
+            let settings = Settings { engines, ..Settings::default() };
             let mut host = OnHostMemory::new(Arc::clone(&module), settings, Arc::default());
             for _ in 0..2 {
                 let report = host.run(kernel, shape, &params).unwrap();

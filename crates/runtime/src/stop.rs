@@ -7,6 +7,8 @@ use simt::memory::AccessError;
 use simt::observe::GroupId;
 use simt::trap::{Cause as _, Fault};
 
+use vm::Recheck;
+
 use crate::launch::Shape;
 use crate::module::Module;
 
@@ -17,6 +19,8 @@ pub enum StopKind {
     Fault,
     /// The launch hangs, or has reached the limit of instructions.
     Hang,
+    /// The engines differ: a fault of this project's, not of the program's.
+    Difference,
 }
 
 /// A line of PTX.
@@ -113,6 +117,35 @@ impl Stop {
     }
 }
 
+impl Stop {
+    /// What differs between the engines, if anything does.
+    pub(crate) fn difference(
+        module: &Module,
+        kernel: &str,
+        shape: &Shape,
+        came: &Recheck,
+    ) -> Option<Self> {
+        let writer = match came {
+            Recheck::Memory(difference) => difference.writer,
+            _ => None,
+        };
+        let loc = writer.map_or(ir::LocId(0), |w| module.loc_of(w.pc));
+        Some(Self {
+            kind: StopKind::Difference,
+            code: vm::DIFFER,
+            message: came.to_string(),
+            kernel: kernel.to_owned(),
+            block: writer.map_or([0; 3], |w| block_of(w.group, shape)),
+            warp: writer.map_or(0, |w| w.group.group),
+            lanes: writer.map_or_else(String::new, |w| format!("{{{}}}", w.lane)),
+            ptx: module.ptx_line(loc),
+            source: module.source_line(loc),
+            access: None,
+        })
+        .filter(|_| !matches!(came, Recheck::Same | Recheck::Stopped))
+    }
+}
+
 pub(crate) fn block_of(group: GroupId, shape: &Shape) -> [u64; 3] {
     let (x, y) = (u64::from(shape.grid[0].max(1)), u64::from(shape.grid[1].max(1)));
     [group.cta % x, group.cta / x % y, group.cta / x / y]
@@ -123,7 +156,10 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, message, kernel, block: [x, y, z], warp, lanes, .. } = self;
         writeln!(f, "{message} [{code}]")?;
-        write!(f, "  in kernel `{kernel}`, block ({x},{y},{z}), warp {warp}, lanes {lanes}")?;
+        write!(f, "  in kernel `{kernel}`")?;
+        if !lanes.is_empty() {
+            write!(f, ", block ({x},{y},{z}), warp {warp}, lanes {lanes}")?;
+        }
         if let Some(PtxLine { name, line, text }) = &self.ptx {
             write!(f, "\n  at {name}:{line}: {text}")?;
         }

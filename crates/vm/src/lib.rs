@@ -24,6 +24,7 @@ mod mbarrier;
 mod prepare;
 mod printf;
 mod program;
+mod recheck;
 mod retry;
 mod slice;
 mod sreg;
@@ -47,6 +48,9 @@ pub use launch::{
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
 pub use prepare::{PassCost, PredicateCost, prepare, prepare_counted};
 pub use program::{FUNCTION_BASE, FrameSize, LinkError, LinkErrorKind, LoadError, Program};
+pub use recheck::{
+    Claim, DIFFER, Difference, Recheck, RecheckError, Writer, first_difference, recheck,
+};
 pub use retry::Retry;
 pub use state::{Setup, State};
 pub use stats::Stats;

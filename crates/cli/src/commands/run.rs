@@ -90,6 +90,7 @@ impl<'a> Words<'a> {
         let engine = match args.engine {
             EngineName::Fast => Choice::Fast,
             EngineName::Exact => Choice::Exact,
+            EngineName::Both => Choice::Both,
         };
         let (level, threads) = (level(args.simd), threads(args.jobs));
         Self { path: &args.subject.path, isa, dump, options, run, engine, level, threads, extra }
@@ -407,6 +408,7 @@ fn print(report: &Report, how: Stats, sources: &SourceMap, out: &mut Out) -> Exi
         Verdict::Met => Exit::Ok,
         Verdict::Unmet => Exit::Unmet,
         Verdict::Stopped => Exit::Stopped,
+        Verdict::Differs => Exit::Differs,
         Verdict::Interrupted => Exit::Interrupted,
     }
 }

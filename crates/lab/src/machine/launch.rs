@@ -26,6 +26,8 @@ pub enum Choice {
     Interpreted,
     /// The one that defines what the end is.
     Exact,
+    /// The fastest one, and then the one that defines what the end is, with which it has to agree.
+    Both,
 }
 
 /// Threads of the host for a launch. Only time depends on them.
@@ -136,6 +138,8 @@ pub enum End {
     Fault(Stop),
     /// No end was in sight.
     Hang(Stop),
+    /// The machine's engines, run side by side, do not agree: a fault of this project's, not of the program's.
+    Differs(Stop),
     /// The watcher stopped it.
     Interrupted,
 }
@@ -178,12 +182,12 @@ impl Stop {
 }
 
 impl End {
-    /// `done`, `interrupted`, or the short name of the fault or hang.
+    /// `done`, `interrupted`, or the short name of the fault, hang or difference.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Fault(stop) | Self::Hang(stop) => stop.code,
+            Self::Fault(stop) | Self::Hang(stop) | Self::Differs(stop) => stop.code,
             Self::Interrupted => "interrupted",
         }
     }

@@ -123,7 +123,7 @@ impl Job {
         let output = results.iter().flat_map(said).collect();
         let ends: Vec<End> = results.into_iter().map(|r| r.end).collect();
         let moot = match ends.last() {
-            Some(End::Interrupted) => true,
+            Some(End::Interrupted | End::Differs(_)) => true,
             Some(End::Fault(_) | End::Hang(_)) => !expected_end,
             _ => false,
         };

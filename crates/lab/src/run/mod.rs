@@ -114,6 +114,8 @@ pub enum Verdict {
     Unmet,
     /// A fault or a hang that nobody expected.
     Stopped,
+    /// The machine's engines differ.
+    Differs,
     /// Stopped by the user.
     Interrupted,
 }
@@ -124,6 +126,7 @@ impl Report {
     pub fn verdict(&self) -> Verdict {
         match self.ends.last() {
             Some(End::Interrupted) => Verdict::Interrupted,
+            Some(End::Differs(_)) => Verdict::Differs,
             Some(End::Fault(_) | End::Hang(_)) if !self.expected_end => Verdict::Stopped,
             _ if self.checks.iter().all(|c| c.passed) => Verdict::Met,
             _ => Verdict::Unmet,

@@ -80,6 +80,9 @@ pub fn findings(report: &Report) -> Diagnostics {
     {
         found.push(stop.report.clone());
     }
+    if let Some(End::Differs(stop)) = report.ends.last() {
+        found.push(stop.report.clone());
+    }
     report.checks.iter().filter(|c| !c.passed).for_each(|c| found.push(unmet(c)));
     found
 }
@@ -112,6 +115,7 @@ pub fn verdict_line(report: &Report) -> Option<String> {
             let end = report.ends.last().map_or("", |e| e.name());
             Some(format!("launch {} stopped: {end}", last.saturating_sub(1)))
         }
+        Verdict::Differs => Some("the engines differ".to_owned()),
         Verdict::Interrupted => Some("interrupted".to_owned()),
     }
 }

@@ -85,6 +85,7 @@ fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Measured> {
         }
         Some(EngineName::Fast) => vec![fast],
         Some(EngineName::Exact) => vec![(Choice::Exact, level, 1, false)],
+        Some(EngineName::Both) => vec![(Choice::Both, level, 1, false)],
     }
 }
 

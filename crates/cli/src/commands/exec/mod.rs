@@ -44,6 +44,9 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
         std::fs::write(path, json + "\n")
             .map_err(|e| format!("{} cannot be written: {e}", path.display()))?;
     }
+    if report.has_differences() {
+        return Ok(Exit::Differs);
+    }
     Ok(match (ended.code(), args.error_exit) {
         (0, _) if report.has_stops() => Exit::Stopped,
         (0, Some(code)) if report.has_errors() => Exit::Child(code),

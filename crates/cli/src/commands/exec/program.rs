@@ -170,8 +170,10 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if let Some(threads) = args.jobs {
         command.env("SIMTLAB_JOBS", threads.to_string());
     }
-    if args.engine == EngineName::Exact {
-        command.env("SIMTLAB_ENGINE", "exact");
+    match args.engine {
+        EngineName::Fast => {}
+        EngineName::Exact => drop(command.env("SIMTLAB_ENGINE", "exact")),
+        EngineName::Both => drop(command.env("SIMTLAB_ENGINE", "both")),
     }
     if args.trace {
         command.env("SIMTLAB_TRACE", "1");

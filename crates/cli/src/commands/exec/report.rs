@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use runtime::{Event, LaunchTotals};
+use runtime::{DIFFERENCE, Event, LaunchTotals};
 use serde_json::json;
 
 use super::program::Ended;
@@ -112,6 +112,11 @@ impl Report {
         !self.stops.is_empty()
     }
 
+    /// Whether engines that were compared differ.
+    pub(super) fn has_differences(&self) -> bool {
+        self.count(DIFFERENCE) > 0
+    }
+
     /// Whether a call has failed, is not supported, or has asked for what cannot run.
     pub(super) fn has_errors(&self) -> bool {
         !(self.failed.is_empty() && self.unsupported.is_empty() && self.refused.is_empty())
@@ -169,6 +174,10 @@ impl Report {
             many(self.count("fault"), "fault", "faults"),
             many(self.count("hang"), "hang", "hangs"),
         );
+        if self.has_differences() {
+            let differ = many(self.count(DIFFERENCE), "launch", "launches");
+            let _ = write!(text, ", {differ} in which the engines differ");
+        }
         if !self.running.is_empty() {
             let _ = write!(text, ", {} interrupted", self.running.len());
         }

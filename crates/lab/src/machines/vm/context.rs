@@ -16,8 +16,8 @@ use vm::{Engine, FactCheck, Launch, LaunchError, PassCost, Retry, State, Variabl
 use super::quick::Tried;
 use super::{VmProgram, options, report};
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Left, Progress, Schedule, Subject,
-    Watch,
+    Choice, Context, End, LaunchProblem, LaunchRequest, LaunchResult, Left, Progress, Schedule,
+    Subject, Watch,
 };
 use crate::machines::shared;
 use crate::probe::{Beginning, Probing};
@@ -117,7 +117,7 @@ impl<'p> VmContext<'p> {
     /// Runs a launch to its end, on this memory, and counts on if it is run in detail. One that
     /// hangs is run again where every lane goes on, if the request asks for that; if that does not
     /// end well either, it counts for nothing.
-    fn run_state<const N: usize>(
+    pub(super) fn run_state<const N: usize>(
         &mut self,
         program: &VmProgram,
         (state, counters): (State<N>, Counters),
@@ -312,7 +312,7 @@ impl<'p> VmContext<'p> {
 }
 
 /// A problem of the launch as a whole.
-fn general(message: String) -> LaunchProblem {
+pub(super) fn general(message: String) -> LaunchProblem {
     LaunchProblem { about: Subject::Launch, message, help: None, span: None }
 }
 
@@ -505,13 +505,26 @@ impl Context for VmContext<'_> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
-        match self.try_fast(request, watch)? {
-            Tried::Ran(result) => return Ok(*result),
-            Tried::Begun(state, counters) => {
-                return self.run_state(self.program, (*state, *counters), request, watch);
-            }
-            Tried::Exact => {}
+        if request.engine == Choice::Both {
+            return self.launch_both(request, watch);
         }
+        match self.try_fast(request, watch)? {
+            Tried::Ran(result, _) => Ok(*result),
+            Tried::Begun(state, counters) => {
+                self.run_state(self.program, (*state, *counters), request, watch)
+            }
+            Tried::Exact => self.on_exact(request, watch),
+        }
+    }
+}
+
+impl VmContext<'_> {
+    /// Runs a launch on the exact engine alone.
+    pub(super) fn on_exact(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<LaunchResult, LaunchProblem> {
         let whole_block = converge::Entry::find(request.mechanism)
             .is_ok_and(|entry| entry.scope == converge::Scope::Cta);
         let threads = request.block.iter().copied().fold(1, u64::saturating_mul);

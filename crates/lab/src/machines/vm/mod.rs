@@ -1,5 +1,6 @@
 //! Programs of the kernel IR on the exact engine, for every machine that lowers to it.
 
+mod both;
 mod context;
 mod flow;
 mod options;

@@ -15,8 +15,8 @@ use crate::stats::{Batch, Counters, LaunchStats, Line, PcSlots};
 
 /// What came of trying.
 pub(super) enum Tried {
-    /// The launch has ended, or was interrupted.
-    Ran(Box<LaunchResult>),
+    /// The launch has ended, or was interrupted, with these counts.
+    Ran(Box<LaunchResult>, Box<vm::Stats>),
     /// The exact engine has to go on with it, and with these counts.
     Begun(Box<State<1>>, Box<Counters>),
     /// The exact engine has to run it.
@@ -38,7 +38,7 @@ impl VmContext<'_> {
                 Some("the fast engine has the mechanism ipdom alone")
             }
             _ if request.warp_size != 32 => Some("the fast engine has warps of 32 lanes alone"),
-            Choice::Fast | Choice::Interpreted => None,
+            Choice::Fast | Choice::Interpreted | Choice::Both => None,
         };
         if let Some(why) = why {
             watch.ran_on(&format!("exact ({why})"));
@@ -96,7 +96,8 @@ impl VmContext<'_> {
                     *self.memory() = finished.memory;
                     let output = Vec::new();
                     let words = String::new();
-                    return Ok(Tried::Ran(Box::new(LaunchResult { end, stats, output, words })));
+                    let result = LaunchResult { end, stats, output, words };
+                    return Ok(Tried::Ran(Box::new(result), Box::new(finished.stats)));
                 }
                 Err(Declined::Wrapped) if assume => done = counting.done,
                 Err(declined) => {
@@ -109,7 +110,7 @@ impl VmContext<'_> {
     }
 
     /// The state before a launch, without memory.
-    fn fresh(&self, request: &LaunchRequest<'_>) -> Result<State<1>, LaunchProblem> {
+    pub(super) fn fresh(&self, request: &LaunchRequest<'_>) -> Result<State<1>, LaunchProblem> {
         let (launch, _): (Launch<1>, _) = self.prepare(request, MemoryMap::new())?;
         let state = vm::begin_bare(&self.program().program, launch);
         state.map_err(|error| self.problem(&error))

@@ -6,6 +6,7 @@ use simt::LaneMask;
 use simt::machine::{Hang, HangKind, Waiter};
 use simt::observe::GroupId;
 use simt::trap::{Cause as _, Fault};
+use vm::Recheck;
 
 use super::VmProgram;
 use crate::machine::{LaunchRequest, Stop, StopPlace};
@@ -106,6 +107,43 @@ pub(super) fn hang<const N: usize>(
         place(program, at, request)
     });
     Stop { code, report, line: span.map(|s| u64::from(program.line(s))), place }
+}
+
+/// The first thing in which the engines differ, and who wrote the word last.
+pub(super) fn difference(program: &VmProgram, came: &Recheck, request: &LaunchRequest<'_>) -> Stop {
+    let mut report = Diagnostic::error(vm::DIFFER, came.to_string());
+    let writer = match came {
+        Recheck::Memory(difference) => difference.writer,
+        _ => None,
+    };
+    let loc = writer.map(|w| program.loc_of(w.pc));
+    let span = loc.and_then(|loc| program.span(loc));
+    let mut stop_place = None;
+    if let (Some(writer), Some(loc)) = (writer, loc) {
+        let lanes: LaneMask<1> = LaneMask::lane(writer.lane.into());
+        if let Some(span) = span {
+            report = report.at(span, "writes it last on the exact engine");
+        }
+        report = report.note(format!(
+            "in kernel `{}` under {}: {}, lane {}",
+            request.kernel,
+            request.mechanism,
+            group(writer.group, request),
+            writer.lane
+        ));
+        if let Some((file, line)) = program.source_line(loc) {
+            report = report.note(format!("compiled from {file}:{line}"));
+        }
+        stop_place = place(program, (writer.group, &lanes, loc), request);
+    } else {
+        let text = format!("in kernel `{}` under {}", request.kernel, request.mechanism);
+        report = report.note(text);
+    }
+    report = report
+        .note("memory is the exact engine's now, whose results are the right ones by definition")
+        .help("this is a mistake of Simtlab's: `--engine exact` does without the wrong engine");
+    let line = span.map(|s| u64::from(program.line(s)));
+    Stop { code: vm::DIFFER, report, line, place: stop_place }
 }
 
 fn describe<const N: usize>(

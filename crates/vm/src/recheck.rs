@@ -1,0 +1,259 @@
+//! Holds what another engine made of a launch against the exact engine: the end, memory byte by
+//! byte, and statistics.
+//!
+//! There is nothing in which two engines may differ: both keep the canonical schedule, races
+//! included. Of memory that differs, the launch is run once more with the first such word watched,
+//! which tells the instruction that wrote it last.
+
+use crate::cause::Cause;
+use crate::engine::Engine;
+use crate::program::Program;
+use crate::state::State;
+use crate::stats::Stats;
+use simt::Pc;
+use simt::machine::{Machine as _, Step};
+use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Snapshot, Space};
+use simt::observe::{Access, Blind, Events, GroupId, Observer};
+use std::fmt;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Issues between two looks at whether to go on.
+const SLICE: u64 = 1 << 16;
+
+/// Bytes compared at a time.
+const CHUNK: u64 = 1 << 16;
+
+/// Bytes of the word in which a difference is told.
+const WORD: u64 = 4;
+
+/// How another engine has run a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Whether all threads ended.
+    pub done: bool,
+    /// What it counted, if that is to be compared.
+    pub stats: Option<Stats>,
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Recheck {
+    /// Nothing differs.
+    Same,
+    /// The launches end in different ways: this is the exact engine's.
+    End(Box<Step<Cause, 1>>),
+    /// Memory differs.
+    Memory(Box<Difference>),
+    /// Statistics differ: these are the exact engine's.
+    Counts(Box<Stats>),
+    /// It was told to stop.
+    Stopped,
+}
+
+/// The stable short name of a difference.
+pub const DIFFER: &str = "engines-differ";
+
+/// In a sentence; where and by whom the word was written is for callers to tell, who know the
+/// program's text.
+impl fmt::Display for Recheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Same => f.write_str("the engines agree"),
+            Self::Stopped => f.write_str("the engines were not compared to the end"),
+            Self::End(end) => {
+                f.write_str("the engines differ: on the exact one ")?;
+                match &**end {
+                    Step::Fault(fault) => write!(f, "the kernel faults ({})", fault.cause)?,
+                    Step::Hang(_) => f.write_str("the kernel hangs")?,
+                    Step::Done | Step::Issued => f.write_str("all threads end")?,
+                }
+                f.write_str(", on the other not so")
+            }
+            Self::Counts(_) => {
+                f.write_str("the engines differ in what they count; memory is the same")
+            }
+            Self::Memory(difference) => {
+                let Difference { address, name, offset, size, exact, other, writer } =
+                    &**difference;
+                let digits = 2 * *size as usize;
+                write!(
+                    f,
+                    "the engines differ: at {:#x} (\"{name}\" + {offset}) the exact engine has \
+                     {exact:#0w$x}, the other {other:#0w$x}",
+                    address.0,
+                    w = digits + 2
+                )?;
+                match writer {
+                    Some(_) => Ok(()),
+                    None => f.write_str(", which on the exact engine nothing writes"),
+                }
+            }
+        }
+    }
+}
+
+/// The first word of memory that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its address.
+    pub address: Addr,
+    /// The allocation that it is in.
+    pub name: Arc<str>,
+    /// Bytes from the start of the allocation.
+    pub offset: u64,
+    /// Bytes that are compared there, 1 to 4: fewer than 4 at the end of an allocation.
+    pub size: u64,
+    /// What the exact engine has there, the first byte lowest.
+    pub exact: u32,
+    /// What the other engine has.
+    pub other: u32,
+    /// Who wrote it last on the exact engine, if anybody did.
+    pub writer: Option<Writer>,
+}
+
+/// An instruction that wrote memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// The instruction.
+    pub pc: Pc,
+    /// The warp that ran it.
+    pub group: GroupId,
+    /// The lane of the warp.
+    pub lane: u16,
+}
+
+/// Why a launch cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecheckError {
+    /// The host has no memory for a second copy of the guest's.
+    #[error("no host memory to compare the engines: {0}")]
+    Host(#[from] OutOfHostMemory),
+    /// Memory cannot be made what it was.
+    #[error("memory before the launch cannot be restored: {0}")]
+    Map(#[from] MapError),
+}
+
+/// Runs a launch on the exact engine and compares. `fresh` is its state before any CTA, with memory
+/// still to be lent, `before` memory as it was then, `memory` what the other engine has made of it,
+/// which becomes what the exact engine makes of it. `go_on` is asked now and then; `false` stops
+/// the run.
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn recheck(
+    program: &Program,
+    fresh: &State<1>,
+    (before, memory): (&Snapshot, &mut MemoryMap),
+    claim: &Claim,
+    go_on: &mut dyn FnMut(&State<1>) -> bool,
+) -> Result<Recheck, RecheckError> {
+    let mut other = memory.try_clone()?;
+    memory.restore(before)?;
+    let mut state = fresh.clone();
+    std::mem::swap(state.memory_mut(), memory);
+    let end = run(program, &mut state, &mut Blind, go_on);
+    std::mem::swap(state.memory_mut(), memory);
+    let Some(end) = end else { return Ok(Recheck::Stopped) };
+    if claim.done != (end == Step::Done) {
+        return Ok(Recheck::End(Box::new(end)));
+    }
+    if let Some(mut difference) = first_difference(memory, &other) {
+        other.restore(before)?;
+        let mut watch = Writes { address: difference.address.0, size: difference.size, last: None };
+        let mut state = fresh.clone();
+        std::mem::swap(state.memory_mut(), &mut other);
+        if run(program, &mut state, &mut watch, go_on).is_none() {
+            return Ok(Recheck::Stopped);
+        }
+        difference.writer = watch.last;
+        return Ok(Recheck::Memory(Box::new(difference)));
+    }
+    // Of a launch that has stopped, how far its other blocks had come is nobody's claim.
+    let counted = claim.stats.filter(|_| claim.done);
+    if counted.is_some_and(|counted| counted != *state.stats()) {
+        return Ok(Recheck::Counts(Box::new(*state.stats())));
+    }
+    Ok(Recheck::Same)
+}
+
+/// Runs a state to its end; none if it is told to stop.
+fn run(
+    program: &Program,
+    state: &mut State<1>,
+    observer: &mut impl Observer<1>,
+    go_on: &mut dyn FnMut(&State<1>) -> bool,
+) -> Option<Step<Cause, 1>> {
+    loop {
+        match Engine::<1>.run(program, state, observer, SLICE) {
+            Step::Issued if go_on(state) => {}
+            Step::Issued => return None,
+            end => return Some(end),
+        }
+    }
+}
+
+/// The first word that differs between two maps with the same regions, by address.
+#[must_use]
+pub fn first_difference(exact: &MemoryMap, other: &MemoryMap) -> Option<Difference> {
+    let (mut a, mut b) = (vec![0; CHUNK as usize], vec![0; CHUNK as usize]);
+    for region in exact.regions().iter().filter(|region| region.is_live()) {
+        let mut offset = 0;
+        while offset < region.len() {
+            let size = CHUNK.min(region.len() - offset);
+            let at = region.base().wrapping_add(offset);
+            let (a, b) = (&mut a[..size as usize], &mut b[..size as usize]);
+            // A region that the other map has not is all zero there.
+            let read = |map: &MemoryMap, to: &mut [u8]| {
+                if map.read_bytes(at, to).is_err() {
+                    to.fill(0);
+                }
+            };
+            read(exact, a);
+            read(other, b);
+            if let Some(byte) = a.iter().zip(b.iter()).position(|(a, b)| a != b) {
+                let from = byte as u64 / WORD * WORD;
+                let size = WORD.min(size - from);
+                let word = |bytes: &[u8]| {
+                    let bytes = &bytes[from as usize..(from + size) as usize];
+                    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
+                };
+                return Some(Difference {
+                    address: at.wrapping_add(from),
+                    name: Arc::clone(region.name()),
+                    offset: offset + from,
+                    size,
+                    exact: word(a),
+                    other: word(b),
+                    writer: None,
+                });
+            }
+            offset += size;
+        }
+    }
+    None
+}
+
+/// Notes who wrote some bytes last.
+struct Writes {
+    address: u64,
+    size: u64,
+    last: Option<Writer>,
+}
+
+impl Observer<1> for Writes {
+    const EVENTS: Events = Events::ACCESS;
+
+    fn access(&mut self, access: &Access<'_>) {
+        let global = matches!(access.space, Space::Global | Space::Const);
+        if !global || !access.kind.writes() {
+            return;
+        }
+        let meets = |&&(_, at): &&(u16, u64)| {
+            at < self.address + self.size && self.address < at.saturating_add(access.size.into())
+        };
+        if let Some(&(lane, _)) = access.lanes.iter().rev().find(meets) {
+            self.last = Some(Writer { pc: access.pc, group: access.group, lane });
+        }
+    }
+}
