@@ -3,6 +3,7 @@
 //! A chore that generates committed files has `--check`, which writes nothing and fails where a file is not current.
 
 mod kernels;
+mod mutants;
 mod ptxas;
 mod python;
 mod tree;
@@ -23,6 +24,8 @@ struct Cli {
 enum Chore {
     /// Compile the bundled CUDA C++ kernels to PTX again, and compute their expected results again.
     Kernels(kernels::Options),
+    /// Whether the tests notice faults in the fast paths of the engines.
+    Mutants(mutants::Options),
     /// Compare what the PTX front end takes with what NVIDIA's assembler takes.
     Ptxas(ptxas::Options),
 }
@@ -31,6 +34,7 @@ enum Chore {
 fn main() -> ExitCode {
     let result = match Cli::parse().chore {
         Chore::Kernels(options) => kernels::run(&options),
+        Chore::Mutants(options) => mutants::run(&options),
         Chore::Ptxas(options) => ptxas::run(&options),
     };
     match result {

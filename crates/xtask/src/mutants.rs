@@ -1,0 +1,289 @@
+//! `cargo xtask mutants`: whether the tests notice faults in the fast paths of the engines.
+//!
+//! `crates/xtask/mutants.toml` lists mutations: a file, a piece of it, what takes its place, and the test that has to fail then. Each
+//! is applied to a copy of the repository in `target/mutants`, which has a target folder of its own, so that only the changed crate
+//! and the test program are built again. A mutation that its test does not notice survives, and the command fails.
+
+#![allow(clippy::print_stdout, reason = "a command's output")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::Args;
+use serde::Deserialize;
+
+use crate::tree;
+
+/// How long a test may take before its mutation counts as noticed: a mutation can make code that does not end.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Options of `cargo xtask mutants`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Try only mutations whose names contain this.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Print the mutations, and try none.
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    mutant: Vec<Mutant>,
+}
+
+/// One mutation.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mutant {
+    name: String,
+    /// From the repository's root.
+    file: PathBuf,
+    old: String,
+    new: String,
+    #[serde(default)]
+    test: Test,
+    /// What the instructions begin with that [`Test::net`] runs; all of them if it is empty.
+    #[serde(default)]
+    only: String,
+}
+
+/// A test: the crate, the test program, and the test's name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "(String, String, String)")]
+struct Test {
+    package: String,
+    program: String,
+    name: String,
+}
+
+impl From<(String, String, String)> for Test {
+    fn from((package, program, name): (String, String, String)) -> Self {
+        Self { package, program, name }
+    }
+}
+
+impl Default for Test {
+    /// Every instruction on every engine.
+    fn default() -> Self {
+        let own = |text: &str| text.to_owned();
+        Self {
+            package: own("simtlab-jit"),
+            program: own("every_form"),
+            name: own("every_form_gives_the_same_on_all_engines"),
+        }
+    }
+}
+
+/// The mutations of the repository.
+fn table() -> Result<Vec<Mutant>> {
+    let path = tree::root().join("crates/xtask/mutants.toml");
+    let text = fs::read_to_string(&path).with_context(|| tree::shown(&path))?;
+    Ok(toml::from_str::<Table>(&text).with_context(|| tree::shown(&path))?.mutant)
+}
+
+impl Mutant {
+    /// The text of the mutated file.
+    fn apply(&self, text: &str) -> Result<String> {
+        let times = text.matches(&*self.old).count();
+        ensure!(
+            times == 1,
+            "{}: {} has the old text {times} times",
+            self.name,
+            self.file.display()
+        );
+        ensure!(self.old != self.new, "{}: it changes nothing", self.name);
+        Ok(text.replacen(&*self.old, &self.new, 1))
+    }
+}
+
+/// How a test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Passed,
+    Failed,
+    Late,
+}
+
+/// Tries mutations.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut mutants = table()?;
+    mutants.retain(|m| options.only.as_ref().is_none_or(|only| m.name.contains(&**only)));
+    ensure!(!mutants.is_empty(), "no mutation has such a name");
+    if options.list {
+        for mutant in &mutants {
+            println!("{:<40} {}", mutant.name, mutant.file.display());
+        }
+        return Ok(());
+    }
+    let copy = Copy::new()?;
+    let mut tried: Vec<(&Test, &str)> = Vec::new();
+    for mutant in &mutants {
+        let test = (&mutant.test, &*mutant.only);
+        if !tried.contains(&test) {
+            let end = copy.test(&mutant.test, &mutant.only)?;
+            ensure!(end == End::Passed, "{test:?} does not pass without a mutation: {end:?}");
+            tried.push(test);
+        }
+    }
+    let mut survivors = Vec::new();
+    for mutant in &mutants {
+        let begin = Instant::now();
+        let end = copy.with(mutant, || copy.test(&mutant.test, &mutant.only))?;
+        let what = match end {
+            End::Passed => "SURVIVES",
+            End::Failed => "noticed",
+            End::Late => "noticed: the test does not end",
+        };
+        println!("{:<40} {what} ({} s)", mutant.name, begin.elapsed().as_secs());
+        if end == End::Passed {
+            survivors.push(&*mutant.name);
+        }
+    }
+    println!("{} of {} mutations are noticed", mutants.len() - survivors.len(), mutants.len());
+    ensure!(survivors.is_empty(), "not noticed: {}", survivors.join(", "));
+    Ok(())
+}
+
+/// A copy of the repository, to be changed.
+struct Copy {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Copy {
+    /// Brings the copy up to date; files that are the same keep their times, so that little is built again.
+    fn new() -> Result<Self> {
+        let work = tree::root().join("target/mutants");
+        let this = Self { root: work.join("tree"), target: work.join("target") };
+        let list = Command::new("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(tree::root())
+            .output()
+            .context("cannot run git")?;
+        ensure!(list.status.success(), "git does not list the files of the repository");
+        for file in String::from_utf8(list.stdout)?.split('\0').filter(|f| !f.is_empty()) {
+            // A file that was removed, but not committed so, is none.
+            let Ok(content) = fs::read(tree::root().join(file)) else { continue };
+            put(&this.root.join(file), &content)?;
+        }
+        Ok(this)
+    }
+
+    /// Does something while a mutation is there.
+    fn with<T>(&self, mutant: &Mutant, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        let path = self.root.join(&mutant.file);
+        let text = fs::read_to_string(&path).with_context(|| mutant.file.display().to_string())?;
+        put(&path, mutant.apply(&text)?.as_bytes())?;
+        let done = what().with_context(|| mutant.name.clone());
+        put(&path, text.as_bytes())?;
+        done
+    }
+
+    /// Builds and runs a test.
+    fn test(&self, test: &Test, only: &str) -> Result<End> {
+        let program = self.build(test)?;
+        let mut child = Command::new(program)
+            .args(["--exact", &test.name])
+            .env("ONLY", only)
+            .current_dir(self.root.join("crates").join(test.package.trim_start_matches("simtlab-")))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(match wait(&mut child)? {
+            Some(status) if status.success() => End::Passed,
+            Some(_) => End::Failed,
+            None => End::Late,
+        })
+    }
+
+    /// Builds a test program; where it is.
+    fn build(&self, test: &Test) -> Result<PathBuf> {
+        let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args(["test", "--locked", "--no-run", "--message-format", "json", "-q"])
+            .args(["-p", &test.package, "--test", &test.program])
+            .arg("--target-dir")
+            .arg(&self.target)
+            .current_dir(&self.root)
+            .output()
+            .context("cannot run cargo")?;
+        if !built.status.success() {
+            bail!("it does not build:\n{}", String::from_utf8_lossy(&built.stdout));
+        }
+        let text = String::from_utf8(built.stdout)?;
+        let place = text.lines().rev().find_map(|line| {
+            let (_, rest) = line.split_once("\"executable\":\"")?;
+            Some(rest.split_once('"')?.0)
+        });
+        place.map(PathBuf::from).ok_or_else(|| anyhow!("cargo names no program of {test:?}"))
+    }
+}
+
+/// Writes a file, unless it has that content already.
+fn put(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, content).with_context(|| path.display().to_string())
+}
+
+/// Waits for a program; `None` if it had to be ended.
+fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Test, table};
+    use crate::tree;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    #[test]
+    fn every_mutation_is_of_text_that_is_there_once() {
+        let mutants = table().expect("it can be read");
+        assert!(mutants.len() >= 40, "{}", mutants.len());
+        let mut wrong = Vec::new();
+        for mutant in &mutants {
+            let text = fs::read_to_string(tree::root().join(&mutant.file)).unwrap_or_default();
+            wrong.extend(mutant.apply(&text).err().map(|e| e.to_string()));
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let names: BTreeSet<&str> = mutants.iter().map(|m| &*m.name).collect();
+        assert_eq!(names.len(), mutants.len(), "a name is there twice");
+    }
+
+    #[test]
+    fn every_mutation_has_a_test_that_is_there() {
+        let forms = ptx::testing::instructions();
+        for mutant in table().expect("it can be read") {
+            let Test { package, program, name } = &mutant.test;
+            let folder = package.trim_start_matches("simtlab-");
+            let tests = tree::root().join("crates").join(folder).join("tests");
+            let files = [tests.join(format!("{program}.rs")), tests.join(program).join("main.rs")];
+            let texts = files.iter().filter_map(|f| fs::read_to_string(f).ok());
+            let last = name.rsplit("::").next().unwrap_or(name);
+            let function = format!("fn {last}(");
+            assert!(texts.into_iter().any(|t| t.contains(&function)), "{}: {name}", mutant.name);
+            let found = forms.iter().any(|(_, text)| text.starts_with(&mutant.only));
+            assert!(found, "{}: no instruction begins with `{}`", mutant.name, mutant.only);
+        }
+    }
+}
