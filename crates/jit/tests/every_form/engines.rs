@@ -100,8 +100,10 @@ fn launch(program: &Program, kernel: &Kernel, seed: u64) -> (Launch<1>, Regions)
         launch.params.extend(buffer.0.to_le_bytes());
     }
     launch.params.resize(32, 0);
-    let uniform = of_bits(64, UNIFORM / 8, &mut rng);
-    launch.params.extend(uniform);
+    for _ in 0..UNIFORM / 16 {
+        launch.params.extend(of_bits(32, 1, &mut rng));
+        launch.params.extend(of_bits(64, 1, &mut rng));
+    }
     (launch, Regions { out: first, memory: first + 2 })
 }
 

@@ -240,7 +240,7 @@ impl Builder {
                 let plain = *operand == format!("%{name}");
                 let known = names.iter().find(|n| n.0 == name).map(|n| n.1.clone());
                 let demanded = special(form, ("", &ty), index).is_some();
-                let source = self.source(&ty, (way, round), is_result || demanded);
+                let source = self.source(form, &ty, (way, round), is_result || demanded);
                 let literal = source == Source::Literal && result != Some(index);
                 if plain && known.is_none() && literal {
                     text = self.literal(&ty);
@@ -275,7 +275,9 @@ impl Builder {
     }
 
     /// Where the value of an operand comes from.
-    fn source(&mut self, ty: &str, (way, round): (Way, usize), own: bool) -> Source {
+    fn source(&mut self, form: &Form, ty: &str, (way, round): (Way, usize), own: bool) -> Source {
+        // Registers of bits hold packed and short floats, which have no literals.
+        let packed = form.words.iter().any(|w| w.contains('f'));
         let first = way == Way::All && round == 0;
         let number = matches!(ty, "b32" | "u32" | "s32" | "b64" | "u64" | "s64" | "f32" | "f64");
         let integer = number && !ty.starts_with('f');
@@ -286,7 +288,7 @@ impl Builder {
             _ if own || first => Source::Memory,
             p if p < uniform => Source::Uniform,
             p if p < uniform + 3 && integer => Source::Line,
-            p if p < uniform + 6 && number && !ty.starts_with('b') => Source::Literal,
+            p if p < uniform + 6 && number && !(packed && ty.starts_with('b')) => Source::Literal,
             _ => Source::Memory,
         }
     }
