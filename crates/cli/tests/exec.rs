@@ -52,6 +52,8 @@ fn faults_have_a_place_and_a_code() {
         said.contains("st.global.u32 [%a], %i;") && said.contains("compiled from fill.cu:8"),
         "{said}"
     );
+    assert!(said.contains("warp 1, lanes {0-31}, threads (32,0,0) to (63,0,0)\n"), "{said}");
+    assert!(said.contains("parameter 1 of 1, `p`, is 0x"), "{said}");
     let report: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(report["stops"][0]["code"], "out-of-bounds");

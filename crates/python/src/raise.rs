@@ -83,9 +83,10 @@ fn stopped(stop: &Stop, sources: &SourceMap) -> Value {
     let mut value = place(&stop.report, sources);
     let place = stop.place.as_deref();
     value["line"] = json!(stop.line);
-    value["block"] = json!(place.map(|p| p.block));
-    value["warp"] = json!(place.map(|p| p.warp));
-    value["lanes"] = json!(place.map(|p| p.lanes.as_slice()));
+    value["block"] = json!(place.map(|p| p.site.block));
+    value["warp"] = json!(place.map(|p| p.site.warp));
+    value["lanes"] = json!(place.map(|p| p.site.lanes.as_slice()));
+    value["threads"] = json!(place.map(|p| p.site.threads));
     value["source"] = json!(place.and_then(|p| p.source.as_ref()));
     value
 }

@@ -57,6 +57,15 @@ pub enum Event {
         code: String,
         /// All of it, as text.
         text: String,
+        /// The kernel's name in its source, if the other is mangled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Block, in x, y, z.
+        #[serde(default)]
+        block: [u64; 3],
+        /// The first and the last thread in the block, in x, y, z.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads: Option<[[u64; 3]; 2]>,
     },
     /// A launch has run for a while. The last of these tells where a launch was whose process has
     /// ended in it.
@@ -201,6 +210,9 @@ impl Event {
             kind: kind.to_owned(),
             code: stop.code.to_owned(),
             text: stop.to_string(),
+            name: places::demangled(&stop.kernel),
+            block: stop.site.block,
+            threads: stop.site.threads,
         }
     }
 }

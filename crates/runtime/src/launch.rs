@@ -162,7 +162,10 @@ impl Context {
         }
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match step {
-            Step::Fault(fault) => Stop::fault(&module, name, &shape, &fault),
+            Step::Fault(fault) => {
+                let stop = Stop::fault(&module, name, &shape, &fault);
+                stop.with_parameter(module.function(kernel), params)
+            }
             Step::Hang(hang) => Stop::hang(&module, name, &shape, &hang),
             Step::Done | Step::Issued => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
@@ -389,7 +392,7 @@ mod tests {
         let (end, bytes) = compared(Some(4 * 41));
         let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
         assert_eq!((stop.kind, stop.code), (crate::StopKind::Difference, "engines-differ"));
-        assert_eq!((stop.block, stop.warp, &*stop.lanes), ([0; 3], 1, "{9}"));
+        assert_eq!((stop.site.block, stop.site.warp, &*stop.site.lanes), ([0; 3], 1, &[9][..]));
         assert_eq!(
             stop.ptx.as_ref().map(|p| (p.line, &*p.text)),
             Some((8, "st.global.u32 [%a], %t;"))

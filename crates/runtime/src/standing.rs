@@ -11,7 +11,7 @@ use vm::State;
 
 use crate::launch::Shape;
 use crate::module::Module;
-use crate::stop::{PtxLine, block_of};
+use crate::stop::{PtxLine, site};
 
 /// Time from the begin of a launch to the first look at it, and between looks at least.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
@@ -142,7 +142,7 @@ impl Look {
             } else {
                 let loc = self.module.loc_of(pc);
                 let place = Place {
-                    block: block_of(group, &self.shape),
+                    block: site(group, &on, &self.shape).block,
                     warps: vec![group.group],
                     lanes: on.to_string(),
                     ptx: self.module.ptx_line(loc),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use places::Site;
+use simt::LaneMask;
 use simt::machine::{Hang, HangKind};
 use simt::memory::AccessError;
 use simt::observe::GroupId;
@@ -11,6 +13,7 @@ use vm::Recheck;
 
 use crate::launch::Shape;
 use crate::module::Module;
+use crate::origin::{Parameter, parameter};
 
 /// Whether something went wrong or nothing went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,18 +48,16 @@ pub struct Stop {
     pub message: String,
     /// The kernel.
     pub kernel: String,
-    /// Block, in x, y, z.
-    pub block: [u64; 3],
-    /// Warp in its block.
-    pub warp: u32,
-    /// Lanes, as `{0-3,7}`.
-    pub lanes: String,
+    /// Block, warp, lanes, threads; of a hang, those of the first path that waits.
+    pub site: Site,
     /// The instruction.
     pub ptx: Option<PtxLine>,
     /// The source line behind it: file and line.
     pub source: Option<(String, u32)>,
     /// The access that was refused, if that is the fault.
     pub access: Option<Box<AccessError>>,
+    /// The parameter of the kernel that its address came from, as far as that can be told.
+    pub parameter: Option<Parameter>,
 }
 
 impl Stop {
@@ -74,15 +75,25 @@ impl Stop {
         Self {
             kind: StopKind::Fault,
             code: fault.cause.code(),
-            message: fault.cause.to_string(),
+            message: match &fault.cause {
+                vm::Cause::Access(error) => places::explain(error),
+                other => other.to_string(),
+            },
             kernel: kernel.to_owned(),
-            block: block_of(fault.group, shape),
-            warp: fault.group.group,
-            lanes: fault.lanes.to_string(),
+            site: site(fault.group, &fault.lanes, shape),
             ptx: module.ptx_line(loc),
             source: module.source_line(loc),
             access,
+            parameter: None,
         }
+    }
+
+    /// Adds which parameter of the kernel the refused address came from, given the parameter block.
+    pub(crate) fn with_parameter(mut self, function: Option<&ir::Function>, block: &[u8]) -> Self {
+        if let (Some(access), Some(function)) = (&self.access, function) {
+            self.parameter = parameter(function.params(), block, access);
+        }
+        self
     }
 
     pub(crate) fn hang<const N: usize>(
@@ -107,12 +118,11 @@ impl Stop {
             code,
             message,
             kernel: kernel.to_owned(),
-            block: first.map_or([0; 3], |w| block_of(w.group, shape)),
-            warp: first.map_or(0, |w| w.group.group),
-            lanes: first.map_or_else(String::new, |w| w.lanes.to_string()),
+            site: first.map_or_else(Site::default, |w| site(w.group, &w.lanes, shape)),
             ptx: module.ptx_line(loc),
             source: module.source_line(loc),
             access: None,
+            parameter: None,
         }
     }
 }
@@ -135,36 +145,44 @@ impl Stop {
             code: vm::DIFFER,
             message: came.to_string(),
             kernel: kernel.to_owned(),
-            block: writer.map_or([0; 3], |w| block_of(w.group, shape)),
-            warp: writer.map_or(0, |w| w.group.group),
-            lanes: writer.map_or_else(String::new, |w| format!("{{{}}}", w.lane)),
+            site: writer.map_or_else(Site::default, |w| {
+                site(w.group, &LaneMask::<1>::lane(w.lane.into()), shape)
+            }),
             ptx: module.ptx_line(loc),
             source: module.source_line(loc),
             access: None,
+            parameter: None,
         })
         .filter(|_| !matches!(came, Recheck::Same | Recheck::Stopped))
     }
 }
 
-pub(crate) fn block_of(group: GroupId, shape: &Shape) -> [u64; 3] {
-    let (x, y) = (u64::from(shape.grid[0].max(1)), u64::from(shape.grid[1].max(1)));
-    [group.cta % x, group.cta / x % y, group.cta / x / y]
+pub(crate) fn site<const N: usize>(group: GroupId, lanes: &LaneMask<N>, shape: &Shape) -> Site {
+    Site::new(group, lanes, shape.grid.map(u64::from), shape.block.map(u64::from))
 }
 
 /// Several lines: what, where in the grid, where in the text.
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, message, kernel, block: [x, y, z], warp, lanes, .. } = self;
+        let Self { code, message, site, .. } = self;
         writeln!(f, "{message} [{code}]")?;
-        write!(f, "  in kernel `{kernel}`")?;
-        if !lanes.is_empty() {
-            write!(f, ", block ({x},{y},{z}), warp {warp}, lanes {lanes}")?;
+        write!(f, "  in kernel `{}`", places::shown(&self.kernel))?;
+        if !site.lanes.is_empty() {
+            write!(f, ", {site}")?;
         }
         if let Some(PtxLine { name, line, text }) = &self.ptx {
             write!(f, "\n  at {name}:{line}: {text}")?;
         }
         if let Some((file, line)) = &self.source {
             write!(f, "\n  compiled from {file}:{line}")?;
+        }
+        if self.code == "limit" {
+            f.write_str(
+                "\n  raise the limit with `--limit` or SIMTLAB_LIMIT if the kernel needs longer",
+            )?;
+        }
+        if let Some(Parameter { number, count, name, value }) = &self.parameter {
+            write!(f, "\n  parameter {number} of {count}, `{name}`, is {value:#x}")?;
         }
         Ok(())
     }

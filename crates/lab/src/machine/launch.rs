@@ -2,6 +2,7 @@
 
 pub use fast::Level;
 use isa::{Diagnostic, Span};
+use places::Site;
 
 use crate::launch::MachineOption;
 use crate::probe::Probe;
@@ -160,12 +161,8 @@ pub struct Stop {
 /// A place in the grid, and the source line behind the instruction there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopPlace {
-    /// Block in x, y, z.
-    pub block: [u64; 3],
-    /// The group in its block.
-    pub warp: u32,
-    /// Lanes of the group.
-    pub lanes: Vec<u32>,
+    /// Block, warp, lanes, threads.
+    pub site: Site,
     /// File and line, where the program has a line table.
     pub source: Option<(String, u32)>,
 }

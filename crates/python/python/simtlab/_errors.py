@@ -57,6 +57,7 @@ class Stopped(SimtlabError):
     block   coordinates of the block
     warp    the warp in its block
     lanes   lanes of the warp
+    threads indices (x, y, z) of the first and the last of their threads in the block
     """
 
     def __init__(self, text: str, detail: Optional[dict] = None):
@@ -73,6 +74,10 @@ class Stopped(SimtlabError):
         self.block: Optional[Tuple[int, int, int]] = tuple(block) if block else None
         self.warp: Optional[int] = detail.get("warp")
         self.lanes: Optional[Tuple[int, ...]] = tuple(lanes) if lanes is not None else None
+        threads = detail.get("threads")
+        self.threads: Optional[Tuple[Tuple[int, ...], ...]] = (
+            tuple(tuple(thread) for thread in threads) if threads is not None else None
+        )
 
     def __reduce__(self):
         return type(self), (str(self), self._detail)

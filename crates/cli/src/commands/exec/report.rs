@@ -84,7 +84,7 @@ impl Report {
                     *kernel.exact.entry(why).or_default() += 1;
                 }
             }
-            Event::Stop { process, kernel, kind, code, text } => {
+            Event::Stop { process, kernel, kind, code, text, .. } => {
                 self.running.remove(&process);
                 self.stops.push(Stop { kernel, kind, code, text });
             }
@@ -202,13 +202,14 @@ impl Report {
             let share = 100.0 * t.lane_instructions as f64 / t.lane_slots.max(1) as f64;
             let _ = writeln!(
                 text,
-                "  {:>9} {:>10.2} {:>12} {:>14} {share:>5.1}% {:>10} {:>9}  {name}",
+                "  {:>9} {:>10.2} {:>12} {:>14} {share:>5.1}% {:>10} {:>9}  {}",
                 kernel.launches,
                 1e3 * kernel.seconds,
                 t.threads,
                 t.issues,
                 t.branches,
                 t.divergent_branches,
+                places::shown(name),
             );
             for (why, times) in &kernel.exact {
                 let _ = writeln!(text, "  {times:>9} on the exact engine: {why}");
@@ -217,16 +218,25 @@ impl Report {
     }
 
     pub(super) fn json(&self, code: u8) -> serde_json::Value {
-        let kernels: Vec<_> = self.kernels.iter().map(|(name, k)| {
-            json!({
-                "kernel": name, "launches": k.launches, "seconds": k.seconds, "totals": k.totals,
-                "exact": k.exact,
+        let kernels: Vec<_> = self
+            .kernels
+            .iter()
+            .map(|(name, k)| {
+                json!({
+                    "kernel": name, "name": places::demangled(name), "launches": k.launches,
+                    "seconds": k.seconds, "totals": k.totals, "exact": k.exact,
+                })
             })
-        }).collect();
+            .collect();
         let stops: Vec<_> = self
             .stops
             .iter()
-            .map(|s| json!({ "kernel": s.kernel, "kind": s.kind, "code": s.code, "text": s.text }))
+            .map(|s| {
+                let name = places::demangled(&s.kernel);
+                json!({
+                    "kernel": s.kernel, "name": name, "kind": s.kind, "code": s.code, "text": s.text,
+                })
+            })
             .collect();
         let running: Vec<_> = self
             .running

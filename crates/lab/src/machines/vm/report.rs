@@ -2,6 +2,7 @@
 
 use ir::LocId;
 use isa::Diagnostic;
+use places::Site;
 use simt::LaneMask;
 use simt::machine::{Hang, HangKind, Waiter};
 use simt::observe::GroupId;
@@ -14,17 +15,9 @@ use crate::machine::{LaunchRequest, Stop, StopPlace};
 /// Waiting paths listed one by one.
 const SHOWN: usize = 6;
 
-/// A block by its coordinates.
-fn block_of(id: GroupId, request: &LaunchRequest<'_>) -> [u64; 3] {
-    let [x, y, _] = request.grid;
-    let (x, y) = (x.max(1), y.max(1));
-    [id.cta % x, id.cta / x % y, id.cta / x / y]
-}
-
-/// `block (1,0,0), warp 2`.
-fn group(id: GroupId, request: &LaunchRequest<'_>) -> String {
-    let [x, y, z] = block_of(id, request);
-    format!("block ({x},{y},{z}), warp {}", id.group)
+/// Lanes of a group in the grid.
+fn site<const N: usize>(id: GroupId, lanes: &LaneMask<N>, request: &LaunchRequest<'_>) -> Site {
+    Site::new(id, lanes, request.grid, request.block)
 }
 
 /// The place of lanes of a group at an instruction.
@@ -33,12 +26,7 @@ fn place<const N: usize>(
     (id, lanes, loc): (GroupId, &LaneMask<N>, LocId),
     request: &LaunchRequest<'_>,
 ) -> Option<Box<StopPlace>> {
-    Some(Box::new(StopPlace {
-        block: block_of(id, request),
-        warp: id.group,
-        lanes: lanes.iter().map(|lane| lane as u32).collect(),
-        source: program.source_line(loc),
-    }))
+    Some(Box::new(StopPlace { site: site(id, lanes, request), source: program.source_line(loc) }))
 }
 
 /// A fault.
@@ -48,18 +36,21 @@ pub(super) fn fault<const N: usize>(
     request: &LaunchRequest<'_>,
 ) -> Stop {
     let code = fault.cause.code();
+    let message = match &fault.cause {
+        vm::Cause::Access(error) => places::explain(error),
+        other => other.to_string(),
+    };
     let loc = program.loc_of(fault.pc);
     let span = program.span(loc);
-    let mut report = Diagnostic::error(code, fault.cause.to_string());
+    let mut report = Diagnostic::error(code, message);
     if let Some(span) = span {
         report = report.at(span, format!("lanes {} fault here", fault.lanes));
     }
     report = report.note(format!(
-        "in kernel `{}` under {}: {}, lanes {}",
-        request.kernel,
+        "in kernel `{}` under {}: {}",
+        places::shown(request.kernel),
         request.mechanism,
-        group(fault.group, request),
-        fault.lanes
+        site(fault.group, &fault.lanes, request)
     ));
     if let Some((file, line)) = program.source_line(loc) {
         report = report.note(format!("compiled from {file}:{line}"));
@@ -90,7 +81,11 @@ pub(super) fn hang<const N: usize>(
     if let Some(sentence) = super::spin::sentence(program, hang, request) {
         report = report.note(sentence);
     }
-    report = report.note(format!("in kernel `{}` under {}", request.kernel, request.mechanism));
+    report = report.note(format!(
+        "in kernel `{}` under {}",
+        places::shown(request.kernel),
+        request.mechanism
+    ));
     for waiter in hang.waiters.iter().take(SHOWN) {
         report = report.note(describe(program, waiter, request));
     }
@@ -155,10 +150,5 @@ fn describe<const N: usize>(
     let line = program.span(loc).map_or(String::new(), |s| format!(" at line {}", program.line(s)));
     let source =
         program.source_line(loc).map_or(String::new(), |(file, line)| format!(" ({file}:{line})"));
-    format!(
-        "{}, lanes {}{line}{source}: {}",
-        group(waiter.group, request),
-        waiter.lanes,
-        waiter.wait
-    )
+    format!("{}{line}{source}: {}", site(waiter.group, &waiter.lanes, request), waiter.wait)
 }

@@ -37,7 +37,10 @@ fn warning(program: &VmProgram, function: &Function, spin: &SpinWait) -> Diagnos
         WriteIs::Beside => "lanes on the other path",
     };
     finding
-        .note(format!("in `{}`: a mechanism that keeps {who} waiting for the others hangs", function.name))
+        .note(format!(
+            "in `{}`: a mechanism that keeps {who} waiting for the others hangs",
+            places::shown(&function.name)
+        ))
         .help("let go inside of the loop, or run it where every lane makes progress; `simtlab compare` shows where it ends")
 }
 
