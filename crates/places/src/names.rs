@@ -87,7 +87,7 @@ mod tests {
         // Each argument is a pair of the one before: 2^30 names.
         let mut name = "_Z1fN1aE".to_owned();
         for i in 0..30 {
-            name += &format!("St4pairIS{}_S{}_E", i, i);
+            name += &format!("St4pairIS{i}_S{i}_E");
         }
         assert!(demangled(&name).is_none_or(|text| text.len() <= LONGEST_SHOWN + 3));
         assert_eq!(demangled(&format!("_Z1f{}", "P".repeat(1 << 15))), None);

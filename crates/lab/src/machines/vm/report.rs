@@ -120,19 +120,18 @@ pub(super) fn difference(program: &VmProgram, came: &Recheck, request: &LaunchRe
             report = report.at(span, "writes it last on the exact engine");
         }
         report = report.note(format!(
-            "in kernel `{}` under {}: {}, lane {}",
-            request.kernel,
+            "in kernel `{}` under {}: {}",
+            places::shown(request.kernel),
             request.mechanism,
-            group(writer.group, request),
-            writer.lane
+            site(writer.group, &lanes, request)
         ));
         if let Some((file, line)) = program.source_line(loc) {
             report = report.note(format!("compiled from {file}:{line}"));
         }
         stop_place = place(program, (writer.group, &lanes, loc), request);
     } else {
-        let text = format!("in kernel `{}` under {}", request.kernel, request.mechanism);
-        report = report.note(text);
+        let kernel = places::shown(request.kernel);
+        report = report.note(format!("in kernel `{kernel}` under {}", request.mechanism));
     }
     report = report
         .note("memory is the exact engine's now, whose results are the right ones by definition")
