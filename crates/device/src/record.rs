@@ -1,6 +1,6 @@
 //! What a device has given back, with the device, the driver and the date beside it.
 //!
-//! A record is a [bundle](crate::bundle): the index is a [`Record`] as JSON, the blocks are the
+//! A record is a [bundle]: the index is a [`Record`] as JSON, the blocks are the
 //! contents of all buffers of all runs, in order. docs/device.md describes it for other programs.
 
 use std::path::Path;
