@@ -240,3 +240,31 @@ cpasync.shared.{ty} [%at], %in, 16{told}
         }
     }
 }
+
+#[test]
+fn barriers_in_memory_count_arrivals_down_by_phase() {
+    // A barrier of three arrivals for each thread: two arrive together, then one.
+    let lines = "%at = mulwide.u32 %tid, 8
+%gen = mov.u64 @s
+%at = add.u64 %at, %gen
+mbarinit.shared [%at], 3
+%first = mbararrive.shared [%at], 2
+%second = mbararrive.shared [%at], 1
+%n = mbarpending %first
+%x = cvt.u64.u32 %n
+%n = mbarpending %second
+%y = cvt.u64.u32 %n
+%x = mad.u64 %x, 16, %y
+%p = mbartest.shared [%at], %second
+%y = selp.b64 1, 0, %p
+%third = mbararrive.shared [%at], 1
+%p = mbartest.shared [%at], %third
+@%p %y = add.u64 %y, 2
+%p = mbartest.shared.parity [%at], 0
+@%p %y = add.u64 %y, 4
+mbarinval.shared [%at]";
+    let declarations = "reg %at, %gen, %first, %second, %third: b64\nreg %n: b32\nreg %p: pred";
+    let out = run("shared @s size 320 align 8", declarations, lines);
+    // Three arrivals pend, then one; the first phase has completed, that of the third has not.
+    assert!(out.results.iter().all(|r| *r == [0x31, 1 + 4]), "{:x?}", out.results[0]);
+}
