@@ -192,6 +192,10 @@ impl<'r> Operands<'r> {
             Slot::Dests(classes) | Slot::Sources(classes) => self.list(classes),
             Slot::Address { global } => self.address(template, *global),
             Slot::Stride => "16".to_owned(),
+            Slot::Selected(sign, class, selector, written) => {
+                let register = if *written { self.dest(*class) } else { self.source(*class, None) };
+                format!("{sign}{register}{selector}")
+            }
             Slot::Text(text) if template.opcode == "lop3" => {
                 let _ = text;
                 self.rng.below(256).to_string()

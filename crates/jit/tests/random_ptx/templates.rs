@@ -53,6 +53,9 @@ pub(crate) enum Slot {
     Address { global: bool },
     /// Bytes between rows of a matrix.
     Stride,
+    /// A register with a sign before it, or a byte or half-word selector behind it: the sign, the
+    /// class, the selector, and whether it is written.
+    Selected(&'static str, Class, String, bool),
     /// As it stands.
     Text(String),
 }
@@ -293,7 +296,10 @@ fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) ->
     if let Some((dest, _)) = operand.split_once('|') {
         return Some(Slot::DestAndPred(class(dest)?));
     }
-    let Some(class) = class(operand) else { return Some(Slot::Text(operand.to_owned())) };
+    let Some(class) = class(operand) else {
+        let text = || Slot::Text(operand.to_owned());
+        return Some(selected(operand, k == 0).unwrap_or_else(text));
+    };
     let in_matrix = matches!(form.target, Target::Special(Special::WmmaLoad | Special::WmmaStore));
     Some(match arg {
         Some(Arg::D(_) | Arg::Dp(_)) => Slot::Dest(class, false),
@@ -312,6 +318,19 @@ fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) ->
         _ if in_matrix => Slot::Stride,
         _ => Slot::Source(class, None),
     })
+}
+
+/// The operand of a video instruction: `-%s32_0.h1`.
+fn selected(operand: &str, written: bool) -> Option<Slot> {
+    let (sign, register) = match operand.strip_prefix('-') {
+        Some(register) => ("-", register),
+        None => ("", operand),
+    };
+    let (register, selector) = match register.split_once('.') {
+        Some((register, selector)) => (register, format!(".{selector}")),
+        None => (register, String::new()),
+    };
+    Some(Slot::Selected(sign, class(register)?, selector, written))
 }
 
 fn class(operand: &str) -> Option<Class> {
