@@ -48,7 +48,7 @@ struct Mutant {
     new: String,
     #[serde(default)]
     test: Test,
-    /// What the instructions begin with that [`Test::net`] runs; all of them if it is empty.
+    /// Prefix of the instructions that the default [`Test`] runs; all of them if it is empty.
     #[serde(default)]
     only: String,
 }
