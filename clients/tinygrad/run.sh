@@ -4,7 +4,8 @@ source "$(dirname "$0")/../common.sh"
 build
 venv tinygrad tinygrad==0.14.0 numpy
 # For tinygrad's own host code.
-[ -n "${CC:-}" ] || CC=$(command -v clang || compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -1)
+[ -n "${CC:-}" ] || CC=$(command -v clang || { compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -1; } || true)
+[ -n "$CC" ] || { echo "tinygrad compiles host code: install clang, or name a compiler as CC" >&2; exit 1; }
 export CC
 export PYTHONPATH=$here/clients CACHEDB=$target/clients/tinygrad-cache.db
 
