@@ -1,7 +1,6 @@
 //! Random PTX on all engines: memory bit by bit, how launches end, and statistics.
 //!
-//! Kernels are made from the front end's table of forms ([`ptx::testing::instructions`]), by a
-//! generator that knows nothing of the engines. Each has a seed, which alone says what it is and in
+//! Kernels are those of [`generate::random`]. Each has a seed, which alone says what it is and in
 //! which ways it is run. On a difference the seed is told, and the kernel made as small as deleting
 //! statements can make it.
 //!
@@ -9,21 +8,17 @@
 //! --nocapture campaign`
 
 mod engines;
-mod frame;
-mod generate;
-mod kernel;
 mod minimise;
-mod operands;
-mod templates;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::ops::Range;
 
 use engines::{Count, Difference, Launchable, NotReady, Way, compare, ready, ways};
-use generate::Pool;
-use kernel::{Kernel, Shape};
-use templates::Group;
+use generate::kernel::{self, Kernel, Shape};
+use generate::random::{self, Pool};
+use generate::templates::Group;
+use generate::{frame, operands};
 
 /// A difference, with the kernel in which it was found made small.
 struct Found {
@@ -78,7 +73,7 @@ fn run_kernel(kernel: Kernel, count: &mut Count) -> Result<(), Box<Found>> {
 
 /// Runs the kernel of a seed.
 fn run(pool: &Pool, seed: u64, count: &mut Count) -> Result<(), Box<Found>> {
-    run_kernel(generate::kernel(pool, seed), count)
+    run_kernel(random::kernel(pool, seed), count)
 }
 
 fn all(pool: &Pool, seeds: Range<u64>, count: &mut Count) -> Result<(), Box<Found>> {
@@ -125,7 +120,7 @@ fn atomics_on_one_address_end_the_same() {
             [1, 31, 32, 96].into_iter().flat_map(|n| [(n, false), (n, true)])
         {
             let shape = Shape { grid: 1 + k as u32 % 2, block: [threads, 1, 1] };
-            let kernel = generate::at_one_address(&pool, some, shape, thrown_away);
+            let kernel = random::at_one_address(&pool, some, shape, thrown_away);
             if let Err(found) = run_kernel(kernel, &mut count) {
                 panic!("{found}");
             }
@@ -142,7 +137,7 @@ fn a_seed_alone_says_what_a_kernel_is() {
     let opcodes: BTreeSet<&str> = one.all.iter().map(|t| t.opcode).collect();
     assert!(opcodes.len() > 75, "{opcodes:?}");
     for seed in 0..50 {
-        assert_eq!(generate::kernel(&one, seed), generate::kernel(&other, seed));
+        assert_eq!(random::kernel(&one, seed), random::kernel(&other, seed));
         assert_eq!(ways(seed), ways(seed));
     }
 }
@@ -152,7 +147,7 @@ fn a_seed_alone_says_what_a_kernel_is() {
 fn kernels_are_made_small() {
     let pool = Pool::new();
     for seed in 0..10 {
-        let kernel = generate::kernel(&pool, seed);
+        let kernel = random::kernel(&pool, seed);
         let wanted = "ld.shared.u32 %t1, [%sm];";
         let small = minimise::minimise(kernel, &mut |k| k.text().ptx.contains(wanted));
         assert_eq!((small.count(), small.lines()), (1, vec![(0, 1)]), "{}", small.text().ptx);

@@ -10,13 +10,22 @@ use crate::operands::{Operands, registers, word};
 use crate::templates::{Class, Group, Needs, Template, templates};
 
 /// Instructions by group and opcode.
-pub(crate) struct Pool {
-    pub(crate) all: Vec<Template>,
+pub struct Pool {
+    /// In the order of the table.
+    pub all: Vec<Template>,
     groups: BTreeMap<Group, Vec<Vec<usize>>>,
 }
 
+impl Default for Pool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Pool {
-    pub(crate) fn new() -> Self {
+    /// All instructions that kernels are made of.
+    #[must_use]
+    pub fn new() -> Self {
         let all = templates();
         let mut groups: BTreeMap<Group, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
         for (number, template) in all.iter().enumerate().filter(|(_, t)| !t.seldom) {
@@ -79,7 +88,8 @@ pub(crate) struct Generator<'p> {
 }
 
 /// The kernel of a seed.
-pub(crate) fn kernel(pool: &Pool, seed: u64) -> Kernel {
+#[must_use]
+pub fn kernel(pool: &Pool, seed: u64) -> Kernel {
     let mut rng = Rng::new(seed);
     let first = (seed as usize).wrapping_mul(FEATURES);
     let features: Vec<usize> = (0..FEATURES).map(|k| (first + k) % pool.all.len()).collect();
@@ -101,7 +111,8 @@ pub(crate) fn kernel(pool: &Pool, seed: u64) -> Kernel {
 }
 
 /// A kernel with these instructions alone, each by all lanes at one address.
-pub(crate) fn at_one_address(
+#[must_use]
+pub fn at_one_address(
     pool: &Pool,
     instructions: &[usize],
     shape: Shape,

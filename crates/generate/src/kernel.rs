@@ -4,36 +4,51 @@ use std::fmt::Write as _;
 
 /// A statement. Lines that only make sense together are one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stmt {
+pub enum Stmt {
+    /// Lines of PTX.
     Code(Vec<String>),
-    /// `test` computes the guard under which `then` runs; the number is for labels.
+    /// A branch to one of two lists of statements.
     If {
+        /// The number of its labels.
         id: usize,
+        /// Lines that compute the guard.
         test: Vec<String>,
+        /// The predicate, negated or not, under which `then` runs.
         guard: String,
+        /// What runs where the guard holds.
         then: Vec<Stmt>,
+        /// What runs where it does not.
         otherwise: Vec<Stmt>,
     },
     /// Runs the body until the counter is zero; tested behind the body, or before it.
     Loop {
+        /// The number of its labels.
         id: usize,
         /// How many loops it is in: its counter is `%n` with this number, its test `%c`.
         depth: usize,
+        /// Lines that set the counter.
         init: Vec<String>,
+        /// Whether the counter is tested before the body.
         tested_first: bool,
+        /// What is repeated.
         body: Vec<Stmt>,
     },
     /// `brx.idx`.
     Switch {
+        /// The number of its labels.
         id: usize,
+        /// Lines that compute the index.
         index: Vec<String>,
+        /// The register of the index, which is below the number of arms.
         register: String,
+        /// The arms.
         arms: Vec<Vec<Stmt>>,
     },
 }
 
 impl Stmt {
-    pub(crate) fn line(text: impl Into<String>) -> Self {
+    /// One line of PTX.
+    pub fn line(text: impl Into<String>) -> Self {
         Self::Code(vec![text.into()])
     }
 
@@ -58,26 +73,31 @@ impl Stmt {
 
 /// A function with its own registers, of the same names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Function {
+pub struct Function {
     /// What stands before the braces.
-    pub(crate) head: String,
-    pub(crate) body: Vec<Stmt>,
+    pub head: String,
+    /// Its statements.
+    pub body: Vec<Stmt>,
 }
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) grid: u32,
-    pub(crate) block: [u32; 3],
+pub struct Shape {
+    /// Blocks.
+    pub grid: u32,
+    /// Threads of a block by dimension.
+    pub block: [u32; 3],
 }
 
 /// A kernel with all that its launch depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kernel {
-    pub(crate) seed: u64,
-    pub(crate) shape: Shape,
+pub struct Kernel {
+    /// The seed that it was made from.
+    pub seed: u64,
+    /// The shape of its launch.
+    pub shape: Shape,
     /// Functions, and the kernel last.
-    pub(crate) functions: Vec<Function>,
+    pub functions: Vec<Function>,
 }
 
 /// Head of a file, with variables.
@@ -104,9 +124,11 @@ const REGISTERS: &str = "\
 ";
 
 /// PTX, and the statement that each line of it comes from, numbered in the order of the text.
-pub(crate) struct Text {
-    pub(crate) ptx: String,
-    pub(crate) statements: Vec<Option<usize>>,
+pub struct Text {
+    /// The text.
+    pub ptx: String,
+    /// The number of the statement that each line comes from.
+    pub statements: Vec<Option<usize>>,
 }
 
 impl Text {
@@ -118,7 +140,9 @@ impl Text {
 }
 
 impl Kernel {
-    pub(crate) fn text(&self) -> Text {
+    /// The kernel as PTX.
+    #[must_use]
+    pub fn text(&self) -> Text {
         let mut out = Text { ptx: String::new(), statements: Vec::new() };
         for line in HEAD.lines() {
             out.line(line, None);
@@ -138,7 +162,8 @@ impl Kernel {
     }
 
     /// The number of statements, those inside of others included.
-    pub(crate) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         fn all(list: &[Stmt]) -> usize {
             list.iter().map(|s| 1 + s.children().iter().map(|c| all(c)).sum::<usize>()).sum()
         }
@@ -146,12 +171,14 @@ impl Kernel {
     }
 
     /// The same without the statements of these numbers, and what is in them.
-    pub(crate) fn without(&self, gone: &dyn Fn(usize) -> bool) -> Self {
+    #[must_use]
+    pub fn without(&self, gone: &dyn Fn(usize) -> bool) -> Self {
         self.edited(&mut |number, stmt| if gone(number) { Vec::new() } else { vec![stmt] })
     }
 
     /// The same with what is in a statement in its place.
-    pub(crate) fn unwrapped(&self, number: usize) -> Self {
+    #[must_use]
+    pub fn unwrapped(&self, number: usize) -> Self {
         self.edited(&mut |at, mut stmt| {
             if at != number || matches!(stmt, Stmt::Code(_)) {
                 return vec![stmt];
@@ -161,7 +188,8 @@ impl Kernel {
     }
 
     /// The same without one line of a statement of several.
-    pub(crate) fn without_line(&self, number: usize, line: usize) -> Self {
+    #[must_use]
+    pub fn without_line(&self, number: usize, line: usize) -> Self {
         self.edited(&mut |at, mut stmt| {
             if let Stmt::Code(lines) = &mut stmt
                 && at == number
@@ -174,7 +202,8 @@ impl Kernel {
     }
 
     /// The lines of each statement of lines, by number.
-    pub(crate) fn lines(&self) -> Vec<(usize, usize)> {
+    #[must_use]
+    pub fn lines(&self) -> Vec<(usize, usize)> {
         fn all(list: &[Stmt], next: &mut usize, out: &mut Vec<(usize, usize)>) {
             for stmt in list {
                 if let Stmt::Code(lines) = stmt {

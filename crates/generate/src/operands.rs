@@ -6,13 +6,15 @@ use ptx::Type;
 use crate::kernel::Shape;
 use crate::templates::{Class, Group, Slot, Template};
 
-/// Bytes of the buffers and variables that addresses are made for.
-pub(crate) const IN_BYTES: u64 = 4096;
-pub(crate) const RACY_BYTES: u64 = 512;
-pub(crate) const WIDE_BYTES: u64 = 8192;
+/// Bytes of the buffer that kernels read.
+pub const IN_BYTES: u64 = 4096;
+/// Bytes of the buffer that all threads read and write in any order.
+pub const RACY_BYTES: u64 = 512;
+/// Bytes of the buffer whose elements may be those of single threads.
+pub const WIDE_BYTES: u64 = 8192;
 /// Bytes of each thread's part of the output: at first those that kernels read and write, then
 /// their registers.
-pub(crate) const OWN_BYTES: u64 = 384;
+pub const OWN_BYTES: u64 = 384;
 const OWN_REACH: u64 = 128;
 
 /// 32-bit numbers at the edges of what integers and floats can be.
@@ -75,8 +77,8 @@ const LONGS: &[u64] = &[
 const HALVES: &[u16] =
     &[0, 1, 0x7fff, 0x8000, 0xffff, 0x3c00, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0x03ff, 0x3f80, 0x7f80];
 
-/// A special value, or random bits.
-pub(crate) fn word(rng: &mut Rng) -> u32 {
+/// A special value of 32 bits, or random bits.
+pub fn word(rng: &mut Rng) -> u32 {
     match rng.below(8) {
         0 | 1 => rng.bits() as u32,
         2 => rng.below(70) as u32,
@@ -84,7 +86,8 @@ pub(crate) fn word(rng: &mut Rng) -> u32 {
     }
 }
 
-pub(crate) fn long(rng: &mut Rng) -> u64 {
+/// A special value of 64 bits, or random bits.
+pub fn long(rng: &mut Rng) -> u64 {
     match rng.below(8) {
         0 | 1 => rng.bits(),
         2 => u64::from(word(rng)) << 32 | u64::from(word(rng)),
@@ -98,7 +101,7 @@ fn half(rng: &mut Rng) -> u16 {
 }
 
 /// Eight bytes of an input: of one, two or four values.
-pub(crate) fn eight_bytes(rng: &mut Rng) -> [u8; 8] {
+pub fn eight_bytes(rng: &mut Rng) -> [u8; 8] {
     match rng.below(4) {
         0 => long(rng),
         1 => (0..4).fold(0, |all, _| all << 16 | u64::from(half(rng))),

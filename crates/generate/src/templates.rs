@@ -62,7 +62,8 @@ pub(crate) enum Slot {
 
 /// What an instruction needs of the place where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Needs {
+pub enum Needs {
+    /// Nothing.
     Nothing,
     /// All threads of the block there.
     Block,
@@ -72,34 +73,45 @@ pub(crate) enum Needs {
 
 /// How often instructions are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Group {
+pub enum Group {
+    /// A function of registers.
     Compute,
+    /// One that reads or writes the carry flag.
     Carry,
+    /// Loads, stores and copies.
     Memory,
+    /// Atomic operations in memory.
     Atomic,
+    /// Shuffles, votes and the like.
     Collective,
+    /// Barriers of a block.
     Barrier,
+    /// Matrix operations of a warp.
     Matrix,
+    /// What has no result, and the rest.
     Other,
 }
 
 /// An instruction with places for operands.
 #[derive(Clone, Debug)]
-pub(crate) struct Template {
+pub struct Template {
     /// With modifiers and types.
-    pub(crate) name: String,
-    pub(crate) opcode: &'static str,
+    pub name: String,
+    /// The first word of its name.
+    pub opcode: &'static str,
     pub(crate) slots: Vec<Slot>,
-    pub(crate) group: Group,
-    pub(crate) needs: Needs,
+    /// The group from which it is taken.
+    pub group: Group,
+    /// What it needs of its place.
+    pub needs: Needs,
     /// The state space that is named, if any.
-    pub(crate) space: Option<&'static str>,
+    pub space: Option<&'static str>,
     /// Whether it writes memory.
-    pub(crate) writes: bool,
+    pub writes: bool,
     /// Bytes of an access, which its address is a multiple of.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Whether it is taken seldom: a kernel with such an access is not the fast engine's.
-    pub(crate) seldom: bool,
+    pub seldom: bool,
 }
 
 /// Opcodes that are statements of their own, end the launch, or wait for what does not come.

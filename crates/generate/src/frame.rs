@@ -1,8 +1,8 @@
 //! What every kernel begins and ends with: registers from the input, and to the output.
 
-use crate::generate::{Generator, code};
 use crate::kernel::Stmt;
 use crate::operands::{long, registers, word};
+use crate::random::{Generator, code};
 use crate::templates::Class;
 
 impl Generator<'_> {
@@ -125,7 +125,8 @@ pub(crate) fn epilogue() -> Vec<Stmt> {
 }
 
 /// What is at an offset of a thread's part of the output.
-pub(crate) fn meaning(offset: u64) -> String {
+#[must_use]
+pub fn meaning(offset: u64) -> String {
     match offset {
         0..128 => "memory that the thread stores to".to_owned(),
         128..192 => format!("%d{}", (offset - 128) / 8),
