@@ -264,7 +264,8 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
         }
         commit(program, state, &now, code, &outcome)
     });
-    if let Err(failure) = commit {
+    if let Err(mut failure) = commit {
+        crate::frames::name_local(program, state, &now, &mut failure);
         let (cause, lanes) = *failure;
         return Step::Fault(Box::new(Fault { cause, group: id, pc: path.pc, lanes }));
     }
