@@ -246,7 +246,10 @@ fn an_interrupted_launch_is_told_with_its_place() {
         );
         assert!(said.contains("  interrupted: `spin` has run for "), "{said}");
         assert!(said.contains("0 of 1 blocks have ended\n"), "{said}");
-        assert!(said.contains("    block (0,0,0), warp 0, lanes {0-31}\n"), "{said}");
+        assert!(
+            said.contains("    block (0,0,0), warp 0, lanes {0-31}, threads (0,0,0) to (31,0,0)\n"),
+            "{said}"
+        );
         assert!(said.contains("      compiled from fill.cu:20\n"), "{engine}: {said}");
     }
 }

@@ -20,8 +20,8 @@ pub mod verify;
 
 pub use mods::Mods;
 pub use module::{
-    Block, BlockId, FuncId, Function, Guard, Inst, LaneReg, LocId, Module, Operand, Origin, Reg,
-    Symbol, Term, TermKind, VarId, WarpReg,
+    Block, BlockId, FuncId, Function, Guard, InlinedId, Inst, LaneReg, LocId, Module, Operand,
+    Origin, Reg, Symbol, Term, TermKind, VarId, WarpReg,
 };
 pub use op::{Op, OpInfo};
 pub use sreg::Sreg;

@@ -47,6 +47,24 @@ fn source_lines_come_back_if_asked_for() {
 }
 
 #[test]
+fn inlined_calls_come_back_with_source_lines() {
+    let text = "source \"a.cu\"\ninlined \"outer\" (0, 9, 3)\ninlined \"inner\" (0, 5, 1, 0)\n\n\
+        func @f() {\nentry:\n  nop !loc(0, 2, 1, 1)\n  ret\n}\n";
+    let parsed = module(text);
+    let options = PrintOptions { locs: true, ..PrintOptions::default() };
+    assert_eq!(print_with(&parsed, options), text);
+    let line = parsed.locs.iter().find_map(|l| l.line.as_ref()).unwrap();
+    let calls = parsed.inlined_calls(line);
+    let calls: Vec<(&str, u32)> = calls.map(|c| (&*c.function, c.call.line)).collect();
+    assert_eq!(calls, [("inner", 5), ("outer", 9)]);
+    assert!(!print(&parsed).contains("inlined"));
+    for wrong in ["inlined \"f\" (0, 1, 1, 0)", "func @f() { nop !loc(0, 1, 1, 0)\n ret }"] {
+        let found = errors(&format!("source \"a.cu\"\n{wrong}\n"));
+        assert!(found.contains("there is no `inlined` number 0"), "{found}");
+    }
+}
+
+#[test]
 fn what_is_pleasant_to_write_becomes_canonical() {
     let text = "
         func @f(%x: u32) { reg %r<3>: f32

@@ -1,10 +1,10 @@
 //! Every rule of the verifier: what keeps it and what violates it.
 
-use ir::module::{Reloc, Signature};
+use ir::module::{Inlined, Reloc, Signature, SourceLine};
 use ir::verify::{Place, Rule, VerifiedModule, VerifyErrors, verify};
 use ir::{
-    BlockId, FuncId, Inst, LaneReg, LocId, Module, Op, Operand, Reg, RegTy, Symbol, TermKind, Ty,
-    WarpReg,
+    BlockId, FuncId, InlinedId, Inst, LaneReg, LocId, Module, Op, Operand, Reg, RegTy, Symbol,
+    TermKind, Ty, WarpReg,
 };
 use isa::FileId;
 use std::collections::BTreeSet;
@@ -212,7 +212,18 @@ fn bad_modules() -> Vec<(Rule, Module)> {
         change(Rule::Reloc, &|m| m.vars[0].relocs.push(reloc(0, 8, Symbol::Local(0)))),
         change(Rule::Place, &|m| m.functions[f].loc = LocId(999)),
         change(Rule::Place, &|m| {
-            m.locs[0].line = Some(ir::module::SourceLine { file: 0, line: 1, column: 1 });
+            let line = SourceLine { file: 9, line: 1, column: 1, inlined: None };
+            m.locs[0].line = Some(line);
+        }),
+        change(Rule::Place, &|m| {
+            m.files.push("a.cu".to_owned());
+            let line = SourceLine { file: 0, line: 1, column: 1, inlined: Some(InlinedId(0)) };
+            m.locs[0].line = Some(line);
+        }),
+        change(Rule::Place, &|m| {
+            m.files.push("a.cu".to_owned());
+            let call = SourceLine { file: 0, line: 1, column: 1, inlined: Some(InlinedId(0)) };
+            m.inlined.push(Inlined { function: "f".into(), call });
         }),
         change(Rule::Signature, &|m| {
             let params = vec![LaneReg(99)];

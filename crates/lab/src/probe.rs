@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use isa::Span;
+use places::{Site, Source};
 use simt::LaneMask;
-use simt::observe::{Access, Branch, CtaEvent, Events, Issue, Observer, Sync};
+use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Observer, Sync};
 use simt::slots::IssueLanes;
 
 /// Words of the widest lane set.
@@ -61,8 +62,8 @@ pub struct Place {
     pub line: Option<u32>,
     /// Where it stands in the program's text.
     pub span: Option<Span>,
-    /// File and line that it was compiled from.
-    pub source: Option<(Arc<str>, u32)>,
+    /// The line that it was compiled from.
+    pub source: Option<Source>,
     /// What it shows of the schedule.
     pub shows: Option<Shows>,
     /// Whether it orders the memory accesses of the lanes of a warp that take part (`bar.warp.sync`).
@@ -77,9 +78,37 @@ impl Place {
     pub fn describe(&self) -> String {
         let line = self.line.map_or_else(|| "an unknown line".to_owned(), |l| format!("line {l}"));
         match &self.source {
-            Some((file, source)) => format!("{line} ({file}:{source})"),
+            Some(source) => format!("{line} ({source})"),
             None => line,
         }
+    }
+}
+
+/// The extents of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks of the grid, in x, y, z.
+    pub grid: [u64; 3],
+    /// Threads of a block, in x, y, z.
+    pub block: [u64; 3],
+    /// Lanes of an issue group.
+    pub width: u32,
+}
+
+impl Shape {
+    /// Threads of a block.
+    #[must_use]
+    pub fn threads(&self) -> u64 {
+        self.block.iter().copied().fold(1, u64::saturating_mul)
+    }
+
+    /// Where a thread stands, given the linear indices of its block and of itself in it.
+    #[must_use]
+    pub fn site_of(&self, cta: u64, thread: u32) -> Site {
+        let width = self.width.clamp(1, 64 * WORDS as u32);
+        let (group, lane) = (thread / width, thread % width);
+        let id = GroupId { cta, group, first_thread: group * width };
+        Site::new(id, &Lanes::lane(lane as usize), self.grid, self.block)
     }
 }
 
@@ -88,10 +117,8 @@ impl Place {
 pub struct Beginning<'a> {
     /// The kernel's name.
     pub kernel: &'a str,
-    /// Lanes of an issue group.
-    pub width: u32,
-    /// Threads of a block.
-    pub block: u64,
+    /// Grid, block and groups.
+    pub shape: Shape,
     /// The code, by program counter.
     pub places: &'a Arc<[Place]>,
 }

@@ -2,13 +2,18 @@
 //!
 //! What stops a launch is found in terms of the machine: mangled names, lanes of a group, offsets
 //! that wrap. This crate says it in terms of the program: [`shown`] demangles names, a [`Site`] has
-//! the threads of lanes, and [`explain`] tells what a refused access most likely was. The
-//! laboratory and the libraries render their messages with it.
+//! the threads of lanes, a [`Source`] has the source line of an instruction with the calls through
+//! which it was inlined, a [`Place`] has all of that, and [`explain`] tells what a refused access
+//! most likely was. The laboratory and the libraries render their messages with it.
 
 mod access;
 mod names;
+mod place;
 mod site;
+mod source;
 
 pub use access::{explain, is_far};
 pub use names::{demangled, shown};
+pub use place::{Place, TextLine};
 pub use site::Site;
+pub use source::{InlinedCall, Source, Sources};

@@ -144,7 +144,7 @@ const BEYOND: &str = "
 | `.local` variables of the module | not supported, as by `ptxas` with its ABI; those of functions run |
 | constant banks `.const[1]` to `.const[10]` | not supported; PTX 2.2 took them away |
 | `.tex`, `.texref`, `.samplerref`, `.surfref` | not supported |
-| `.loc`, `.file`, `.section` with debug data | lines of the source are told in faults, statistics and reports |
+| `.loc`, `.file`, `.section` with debug data | lines of the source are told in faults, statistics and reports, faults and hangs with the inlined calls that they belong to |
 | `.branchtargets`, `.calltargets`, `.callprototype` | runs |
 | the address of a parameter of a device function | the parameter is copied to local memory |
 | `vprintf`, `__assertfail`, `malloc`, `free` | runs; other system functions are undefined names |

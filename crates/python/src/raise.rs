@@ -87,7 +87,10 @@ fn stopped(stop: &Stop, sources: &SourceMap) -> Value {
     value["warp"] = json!(place.map(|p| p.site.warp));
     value["lanes"] = json!(place.map(|p| p.site.lanes.as_slice()));
     value["threads"] = json!(place.map(|p| p.site.threads));
-    value["source"] = json!(place.and_then(|p| p.source.as_ref()));
+    let source = place.and_then(|p| p.source.as_ref());
+    let call = |c: &places::InlinedCall| json!([places::shown(&c.function), &*c.file, c.line]);
+    value["source"] = json!(source.map(|s| (&*s.file, s.line)));
+    value["inlined"] = source.map_or(Value::Null, |s| s.inlined.iter().map(call).collect());
     value
 }
 

@@ -211,8 +211,8 @@ impl Event {
             code: stop.code.to_owned(),
             text: stop.to_string(),
             name: places::demangled(&stop.kernel),
-            block: stop.site.block,
-            threads: stop.site.threads,
+            block: stop.place.site.block,
+            threads: stop.place.site.threads,
         }
     }
 }

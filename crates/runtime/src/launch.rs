@@ -392,9 +392,10 @@ mod tests {
         let (end, bytes) = compared(Some(4 * 41));
         let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
         assert_eq!((stop.kind, stop.code), (crate::StopKind::Difference, "engines-differ"));
-        assert_eq!((stop.site.block, stop.site.warp, &*stop.site.lanes), ([0; 3], 1, &[9][..]));
+        let site = &stop.place.site;
+        assert_eq!((site.block, site.warp, &*site.lanes), ([0; 3], 1, &[9][..]));
         assert_eq!(
-            stop.ptx.as_ref().map(|p| (p.line, &*p.text)),
+            stop.place.text.as_ref().map(|p| (p.line, &*p.text)),
             Some((8, "st.global.u32 [%a], %t;"))
         );
         assert!(

@@ -3,7 +3,7 @@
 //! A name that one file declares as external is another's; of definitions that are weak one stays; what is local keeps to its
 //! file, under a name that is free. Places stay those of their files.
 
-use ir::module::{Function, Signature, Var};
+use ir::module::{Function, Signature, SourceLine, Var};
 use ir::{FuncId, LocId, Module, Op, Operand, Symbol, VarId};
 use ptx::{Binding, Object};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,9 +19,10 @@ struct Number {
 struct Numbers {
     functions: Vec<Number>,
     vars: Vec<Number>,
-    /// Added to places and files.
+    /// Added to places, files and inlined calls.
     locs: u32,
     files: u32,
+    inlined: u32,
 }
 
 /// Names with their bindings, of one kind, object by object.
@@ -60,6 +61,7 @@ pub(crate) fn link(objects: &[Object]) -> Result<Module, Vec<String>> {
             vars: var_numbers[i].clone(),
             locs: out.locs.len() as u32 - 1,
             files: out.files.len() as u32,
+            inlined: out.inlined.len() as u32,
         };
         add(&mut out, object, &numbers, &mut taken);
     }
@@ -144,9 +146,14 @@ fn add(out: &mut Module, object: &Object, numbers: &Numbers, taken: &mut FxHashS
     out.locs.extend(object.module.locs.iter().skip(1).map(|loc| {
         let mut loc = loc.clone();
         if let Some(line) = &mut loc.line {
-            line.file += numbers.files;
+            numbers.line(line);
         }
         loc
+    }));
+    out.inlined.extend(object.module.inlined.iter().map(|inlined| {
+        let mut inlined = inlined.clone();
+        numbers.line(&mut inlined.call);
+        inlined
     }));
     out.files.extend(object.module.files.iter().cloned());
     // Numbers were given in this order.
@@ -181,6 +188,13 @@ impl Numbers {
     fn loc(&self, loc: &mut LocId) {
         if loc.0 != 0 {
             loc.0 += self.locs;
+        }
+    }
+
+    fn line(&self, line: &mut SourceLine) {
+        line.file += self.files;
+        if let Some(inlined) = &mut line.inlined {
+            inlined.0 += self.inlined;
         }
     }
 

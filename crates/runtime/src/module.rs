@@ -6,13 +6,13 @@ use ir::device::Capability;
 use ir::module::{Param, Signature};
 use ir::{FuncId, Function, LocId};
 use isa::{Diagnostic, Diagnostics, SourceMap};
+use places::{Source, TextLine};
 use ptx::Select;
 use ptx::ast::{FunctionKind, Item, Linkage};
 use simt::Pc;
 use thiserror::Error;
 
 use crate::front::on_own_stack;
-use crate::stop::PtxLine;
 
 /// Why PTX cannot be loaded: what is wrong with it, one finding a line, with places.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -236,7 +236,7 @@ impl Module {
     }
 
     /// The place of an instruction in the text.
-    pub(crate) fn ptx_line(&self, loc: LocId) -> Option<PtxLine> {
+    pub(crate) fn ptx_line(&self, loc: LocId) -> Option<TextLine> {
         if loc == LocId(0) {
             return None;
         }
@@ -244,14 +244,12 @@ impl Module {
         let file = self.sources.get(span.file)?;
         let line = file.line_col(span.start).line;
         let text = file.text().lines().nth(line as usize - 1).unwrap_or("").trim().to_owned();
-        Some(PtxLine { name: file.name().to_owned(), line, text })
+        Some(TextLine { name: file.name().to_owned(), line, text })
     }
 
-    /// The source line behind a place: file and line.
-    pub(crate) fn source_line(&self, loc: LocId) -> Option<(String, u32)> {
-        let line = self.program.module().loc(loc).line.as_ref()?;
-        let file = self.program.module().files.get(line.file as usize)?;
-        Some((file.clone(), line.line))
+    /// The source line behind a place.
+    pub(crate) fn source_line(&self, loc: LocId) -> Option<Source> {
+        Source::of(self.program.module(), loc)
     }
 
     /// The place of a program counter.

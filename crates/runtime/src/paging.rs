@@ -166,7 +166,7 @@ mod tests {
             let end = host.run(kernel, shape, &params);
             let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
             assert!(stop.access.is_some());
-            assert!(stop.ptx.is_some_and(|p| p.text.starts_with("st.global")));
+            assert!(stop.place.text.is_some_and(|p| p.text.starts_with("st.global")));
         }
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fast::GoOn;
+use places::Place;
 use simt::observe::GroupId;
 use simt::{LaneMask, Pc};
 use vm::State;
 
 use crate::launch::Shape;
 use crate::module::Module;
-use crate::stop::{PtxLine, site};
+use crate::stop::{place, site};
 
 /// Time from the begin of a launch to the first look at it, and between looks at least.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
@@ -23,19 +24,13 @@ const SHARE: u32 = 16;
 /// Places that are told, at most.
 const MOST_PLACES: usize = 8;
 
-/// Lanes that stand at one place.
+/// Lanes of a block that are at one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Block, in x, y, z.
-    pub block: [u64; 3],
-    /// The block's warps whose lanes are there, in increasing order.
-    pub warps: Vec<u32>,
-    /// Lanes of the first of these warps, as `{0-3,7}`.
-    pub lanes: String,
-    /// The instruction.
-    pub ptx: Option<PtxLine>,
-    /// The source line behind it: file and line.
-    pub source: Option<(String, u32)>,
+pub struct Waypoint {
+    /// The lanes of the first of the block's warps that are there.
+    pub place: Place,
+    /// Further warps of the block with lanes there, in increasing order.
+    pub more_warps: Vec<u32>,
 }
 
 /// A launch that runs.
@@ -48,7 +43,7 @@ pub struct Standing {
     /// Time since it began.
     pub time: Duration,
     /// Where lanes are, of some resident blocks. Nothing if that is not known.
-    pub places: Vec<Place>,
+    pub places: Vec<Waypoint>,
     /// Whether there are more places.
     pub more: bool,
 }
@@ -58,19 +53,16 @@ impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (all, ended) = self.blocks;
         let seconds = self.time.as_secs_f64();
-        write!(f, "`{}` has run for {seconds:.1} s, ", self.kernel)?;
+        write!(f, "`{}` has run for {seconds:.1} s, ", places::shown(&self.kernel))?;
         write!(f, "{ended} of {all} blocks have ended")?;
-        for place in &self.places {
-            let [x, y, z] = place.block;
-            let warps = ranges(&place.warps);
-            let word = if place.warps.len() == 1 { "warp" } else { "warps" };
-            write!(f, "\n  block ({x},{y},{z}), {word} {warps}, lanes {}", place.lanes)?;
-            if let Some(PtxLine { name, line, text }) = &place.ptx {
-                write!(f, "\n    at {name}:{line}: {text}")?;
+        for Waypoint { place, more_warps } in &self.places {
+            write!(f, "\n  {}", place.site)?;
+            match more_warps.len() {
+                0 => {}
+                1 => write!(f, ", and warp {}", ranges(more_warps))?,
+                _ => write!(f, ", and warps {}", ranges(more_warps))?,
             }
-            if let Some((file, line)) = &place.source {
-                write!(f, "\n    compiled from {file}:{line}")?;
-            }
+            place.write_lines(f, "    ")?;
         }
         if self.more { write!(f, "\n  and more") } else { Ok(()) }
     }
@@ -131,24 +123,22 @@ impl Look {
         let Some(watch) = &mut self.watch else { return };
         let time = self.begun.elapsed();
         self.next = time + (time / SHARE).max(FIRST_LOOK);
-        let mut places: Vec<(u64, Pc, Place)> = Vec::new();
+        let mut places: Vec<(u64, Pc, Waypoint)> = Vec::new();
         let mut more = false;
         for (group, on, pc) in lanes.filter(|(_, on, _)| on.any()) {
             let same = places.iter_mut().find(|(cta, at, _)| (*cta, *at) == (group.cta, pc));
-            if let Some((.., place)) = same {
-                place.warps.push(group.group);
+            if let Some((.., waypoint)) = same {
+                // Lanes of one warp may come one by one.
+                let (first, more) = (waypoint.place.site.warp, &mut waypoint.more_warps);
+                match more.binary_search(&group.group) {
+                    Err(at) if group.group != first => more.insert(at, group.group),
+                    _ => {}
+                }
             } else if places.len() == MOST_PLACES {
                 more = true;
             } else {
-                let loc = self.module.loc_of(pc);
-                let place = Place {
-                    block: site(group, &on, &self.shape).block,
-                    warps: vec![group.group],
-                    lanes: on.to_string(),
-                    ptx: self.module.ptx_line(loc),
-                    source: self.module.source_line(loc),
-                };
-                places.push((group.cta, pc, place));
+                let place = place(&self.module, pc, site(group, &on, &self.shape));
+                places.push((group.cta, pc, Waypoint { place, more_warps: Vec::new() }));
             }
         }
         let all = self.shape.grid.iter().map(|&n| u64::from(n)).product();

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use places::Site;
-use simt::LaneMask;
+use places::{Place, Site};
 use simt::machine::{Hang, HangKind};
 use simt::memory::AccessError;
 use simt::observe::GroupId;
 use simt::trap::{Cause as _, Fault};
+use simt::{LaneMask, Pc};
 
 use vm::Recheck;
 
@@ -26,17 +26,6 @@ pub enum StopKind {
     Difference,
 }
 
-/// A line of PTX.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PtxLine {
-    /// The name that the text was loaded under.
-    pub name: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// The line itself, without the space around it.
-    pub text: String,
-}
-
 /// Why and where a launch stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
@@ -48,12 +37,8 @@ pub struct Stop {
     pub message: String,
     /// The kernel.
     pub kernel: String,
-    /// Block, warp, lanes, threads; of a hang, those of the first path that waits.
-    pub site: Site,
-    /// The instruction.
-    pub ptx: Option<PtxLine>,
-    /// The source line behind it: file and line.
-    pub source: Option<(String, u32)>,
+    /// Where it is; of a hang, where the first path waits.
+    pub place: Place,
     /// The access that was refused, if that is the fault.
     pub access: Option<Box<AccessError>>,
     /// The parameter of the kernel that its address came from, as far as that can be told.
@@ -67,7 +52,6 @@ impl Stop {
         shape: &Shape,
         fault: &Fault<vm::Cause, N>,
     ) -> Self {
-        let loc = module.loc_of(fault.pc);
         let access = match &fault.cause {
             vm::Cause::Access(error) => Some(error.clone()),
             _ => None,
@@ -80,9 +64,7 @@ impl Stop {
                 other => other.to_string(),
             },
             kernel: kernel.to_owned(),
-            site: site(fault.group, &fault.lanes, shape),
-            ptx: module.ptx_line(loc),
-            source: module.source_line(loc),
+            place: place(module, fault.pc, site(fault.group, &fault.lanes, shape)),
             access,
             parameter: None,
         }
@@ -110,7 +92,6 @@ impl Stop {
             }
         };
         let first = hang.waiters.first();
-        let loc = first.map_or(ir::LocId(0), |w| module.loc_of(w.pc));
         let message =
             first.map_or_else(|| message.to_owned(), |w| format!("{message}: a path {}", w.wait));
         Self {
@@ -118,9 +99,9 @@ impl Stop {
             code,
             message,
             kernel: kernel.to_owned(),
-            site: first.map_or_else(Site::default, |w| site(w.group, &w.lanes, shape)),
-            ptx: module.ptx_line(loc),
-            source: module.source_line(loc),
+            place: first.map_or_else(Place::default, |w| {
+                place(module, w.pc, site(w.group, &w.lanes, shape))
+            }),
             access: None,
             parameter: None,
         }
@@ -139,17 +120,15 @@ impl Stop {
             Recheck::Memory(difference) => difference.writer,
             _ => None,
         };
-        let loc = writer.map_or(ir::LocId(0), |w| module.loc_of(w.pc));
         Some(Self {
             kind: StopKind::Difference,
             code: vm::DIFFER,
             message: came.to_string(),
             kernel: kernel.to_owned(),
-            site: writer.map_or_else(Site::default, |w| {
-                site(w.group, &LaneMask::<1>::lane(w.lane.into()), shape)
+            place: writer.map_or_else(Place::default, |w| {
+                let lane = LaneMask::<1>::lane(w.lane.into());
+                place(module, w.pc, site(w.group, &lane, shape))
             }),
-            ptx: module.ptx_line(loc),
-            source: module.source_line(loc),
             access: None,
             parameter: None,
         })
@@ -161,21 +140,22 @@ pub(crate) fn site<const N: usize>(group: GroupId, lanes: &LaneMask<N>, shape: &
     Site::new(group, lanes, shape.grid.map(u64::from), shape.block.map(u64::from))
 }
 
+/// Lanes at an instruction.
+pub(crate) fn place(module: &Module, pc: Pc, site: Site) -> Place {
+    let loc = module.loc_of(pc);
+    Place { site, text: module.ptx_line(loc), source: module.source_line(loc) }
+}
+
 /// Several lines: what, where in the grid, where in the text.
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, message, site, .. } = self;
+        let Self { code, message, place, .. } = self;
         writeln!(f, "{message} [{code}]")?;
         write!(f, "  in kernel `{}`", places::shown(&self.kernel))?;
-        if !site.lanes.is_empty() {
-            write!(f, ", {site}")?;
+        if !place.site.lanes.is_empty() {
+            write!(f, ", {}", place.site)?;
         }
-        if let Some(PtxLine { name, line, text }) = &self.ptx {
-            write!(f, "\n  at {name}:{line}: {text}")?;
-        }
-        if let Some((file, line)) = &self.source {
-            write!(f, "\n  compiled from {file}:{line}")?;
-        }
+        place.write_lines(f, "  ")?;
         if self.code == "limit" {
             f.write_str(
                 "\n  raise the limit with `--limit` or SIMTLAB_LIMIT if the kernel needs longer",

@@ -9,6 +9,7 @@ use isa::{FileId, Span};
 use rustc_hash::FxHashMap;
 use simt::observe::Space;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 mod inst;
 
@@ -44,6 +45,8 @@ index! {
     VarId
     /// An entry of a module's table of source places.
     LocId
+    /// An entry of a module's table of inlined calls.
+    InlinedId
 }
 
 /// A register's declaration.
@@ -243,6 +246,18 @@ pub struct SourceLine {
     pub line: u32,
     /// Column, from 1; 0 if unknown.
     pub column: u32,
+    /// The inlined call that the line belongs to, if it does not belong to the function itself.
+    pub inlined: Option<InlinedId>,
+}
+
+/// A call that a compiler has replaced by the body of the called function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Inlined {
+    /// The called function: its symbol, mangled where its language mangles; empty if unknown.
+    pub function: Arc<str>,
+    /// The line of the call, which may itself belong to an inlined call: an earlier entry of the
+    /// table.
+    pub call: SourceLine,
 }
 
 /// Entry 0 of a table of places.
@@ -268,6 +283,8 @@ pub struct Module {
     pub locs: Vec<Loc>,
     /// Names of the source files that places refer to.
     pub files: Vec<String>,
+    /// Inlined calls that source lines belong to.
+    pub inlined: Vec<Inlined>,
 }
 
 impl Default for Module {
@@ -277,6 +294,7 @@ impl Default for Module {
             vars: Vec::new(),
             locs: vec![Loc::default()],
             files: Vec::new(),
+            inlined: Vec::new(),
         }
     }
 }
@@ -308,6 +326,18 @@ impl Module {
         LocId(self.locs.len() as u32 - 1)
     }
 
+    /// The inlined calls that a source line belongs to, from the innermost to the outermost.
+    pub fn inlined_calls(&self, line: &SourceLine) -> impl Iterator<Item = &Inlined> {
+        let mut next = line.inlined;
+        std::iter::from_fn(move || {
+            let id = next?;
+            let inlined = self.inlined.get(id.index())?;
+            // The verifier holds this; a module that was not verified still ends.
+            next = inlined.call.inlined.filter(|outer| *outer < id);
+            Some(inlined)
+        })
+    }
+
     /// Whether the two are equal apart from places in their texts. Source lines count unless `lines` is false.
     #[must_use]
     pub fn same(&self, other: &Self, lines: bool) -> bool {
@@ -337,6 +367,9 @@ impl Module {
             }
         }
         out.locs.append(&mut locs);
+        if !lines {
+            out.inlined.clear();
+        }
         out
     }
 }

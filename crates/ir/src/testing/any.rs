@@ -6,9 +6,9 @@ use super::Rng;
 use crate::matrix;
 use crate::mods::{BoolOp, Flag, MatrixLayout, MatrixShape, MatrixTypes, Mods};
 use crate::module::{
-    Block, BlockId, FuncId, Function, Guard, Inst, LaneReg, LaunchBounds, Loc, LocId, LocalVar,
-    MaskRef, MaskTest, Module, Operand, Origin, Param, Reg, RegInfo, Reloc, Signature, SourceLine,
-    Symbol, Term, TermKind, Var, VarId, WarpReg,
+    Block, BlockId, FuncId, Function, Guard, Inlined, InlinedId, Inst, LaneReg, LaunchBounds, Loc,
+    LocId, LocalVar, MaskRef, MaskTest, Module, Operand, Origin, Param, Reg, RegInfo, Reloc,
+    Signature, SourceLine, Symbol, Term, TermKind, Var, VarId, WarpReg,
 };
 use crate::op::{Arity, Class, OPS, Op, Slot};
 use crate::sreg::Sreg;
@@ -158,8 +158,21 @@ fn loc(rng: &mut Rng, module: &mut Module) -> LocId {
         return LocId(0);
     }
     let file = rng.below(module.files.len()) as u32;
+    let line = source_line(rng, module, file);
+    if rng.one_in(4) {
+        let function = format!("f{}", rng.below(9)).into();
+        module.inlined.push(Inlined { function, call: line.clone() });
+    }
+    module.add_loc(Loc { line: Some(line), ..Loc::default() })
+}
+
+fn source_line(rng: &mut Rng, module: &Module, file: u32) -> SourceLine {
     let (line, column) = (1 + rng.below(999) as u32, rng.below(80) as u32);
-    module.add_loc(Loc { line: Some(SourceLine { file, line, column }), ..Loc::default() })
+    let inlined = match module.inlined.len() {
+        0 => None,
+        count => rng.one_in(2).then(|| InlinedId(rng.below(count) as u32)),
+    };
+    SourceLine { file, line, column, inlined }
 }
 
 fn origin(rng: &mut Rng) -> Origin {

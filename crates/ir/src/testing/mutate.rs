@@ -115,12 +115,13 @@ fn index(rng: &mut Rng) -> u32 {
 }
 
 fn mutate_tables(rng: &mut Rng, module: &mut Module) {
-    match rng.below(4) {
+    match rng.below(5) {
         0 => module.locs.truncate(rng.below(2)),
         1 => module.files.clear(),
         2 => {
             module.functions.pop();
         }
+        3 => module.inlined.truncate(1),
         _ => {
             let at = rng.below(module.vars.len());
             if let Some(var) = module.vars.get_mut(at) {

@@ -9,7 +9,7 @@ use super::parse::argument_ty;
 use crate::mods::{Flag, space_word};
 use crate::module::{
     BlockId, FuncId, Function, Guard, Inst, LaneReg, LocId, MaskRef, MaskTest, Module, Operand,
-    Origin, Param, Reg, RegInfo, Signature, Symbol, Term, TermKind, Var, VarId,
+    Origin, Param, Reg, RegInfo, Signature, SourceLine, Symbol, Term, TermKind, Var, VarId,
 };
 use crate::op::{Class, Slot};
 use crate::ty::{RegTy, Ty};
@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// What the printer shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// The source line of each instruction, as `!loc(file, line, column)`.
+    /// The source line of each instruction, as `!loc(file, line, column)`, with the inlined call
+    /// that it belongs to.
     pub locs: bool,
     /// Why an instruction is there, where it is not from the source, as `!mask`.
     pub origins: bool,
@@ -79,6 +80,15 @@ impl Printer<'_> {
         for file in &self.module.files {
             put!(self, "source ");
             quote(&mut self.out, file);
+            self.out.push('\n');
+            gap = "\n";
+        }
+        let inlined = if self.options.locs { &self.module.inlined[..] } else { &[] };
+        for inlined in inlined {
+            put!(self, "inlined ");
+            quote(&mut self.out, &inlined.function);
+            self.out.push(' ');
+            self.source_line(&inlined.call);
             self.out.push('\n');
             gap = "\n";
         }
@@ -416,8 +426,18 @@ impl Printer<'_> {
         if self.options.locs
             && let Some(line) = &self.module.loc(loc).line
         {
-            put!(self, " !loc({}, {}, {})", line.file, line.line, line.column);
+            self.out.push_str(" !loc");
+            self.source_line(line);
         }
+    }
+
+    /// `(0, 12, 5)`; with the number of an `inlined` as `(0, 12, 5, 1)`.
+    fn source_line(&mut self, line: &SourceLine) {
+        put!(self, "({}, {}, {}", line.file, line.line, line.column);
+        if let Some(inlined) = line.inlined {
+            put!(self, ", {}", inlined.0);
+        }
+        self.out.push(')');
     }
 }
 

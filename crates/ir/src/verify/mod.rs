@@ -9,7 +9,8 @@
 //!   is not 0 unless it stands for dynamic shared memory, which has size 0; its initial bytes fit; a shared one has none.
 //! - **V3** (`reloc`): an address in an initialiser takes 4 or 8 bytes, lies in its variable, and is that of a variable
 //!   or function of the module.
-//! - **V4** (`place`): places and source files that anything refers to are in their tables.
+//! - **V4** (`place`): places, source files and inlined calls that anything refers to are in their tables;
+//!   an inlined call refers to earlier ones.
 //!
 //! Functions
 //! - **V5** (`signature`): parameters and results of a device function are per-lane registers of it, parameters distinct.

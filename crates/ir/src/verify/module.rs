@@ -1,7 +1,7 @@
 //! Rules of modules and their variables: V1 to V4.
 
 use super::{At, Checker, Place, VerifyError, Violation};
-use crate::module::{LocId, Reloc, Signature, Symbol, Var, VarId};
+use crate::module::{LocId, Reloc, Signature, SourceLine, Symbol, Var, VarId};
 use rustc_hash::FxHashSet;
 use simt::observe::Space;
 
@@ -47,9 +47,23 @@ impl Checker<'_> {
         if module.locs.is_empty() {
             self.report_at(Place::Module, LocId(0), Violation::Place { what: "place", index: 0 });
         }
-        let lines = module.locs.iter().filter_map(|l| l.line.as_ref());
-        for line in lines.filter(|l| l.file as usize >= module.files.len()) {
+        let count = module.inlined.len();
+        for line in module.locs.iter().filter_map(|l| l.line.as_ref()) {
+            self.source_line(line, count);
+        }
+        for (index, inlined) in module.inlined.iter().enumerate() {
+            self.source_line(&inlined.call, index);
+        }
+    }
+
+    /// A source line that may belong to one of the first `inlined` inlined calls.
+    fn source_line(&mut self, line: &SourceLine, inlined: usize) {
+        if line.file as usize >= self.module.files.len() {
             let violation = Violation::Place { what: "source file", index: line.file };
+            self.report_at(Place::Module, LocId(0), violation);
+        }
+        if let Some(id) = line.inlined.filter(|id| id.index() >= inlined) {
+            let violation = Violation::Place { what: "inlined call", index: id.0 };
             self.report_at(Place::Module, LocId(0), violation);
         }
     }

@@ -64,8 +64,8 @@ impl Losses {
         for (place, (slots, splits)) in counted.filter(|c| c.1.0.issues() > 0) {
             self.total.add(slots);
             self.text.entry(place.line).or_default().add(place, slots, *splits);
-            if let Some((file, line)) = &place.source {
-                let key = (Arc::clone(file), *line);
+            if let Some(source) = &place.source {
+                let key = (Arc::clone(&source.file), source.line);
                 self.source.entry(key).or_default().add(place, slots, *splits);
             }
         }

@@ -2,6 +2,7 @@
 
 use converge::Charges;
 use isa::Diagnostic;
+use places::{InlinedCall, Site, Source};
 use serde_json::{Map, Value, json};
 use simt::observe::{AccessKind, Space};
 use simt::slots::{LaneSlots, SlotCause};
@@ -128,7 +129,14 @@ fn side(side: &Side) -> Value {
     value["access"] = json!(access_name(side.kind));
     value["block"] = json!(side.thread.cta);
     value["thread"] = json!(side.thread.index);
+    value["site"] = site(&side.site);
     value
+}
+
+/// Block, warp, lanes and threads.
+fn site(site: &Site) -> Value {
+    let Site { block, warp, lanes, threads } = site;
+    json!({ "block": block, "warp": warp, "lanes": lanes, "threads": threads })
 }
 
 /// `shared`, or else `global`: nothing else is shared between threads.
@@ -203,6 +211,14 @@ pub(super) fn place_json(place: &Place) -> Value {
     json!({
         "text": &*place.text,
         "line": place.line,
-        "source": place.source.as_ref().map(|(file, line)| json!({ "file": &**file, "line": line })),
+        "source": place.source.as_ref().map(source),
     })
+}
+
+/// A source line, with the inlined calls that it belongs to.
+fn source(source: &Source) -> Value {
+    let call =
+        |c: &InlinedCall| json!({ "function": &*c.function, "file": &*c.file, "line": c.line });
+    let inlined: Value = source.inlined.iter().map(call).collect();
+    json!({ "file": &*source.file, "line": source.line, "inlined": inlined })
 }

@@ -94,13 +94,8 @@ fn describe_race(out: &mut String, race: &Race) {
     let _ = writeln!(out, "\nrace, seen {times}: nothing orders these accesses to {bytes}");
     for side in [&race.first, &race.second] {
         let kind = access_name(side.kind);
-        let (block, thread) = (side.thread.cta, side.thread.index);
         let label = format!("{kind}: ");
-        let text = format!(
-            "block {block}, thread {thread}, {}: `{}`",
-            side.place.describe(),
-            side.place.text
-        );
+        let text = format!("{}, {}: `{}`", side.site, side.place.describe(), side.place.text);
         paragraph(out, &label, &text);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use places::Source;
 use serde_json::json;
 use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
 
@@ -134,7 +135,7 @@ impl Timeline {
         self.events += 1;
         self.name(slice.group);
         let place = self.places.get(slice.first);
-        let source = place.and_then(|p| p.source.as_ref()).map(|(f, l)| format!("{f}:{l}"));
+        let source = place.and_then(|p| p.source.as_ref()).map(Source::to_string);
         let (from, to) = (self.line(slice.first), self.line(slice.last));
         let name = match from {
             Some(line) => format!("line {line}"),

@@ -105,13 +105,9 @@ pub(super) fn sentence(row: &Row) -> Option<String> {
         Verdict::Racy => {
             let race = row.races.first()?;
             let side = |side: &Side| {
-                let (cta, thread, place) = (side.thread.cta, side.thread.index, &side.place);
-                let kind = access_name(side.kind);
-                format!(
-                    "the {kind} `{}` at {} by block {cta}, thread {thread}",
-                    place.text,
-                    place.describe()
-                )
+                let (kind, place) = (access_name(side.kind), &side.place);
+                let (text, at) = (&place.text, place.describe());
+                format!("the {kind} `{text}` at {at} by {}", side.site)
             };
             Some(format!("racy: nothing orders {} and {}", side(&race.first), side(&race.second)))
         }

@@ -85,10 +85,9 @@ fn races(out: &mut String, comparison: &Comparison) {
 
 fn side(side: &Side) -> String {
     format!(
-        "<li>{} by block {}, thread {} at {}: <code>{}</code></li>",
+        "<li>{} by {} at {}: <code>{}</code></li>",
         crate::divergence::access_name(side.kind),
-        side.thread.cta,
-        side.thread.index,
+        side.site,
         place(&side.place),
         text(&side.place.text)
     )

@@ -23,7 +23,7 @@ struct Tables {
 }
 
 /// What tells places of different recordings apart.
-type PlaceKey = (std::sync::Arc<str>, Option<u32>, Option<(std::sync::Arc<str>, u32)>);
+type PlaceKey = (std::sync::Arc<str>, Option<u32>, Option<places::Source>);
 
 impl Tables {
     fn place(&mut self, place: &Place) -> usize {
@@ -31,7 +31,7 @@ impl Tables {
         if let Some(&at) = self.place_index.get(&key) {
             return at;
         }
-        let source = place.source.as_ref().map(|(file, line)| json!([&**file, line]));
+        let source = place.source.as_ref().map(|s| json!([&*s.file, s.line]));
         self.places.push(json!([&*place.text, place.line, source, place.origin]));
         self.place_index.insert(key, self.places.len() - 1);
         self.places.len() - 1

@@ -2,7 +2,7 @@
 
 pub use fast::Level;
 use isa::{Diagnostic, Span};
-use places::Site;
+use places::Place;
 
 use crate::launch::MachineOption;
 use crate::probe::Probe;
@@ -155,16 +155,7 @@ pub struct Stop {
     /// The program's line.
     pub line: Option<u64>,
     /// Where in the grid it was, on machines that have one: of a hang, where the first path waits.
-    pub place: Option<Box<StopPlace>>,
-}
-
-/// A place in the grid, and the source line behind the instruction there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StopPlace {
-    /// Block, warp, lanes, threads.
-    pub site: Site,
-    /// File and line, where the program has a line table.
-    pub source: Option<(String, u32)>,
+    pub place: Option<Box<Place>>,
 }
 
 /// How the note begins that tells a hang in a sentence: with the mechanism, then who waits where for whom.

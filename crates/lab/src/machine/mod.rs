@@ -14,7 +14,7 @@ pub use graph::{ControlFlow, FlowBlock, PostDominator};
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 pub use launch::{
     Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Progress,
-    Schedule, Stop, StopPlace, Subject, Unwatched, Watch,
+    Schedule, Stop, Subject, Unwatched, Watch,
 };
 use simt::memory::MemoryMap;
 

@@ -13,7 +13,7 @@ use simt::observe::{Branch, Events, Issue, Observer};
 
 use super::shared::Listing;
 use crate::machine::Watch;
-use crate::probe::{Beginning, Place, Probe, Probing};
+use crate::probe::{Beginning, Place, Probe, Probing, Shape};
 
 /// Longest text of a statement that is kept.
 const LONGEST: usize = 160;
@@ -45,7 +45,8 @@ impl Told {
     pub(super) fn begin(&self, kernel: &str, width: u64, block: u64, watch: &mut dyn Watch) {
         if let Some(probe) = watch.probe() {
             let width = u32::try_from(width).unwrap_or(u32::MAX);
-            probe.begin(&Beginning { kernel, width, block, places: &self.places });
+            let shape = Shape { grid: [1; 3], block: [block, 1, 1], width };
+            probe.begin(&Beginning { kernel, shape, places: &self.places });
         }
     }
 

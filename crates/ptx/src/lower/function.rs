@@ -1,7 +1,7 @@
 //! Functions: parameters, bodies, scopes, blocks.
 
 use ir::device::Limits;
-use ir::module::{LaunchBounds, LocalVar, Param, Signature};
+use ir::module::{LaunchBounds, LocalVar, Param, Signature, SourceLine};
 use ir::{BlockId, LaneReg, RegTy};
 use isa::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -37,6 +37,8 @@ pub(super) struct Body<'a, 't> {
     pub(super) carry: Option<LaneReg>,
     /// Guard and place of the instruction being lowered.
     pub(super) context: Context,
+    /// The line of the source that the latest `.loc` gives.
+    pub(super) line: Option<SourceLine>,
     scope_labels: std::vec::IntoIter<Vec<ScopeLabel>>,
     name: Symbol,
 }
@@ -58,6 +60,7 @@ pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Functi
         spilled_results: Vec::new(),
         carry: None,
         context: Context::default(),
+        line: None,
         scope_labels: labels_by_scope(tree, run).into_iter(),
         name: function.signature.name.symbol,
         cx,
@@ -77,6 +80,7 @@ pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Functi
         let _ = body.statement(statement);
     }
     body.finish(function.span);
+    body.cx.lines.leave_function();
     let Body { code, cx, .. } = body;
     if cx.diagnostics.error_count() > before {
         return None;
@@ -304,8 +308,8 @@ impl<'t> Body<'_, 't> {
             Statement::Instruction(id) => return self.instruction(&tree.instructions[*id]),
             Statement::Declaration(id) => return self.declaration(*id),
             Statement::Directive(id) => self.cx.directive(&tree.directives[*id]),
-            Statement::Loc(_)
-            | Statement::File(_)
+            Statement::Loc(id) => self.line = self.cx.source_line(*id),
+            Statement::File(_)
             | Statement::Section(_)
             | Statement::Targets(_)
             | Statement::Prototype(_) => {}

@@ -35,7 +35,7 @@ impl Body<'_, '_> {
 
     pub(super) fn instruction(&mut self, i: &Instruction) -> Lowering<()> {
         let guard = self.guard(i);
-        let loc = self.cx.loc(i.span, i.loc);
+        let loc = self.cx.loc(i.span, self.line.clone());
         let spelled = self.cx.spelled(i)?;
         self.context = Context { guard: guard?, loc };
         match spelled.form.target {

@@ -20,6 +20,7 @@ mod emit;
 mod function;
 mod initialiser;
 mod instruction;
+mod lines;
 mod matrix;
 mod mbarrier;
 mod memory;
@@ -46,7 +47,7 @@ use isa::{Diagnostic, Diagnostics, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::ast::{Declaration, Declarator, Function, FunctionKind, Loc, Module};
+use crate::ast::{Declaration, Declarator, Function, FunctionKind, Module};
 use crate::names::Symbol;
 use crate::pool::Id;
 use crate::spelling::{Form, Spelled};
@@ -147,9 +148,8 @@ struct Lowerer<'t> {
     /// Modifiers of instructions seen before: opcode, then modifiers.
     spellings: FxHashMap<SmallVec<[Symbol; 8]>, Option<Rc<Spelled>>>,
     forms: FxHashMap<Symbol, Rc<[&'static Form]>>,
-    /// `.file` numbers, to indices of the output's files.
-    files: FxHashMap<u64, u32>,
-    paths: FxHashMap<Symbol, u32>,
+    /// Files and lines of the source.
+    lines: lines::Lines,
     /// Version and target of the file, to be compared with what forms need.
     version: (u32, u32),
     sm: u32,
@@ -181,8 +181,7 @@ impl<'t> Lowerer<'t> {
             variable_ids: FxHashMap::default(),
             spellings: FxHashMap::default(),
             forms: FxHashMap::default(),
-            files: FxHashMap::default(),
-            paths: FxHashMap::default(),
+            lines: lines::Lines::default(),
             version: (u32::MAX, 0),
             sm: u32::MAX,
             signatures: FxHashMap::default(),
@@ -324,11 +323,7 @@ impl<'t> Lowerer<'t> {
     }
 
     /// The place of something in the output's table.
-    fn loc(&mut self, span: Span, loc: Option<Id<Loc>>) -> ir::LocId {
-        let line = loc.map(|id| &self.tree.locs[id]).filter(|l| l.line > 0).and_then(|l| {
-            let file = self.files.get(&u64::from(l.file)).copied()?;
-            Some(ir::module::SourceLine { file, line: l.line, column: l.column })
-        });
+    fn loc(&mut self, span: Span, line: Option<ir::module::SourceLine>) -> ir::LocId {
         self.out.add_loc(ir::module::Loc { span, line })
     }
 }

@@ -40,6 +40,7 @@ impl Lowerer<'_> {
                 self.file(file.index, file.path);
             }
         }
+        self.debug_strings();
         if !tree.incomplete {
             self.header_order();
         }
@@ -133,15 +134,6 @@ impl Lowerer<'_> {
                 .at(span, "addresses have 64 bits")
                 .help("write `.address_size 64` and keep addresses in 64-bit registers"),
         );
-    }
-
-    fn file(&mut self, index: u64, path: Symbol) {
-        let (tree, files) = (self.tree, &mut self.out.files);
-        let at = *self.paths.entry(path).or_insert_with(|| {
-            files.push(tree.name(path).to_owned());
-            files.len() as u32 - 1
-        });
-        self.files.insert(index, at);
     }
 
     /// All names of the module.

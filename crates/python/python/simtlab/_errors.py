@@ -71,6 +71,11 @@ class Stopped(SimtlabError):
         self.help: Optional[str] = detail.get("help")
         source, block, lanes = detail.get("source"), detail.get("block"), detail.get("lanes")
         self.source: Optional[Tuple[str, int]] = tuple(source) if source else None
+        #: The inlined calls that the source line belongs to, from the innermost to the outermost: the
+        #: function that was called, file and line of the call.
+        self.inlined: Tuple[Tuple[str, str, int], ...] = tuple(
+            tuple(call) for call in detail.get("inlined") or ()
+        )
         self.block: Optional[Tuple[int, int, int]] = tuple(block) if block else None
         self.warp: Optional[int] = detail.get("warp")
         self.lanes: Optional[Tuple[int, ...]] = tuple(lanes) if lanes is not None else None

@@ -4,8 +4,8 @@ use super::body::Body;
 use super::{Parse, Parser, Tok, closest, error, suggest};
 use crate::mods::{Flag, Kind};
 use crate::module::{
-    BlockId, Guard, Inst, Loc, LocId, MaskRef, MaskTest, Operand, Origin, Reg, Signature,
-    SourceLine, Symbol, Term, TermKind,
+    BlockId, Guard, InlinedId, Inst, Loc, LocId, MaskRef, MaskTest, Operand, Origin, Reg,
+    Signature, SourceLine, Symbol, Term, TermKind,
 };
 use crate::op::{Class, OPS, Op, Slot};
 use crate::sreg::Sreg;
@@ -308,7 +308,8 @@ impl Parser<'_> {
         Ok((origin, self.module.add_loc(Loc { span, line })))
     }
 
-    fn source_line(&mut self) -> Parse<SourceLine> {
+    /// `(file, line, column)` or `(file, line, column, inlined)`.
+    pub(super) fn source_line(&mut self) -> Parse<SourceLine> {
         self.expect(b'(')?;
         let span = self.peek().span;
         let file = self.unsigned32("the number of a `source`, from 0")?;
@@ -320,8 +321,18 @@ impl Parser<'_> {
         let line = self.unsigned32("a line")?;
         self.expect(b',')?;
         let column = self.unsigned32("a column")?;
+        let mut inlined = None;
+        if self.eat(b',') {
+            let span = self.peek().span;
+            let id = self.unsigned32("the number of an `inlined`, from 0")?;
+            if id as usize >= self.module.inlined.len() {
+                let message = format!("there is no `inlined` number {id} before");
+                return Err(error(span, "ir::unknown-name", message));
+            }
+            inlined = Some(InlinedId(id));
+        }
         self.expect(b')')?;
-        Ok(SourceLine { file, line, column })
+        Ok(SourceLine { file, line, column, inlined })
     }
 }
 

@@ -1,12 +1,12 @@
 //! Items of a module: source files, variables, functions' beginnings.
 
 use super::{Parse, Parser, Tok, closest, error, literal, suggest};
-use crate::module::{Reloc, Symbol, Var, VarId};
+use crate::module::{Inlined, Reloc, Symbol, Var, VarId};
 use crate::ty::Ty;
 use isa::Span;
 use simt::observe::Space;
 
-const ITEMS: [&str; 6] = ["source", "global", "const", "shared", "kernel", "func"];
+const ITEMS: [&str; 7] = ["source", "inlined", "global", "const", "shared", "kernel", "func"];
 
 impl Parser<'_> {
     /// First pass: everything but addresses in initialisers and the blocks of functions.
@@ -28,6 +28,13 @@ impl Parser<'_> {
                 self.next();
                 let (name, _) = self.name(&[Tok::Str], "a file name in quotes")?;
                 self.module.files.push(name);
+                self.end_of_line()
+            }
+            "inlined" => {
+                self.next();
+                let (name, _) = self.name(&[Tok::Str], "a function's name in quotes")?;
+                let call = self.source_line()?;
+                self.module.inlined.push(Inlined { function: name.into(), call });
                 self.end_of_line()
             }
             "global" => self.variable(Space::Global),

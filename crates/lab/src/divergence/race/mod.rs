@@ -21,12 +21,13 @@ mod sync;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use places::Site;
 use rustc_hash::FxHashMap;
 use simt::observe::{
     Access, AccessKind, CtaEvent, Events, GroupId, Issue, Order, Space, Sync, SyncKind,
 };
 
-use crate::probe::{Beginning, Place, Probe, WORDS};
+use crate::probe::{Beginning, Place, Probe, Shape, WORDS};
 pub use clock::Thread;
 use shadow::{Entry, Shadow};
 use sync::{Location, Meeting, State};
@@ -43,6 +44,8 @@ const LOCATIONS: usize = 1 << 16;
 pub struct Side {
     /// Who.
     pub thread: Thread,
+    /// The same in the coordinates of the launch.
+    pub site: Site,
     /// What.
     pub kind: AccessKind,
     /// Where in the program.
@@ -68,6 +71,7 @@ pub struct Race {
 #[derive(Debug, Default)]
 pub struct Races {
     places: Arc<[Place]>,
+    shape: Shape,
     threads: FxHashMap<Thread, State>,
     shadow: Shadow,
     locations: FxHashMap<shadow::Key, Location>,
@@ -111,7 +115,10 @@ impl Races {
             self.lossy = true;
             return;
         }
-        let side = |e: Entry| Side { thread: e.thread, kind: e.kind, place: self.place(e.pc) };
+        let side = |e: Entry| {
+            let site = self.shape.site_of(e.thread.cta, e.thread.index);
+            Side { thread: e.thread, site, kind: e.kind, place: self.place(e.pc) }
+        };
         let race = Race { space, address, first: side(old), second: side(now), count: 1 };
         self.found.insert(key, race);
     }
@@ -215,6 +222,7 @@ impl Probe for Races {
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.lossy |= self.shadow.lossy;
         self.places = Arc::clone(launch.places);
+        self.shape = launch.shape;
         self.threads.clear();
         self.shadow = Shadow::default();
         self.locations.clear();

@@ -20,7 +20,7 @@ use crate::machine::{
     Subject, Watch,
 };
 use crate::machines::shared;
-use crate::probe::{Beginning, Probing};
+use crate::probe::{self, Beginning, Probing};
 use crate::stats::{
     AccessSite, CodeCost, Counters, INSERTED, LaunchStats, LineSlots, PcSlots, Traffic,
 };
@@ -103,12 +103,13 @@ impl<'p> VmContext<'p> {
             self.check_facts(program, Launch { memory, ..launch.clone() }, request)?;
         }
         let engine = Engine::<N>;
-        let (width, block) = (launch.width, launch.block.iter().copied().map(u64::from).product());
+        let [grid, block] = [launch.grid, launch.block].map(|extents| extents.map(u64::from));
+        let shape = probe::Shape { grid, block, width: launch.width };
         let started = engine.launch(&program.program, launch);
         let state = started.map_err(|error| self.problem(&error))?;
         if let Some(probe) = watch.probe() {
             let places = super::places::places(program);
-            probe.begin(&Beginning { kernel: request.kernel, width, block, places: &places });
+            probe.begin(&Beginning { kernel: request.kernel, shape, places: &places });
         }
         let counters = self.counters(program, request);
         self.run_state(program, (state, counters), request, watch)
@@ -407,7 +408,8 @@ fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
             continue;
         }
         let loc = code.loc();
-        let place = program.source_line(loc).or_else(|| {
+        let source = program.source(loc).map(|s| (s.file.to_string(), s.line));
+        let place = source.or_else(|| {
             let span = program.span(loc)?;
             Some((String::new(), program.line(span)))
         });
@@ -427,7 +429,7 @@ fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
         let line = program.line(span);
         let site = by_line.entry(line).or_insert_with(|| AccessSite {
             line,
-            source: program.source_line(loc),
+            source: program.source(loc).map(|s| (s.file.to_string(), s.line)),
             text: super::places::written(program, span).unwrap_or_default(),
             traffic: Traffic::default(),
         });

@@ -13,6 +13,7 @@ pub(super) use options::{LIMITS_OF, limits};
 
 use std::sync::Mutex;
 
+use ::places::{Source, TextLine};
 use ir::device::Capability;
 use ir::module::Signature;
 use ir::{Function, LocId, Module, Ty};
@@ -103,11 +104,16 @@ impl VmProgram {
         self.program.at(pc).map_or(LocId(0), vm::Code::loc)
     }
 
-    /// The source line behind a place, as `file:line`, if the program has a line table.
-    fn source_line(&self, loc: LocId) -> Option<(String, u32)> {
-        let line = self.module().loc(loc).line.as_ref()?;
-        let file = self.module().files.get(line.file as usize)?;
-        Some((file.clone(), line.line))
+    /// The source line behind a place, if the program has a line table.
+    fn source(&self, loc: LocId) -> Option<Source> {
+        Source::of(self.module(), loc)
+    }
+
+    /// The line of the text that a place is in, and the instruction as it is written there.
+    fn text_line(&self, loc: LocId) -> Option<TextLine> {
+        let span = self.span(loc)?;
+        let text = places::written(self, span)?;
+        Some(TextLine { name: self.text.name().to_owned(), line: self.line(span), text })
     }
 
     fn kernel_info(&self, function: &Function) -> KernelInfo {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use places::Sources;
 
 use super::VmProgram;
 use crate::probe::{Place, Shows};
@@ -12,8 +12,8 @@ const LONGEST: usize = 160;
 
 /// All code of a program, by program counter.
 pub(super) fn places(program: &VmProgram) -> Arc<[Place]> {
-    let mut files: FxHashMap<String, Arc<str>> = FxHashMap::default();
-    program.program.code().iter().map(|code| place(program, code, &mut files)).collect()
+    let mut sources = Sources::new(program.module());
+    program.program.code().iter().map(|code| place(program, code, &mut sources)).collect()
 }
 
 /// An instruction as it stands in the text, on one line.
@@ -23,7 +23,7 @@ pub(super) fn written(program: &VmProgram, span: isa::Span) -> Option<String> {
     Some(words.join(" ").chars().take(LONGEST).collect())
 }
 
-fn place(program: &VmProgram, code: &vm::Code, files: &mut FxHashMap<String, Arc<str>>) -> Place {
+fn place(program: &VmProgram, code: &vm::Code, sources: &mut Sources<'_>) -> Place {
     let span = program.span(code.loc());
     let origin = code.origin();
     let made = !matches!(origin, ir::Origin::Source | ir::Origin::Lowering);
@@ -31,15 +31,11 @@ fn place(program: &VmProgram, code: &vm::Code, files: &mut FxHashMap<String, Arc
         Some(text) => text.into(),
         None => code.op().map_or("branch", ir::Op::name).into(),
     };
-    let source = program.source_line(code.loc()).map(|(file, line)| {
-        let name = files.entry(file).or_insert_with_key(|f| f.as_str().into());
-        (Arc::clone(name), line)
-    });
     Place {
         text,
         line: span.map(|s| program.line(s)),
         span,
-        source,
+        source: sources.at(code.loc()),
         shows: code.shows().map(shows),
         orders_warp: code.op() == Some(ir::Op::WarpSync),
         origin: if made { origin_name(origin) } else { "" },

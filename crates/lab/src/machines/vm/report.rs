@@ -2,7 +2,7 @@
 
 use ir::LocId;
 use isa::Diagnostic;
-use places::Site;
+use places::{Place, Site};
 use simt::LaneMask;
 use simt::machine::{Hang, HangKind, Waiter};
 use simt::observe::GroupId;
@@ -10,7 +10,7 @@ use simt::trap::{Cause as _, Fault};
 use vm::Recheck;
 
 use super::VmProgram;
-use crate::machine::{LaunchRequest, Stop, StopPlace};
+use crate::machine::{LaunchRequest, Stop};
 
 /// Waiting paths listed one by one.
 const SHOWN: usize = 6;
@@ -25,8 +25,9 @@ fn place<const N: usize>(
     program: &VmProgram,
     (id, lanes, loc): (GroupId, &LaneMask<N>, LocId),
     request: &LaunchRequest<'_>,
-) -> Option<Box<StopPlace>> {
-    Some(Box::new(StopPlace { site: site(id, lanes, request), source: program.source_line(loc) }))
+) -> Option<Box<Place>> {
+    let (text, source) = (program.text_line(loc), program.source(loc));
+    Some(Box::new(Place { site: site(id, lanes, request), text, source }))
 }
 
 /// A fault.
@@ -52,8 +53,8 @@ pub(super) fn fault<const N: usize>(
         request.mechanism,
         site(fault.group, &fault.lanes, request)
     ));
-    if let Some((file, line)) = program.source_line(loc) {
-        report = report.note(format!("compiled from {file}:{line}"));
+    if let Some(source) = program.source(loc) {
+        report = report.note(format!("compiled from {source}"));
     }
     let place = place(program, (fault.group, &fault.lanes, loc), request);
     Stop { code, report, line: span.map(|s| u64::from(program.line(s))), place }
@@ -125,8 +126,8 @@ pub(super) fn difference(program: &VmProgram, came: &Recheck, request: &LaunchRe
             request.mechanism,
             site(writer.group, &lanes, request)
         ));
-        if let Some((file, line)) = program.source_line(loc) {
-            report = report.note(format!("compiled from {file}:{line}"));
+        if let Some(source) = program.source(loc) {
+            report = report.note(format!("compiled from {source}"));
         }
         stop_place = place(program, (writer.group, &lanes, loc), request);
     } else {
@@ -147,7 +148,6 @@ fn describe<const N: usize>(
 ) -> String {
     let loc = program.loc_of(waiter.pc);
     let line = program.span(loc).map_or(String::new(), |s| format!(" at line {}", program.line(s)));
-    let source =
-        program.source_line(loc).map_or(String::new(), |(file, line)| format!(" ({file}:{line})"));
+    let source = program.source(loc).map_or(String::new(), |source| format!(" ({source})"));
     format!("{}{line}{source}: {}", site(waiter.group, &waiter.lanes, request), waiter.wait)
 }
