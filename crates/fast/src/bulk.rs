@@ -27,6 +27,10 @@ impl Machine<'_> {
         if on != u32::MAX {
             return Err(Declined::Running("a matrix instruction without all lanes of its warp"));
         }
+        let wrong = |lane| op.what.misuse(lane, |k| warp.lane(op.src[k], lane)).is_some();
+        if (0..LANES).any(wrong) {
+            return Err(Declined::Running("undefined metadata of a sparse matrix"));
+        }
         if let Some(detail) = &mut self.detail {
             detail.collectives += 1;
         }

@@ -195,6 +195,7 @@ impl<'r> Operands<'r> {
             Slot::Dests(classes) | Slot::Sources(classes) => self.list(classes),
             Slot::Address { global } => self.address(template, *global),
             Slot::Stride => "16".to_owned(),
+            Slot::Metadata { wide } => self.metadata(*wide),
             Slot::Selected(sign, class, selector, written) => {
                 let register = if *written { self.dest(*class) } else { self.source(*class, None) };
                 format!("{sign}{register}{selector}")
@@ -235,6 +236,16 @@ impl<'r> Operands<'r> {
             Class::B32 if chosen == 5 => "%i".to_owned(),
             _ => format!("{name}{}", self.rng.below(count)),
         }
+    }
+
+    /// A register with metadata of a sparse matrix: two words, by the thread's number.
+    fn metadata(&mut self, wide: bool) -> String {
+        let codes: &[u32] = if wide { &[0x4, 0xe] } else { &[0x4, 0x8, 0xc, 0x9, 0xd, 0xe] };
+        let [even, odd] = [(); 2]
+            .map(|()| (0..8).fold(0, |word, _| word << 4 | codes[self.rng.below(codes.len())]));
+        self.lines.push("and.b32 %t0, %i, 1;".to_owned());
+        self.lines.push(format!("mad.lo.u32 %t0, %t0, {:#x}, {even:#x};", odd.wrapping_sub(even)));
+        "%t0".to_owned()
     }
 
     fn list(&mut self, classes: &[Class]) -> String {

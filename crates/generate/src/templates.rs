@@ -5,7 +5,7 @@
 //! the PTX ISA.
 
 use ptx::Type;
-use ptx::spelling::{Arg, Form, Special, Target, Val};
+use ptx::spelling::{Arg, Form, Kind, Special, Target, Val};
 
 /// A group of registers that are interchangeable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +53,8 @@ pub(crate) enum Slot {
     Address { global: bool },
     /// Bytes between rows of a matrix.
     Stride,
+    /// Metadata of a sparse matrix: whether its elements have 32 bits.
+    Metadata { wide: bool },
     /// A register with a sign before it, or a byte or half-word selector behind it: the sign, the
     /// class, the selector, and whether it is written.
     Selected(&'static str, Class, String, bool),
@@ -313,6 +315,7 @@ fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) ->
         return Some(selected(operand, k == 0).unwrap_or_else(text));
     };
     let in_matrix = matches!(form.target, Target::Special(Special::WmmaLoad | Special::WmmaStore));
+    let sparse = form.kinds().any(|k| matches!(k, Kind::Sparse | Kind::SparseOrdered));
     Some(match arg {
         Some(Arg::D(_) | Arg::Dp(_)) => Slot::Dest(class, false),
         Some(Arg::Ds(_)) => Slot::Dest(class, true),
@@ -328,6 +331,7 @@ fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) ->
         }
         Some(Arg::Any) if k == 0 => Slot::Dest(class, false),
         _ if in_matrix => Slot::Stride,
+        _ if sparse => Slot::Metadata { wide: form.type_set(1).contains(&Type::Tf32) },
         _ => Slot::Source(class, None),
     })
 }

@@ -4,18 +4,44 @@
 //! [`simt::matrix`]'s.
 
 use crate::mods::{
-    BoolOp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Mods, Rounding,
+    BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Mods, Rounding,
 };
-use crate::module::Inst;
+use crate::module::{Inst, Operand};
 use crate::op::Op;
 use crate::ty::Ty;
-use simt::matrix::{BitOp, Element, Fragment, Product, Role, Shape, Spread};
+use simt::matrix::{BitOp, Element, Fragment, IndexOrder, Product, Role, Shape, Spread};
+
+/// The instructions that multiply matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instruction {
+    /// `mma`.
+    Mma,
+    /// `mma.sp`: the left factor is sparse.
+    MmaSp,
+    /// `wmma`.
+    Wmma,
+}
+
+impl Instruction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Mma, Self::MmaSp, Self::Wmma];
+
+    /// What the flags of an `mma` say.
+    #[must_use]
+    pub const fn of(flags: Flags) -> Self {
+        match (flags.has(Flag::Wmma), flags.has(Flag::Sparse)) {
+            (true, _) => Self::Wmma,
+            (_, true) => Self::MmaSp,
+            _ => Self::Mma,
+        }
+    }
+}
 
 /// Products of the same sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Whether it is `wmma`'s; else `mma`'s.
-    pub wmma: bool,
+    /// The instruction that has them.
+    pub instruction: Instruction,
     /// What its factors are: any two of these.
     pub factors: &'static [Ty],
     /// What its sums and addends are: any two of these, or the same of one of them if factors are not of half precision.
@@ -34,36 +60,43 @@ const DOUBLE: &[Ty] = &[Ty::F64];
 const WORD: &[Ty] = &[Ty::S32];
 
 const fn kind(
-    wmma: bool,
+    instruction: Instruction,
     factors: &'static [Ty],
     sums: &'static [Ty],
     shapes: &'static [MatrixShape],
 ) -> Kind {
-    Kind { wmma, factors, sums, shapes }
+    Kind { instruction, factors, sums, shapes }
 }
 
 /// All products.
 pub static KINDS: &[Kind] = {
+    use Instruction::*;
     use MatrixShape::*;
     const FLAT: &[MatrixShape] = &[M16n16k16, M8n32k16, M32n8k16];
     &[
-        kind(false, HALF, SUMS, &[M8n8k4, M16n8k8, M16n8k16]),
-        kind(false, &[Ty::Bf16], SINGLE, &[M16n8k8, M16n8k16]),
-        kind(false, &[Ty::Tf32], SINGLE, &[M16n8k4, M16n8k8]),
-        kind(false, DOUBLE, DOUBLE, &[M8n8k4, M16n8k4, M16n8k8, M16n8k16]),
-        kind(false, F8, SUMS, &[M16n8k16, M16n8k32]),
-        kind(false, I8, WORD, &[M8n8k16, M16n8k16, M16n8k32]),
-        kind(false, I4, WORD, &[M8n8k32, M16n8k32, M16n8k64]),
-        kind(false, &[Ty::B1], WORD, &[M8n8k128, M16n8k128, M16n8k256]),
-        kind(true, HALF, SUMS, FLAT),
-        kind(true, &[Ty::Bf16], SINGLE, FLAT),
-        kind(true, &[Ty::Tf32], SINGLE, &[M16n16k8]),
-        kind(true, DOUBLE, DOUBLE, &[M8n8k4]),
-        kind(true, &[Ty::S8], WORD, FLAT),
-        kind(true, &[Ty::U8], WORD, FLAT),
-        kind(true, &[Ty::S4], WORD, &[M8n8k32]),
-        kind(true, &[Ty::U4], WORD, &[M8n8k32]),
-        kind(true, &[Ty::B1], WORD, &[M8n8k128]),
+        kind(Mma, HALF, SUMS, &[M8n8k4, M16n8k8, M16n8k16]),
+        kind(Mma, &[Ty::Bf16], SINGLE, &[M16n8k8, M16n8k16]),
+        kind(Mma, &[Ty::Tf32], SINGLE, &[M16n8k4, M16n8k8]),
+        kind(Mma, DOUBLE, DOUBLE, &[M8n8k4, M16n8k4, M16n8k8, M16n8k16]),
+        kind(Mma, F8, SUMS, &[M16n8k16, M16n8k32]),
+        kind(Mma, I8, WORD, &[M8n8k16, M16n8k16, M16n8k32]),
+        kind(Mma, I4, WORD, &[M8n8k32, M16n8k32, M16n8k64]),
+        kind(Mma, &[Ty::B1], WORD, &[M8n8k128, M16n8k128, M16n8k256]),
+        kind(MmaSp, HALF, SUMS, &[M16n8k16, M16n8k32]),
+        kind(MmaSp, &[Ty::Bf16], SINGLE, &[M16n8k16, M16n8k32]),
+        kind(MmaSp, &[Ty::Tf32], SINGLE, &[M16n8k8, M16n8k16]),
+        kind(MmaSp, F8, SINGLE, &[M16n8k64]),
+        kind(MmaSp, I8, WORD, &[M16n8k32, M16n8k64]),
+        kind(MmaSp, I4, WORD, &[M16n8k64, M16n8k128]),
+        kind(Wmma, HALF, SUMS, FLAT),
+        kind(Wmma, &[Ty::Bf16], SINGLE, FLAT),
+        kind(Wmma, &[Ty::Tf32], SINGLE, &[M16n16k8]),
+        kind(Wmma, DOUBLE, DOUBLE, &[M8n8k4]),
+        kind(Wmma, &[Ty::S8], WORD, FLAT),
+        kind(Wmma, &[Ty::U8], WORD, FLAT),
+        kind(Wmma, &[Ty::S4], WORD, &[M8n8k32]),
+        kind(Wmma, &[Ty::U4], WORD, &[M8n8k32]),
+        kind(Wmma, &[Ty::B1], WORD, &[M8n8k128]),
     ]
 };
 
@@ -74,23 +107,25 @@ impl Kind {
         let factors = self.factors.contains(&a) && self.factors.contains(&b);
         let sums = self.sums.contains(&d) && self.sums.contains(&c);
         // Eight-bit floats and `mma` beyond the first shape add what they give.
-        let alike = d == c || a == Ty::F16 && (self.wmma || shape == MatrixShape::M8n8k4);
+        let wmma = self.instruction == Instruction::Wmma;
+        let alike = d == c || a == Ty::F16 && (wmma || shape == MatrixShape::M8n8k4);
         // The first shape gives half precision of half precision alone.
-        let narrows = d == Ty::F16 && c == Ty::F32 && !self.wmma;
+        let narrows = d == Ty::F16 && c == Ty::F32 && !wmma;
         self.shapes.contains(&shape) && factors && sums && alike && !narrows
     }
 }
 
 /// Whether there is such a product.
 #[must_use]
-pub fn exists(wmma: bool, shape: MatrixShape, elements: [Ty; 4]) -> bool {
-    KINDS.iter().any(|k| k.wmma == wmma && k.has(shape, elements))
+pub fn exists(instruction: Instruction, shape: MatrixShape, elements: [Ty; 4]) -> bool {
+    KINDS.iter().any(|k| k.instruction == instruction && k.has(shape, elements))
 }
 
 /// Whether `wmma` has a fragment of such elements.
 #[must_use]
 pub fn has_fragment(shape: MatrixShape, role: MatrixRole, element: Ty) -> bool {
-    KINDS.iter().filter(|k| k.wmma && k.shapes.contains(&shape)).any(|k| match role {
+    let wmma = |k: &&Kind| k.instruction == Instruction::Wmma && k.shapes.contains(&shape);
+    KINDS.iter().filter(wmma).any(|k| match role {
         MatrixRole::A | MatrixRole::B => k.factors.contains(&element),
         MatrixRole::C => k.sums.contains(&element),
     })
@@ -178,6 +213,11 @@ pub fn product(mods: &Mods) -> Option<Product> {
         bits: if mods.bool_op == Some(BoolOp::And) { BitOp::And } else { BitOp::Xor },
         saturate: mods.flags.has(Flag::SatFinite),
         rounding,
+        sparse: match (mods.flags.has(Flag::Sparse), mods.flags.has(Flag::Ordered)) {
+            (false, _) => None,
+            (true, false) => Some(IndexOrder::Any),
+            (true, true) => Some(IndexOrder::Increasing),
+        },
     })
 }
 
@@ -244,9 +284,13 @@ pub(crate) fn parts(inst: &Inst) -> Option<&'static str> {
 fn mma_parts(inst: &Inst) -> Option<&'static str> {
     let (shape, elements) = (inst.mods.shape?, inst.mods.elements?);
     let product = product(&inst.mods)?;
-    let wmma = inst.mods.flags.has(Flag::Wmma);
-    if !exists(wmma, shape, elements.types()) {
+    let flags = inst.mods.flags;
+    if !exists(Instruction::of(flags), shape, elements.types()) {
         return Some("there is no product of these sizes and elements");
+    }
+    let sparse = flags.has(Flag::Sparse);
+    if sparse && flags.has(Flag::Wmma) || flags.has(Flag::Ordered) && !sparse {
+        return Some("`ordered` goes with `sp`, and neither with `wmma`");
     }
     let quads = matches!(product.a().spread, Spread::Quads { .. });
     let pair = !matches!(inst.mods.layout, None | Some(MatrixLayout::Row | MatrixLayout::Col));
@@ -260,7 +304,12 @@ fn mma_parts(inst: &Inst) -> Option<&'static str> {
     let fits = inst.results.len() == product.d().registers()
         && inst.operands.len() == product.operands()
         && inst.ty == Some(register_ty(product.elements[0]));
-    (!fits).then_some("these are not the registers of the fragments")
+    if !fits {
+        return Some("these are not the registers of the fragments");
+    }
+    let selectors = product.metadata()?.selectors() as u128;
+    let selects = matches!(inst.operands.last(), Some(Operand::Imm(by)) if *by < selectors);
+    (!selects).then_some("the sparsity selector is a constant below the number of selectors")
 }
 
 #[cfg(test)]
@@ -290,14 +339,14 @@ mod tests {
         let mut products = 0;
         for elements in MatrixTypes::ALL {
             for shape in MatrixShape::ALL {
-                let known = [false, true].map(|wmma| exists(wmma, *shape, elements.types()));
+                let known = Instruction::ALL.map(|i| exists(i, *shape, elements.types()));
                 products += known.iter().filter(|k| **k).count();
             }
             let any = |shape: &MatrixShape| {
-                [false, true].iter().any(|&w| exists(w, *shape, elements.types()))
+                Instruction::ALL.iter().any(|&i| exists(i, *shape, elements.types()))
             };
             assert!(MatrixShape::ALL.iter().any(any), "{}", elements.word());
         }
-        assert_eq!(products, 84);
+        assert_eq!(products, 112);
     }
 }

@@ -345,6 +345,10 @@ kinds! {
         Trans "trans",
         /// Fragments are those of `wmma`.
         Wmma "wmma",
+        /// Half the elements of the left factor are stored; metadata says which.
+        Sparse "sp",
+        /// The indices of metadata increase.
+        Ordered "ordered",
         /// The arrival at a barrier in memory must not complete the phase.
         NoComplete "nocomplete",
         /// The phases of a barrier in memory that follow expect as many arrivals fewer.
@@ -396,6 +400,12 @@ impl Flags {
     /// The flags in order.
     pub fn iter(self) -> impl Iterator<Item = Flag> {
         Flag::ALL.iter().copied().filter(move |&f| self.has(f))
+    }
+}
+
+impl FromIterator<Flag> for Flags {
+    fn from_iter<I: IntoIterator<Item = Flag>>(flags: I) -> Self {
+        flags.into_iter().fold(Self::NONE, Self::with)
     }
 }
 

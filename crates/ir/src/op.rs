@@ -267,7 +267,7 @@ ops! {
     WarpSync "warpsync" Collective [] [B32] (NONE) {} {} {} "Waits for the member lanes.";
 
     // --- Matrices: all lanes of the architectural warp take part
-    Mma "mma" Collective [many T] [many T] (BITS32) {Rounding BoolOp MatrixLayout} {MatrixShape MatrixTypes} {SatFinite Wmma} "Multiplies matrices that the lanes' registers hold: D = A * B + C. Registers of A, then of B, then of C.";
+    Mma "mma" Collective [many T] [many T] (BITS32) {Rounding BoolOp MatrixLayout} {MatrixShape MatrixTypes} {SatFinite Wmma Sparse Ordered} "Multiplies matrices that the lanes' registers hold: D = A * B + C. Registers of A, then of B, then of C; of a sparse A, then its metadata and the sparsity selector.";
     LdMatrix "ldmatrix" Collective [many B32] [Addr] (NONE) {Space} {} {Trans} "Loads one, two or four 8 by 8 matrices of 16-bit elements: each eight lanes hold the addresses of the rows of one.";
     StMatrix "stmatrix" Collective [] [Addr, many B32] (NONE) {Space} {} {Trans} "Stores one, two or four 8 by 8 matrices of 16-bit elements, as `ldmatrix` loads them.";
     MovMatrix "movmatrix" Collective [B32] [B32] (NONE) {} {} {} "Transposes an 8 by 8 matrix of 16-bit elements.";

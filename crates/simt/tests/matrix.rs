@@ -18,6 +18,7 @@ fn product(word: &str, elements: [Element; 4], spread: Spread) -> Product {
         bits: BitOp::Xor,
         saturate: false,
         rounding: Rounding::NearestEven,
+        sparse: None,
     }
 }
 

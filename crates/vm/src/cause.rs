@@ -54,6 +54,14 @@ pub enum Cause {
         /// The lanes that are missing.
         missing: u32,
     },
+    /// Metadata of a sparse matrix that the PTX ISA leaves undefined.
+    #[error("sparsity metadata {word:#010x}: {misuse}")]
+    SparsityMetadata {
+        /// The lane's word.
+        word: u32,
+        /// What is wrong with it.
+        misuse: simt::matrix::Misuse,
+    },
     /// A barrier number that does not exist.
     #[error("barrier {id} does not exist: a CTA has 16, numbered from 0")]
     BarrierId {
@@ -128,6 +136,7 @@ impl IsCause for Cause {
             Self::SwitchIndex { .. } => "branch-index",
             Self::NotMember { .. } => "not-a-member",
             Self::PartialWarp { .. } => "partial-warp",
+            Self::SparsityMetadata { .. } => "sparsity-metadata",
             Self::BarrierId { .. } => "barrier-id",
             Self::BarrierCount { .. } => "barrier-count",
             Self::Mbarrier { .. } => "mbarrier",

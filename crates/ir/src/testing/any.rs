@@ -298,6 +298,12 @@ impl Proposal<'_> {
             let operand = slot.map_or(Operand::Imm(0), |s| self.operand(&inst, s, warp));
             inst.operands.push(operand);
         }
+        if inst.op == Op::Mma
+            && let Some(metadata) = matrix::product(&inst.mods).and_then(|p| p.metadata())
+            && let Some(selector) = inst.operands.last_mut()
+        {
+            *selector = Operand::Imm(self.rng.below(metadata.selectors()) as u128);
+        }
         let addresses = (0..inst.operands.len()).any(|i| inst.operand_slot(i) == Some(Slot::Addr));
         if addresses && self.rng.one_in(2) {
             inst.offset = self.rng.value().cast_signed();
@@ -307,12 +313,19 @@ impl Proposal<'_> {
 
     /// Makes what is said of matrices go together; how many results and operands there are then.
     fn matrix(&mut self, inst: &mut Inst) -> Option<(usize, usize)> {
-        let wmma = inst.mods.flags.has(Flag::Wmma);
         match inst.op {
             Op::Mma => {
+                let instruction = matrix::Instruction::of(inst.mods.flags);
+                let sparse = instruction == matrix::Instruction::MmaSp;
+                let fits = |f: &Flag| match f {
+                    Flag::Sparse | Flag::Ordered => sparse,
+                    _ => true,
+                };
+                inst.mods.flags = inst.mods.flags.iter().filter(fits).collect();
                 let mut known = Vec::new();
                 for elements in MatrixTypes::ALL {
-                    let fits = |s: &&MatrixShape| matrix::exists(wmma, **s, elements.types());
+                    let fits =
+                        |s: &&MatrixShape| matrix::exists(instruction, **s, elements.types());
                     known.extend(MatrixShape::ALL.iter().filter(fits).map(|s| (*s, *elements)));
                 }
                 let (shape, elements) = *self.rng.pick(&known)?;

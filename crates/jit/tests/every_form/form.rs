@@ -55,6 +55,11 @@ impl Form {
         named.contains(&self.opcode.as_str()) && self.has("sync") && self.threads() == Threads::Any
     }
 
+    /// Whether it multiplies by a sparse matrix.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.has("sp") || self.has("sp::ordered_metadata")
+    }
+
     /// Whether it reads or writes the carry flag.
     pub(super) fn has_carry(&self) -> bool {
         self.has("cc") || ["addc", "subc", "madc"].contains(&self.opcode.as_str())

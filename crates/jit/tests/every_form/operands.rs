@@ -367,8 +367,20 @@ impl Builder {
     }
 }
 
-/// Values that some instructions demand: barriers, distances of a matrix's rows, sizes.
+/// Values that some instructions demand: barriers, distances of a matrix's rows, sizes, metadata of
+/// sparse matrices.
 fn special(form: &Form, (name, ty): (&str, &str), index: usize) -> Option<String> {
+    if form.is_sparse() && index == 4 {
+        // Codes whose indices increase; of `tf32`, the two that there are.
+        let (even, odd) = match form.has("tf32") {
+            true => (0x4e44_ee4e_u32, 0xe4ee_44e4_u32),
+            false => (0x4e8c_9d48, 0xd9e4_8ce9),
+        };
+        return Some(format!(
+            "and.b32 {name}, %ln, 1;\nmad.lo.u32 {name}, {name}, {:#x}, {even:#x};\n",
+            odd.wrapping_sub(even)
+        ));
+    }
     let value = match form.opcode.as_str() {
         "alloca" => 64,
         _ if ty != "b32" => return None,

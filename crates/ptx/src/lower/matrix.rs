@@ -2,7 +2,7 @@
 
 use ir::mods::{Flag, Space as IrSpace};
 use ir::{Inst, Op, Origin, Reg};
-use simt::matrix::Fragment;
+use simt::matrix::{Fragment, Metadata};
 
 use super::address::Address;
 use super::function::Body;
@@ -67,12 +67,14 @@ impl<'t> Body<'_, 't> {
         Ok(())
     }
 
-    /// `mma` and `wmma.mma`.
+    /// `mma`, `mma.sp` and `wmma.mma`.
     pub(super) fn mma(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
-        self.count(i, 4, 4)?;
         let tree = self.cx.tree;
         let mods = matrix_mods(s).ok_or(Failed)?;
         let product = ir::matrix::product(&mods).ok_or(Failed)?;
+        let metadata = product.metadata();
+        let count = if metadata.is_some() { 6 } else { 4 };
+        self.count(i, count, count)?;
         let mut inst = Inst::new(Op::Mma).ty(ir::matrix::register_ty(product.elements[0]));
         inst.mods = mods;
         let all = &tree.operands[i.operands];
@@ -83,10 +85,43 @@ impl<'t> Body<'_, 't> {
             let (ty, count) = of(f);
             wrong |= self.read_registers(&mut inst, operand, ty, count).is_err();
         }
+        if let (Some(metadata), [.., word, selector]) = (metadata, all) {
+            wrong |= self.sparsity(&mut inst, metadata, [word, selector]).is_err();
+        }
         if wrong {
             return Err(Failed);
         }
         self.emit(inst, Origin::Source);
+        Ok(())
+    }
+
+    /// The last operands of `mma.sp`: the register with metadata, and the selector.
+    fn sparsity(
+        &mut self,
+        inst: &mut Inst,
+        metadata: Metadata,
+        [word, selector]: [&Operand; 2],
+    ) -> Lowering<()> {
+        let found = self.source(word, Type::B32, false)?;
+        if matches!(found, ir::Operand::Imm(_)) {
+            let message = "sparsity metadata is in a register";
+            return self.cx.error("ptx::operand", message, word.span, "a register is needed");
+        }
+        let by = self.immediate(selector)?;
+        let count = metadata.selectors();
+        if !matches!(by, ir::Operand::Imm(by) if by < count as u128) {
+            let message = match count {
+                1 => "the sparsity selector of this shape is 0".to_owned(),
+                _ => format!("the sparsity selector of this shape is 0 to {}", count - 1),
+            };
+            let label = match metadata.lanes() {
+                1 => "one of each four lanes has metadata",
+                2 => "two of each four lanes have metadata",
+                _ => "all lanes have metadata",
+            };
+            return self.cx.error("ptx::matrix", message, selector.span, label);
+        }
+        inst.operands.extend([found, by]);
         Ok(())
     }
 

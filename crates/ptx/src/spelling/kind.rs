@@ -104,6 +104,10 @@ kinds! {
     WmmaStore "`.store`" { "store" }
     /// `wmma.mma`
     WmmaMma "`.mma`" { "mma" }
+    /// The left factor is sparse.
+    Sparse "`.sp`" { "sp" }
+    /// The same, with increasing indices in its metadata.
+    SparseOrdered "`.sp::ordered_metadata`" { "sp::ordered_metadata" }
     /// A factor of a product.
     Factor "`.a` or `.b`" { "a" "b" }
     /// What is added to a product.

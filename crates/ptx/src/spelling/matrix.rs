@@ -1,7 +1,8 @@
 //! What the modifiers of instructions on matrices say, as the IR has it.
 
 use ir::Mods;
-use ir::mods::{BoolOp, Flag, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Rounding};
+use ir::matrix::Instruction;
+use ir::mods::{BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Rounding};
 use simt::matrix::{Element, Fragment, Role, Spread};
 
 use super::{Kind, Spelled};
@@ -21,16 +22,29 @@ fn types(s: &Spelled) -> Option<[ir::Ty; 4]> {
     }
 }
 
-/// The modifiers of an `mma` or `wmma.mma`, if there is such a product.
+/// The flags of `mma`, `mma.sp` or `wmma.mma`.
+fn product_flags(s: &Spelled) -> Flags {
+    let flags = [
+        (s.has(Kind::SatFinite), Flag::SatFinite),
+        (s.has(Kind::WmmaMma), Flag::Wmma),
+        (s.has(Kind::Sparse) || s.has(Kind::SparseOrdered), Flag::Sparse),
+        (s.has(Kind::SparseOrdered), Flag::Ordered),
+    ];
+    flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect()
+}
+
+/// The modifiers of an `mma`, `mma.sp` or `wmma.mma`, if there is such a product.
 pub(crate) fn matrix_mods(s: &Spelled) -> Option<Mods> {
     let (shape, types) = (shape(s)?, types(s)?);
-    let wmma = s.has(Kind::WmmaMma);
+    let flags = product_flags(s);
+    let instruction = Instruction::of(flags);
+    let wmma = instruction == Instruction::Wmma;
     let layouts = (s.word(Kind::LayoutA)?, s.word(Kind::LayoutB)?);
     let factor = types[1];
     // Only the first shape has fragments of matrices stored in more than one way; elements of less than a byte are stored in one way.
     let quads = !wmma && shape == MatrixShape::M8n8k4 && factor == ir::Ty::F16;
     let narrow = factor.bits() < 8;
-    let known = ir::matrix::exists(wmma, shape, types);
+    let known = ir::matrix::exists(instruction, shape, types);
     if !known || !(quads || wmma && !narrow) && layouts != ("row", "col") {
         return None;
     }
@@ -40,21 +54,15 @@ pub(crate) fn matrix_mods(s: &Spelled) -> Option<Mods> {
         (_, "row") => MatrixLayout::ColRow,
         _ => MatrixLayout::ColCol,
     };
-    let mut mods = Mods {
+    Some(Mods {
         shape: Some(shape),
         elements: MatrixTypes::of(types),
         layout: quads.then_some(layout),
         bool_op: s.word(Kind::BitOp).and_then(BoolOp::from_word),
         rounding: s.word(Kind::Rounding).and_then(Rounding::from_word),
+        flags,
         ..Mods::default()
-    };
-    if s.has(Kind::SatFinite) {
-        mods.flags = mods.flags.with(Flag::SatFinite);
-    }
-    if wmma {
-        mods.flags = mods.flags.with(Flag::Wmma);
-    }
-    Some(mods)
+    })
 }
 
 /// Which matrix a `wmma.load` or `wmma.store` moves.

@@ -72,7 +72,11 @@ fn matrices(s: &Spelled, optional: bool) -> Option<String> {
             let list = |f: simt::matrix::Fragment, from| {
                 registers(register_type(f.element), f.registers(), from)
             };
-            format!("{}, {}, {}, {}", list(d, 0), list(a, 1), list(b, 2), list(c, 3))
+            let all = format!("{}, {}, {}, {}", list(d, 0), list(a, 1), list(b, 2), list(c, 3));
+            match product.metadata() {
+                Some(metadata) => format!("{all}, %b32_8, {}", metadata.selectors() - 1),
+                None => all,
+            }
         }
         Target::Special(Special::LdMatrix | Special::StMatrix) => {
             let count = matrix_count(s);

@@ -7,13 +7,20 @@
 //! **Arithmetic.** Integers are exact: the sum wraps or, on request, saturates. Bits are combined and counted. Double precision is a chain
 //! of fused multiply-adds in increasing `k`. All other floats are `dot`'s fused sums of blocks, which are what measurements of
 //! devices of compute capability 8.x show.
+//!
+//! **Sparse left factors.** Half the elements of A are stored, and [`Metadata`] says which. The
+//! product is that of the stored elements and of those elements of B that they meet, as the dense
+//! product of half the depth adds it up: what the other elements of B are does not matter, not even
+//! if they are NaN.
 
 mod dot;
 mod fragment;
 mod multiply;
+mod sparse;
 
 pub use fragment::{Fragment, Role, Spread, tile_place};
 pub use multiply::{BitOp, Product};
+pub use sparse::{IndexOrder, Metadata, Misuse, Wrong};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

@@ -2,6 +2,7 @@
 
 use super::dot::{Lines, Sums};
 use super::fragment::{Fragment, Role, Spread};
+use super::sparse::{IndexOrder, Metadata};
 use super::{Element, LANES, Shape};
 use crate::arith::{F16, F32, F64, FpEnv, Rounding, float};
 
@@ -31,6 +32,10 @@ pub struct Product {
     pub saturate: bool,
     /// How double precision is rounded.
     pub rounding: Rounding,
+    /// Whether half the elements of A are stored, and in which order the indices of their metadata
+    /// may be. Only [`Spread::Mma`] has such products, of 16 rows, and neither of doubles nor of
+    /// bits.
+    pub sparse: Option<IndexOrder>,
 }
 
 impl Product {
@@ -43,10 +48,23 @@ impl Product {
         Fragment { role, shape: self.shape, element, spread }
     }
 
-    /// The left factor.
+    /// What is stored of the left factor.
     #[must_use]
     pub fn a(&self) -> Fragment {
-        self.fragment(Role::A, self.elements[1], self.columns[0])
+        let fragment = self.fragment(Role::A, self.elements[1], self.columns[0]);
+        Fragment { shape: Shape { k: self.depth(), ..self.shape }, ..fragment }
+    }
+
+    /// Factors of each element of the result.
+    fn depth(&self) -> usize {
+        if self.sparse.is_some() { self.shape.k / 2 } else { self.shape.k }
+    }
+
+    /// The metadata of the left factor, if it is sparse.
+    #[must_use]
+    pub fn metadata(&self) -> Option<Metadata> {
+        let order = self.sparse?;
+        Some(Metadata { element: self.elements[1], columns: self.shape.k, order })
     }
 
     /// The right factor.
@@ -67,13 +85,20 @@ impl Product {
         self.fragment(Role::C, self.elements[0], false)
     }
 
-    /// Registers of A, B and C together.
+    /// Registers of A, B and C together, and two if A is sparse: its metadata and the selector.
     #[must_use]
     pub fn operands(&self) -> usize {
+        self.registers() + if self.sparse.is_some() { 2 } else { 0 }
+    }
+
+    /// Registers of A, B and C together.
+    #[must_use]
+    pub fn registers(&self) -> usize {
         self.a().registers() + self.b().registers() + self.c().registers()
     }
 
-    /// Multiplies. Operands are the registers of A, then B, then C, each with a value for every lane; results are those of D.
+    /// Multiplies. Operands are the registers of A, then B, then C, each with a value for every lane; results are those of D. Metadata of
+    /// a sparse A and the selector follow C.
     ///
     /// # Panics
     /// If there are fewer operands than [`Self::operands`].
@@ -85,27 +110,46 @@ impl Product {
         let (left, right) = (gather(&a, first, false), gather(&b, second, true));
         let sums = gather(&c, third, false);
         let Shape { m, n, k } = self.shape;
+        let Some(metadata) = self.metadata() else {
+            return scatter(&d, &self.rows(m, &left, &right, &sums));
+        };
+        let [words, selector] = [0, 1].map(|i| &third[c.registers() + i]);
+        let mut out = Vec::with_capacity(sums.len());
+        for (row, sums) in sums.chunks(n).enumerate() {
+            let chosen = metadata.row(words, selector[0], row);
+            let column = |column: &[u64]| chosen.iter().map(|&at| column[at]).collect::<Vec<_>>();
+            let right: Vec<u64> = right.chunks(k).flat_map(column).collect();
+            let depth = self.depth();
+            out.extend(self.rows(1, &left[row * depth..][..depth], &right, sums));
+        }
+        scatter(&d, &out)
+    }
+
+    /// Rows of the results of products with so many rows each.
+    fn rows(&self, m: usize, left: &[u64], right: &[u64], sums: &[u64]) -> Vec<u64> {
+        let [sum, a, b, addend] = self.elements;
+        let (n, k) = (self.shape.n, self.depth());
         let mut out = vec![0; sums.len()];
         // Where the row, the column and the sum of each element of the result are.
         let places = (0..sums.len()).map(|at| {
             let (matrix, row, column) = (at / (m * n), at / n % m, at % n);
             ((matrix * m + row) * k, (matrix * n + column) * k)
         });
-        if self.elements[1] == Element::F64 {
+        if a == Element::F64 {
             for (at, (row, column)) in places.enumerate() {
                 out[at] = self.double(&left[row..row + k], &right[column..column + k], sums[at]);
             }
-        } else if self.elements[1].is_integer() {
-            let (left, right) = (integers(&left, a.element), integers(&right, b.element));
+        } else if a.is_integer() {
+            let (left, right) = (integers(left, a), integers(right, b));
             for (at, (row, column)) in places.enumerate() {
                 out[at] = self.integer(&left[row..row + k], &right[column..column + k], sums[at]);
             }
         } else {
-            let how = Sums::new(self.elements[1], self.elements[0], self.is_quads());
-            let (left, right) = (Lines::new(&left, a.element), Lines::new(&right, b.element));
+            let how = Sums::new(a, sum, self.is_quads());
+            let (left, right) = (Lines::new(left, a), Lines::new(right, b));
             // A sum of single precision takes its addend as such.
-            let widen = c.element == Element::F16 && d.element == Element::F32;
-            let format = if widen { Element::F32 } else { c.element };
+            let widen = addend == Element::F16 && sum == Element::F32;
+            let format = if widen { Element::F32 } else { addend };
             for (at, (row, column)) in places.enumerate() {
                 let addend = match widen {
                     true => float::convert::<F16, F32>(sums[at], FpEnv::PTX),
@@ -114,7 +158,7 @@ impl Product {
                 out[at] = how.dot((&left, row), (&right, column), k, (addend, format));
             }
         }
-        scatter(&d, &out)
+        out
     }
 
     fn double(&self, row: &[u64], column: &[u64], sum: u64) -> u64 {

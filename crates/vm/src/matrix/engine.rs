@@ -34,6 +34,7 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
             return Err(fail(Cause::PartialWarp { missing }, lanes));
         }
     }
+    check_metadata(state, cta, now, matrix, op)?;
     let Some(mem) = op.mem.as_deref() else { return Ok(()) };
     state.stats.memory_instructions += u64::from(now.on.any());
     let kind = if matrix.stores() { AccessKind::Store } else { AccessKind::Load };
@@ -64,6 +65,29 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
         }
     }
     Ok(())
+}
+
+/// Whether the metadata that lanes bring of a sparse matrix means anything.
+fn check_metadata<const N: usize>(
+    state: &State<N>,
+    cta: &Cta<N>,
+    now: &Now<N>,
+    matrix: Matrix,
+    op: &CollectiveOp,
+) -> Result<(), Failure<N>> {
+    let (mut bad, mut first) = (LaneMask::EMPTY, None);
+    for lane in now.on {
+        let thread = cta.groups[now.group].thread(lane);
+        let operand = |at: usize| op.src.get(at).map_or(0, |&s| operand(state, cta, s, thread));
+        if let Some(wrong) = matrix.misuse(thread % LANES, operand) {
+            bad.insert(lane);
+            first.get_or_insert(wrong);
+        }
+    }
+    match first {
+        Some((word, misuse)) => Err(fail(Cause::SparsityMetadata { word, misuse }, bad)),
+        None => Ok(()),
+    }
 }
 
 /// What a thread touches, at generic addresses.

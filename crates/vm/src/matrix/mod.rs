@@ -7,7 +7,7 @@ mod engine;
 
 pub(crate) use engine::{arrive, finish};
 
-use simt::matrix::{Fragment, LANES, Product, tile_place};
+use simt::matrix::{Fragment, LANES, Misuse, Product, tile_place};
 use smallvec::SmallVec;
 
 /// What an instruction does with matrices.
@@ -175,6 +175,20 @@ impl Matrix {
             _ => {}
         }
         out
+    }
+
+    /// A lane's metadata of a sparse left factor, and what is wrong with it; operands are given by
+    /// their index.
+    #[must_use]
+    pub fn misuse(self, lane: usize, operand: impl Fn(usize) -> u64) -> Option<(u32, Misuse)> {
+        let Self::Multiply(product) = self else { return None };
+        let metadata = product.metadata()?;
+        let at = product.registers();
+        if !metadata.is_read(lane, operand(at + 1)) {
+            return None;
+        }
+        let word = operand(at) as u32;
+        metadata.misuse(word).map(|misuse| (word, misuse))
     }
 
     /// The results of what touches no memory.

@@ -16,7 +16,7 @@ fn check(variables: &str, lines: &str, expected: impl Fn(&Run, usize, usize) -> 
     let ends = if lines.contains("%x") { "" } else { ends };
     let text = kernel(
         variables,
-        "reg %v, %w, %r, %s, %at: b32",
+        "reg %v, %w, %r, %s, %p, %q, %at: b32",
         &format!("%v = cvt.u32.u64 %a\n%w = cvt.u32.u64 %b\n{lines}\n{ends}"),
     );
     for width in WIDTHS {
@@ -106,4 +106,47 @@ fn all_lanes_of_the_warp_are_needed() {
     let head = "%q = setp.ge.u32 %tid, 32\n@%q exit\nnext:\n";
     let text = kernel(rows, "reg %r, %at: b32\nreg %q: pred", &format!("{head}{lines}"));
     assert_eq!(fault(&text), "misaligned");
+}
+
+/// Codes of eight chunks.
+const METADATA: u32 = 0x4e8c_9d48;
+
+/// A product with a sparse left factor, with so much metadata.
+fn sparse(flags: &str, metadata: u32) -> String {
+    format!(
+        "%r, %s, %p, %q = mma.m16n8k32.s32_s8_s8_s32.{flags}.b32 \
+         %v, %w, %w, %v, 5, 7, 0, 0, {metadata}, 1"
+    )
+}
+
+#[test]
+fn sparse_factors_meet_the_elements_that_metadata_names() {
+    check("", &sparse("sp.ordered", METADATA), |out, first, lane| {
+        let byte = |thread: usize, which: usize, k: usize| {
+            i32::from((out.rows[first + thread][which] >> (8 * (k % 4))) as i8)
+        };
+        let (row, column) = (lane / 4, lane % 4 * 2);
+        let sum = |column: usize, addend: i32| {
+            let products = (0..16).map(|stored| {
+                let code = METADATA >> (4 * (stored / 2)) & 15;
+                let index = if stored % 2 == 0 { code & 3 } else { code >> 2 };
+                let k = stored / 2 * 4 + index as usize;
+                // The upper half of B is in the first operand's register.
+                let right = byte(4 * column + k % 16 / 4, 1 - k / 16, k);
+                byte(4 * row + stored / 4, 0, stored) * right
+            });
+            u64::from((products.sum::<i32>() + addend) as u32)
+        };
+        [sum(column, 5), sum(column + 1, 7)]
+    });
+}
+
+#[test]
+fn metadata_without_a_meaning_faults() {
+    let of = |flags, metadata| {
+        let lines = format!("%v = mov.b32 0\n%w = mov.b32 0\n{}", sparse(flags, metadata));
+        fault(&kernel("", "reg %r, %s, %p, %q, %v, %w: b32", &lines))
+    };
+    assert_eq!(of("sp", 0x4e8c_9d40), "sparsity-metadata");
+    assert_eq!(of("sp.ordered", 0x4e8c_9d41), "sparsity-metadata");
 }

@@ -12,9 +12,11 @@ ABOUT = dict(
     floats="Products of bfloat16, tf32 and floats of eight bits.",
     doubles="Products of double precision: chains of fused multiply-adds.",
     integers="Products of bytes, of integers of four bits and of bits, some of which saturate.",
+    sparse="Products with a sparse left factor: every shape and type, every selector.",
 )
-BLOCKS = dict(halves=3, floats=3, doubles=3, integers=2)
-TARGET = dict(halves=("8.0", "sm_80"), floats=("8.7", "sm_89"), doubles=("7.8", "sm_90"), integers=("7.1", "sm_80"))
+BLOCKS = dict(halves=3, floats=3, doubles=3, integers=2, sparse=2)
+TARGET = dict(halves=("8.0", "sm_80"), floats=("8.7", "sm_89"), doubles=("7.8", "sm_90"), integers=("7.1", "sm_80"),
+              sparse=("8.5", "sm_89"))
 
 for number, name in enumerate(FAMILIES):
     blocks = BLOCKS[name]

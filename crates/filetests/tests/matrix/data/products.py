@@ -1,6 +1,7 @@
 """The products that the tests try, as PTX and as fragments."""
 
 import numpy as np
+import sparse
 from oracle import BITS, dot, place_a, place_b, place_c, quad_a, quad_b, quad_c, sizes, values
 
 F, I8, I4, F8 = ("f16", "f32"), ("s8", "u8"), ("s4", "u4"), ("e4m3", "e5m2")
@@ -135,7 +136,7 @@ def integers():
             yield Product(shape, ("s32", "b1", "b1", "s32"), bit_op=op)
 
 
-FAMILIES = dict(halves=halves, floats=floats, doubles=doubles, integers=integers)
+FAMILIES = dict(halves=halves, floats=floats, doubles=doubles, integers=integers, sparse=sparse.sparse)
 
 
 def kernel(name):
@@ -145,13 +146,13 @@ def kernel(name):
     lines, taken, given = [], 0, 0
     for product in FAMILIES[name]():
         base, names = 8, []
-        for which in (0, 1, 2, 3):
-            count = product.counts[which]
-            letter = {"f32": "%f", "f64": "%fd"}.get(product.types[which], "%r")
+        types = [*product.types, "b32"]
+        for which, count in enumerate(product.counts):
+            letter = {"f32": "%f", "f64": "%fd"}.get(types[which], "%r")
             names.append([f"{letter}{base + i}" for i in range(count)])
             base += count
-        for which in (1, 2, 3):
-            kind = {"f32": "f32", "f64": "f64"}.get(product.types[which], "b32")
+        for which in range(1, len(names)):
+            kind = {"f32": "f32", "f64": "f64"}.get(types[which], "b32")
             for n in names[which]:
                 lines.append(f"    ld.global.{kind} {n}, [%rd1+{taken * 32 * size}];")
                 taken += 1

@@ -16,6 +16,16 @@ const F8: &[Type] = &[E4m3, E5m2];
 const I8: &[Type] = &[S8, U8];
 const I4: &[Type] = &[S4, U4];
 const MMA: &[Kind] = &[Kind::Sync, Kind::Aligned, Kind::MatrixShape, Kind::LayoutA, Kind::LayoutB];
+const MMA_SP: &[Kind] =
+    &[Kind::Sparse, Kind::Sync, Kind::Aligned, Kind::MatrixShape, Kind::LayoutA, Kind::LayoutB];
+const MMA_SP_ORDERED: &[Kind] = &[
+    Kind::SparseOrdered,
+    Kind::Sync,
+    Kind::Aligned,
+    Kind::MatrixShape,
+    Kind::LayoutA,
+    Kind::LayoutB,
+];
 const MMA_BITS: &[Kind] = &[
     Kind::Sync,
     Kind::Aligned,
@@ -49,6 +59,7 @@ const BIT_SHAPES: &[&str] = &["m8n8k128", "m16n8k128", "m16n8k256"];
 
 const PRODUCT: &str =
     "elements that go together, and `.row.col` except for `.m8n8k4` of `.f16` and for `wmma`";
+const SPARSE: &str = "elements that go together, and `.row.col`";
 const FRAGMENT: &str = "a matrix of such elements; of less than a byte, `.a` by `.row` and `.b` by `.col`; `.shared` or `.global`";
 const SHARED: &str = "`.shared`, or no space";
 
@@ -83,6 +94,16 @@ const fn mma(shapes: &'static [&'static str], types: [&'static [Type]; 3]) -> Fo
         .ty(addends)
         .need(MMA)
         .rule(exists, PRODUCT)
+}
+
+/// `mma.sp`: the left factor is sparse.
+const fn mma_sp(shapes: &'static [&'static str], types: [&'static [Type]; 3]) -> Form {
+    mma(shapes, types).need(MMA_SP).rule(exists, SPARSE).since(7, 1, 80)
+}
+
+/// `mma.sp::ordered_metadata`.
+const fn mma_sp_ordered(shapes: &'static [&'static str], types: [&'static [Type]; 3]) -> Form {
+    mma_sp(shapes, types).need(MMA_SP_ORDERED).since(8, 5, 80)
 }
 
 const fn wmma(
@@ -145,6 +166,18 @@ pub(super) static ROWS: &[Form] = &[
         .rule(xor, "`.xor`")
         .since(7, 0, 80),
     mma(BIT_SHAPES, [&[S32], &[B1], &[S32]]).need(MMA_BITS).rule(and, "`.and`").since(7, 1, 80),
+    mma_sp(&["m16n8k16", "m16n8k32"], [SUMS, &[F16], SUMS]),
+    mma_sp(&["m16n8k16", "m16n8k32"], [&[F32], &[Bf16], &[F32]]),
+    mma_sp(&["m16n8k8", "m16n8k16"], [&[F32], &[Tf32], &[F32]]),
+    mma_sp(&["m16n8k64"], [&[F32], F8, &[F32]]).since(8, 4, 89),
+    mma_sp(&["m16n8k32", "m16n8k64"], [&[S32], I8, &[S32]]).opt(&[Kind::SatFinite]),
+    mma_sp(&["m16n8k64", "m16n8k128"], [&[S32], I4, &[S32]]).opt(&[Kind::SatFinite]),
+    mma_sp_ordered(&["m16n8k16", "m16n8k32"], [SUMS, &[F16], SUMS]),
+    mma_sp_ordered(&["m16n8k16", "m16n8k32"], [&[F32], &[Bf16], &[F32]]),
+    mma_sp_ordered(&["m16n8k8", "m16n8k16"], [&[F32], &[Tf32], &[F32]]),
+    mma_sp_ordered(&["m16n8k64"], [&[F32], F8, &[F32]]).since(8, 5, 89),
+    mma_sp_ordered(&["m16n8k32", "m16n8k64"], [&[S32], I8, &[S32]]).opt(&[Kind::SatFinite]),
+    mma_sp_ordered(&["m16n8k64", "m16n8k128"], [&[S32], I4, &[S32]]).opt(&[Kind::SatFinite]),
     special("ldmatrix", Special::LdMatrix, &[Rest])
         .shapes(&["m8n8"])
         .ty(&[B16])
