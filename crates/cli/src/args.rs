@@ -227,6 +227,25 @@ pub(crate) struct Run {
     pub(crate) machine: MachineOptions,
 }
 
+impl Run {
+    /// The arguments of a run of a subject about which nothing else is said but options of the
+    /// machine.
+    pub(crate) fn of(subject: &Subject, machine: MachineOptions) -> Self {
+        Self {
+            subject: subject.clone(),
+            mechanism: None,
+            warp_size: None,
+            engine: EngineName::Fast,
+            simd: None,
+            jobs: None,
+            stats: Stats::None,
+            verbose: false,
+            dump: Vec::new(),
+            machine,
+        }
+    }
+}
+
 /// Options of one machine or another.
 #[derive(Debug, Default, Group)]
 #[command(next_help_heading = "Machine options")]
@@ -380,18 +399,8 @@ pub(crate) struct Target {
 impl Target {
     /// The same as `run` takes it.
     pub(crate) fn as_run(&self) -> Run {
-        Run {
-            subject: self.subject.clone(),
-            mechanism: None,
-            warp_size: None,
-            engine: EngineName::Fast,
-            simd: None,
-            jobs: None,
-            stats: Stats::None,
-            verbose: false,
-            dump: Vec::new(),
-            machine: MachineOptions { options: self.options.clone(), ..MachineOptions::default() },
-        }
+        let options = self.options.clone();
+        Run::of(&self.subject, MachineOptions { options, ..MachineOptions::default() })
     }
 }
 

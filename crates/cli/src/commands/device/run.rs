@@ -8,30 +8,14 @@ use isa::SourceMap;
 use lab::run::Job;
 
 use super::{RunDevice, refuse, worker};
-use crate::args::{EngineName, MachineOptions, Run as RunArgs, Stats};
+use crate::args::{MachineOptions, Run as RunArgs};
 use crate::commands::run::{Words, prepare};
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
 
-/// The arguments as `run` takes them.
-fn as_run(args: &RunDevice) -> RunArgs {
-    RunArgs {
-        subject: args.subject.clone(),
-        mechanism: None,
-        warp_size: None,
-        engine: EngineName::Fast,
-        simd: None,
-        jobs: None,
-        stats: Stats::None,
-        verbose: false,
-        dump: Vec::new(),
-        machine: MachineOptions::default(),
-    }
-}
-
 pub(super) fn run(args: &RunDevice, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    let as_run = as_run(args);
+    let as_run = RunArgs::of(&args.subject, MachineOptions::default());
     let words = Words::new("device run", &as_run, &[], &mut sources);
     let target = args.subject.path.display().to_string();
     let ready = prepare(&words, &mut sources)
