@@ -1,6 +1,8 @@
 //! The driver as a program calls it, and as a careless one does: every wrong call has a documented answer.
 
 mod common;
+#[path = "common/memory.rs"]
+mod memory;
 
 use cuda::Status;
 use cuda::exports::code::*;
@@ -12,6 +14,7 @@ use cuda::exports::memory::*;
 use cuda::exports::missing::*;
 
 use common::{at, is, ok};
+use memory::alloc;
 
 const PTX: &str = "
     .version 7.0
@@ -55,12 +58,6 @@ fn function(module: u64, name: &std::ffi::CStr) -> u64 {
     let mut function = 0_u64;
     ok(cuModuleGetFunction(at(&mut function), module, name.as_ptr().addr()));
     function
-}
-
-fn alloc(len: usize) -> u64 {
-    let mut address = 0_u64;
-    ok(cuMemAlloc_v2(at(&mut address), len));
-    address
 }
 
 /// Launches `scale` with parameters by pointers.

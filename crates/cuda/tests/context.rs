@@ -1,6 +1,8 @@
 //! What a context keeps between calls: memory, its device heap, modules of which a part cannot run, workspaces of grids.
 
 mod common;
+#[path = "common/memory.rs"]
+mod memory;
 
 use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +15,7 @@ use cuda::exports::general::*;
 use cuda::exports::memory::*;
 
 use common::{at, is, ok};
+use memory::alloc;
 
 const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
@@ -41,12 +44,6 @@ fn function(module: u64, name: &CStr) -> u64 {
     let mut function = 0_u64;
     ok(cuModuleGetFunction(at(&mut function), module, name.as_ptr().addr()));
     function
-}
-
-fn alloc(len: usize) -> u64 {
-    let mut address = 0_u64;
-    ok(cuMemAlloc_v2(at(&mut address), len));
-    address
 }
 
 fn read(address: u64, len: usize) -> Vec<u32> {
