@@ -1,5 +1,5 @@
 /* A client of the driver as programs are: finds libcuda.so.1 by its name, and launches a kernel. Its first argument says what else:
- * `fault`: the kernel goes beyond its buffer; `spin`: a kernel runs for hours; `calls`: calls fail; `refused`: a kernel is asked
+ * `fault`: the kernel goes beyond its buffer; `freed`: the buffer is freed; `spin`: a kernel runs for hours; `calls`: calls fail; `refused`: a kernel is asked
  * for that cannot run; `unsupported`: a call is made that nobody implements; a number: it ends with that. */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -63,6 +63,11 @@ int main(int argc, char **argv) {
     alloc_call alloc = (alloc_call)find("cuMemAlloc_v2");
     if (alloc(&data, 128)) return 96;
     int fault = strcmp(mode, "fault") == 0;
+    if (strcmp(mode, "freed") == 0) {
+        free_call release = (free_call)find("cuMemFree_v2");
+        if (alloc(&other, 64) || release(other) || alloc(&other, 1000) || release(other)) return 98;
+        return launch(kernel, 32, other) == 700 ? 0 : 97;
+    }
     if (launch(kernel, fault ? 64 : 32, data) != (fault ? 700 : 0)) return 97;
     if (fault) return 0;
     if (strcmp(mode, "refused") == 0) return get(&kernel, module, "never") == 801 ? 0 : 98;

@@ -54,6 +54,8 @@ fn faults_have_a_place_and_a_code() {
     );
     assert!(said.contains("warp 1, lanes {0-31}, threads (32,0,0) to (63,0,0)\n"), "{said}");
     assert!(said.contains("parameter 1 of 1, `p`, is 0x"), "{said}");
+    let history = "the memory was allocated by the 1st call of cuMemAlloc (128 bytes)\n";
+    assert!(said.contains(history), "{said}");
     let report: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(report["stops"][0]["code"], "out-of-bounds");
@@ -226,6 +228,16 @@ fn signals_end_the_program_and_what_it_has_started() {
         });
         assert!(waited, "{name}: {} runs on", state());
     }
+}
+
+#[test]
+fn freed_memory_is_told_with_the_calls() {
+    let (output, said) = exec(&[], &["freed"]);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("[use-after-free]"), "{said}");
+    let history = "the memory was allocated by the 3rd call of cuMemAlloc (1000 bytes), freed by \
+                   the 2nd call of cuMemFree\n";
+    assert!(said.contains(history), "{said}");
 }
 
 #[test]

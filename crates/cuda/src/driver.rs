@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ir::device::Limits;
 use runtime::{Context as Device, Event, Heap, Journal, Module, ModuleId};
 
+use crate::call::Calls;
 use crate::capture::Captures;
 use crate::event::Recorded;
 use crate::failure;
@@ -96,6 +97,7 @@ pub(crate) struct Driver {
     pub(crate) graphs: BTreeMap<u64, Graph>,
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
     pub(crate) captures: Captures,
+    pub(crate) calls: Calls,
     journal: Option<Arc<Journal>>,
     /// Whether it was told that memory was not to be had.
     pub(crate) told_of_memory: bool,
@@ -132,6 +134,7 @@ impl Driver {
             graphs: BTreeMap::new(),
             graph_execs: BTreeMap::new(),
             captures: Captures::default(),
+            calls: Calls::default(),
             journal,
             told_of_memory: false,
             next: FIRST_HANDLE,
@@ -275,6 +278,7 @@ pub(crate) fn enter_with(
     let end = catch_unwind(AssertUnwindSafe(|| {
         let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(driver) = driver.as_mut() else { return Status::NOT_INITIALIZED.0 };
+        driver.calls.begin(name);
         let status = body(driver).err().unwrap_or(Status::SUCCESS);
         if status != Status::SUCCESS {
             failure::tell(driver, name, status, arguments);

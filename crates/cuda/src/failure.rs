@@ -1,28 +1,18 @@
 //! Calls that fail: the journal is told of each, by the name that the client called.
 //!
-//! A library above this one, as the CUDA runtime's is, says when it enters and leaves a call of its
-//! own: what it calls here meanwhile is its own business, and of its call it tells by itself.
+//! What a library above this one calls here is its own business: of its calls it tells by itself.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use runtime::Event;
 
+use crate::call::is_within;
 use crate::driver::{Driver, top};
 use crate::status::Status;
 
 thread_local! {
-    /// Calls of libraries above this one that this thread is in.
-    static WITHIN: Cell<u32> = const { Cell::new(0) };
     /// What there is to say about the failure of the call that this thread is in.
     static NOTE: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// A library above this one enters or leaves a call of its own.
-pub(crate) fn within(enters: bool) {
-    WITHIN.set(if enters { WITHIN.get() + 1 } else { WITHIN.get().saturating_sub(1) });
-    if enters {
-        clear();
-    }
 }
 
 /// A call begins, about which nothing is to be said yet.
@@ -49,7 +39,7 @@ fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
 
 /// Tells of a call of this library that has failed.
 pub(crate) fn tell(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() -> String) {
-    if WITHIN.get() == 0 && d.has_journal() && !is_answer(d, call, status) {
+    if !is_within() && d.has_journal() && !is_answer(d, call, status) {
         let name = status.name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         tell_of(d, call.to_owned(), status.0, name, arguments());
     }

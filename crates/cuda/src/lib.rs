@@ -8,6 +8,7 @@
 //! makes its context fail for good, as on hardware, and the place is told on the standard error stream.
 
 mod action;
+mod call;
 mod capture;
 mod context;
 mod copy;

@@ -119,6 +119,7 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
     let found = d.device.allocate_aligned(&name, room, align);
     let address = found.map_err(|error| refused(d, len, &error))?.0;
     d.memory.insert(address, len, context, Kind::Device, pool);
+    d.device.note_allocated(Addr(address), len, d.calls.current());
     Ok(address)
 }
 
@@ -151,6 +152,7 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     d.device.show_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
     put_u64(out, address)?;
     d.memory.insert(address, len as u64, context, Kind::Managed(pages), 0);
+    d.device.note_allocated(Addr(address), len as u64, d.calls.current());
     Ok(())
 }
 
@@ -195,7 +197,12 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
             release(d, address);
             Ok(())
         }
-        _ => Err(Status::INVALID_VALUE),
+        _ => {
+            if let Some(history) = d.device.freed_block(Addr(address)) {
+                crate::failure::explain(format!("the memory at {address:#x} was {history}"));
+            }
+            Err(Status::INVALID_VALUE)
+        }
     }
 }
 
@@ -209,6 +216,7 @@ pub(crate) fn release(d: &mut Driver, address: u64) {
         Kind::Variable(_) | Kind::Host(..) | Kind::Registered(_) => Ok(()),
     };
     debug_assert!(freed.is_ok());
+    d.device.note_freed(Addr(address), d.calls.current());
 }
 
 /// Frees all that belongs to a context.

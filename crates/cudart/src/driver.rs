@@ -62,8 +62,9 @@ pub(crate) fn note_unsupported(name: &CStr) {
 pub(crate) struct Within;
 
 impl Within {
-    pub(crate) fn enter() -> Self {
-        within(1);
+    /// A call of the function of this name.
+    pub(crate) fn enter(name: &'static CStr) -> Self {
+        within(name.as_ptr().expose_provenance());
         Self
     }
 }
@@ -74,13 +75,13 @@ impl Drop for Within {
     }
 }
 
-fn within(enters: i32) {
+fn within(name: Ptr) {
     static WITHIN: OnceLock<usize> = OnceLock::new();
     let within = *WITHIN.get_or_init(|| address(c"simtlab_within"));
     if within != 0 {
         // SAFETY: this is the type of our driver library's function of this name.
-        let within = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(within) };
-        within(enters);
+        let within = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr)>(within) };
+        within(name);
     }
 }
 

@@ -26,11 +26,11 @@ const MAX_CONFIGURATIONS: usize = 1 << 16;
 /// Runs a call: a panic is an unknown error, and what fails stays to be asked for, and is told with
 /// the arguments as text. That something is not ready is no error.
 pub(crate) fn call(
-    name: &CStr,
+    name: &'static CStr,
     arguments: &dyn Fn() -> String,
     body: impl FnOnce() -> Outcome,
 ) -> i32 {
-    let within = Within::enter();
+    let within = Within::enter(name);
     let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Error::UNKNOWN));
     drop(within);
     let status = end.err().unwrap_or(Error::SUCCESS);

@@ -79,6 +79,10 @@ fn a_program_on_each_version() {
         let ran = ran.output().unwrap();
         let said = String::from_utf8_lossy(&ran.stdout);
         assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+        let faults = String::from_utf8_lossy(&ran.stderr);
+        let history = "call of cudaMalloc (100 bytes), freed by the ";
+        let told = faults.lines().find(|line| line.contains(history));
+        assert!(told.is_some_and(|line| line.ends_with(" call of cudaFree")), "{faults}");
         // Calls that fail are told by the names that the program called, not by those of the
         // driver's calls behind them.
         let told = std::fs::read_to_string(journal).unwrap();

@@ -194,6 +194,11 @@ int main(void) {
   if (child == 0) _exit(cudaMalloc(&data, 64) == 3 && cudaDeviceSynchronize() == 3 ? 0 : 1);
   int status = 1;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
+  /* A fault, after which nothing else works: it is told with the calls that the program made. */
+  CHECK(cudaMalloc(&data, 100) == 0 && cudaFree(data) == 0);
+  void *args[] = {&data};
+  CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL) == 0);
+  CHECK(cudaDeviceSynchronize() == 700);
   __cudaUnregisterFatBinary(binary);
   CHECK(cudaLaunchKernel(&scale_here, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL) == 98);
   if (!failed) printf("all checks passed\n");

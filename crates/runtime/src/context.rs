@@ -10,6 +10,7 @@ use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission, 
 use thiserror::Error;
 use vm::{Heap, Variables};
 
+use crate::blocks::Blocks;
 use crate::mirror::Mirrors;
 use crate::module::Module;
 use crate::standing::{Standing, Watch};
@@ -113,6 +114,8 @@ pub struct Context {
     pub(crate) heap: Heap,
     /// Is told where launches are that take long.
     pub(crate) watch: Option<Watch>,
+    /// Which calls of clients allocated and freed memory.
+    pub(crate) blocks: Blocks,
     /// The workspace of cooperative launches, once there was one.
     workspace: Option<Addr>,
     next: u64,
@@ -135,6 +138,7 @@ impl Context {
             loaded: BTreeMap::new(),
             heap: Heap::default(),
             watch: None,
+            blocks: Blocks::default(),
             workspace: None,
             next: 0,
             #[cfg(test)]

@@ -93,38 +93,35 @@ impl Context {
     ) -> Result<Report, Failure> {
         let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
         let module = Arc::clone(&loaded.module);
-        let name = module.function(kernel).map_or_else(String::new, |f| f.name.clone());
-        let mut look = Look::new(self.watch.take(), module, name, shape);
-        let end = self.launch_looked_at(id, kernel, (shape, params), &mut look);
+        let mut look = Look::new(self.watch.take(), Arc::clone(&module), kernel, shape);
+        let end = self.launch_looked_at((id, &module), kernel, (shape, params), &mut look);
         self.watch = look.watch;
         end
     }
 
     fn launch_looked_at(
         &mut self,
-        id: ModuleId,
+        (id, module): (ModuleId, &Module),
         kernel: FuncId,
         (shape, params): (Shape, &[u8]),
         look: &mut Look,
     ) -> Result<Report, Failure> {
-        let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
-        let module = Arc::clone(&loaded.module);
         let workspace = if shape.cooperative {
             self.grid_workspace().map_err(ContextError::from)?.0
         } else {
             0
         };
         let what = (kernel, shape, params, workspace);
-        let mut state = self.fresh(id, &module, what, USUAL)?;
+        let mut state = self.fresh(id, module, what, USUAL)?;
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
         let compared = (self.settings.engines == Engines::Both)
             .then(|| (state.clone(), self.memory.snapshot()));
-        let declined = match self.try_fast(id, &module, state, look)? {
+        let declined = match self.try_fast(id, module, state, look)? {
             Tried::Ran(mut report) => {
                 let claim = Claim { done: true, stats: Some(report.stats) };
-                self.compare(&module, (kernel, shape), compared.as_ref(), &claim, look)?;
+                self.compare(module, (kernel, shape), compared.as_ref(), &claim, look)?;
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 report.time = begin.elapsed();
                 return Ok(*report);
@@ -138,12 +135,12 @@ impl Context {
         let done = state.stats().ctas;
         let retry = Retry::new(&mut self.memory, &state);
         let heap = self.heap.clone();
-        let mut step = self.run_exact(&module, &mut state, look);
+        let mut step = self.run_exact(module, &mut state, look);
         let mut ran = Ran::Exact(declined);
         if done > 0 && !matches!(&step, Step::Hang(_)) {
             // The fast engine has run some of its blocks for good.
             let claim = Claim { done: step == Step::Done, stats: Some(*state.stats()) };
-            self.compare(&module, (kernel, shape), compared.as_ref(), &claim, look)?;
+            self.compare(module, (kernel, shape), compared.as_ref(), &claim, look)?;
         }
         if Retry::may_help(&step) {
             let memory = retry.memory(self.settings.memory).map_err(ContextError::from)?;
@@ -151,9 +148,9 @@ impl Context {
                 std::mem::replace(&mut self.memory, memory),
                 std::mem::replace(&mut self.heap, heap),
             );
-            state = self.fresh(id, &module, what, Retry::MECHANISM)?;
+            state = self.fresh(id, module, what, Retry::MECHANISM)?;
             retry.skip(&mut state);
-            let again = self.run_exact(&module, &mut state, look);
+            let again = self.run_exact(module, &mut state, look);
             if matches!(again, Step::Done) {
                 (step, ran) = (again, Ran::Lanes);
             } else {
@@ -163,10 +160,10 @@ impl Context {
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match step {
             Step::Fault(fault) => {
-                let stop = Stop::fault(&module, name, &shape, &fault);
-                stop.with_parameter(module.function(kernel), params)
+                let stop = Stop::fault(module, name, &shape, &fault);
+                stop.traced(module.function(kernel), params, &self.blocks)
             }
-            Step::Hang(hang) => Stop::hang(&module, name, &shape, &hang),
+            Step::Hang(hang) => Stop::hang(module, name, &shape, &hang),
             Step::Done | Step::Issued => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
                 let (stats, output) = (*state.stats(), state.output().to_vec());

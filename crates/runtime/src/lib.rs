@@ -7,6 +7,7 @@
 //!
 //! Launches are synchronous: when [`Context::launch`] returns, all is done. Nothing here reads the environment or prints.
 
+mod blocks;
 mod context;
 mod front;
 mod journal;
@@ -30,7 +31,7 @@ pub use launch::{Failure, Ran, Report, Shape};
 pub use module::{LoadError, Module, Part, Refused};
 pub use origin::Parameter;
 pub use paging::OnHostMemory;
-pub use places::{InlinedCall, Place, Site, Source, TextLine};
+pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLine};
 pub use simt::memory::{Addr, MapError};
 pub use standing::{Standing, Waypoint};
 pub use stop::{Stop, StopKind};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fast::GoOn;
+use ir::FuncId;
 use places::Place;
 use simt::observe::GroupId;
 use simt::{LaneMask, Pc};
@@ -88,7 +89,7 @@ pub(crate) type Watch = Box<dyn FnMut(&Standing) + Send>;
 pub(crate) struct Look {
     pub(crate) watch: Option<Watch>,
     module: Arc<Module>,
-    kernel: String,
+    kernel: FuncId,
     shape: Shape,
     begun: Instant,
     /// When to look next.
@@ -102,7 +103,7 @@ impl Look {
     pub(crate) fn new(
         watch: Option<Watch>,
         module: Arc<Module>,
-        kernel: String,
+        kernel: FuncId,
         shape: Shape,
     ) -> Self {
         let (begun, next) = (Instant::now(), FIRST_LOOK);
@@ -143,7 +144,7 @@ impl Look {
         }
         let all = self.shape.grid.iter().map(|&n| u64::from(n)).product();
         watch(&Standing {
-            kernel: self.kernel.clone(),
+            kernel: self.module.function(self.kernel).map_or_else(String::new, |f| f.name.clone()),
             blocks: (all, self.ended),
             time,
             places: places.into_iter().map(|(.., place)| place).collect(),

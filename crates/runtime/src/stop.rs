@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use places::{Place, Site};
+use places::{BlockHistory, Place, Site};
 use simt::machine::{Hang, HangKind};
 use simt::memory::AccessError;
 use simt::observe::GroupId;
@@ -11,6 +11,7 @@ use simt::{LaneMask, Pc};
 
 use vm::Recheck;
 
+use crate::blocks::Blocks;
 use crate::launch::Shape;
 use crate::module::Module;
 use crate::origin::{Parameter, parameter};
@@ -43,6 +44,9 @@ pub struct Stop {
     pub access: Option<Box<AccessError>>,
     /// The parameter of the kernel that its address came from, as far as that can be told.
     pub parameter: Option<Parameter>,
+    /// The calls that allocated and freed the block that is nearest to the refused access, if the
+    /// client has told them.
+    pub block: Option<BlockHistory>,
 }
 
 impl Stop {
@@ -67,13 +71,21 @@ impl Stop {
             place: place(module, fault.pc, site(fault.group, &fault.lanes, shape)),
             access,
             parameter: None,
+            block: None,
         }
     }
 
-    /// Adds which parameter of the kernel the refused address came from, given the parameter block.
-    pub(crate) fn with_parameter(mut self, function: Option<&ir::Function>, block: &[u8]) -> Self {
-        if let (Some(access), Some(function)) = (&self.access, function) {
-            self.parameter = parameter(function.params(), block, access);
+    /// Adds which parameter of the kernel the refused address came from, given the parameter block,
+    /// and who allocated and freed the memory there.
+    pub(crate) fn traced(
+        mut self,
+        function: Option<&ir::Function>,
+        block: &[u8],
+        blocks: &Blocks,
+    ) -> Self {
+        if let Some(access) = &self.access {
+            self.parameter = function.and_then(|f| parameter(f.params(), block, access));
+            self.block = blocks.of(access);
         }
         self
     }
@@ -104,6 +116,7 @@ impl Stop {
             }),
             access: None,
             parameter: None,
+            block: None,
         }
     }
 }
@@ -131,6 +144,7 @@ impl Stop {
             }),
             access: None,
             parameter: None,
+            block: None,
         })
         .filter(|_| !matches!(came, Recheck::Same | Recheck::Stopped))
     }
@@ -163,6 +177,9 @@ impl fmt::Display for Stop {
         }
         if let Some(Parameter { number, count, name, value }) = &self.parameter {
             write!(f, "\n  parameter {number} of {count}, `{name}`, is {value:#x}")?;
+        }
+        if let Some(history) = &self.block {
+            write!(f, "\n  the memory was {history}")?;
         }
         Ok(())
     }

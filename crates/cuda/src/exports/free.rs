@@ -76,11 +76,14 @@ pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
     }
 }
 
-/// A library above this one enters a call of its own (1) or leaves it (0), so that calls of this
-/// library are not the client's. No part of CUDA's interface.
+/// A library above this one enters a call of its own, whose name is a C string that stays, or
+/// leaves it (0), so that calls of this library are not the client's. No part of CUDA's interface.
 #[unsafe(no_mangle)]
-pub extern "C" fn simtlab_within(enters: i32) {
-    crate::failure::within(enters != 0);
+pub extern "C" fn simtlab_within(name: Ptr) {
+    crate::call::within(name);
+    if name != 0 {
+        crate::failure::clear();
+    }
 }
 
 /// Notes a call of a library above this one that has failed: function, status, its name, and
