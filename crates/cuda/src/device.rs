@@ -7,7 +7,7 @@ use crate::host::{Ptr, put, put_i32, put_if, put_u64};
 use crate::status::{Outcome, Status};
 
 /// Multiprocessors that a device reports.
-pub(crate) const MULTIPROCESSORS: i32 = 16;
+pub(crate) const MULTIPROCESSORS: i32 = ir::device::MULTIPROCESSORS as i32;
 /// 32-bit registers of a multiprocessor, and of a block.
 const REGISTERS: i32 = 65536;
 /// Threads of a warp.

@@ -191,14 +191,8 @@ fn blocks(f: &Function, device: &Device, threads: i32, dynamic: u64) -> i32 {
     if threads <= 0 || threads > f.max_threads() {
         return 0;
     }
-    let rounded = (threads + 31) / 32 * 32;
     let shared = f.code.shared_bytes(f.kernel).saturating_add(dynamic);
-    if shared > device.shared_opt_in {
-        return 0;
-    }
-    let most = u64::from(device.blocks);
-    let by_shared = device.shared.checked_div(shared + device.shared_reserved).unwrap_or(most);
-    (device.threads as i32 / rounded).min(by_shared.min(most) as i32)
+    device.blocks_of(threads as u32, shared) as i32
 }
 
 /// Whether the device holds all blocks of a launch at once.

@@ -20,13 +20,14 @@ use simt::slots::{GroupLanes, LaneSlots};
 use simt::{GroupId, Pc, WarpMask};
 use smallvec::SmallVec;
 use std::ops::Range;
-use vm::{BACK_EDGES, Stats, WARP_SIZE};
+use vm::{BACK_EDGES, STALLED_ROUNDS, Stats, WARP_SIZE, quiet_rounds};
 
-/// Rounds of the schedule without progress before states are compared, and between two comparisons.
-const QUIET_ROUNDS: u64 = 256;
-const COMPARE_EVERY: u64 = 64;
+/// States are compared so often while [`quiet_rounds`] pass.
+const COMPARISONS: u64 = 4;
 /// Turns between two looks at the watch.
 const TURNS: u32 = 512;
+
+const NO_ROOM: &str = "the host has no memory for its threads";
 
 /// A resident CTA, or the room of one.
 pub(crate) struct Cta {
@@ -90,6 +91,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) progress: bool,
     quiet: u64,
     reference: Option<(u64, u64)>,
+    /// Rounds since a CTA ended, or others became resident.
+    stalled: u64,
     pub(crate) detail: Option<Box<Detail>>,
     pub(crate) watch: &'m mut dyn GoOn,
     /// Runs turns in the interpreter's place.
@@ -131,6 +134,7 @@ impl<'m> Machine<'m> {
             progress: false,
             quiet: 0,
             reference: None,
+            stalled: 0,
         }
     }
 
@@ -138,7 +142,7 @@ impl<'m> Machine<'m> {
         // CTAs of a crew do not meet, so that one after another does.
         let resident = if self.crew.is_some() { 1 } else { self.context.resident };
         if !self.context.fits(resident) {
-            return Err(Declined::Launch("the host has no memory for its threads"));
+            return Err(Declined::Launch(NO_ROOM));
         }
         self.ctas.resize_with(resident, Cta::vacant);
         // As `vm::State::skip` has it.
@@ -321,6 +325,7 @@ impl<'m> Machine<'m> {
             self.strip();
             self.stats.ctas += 1;
             self.progress = true;
+            self.stalled = 0;
             self.fill(self.slot);
             self.next_slot();
             self.settle_memory();
@@ -331,20 +336,22 @@ impl<'m> Machine<'m> {
         if !self.issued {
             return Err(Declined::Running("no warp can go on"));
         }
-        let round = self.slot + 1 == self.ctas.len();
+        let round = self.ctas[self.slot + 1..].iter().all(|cta| !cta.alive);
         self.next_slot();
         if round { self.round() } else { Ok(()) }
     }
 
     /// The end of a round over all resident CTAs: a launch that repeats itself is the exact engine's to report.
     fn round(&mut self) -> Result<(), Declined> {
+        self.progress |= self.make_more_resident()?;
         if std::mem::take(&mut self.progress) {
             self.quiet = 0;
             self.reference = None;
             return Ok(());
         }
         self.quiet += 1;
-        if self.quiet < QUIET_ROUNDS || !self.quiet.is_multiple_of(COMPARE_EVERY) {
+        let rounds = quiet_rounds(self.ctas.len());
+        if self.quiet < rounds || !self.quiet.is_multiple_of(rounds / COMPARISONS) {
             return Ok(());
         }
         self.settle();
@@ -359,6 +366,25 @@ impl<'m> Machine<'m> {
                 Ok(())
             }
         }
+    }
+
+    /// As `vm::State` does after a round in which no CTA has ended; whether more are resident.
+    fn make_more_resident(&mut self) -> Result<bool, Declined> {
+        self.stalled += 1;
+        let (before, most) = (self.ctas.len(), self.context.most_resident);
+        // CTAs of a crew do not wait for each other.
+        if self.stalled < STALLED_ROUNDS || before >= most || self.crew.is_some() {
+            return Ok(false);
+        }
+        self.stalled = 0;
+        if !self.context.fits(most) {
+            return Err(Declined::Running(NO_ROOM));
+        }
+        while self.ctas.len() < most && !self.rest.is_empty() {
+            self.ctas.push(Cta::vacant());
+            self.fill(self.ctas.len() - 1);
+        }
+        Ok(self.ctas.len() > before)
     }
 
     /// A number that is the same for equal states. For unequal ones it may be, too: then a launch is repeated in vain.

@@ -7,6 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
+/// Multiprocessors of the device that launches run on.
+pub const MULTIPROCESSORS: u32 = 16;
 /// Most threads of a block.
 pub const MAX_THREADS: u32 = 1024;
 /// Most threads of a block in x, y, z.
@@ -130,6 +132,26 @@ impl Device {
         let at = DEVICES.partition_point(|d| d.capability <= capability);
         &DEVICES[at.saturating_sub(1)]
     }
+
+    /// Blocks of so many threads, each with so many bytes of shared memory, that a multiprocessor
+    /// holds. Threads take whole warps.
+    #[must_use]
+    pub fn blocks_of(&self, threads: u32, shared: u64) -> u32 {
+        if shared > self.shared_opt_in {
+            return 0;
+        }
+        let by_threads = self.threads / threads.max(1).next_multiple_of(32);
+        let by_shared = self.shared.checked_div(shared + self.shared_reserved);
+        let by_shared = by_shared.and_then(|blocks| u32::try_from(blocks).ok());
+        self.blocks.min(by_threads).min(by_shared.unwrap_or(u32::MAX))
+    }
+
+    /// Blocks that are resident on all multiprocessors: one on each at least, even if its size is
+    /// beyond the device's limits.
+    #[must_use]
+    pub fn resident_blocks(&self, threads: u32, shared: u64) -> u32 {
+        MULTIPROCESSORS * self.blocks_of(threads, shared).max(1)
+    }
 }
 
 /// Whose limits hold for a program.
@@ -145,15 +167,15 @@ pub enum Limits {
 }
 
 impl Limits {
-    /// Most bytes of shared memory of a block, for a program with a target; none if nothing limits it.
+    /// The device whose limits hold for a program with a target; none if there are no limits.
     #[must_use]
-    pub fn shared(self, target: Option<Capability>) -> Option<u64> {
+    pub fn device(self, target: Option<Capability>) -> Option<&'static Device> {
         let capability = match self {
             Self::OfTarget => target?,
             Self::Of(capability) => capability,
             Self::None => return None,
         };
-        Some(Device::of(capability).shared_opt_in)
+        Some(Device::of(capability))
     }
 }
 

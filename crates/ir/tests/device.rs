@@ -29,9 +29,9 @@ fn limits_are_read() {
     for wrong in ["", "9", "9.", ".0", "-1.0", "9.10", "100.0", "sm_90"] {
         assert_eq!(wrong.parse::<Limits>(), Err(NoCapability), "{wrong}");
     }
-    assert_eq!(Limits::OfTarget.shared(Some(capability)), Some(227 << 10));
-    assert_eq!(Limits::OfTarget.shared(None), None);
-    assert_eq!(Limits::None.shared(Some(capability)), None);
+    assert_eq!(Limits::OfTarget.device(Some(capability)).map(|d| d.shared_opt_in), Some(227 << 10));
+    assert_eq!(Limits::OfTarget.device(None), None);
+    assert_eq!(Limits::None.device(Some(capability)), None);
 }
 
 #[test]
@@ -40,4 +40,24 @@ fn parameters_grew_with_ptx_8_1_and_sm_70() {
     assert_eq!(parameter_bytes((9, 0), 90), 32_764);
     assert_eq!(parameter_bytes((8, 0), 90), 4352);
     assert_eq!(parameter_bytes((8, 1), 61), 4352);
+}
+
+#[test]
+fn threads_blocks_and_shared_memory_limit_what_is_resident() {
+    for (capability, (threads, shared), blocks) in [
+        (80, (1, 0), 512),
+        (80, (64, 0), 512),
+        (80, (65, 0), 21 * 16),
+        (80, (256, 0), 128),
+        (80, (1024, 0), 32),
+        (80, (32, 48 << 10), 48),
+        (80, (1024, 100 << 10), 16),
+        (80, (1024, 1 << 30), 16),
+        (75, (1, 0), 256),
+        (50, (1, 0), 512),
+    ] {
+        let device = Device::of(Capability::of_target(capability));
+        let found = device.resident_blocks(threads, shared);
+        assert_eq!(found, blocks, "{capability}: {threads} {shared}");
+    }
 }

@@ -10,7 +10,7 @@ use simt::machine::{Machine as _, Step};
 use simt::memory::Snapshot;
 use simt::observe::Blind;
 use thiserror::Error;
-use vm::{Claim, Engine, Launch, LaunchError, RecheckError, Retry, State, Stats};
+use vm::{Claim, Engine, Launch, LaunchError, RecheckError, Resident, Retry, State, Stats};
 
 use crate::context::{Context, ContextError, Engines, ModuleId};
 use crate::module::Module;
@@ -209,10 +209,10 @@ impl Context {
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
         launch.workspace = workspace;
-        let most = self.settings.device.shared(module.target());
-        launch.shared_limit = most.unwrap_or(vm::MAX_SHARED);
+        launch.device = self.settings.device.device(module.target());
         if shape.cooperative {
-            launch.resident = shape.grid.iter().fold(1, |n, &extent| n.saturating_mul(extent));
+            let blocks = shape.grid.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent));
+            launch.resident = Resident::Fixed(blocks);
         }
         launch.variables = self.loaded.get(&id).ok_or(ContextError::Module)?.variables.clone();
         Ok(vm::begin_bare(module.program(), launch)?)

@@ -163,7 +163,8 @@ fn check_room<const N: usize>(
     Err(Cause::StackOverflow { depth, limit })
 }
 
-/// Puts a frame on a thread's stack and copies the arguments into it; registers that may be read before they are written are 0.
+/// Puts a frame on a thread's stack and copies the arguments into it; registers that may be read before
+/// they are written are 0.
 fn enter<const N: usize>(
     cta: &mut Cta<N>,
     now: &Now<N>,

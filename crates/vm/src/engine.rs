@@ -1,8 +1,10 @@
 //! The exact engine: one issue at a time, in the canonical schedule.
 //!
 //! **Schedule.** In a CTA each group runs until all its paths wait or have ended, or until it has taken
-//! [`BACK_EDGES`] loop back-edges; then the next group of the CTA has its turn; after the last, the next resident CTA. CTAs
-//! become resident in order of their index, at most `Launch::resident` at once. Host threads play no part in it.
+//! [`BACK_EDGES`] loop back-edges; then the next group of the CTA has its turn; after the last, the next
+//! resident CTA. CTAs become resident in order of their index, as many as [`launch::Resident`] says: few at
+//! first, and all that the device holds when a number of rounds has passed in which none ended. Host
+//! threads play no part in it.
 //!
 //! **Effects, then commit.** An instruction's effects are computed and checked for all its lanes before any is
 //! committed, so a fault leaves the state before the instruction. Lanes commit in increasing order: of two
@@ -28,6 +30,10 @@ use smallvec::SmallVec;
 
 /// Loop back-edges after which a group's turn ends.
 pub const BACK_EDGES: u32 = 64;
+
+/// Rounds of the schedule without the end of a CTA after which as many become resident as there can be:
+/// those that are may wait for the others.
+pub const STALLED_ROUNDS: u64 = 256;
 
 /// The exact engine for issue groups of up to `64 * N` lanes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,10 +135,7 @@ pub(crate) fn next<const N: usize, O: Observer<N>>(
     if !state.filled
         && let Err(error) = state.fill(program)
     {
-        let (cause, group) =
-            (Cause::HostMemory(error.to_string()), simt::observe::GroupId::default());
-        let fault = Fault { cause, group, pc: Pc(0), lanes: LaneMask::EMPTY };
-        return Err(Step::Fault(Box::new(fault)));
+        return Err(no_room(&error, simt::observe::GroupId::default()));
     }
     loop {
         let Turn { slot, group, .. } = state.turn;
@@ -182,14 +185,31 @@ fn end_turn<const N: usize, O: Observer<N>>(
     if !state.turn.issued {
         return Some(Step::Hang(Box::new(crate::watch::deadlock(state, slot))));
     }
-    let round = slot + 1 == state.resident.len();
+    // Slots are empty where the grid has no CTA left.
+    let round = state.resident[slot + 1..].iter().all(Option::is_none);
     next_slot(state);
-    if round { crate::watch::round(program, state) } else { None }
+    if !round {
+        return None;
+    }
+    match state.make_more_resident(program) {
+        Ok(false) => crate::watch::round(program, state),
+        Ok(true) => {
+            state.watch.progress();
+            None
+        }
+        Err(error) => Some(no_room(&error, simt::observe::GroupId::default())),
+    }
 }
 
 fn next_slot<const N: usize>(state: &mut State<N>) {
     let slot = (state.turn.slot + 1) % state.resident.len().max(1);
     state.turn = Turn { slot, ..Turn::default() };
+}
+
+/// The host has no memory for another CTA.
+fn no_room<const N: usize>(error: &LaunchError, group: simt::observe::GroupId) -> Step<Cause, N> {
+    let cause = Cause::HostMemory(error.to_string());
+    Step::Fault(Box::new(Fault { cause, group, pc: Pc(0), lanes: LaneMask::EMPTY }))
 }
 
 /// Ends the CTA whose turn it is and makes the next one resident in its place.
@@ -207,14 +227,11 @@ fn retire<const N: usize, O: Observer<N>>(
         state.stats.charges.add(&group.mechanism.charges());
     }
     state.stats.ctas += 1;
+    state.stalled = 0;
     state.watch.progress();
     match state.next_resident(program) {
         Ok(next) => state.resident[slot] = next,
-        Err(error) => {
-            let cause = Cause::HostMemory(error.to_string());
-            let fault = Fault { cause, group: cta.group_id(0), pc: Pc(0), lanes: LaneMask::EMPTY };
-            return Some(Step::Fault(Box::new(fault)));
-        }
+        Err(error) => return Some(no_room(&error, cta.group_id(0))),
     }
     next_slot(state);
     None

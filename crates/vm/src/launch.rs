@@ -4,6 +4,7 @@ use crate::program::Program;
 use crate::state::{LaunchInfo, State};
 use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
+use ir::device::Device;
 pub use ir::device::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
 use ir::mods::Space;
 use ir::module::Signature;
@@ -22,7 +23,7 @@ pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N> {
 }
 
 /// Most bytes of shared memory of a CTA that the engine can hold, static and dynamic together; devices hold less
-/// ([`Launch::shared_limit`]).
+/// ([`Launch::device`]).
 pub const MAX_SHARED: u64 = 1 << 20;
 /// Threads of an architectural warp of PTX.
 pub const WARP_SIZE: u32 = 32;
@@ -40,8 +41,8 @@ pub struct Launch<const N: usize> {
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
-    /// Most bytes of shared memory of a CTA, static and dynamic together, up to [`MAX_SHARED`]: what the device has.
-    pub shared_limit: u64,
+    /// The device whose limits hold; none: [`MAX_SHARED`] alone limits a CTA's shared memory.
+    pub device: Option<&'static Device>,
     /// Lanes of an issue group: 1 to `64 * N`. It does not change what the program sees.
     pub width: u32,
     /// Lanes of the architectural warp, which the program sees in lane numbers, shuffles and member masks: a power of two up
@@ -63,7 +64,7 @@ pub struct Launch<const N: usize> {
     /// Addresses of the module's variables, from [`load_variables`].
     pub variables: Variables,
     /// CTAs resident at once.
-    pub resident: u32,
+    pub resident: Resident,
     /// Issues after which a CTA is taken to hang.
     pub limit: u64,
     /// Bytes of registers and local variables that a thread may have.
@@ -74,9 +75,39 @@ pub struct Launch<const N: usize> {
     pub workspace: u64,
 }
 
+/// How many CTAs are resident at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resident {
+    /// [`defaults::RESIDENT`] at first; and as many as the device holds
+    /// ([`Device::resident_blocks`]), where none of these ends for [`crate::STALLED_ROUNDS`]
+    /// rounds, for they may wait for others.
+    #[default]
+    Device,
+    /// So many.
+    Fixed(u32),
+}
+
+impl Resident {
+    /// CTAs of so many threads and bytes of shared memory that are resident on a device at first,
+    /// and at most.
+    #[must_use]
+    pub fn of(self, device: &Device, threads: u32, shared: u64) -> (u32, u32) {
+        match self {
+            Self::Device => {
+                let most = device.resident_blocks(threads, shared);
+                (defaults::RESIDENT.min(most), most)
+            }
+            Self::Fixed(count) => (count, count),
+        }
+    }
+}
+
 /// Defaults of [`Launch`] that are part of the canonical schedule or of what users rely on.
 pub mod defaults {
-    /// CTAs resident at once.
+    /// Compute capability of the device that holds resident CTAs where no device's limits hold.
+    pub const CAPABILITY: ir::device::Capability = ir::device::Capability::of_target(80);
+    /// CTAs resident at first, if there is no number: few, so that what they have stays in the host's
+    /// caches.
     pub const RESIDENT: u32 = 16;
     /// Issues of one CTA.
     pub const LIMIT: u64 = 1_000_000_000;
@@ -96,7 +127,7 @@ impl<const N: usize> Launch<N> {
             block: [1; 3],
             params: Vec::new(),
             dynamic_shared: 0,
-            shared_limit: MAX_SHARED,
+            device: None,
             width: WARP_SIZE,
             warp: WARP_SIZE,
             mechanism,
@@ -106,7 +137,7 @@ impl<const N: usize> Launch<N> {
             policy: Policy::default(),
             memory: MemoryMap::new(),
             variables: Variables::default(),
-            resident: defaults::RESIDENT,
+            resident: Resident::Device,
             limit: defaults::LIMIT,
             stack_limit: defaults::STACK,
             heap_limit: defaults::HEAP,
@@ -321,7 +352,7 @@ pub(crate) fn begin<const N: usize>(
     check_sizes(&launch)?;
     check_kernel(program, &launch)?;
     let (vars, shared_bytes, dynamic_base, shared_names) = place_shared(program, &launch)?;
-    let most = launch.shared_limit.min(MAX_SHARED);
+    let most = launch.device.map_or(MAX_SHARED, |device| device.shared_opt_in.min(MAX_SHARED));
     if shared_bytes > most {
         return Err(LaunchError::Shared { given: shared_bytes, most });
     }
@@ -349,7 +380,9 @@ pub(crate) fn begin<const N: usize>(
         heap_limit: launch.heap_limit,
         workspace: launch.workspace,
     };
-    State::new(info, launch.memory, &launch.params, launch.policy, launch.resident)
+    let device = launch.device.unwrap_or_else(|| Device::of(defaults::CAPABILITY));
+    let resident = launch.resident.of(device, info.threads, shared_bytes);
+    State::new(info, launch.memory, &launch.params, launch.policy, resident)
 }
 
 /// The state before the first issue without its CTAs, which are made when the exact engine first issues: for engines of their own
@@ -401,7 +434,7 @@ fn check_sizes<const N: usize>(launch: &Launch<N>) -> Result<(), LaunchError> {
     if !launch.warp.is_power_of_two() || launch.warp > 64 {
         return Err(LaunchError::Warp(launch.warp));
     }
-    if launch.resident == 0 {
+    if launch.resident == Resident::Fixed(0) {
         return Err(LaunchError::Resident);
     }
     Ok(())

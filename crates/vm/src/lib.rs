@@ -38,12 +38,12 @@ pub use atomic::apply as atomic_result;
 pub use cause::Cause;
 pub use code::{Code, CollectiveKind, Shows};
 pub use detached::{DetachedCollective, DetachedLanes};
-pub use engine::{BACK_EDGES, Engine};
+pub use engine::{BACK_EDGES, Engine, STALLED_ROUNDS};
 pub use facts::{FactCheck, Violation};
 pub use heap::Heap;
 pub use launch::{
-    Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Variables,
-    WARP_SIZE, begin_bare, catalogued, defaults, load_variables, load_variables_as,
+    Launch, LaunchError, MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS, MakeMechanism, Resident,
+    Variables, WARP_SIZE, begin_bare, catalogued, defaults, load_variables, load_variables_as,
     load_variables_at,
 };
 pub use matrix::{Matrix, Piece, Pieces, Registers, Values};
@@ -55,3 +55,4 @@ pub use recheck::{
 pub use retry::Retry;
 pub use state::{Setup, State};
 pub use stats::Stats;
+pub use watch::quiet_rounds;

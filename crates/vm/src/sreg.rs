@@ -48,7 +48,7 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
         Sreg::WarpId => u64::from(thread as u32 / info.warp),
         Sreg::NWarpId => info.threads.div_ceil(info.warp).into(),
         Sreg::SmId => slot as u64,
-        Sreg::NSmId => state.resident.len() as u64,
+        Sreg::NSmId => state.most_resident as u64,
         Sreg::GridId => 0,
         Sreg::LaneMaskEq => own.into(),
         Sreg::LaneMaskLt => own.wrapping_sub(1).into(),

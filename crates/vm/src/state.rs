@@ -7,6 +7,7 @@
 
 use crate::barrier::CtaBarrier;
 use crate::collective::Rendezvous;
+use crate::engine::STALLED_ROUNDS;
 use crate::heap::Heap;
 use crate::launch::{LaunchError, MakeMechanism};
 use crate::program::{FuncInfo, Program};
@@ -56,6 +57,10 @@ pub struct State<const N: usize> {
     pub(crate) params: Block,
     /// Resident CTAs.
     pub(crate) resident: Vec<Option<Box<Cta<N>>>>,
+    /// How many of them there can be.
+    pub(crate) most_resident: usize,
+    /// Rounds of the schedule since a CTA ended, or others became resident.
+    pub(crate) stalled: u64,
     /// Whether the first CTAs have been made resident.
     pub(crate) filled: bool,
     pub(crate) next_cta: u64,
@@ -190,8 +195,10 @@ pub struct Setup<'s> {
     pub warp: u32,
     /// CTAs of the grid.
     pub total: u64,
-    /// CTAs resident at once.
+    /// CTAs resident at first.
     pub resident: usize,
+    /// CTAs resident when none has ended for [`crate::STALLED_ROUNDS`] rounds.
+    pub most_resident: usize,
     /// Bytes of shared memory of a CTA, its dynamic part included.
     pub shared_bytes: u64,
     /// Bytes of dynamic shared memory.
@@ -230,6 +237,7 @@ impl<const N: usize> State<N> {
             warp: info.warp,
             total: info.total,
             resident: self.resident.len(),
+            most_resident: self.most_resident,
             shared_bytes: info.shared_bytes,
             dynamic_shared: info.dynamic_shared,
             dynamic_base: info.dynamic_base,
@@ -275,16 +283,19 @@ impl<const N: usize> State<N> {
         memory: MemoryMap,
         params: &[u8],
         policy: Policy,
-        resident: u32,
+        (first, most): (u32, u32),
     ) -> Result<Self, LaunchError> {
-        let slots = u64::from(resident).min(info.total) as usize;
+        let slots = |count: u32| u64::from(count).min(info.total) as usize;
+        let (first, most_resident) = (slots(first), slots(most));
         let info = Arc::new(info);
-        let mut resident = Vec::with_capacity(slots);
-        resident.resize_with(slots, || None);
+        let mut resident = Vec::with_capacity(first);
+        resident.resize_with(first, || None);
         Ok(Self {
             memory,
             params: Block::from_bytes(params)?,
             resident,
+            most_resident,
+            stalled: 0,
             filled: false,
             next_cta: 0,
             turn: Turn::default(),
@@ -309,6 +320,22 @@ impl<const N: usize> State<N> {
             self.resident[slot] = self.next_resident(program)?;
         }
         Ok(())
+    }
+
+    /// After a round in which no CTA has ended: makes as many resident as there can be, if it is time
+    /// for that; whether there were any.
+    pub(crate) fn make_more_resident(&mut self, program: &Program) -> Result<bool, LaunchError> {
+        self.stalled += 1;
+        let before = self.resident.len();
+        if self.stalled < STALLED_ROUNDS || before == self.most_resident {
+            return Ok(false);
+        }
+        self.stalled = 0;
+        while self.resident.len() < self.most_resident {
+            let Some(next) = self.next_resident(program)? else { break };
+            self.resident.push(Some(next));
+        }
+        Ok(self.resident.len() > before)
     }
 
     /// The next CTA of the grid, if there is one.

@@ -1,9 +1,9 @@
 //! Hangs: how they are found, and what is said about them.
 //!
 //! A *deadlock* is found at once: a whole round over a CTA's groups without an issue. A
-//! *repetition* is found by comparing states: after [`QUIET_ROUNDS`] rounds of the schedule in
-//! which no CTA ended, nobody was released and (from then on) no store changed memory, the state is
-//! kept, and compared with later ones (Brent's algorithm). Equal states have equal futures, so the
+//! *repetition* is found by comparing states: after [`quiet_rounds`] of the schedule in which no
+//! CTA ended, nobody was released and (from then on) no store changed memory, the state is kept,
+//! and compared with later ones (Brent's algorithm). Equal states have equal futures, so the
 //! launch never ends. States are equal if they agree in all that the instructions issued between
 //! them depend on ([`crate::slice`]): a counter that a loop keeps, and nothing else in it reads,
 //! may grow. Where a clock decides what happens, futures may differ, and nothing is found.
@@ -17,13 +17,22 @@ use converge::Path;
 use simt::machine::{Hang, HangKind, Step, Wait, Waiter};
 use simt::{LaneMask, Pc};
 
-/// Rounds of the schedule without progress before states are compared.
-pub(crate) const QUIET_ROUNDS: u64 = 256;
+/// Turns of CTAs without progress before states are compared.
+const QUIET_TURNS: u64 = 4096;
+
+/// Rounds of the schedule without progress before states are compared: fewer where more CTAs are
+/// resident, so that as many instructions are issued. When states are compared does not matter to
+/// what is found: equal states prove a hang at any time.
+#[must_use]
+pub fn quiet_rounds(resident: usize) -> u64 {
+    (QUIET_TURNS / (resident as u64).max(1)).clamp(8, 256)
+}
 
 /// Looks for a repeating state.
 #[derive(Clone, Default)]
 pub(crate) struct Watch<const N: usize> {
     quiet: u64,
+    armed: bool,
     reference: Option<Box<Reference<N>>>,
 }
 
@@ -62,12 +71,13 @@ impl<const N: usize> Watch<N> {
     /// Something happened that cannot be undone by running on: equal states are no longer expected.
     pub(crate) fn progress(&mut self) {
         self.quiet = 0;
+        self.armed = false;
         self.reference = None;
     }
 
     /// Whether stores should say if they change memory.
     pub(crate) fn armed(&self) -> bool {
-        self.quiet >= QUIET_ROUNDS
+        self.armed
     }
 }
 
@@ -77,6 +87,7 @@ pub(crate) fn round<const N: usize>(
     state: &mut State<N>,
 ) -> Option<Step<Cause, N>> {
     state.watch.quiet += 1;
+    state.watch.armed = state.watch.quiet >= quiet_rounds(state.resident.len());
     if !state.watch.armed() {
         return None;
     }

@@ -492,10 +492,18 @@ impl Context for VmContext<'_> {
     fn schedule(&self, request: &LaunchRequest<'_>) -> Schedule {
         // What the request asks for that is wrong is told when it is launched.
         let launch = self.prepare::<16>(request, MemoryMap::new()).ok();
-        let resident = launch.map_or(vm::defaults::RESIDENT, |(launch, _)| launch.resident);
+        let resident = launch.map_or(vm::Resident::Device, |(launch, _)| launch.resident);
+        let resident = match resident {
+            vm::Resident::Fixed(count) => format!("{count} resident blocks"),
+            vm::Resident::Device => format!(
+                "{} resident blocks (all that the device holds, where none of these ends for {} rounds)",
+                vm::defaults::RESIDENT,
+                vm::STALLED_ROUNDS
+            ),
+        };
         let about = format!(
             "each group of {} lanes runs until it waits, ends or has gone back {} times in loops; then the next \
-             group of the block, and the next of {resident} resident blocks",
+             group of the block, and the next of {resident}",
             request.warp_size,
             vm::BACK_EDGES,
         );

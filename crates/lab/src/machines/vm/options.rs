@@ -16,7 +16,7 @@
 
 use converge::{Order, Policy};
 use ir::device::{Capability, Limits};
-use vm::Launch;
+use vm::{Launch, Resident};
 
 use crate::elem::shortened;
 use crate::launch::{MachineOption, OptionValue};
@@ -83,7 +83,7 @@ pub(super) fn apply<const N: usize>(
     seed: u64,
     target: Option<Capability>,
 ) -> Result<(), LaunchProblem> {
-    launch.shared_limit = Limits::default().shared(target).unwrap_or(vm::MAX_SHARED);
+    launch.device = Limits::default().device(target);
     for (index, option) in options.iter().enumerate() {
         set(launch, option, seed, target).map_err(|(message, help)| LaunchProblem {
             about: Subject::Option(index),
@@ -118,7 +118,8 @@ fn set<const N: usize>(
             launch.policy = one_of(option, &policies)?;
         }
         "resident" => {
-            launch.resident = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX);
+            let count = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX);
+            launch.resident = Resident::Fixed(count);
         }
         "stack" => launch.stack_limit = whole(option, 1)?,
         "heap" => launch.heap_limit = whole(option, 0)?,
@@ -132,7 +133,7 @@ fn set<const N: usize>(
             };
             let help = "write a compute capability such as 9.0, target or none".to_owned();
             let limits = limits(&text).map_err(|message| (message, help))?;
-            launch.shared_limit = limits.shared(target).unwrap_or(vm::MAX_SHARED);
+            launch.device = limits.device(target);
         }
         "warp" => launch.warp = u32::try_from(whole(option, 1)?).unwrap_or(u32::MAX),
         _ => {
