@@ -94,6 +94,12 @@ impl<const N: usize> MultiPath<N> {
         count(self.splits.len() + self.rows.iter().flatten().count())
     }
 
+    /// Lanes that have not exited.
+    fn lanes(&self) -> LaneMask<N> {
+        let rows = self.rows.iter().flatten().map(|row| row.lanes);
+        self.splits.iter().map(|split| split.lanes).chain(rows).fold(LaneMask::EMPTY, |a, b| a | b)
+    }
+
     /// A new split at a position of the turns.
     fn add(
         &mut self,
@@ -401,7 +407,10 @@ impl<const N: usize> Mechanism<N> for MultiPath<N> {
     }
 
     fn image(&self, out: &mut Vec<u64>) {
-        out.extend([self.splits.len() as u64, self.ran]);
+        // Where one lane is left, `ran` decides nothing: there is one split from here on, which
+        // comes after itself when its turn is over, and `ran` is 0 again; nothing else reads it.
+        let ran = if self.lanes().count() > 1 { self.ran } else { 0 };
+        out.extend([self.splits.len() as u64, ran]);
         let option = |pc: Option<Pc>| pc.map_or(u64::MAX, |pc| pc.0);
         let index = |row: Option<usize>| row.map_or(u64::MAX, |r| r as u64);
         for s in &self.splits {

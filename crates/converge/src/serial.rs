@@ -162,7 +162,10 @@ impl<const N: usize> Mechanism<N> for Serial<N> {
     }
 
     fn image(&self, out: &mut Vec<u64>) {
-        out.extend([self.current as u64, self.ran]);
+        // Where one lane is left, `ran` decides nothing: lanes never come back, so when a slice is
+        // over the same lane is chosen, and `ran` is 0 again; nothing else reads it.
+        let ran = if self.live.count() > 1 { self.ran } else { 0 };
+        out.extend([self.current as u64, ran]);
         out.extend(self.live.words().iter().chain(self.parked.words()));
         out.extend(self.live.iter().map(|lane| self.pcs[lane].0));
     }

@@ -3,7 +3,7 @@
 //! 0 begins; 1 tries to take the lock and goes back to itself if another lane has it; 2 lets go and ends. Four lanes. A run hangs
 //! if its state repeats: the mechanism's image, and who has the lock.
 
-use converge::{Entry, Event, Flow, Knobs, Listing, Order, Policy, Start};
+use converge::{CATALOGUE, Entry, Event, Flow, Knobs, Listing, Order, Policy, Start};
 use simt::{Pc, WarpMask};
 use std::collections::HashSet;
 
@@ -87,4 +87,30 @@ fn turns_let_every_path_through() {
     assert!(steps("barrier-only", taken, robin).is_some());
     // Interleaved or not, lanes that wait behind the loop wait for lanes that wait for them.
     assert_eq!(steps("multi-path", Knobs { slice: 1, ..Knobs::default() }, robin), None);
+}
+
+#[test]
+fn a_lane_that_is_left_alone_repeats_after_one_round() {
+    let plan = Listing::new(&[Flow::Next, Flow::Branch(Pc(1)), Flow::End]).unwrap();
+    let plan = plan.plan(converge::planner::Priorities::Layout).unwrap();
+    for entry in CATALOGUE {
+        let start = Start::at(Pc(0), WarpMask::first(4), 4);
+        let mut m = entry.build(&start, Knobs::default()).unwrap();
+        // All but one lane exit at their first place, under `serial` one after another.
+        let last = WarpMask::lane(3);
+        while let Some(path) = m.preferred().filter(|path| (path.lanes - last).any()) {
+            let exit = Event::Exit { at: path.pc, lanes: path.lanes - last, next: Pc(1) };
+            m.event(&plan, path.id, &exit).unwrap();
+        }
+        let mut round = || {
+            let mut image = Vec::new();
+            let path = m.preferred().unwrap();
+            let targets = [(Pc(1), path.lanes)];
+            m.event(&plan, path.id, &Event::Branch { at: Pc(1), targets: &targets }).unwrap();
+            m.image(&mut image);
+            image
+        };
+        let first = round();
+        assert_eq!(first, round(), "{}", entry.name);
+    }
 }
