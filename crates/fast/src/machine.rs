@@ -8,6 +8,7 @@ use crate::context::{Context, unrank};
 use crate::crew::Crew;
 use crate::detail::Detail;
 use crate::finals::Finals;
+use crate::slice::Slice;
 use crate::stack::{Entry, Target};
 use crate::step::After;
 use crate::sync::{BARRIERS, Barrier};
@@ -91,6 +92,8 @@ pub(crate) struct Machine<'m> {
     pub(crate) progress: bool,
     quiet: u64,
     reference: Option<(u64, u64)>,
+    /// What states are compared by, once they are.
+    slice: Option<Box<Slice>>,
     /// Rounds since a CTA ended, or others became resident.
     stalled: u64,
     pub(crate) detail: Option<Box<Detail>>,
@@ -134,6 +137,7 @@ impl<'m> Machine<'m> {
             progress: false,
             quiet: 0,
             reference: None,
+            slice: None,
             stalled: 0,
         }
     }
@@ -387,8 +391,13 @@ impl<'m> Machine<'m> {
         Ok(self.ctas.len() > before)
     }
 
-    /// A number that is the same for equal states. For unequal ones it may be, too: then a launch is repeated in vain.
-    fn image(&self) -> u64 {
+    /// A number that is the same for states that agree in all on which their future depends. For
+    /// others it may be, too: then a launch is repeated in vain.
+    fn image(&mut self) -> u64 {
+        let code = self.context.code;
+        let slice = self.slice.get_or_insert_with(|| Box::new(Slice::new(code)));
+        let alive = self.ctas.iter().filter(|cta| cta.alive);
+        slice.turn_to(code, alive.flat_map(|cta| &cta.warps));
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut add =
             |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
@@ -399,10 +408,7 @@ impl<'m> Machine<'m> {
                     add(u64::from(entry.block) << 32 | u64::from(entry.lanes));
                 }
                 add(warp.resume as u64);
-                warp.scalars.iter().for_each(|&s| add(s));
-                warp.preds.iter().for_each(|&p| add(p.into()));
-                warp.narrow.iter().flat_map(|r| r.0).for_each(|v| add(v.into()));
-                warp.wide.iter().flat_map(|r| r.0).for_each(&mut add);
+                slice.values(warp, &mut add);
             }
         }
         hash

@@ -248,3 +248,57 @@ done:
         }
     });
 }
+
+/// How a kernel ends with one block of two warps, where it is stopped after so many issues.
+fn ends(text: &str, issues: u64) -> Result<bool, Declined> {
+    let program = program(text);
+    let (mut launch, _) = launch(&program);
+    (launch.grid, launch.block) = ([1, 1, 1], [64, 1, 1]);
+    let mut state = Engine::<1>.launch(&program, launch).expect("it launches");
+    let kernel = fast::prepare(&program, &state, true).expect("it is taken");
+    let mut watch = |_, issued| issued < issues;
+    let ended = fast::run(&kernel, &mut state, Level::best(), false, &mut watch);
+    ended.map(|finished| finished.done)
+}
+
+/// Lanes wait for a word to become 0; `%i` counts, by row `%v` too.
+fn spin(test: &str) -> String {
+    format!(
+        "kernel @k(a: u64 global) {{
+  reg %t, %i, %v, %n: b32
+  reg %a: b64
+  reg %p: pred
+entry:
+  %a = ld.param.u64 [@a]
+  %t = sreg.u32 tid.x
+  %i = mov.b32 0
+  %v = mov.b32 %t
+  %p = setp.lt.u32 %t, 40
+  @%p br again
+other:
+  %t = add.u32 %t, 1
+again:
+  %n = ld.volatile.global.u32 [%a+4]
+  %i = add.u32 %i, 1
+  %v = mad.u32 %v, %v, %i
+{test}
+  @%p br again
+done:
+  st.global.u32 [%a], %i
+  st.global.u32 [%a+4], %v
+  ret
+}}
+"
+    )
+}
+
+#[test]
+fn spins_that_count_are_left_to_the_exact_engine_early() {
+    let counts = spin("  %p = setp.ne.u32 %n, 0");
+    assert_eq!(ends(&counts, 1 << 24), Err(Declined::Running("its state repeats")));
+    // A count, by scalar or by row, that decides when the loop ends.
+    let limited = spin("  %p = setp.lt.u32 %i, 300000");
+    assert_eq!(ends(&limited, 1 << 28), Ok(true));
+    let limited = spin("  %n = add.u32 %v, %i\n  %p = setp.ne.u32 %n, 12345");
+    assert_eq!(ends(&limited, 1 << 24), Ok(false));
+}

@@ -3,7 +3,6 @@
 //! An operation makes PTX's canonical NaN. Whether a NaN is the canonical one cannot be told from the results of further float
 //! arithmetic and comparisons: so what only they read need not be made canonical.
 
-use crate::rows::operands;
 use fast::code::{Code, Dst, Kind, Src, Step};
 use fast::ops::{Op32, Test};
 
@@ -34,7 +33,7 @@ impl Nan {
             match &step.kind {
                 Kind::Narrow { op, .. } if blind(*op) => {}
                 Kind::Test { test: Test::F(_), wide: false, .. } => {}
-                _ => operands(step, &mut sees),
+                _ => step.operands(&mut sees),
             }
         }
         for block in &code.blocks {

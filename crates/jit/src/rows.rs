@@ -1,6 +1,6 @@
 //! Which rows steps read and write, and after which steps nobody reads a row any more: then it need not be brought to memory.
 
-use fast::code::{Code, Dst, End, Kind, Memory, Src, Step};
+use fast::code::{Code, Dst, End, Kind, Src, Step};
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,68 +11,9 @@ pub(crate) enum Row {
     Wide(u32),
 }
 
-/// Tells of each operand of a step, its guard aside.
-pub(crate) fn operands(step: &Step, to: &mut dyn FnMut(Src)) {
-    let memory = |memory: &Memory, to: &mut dyn FnMut(Src)| {
-        to(memory.addr);
-        memory.src.iter().for_each(|&s| to(s));
-    };
-    match &step.kind {
-        Kind::Narrow { src, .. }
-        | Kind::Rare { src, .. }
-        | Kind::Wide { src, .. }
-        | Kind::Test { src, .. }
-        | Kind::Select { src, .. }
-        | Kind::Scalar { src, .. } => src.iter().for_each(|&s| to(s)),
-        Kind::Low { src, .. } => to(*src),
-        Kind::Logic { src, .. } => src.iter().for_each(|&s| to(s)),
-        Kind::Widen { addend, .. } => to(*addend),
-        Kind::Generic(generic) => generic.src.iter().for_each(|&s| to(s)),
-        Kind::Load(access) | Kind::Store(access) => memory(access, to),
-        Kind::Atomic(atomic) => memory(&atomic.memory, to),
-        Kind::Matrix(matrix) => {
-            matrix.src.iter().for_each(|&s| to(s));
-            matrix.memory.iter().for_each(|m| memory(m, to));
-        }
-        Kind::Copy(copy) => {
-            memory(&copy.from, to);
-            memory(&copy.to, to);
-            copy.bytes.iter().for_each(|&s| to(s));
-        }
-        Kind::Collective(collective) => {
-            collective.src.iter().chain(&collective.members).for_each(|&s| to(s));
-        }
-        Kind::Barrier { id, pred, .. } => {
-            [Some(*id), *pred].into_iter().flatten().for_each(&mut *to);
-        }
-        Kind::Sreg { .. } | Kind::Nothing | Kind::Fence | Kind::Leave(_) => {}
-    }
-}
-
-/// Tells of each result of a step; whether these are all.
-pub(crate) fn results(step: &Step, to: &mut dyn FnMut(Dst)) -> bool {
-    match &step.kind {
-        Kind::Narrow { dst, .. }
-        | Kind::Rare { dst, .. }
-        | Kind::Low { dst, .. }
-        | Kind::Select { wide: false, dst, .. } => to(Dst::Narrow(*dst)),
-        Kind::Wide { dst, .. } | Kind::Select { wide: true, dst, .. } => to(Dst::Wide(*dst)),
-        Kind::Test { dst, .. } | Kind::Logic { dst, .. } => to(Dst::Pred(*dst)),
-        Kind::Scalar { dst, .. } | Kind::Widen { dst, .. } => to(Dst::Scalar(*dst)),
-        Kind::Generic(generic) => generic.dst.iter().for_each(|&d| to(d)),
-        Kind::Load(memory) => memory.dst.iter().for_each(|&d| to(d)),
-        Kind::Atomic(atomic) => atomic.memory.dst.iter().for_each(|&d| to(d)),
-        Kind::Collective(collective) => collective.dst.iter().for_each(|&d| to(d)),
-        Kind::Sreg { dst, .. } | Kind::Barrier { dst, .. } => to(*dst),
-        Kind::Store(_) | Kind::Nothing | Kind::Fence => {}
-        _ => return false,
-    }
-    true
-}
-
 /// Tells of each row that a step reads.
 pub(crate) fn reads(step: &Step, to: &mut dyn FnMut(Row)) {
-    operands(step, &mut |src| match src {
+    step.operands(&mut |src| match src {
         Src::Narrow(i) => to(Row::Narrow(i)),
         Src::Wide(i) => to(Row::Wide(i)),
         Src::Pair(a, b) => {

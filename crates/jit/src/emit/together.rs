@@ -8,7 +8,6 @@ use super::memory::{Access, Pattern, Room};
 use super::{ALL, Emitter, On};
 use crate::asm::{Label, at};
 use crate::frame::{Frame, Together};
-use crate::rows::results;
 use fast::code::{Dst, Kind, Memory, Src, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
@@ -49,7 +48,7 @@ const NONE: i32 = i32::MIN;
 /// Whether a step writes a row of addresses, or may.
 fn writes(step: &Step, addr: Src) -> bool {
     let mut found = false;
-    let known = results(step, &mut |dst| {
+    let known = step.results(&mut |dst| {
         found |= match (dst, addr) {
             (Dst::Narrow(a), Src::Narrow(b)) | (Dst::Wide(a), Src::Wide(b)) => a == b,
             (Dst::Pair(low, high), Src::Wide(b)) => low == b || high == b,

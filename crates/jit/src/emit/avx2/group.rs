@@ -15,7 +15,7 @@ use crate::emit::predicate::float_relation;
 use crate::emit::recipe::Sort;
 use crate::emit::{ALL, Emitter, GUARDED, On};
 use crate::frame::Frame;
-use crate::rows::{Row, operands, reads};
+use crate::rows::{Row, reads};
 use fast::code::{Dst, Generic, Guard, Kind, Memory, Src, Step};
 use fast::ops::Test;
 use iced_x86::{Code as Op, MemoryOperand, Register};
@@ -189,7 +189,7 @@ impl Group {
             return false;
         }
         let (mut late, mut tested) = (false, false);
-        operands(step, &mut |src| {
+        step.operands(&mut |src| {
             if let Src::Pred(p) = src {
                 late |= self.late.contains(&p);
                 tested |= self.tests.contains(&p);
@@ -213,7 +213,7 @@ impl Group {
         if let Some(Guard { pred: Src::Line(i, ..), .. }) = step.guard {
             self.read.push(i);
         }
-        operands(step, &mut |src| {
+        step.operands(&mut |src| {
             if let Src::Line(i, ..) = src {
                 self.read.push(i);
             }
