@@ -257,25 +257,51 @@ impl Job {
         if limited && !apart {
             return None;
         }
-        // The other may take longer, but not without end.
-        let issues = slots.issues().saturating_mul(16).clamp(1 << 20, 1 << 24);
         let usual = self.machine.usual_mechanisms();
-        let others = self.machine.mechanisms();
+        let mut others = self.machine.mechanisms();
         let tried =
-            |m: &&Named| m.name != self.mechanism.value && (!limited || usual.contains(&m.name));
-        let finishing = others.iter().filter(tried).find(|other| {
-            let mut budget = Budget { issues, watch: &mut *watch };
-            let outcome = self.launch_all(other.name, false, &mut budget);
-            outcome.is_ok_and(|o| o.results.get(index).is_some_and(|r| matches!(r.end, End::Done)))
+            |m: &Named| m.name != self.mechanism.value && (!limited || usual.contains(&m.name));
+        others.retain(tried);
+        // First the one that an option offers.
+        let is_offered = |m: &Named| m.name == vm::Retry::MECHANISM;
+        others.sort_by_key(|m| !is_offered(m));
+        // It may take longer, but not without end; and so may the rest, all together.
+        let most = slots.issues().saturating_mul(16).clamp(1 << 20, 1 << 24);
+        let mut left = most.min(1 << 21);
+        let finishing = others.iter().find(|other| {
+            let issues = if is_offered(other) { most } else { left };
+            let (finishes, spent) = self.try_under(other.name, index, issues, &mut *watch);
+            if !is_offered(other) {
+                left = left.saturating_sub(spent);
+            }
+            finishes
         })?;
         let name = finishing.name;
-        Some(match name == vm::Retry::MECHANISM {
+        Some(match is_offered(finishing) {
             true => format!(
                 "under the mechanism `{name}` it finishes; with `--option forward-progress=yes` it \
                  runs again so"
             ),
             false => format!("under the mechanism `{name}` it finishes"),
         })
+    }
+
+    /// Whether a mechanism takes the job past launch `index` with so many issues a launch, and how
+    /// many it has taken.
+    fn try_under(
+        &self,
+        mechanism: &str,
+        index: usize,
+        issues: u64,
+        watch: &mut dyn Watch,
+    ) -> (bool, u64) {
+        if issues == 0 {
+            return (false, 0);
+        }
+        let mut budget = Budget { issues, watch };
+        let Ok(outcome) = self.launch_all(mechanism, false, &mut budget) else { return (false, 0) };
+        let finishes = outcome.results.get(index).is_some_and(|r| matches!(r.end, End::Done));
+        (finishes, outcome.results.iter().map(|r| r.stats.slots.issues()).sum())
     }
 }
 
