@@ -110,7 +110,7 @@ impl Driver {
         let mut device = Device::new(runtime::Settings {
             memory: settings.memory,
             limit: settings.limit,
-            engines: settings.engines,
+            engine: settings.engine,
             level: settings.level,
             threads: settings.threads,
             device: Limits::Of(settings.capability()),

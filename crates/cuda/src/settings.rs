@@ -1,7 +1,7 @@
 //! What can be set from outside, by environment variables.
 
 use ir::device::{Capability, Device};
-use runtime::{Engines, Level};
+use runtime::{Choice, Level};
 use std::path::PathBuf;
 
 /// Settings of the driver.
@@ -20,8 +20,8 @@ pub(crate) struct Settings {
     pub(crate) version: i32,
     /// Issues of a block after which a launch is taken to hang (`SIMTLAB_LIMIT`).
     pub(crate) limit: u64,
-    /// Which engines run launches (`SIMTLAB_ENGINE`: `fast`, `exact`, `both`).
-    pub(crate) engines: Engines,
+    /// Which engine run launches (`SIMTLAB_ENGINE`: `fast`, `exact`, `both`).
+    pub(crate) engine: Choice,
     /// The vector instructions that launches may use, at most (`SIMTLAB_SIMD`: `portable`, `avx2`, `avx512`).
     pub(crate) level: Option<Level>,
     /// Threads of the host for each launch (`SIMTLAB_JOBS`), as many as there are if 0.
@@ -67,8 +67,8 @@ impl Settings {
                 .and_then(|text| dotted(&text))
                 .map_or(12090, |(major, minor)| major * 1000 + minor * 10),
             limit: number("SIMTLAB_LIMIT").unwrap_or(usual.limit),
-            engines: variable("SIMTLAB_ENGINE")
-                .and_then(|name| Engines::find(name.trim()))
+            engine: variable("SIMTLAB_ENGINE")
+                .and_then(|name| Choice::find(name.trim()))
                 .unwrap_or_default(),
             level: variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim())),
             threads: runtime::host_threads(&variable),
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!((given.capability, given.devices, given.version), ((7, 5), 4, 13000));
         assert_eq!((given.memory, given.limit), (65536, usual.limit));
         assert_eq!((given.threads, usual.threads), (3, 0));
-        assert_eq!((given.engines, usual.engines), (Engines::Both, Engines::Fast));
+        assert_eq!((given.engine, usual.engine), (Choice::Both, Choice::Fast));
         assert_eq!((given.padding, usual.padding), (512, 1));
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
     }

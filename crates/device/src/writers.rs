@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lab::machine::{Progress, Watch};
-use lab::probe::{Beginning, Place, Probe};
+use lab::probe::{Beginning, EventSink, Place, Probe};
 use simt::observe::{Access, Events, Space};
 
 /// Lanes of a warp.
@@ -87,13 +87,15 @@ impl Writers {
 }
 
 impl Probe for Writers {
-    fn events(&self) -> Events {
-        Events::ACCESS
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.launches += 1;
         self.places = Arc::clone(launch.places);
+    }
+}
+
+impl EventSink for Writers {
+    fn events(&self) -> Events {
+        Events::ACCESS
     }
 
     fn access(&mut self, access: &Access<'_>) {

@@ -45,7 +45,7 @@ mod absent;
 pub use absent::Compiled;
 
 mod ready;
-pub use ready::{Cache, Decoded, How, Ready};
+pub use ready::{Decoded, Ready};
 
 use thiserror::Error;
 

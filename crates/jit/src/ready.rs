@@ -1,14 +1,9 @@
-//! Launches made ready to run, and kept for the next ones of the same kernel and shape.
+//! Decoded launches with the code compiled for them, or without code where there can be none.
 
 use crate::{Compiled, Coverage, Refused};
 use fast::{Declined, Finished, GoOn, Kernel, Level};
-use rustc_hash::FxHashMap;
 use std::borrow::BorrowMut;
-use std::sync::Arc;
-use vm::{Program, State};
-
-/// Launches that a [`Cache`] keeps, at most.
-const KEPT: usize = 256;
+use vm::State;
 
 /// A decoded launch that can run many times: with code, or without where there can be none.
 #[derive(Debug)]
@@ -73,71 +68,5 @@ impl Ready {
                 fast::run(kernel, state, *level, *detailed, watch)
             }
         }
-    }
-}
-
-/// How launches are to be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct How {
-    /// Whether indices are taken not to wrap: see [`fast::prepare`].
-    pub assume: bool,
-    /// The vector instructions.
-    pub level: Level,
-    /// Whether they are compiled, where that can be.
-    pub compile: bool,
-    /// Whether more than their statistics is counted.
-    pub detailed: bool,
-    /// Threads of the host that they may take; 0 for all.
-    pub threads: usize,
-    /// Whether they take all of them even if that does not pay.
-    pub eager: bool,
-}
-
-/// All that a decoded launch of one program depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    kernel: u32,
-    grid: [u32; 3],
-    block: [u32; 3],
-    variables: Box<[u64]>,
-    how: How,
-}
-
-/// Launches of one program that were decoded and compiled before. Bounded.
-#[derive(Debug, Default)]
-pub struct Cache {
-    ready: FxHashMap<Key, Result<Arc<Ready>, Declined>>,
-}
-
-impl Cache {
-    /// A launch that is ready to run, from before if it was made ready before. The program is to be the same for all calls.
-    ///
-    /// # Errors
-    /// Why the exact engine has to run it.
-    pub fn ready(
-        &mut self,
-        program: &Program,
-        state: &State<1>,
-        how: How,
-    ) -> Result<Arc<Ready>, Declined> {
-        fast::may_run(state)?;
-        let setup = state.setup();
-        let variables = setup.variables.into();
-        let key =
-            Key { kernel: setup.kernel, grid: setup.grid, block: setup.block, variables, how };
-        if let Some(known) = self.ready.get(&key) {
-            return known.clone();
-        }
-        let ready = fast::prepare(program, state, how.assume).map(|kernel| {
-            let kernel = kernel.on_threads(how.threads);
-            let kernel = if how.eager { kernel.eagerly() } else { kernel };
-            let make = if how.compile { Ready::new } else { Ready::interpreted };
-            Arc::new(make(kernel, how.level, how.detailed))
-        });
-        if self.ready.len() >= KEPT {
-            self.ready.clear();
-        }
-        self.ready.insert(key, ready.clone());
-        ready
     }
 }

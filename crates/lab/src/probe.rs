@@ -6,17 +6,10 @@
 
 use std::sync::Arc;
 
+pub use engine::{EventSink, SINK_WORDS as WORDS, Sinking, WideLanes as Lanes};
 use isa::Span;
 use places::{Site, Source};
-use simt::LaneMask;
-use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Observer, Sync};
-use simt::slots::IssueLanes;
-
-/// Words of the widest lane set.
-pub const WORDS: usize = 16;
-
-/// A lane set of any group.
-pub type Lanes = LaneMask<WORDS>;
+use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Sync};
 
 /// What an instruction shows of the schedule, or of which lanes run together, to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,26 +116,10 @@ pub struct Beginning<'a> {
     pub places: &'a Arc<[Place]>,
 }
 
-/// Looks at launches. Every method has an empty default.
-pub trait Probe {
-    /// The events wanted; others are not told.
-    fn events(&self) -> Events;
-    /// Whether issues need not be told just now: asked before each, so it has to be quick.
-    fn idle(&self) -> bool {
-        false
-    }
-    /// A launch begins.
+/// Observes launches: receives their events, and before them what the program counters stand for.
+pub trait Probe: EventSink {
+    /// Receives a launch that begins. Does nothing by default.
     fn begin(&mut self, _launch: &Beginning<'_>) {}
-    /// An issue, before its effects.
-    fn issue(&mut self, _issue: &Issue<'_, WORDS>) {}
-    /// A branch, after its targets are known.
-    fn branch(&mut self, _branch: &Branch<'_, WORDS>) {}
-    /// A memory access.
-    fn access(&mut self, _access: &Access<'_>) {}
-    /// A synchronisation.
-    fn sync(&mut self, _sync: &Sync<'_, WORDS>) {}
-    /// A block begins or ends.
-    fn cta(&mut self, _cta: u64, _event: CtaEvent) {}
 }
 
 /// Two probes at once.
@@ -159,12 +136,15 @@ impl Both<'_> {
 }
 
 impl Probe for Both<'_> {
-    fn events(&self) -> Events {
-        self.0.events().and(self.1.events())
-    }
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.0.begin(launch);
         self.1.begin(launch);
+    }
+}
+
+impl EventSink for Both<'_> {
+    fn events(&self) -> Events {
+        self.0.events().and(self.1.events())
     }
     fn issue(&mut self, event: &Issue<'_, WORDS>) {
         self.each(Events::ISSUE, |p| p.issue(event));
@@ -180,67 +160,5 @@ impl Probe for Both<'_> {
     }
     fn cta(&mut self, cta: u64, event: CtaEvent) {
         self.each(Events::CTA, |p| p.cta(cta, event));
-    }
-}
-
-/// A probe as an engine's observer.
-pub struct Probing<'a>(pub &'a mut dyn Probe);
-
-/// A lane set in the widest form.
-fn widen<const N: usize>(lanes: &LaneMask<N>) -> Lanes {
-    let mut words = [0; WORDS];
-    for (to, from) in words.iter_mut().zip(lanes.words()) {
-        *to = *from;
-    }
-    LaneMask::from_words(words)
-}
-
-impl<const N: usize> Observer<N> for Probing<'_> {
-    const EVENTS: Events = Events::ALL;
-
-    fn issue(&mut self, issue: &Issue<'_, N>) {
-        if !self.0.events().has(Events::ISSUE) || self.0.idle() {
-            return;
-        }
-        let of = issue.lanes;
-        let lanes = IssueLanes {
-            width: of.width,
-            launched: widen(&of.launched),
-            exited: widen(&of.exited),
-            waiting: widen(&of.waiting),
-            active: widen(&of.active),
-            unmasked: widen(&of.unmasked),
-            on: widen(&of.on),
-        };
-        let Issue { group, pc, domain, depth, .. } = *issue;
-        self.0.issue(&Issue { group, pc, domain, lanes: &lanes, depth });
-    }
-
-    fn branch(&mut self, branch: &Branch<'_, N>) {
-        if self.0.events().has(Events::BRANCH) {
-            let targets: Vec<_> =
-                branch.targets.iter().map(|(pc, lanes)| (*pc, widen(lanes))).collect();
-            self.0.branch(&Branch { group: branch.group, pc: branch.pc, targets: &targets });
-        }
-    }
-
-    fn access(&mut self, access: &Access<'_>) {
-        if self.0.events().has(Events::ACCESS) {
-            self.0.access(access);
-        }
-    }
-
-    fn sync(&mut self, sync: &Sync<'_, N>) {
-        if self.0.events().has(Events::SYNC) {
-            let lanes = widen(sync.lanes);
-            let Sync { group, pc, kind, barrier, .. } = *sync;
-            self.0.sync(&Sync { group, pc, kind, barrier, lanes: &lanes });
-        }
-    }
-
-    fn cta(&mut self, cta: u64, event: CtaEvent) {
-        if self.0.events().has(Events::CTA) {
-            self.0.cta(cta, event);
-        }
     }
 }

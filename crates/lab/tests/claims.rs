@@ -9,7 +9,7 @@ use std::sync::Arc;
 use isa::SourceMap;
 use lab::divergence::{Earliest, Plan, Row, Splits, Verdict, Watched, compare};
 use lab::machine::Unwatched;
-use lab::probe::{Beginning, Both, Probe};
+use lab::probe::{Beginning, Both, EventSink, Probe};
 use lab::run::{Job, JobParts, Settings, Variant};
 use simt::observe::Events;
 
@@ -50,14 +50,16 @@ fn job(kernel: &str) -> Job {
 struct Added(u64);
 
 impl Probe for Added {
-    fn events(&self) -> Events {
-        Events::NONE
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         let places = Arc::clone(launch.places);
         let added = places.iter().filter(|place| !place.origin.is_empty()).count();
         self.0 = self.0.max(added as u64);
+    }
+}
+
+impl EventSink for Added {
+    fn events(&self) -> Events {
+        Events::NONE
     }
 }
 

@@ -2,9 +2,9 @@
 
 use ir::device::Limits;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use fast::Level;
+use engine::{Cache, Choice, Level};
 use ir::mods::Space;
 use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission, Request};
 use thiserror::Error;
@@ -19,31 +19,6 @@ use hostmem::{read_host, write_host};
 /// Bytes copied at a time between guest memory and the host's.
 const CHUNK: usize = 1 << 20;
 
-/// Which engines run launches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engines {
-    /// The fast one where it can, the exact one otherwise.
-    #[default]
-    Fast,
-    /// The exact one.
-    Exact,
-    /// The fast one, and then the exact one, whose memory has to be the same: see [`vm::recheck`].
-    Both,
-}
-
-impl Engines {
-    /// The engines of a name: `fast`, `exact`, `both`.
-    #[must_use]
-    pub fn find(name: &str) -> Option<Self> {
-        Some(match name {
-            "fast" => Self::Fast,
-            "exact" => Self::Exact,
-            "both" => Self::Both,
-            _ => return None,
-        })
-    }
-}
-
 /// What a context is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -51,8 +26,8 @@ pub struct Settings {
     pub memory: u64,
     /// Issues of a block after which a launch is taken to hang.
     pub limit: u64,
-    /// Which engines run launches.
-    pub engines: Engines,
+    /// Which engine runs launches.
+    pub engine: Choice,
     /// The vector instructions that launches may use, at most; all that the host has if none. Only time depends on them.
     pub level: Option<Level>,
     /// Threads of the host for each launch, as many as there are if 0. Only time depends on it.
@@ -66,7 +41,7 @@ impl Default for Settings {
     fn default() -> Self {
         let (memory, limit) = (simt::memory::DEFAULT_LIMIT, vm::defaults::LIMIT);
         let device = Limits::default();
-        Self { memory, limit, engines: Engines::Fast, level: None, threads: 0, device }
+        Self { memory, limit, engine: Choice::Fast, level: None, threads: 0, device }
     }
 }
 
@@ -100,8 +75,8 @@ pub enum ContextError {
 pub(crate) struct Loaded {
     pub(crate) module: Arc<Module>,
     pub(crate) variables: Variables,
-    /// Launches that were decoded and compiled before, by shape.
-    pub(crate) ready: jit::Cache,
+    /// Launches that were decoded and compiled before.
+    pub(crate) cache: Mutex<Cache>,
 }
 
 /// Guest memory that lives on between launches, and the modules loaded into it.
@@ -119,9 +94,9 @@ pub struct Context {
     /// The workspace of cooperative launches, once there was one.
     workspace: Option<Addr>,
     next: u64,
-    /// Where a test changes memory between the two engines.
+    /// A byte that a test changes between the two engines.
     #[cfg(test)]
-    pub(crate) tampered: Option<Addr>,
+    pub(crate) tamper: Option<(Addr, u8)>,
 }
 
 /// Bytes of a grid's workspace as CUDA's header of cooperative groups has it: its size, and the word of its barrier.
@@ -142,7 +117,7 @@ impl Context {
             workspace: None,
             next: 0,
             #[cfg(test)]
-            tampered: None,
+            tamper: None,
         }
     }
 
@@ -431,7 +406,7 @@ impl Context {
         let id = ModuleId(self.next);
         self.next += 1;
         let module = Arc::clone(module);
-        self.loaded.insert(id, Loaded { module, variables, ready: jit::Cache::default() });
+        self.loaded.insert(id, Loaded { module, variables, cache: Mutex::default() });
         Ok(id)
     }
 

@@ -10,8 +10,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use simt::slots::SlotCause;
 
-use crate::launch::{Ran, Report};
+use crate::launch::Report;
 use crate::stop::{Stop, StopKind};
+use engine::Ran;
 
 /// The kind of a stop where the engines differ.
 pub const DIFFERENCE: &str = "difference";
@@ -178,7 +179,7 @@ impl Event {
                 Ran::Fast(_) => None,
                 Ran::Exact(Some(why)) => Some(why.to_string()),
                 Ran::Exact(None) => Some("asked for".to_owned()),
-                Ran::Lanes => Some("it hangs unless every lane goes on by itself".to_owned()),
+                Ran::Retried => Some("it hangs unless every lane goes on by itself".to_owned()),
             },
             seconds: report.time.as_secs_f64(),
             totals: LaunchTotals::of(&report.stats),

@@ -3,22 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fast::{Declined, Level};
+use engine::{End, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome, Ran};
 use ir::FuncId;
-use jit::How;
-use simt::machine::{Machine as _, Step};
-use simt::memory::Snapshot;
-use simt::observe::Blind;
 use thiserror::Error;
-use vm::{Claim, Engine, Launch, LaunchError, RecheckError, Resident, Retry, State, Stats};
+use vm::{LaunchError, RecheckError, Resident, Retry, State, Stats};
 
-use crate::context::{Context, ContextError, Engines, ModuleId};
+use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::module::Module;
 use crate::standing::Look;
 use crate::stop::Stop;
-
-/// Issues of the exact engine between two looks at the outcome.
-const SLICE: u64 = 1 << 20;
 
 /// The convergence mechanism of launches, unless they hang under it.
 const USUAL: &str = "ipdom";
@@ -34,18 +27,6 @@ pub struct Shape {
     pub shared: u64,
     /// Whether all blocks run side by side, so that they may wait for each other.
     pub cooperative: bool,
-}
-
-/// Which engine ran a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ran {
-    /// The fast one.
-    Fast(Level),
-    /// The exact one, and why the fast one did not.
-    Exact(Option<Declined>),
-    /// The exact one, lane by lane: it hangs where lanes of a warp go on together. Blocks that had ended for good on the fast engine are not run
-    /// again: their counts are those of warps whose lanes go on together.
-    Lanes,
 }
 
 /// A launch that has ended.
@@ -77,6 +58,16 @@ pub enum Failure {
     /// the exact engine's. Memory of the host has not changed.
     #[error("{0}")]
     Stopped(Box<Stop>),
+}
+
+impl From<engine::Error<Self>> for Failure {
+    fn from(error: engine::Error<Self>) -> Self {
+        match error {
+            engine::Error::Restart(failure) => failure,
+            engine::Error::Memory(error) => Self::Context(error.into()),
+            engine::Error::Recheck(error) => Self::Compare(error),
+        }
+    }
 }
 
 impl Context {
@@ -112,85 +103,61 @@ impl Context {
             0
         };
         let what = (kernel, shape, params, workspace);
-        let mut state = self.fresh(id, module, what, USUAL)?;
+        let state = self.fresh(id, module, what, USUAL)?;
         let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
         let begin = Instant::now();
         let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
-        let compared = (self.settings.engines == Engines::Both)
-            .then(|| (state.clone(), self.memory.snapshot()));
-        let declined = match self.try_fast(id, module, state, look)? {
-            Tried::Ran(mut report) => {
-                let claim = Claim { done: true, stats: Some(report.stats) };
-                self.compare(module, (kernel, shape), compared.as_ref(), &claim, look)?;
-                self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
-                report.time = begin.elapsed();
-                return Ok(*report);
-            }
-            Tried::Exact(fresh, declined) => {
-                state = *fresh;
-                declined
-            }
-        };
-        // Blocks that the fast engine has run for good.
-        let done = state.stats().ctas;
-        let retry = Retry::new(&mut self.memory, &state);
-        let heap = self.heap.clone();
-        let mut step = self.run_exact(module, &mut state, look);
-        let mut ran = Ran::Exact(declined);
-        if done > 0 && !matches!(&step, Step::Hang(_)) {
-            // The fast engine has run some of its blocks for good.
-            let claim = Claim { done: step == Step::Done, stats: Some(*state.stats()) };
-            self.compare(module, (kernel, shape), compared.as_ref(), &claim, look)?;
-        }
-        if Retry::may_help(&step) {
-            let memory = retry.memory(self.settings.memory).map_err(ContextError::from)?;
-            let hung = (
-                std::mem::replace(&mut self.memory, memory),
-                std::mem::replace(&mut self.heap, heap),
-            );
-            state = self.fresh(id, module, what, Retry::MECHANISM)?;
-            retry.skip(&mut state);
-            let again = self.run_exact(module, &mut state, look);
-            if matches!(again, Step::Done) {
-                (step, ran) = (again, Ran::Lanes);
-            } else {
-                (self.memory, self.heap) = hung;
-            }
-        }
+        let outcome = self.run((id, module), what, state, look)?;
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
-        let stop = match step {
-            Step::Fault(fault) => {
+        let stop = match outcome.end {
+            End::Fault(fault) => {
                 let stop = Stop::fault(module, name, &shape, &fault);
                 stop.traced(module.function(kernel), params, &self.blocks)
             }
-            Step::Hang(hang) => Stop::hang(module, name, &shape, &hang),
-            Step::Done | Step::Issued => {
+            End::Hang(hang) => Stop::hang(module, name, &shape, &hang),
+            End::Differs(came) => Stop::difference(module, name, &shape, &came),
+            // The monitor of this crate stops no launch.
+            End::Done | End::Interrupted => {
                 self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
-                let (stats, output) = (*state.stats(), state.output().to_vec());
+                let Outcome { stats, ran, output, .. } = outcome;
                 return Ok(Report { stats, ran, output, time: begin.elapsed() });
             }
         };
         Err(Failure::Stopped(Box::new(stop)))
     }
 
-    /// Runs a state to its end, on the context's memory and device heap.
-    fn run_exact(
+    /// Runs a launch on the context's memory and device heap.
+    fn run(
         &mut self,
-        module: &Module,
-        state: &mut State<1>,
+        (id, module): (ModuleId, &Module),
+        what: (FuncId, Shape, &[u8], u64),
+        state: State<1>,
         look: &mut Look,
-    ) -> Step<vm::Cause, 1> {
-        std::mem::swap(state.memory_mut(), &mut self.memory);
-        std::mem::swap(state.heap_mut(), &mut self.heap);
-        let end = loop {
-            match Engine::<1>.run(module.program(), state, &mut Blind, SLICE) {
-                Step::Issued => look.at_state(state),
-                end => break end,
+    ) -> Result<Outcome, Failure> {
+        let mut memory = std::mem::take(&mut self.memory);
+        let mut heap = std::mem::take(&mut self.heap);
+        let guest = Guest { memory: &mut memory, heap: Some(&mut heap) };
+        let outcome = match self.loaded.get(&id) {
+            Some(loaded) => {
+                let threads = HostThreads::up_to(self.settings.threads);
+                let Settings { engine, level, .. } = self.settings;
+                let options = Options { engine, level, threads, detailed: false };
+                let (program, cache) = (module.program(), &loaded.cache);
+                #[cfg(test)]
+                let tamper = self.tamper;
+                #[cfg(not(test))]
+                let tamper = None;
+                let launch = Launch { program, cache, options, state, tamper };
+                let mut restart = || {
+                    let state = self.fresh(id, module, what, Retry::MECHANISM)?;
+                    Ok(ExactLaunch { program, state, counters: None })
+                };
+                engine::launch(launch, guest, Some(&mut restart), look).map_err(Failure::from)
             }
+            None => Err(ContextError::Module.into()),
         };
-        std::mem::swap(state.memory_mut(), &mut self.memory);
-        std::mem::swap(state.heap_mut(), &mut self.heap);
-        end
+        (self.memory, self.heap) = (memory, heap);
+        outcome
     }
 
     /// The state before the launch, with memory still to be lent.
@@ -202,7 +169,7 @@ impl Context {
         mechanism: &str,
     ) -> Result<State<1>, Failure> {
         let entry = converge::Entry::find(mechanism).map_err(|_| ContextError::Module)?;
-        let mut launch = Launch::new(kernel, vm::catalogued(entry));
+        let mut launch = vm::Launch::new(kernel, vm::catalogued(entry));
         launch.grid = shape.grid;
         launch.block = shape.block;
         launch.dynamic_shared = shape.shared;
@@ -217,90 +184,12 @@ impl Context {
         launch.variables = self.loaded.get(&id).ok_or(ContextError::Module)?.variables.clone();
         Ok(vm::begin_bare(module.program(), launch)?)
     }
-
-    /// Runs the launch on the fast engine, if it can. Otherwise memory is as the state is to go on with.
-    fn try_fast(
-        &mut self,
-        id: ModuleId,
-        module: &Module,
-        first: State<1>,
-        look: &mut Look,
-    ) -> Result<Tried, Failure> {
-        let mut state = first;
-        if self.settings.engines == Engines::Exact {
-            return Ok(Tried::Exact(Box::new(state), None));
-        }
-        let (threads, level) = (self.settings.threads, self.settings.level);
-        let level = level.unwrap_or_else(Level::best).or_less();
-        // With assumptions about indices first, and without if one of them fails.
-        for assume in [true, false] {
-            let how = How { assume, level, compile: true, detailed: false, threads, eager: false };
-            let cache = self.loaded.get_mut(&id).map(|loaded| &mut loaded.ready);
-            let ready = cache.ok_or(ContextError::Module)?.ready(module.program(), &state, how);
-            let ready = match ready {
-                Ok(ready) => ready,
-                Err(declined) => return Ok(Tried::Exact(Box::new(state), Some(declined))),
-            };
-            std::mem::swap(state.memory_mut(), &mut self.memory);
-            match ready.run(&mut state, look) {
-                Ok(finished) => {
-                    self.memory = finished.memory;
-                    let (stats, ran) = (finished.stats, Ran::Fast(finished.level));
-                    let (output, time) = (Vec::new(), Duration::ZERO);
-                    let report = Report { stats, ran, output, time };
-                    return Ok(Tried::Ran(Box::new(report)));
-                }
-                Err(declined) => {
-                    std::mem::swap(state.memory_mut(), &mut self.memory);
-                    if declined != Declined::Wrapped || !assume {
-                        return Ok(Tried::Exact(Box::new(state), Some(declined)));
-                    }
-                }
-            }
-        }
-        Ok(Tried::Exact(Box::new(state), None))
-    }
-
-    /// Runs a launch again on the exact engine, if that is asked for, and compares memory, which
-    /// becomes the exact engine's.
-    fn compare(
-        &mut self,
-        module: &Module,
-        (kernel, shape): (FuncId, Shape),
-        before: Option<&(State<1>, Snapshot)>,
-        claim: &Claim,
-        look: &mut Look,
-    ) -> Result<(), Failure> {
-        let Some((fresh, before)) = before else { return Ok(()) };
-        #[cfg(test)]
-        if let Some(at) = self.tampered {
-            self.memory.host_write(at, &[0xee]).expect("it is there");
-        }
-        let memory = (before, &mut self.memory);
-        let mut go_on = |state: &State<1>| {
-            look.at_state(state);
-            true
-        };
-        let came = vm::recheck(module.program(), fresh, memory, claim, &mut go_on)?;
-        let name = module.function(kernel).map_or("", |f| f.name.as_str());
-        match Stop::difference(module, name, &shape, &came) {
-            None => Ok(()),
-            Some(stop) => Err(Failure::Stopped(Box::new(stop))),
-        }
-    }
-}
-
-/// What came of trying.
-enum Tried {
-    Ran(Box<Report>),
-    /// The exact engine has to run this state to its end, to which memory is still to be lent.
-    Exact(Box<State<1>>, Option<Declined>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
+    use crate::Choice;
 
     const TEXT: &str = "
         .version 7.0 .target sm_70 .address_size 64
@@ -367,10 +256,10 @@ mod tests {
                 ret;
             }";
         let module = Module::load("t", STORE).unwrap();
-        let settings = Settings { engines: Engines::Both, ..Settings::default() };
+        let settings = Settings { engine: Choice::Both, ..Settings::default() };
         let mut context = Context::new(settings);
         let out = context.allocate("out", 256).unwrap();
-        context.tampered = tampered.map(|at| out.wrapping_add(at));
+        context.tamper = tampered.map(|at| (out.wrapping_add(at), 0xee));
         let id = context.load(&module).unwrap();
         let shape = Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false };
         let kernel = module.kernel("store").unwrap();
@@ -412,7 +301,7 @@ mod tests {
             end.unwrap().ran
         });
         // One of the two orders is the one that the usual mechanism takes.
-        assert_eq!(ran.iter().filter(|&&r| r == Ran::Lanes).count(), 1, "{ran:?}");
+        assert_eq!(ran.iter().filter(|&&r| r == Ran::Retried).count(), 1, "{ran:?}");
     }
 
     #[test]

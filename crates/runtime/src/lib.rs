@@ -21,13 +21,13 @@ mod standing;
 mod stop;
 mod windows;
 
-pub use context::{Context, ContextError, Engines, ModuleId, Settings, host_threads};
-pub use fast::Level;
+pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
+pub use engine::{Choice, Level, Ran};
 pub use front::room_for_text;
 pub use hostmem::{Argument, HostStruct, arguments, host_string, read_host, readable, write_host};
 pub use ir::FuncId as KernelId;
 pub use journal::{DIFFERENCE, Event, Journal, LaunchTotals};
-pub use launch::{Failure, Ran, Report, Shape};
+pub use launch::{Failure, Report, Shape};
 pub use module::{LoadError, Module, Part, Refused};
 pub use origin::Parameter;
 pub use paging::OnHostMemory;

@@ -98,7 +98,7 @@ fn missed(stop: &Stop) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Engines;
+    use crate::Choice;
 
     const TEXT: &str = "
         .version 7.0 .target sm_70 .address_size 64
@@ -140,8 +140,8 @@ mod tests {
         let kernel = module.kernel("twice").unwrap();
         for exact in [false, true] {
             to.fill(1);
-            let engines = if exact { Engines::Exact } else { Engines::Fast };
-            let settings = Settings { engines, ..Settings::default() };
+            let engine = if exact { Choice::Exact } else { Choice::Fast };
+            let settings = Settings { engine, ..Settings::default() };
             let mut host = OnHostMemory::new(Arc::clone(&module), settings, Arc::default());
             for _ in 0..2 {
                 let report = host.run(kernel, shape, &params).unwrap();

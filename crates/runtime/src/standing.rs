@@ -4,12 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fast::GoOn;
+use engine::{Monitor, Progress};
 use ir::FuncId;
 use places::Place;
 use simt::observe::GroupId;
 use simt::{LaneMask, Pc};
-use vm::State;
 
 use crate::launch::Shape;
 use crate::module::Module;
@@ -110,15 +109,6 @@ impl Look {
         Self { watch, module, kernel, shape, begun, next, due: false, ended: 0 }
     }
 
-    /// Looks at a launch on the exact engine.
-    pub(crate) fn at_state(&mut self, state: &State<1>) {
-        if !self.go_on(state.progress().0, 0) || !self.looks() {
-            return;
-        }
-        let paths = state.paths();
-        self.standing(&mut paths.iter().map(|(group, path)| (*group, path.lanes, path.pc)));
-    }
-
     fn tell(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
         self.due = false;
         let Some(watch) = &mut self.watch else { return };
@@ -153,9 +143,9 @@ impl Look {
     }
 }
 
-impl GoOn for Look {
-    fn go_on(&mut self, blocks: u64, _issues: u64) -> bool {
-        self.ended = blocks;
+impl Monitor for Look {
+    fn poll(&mut self, progress: Progress) -> bool {
+        self.ended = progress.blocks_done;
         if self.watch.is_some() && self.begun.elapsed() >= self.next {
             // Asked before, and nobody could tell where the lanes are.
             if self.due {
@@ -167,11 +157,11 @@ impl GoOn for Look {
         true
     }
 
-    fn looks(&mut self) -> bool {
+    fn wants_lanes(&mut self) -> bool {
         self.due
     }
 
-    fn standing(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
+    fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
         self.tell(lanes);
     }
 }

@@ -122,18 +122,13 @@ impl Stop {
 }
 
 impl Stop {
-    /// What differs between the engines, if anything does.
-    pub(crate) fn difference(
-        module: &Module,
-        kernel: &str,
-        shape: &Shape,
-        came: &Recheck,
-    ) -> Option<Self> {
+    /// What differs between the engines.
+    pub(crate) fn difference(module: &Module, kernel: &str, shape: &Shape, came: &Recheck) -> Self {
         let writer = match came {
             Recheck::Memory(difference) => difference.writer,
             _ => None,
         };
-        Some(Self {
+        Self {
             kind: StopKind::Difference,
             code: vm::DIFFER,
             message: came.to_string(),
@@ -145,8 +140,7 @@ impl Stop {
             access: None,
             parameter: None,
             block: None,
-        })
-        .filter(|_| !matches!(came, Recheck::Same | Recheck::Stopped))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use simt::observe::{Branch, CtaEvent, Events, GroupId, Issue};
 use smallvec::SmallVec;
 
-use crate::probe::{Beginning, Lanes, Probe, WORDS};
+use crate::probe::{Beginning, EventSink, Lanes, Probe, WORDS};
 
 /// Splits of a group that are followed at once; others are not judged.
 const MOST_OPEN: usize = 256;
@@ -91,13 +91,15 @@ impl Earliest {
 }
 
 impl Probe for Earliest {
-    fn events(&self) -> Events {
-        Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
-    }
-
     fn begin(&mut self, _launch: &Beginning<'_>) {
         let open: Vec<GroupId> = self.groups.keys().copied().collect();
         open.into_iter().for_each(|group| self.close(group));
+    }
+}
+
+impl EventSink for Earliest {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

@@ -13,7 +13,7 @@ use simt::slots::{Domain, LaneSlots, SlotCause};
 
 use super::json::slots;
 use super::tables::{Column, SLOTS};
-use crate::probe::{Beginning, Place, Probe, WORDS};
+use crate::probe::{Beginning, EventSink, Place, Probe, WORDS};
 
 /// The probe.
 #[derive(Clone, Debug, Default)]
@@ -84,15 +84,17 @@ impl Losses {
 }
 
 impl Probe for Losses {
-    fn events(&self) -> Events {
-        Events::ISSUE.and(Events::BRANCH)
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.fold();
         self.places = Arc::clone(launch.places);
         self.by_pc = vec![LaneSlots::default(); launch.places.len()];
         self.splits = vec![0; launch.places.len()];
+    }
+}
+
+impl EventSink for Losses {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::BRANCH)
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

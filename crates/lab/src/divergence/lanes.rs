@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use simt::observe::{Events, GroupId, Issue};
 use simt::slots::SlotCause;
 
-use crate::probe::{Beginning, Lanes, Place, Probe, WORDS};
+use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
 
 /// Warps that are followed.
 const FOLLOWED: usize = 48;
@@ -182,15 +182,17 @@ impl Recorder {
 }
 
 impl Probe for Recorder {
-    fn events(&self) -> Events {
-        Events::ISSUE
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.launch = if self.code.is_empty() { 0 } else { self.launch + 1 };
         self.code = Arc::clone(launch.places);
         self.seen = vec![0; launch.places.len()];
         self.last = None;
+    }
+}
+
+impl EventSink for Recorder {
+    fn events(&self) -> Events {
+        Events::ISSUE
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use simt::observe::{Events, GroupId, Issue};
 use smallvec::SmallVec;
 
-use crate::probe::{Beginning, Lanes, Place, Probe, WORDS};
+use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
 
 /// Issues of the first run that are kept.
 const KEPT: usize = 1 << 22;
@@ -78,13 +78,15 @@ impl Recording {
 }
 
 impl Probe for Recording {
-    fn events(&self) -> Events {
-        Events::ISSUE
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.launches.push(Arc::clone(launch.places));
         self.number = 0;
+    }
+}
+
+impl EventSink for Recording {
+    fn events(&self) -> Events {
+        Events::ISSUE
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {
@@ -167,13 +169,15 @@ impl<'r> Parting<'r> {
 }
 
 impl Probe for Parting<'_> {
-    fn events(&self) -> Events {
-        Events::ISSUE
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.launches.push(Arc::clone(launch.places));
         self.number = 0;
+    }
+}
+
+impl EventSink for Parting<'_> {
+    fn events(&self) -> Events {
+        Events::ISSUE
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

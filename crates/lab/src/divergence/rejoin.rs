@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use simt::observe::{Branch, CtaEvent, Events, GroupId, Issue};
 use smallvec::SmallVec;
 
-use crate::probe::{Beginning, Lanes, Probe, WORDS};
+use crate::probe::{Beginning, EventSink, Lanes, Probe, WORDS};
 
 /// Splits of a group that are open at once and still followed; an older one is given up as never rejoined.
 const MOST_OPEN: usize = 2048;
@@ -116,15 +116,6 @@ impl Rejoins {
 }
 
 impl Probe for Rejoins {
-    fn events(&self) -> Events {
-        Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
-    }
-
-    /// Times are differences: nothing is missed while no split is open.
-    fn idle(&self) -> bool {
-        self.open_now == 0
-    }
-
     fn begin(&mut self, _launch: &Beginning<'_>) {
         let open = self.open();
         self.never(open);
@@ -134,6 +125,17 @@ impl Probe for Rejoins {
         if std::mem::replace(&mut self.begun, true) {
             self.done.push(last.times(0));
         }
+    }
+}
+
+impl EventSink for Rejoins {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
+    }
+
+    /// Times are differences: nothing is missed while no split is open.
+    fn idle(&self) -> bool {
+        self.open_now == 0
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

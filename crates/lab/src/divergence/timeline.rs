@@ -11,7 +11,7 @@ use places::Source;
 use serde_json::json;
 use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
 
-use crate::probe::{Beginning, Lanes, Place, Probe, WORDS};
+use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
 use crate::stats::RunStats;
 
 /// Blocks of different launches are different processes: so many numbers are left for each launch.
@@ -164,15 +164,17 @@ impl Timeline {
 }
 
 impl Probe for Timeline {
-    fn events(&self) -> Events {
-        Events::ISSUE.and(Events::SYNC)
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.close();
         self.launch += 1;
         self.places = Arc::clone(launch.places);
         self.kernel = launch.kernel.to_owned();
+    }
+}
+
+impl EventSink for Timeline {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::SYNC)
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

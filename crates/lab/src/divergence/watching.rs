@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simt::observe::{Events, Issue};
 
 use crate::machine::{Progress, Watch};
-use crate::probe::{Beginning, Place, Probe, Shows, WORDS};
+use crate::probe::{Beginning, EventSink, Place, Probe, Shows, WORDS};
 
 /// A watch that brings a probe along.
 pub struct Watched<'a> {
@@ -52,13 +52,15 @@ impl Witnesses {
 }
 
 impl Probe for Witnesses {
-    fn events(&self) -> Events {
-        Events::ISSUE
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.places = Arc::clone(launch.places);
         self.seen = vec![false; launch.places.len()];
+    }
+}
+
+impl EventSink for Witnesses {
+    fn events(&self) -> Events {
+        Events::ISSUE
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

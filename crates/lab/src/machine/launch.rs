@@ -1,8 +1,9 @@
 //! Launches: what is asked of a machine, and what came of it.
 
-pub use fast::Level;
+pub use engine::{Choice, HostThreads, Level};
 use isa::{Diagnostic, Span};
 use places::Place;
+use thiserror::Error;
 
 use crate::launch::MachineOption;
 use crate::probe::Probe;
@@ -15,37 +16,6 @@ pub struct Schedule {
     pub class: &'static str,
     /// What it is, in a line.
     pub about: String,
-}
-
-/// Which of a machine's engines runs a launch, where it has several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The fastest one that runs it to the same end.
-    #[default]
-    Fast,
-    /// As the fastest, but nothing is compiled.
-    Interpreted,
-    /// The one that defines what the end is.
-    Exact,
-    /// The fastest one, and then the one that defines what the end is, with which it has to agree.
-    Both,
-}
-
-/// Threads of the host for a launch. Only time depends on them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostThreads {
-    /// How many at most; as many as there are if 0.
-    pub count: usize,
-    /// Whether they are used even where that takes longer.
-    pub eager: bool,
-}
-
-impl HostThreads {
-    /// So many at most, where they pay.
-    #[must_use]
-    pub fn up_to(count: usize) -> Self {
-        Self { count, eager: false }
-    }
 }
 
 /// One launch, ready to run.
@@ -82,7 +52,8 @@ pub struct LaunchRequest<'a> {
 }
 
 /// What about a request cannot be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
 pub struct LaunchProblem {
     /// What it is about.
     pub about: Subject,

@@ -13,7 +13,7 @@ use simt::observe::{Branch, Events, Issue, Observer};
 
 use super::shared::Listing;
 use crate::machine::Watch;
-use crate::probe::{Beginning, Place, Probe, Probing, Shape};
+use crate::probe::{Beginning, Place, Probe, Shape, Sinking};
 
 /// Longest text of a statement that is kept.
 const LONGEST: usize = 160;
@@ -90,12 +90,12 @@ fn place(text: &SourceFile, line: &Line) -> Place {
 /// A probe as an observer of such a machine.
 struct Teller<'a> {
     told: &'a Told,
-    probing: Probing<'a>,
+    probing: Sinking<'a>,
 }
 
 impl<'a> Teller<'a> {
     fn new(told: &'a Told, probe: &'a mut dyn Probe) -> Self {
-        Self { told, probing: Probing(probe) }
+        Self { told, probing: Sinking(probe) }
     }
 }
 

@@ -4,21 +4,15 @@
 //! list of metrics, from which the text report, the JSON report, `statistic` expectations and `docs/statistics.md` all
 //! take their names and definitions. Metric names are those of NVIDIA's profilers where they have one.
 
-mod batch;
-mod counters;
-mod few;
 mod json;
-mod memory;
 mod metrics;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub(crate) use batch::Batch;
-pub use counters::{Counters, PcSlots};
+pub use engine::{Counters, Line, PcSlots, PcTraffic, Traffic};
 pub(crate) use json::times_json;
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
-pub use memory::{Line, PcTraffic, Traffic};
 pub use metrics::{METRICS, Metric, Unit, metric};
 pub use text::to_text;
 

@@ -27,7 +27,7 @@ use simt::observe::{
     Access, AccessKind, CtaEvent, Events, GroupId, Issue, Order, Space, Sync, SyncKind,
 };
 
-use crate::probe::{Beginning, Place, Probe, Shape, WORDS};
+use crate::probe::{Beginning, EventSink, Place, Probe, Shape, WORDS};
 pub use clock::Thread;
 use shadow::{Entry, Shadow};
 use sync::{Location, Meeting, State};
@@ -215,10 +215,6 @@ impl Races {
 }
 
 impl Probe for Races {
-    fn events(&self) -> Events {
-        Events::ACCESS.and(Events::SYNC).and(Events::CTA).and(Events::ISSUE)
-    }
-
     fn begin(&mut self, launch: &Beginning<'_>) {
         self.lossy |= self.shadow.lossy;
         self.places = Arc::clone(launch.places);
@@ -228,6 +224,12 @@ impl Probe for Races {
         self.locations.clear();
         self.barriers.clear();
         self.warps.clear();
+    }
+}
+
+impl EventSink for Races {
+    fn events(&self) -> Events {
+        Events::ACCESS.and(Events::SYNC).and(Events::CTA).and(Events::ISSUE)
     }
 
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {

@@ -4,29 +4,24 @@ use std::collections::BTreeMap;
 
 use ::flow::analysis::{Options, Shape};
 use converge::Pass;
+use engine::{Exact, ExactLaunch, ExactRun, Guest, Monitor, Outcome, Ran, Restart, Selected};
 use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
 use simt::Pc;
-use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
-use simt::observe::{Blind, Observer};
 use simt::slots::LaneSlots;
-use vm::{Engine, FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
+use vm::{FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 
-use super::quick::Tried;
 use super::{VmProgram, options, report};
 use crate::machine::{
     Choice, Context, End, LaunchProblem, LaunchRequest, LaunchResult, Left, Progress, Schedule,
     Subject, Watch,
 };
 use crate::machines::shared;
-use crate::probe::{self, Beginning, Probing};
+use crate::probe::{self, Beginning, EventSink};
 use crate::stats::{
     AccessSite, CodeCost, Counters, INSERTED, LaunchStats, LineSlots, PcSlots, Traffic,
 };
-
-/// Issues between two looks at the watch.
-const SLICE: u64 = 1 << 16;
 
 /// Global memory that all launches of a run share.
 pub(super) struct VmContext<'p> {
@@ -56,20 +51,14 @@ impl<'p> VmContext<'p> {
         Ok(Self { program, prepared: BTreeMap::new(), memory, variables })
     }
 
-    pub(super) fn program(&self) -> &'p VmProgram {
-        self.program
-    }
-
-    /// Guest memory, to be lent to a launch.
-    pub(super) fn memory(&mut self) -> &mut MemoryMap {
-        &mut self.memory
-    }
-
     fn run<const N: usize>(
         &mut self,
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
-    ) -> Result<LaunchResult, LaunchProblem> {
+    ) -> Result<LaunchResult, LaunchProblem>
+    where
+        State<N>: Exact<N>,
+    {
         let (launch, pass) = self.prepare::<N>(request, MemoryMap::new())?;
         let key = pass.map(|pass| (launch.kernel, pass));
         let prepared = match key {
@@ -90,96 +79,96 @@ impl<'p> VmContext<'p> {
         result
     }
 
+    /// Runs a launch on the exact engine, on this memory.
     fn run_program<const N: usize>(
         &mut self,
         program: &VmProgram,
         launch: Launch<N>,
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
-    ) -> Result<LaunchResult, LaunchProblem> {
+    ) -> Result<LaunchResult, LaunchProblem>
+    where
+        State<N>: Exact<N>,
+    {
         if options::checks_facts(request.options) {
             let memory = self.memory.try_clone();
             let memory = memory.map_err(|error| general(error.to_string()))?;
             self.check_facts(program, Launch { memory, ..launch.clone() }, request)?;
         }
-        let engine = Engine::<N>;
         let [grid, block] = [launch.grid, launch.block].map(|extents| extents.map(u64::from));
         let shape = probe::Shape { grid, block, width: launch.width };
-        let started = engine.launch(&program.program, launch);
-        let state = started.map_err(|error| self.problem(&error))?;
+        let state = vm::begin_bare(&program.program, launch);
+        let state = state.map_err(|error| self.problem(&error))?;
         if let Some(probe) = watch.probe() {
             let places = super::places::places(program);
             probe.begin(&Beginning { kernel: request.kernel, shape, places: &places });
         }
-        let counters = self.counters(program, request);
-        self.run_state(program, (state, counters), request, watch)
+        let launch =
+            ExactLaunch { program: &program.program, state, counters: counters(program, request) };
+        let mut memory = std::mem::take(&mut self.memory);
+        let mut guest = Guest { memory: &mut memory, heap: None };
+        let mut restart = || self.restart::<N>(request);
+        let restart: Option<Restart<'_, '_, N, _>> = match retries(request) {
+            true => Some(&mut restart),
+            false => None,
+        };
+        let blocks = request.grid.iter().product();
+        let run = engine::run_exact(launch, &mut guest, restart, &mut Watching { watch, blocks });
+        self.memory = memory;
+        let ExactRun { end, state, counters, retried } = run.map_err(stopped)?;
+        let counters = counters.unwrap_or_default();
+        let done = Done { stats: state.stats(), counters, output: state.output(), retried };
+        // What a pass has made of the program has other places than the program itself.
+        let program = if retried { self.program } else { program };
+        Ok(result(program, request, report::end(program, end, request), done))
     }
 
-    /// Runs a launch to its end, on this memory, and counts on if it is run in detail. One that
-    /// hangs is run again where every lane goes on, if the request asks for that; if that does not
-    /// end well either, it counts for nothing.
-    pub(super) fn run_state<const N: usize>(
-        &mut self,
-        program: &VmProgram,
-        (state, counters): (State<N>, Counters),
+    /// The launch again, under the mechanism with forward progress. Its memory and heap are still to
+    /// be lent.
+    fn restart<const N: usize>(
+        &self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
-    ) -> Result<LaunchResult, LaunchProblem> {
-        if !options::needs_progress(request.options) || request.mechanism == Retry::MECHANISM {
-            return Ok(self.run_once(program, (state, counters), request, watch));
-        }
-        let retry = Retry::new(&mut self.memory, &state);
-        // What a pass has made of the program has other places than the program itself.
-        let before = match std::ptr::eq(program, self.program) {
-            true => counters.clone(),
-            false => self.counters(self.program, request),
-        };
-        let first = self.run_once(program, (state, counters), request, watch);
-        let End::Hang(stop) = &first.end else { return Ok(first) };
-        if stop.code == "limit" {
-            return Ok(first);
-        }
-        let memory = retry.memory(self.memory.limit());
-        let memory = memory.map_err(|error| general(error.to_string()))?;
-        let hung = std::mem::replace(&mut self.memory, memory);
+    ) -> Result<ExactLaunch<'p, N>, LaunchProblem> {
         let fair = LaunchRequest { mechanism: Retry::MECHANISM, ..request.clone() };
         let (launch, _) = self.prepare::<N>(&fair, MemoryMap::new())?;
         let state = vm::begin_bare(&self.program.program, launch);
-        let mut state = state.map_err(|error| self.problem(&error))?;
-        retry.skip(&mut state);
-        let mut again = self.run_once(self.program, (state, before), &fair, &mut Unprobed(watch));
-        if !matches!(again.end, End::Done) {
-            self.memory = hung;
-            return Ok(first);
-        }
-        again.stats.retried = Some(Retry::MECHANISM);
-        Ok(again)
+        let state = state.map_err(|error| self.problem(&error))?;
+        let counters = counters(self.program, request);
+        Ok(ExactLaunch { program: &self.program.program, state, counters })
     }
 
-    /// Counters for a launch that begins.
-    fn counters(&self, program: &VmProgram, request: &LaunchRequest<'_>) -> Counters {
-        let pcs = if request.detailed { program.program.code().len() } else { 0 };
-        Counters::with_pcs(PcSlots::new(pcs))
-    }
-
-    /// Runs a launch to its end, on this memory.
-    fn run_once<const N: usize>(
+    /// Runs a launch on the engine that is best for it.
+    fn run_best(
         &mut self,
-        program: &VmProgram,
-        (mut state, counters): (State<N>, Counters),
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
-    ) -> LaunchResult {
-        std::mem::swap(state.memory_mut(), &mut self.memory);
-        let (end, counters, state) = if request.detailed {
-            drive(program, state, counters, request, watch)
-        } else {
-            drive(program, state, Blind, request, watch)
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let (launch, _) = self.prepare::<1>(request, MemoryMap::new())?;
+        let state = vm::begin_bare(&self.program.program, launch);
+        let state = state.map_err(|error| self.problem(&error))?;
+        let (level, threads, detailed) = (request.level, request.threads, request.detailed);
+        let options = engine::Options { engine: request.engine, level, threads, detailed };
+        let (program, cache) = (&self.program.program, &self.program.cache);
+        let launch = engine::Launch { program, cache, options, state, tamper: None };
+        let mut memory = std::mem::take(&mut self.memory);
+        let guest = Guest { memory: &mut memory, heap: None };
+        let mut restart = || self.restart::<1>(request);
+        let restart: Option<Restart<'_, '_, 1, _>> = match retries(request) {
+            true => Some(&mut restart),
+            false => None,
         };
-        let stats = stats(program, request, &end, state.stats(), counters);
-        let output = state.output().to_vec();
-        self.memory = state.into_memory();
-        LaunchResult { end, stats, output, words: String::new() }
+        let blocks = request.grid.iter().product();
+        let outcome = engine::launch(launch, guest, restart, &mut Watching { watch, blocks });
+        self.memory = memory;
+        let Outcome { end, stats, counters, output, ran } = outcome.map_err(stopped)?;
+        let retried = ran == Ran::Retried;
+        let done = Done { stats: &stats, counters, output: &output, retried };
+        let end = report::end(self.program, end, request);
+        let mut result = result(self.program, request, end, done);
+        if let Ran::Fast(_) = ran {
+            result.stats.engine = "fast";
+        }
+        Ok(result)
     }
 
     /// Runs the launch once with every fact of the analyses checked, on memory of its own.
@@ -188,7 +177,10 @@ impl<'p> VmContext<'p> {
         program: &VmProgram,
         launch: Launch<N>,
         request: &LaunchRequest<'_>,
-    ) -> Result<(), LaunchProblem> {
+    ) -> Result<(), LaunchProblem>
+    where
+        State<N>: Exact<N>,
+    {
         let problem = general;
         if request.mechanism != "ipdom" {
             return Err(problem("facts are checked under the mechanism `ipdom` alone".to_owned()));
@@ -199,15 +191,13 @@ impl<'p> VmContext<'p> {
         let shape = Shape { grid: launch.grid, block: launch.block, width: launch.width };
         let mut check = FactCheck::new(&program.program, shape, Options::default())
             .map_err(|error| problem(error.to_string()))?;
-        let state = Engine::<N>.launch(&program.program, launch);
+        let memory = launch.memory;
+        let launch = Launch { memory: MemoryMap::new(), ..launch };
+        let state = vm::begin_bare(&program.program, launch);
         let mut state = state.map_err(|error| self.problem(&error))?;
-        loop {
-            match check.step(&program.program, &mut state) {
-                Ok(Step::Issued) => {}
-                Ok(_) => return Ok(()),
-                Err(violation) => return Err(problem(format!("a fact is wrong: {violation}"))),
-            }
-        }
+        *state.memory_mut() = memory;
+        let checked = state.check(&program.program, &mut check);
+        checked.map_err(|violation| problem(format!("a fact is wrong: {violation}")))
     }
 
     /// The program that a mechanism's pass makes for a kernel.
@@ -317,41 +307,53 @@ pub(super) fn general(message: String) -> LaunchProblem {
     LaunchProblem { about: Subject::Launch, message, help: None, span: None }
 }
 
-/// Steps to the end, or until the watch says to stop.
-fn drive<const N: usize, O: Observer<N> + Collect>(
-    program: &VmProgram,
-    mut state: State<N>,
-    mut observer: O,
-    request: &LaunchRequest<'_>,
-    watch: &mut dyn Watch,
-) -> (End, Counters, State<N>) {
-    let engine = Engine::<N>;
-    let end = loop {
-        let step = match watch.probe() {
-            Some(probe) => {
-                let mut both = (&mut observer, Probing(probe));
-                engine.run(&program.program, &mut state, &mut both, SLICE)
-            }
-            None => engine.run(&program.program, &mut state, &mut observer, SLICE),
-        };
-        match step {
-            Step::Issued => {}
-            Step::Done => break End::Done,
-            Step::Fault(fault) => {
-                break End::Fault(report::fault(program, &fault, request));
-            }
-            Step::Hang(hang) => break End::Hang(report::hang(program, &hang, request)),
-        }
-        let (blocks_done, blocks) = state.progress();
-        let issues = state.stats().slots.issues();
-        if !watch.go_on(Progress { blocks_done, blocks, issues }) {
-            break End::Interrupted;
-        }
-    };
-    (end, observer.collect(), state)
+/// Whether a launch that hangs runs again under the mechanism with forward progress.
+fn retries(request: &LaunchRequest<'_>) -> bool {
+    options::needs_progress(request.options) && request.mechanism != Retry::MECHANISM
 }
 
-pub(super) fn stats(
+/// Counters for a launch that begins, if its events are counted.
+fn counters(program: &VmProgram, request: &LaunchRequest<'_>) -> Option<Counters> {
+    let new = || Counters::with_pcs(PcSlots::new(program.program.code().len()));
+    request.detailed.then(new)
+}
+
+/// Why a launch has come to no end.
+fn stopped(error: engine::Error<LaunchProblem>) -> LaunchProblem {
+    match error {
+        engine::Error::Restart(problem) => problem,
+        error => general(error.to_string()),
+    }
+}
+
+/// What a launch has left.
+struct Done<'a> {
+    stats: &'a vm::Stats,
+    counters: Counters,
+    output: &'a [u8],
+    /// Whether it ran again under [`Retry::MECHANISM`].
+    retried: bool,
+}
+
+fn result(
+    program: &VmProgram,
+    request: &LaunchRequest<'_>,
+    end: End,
+    done: Done<'_>,
+) -> LaunchResult {
+    let Done { stats: counted, counters, output, retried } = done;
+    let mut stats = match retried {
+        true => {
+            let request = LaunchRequest { mechanism: Retry::MECHANISM, ..request.clone() };
+            stats(program, &request, &end, counted, counters)
+        }
+        false => stats(program, request, &end, counted, counters),
+    };
+    stats.retried = retried.then_some(Retry::MECHANISM);
+    LaunchResult { end, stats, output: output.to_vec(), words: String::new() }
+}
+
+fn stats(
     program: &VmProgram,
     request: &LaunchRequest<'_>,
     end: &End,
@@ -438,29 +440,25 @@ fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
     by_line.into_values().collect()
 }
 
-/// Watches a launch that runs again: probes have seen its first attempt.
-struct Unprobed<'w>(&'w mut dyn Watch);
+/// The watch of a run as the monitor of one launch.
+struct Watching<'w> {
+    watch: &'w mut dyn Watch,
+    /// Blocks of the grid.
+    blocks: u64,
+}
 
-impl Watch for Unprobed<'_> {
-    fn go_on(&mut self, progress: Progress) -> bool {
-        self.0.go_on(progress)
+impl Monitor for Watching<'_> {
+    fn poll(&mut self, progress: engine::Progress) -> bool {
+        let engine::Progress { blocks_done, issues } = progress;
+        self.watch.go_on(Progress { blocks_done, blocks: self.blocks, issues })
     }
-}
 
-/// Observers that end up as counters.
-trait Collect {
-    fn collect(self) -> Counters;
-}
-
-impl Collect for Counters {
-    fn collect(self) -> Counters {
-        self
+    fn selected(&mut self, selected: &Selected<'_>) {
+        self.watch.ran_on(&selected.to_string());
     }
-}
 
-impl Collect for Blind {
-    fn collect(self) -> Counters {
-        Counters::default()
+    fn sink(&mut self) -> Option<&mut dyn EventSink> {
+        self.watch.probe().map(|probe| probe as &mut dyn EventSink)
     }
 }
 
@@ -515,15 +513,22 @@ impl Context for VmContext<'_> {
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem> {
-        if request.engine == Choice::Both {
-            return self.launch_both(request, watch);
-        }
-        match self.try_fast(request, watch)? {
-            Tried::Ran(result, _) => Ok(*result),
-            Tried::Begun(state, counters) => {
-                self.run_state(self.program, (*state, *counters), request, watch)
+        let observed = watch.probe().is_some() || options::checks_facts(request.options);
+        let exact = match request.engine {
+            Choice::Exact => Some("asked for"),
+            _ if observed => Some("something looks at its events"),
+            _ if request.mechanism != "ipdom" => {
+                Some("the fast engine has the mechanism ipdom alone")
             }
-            Tried::Exact => self.on_exact(request, watch),
+            _ if request.warp_size != 32 => Some("the fast engine has warps of 32 lanes alone"),
+            Choice::Fast | Choice::Interpreted | Choice::Both => None,
+        };
+        match exact {
+            None => self.run_best(request, watch),
+            Some(why) => {
+                watch.ran_on(&format!("exact ({why})"));
+                self.on_exact(request, watch)
+            }
         }
     }
 }

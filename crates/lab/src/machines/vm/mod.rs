@@ -1,11 +1,9 @@
 //! Programs of the kernel IR on the exact engine, for every machine that lowers to it.
 
-mod both;
 mod context;
 mod flow;
 mod options;
 mod places;
-mod quick;
 mod report;
 mod spin;
 
@@ -46,8 +44,8 @@ pub(super) struct VmProgram {
     text: SourceFile,
     /// The target that it is compiled for, if it says one.
     target: Option<Capability>,
-    /// Launches made ready to run before.
-    ready: Mutex<jit::Cache>,
+    /// Launches decoded and compiled before.
+    cache: Mutex<engine::Cache>,
 }
 
 /// Verifies and links a module whose places point into `text`, compiled for a target. What is wrong is added to `found`.
@@ -82,7 +80,7 @@ pub(super) fn link(
 
 impl VmProgram {
     fn new(program: vm::Program, text: SourceFile, target: Option<Capability>) -> Self {
-        Self { program, text, target, ready: Mutex::default() }
+        Self { program, text, target, cache: Mutex::default() }
     }
 
     fn module(&self) -> &Module {

@@ -10,7 +10,7 @@ use simt::trap::{Cause as _, Fault};
 use vm::Recheck;
 
 use super::VmProgram;
-use crate::machine::{LaunchRequest, Stop};
+use crate::machine::{End, LaunchRequest, Stop};
 
 /// Waiting paths listed one by one.
 const SHOWN: usize = 6;
@@ -30,8 +30,23 @@ fn place<const N: usize>(
     Some(Box::new(Place { site: site(id, lanes, request), text, source }))
 }
 
+/// The end of a launch.
+pub(super) fn end<const N: usize>(
+    program: &VmProgram,
+    end: engine::End<N>,
+    request: &LaunchRequest<'_>,
+) -> End {
+    match end {
+        engine::End::Done => End::Done,
+        engine::End::Interrupted => End::Interrupted,
+        engine::End::Fault(found) => End::Fault(fault(program, &found, request)),
+        engine::End::Hang(found) => End::Hang(hang(program, &found, request)),
+        engine::End::Differs(came) => End::Differs(difference(program, &came, request)),
+    }
+}
+
 /// A fault.
-pub(super) fn fault<const N: usize>(
+fn fault<const N: usize>(
     program: &VmProgram,
     fault: &Fault<vm::Cause, N>,
     request: &LaunchRequest<'_>,
@@ -61,11 +76,7 @@ pub(super) fn fault<const N: usize>(
 }
 
 /// A hang: who waits where for whom.
-pub(super) fn hang<const N: usize>(
-    program: &VmProgram,
-    hang: &Hang<N>,
-    request: &LaunchRequest<'_>,
-) -> Stop {
+fn hang<const N: usize>(program: &VmProgram, hang: &Hang<N>, request: &LaunchRequest<'_>) -> Stop {
     let (code, message) = match hang.kind {
         HangKind::Deadlock => ("deadlock", "the kernel hangs: no lane can go on"),
         HangKind::Repeats => ("repeats", "the kernel hangs: its complete state repeats"),
@@ -106,7 +117,7 @@ pub(super) fn hang<const N: usize>(
 }
 
 /// The first thing in which the engines differ, and who wrote the word last.
-pub(super) fn difference(program: &VmProgram, came: &Recheck, request: &LaunchRequest<'_>) -> Stop {
+fn difference(program: &VmProgram, came: &Recheck, request: &LaunchRequest<'_>) -> Stop {
     let mut report = Diagnostic::error(vm::DIFFER, came.to_string());
     let writer = match came {
         Recheck::Memory(difference) => difference.writer,

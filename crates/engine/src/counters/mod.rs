@@ -1,13 +1,23 @@
-//! The observer that counts.
+//! Counts of a launch beside its lane slots.
+//!
+//! [`Counters`] observes launches of every machine. The fast engine does not report single events:
+//! it adds what its warps count ([`Counters::add_detail`]) and reports accesses in larger units.
 
-use fast::{WarpAccess, WarpAccesses};
+mod accesses;
+mod batch;
+mod few;
+mod traffic;
+
+pub(crate) use accesses::AccessCounts;
+pub use traffic::{Line, PcTraffic, Traffic};
+
+use fast::{Detail, WarpAccess, WarpAccesses};
 use simt::observe::{
     Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
 };
 use simt::slots::{Domain, LaneSlots};
 
-use super::batch::Batch;
-use super::memory::{Line, PcTraffic, Traffic};
+use batch::Batch;
 
 /// Counts of one launch, beside its lane slots. All are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +122,32 @@ impl Counters {
         for (sum, count) in self.active_lanes.iter_mut().zip(&other.active_lanes) {
             *sum += count;
         }
+    }
+
+    /// Adds what the fast engine has counted beside accesses, of a launch or of its committed CTAs.
+    pub(crate) fn add_detail(&mut self, detail: &Detail) {
+        self.add_events(&Self {
+            branches: detail.branches,
+            branch_targets: detail.branch_targets,
+            max_depth: detail.max_depth,
+            depth_sum: detail.depth_sum,
+            barrier_arrivals: detail.barrier_arrivals,
+            collectives: detail.collectives,
+            fences: detail.fences,
+            active_lanes: detail.active_lanes.clone(),
+            ..Self::default()
+        });
+        for &(place, slots) in &detail.by_place {
+            self.by_pc.add(place, &slots);
+        }
+    }
+
+    /// Sets the counts that every launch has, detailed or not: of all its CTAs up to now.
+    pub(crate) fn set_totals(&mut self, stats: &vm::Stats) {
+        self.divergent_branches = stats.divergent_branches;
+        self.divergent_targets = stats.divergent_paths;
+        self.depth_issues = stats.slots.vector_issues;
+        self.ctas = stats.ctas;
     }
 
     /// Adds counts of accesses of the same program.

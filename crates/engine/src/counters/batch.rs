@@ -7,7 +7,7 @@
 use fast::{WarpAccess, WarpAccesses};
 use simt::observe::{AccessKind, Space};
 
-use super::memory::{BANKS, SECTOR, Traffic, WORD, together};
+use super::traffic::{BANKS, SECTOR, Traffic, WORD, together};
 
 /// Accesses side by side.
 const SIDE: usize = 16;
@@ -386,7 +386,7 @@ fn sorted(rows: &[Row; LANES], i: usize) -> [u32; LANES] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::PcTraffic;
+    use super::super::traffic::PcTraffic;
     use super::*;
     use simt::observe::{Access, GroupId, Order, Pc, Scope};
 

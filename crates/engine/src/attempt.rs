@@ -1,0 +1,176 @@
+//! Attempts to run a launch on the fast engine.
+
+use std::any::Any;
+use std::sync::{Mutex, PoisonError};
+
+use fast::{Apart, Declined, Detail, Finished, GoOn, Level, WarpAccess, WarpAccesses};
+use simt::memory::MemoryMap;
+use simt::observe::{Access, GroupId};
+use simt::{Pc, WarpMask};
+use vm::{Program, State};
+
+use crate::cache::{Cache, Preparation};
+use crate::counters::{AccessCounts, Counters};
+use crate::launch::{Choice, Options};
+use crate::monitor::{Monitor, Progress, Selected};
+
+/// Runs a launch on the fast engine. `counters` receives the counts of the CTAs that are committed,
+/// which are all if the launch ends. Declined, the state is where the exact engine has to resume,
+/// and memory is what it was then.
+pub(crate) fn attempt(
+    (program, cache): (&Program, &Mutex<Cache>),
+    options: Options,
+    state: &mut State<1>,
+    memory: &mut MemoryMap,
+    counters: &mut Counters,
+    monitor: &mut dyn Monitor,
+) -> Result<Finished, Declined> {
+    let mut declined = Declined::Wrapped;
+    // With assumptions about indices first, and without if one of them fails.
+    for assume in [true, false] {
+        let preparation = Preparation {
+            assume,
+            level: options.level.unwrap_or_else(Level::best).or_less(),
+            compile: options.engine != Choice::Interpreted,
+            detailed: options.detailed,
+            threads: options.threads.count,
+            eager: options.threads.eager,
+        };
+        let ready =
+            cache.lock().unwrap_or_else(PoisonError::into_inner).get(program, state, preparation);
+        let ready = match ready {
+            Ok(ready) => ready,
+            Err(why) => {
+                declined = why;
+                break;
+            }
+        };
+        let accesses = AccessCounts::default();
+        let mut observer = Observer { accesses, committed: counters, monitor: &mut *monitor };
+        std::mem::swap(state.memory_mut(), memory);
+        let ran = ready.run(&mut *state, &mut observer);
+        std::mem::swap(state.memory_mut(), memory);
+        match ran {
+            Ok(mut finished) => {
+                if let Some(detail) = &finished.detail {
+                    observer.settled();
+                    observer.done(detail);
+                    counters.set_totals(&finished.stats);
+                }
+                *memory = std::mem::take(&mut finished.memory);
+                let (level, threads) = (finished.level, finished.threads);
+                let coverage = ready.coverage();
+                monitor.selected(&Selected::Fast { level, coverage, threads });
+                return Ok(finished);
+            }
+            Err(why) => declined = why,
+        }
+        if declined != Declined::Wrapped {
+            break;
+        }
+    }
+    if options.detailed && state.progress().0 > 0 {
+        counters.set_totals(state.stats());
+    }
+    Err(declined)
+}
+
+/// Counts accesses, and relays progress to the monitor.
+struct Observer<'a> {
+    /// Accesses since CTAs were last committed.
+    accesses: AccessCounts,
+    /// Counts of the committed CTAs.
+    committed: &'a mut Counters,
+    monitor: &'a mut dyn Monitor,
+}
+
+impl GoOn for Observer<'_> {
+    fn go_on(&mut self, blocks_done: u64, issues: u64) -> bool {
+        self.monitor.poll(Progress { blocks_done, issues })
+    }
+
+    fn looks(&mut self) -> bool {
+        self.monitor.wants_lanes()
+    }
+
+    fn standing(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
+        self.monitor.lanes(lanes);
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        self.accesses.add(access, 1);
+    }
+
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.accesses.add(access, times);
+    }
+
+    fn line(&mut self, line: &fast::Line) -> bool {
+        self.accesses.line(line)
+    }
+
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.accesses.warp(access)
+    }
+
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.accesses.warps(accesses)
+    }
+
+    fn has_parts(&self) -> bool {
+        true
+    }
+
+    fn settled(&mut self) {
+        self.committed.add_accesses(&std::mem::take(&mut self.accesses).finish());
+    }
+
+    fn done(&mut self, detail: &Detail) {
+        self.committed.add_detail(detail);
+    }
+
+    fn apart(&self) -> Option<Box<dyn Apart>> {
+        Some(Box::new(BlockAccesses(AccessCounts::default())))
+    }
+
+    fn join(&mut self, apart: Box<dyn Apart>) {
+        if let Ok(blocks) = apart.into_any().downcast::<BlockAccesses>() {
+            self.accesses.merge(blocks.0);
+        }
+    }
+}
+
+/// Counts accesses of some CTAs on another thread. The counts do not depend on the order of CTAs.
+struct BlockAccesses(AccessCounts);
+
+impl GoOn for BlockAccesses {
+    fn go_on(&mut self, _: u64, _: u64) -> bool {
+        true
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        self.0.add(access, 1);
+    }
+
+    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.0.add(access, times);
+    }
+
+    fn line(&mut self, line: &fast::Line) -> bool {
+        self.0.line(line)
+    }
+
+    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.0.warp(access)
+    }
+
+    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.0.warps(accesses)
+    }
+}
+
+impl Apart for BlockAccesses {
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}

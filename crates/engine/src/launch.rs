@@ -1,0 +1,199 @@
+//! Launches on the fast engine where it can run them, on the exact one otherwise.
+
+use std::sync::Mutex;
+
+use fast::{Declined, Level};
+use simt::memory::{Addr, Snapshot};
+use vm::{Claim, Program, Recheck, State, Stats};
+
+use crate::attempt::attempt;
+use crate::cache::Cache;
+use crate::exact::{End, ExactLaunch, Guest, Restart, report_lanes, run_exact};
+use crate::monitor::{Monitor, Progress, Selected};
+use crate::{Counters, Error, PcSlots};
+
+/// Which engine runs a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The fastest one that runs it to the same end.
+    #[default]
+    Fast,
+    /// As [`Self::Fast`], with nothing compiled.
+    Interpreted,
+    /// The one that defines what the end is.
+    Exact,
+    /// The fastest one, then the exact one, with which it has to agree.
+    Both,
+}
+
+impl Choice {
+    /// Returns the choice of a name: `fast`, `interpreted`, `exact`, `both`.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "fast" => Self::Fast,
+            "interpreted" => Self::Interpreted,
+            "exact" => Self::Exact,
+            "both" => Self::Both,
+            _ => return None,
+        })
+    }
+}
+
+/// Host threads for a launch. Only time depends on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostThreads {
+    /// The most; as many as the host has if 0.
+    pub count: usize,
+    /// Whether they are used even if that takes longer.
+    pub eager: bool,
+}
+
+impl HostThreads {
+    /// At most `count`, used where they pay.
+    #[must_use]
+    pub fn up_to(count: usize) -> Self {
+        Self { count, eager: false }
+    }
+}
+
+/// How a launch is run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The engine.
+    pub engine: Choice,
+    /// The most vector instructions that it may use; all that the host has if `None`. Only time
+    /// depends on them.
+    pub level: Option<Level>,
+    /// The host threads.
+    pub threads: HostThreads,
+    /// Whether more than [`Stats`] is counted.
+    pub detailed: bool,
+}
+
+/// A launch of groups of up to 64 lanes.
+pub struct Launch<'p> {
+    /// The linked program.
+    pub program: &'p Program,
+    /// What earlier launches of the program were decoded and compiled to.
+    pub cache: &'p Mutex<Cache>,
+    /// How it is run.
+    pub options: Options,
+    /// The launch, checked by [`vm::begin_bare`], with memory and heap still to be lent.
+    pub state: State<1>,
+    /// For tests: a byte of memory that is changed after the fast engine and before the exact one.
+    #[doc(hidden)]
+    pub tamper: Option<(Addr, u8)>,
+}
+
+/// Which engine has run a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// The fast one.
+    Fast(Level),
+    /// The exact one, and why the fast one declined, if it was tried.
+    Exact(Option<Declined>),
+    /// The exact one under [`vm::Retry::MECHANISM`], after the launch was found to hang. CTAs that
+    /// the fast engine had committed before were not run again: their counts are those of the first mechanism.
+    Retried,
+}
+
+/// A launch that was run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// What it did.
+    pub stats: Stats,
+    /// Further counts, if they were asked for.
+    pub counters: Counters,
+    /// What the kernel printed.
+    pub output: Vec<u8>,
+    /// The engine.
+    pub ran: Ran,
+}
+
+/// A launch before its first issue, for comparing the engines.
+type Before = (State<1>, Snapshot);
+
+/// Runs a launch of the mechanism `ipdom` and of warps of 32 lanes; others are declined by the fast
+/// engine. Guest memory changes as the launch changes it, also if it faults or hangs.
+///
+/// # Errors
+/// Returns why a launch that hangs could not begin again, or why the engines could not be compared.
+pub fn launch<'p, E: std::error::Error>(
+    launch: Launch<'p>,
+    mut guest: Guest<'_>,
+    restart: Option<Restart<'_, 'p, 1, E>>,
+    monitor: &mut dyn Monitor,
+) -> Result<Outcome, Error<E>> {
+    let Launch { program, cache, options, mut state, tamper } = launch;
+    let both = options.engine == Choice::Both;
+    let before = both.then(|| (state.clone(), guest.memory.snapshot()));
+    let mut counters = Counters::default();
+    if options.detailed {
+        counters = Counters::with_pcs(PcSlots::new(program.code().len()));
+    }
+    let mut declined = None;
+    let mut outcome = None;
+    if options.engine != Choice::Exact {
+        match attempt((program, cache), options, &mut state, guest.memory, &mut counters, monitor) {
+            Ok(finished) => {
+                let counters = std::mem::take(&mut counters);
+                let end = if finished.done { End::Done } else { End::Interrupted };
+                let (stats, ran) = (finished.stats, Ran::Fast(finished.level));
+                outcome = Some(Outcome { end, stats, counters, output: Vec::new(), ran });
+            }
+            Err(why) => {
+                monitor.selected(&Selected::Exact(&why));
+                declined = Some(why);
+            }
+        }
+    }
+    // Whether the fast engine has run CTAs of which the exact one has to be told.
+    let compared = outcome.is_some() || state.progress().0 > 0;
+    let mut outcome = match outcome {
+        Some(outcome) => outcome,
+        None => {
+            let counters = options.detailed.then_some(counters);
+            let launch = ExactLaunch { program, state, counters };
+            let run = run_exact(launch, &mut guest, restart, monitor)?;
+            let ran = if run.retried { Ran::Retried } else { Ran::Exact(declined) };
+            let (stats, output) = (*run.state.stats(), run.state.output().to_vec());
+            let counters = run.counters.unwrap_or_default();
+            Outcome { end: run.end, stats, counters, output, ran }
+        }
+    };
+    // Lanes that made progress one by one ran on the exact engine alone.
+    let comparable = outcome.end != End::Interrupted && outcome.ran != Ran::Retried;
+    if let Some(before) = before.filter(|_| compared && comparable) {
+        if let Some((address, byte)) = tamper {
+            guest.memory.host_write(address, &[byte]).ok();
+        }
+        compare(program, &before, &mut guest, &mut outcome, monitor)?;
+    }
+    Ok(outcome)
+}
+
+/// Runs a launch again on the exact engine and compares. Memory becomes the exact engine's.
+fn compare(
+    program: &Program,
+    (fresh, before): &Before,
+    guest: &mut Guest<'_>,
+    outcome: &mut Outcome,
+    monitor: &mut dyn Monitor,
+) -> Result<(), vm::RecheckError> {
+    let claim = Claim { done: outcome.end == End::Done, stats: Some(outcome.stats) };
+    let mut poll = |state: &State<1>| {
+        let (blocks_done, issues) = (state.progress().0, state.stats().slots.issues());
+        let on = monitor.poll(Progress { blocks_done, issues });
+        report_lanes(state, monitor);
+        on
+    };
+    match vm::recheck(program, fresh, (before, guest.memory), &claim, &mut poll)? {
+        Recheck::Same => monitor.selected(&Selected::Agree),
+        Recheck::Stopped => outcome.end = End::Interrupted,
+        other => outcome.end = End::Differs(Box::new(other)),
+    }
+    Ok(())
+}

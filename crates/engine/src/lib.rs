@@ -1,0 +1,48 @@
+//! One way to run launches of kernel programs.
+//!
+//! [`launch`] tries the fast engine and leaves what that one declines to the exact engine: the whole
+//! launch, or its CTAs from the first one that the fast engine has not committed. The exact engine
+//! defines how a launch ends, so every fault, hang and line of output is its own. Launches that the
+//! fast engine never takes (other mechanisms than `ipdom`, groups of more than 64 lanes, observers of
+//! single events) go to [`run_exact`].
+//!
+//! Policies are the caller's: whether a launch that hangs runs again under a mechanism with forward
+//! progress ([`Restart`]), and whether both engines run it and have to agree ([`Choice::Both`]).
+//!
+//! The exact engine's interpreter is generic over its observer. It is instantiated here, for each
+//! group width with and without [`Counters`] and an [`EventSink`], and in no crate above this one.
+
+mod attempt;
+mod cache;
+mod counters;
+mod exact;
+mod launch;
+mod monitor;
+mod sink;
+
+pub use cache::Cache;
+pub use counters::{Counters, Line, PcSlots, PcTraffic, Traffic};
+pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
+pub use fast::{Declined, Level, Threads};
+pub use jit::{Coverage, Refused};
+pub use launch::{Choice, HostThreads, Launch, Options, Outcome, Ran, launch};
+pub use monitor::{Monitor, Progress, Selected, Unmonitored};
+pub use sink::{EventSink, SINK_WORDS, Sinking, WideLanes};
+
+use simt::memory::MapError;
+use thiserror::Error;
+use vm::RecheckError;
+
+/// Why a launch cannot be run to its end, beside faults and hangs of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Error<E: std::error::Error> {
+    /// The launch hangs, and cannot begin again under the mechanism with forward progress.
+    #[error(transparent)]
+    Restart(E),
+    /// Memory before the launch cannot be restored.
+    #[error("memory before the launch cannot be restored: {0}")]
+    Memory(#[from] MapError),
+    /// The engines cannot be compared.
+    #[error(transparent)]
+    Recheck(#[from] RecheckError),
+}
