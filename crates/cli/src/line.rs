@@ -1,27 +1,28 @@
-//! The command line as a source text, so that findings can point into it.
+//! The command line as source text, so that diagnostics can refer to parts of it.
 //!
-//! `--arg n=i32:1` is wrong in three of its characters; to show them with a caret, the words that a command understood are
-//! written out again as one line of text, with the place of each.
+//! The error in `--arg n=i32:1` is in three characters. To mark them with a caret, the words that a
+//! command has parsed are written to one line of text, with a span for each.
 
 use std::path::Path;
 
 use isa::{FileId, SourceMap, Span};
 
-/// A command line written out.
+/// A command line under construction.
 pub(crate) struct Line {
     file: FileId,
     text: String,
 }
 
 impl Line {
-    /// Begins with the command's name. `sources` must be empty: the line is its first file.
+    /// Starts with the command's name. `sources` must be empty when the line is entered: it is the
+    /// first file.
     pub(crate) fn new(command: &str) -> Self {
         Self { file: FileId(0), text: format!("simtlab {command}") }
     }
 
-    /// Adds a word; gives its place.
+    /// Appends a word; returns its span.
     pub(crate) fn word(&mut self, word: &str) -> Span {
-        // Line ends would make it more than one line.
+        // Control characters include newlines, which would break the line.
         let word: String =
             word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         let plain = |c: char| c.is_alphanumeric() || "-_=:,./@%+".contains(c);
@@ -36,19 +37,19 @@ impl Line {
         span
     }
 
-    /// Adds an option with its value; gives the value's place.
+    /// Appends an option with its value; returns the value's span.
     pub(crate) fn option(&mut self, name: &str, value: &str) -> Span {
         self.text.push_str(" --");
         self.text.push_str(name);
         self.word(value)
     }
 
-    /// Adds a path.
+    /// Appends a path; returns its span.
     pub(crate) fn path(&mut self, path: &Path) -> Span {
         self.word(&path.display().to_string())
     }
 
-    /// Enters the line into the map as its first file.
+    /// Adds the line to the map as its first file.
     pub(crate) fn enter(self, sources: &mut SourceMap) {
         sources.add("command line", self.text);
     }

@@ -1,18 +1,19 @@
-//! The `simtlab` command: arguments in, text and an exit code out.
+//! The `simtlab` command.
 //!
-//! Everything it does is `lab`'s; here are only the command line, the terminal and the exit codes:
+//! `lab` does the work; this crate contains the command line, the terminal and the exit codes:
 //!
 //! | code | |
 //! |---|---|
-//! | 0 | all went as expected |
+//! | 0 | everything was as expected |
 //! | 1 | an expectation is not met, or a conformance case failed |
-//! | 2 | the command line or a file is wrong |
+//! | 2 | the command line or a file is invalid |
 //! | 3 | a kernel faulted or hung |
-//! | 4 | a device cannot be used, or does not take a program (`device`) |
-//! | 5 | the engines differ, which `--engine both` compares |
+//! | 4 | a device cannot be used, or rejects a program (`device`) |
+//! | 5 | the results of the engines differ (`--engine both`) |
 //! | 130 | interrupted |
 //!
-//! `exec` ends with the code of the program that it ran, unless that is 0 and a kernel has stopped, or the engines differ.
+//! `exec` returns the exit code of the program that it runs, unless that is 0 and a kernel faulted
+//! or hung, or the engines differ.
 
 mod args;
 mod commands;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are no errors, but come this way.
+            // clap returns help and version as errors.
             let code = if error.use_stderr() { out::Exit::Usage } else { out::Exit::Ok };
             let _ = error.print();
             return code.into();

@@ -1,7 +1,8 @@
 //! Standard output and standard error.
 //!
-//! Results go to standard output, findings and progress to standard error. A reader that goes away (`simtlab list k.ptx |
-//! head -1`) ends the program quietly: every write is checked, and after a broken pipe nothing more is written.
+//! Results go to standard output, diagnostics and progress to standard error. If the reader closes
+//! the pipe (`simtlab list k.ptx | head -1`), the program ends quietly: every write is checked, and
+//! nothing is written after a broken pipe.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -11,24 +12,24 @@ use lab::render::{Paint, render, render_all};
 
 use crate::args::Color;
 
-/// How the program ends.
+/// The exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// As expected.
+    /// Everything was as expected.
     Ok,
     /// An expectation is not met.
     Unmet,
-    /// The command line or a file is wrong.
+    /// The command line or a file is invalid.
     Usage,
     /// A kernel faulted or hung.
     Stopped,
-    /// A device cannot be used, or does not take the program.
+    /// A device cannot be used, or rejects the program.
     NoDevice,
-    /// The engines, run side by side, differ.
+    /// The results of the engines differ.
     Differs,
-    /// The user stopped it.
+    /// The user interrupted the run.
     Interrupted,
-    /// As a program that was run has ended.
+    /// The exit code of a program that was run.
     Child(u8),
 }
 
@@ -41,14 +42,14 @@ impl From<Exit> for ExitCode {
             Exit::Stopped => 3,
             Exit::NoDevice => 4,
             Exit::Differs => 5,
-            // 128 and the number of the interrupt signal, as shells have it.
+            // 128 plus the number of the interrupt signal, as in shells.
             Exit::Interrupted => 130,
             Exit::Child(code) => code,
         })
     }
 }
 
-/// Where text goes.
+/// The output streams.
 pub(crate) struct Out {
     paint: Paint,
     stdout: io::BufWriter<io::Stdout>,
@@ -84,19 +85,20 @@ impl Out {
         self.bytes(text.as_bytes());
     }
 
-    /// Writes text to standard error. If that is closed there is nobody to tell.
+    /// Writes text to standard error. Errors of that stream are ignored, as they cannot be
+    /// reported.
     pub(crate) fn note(&mut self, text: &str) {
         self.flush();
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// Shows findings on standard error.
+    /// Prints diagnostics to standard error.
     pub(crate) fn findings(&mut self, findings: &Diagnostics, sources: &SourceMap) {
         let text = render_all(findings, sources, self.paint);
         self.note(&text);
     }
 
-    /// Shows one finding on standard error.
+    /// Prints one diagnostic to standard error.
     pub(crate) fn finding(&mut self, finding: &Diagnostic, sources: &SourceMap) {
         let text = render(finding, sources, self.paint);
         self.note(&text);
@@ -110,8 +112,8 @@ impl Out {
         }
     }
 
-    /// The exit code, after everything is written: an output that could not be written is an error, unless its reader went
-    /// away.
+    /// Flushes the output and returns the exit status. An output that could not be written is a
+    /// usage error, unless its reader closed the pipe.
     pub(crate) fn finish(mut self, exit: Exit) -> Exit {
         self.flush();
         match self.failed.take() {

@@ -1,7 +1,8 @@
-//! Progress on a terminal, and interruption.
+//! The progress bar, and interruption.
 //!
-//! A bar appears on standard error if that is a terminal and the run takes longer than half a second; it is gone when the run
-//! ends. In a pipe there is nothing of it. The first Ctrl-C stops the run in an orderly way, the second one at once.
+//! The bar appears on standard error if that is a terminal and the run takes longer than half a
+//! second; it disappears at the end of the run. The first Ctrl-C stops the run in an orderly way,
+//! the second one at once.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +11,13 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::machine::{Progress, Watch};
 
-/// How long a run stays without a bar.
+/// Time without a bar at the start of a run.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Watches a run.
+/// A watch that shows progress and handles interruption.
 pub(crate) struct Bar {
     started: Instant,
     terminal: bool,
@@ -25,9 +26,9 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// Watches from now on, and takes Ctrl-C.
+    /// Starts the clock, and installs the handler for Ctrl-C.
     pub(crate) fn new() -> Self {
-        // Without a handler Ctrl-C ends the process, which is orderly enough.
+        // Without a handler Ctrl-C ends the process, which is acceptable.
         let _ = ctrlc::set_handler(|| {
             if INTERRUPTED.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
@@ -41,7 +42,7 @@ impl Bar {
         }
     }
 
-    /// Which engines ran the launches, in order.
+    /// Removes the bar; returns the engines of the launches, in order.
     pub(crate) fn finish(mut self) -> Vec<String> {
         std::mem::take(&mut self.engines)
     }

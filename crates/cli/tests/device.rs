@@ -1,5 +1,5 @@
-//! `simtlab device` from end to end, with Simtlab's own driver library in place of a device, and
-//! with a driver that fails.
+//! `simtlab device` end to end, with this project's driver library in place of a device, and with a
+//! driver that fails.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The driver that fails, compiled and linked with our own, which cargo has put beside the test.
+/// Builds the failing driver, linked with this project's library, which cargo puts into the test's
+/// folder.
 fn driver() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -47,7 +48,7 @@ fn ran(output: &Output) -> Ran {
     Ran { code: output.status.code(), said: String::from_utf8_lossy(&said).into_owned() }
 }
 
-/// `simtlab device COMMAND WORDS` with our own library allowed, and a fault of the driver.
+/// Runs `simtlab device COMMAND WORDS` with a simulated device and a fault of the driver.
 fn device(fault: &str, command: &str, words: &[&str]) -> Ran {
     device_with(&[("SIMTLAB_TEST_DRIVER", fault)], command, words)
 }
@@ -58,7 +59,7 @@ fn device_with(variables: &[(&str, &str)], command: &str, words: &[&str]) -> Ran
     ran(&simtlab.envs(variables.iter().copied()).output().unwrap())
 }
 
-/// A launch file of its own with its program.
+/// Writes a program and its launch file to a folder; returns the folder's path.
 fn kernel(name: &str, body: &str) -> String {
     let folder = scratch(&format!("device-kernel-{name}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -98,7 +99,7 @@ fn our_own_library_is_no_device() {
         assert_eq!(told.code, Some(4), "{}", told.said);
         assert!(told.said.contains("is Simtlab's own driver library"), "{}", told.said);
     }
-    // By its name, too, as a program under `simtlab exec` would find it.
+    // It is rejected too if the loader finds it by name, as under `simtlab exec`.
     let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
     let told =
         ran(&simtlab.args(["device", "info"]).env("LD_LIBRARY_PATH", folder).output().unwrap());
@@ -108,7 +109,7 @@ fn our_own_library_is_no_device() {
 
 #[test]
 fn bundled_kernels_agree_with_themselves() {
-    // Several launches, atomics without order, dynamic shared memory, structures as parameters.
+    // Several launches, unordered atomics, dynamic shared memory, structures as parameters.
     for name in ["reduce", "saxpy", "hash_table", "dynamic_shared", "hgemm_mma"] {
         let path = repository(&format!("kernels/{name}"));
         let told = device("", "run", &["--compare", path.to_str().unwrap()]);
@@ -177,7 +178,7 @@ fn records_are_compared_without_a_device() {
     let told = recorded(&file, &path);
     assert_eq!(told.code, Some(0), "{}", told.said);
     assert!(told.said.contains("simulated") && told.said.contains("agree"), "{}", told.said);
-    // Another program, a damaged file, one of another version, and one that is wrong.
+    // Another program, a damaged file, a file of another version, and an invalid one.
     let other = kernel("record-other", "st.global.u32 [%a], %t;");
     let told = recorded(&file, &other);
     assert_eq!(told.code, Some(2), "{}", told.said);
@@ -248,14 +249,14 @@ fn faults_are_compared() {
     let told = device("", "run", &["--compare", &path]);
     assert_eq!(told.code, Some(3), "{}", told.said);
     assert!(told.said.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{}", told.said);
-    // A device that hangs where we do not.
+    // The device hangs where the virtual device does not.
     let path = kernel("hangs", SINES);
     let told = device("hang", "run", &["--compare", "--timeout", "1", &path]);
     assert_eq!(told.code, Some(1), "{}", told.said);
     assert!(told.said.contains("the ends differ"), "{}", told.said);
 }
 
-/// A fresh folder for results.
+/// Returns an empty folder for results.
 fn folder(name: &str) -> String {
     let folder = scratch(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -290,10 +291,10 @@ fn suites_go_on_where_they_stopped() {
     let all = device("", "verify", &words);
     assert_eq!(all.code, Some(0), "{}", all.said);
     assert!(all.said.contains("3 cases done, 0 left"), "{}", all.said);
-    // Approximations are worth more than copies.
+    // Kernels with approximate operations run before those that only copy.
     let place = |name: &str| all.said.find(name).unwrap();
     assert!(place("kernels-sines-launch") < place("kernels-plain-launch"), "{}", all.said);
-    // A line that was cut short is one case to run again.
+    // A truncated line causes one case to run again.
     let results = Path::new(&out).join("results.jsonl");
     let text = std::fs::read_to_string(&results).unwrap();
     std::fs::write(&results, &text[..text.len() - 20]).unwrap();
@@ -312,7 +313,7 @@ fn wrong_sums_of_matrices_are_found() {
     assert_eq!(told.code, Some(0), "{}", told.said);
     let out = folder("device-matrix-wrong");
     let words = ["--suite", "matrix", "--cases", "8", "--out", &out];
-    // The products of another layout.
+    // One instruction multiplies matrices in another layout.
     let rule = [("SIMTLAB_TEST_REPLACE", "m8n8k4.row.row=m8n8k4.row.col")];
     let told = device_with(&rule, "verify", &words);
     assert_eq!(told.code, Some(1), "{}", told.said);
@@ -327,7 +328,7 @@ fn wrong_sums_of_matrices_are_found() {
 fn planted_wrong_results_are_found_and_ranked() {
     let out = folder("device-planted");
     let words = ["--suite", "arithmetic", "--cases", "9", "--out", &out];
-    // The first module of a batch of eight has the approximate functions, and becomes two. One
+    // The first module of a batch of eight has the approximate functions, and is split in two. One
     // instruction gives other results, another one does not exist.
     let rules = [
         ("SIMTLAB_TEST_REPLACE", "sin.approx.f32=cos.approx.f32"),
@@ -343,7 +344,7 @@ fn planted_wrong_results_are_found_and_ranked() {
     assert!(named[0].starts_with("  - `sin.approx.f32 %f32_0, %f32_1;`: "), "{}", told.said);
     let refused: Vec<&str> = told.said.lines().filter(|l| l.contains("b | tanh")).collect();
     assert!(matches!(refused[..], [line] if line.contains("error   : planted")), "{}", told.said);
-    // The case can be run alone.
+    // A single case can be run alone.
     let alone = format!("{out}/cases/arithmetic/arithmetic-000b.toml");
     let told = device("", "run", &["--compare", &alone]);
     assert_eq!(told.code, Some(0), "{}", told.said);

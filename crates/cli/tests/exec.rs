@@ -1,4 +1,4 @@
-//! `simtlab exec` with a client in C, and the stand-in for ptxas.
+//! `simtlab exec` with a client in C, and the substitute for ptxas.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader};
@@ -10,7 +10,7 @@ fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// The client, compiled.
+/// Compiles the client.
 fn client() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let build = || {
@@ -106,12 +106,13 @@ fn failed_calls_are_told_once_each() {
     let (output, said) = exec(&["--json", path.to_str().unwrap()], &["calls"]);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("0 faults, 0 hangs, 4 failed calls\n"), "{said}");
-    // Freed inside, and freed twice: one line, with the arguments of the first.
+    // Memory freed inside the allocation, and freed twice: one line, with the arguments of the
+    // first call.
     let freed: Vec<&str> = said.lines().filter(|l| l.contains("cuMemFree_v2(")).collect();
     assert_eq!(freed.len(), 1, "{said}");
     assert!(freed[0].starts_with("  failed 2 times: cuMemFree_v2(address=0x"), "{said}");
     assert!(freed[0].ends_with("04) = 1 CUDA_ERROR_INVALID_VALUE"), "{said}");
-    // Memory that is not to be had is told with its sizes, at once and in the report.
+    // An allocation that does not fit is reported with its sizes, both at once and in the report.
     let memory = "4398046511104 bytes of device memory were asked for; of 42949672960 there are, 0 are in use \
         (SIMTLAB_DEVICE_MEMORY says how many there are)";
     assert!(said.contains(&format!("simtlab: {memory}\n")), "{said}");
@@ -131,7 +132,7 @@ fn errors_of_calls_can_fail_the_run() {
         assert_eq!(code(&[], mode), Some(0), "{mode}");
         assert_eq!(code(&["--error-exit", "9"], mode), Some(9), "{mode}");
     }
-    // What goes well stays well, the program's own code comes first, and so do faults.
+    // Success remains success; the program's own exit code and faults take precedence.
     assert_eq!(code(&["--error-exit", "9"], "0"), Some(0));
     assert_eq!(code(&["--error-exit", "9"], "7"), Some(7));
     assert_eq!(code(&["--error-exit", "9"], "fault"), Some(3));
@@ -146,8 +147,7 @@ fn kernels_that_cannot_run_are_told_of_when_they_are_asked_for() {
     assert!(said.contains("nonsense"), "{said}");
 }
 
-/// Runs a shell's command under `exec`, with a folder for the run's folder that is the test's
-/// alone.
+/// Runs a shell command under `exec`, in a temporary folder of this test.
 fn shell(name: &str, command: &str, around: &str) -> Output {
     let temp = scratch(name);
     let _ = std::fs::remove_dir_all(&temp);
@@ -184,7 +184,7 @@ fn an_empty_search_path_stays_without_the_current_directory() {
     }
 }
 
-/// Starts `exec` with a command, without a terminal, in a temporary folder of the test's own.
+/// Starts `exec` with a command, without a terminal, in a temporary folder of this test.
 fn start(name: &str, options: &[&str], command: &[&str]) -> (Child, PathBuf) {
     let temp = scratch(name);
     let _ = std::fs::remove_dir_all(&temp);
@@ -206,8 +206,8 @@ fn signal(child: &Child, signal: &str) {
 fn signals_end_the_program_and_what_it_has_started() {
     let script = "sleep 600 & echo $!; wait";
     for (name, code) in [("-TERM", 143), ("-INT", 130), ("-HUP", 129)] {
-        // A background process of a shell without job control ignores interrupts, which is what is
-        // left to be ended at last.
+        // Background processes of a shell without job control ignore interrupts, so this one has to
+        // be killed at the end.
         let (mut child, temp) = start("exec-signal", &[], &["sh", "-c", script]);
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -219,7 +219,7 @@ fn signals_end_the_program_and_what_it_has_started() {
         assert_eq!(output.status.code(), Some(code), "{name} {said}");
         assert!(said.contains("simtlab: 0 launches"), "{name} {said}");
         assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0, "{name}: the folder is left");
-        // Whoever inherits a process that has ended may need a moment to see it off.
+        // The process that inherits an ended one may need a moment to reap it.
         let state = || std::fs::read_to_string(sleeping.join("stat")).unwrap_or_default();
         let gone = |state: String| state.is_empty() || state.contains(") Z ");
         let waited = (0..100).any(|_| {
@@ -273,11 +273,11 @@ fn other_reasons_are_not_blamed_on_a_static_runtime() {
     assert_eq!(ended.status.code(), Some(139), "{said}");
     assert!(said.contains("SIGSEGV (11) ended the program before it initialised the driver"));
     assert!(!said.contains("static"), "{said}");
-    // Beside this test is a driver library and no runtime's.
+    // The folder of this test has a driver library, but no runtime libraries.
     let said = String::from_utf8(shell("exec-none", "true", "").stderr).unwrap();
     assert!(said.contains("libcudart.so.12 and libcudart.so.13 are not in "), "{said}");
     assert!(!said.contains("static"), "{said}");
-    // With both of them there, only the program itself can be the reason.
+    // With both of them present, only the program itself can be the reason.
     let folder = scratch("exec-libraries");
     std::fs::create_dir_all(&folder).unwrap();
     let test = std::env::current_exe().unwrap();
@@ -296,7 +296,7 @@ fn other_reasons_are_not_blamed_on_a_static_runtime() {
 fn other_drivers_are_never_taken() {
     let folder = scratch("exec-other");
     std::fs::create_dir_all(&folder).unwrap();
-    // A library, and something that is none.
+    // A library of another origin, and a file that is not a library.
     let ran = |folder: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
         command.env("SIMTLAB_LIBRARIES", folder).args(["exec", "--libraries"]).arg(folder);

@@ -1,5 +1,5 @@
-//! LinxISA through the command: assembling and disassembling in both operand codecs, binaries with arguments, every documented
-//! option of `run`, tables with rows that fail.
+//! LinxISA through the command: assembly and disassembly in both operand codecs, binaries with
+//! arguments, every documented option of `run`, conformance tables with failing rows.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,14 +8,14 @@ fn simtlab(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_simtlab")).args(args).output().expect("the command starts")
 }
 
-/// Exit code, standard output, standard error.
+/// Returns the exit code, standard output and standard error.
 fn outcome(args: &[&str]) -> (Option<i32>, String, String) {
     let output = simtlab(args);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// A file of this test's own.
+/// Creates a file for this test.
 fn file(name: &str, contents: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linx");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -24,7 +24,7 @@ fn file(name: &str, contents: &str) -> String {
     path.display().to_string()
 }
 
-/// Doubles `n` words of `x`; writes one word more than once from several groups if `shared` is not 0.
+/// Doubles `n` words of `x`; if `shared` is not 0, several groups write the same word.
 const DOUBLE: &str = "
         .param  x
         .param  n
@@ -50,16 +50,16 @@ fn a_binary_takes_the_arguments_of_its_registers() {
     assert_eq!(outcome(&["asm", "--isa", "linx", &source, "-o", &binary]).0, Some(0));
     let run = ["run", "--isa", "linx", &binary, "--stats", "none"];
     let with = |args: &[&str]| outcome(&[&run[..], args].concat());
-    // Two groups, one after the other: four times.
+    // Two groups in sequence double the words twice.
     let (code, shown, errors) = with(&["--arg", "x=u32[4]:[1,2,3,4]", "--arg", "u64:3"]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(shown.contains("x = u32[4] [4, 8, 12, 4]"), "{shown}");
-    // An argument that is left away is 0: no lane is on.
+    // An omitted argument is 0: no lane is on.
     let (code, shown, _) = with(&["--arg", "x=u32[4]:[1,2,3,4]"]);
     assert_eq!(code, Some(0));
     assert!(shown.contains("x = u32[4] [1, 2, 3, 4]"), "{shown}");
     assert_eq!(with(&["--arg", "u64:1"].repeat(9)).0, Some(2));
-    // A source text says what it takes.
+    // Assembly text declares its parameters.
     let few = ["run", "--isa", "linx", &source, "--arg", "x=u32[4]"];
     let (code, _, errors) = outcome(&few);
     assert!(code == Some(2) && errors.contains("no argument is given for n"), "{errors}");
@@ -101,12 +101,12 @@ fn every_option_takes_its_values_and_refuses_others() {
         }
         assert_eq!(code(&["--option", &format!("{name}={bad}")]), Some(2), "{name}={bad}");
     }
-    // All are in the list that a wrong name is answered with.
+    // The diagnostic for an unknown name lists all options.
     let (_, _, errors) = outcome(&[&run[..], &["--option", "colour=red"]].concat());
     for (name, ..) in options {
         assert!(errors.contains(name), "{name}: {errors}");
     }
-    // Those with a flag of their own, and reading by `lc0` alone, which this program's lanes depend on.
+    // Options with a flag of their own, and one on which this program's lanes depend.
     for flags in [
         &["--group-width", "4"][..],
         &["--inactive", "zero"],
@@ -138,7 +138,7 @@ fn checks_tell_of_conflicts_and_of_entries_that_nothing_was_pushed_to() {
     assert!(!plain.contains("conflict:") && !plain.contains("unwritten:"), "{plain}");
     assert!(shown(&["--option", "conflicts=on"]).contains(conflict));
     assert!(shown(&["--option", "check=on"]).contains(unwritten));
-    // The other way round, the first group is the other one.
+    // In the reverse order, the groups of the message are swapped.
     let turned = shown(&["--option", "conflicts=on", "--seed", "1"]);
     assert!(turned.contains("conflict: groups "), "{turned}");
 }
@@ -163,13 +163,13 @@ fn both_codecs_are_written_and_read_and_one_runs() {
     assert!(bytes.windows(8).any(|w| w == [0xff, 2, 2, 0x10, 0x1d, 0xa1, 0, 0xe0]), "{bytes:x?}");
     let (_, listing, _) = outcome(&["disasm", "--isa", "linx", "--codec", "b", &binary]);
     assert!(listing.contains("v.shfl.bfly vt#1, p, ->vu#2"), "{listing}");
-    // Without types it cannot be run, and the usual codec wants them.
+    // Without types it cannot be run, and the default codec requires them.
     let (code, _, errors) = outcome(&["run", "--isa", "linx", "--option", "codec=b", &source]);
     assert!(code == Some(2) && errors.contains("cannot be run"), "{errors}");
     assert_eq!(outcome(&["asm", "--isa", "linx", &source, "-o", &binary]).0, Some(2));
     let (code, _, errors) = hex("b", "7f0");
     assert!(code == Some(2) && errors.contains("hexadecimal"), "{errors}");
-    // A truncated instruction is bytes.
+    // A truncated instruction is disassembled as bytes.
     let (code, shown, _) = hex("regid10", "7f026b");
     assert!(code == Some(0) && shown.contains(".byte 0x7f, 0x02, 0x6b"), "{shown}");
 }
@@ -202,7 +202,7 @@ fn what_may_not_stand_in_a_body_is_a_warning_of_check() {
     let (code, _, errors) = outcome(&["check", "--isa", "linx", &source]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(errors.contains("closed in a body") && errors.contains("outside the body"), "{errors}");
-    // Nothing that is no file, no program or too long is more than an error.
+    // Empty and truncated programs cause an error, not a panic.
     for (name, contents) in [("empty.bin", ""), ("one.bin", "x")] {
         let path = file(name, contents);
         let (code, _, errors) = outcome(&["run", "--isa", "linx", &path]);

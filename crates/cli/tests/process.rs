@@ -1,10 +1,10 @@
-//! The command as a process: exit codes, what goes to which stream, a reader that goes away.
+//! The command as a process: exit codes, output streams, and readers that close the pipe.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Stores the thread's index; faults where the buffer is shorter than the grid.
+/// Stores the thread's index; faults if the buffer is shorter than the grid.
 const KERNEL: &str = "
 kernel @k(out: u64 global) {
   reg %t, %n, %b: b32
@@ -26,7 +26,7 @@ fn simtlab(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_simtlab")).args(args).output().expect("the command starts")
 }
 
-/// A folder of this test's own with the kernel in it.
+/// Creates a folder for one test, with the kernel in it.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -115,7 +115,7 @@ fn check_marks_kernels_that_depend_on_the_size_of_the_warp() {
     assert!(text.ends_with(mark), "{text}");
 }
 
-/// Compares the mechanisms over a kernel whose program sees a warp of so many lanes.
+/// Compares the mechanisms on a kernel whose program sees warps of `warp` lanes.
 fn compare_under_warp(name: &str, kernel: &str, warp: u32) -> Output {
     let folder = folder(name);
     std::fs::write(folder.join("k.ptx"), kernel).expect("a file");
@@ -150,7 +150,7 @@ fn options_of_the_machine_count_in_every_row_of_a_comparison() {
         let args = [&["compare", &file, "--mechanisms", "ipdom", "--option", option], &launch[..]];
         simtlab(&args.concat())
     };
-    // A program that sees warps of 64 lanes, and an option that there is not.
+    // A program that sees warps of 64 lanes, and an option that does not exist.
     let output = compare("warp=64");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let output = compare("warps=64");
@@ -278,7 +278,7 @@ fn prf_programs_run_cycle_by_cycle_with_parameters_and_a_trace() {
     assert!(cycles(&["--params", &slow]) > faithful);
     let trace = std::fs::read_to_string(trace).expect("the trace");
     assert!(trace.starts_with("{\"displayTimeUnit\"") && trace.contains("write-back"));
-    // The address of the arguments, as a number: it is what special register 3 holds.
+    // The address of the arguments as a number: the value of special register 3.
     std::fs::write(folder.join("arg.hex"), "0x24 0xc00063d8\n0x28 0xc000e320\n0x2c 0xc1ffffff\n")
         .expect("a file");
     let hex = path("arg.hex");

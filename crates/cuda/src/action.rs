@@ -1,4 +1,4 @@
-//! What streams and graphs do, as data: it can be done now, or kept for later.
+//! Work of streams and graphs as data, which can be done now or kept for later.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::host::Ptr;
 use crate::launch::Launch;
 use crate::status::Outcome;
 
-/// Something that is asked of a stream.
+/// A piece of work submitted to a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Launch(Launch),
@@ -20,17 +20,18 @@ pub(crate) enum Action {
         function: Ptr,
         data: Ptr,
     },
-    /// Everything that another graph does, in this order.
+    /// All work of another graph, in this order.
     Graph(Arc<[(u64, Action)]>),
-    /// The recording of an event.
+    /// Records an event.
     Record(u64),
-    /// Waiting for an event, whose work is done already.
+    /// Waits for an event. The work before the event is always done already.
     Wait,
     Nothing,
 }
 
 impl Action {
-    /// Does it, but for calls of the client: they are made where the driver's lock is not held (`exports::free`).
+    /// Does the work, except calls of the client: these are made without the driver's lock
+    /// (`exports::free`).
     pub(crate) fn act(&self, d: &mut Driver, context: u64) -> Outcome {
         match self {
             Self::Launch(launch) => crate::launch::run(d, context, launch),
@@ -43,7 +44,7 @@ impl Action {
         }
     }
 
-    /// Its `CUgraphNodeType`.
+    /// Returns the `CUgraphNodeType` of a node with this work.
     pub(crate) fn kind(&self) -> i32 {
         match self {
             Self::Launch(_) => 0,

@@ -1,8 +1,9 @@
-//! Stream capture: what is asked of a stream becomes nodes of a graph instead of being done.
+//! Stream capture: work submitted to a stream becomes nodes of a graph instead of being done.
 //!
-//! A capture begins on one stream. Another takes part once it waits for an event that was recorded on one that does, and has to come
-//! back to the first in the same way before the capture ends there. What cannot be part of a graph, such as waiting for a stream,
-//! is refused and spoils the capture, as the driver's documentation says of each call.
+//! A capture begins on one stream. Another stream joins it by waiting for an event recorded on a
+//! participating stream, and must be joined back to the first stream in the same way before the
+//! capture ends there. A call that cannot become part of a graph, such as one that waits for a
+//! stream, is refused and invalidates the capture, as the driver's documentation says of each call.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,43 +16,44 @@ use crate::host::{Ptr, get_u64s, put_i32, put_if, put_u64, put_u64_if};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
-/// The modes: who else may do what meanwhile. The last one lets everything be done.
+/// The capture modes (`CUstreamCaptureMode`): which potentially unsafe calls are refused meanwhile.
+/// The last one refuses none.
 const MODES: std::ops::RangeInclusive<i32> = 0..=RELAXED;
 const RELAXED: i32 = 2;
 
-/// The streams that are the null stream.
+/// Handles up to this one denote the null stream.
 const LEGACY: u64 = 1;
 
 thread_local! {
-    /// The mode that the thread's own calls are checked under.
+    /// The mode that applies to this thread's potentially unsafe calls.
     static MODE: Cell<i32> = const { Cell::new(0) };
 }
 
-/// A capture that goes on.
+/// A capture in progress.
 struct Capture {
     graph: u64,
     origin: u64,
     mode: i32,
     thread: ThreadId,
-    /// Whether the graph is the client's, from before.
+    /// Whether the graph existed before, and belongs to the client.
     given: bool,
     spoilt: bool,
 }
 
-/// What a stream that takes part adds its next node behind.
+/// A stream's part in a capture. Its next node depends on the nodes in `after`.
 struct Part {
     capture: u64,
     after: Vec<u64>,
 }
 
-/// A point of a capture that an event stands for.
+/// The point in a capture at which an event was recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     capture: u64,
     after: Vec<u64>,
 }
 
-/// All captures by their number, and streams that take part.
+/// All captures by number, and all participating streams.
 #[derive(Default)]
 pub(crate) struct Captures {
     live: BTreeMap<u64, Capture>,
@@ -66,7 +68,7 @@ impl Captures {
     }
 }
 
-/// Does what is asked of a stream, or adds it to the graph that is captured there.
+/// Does an action, or adds it to the graph that the stream captures.
 pub(crate) fn submit(d: &mut Driver, stream: u64, action: Action) -> Outcome {
     let context = context_of(d, stream)?;
     if !is_captured(d, stream)? {
@@ -75,7 +77,8 @@ pub(crate) fn submit(d: &mut Driver, stream: u64, action: Action) -> Outcome {
     add(d, stream, action)
 }
 
-/// Whether a stream's actions go into a graph. Work on the null stream waits for captured streams, which it cannot.
+/// Checks whether a stream captures. Work on the null stream waits for captured blocking streams,
+/// which is impossible, so it invalidates their capture.
 pub(crate) fn is_captured(d: &mut Driver, stream: u64) -> Outcome<bool> {
     if let Some(part) = d.captures.parts.get(&stream) {
         let spoilt = d.captures.live.get(&part.capture).is_none_or(|c| c.spoilt);
@@ -92,7 +95,7 @@ pub(crate) fn is_captured(d: &mut Driver, stream: u64) -> Outcome<bool> {
     Ok(false)
 }
 
-/// Adds an action behind what the stream has captured before.
+/// Adds an action that depends on the stream's last nodes.
 pub(crate) fn add(d: &mut Driver, stream: u64, action: Action) -> Outcome {
     let part = d.captures.parts.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
     let capture = d.captures.live.get(&part.capture).ok_or(Status::ILLEGAL_STATE)?;
@@ -104,13 +107,15 @@ pub(crate) fn add(d: &mut Driver, stream: u64, action: Action) -> Outcome {
     Ok(())
 }
 
-/// Refuses what waits for a stream that is captured, or for all of a context's.
+/// Refuses a call that waits for a captured stream, or, with `None`, for all streams of the current
+/// context.
 pub(crate) fn refuse_waiting(d: &mut Driver, stream: Option<u64>) -> Outcome {
     let here = std::thread::current().id();
     let parts = &d.captures.parts;
     let met = match stream {
         Some(stream) => parts.get(&stream).map(|p| p.capture),
-        // A relaxed capture, or one of another thread's, does not hinder this thread.
+        // Neither a thread in relaxed mode nor another thread's thread-local capture refuses the
+        // call.
         None if MODE.get() == RELAXED => None,
         None => {
             let context = d.current()?;
@@ -134,7 +139,7 @@ pub(crate) fn begin(d: &mut Driver, stream: u64, mode: i32) -> Outcome {
     Ok(())
 }
 
-/// Into a graph that exists, behind some of its nodes.
+/// Begins a capture into an existing graph. The first node depends on the given nodes.
 pub(crate) fn begin_in(
     d: &mut Driver,
     stream: u64,
@@ -169,7 +174,7 @@ fn start(d: &mut Driver, stream: u64, mode: i32, graph: u64, given: bool, after:
     d.captures.parts.insert(stream, Part { capture, after });
 }
 
-/// Ends a capture on the stream where it began, and gives the graph.
+/// Ends a capture on the stream where it began, and returns the graph.
 pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     context_of(d, stream)?;
     let part = d.captures.parts.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
@@ -196,13 +201,13 @@ pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     }
 }
 
-/// Takes a capture away, whatever its state.
+/// Removes a capture, whatever its state.
 fn drop_capture(d: &mut Driver, id: u64) -> Option<Capture> {
     d.captures.parts.retain(|_, p| p.capture != id);
     d.captures.live.remove(&id)
 }
 
-/// Whether all streams of a capture have come back to the first.
+/// Checks that all streams of a capture have been joined back to its first stream.
 fn joined(d: &Driver, id: u64, origin: u64) -> Outcome {
     let capture = d.captures.live.get(&id).filter(|c| !c.spoilt);
     let capture = capture.ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
@@ -214,7 +219,8 @@ fn joined(d: &Driver, id: u64, origin: u64) -> Outcome {
     if all { Ok(()) } else { Err(Status::STREAM_CAPTURE_UNJOINED) }
 }
 
-/// A stream that is destroyed takes no part any more; the capture that it began is over.
+/// Removes a destroyed stream. If it began a capture, that is dropped; if it joined one, that is
+/// invalidated.
 pub(crate) fn forget(d: &mut Driver, stream: u64) {
     let Some(part) = d.captures.parts.remove(&stream) else { return };
     if d.captures.live.get(&part.capture).is_some_and(|c| c.origin == stream) {
@@ -228,21 +234,23 @@ pub(crate) fn forget(d: &mut Driver, stream: u64) {
 
 // Events.
 
-/// Where a stream's capture has come to, for an event that is recorded there.
+/// Returns the point of a capture that an event recorded now on the stream stands for; `None` if
+/// the stream does not capture.
 pub(crate) fn point(d: &mut Driver, stream: u64) -> Outcome<Option<Point>> {
     let captured = is_captured(d, stream)?;
     let part = d.captures.parts.get(&stream).filter(|_| captured);
     Ok(part.map(|p| Point { capture: p.capture, after: p.after.clone() }))
 }
 
-/// Puts an event's point before whatever comes next on a stream, which takes part from then on.
+/// Makes the stream's next node depend on an event's point. A stream that does not capture yet
+/// joins the capture.
 pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<Point>) -> Outcome {
     let captured = is_captured(d, stream)?;
     let Some(point) = point else {
         if !captured {
             return Ok(());
         }
-        // Something outside of the graph cannot come before what is in it.
+        // A node cannot depend on work outside of the graph.
         if let Some(part) = d.captures.parts.get(&stream) {
             let id = part.capture;
             d.captures.spoil(id);
@@ -271,9 +279,9 @@ pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<Point>) -> Outcome
     Ok(())
 }
 
-// What is known of captures.
+// Queries.
 
-/// 0 if there is none, 1 if it goes on, 2 if it is spoilt.
+/// Returns the `CUstreamCaptureStatus`: 0 for none, 1 for active, 2 for invalidated.
 fn state(d: &Driver, stream: u64) -> i32 {
     match d.captures.parts.get(&stream) {
         None => 0,
@@ -286,7 +294,7 @@ pub(crate) fn is_capturing(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     put_i32(out, state(d, stream))
 }
 
-/// Places for what is known of a stream's capture; null if it is not asked for.
+/// Where results about a stream's capture go; null for those that the client does not want.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
     pub(crate) id: Ptr,
@@ -296,7 +304,8 @@ pub(crate) struct Places {
     pub(crate) count: Ptr,
 }
 
-/// Nodes are given by the address of a list that is the driver's, and lasts until the stream's next call.
+/// Returns the state of a stream's capture. The list of nodes belongs to the driver, and is valid
+/// until the next call for the stream.
 pub(crate) fn info(d: &mut Driver, stream: u64, status: Ptr, places: Places) -> Outcome {
     context_of(d, stream)?;
     let state = state(d, stream);
@@ -310,7 +319,7 @@ pub(crate) fn info(d: &mut Driver, stream: u64, status: Ptr, places: Places) -> 
     put_u64_if(places.count, active.map_or(0, |p| p.after.len() as u64))
 }
 
-/// Changes what comes before the next node: 0 adds to it, 1 replaces it.
+/// Changes what the next node depends on: flag 0 adds nodes, flag 1 replaces them.
 pub(crate) fn update(
     d: &mut Driver,
     stream: u64,
@@ -337,7 +346,7 @@ pub(crate) fn update(
     Ok(())
 }
 
-/// Swaps the thread's mode.
+/// Exchanges the thread's capture mode with the one at `mode`.
 pub(crate) fn exchange_mode(_d: &mut Driver, mode: Ptr) -> Outcome {
     let mut bytes = [0; 4];
     crate::host::get(mode, &mut bytes)?;

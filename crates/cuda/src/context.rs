@@ -1,4 +1,4 @@
-//! Contexts: creation, primary ones, the current one of each thread, limits.
+//! Contexts: creation, primary contexts, the current context of each thread, limits.
 
 use runtime::Heap;
 
@@ -6,7 +6,7 @@ use crate::driver::{Ctx, Driver, pop, push, set_top, top};
 use crate::host::{Ptr, put_i32, put_u64, put_u64_if, structure};
 use crate::status::{Outcome, Status};
 
-/// Flags that contexts may have.
+/// The valid flags of contexts.
 const FLAGS: u32 = 0x7f;
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32, device: i32) -> Outcome {
@@ -21,8 +21,8 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32, device: i32) -> Outco
     Ok(())
 }
 
-/// With parameters (`CUctxCreateParams`: a list of affinities, its length, and what a graphics client shares), all of which
-/// may be left out.
+/// Creates a context with `CUctxCreateParams`: a list of affinities, its length, and the data of a
+/// graphics client, none of which is supported.
 pub(crate) fn create_with(
     d: &mut Driver,
     out: Ptr,
@@ -60,7 +60,7 @@ pub(crate) fn create_with_affinity(
     create(d, out, flags, device)
 }
 
-/// Ends a context, with its memory, modules and everything else that it has.
+/// Destroys a context with its memory, modules, streams and events.
 pub(crate) fn destroy(d: &mut Driver, handle: u64) -> Outcome {
     d.context(handle)?;
     if d.primary.values().any(|p| p.0 == handle) {
@@ -81,12 +81,12 @@ fn end(d: &mut Driver, handle: u64) {
     let gone: Vec<u64> =
         d.modules.iter().filter(|(_, m)| m.context == handle).map(|(&h, _)| h).collect();
     for module in gone {
-        // It is there, and unloading what is there cannot fail.
+        // The module exists, so it can be unloaded.
         let _ = crate::module::remove(d, module);
     }
     let streams = d.streams.iter().filter(|(_, s)| s.context == handle);
     for stream in streams.map(|(&s, _)| s).collect::<Vec<_>>() {
-        // It is there.
+        // The stream exists.
         let _ = crate::stream::destroy(d, stream);
     }
     d.events.retain(|_, e| e.context != handle);
@@ -125,7 +125,7 @@ pub(crate) fn device(d: &mut Driver, out: Ptr) -> Outcome {
     put_i32(out, d.context(context)?.device)
 }
 
-/// The context of an argument, or the current one if it is null.
+/// Returns the given context, or the current one if the handle is null.
 fn chosen(d: &Driver, handle: u64) -> Outcome<u64> {
     if handle == 0 { d.current() } else { d.context(handle).map(|_| handle) }
 }
@@ -178,10 +178,11 @@ pub(crate) fn synchronize_one(d: &mut Driver, handle: u64) -> Outcome {
     d.context(context)?.failed.map_or(Ok(()), Err)
 }
 
-/// The number of the limit of the device heap.
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`.
 const HEAP_LIMIT: i32 = 2;
 
-/// What limits are without being set, by number: stack, output of printf, heap, and those of launches from kernels.
+/// Returns the defaults of limits by number: stack, printf buffer, device heap, and those of
+/// launches from kernels.
 fn usual_limit(limit: i32) -> Outcome<u64> {
     Ok(match limit {
         0 => 1024,
@@ -206,7 +207,7 @@ pub(crate) fn set_limit(d: &mut Driver, limit: i32, value: u64) -> Outcome {
     let context = d.current()?;
     let c = d.contexts.get_mut(&context).ok_or(Status::INVALID_CONTEXT)?;
     if limit == HEAP_LIMIT && value != c.heap.limit() {
-        // It can be set until a kernel has used the heap.
+        // The limit is fixed once a kernel has used the heap.
         if c.heap.was_used() {
             return Err(Status::INVALID_VALUE);
         }
@@ -307,7 +308,8 @@ pub(crate) fn release_primary(d: &mut Driver, device: i32) -> Outcome {
     }
 }
 
-/// Ends what the primary context has; it stays retained, empty and without its failure.
+/// Destroys what the primary context owns. If it is retained, it stays, empty and without its
+/// failure.
 pub(crate) fn reset_primary(d: &mut Driver, device: i32) -> Outcome {
     let device = d.device(device)?;
     if let Some((handle, count, flags)) = d.primary.get(&device).copied() {

@@ -1,4 +1,4 @@
-//! Copies and fills, in one, two and three dimensions.
+//! Copies and fills in one, two and three dimensions.
 
 use runtime::{Addr, ContextError, read_host, write_host};
 
@@ -32,7 +32,7 @@ pub(crate) fn of_context(error: &ContextError) -> Status {
     }
 }
 
-/// Which side an address is of: the device's, or the host's. Pinned and managed memory are the host's.
+/// Returns the side that an address belongs to. Pinned and managed memory belong to the host.
 fn unified(d: &Driver, address: u64) -> Side {
     match d.memory.around(address) {
         Some((_, a)) if !matches!(a.kind, Kind::Device) => Side::Host(address),
@@ -42,7 +42,7 @@ fn unified(d: &Driver, address: u64) -> Side {
     }
 }
 
-/// Memory that a device address must be of.
+/// Returns the side of an address that must be valid on the device.
 fn on_device(d: &Driver, address: u64) -> Outcome<Side> {
     match unified(d, address) {
         Side::Host(at) if d.memory.around(at).is_none() => Err(Status::INVALID_VALUE),
@@ -78,7 +78,7 @@ fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
     Ok(())
 }
 
-/// A copy of bytes in a row.
+/// A copy of adjacent bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
     to: Side,
@@ -92,7 +92,7 @@ impl Copy {
     }
 }
 
-/// Finds the sides of a copy; one of no bytes has none.
+/// Creates a copy; one of no bytes does nothing, and its addresses are not checked.
 fn row(
     d: &Driver,
     to: impl FnOnce(&Driver) -> Outcome<Side>,
@@ -135,7 +135,7 @@ pub(crate) fn peer(
     on_devices(d, to, from, len)
 }
 
-// Boxes.
+// Copies of boxes.
 
 /// One side of a copy of a box.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ struct Corner {
 }
 
 impl Corner {
-    /// The first byte of a row.
+    /// Returns the address of a row's first byte.
     fn row(&self, y: u64, z: u64) -> Outcome<Side> {
         let [x0, y0, z0] = self.offset;
         let at = || {
@@ -169,7 +169,8 @@ pub(crate) struct BoxCopy {
     depth: u64,
 }
 
-/// Which memory a structure says: 1 the host's, 2 the device's, 4 whichever the address is of.
+/// Returns the side that a structure's `CUmemorytype` names: 1 is the host, 2 the device, 4 the
+/// side that the address belongs to.
 fn corner_side(d: &Driver, kind: u32, host: u64, device: u64) -> Outcome<Side> {
     match kind {
         1 => Ok(unified(d, host)),
@@ -193,7 +194,7 @@ impl BoxCopy {
         Self { from: corner(0)?, to: corner(56)?, width, height, depth: 1 }.checked()
     }
 
-    /// Reads `CUDA_MEMCPY3D`, whose levels of detail are of arrays alone.
+    /// Reads `CUDA_MEMCPY3D`. Its levels of detail apply to arrays only, which are not supported.
     fn three(d: &Driver, at: Ptr) -> Outcome<Self> {
         let s = structure(at, 200)?;
         let (width, height, depth) = (s.u64(176), s.u64(184), s.u64(192));
@@ -216,7 +217,7 @@ impl BoxCopy {
         Ok(self)
     }
 
-    /// Runs the copy, row by row; rows without gaps between them as one.
+    /// Runs the copy row by row, or plane by plane if there are no gaps between rows.
     pub(crate) fn run(&self, d: &mut Driver) -> Outcome {
         let (mut width, mut height) = (self.width, self.height);
         if width == 0 {
@@ -268,7 +269,7 @@ fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
     }
 }
 
-/// A fill of rows.
+/// A fill of rows with a pattern. `width` counts patterns, `pitch` bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
     pub(crate) to: u64,
@@ -292,7 +293,7 @@ impl Fill {
     }
 }
 
-/// A fill of elements of 1, 2 or 4 bytes in a row.
+/// Creates a fill of `count` adjacent elements of 1, 2 or 4 bytes.
 pub(crate) fn fill_row<const N: usize>(
     d: &Driver,
     to: u64,

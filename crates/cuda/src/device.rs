@@ -8,12 +8,12 @@ use crate::status::{Outcome, Status};
 
 /// Multiprocessors that a device reports.
 pub(crate) const MULTIPROCESSORS: i32 = ir::device::MULTIPROCESSORS as i32;
-/// 32-bit registers of a multiprocessor, and of a block.
+/// The number of 32-bit registers of a multiprocessor, and of a block.
 const REGISTERS: i32 = 65536;
 /// Threads of a warp.
 const WARP: i32 = vm::WARP_SIZE as i32;
 
-/// The last attribute that is known.
+/// The highest attribute number of the interface.
 const LAST_ATTRIBUTE: i32 = 148;
 
 pub(crate) fn get(d: &mut Driver, out: Ptr, ordinal: i32) -> Outcome {
@@ -52,11 +52,12 @@ pub(crate) fn capability(d: &mut Driver, major: Ptr, minor: Ptr, device: i32) ->
     put_i32(minor, d.settings.capability.1)
 }
 
-/// The fields of `CUdevprop`.
+/// Returns `CUdevprop`.
 pub(crate) fn properties(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
     d.device(device)?;
-    // Threads of a block, all and in x, y, z; blocks in x, y, z; shared and constant memory; warp size, pitch, registers, clock
-    // rate, alignment of textures: attributes 1 to 14.
+    // Its fields are attributes 1 to 14: threads of a block, in all and in x, y and z; blocks in x,
+    // y and z; shared and constant memory; warp size, pitch, registers, clock rate, texture
+    // alignment.
     let bytes = (1..=14).flat_map(|n| value(n, d.settings.device(), (8, 0), device).to_ne_bytes());
     put(out, &bytes.collect::<Vec<u8>>())
 }
@@ -77,7 +78,7 @@ pub(crate) fn by_pci_bus_id(d: &mut Driver, out: Ptr, id: Ptr) -> Outcome {
     put_i32(out, device)
 }
 
-/// Devices of one process share their memory, so each may use the others'.
+/// Returns whether the devices differ: each can access all others, because they share one memory.
 pub(crate) fn can_access_peer(d: &mut Driver, out: Ptr, device: i32, peer: i32) -> Outcome {
     let (device, peer) = (d.device(device)?, d.device(peer)?);
     put_i32(out, i32::from(device != peer))
@@ -95,7 +96,7 @@ pub(crate) fn p2p_attribute(
         return Err(Status::INVALID_DEVICE);
     }
     let value = match attribute {
-        // Access and native atomics; not arrays.
+        // Access and native atomics are supported; arrays are not.
         2 | 3 => 1,
         1 | 4 => 0,
         _ => return Err(Status::INVALID_VALUE),
@@ -122,10 +123,11 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, device: i32) -
     put_i32(out, value(attribute, d.settings.device(), d.settings.capability, device))
 }
 
-/// Attributes by their numbers; those that are not here are things that the device has not.
+/// Returns an attribute (`CUdevice_attribute`). Those not listed are 0: the device lacks what they
+/// describe.
 fn value(attribute: i32, held: &Device, (major, minor): (i32, i32), device: i32) -> i32 {
     match attribute {
-        // Threads of a block, all and in x, y, z; blocks in x, y, z.
+        // Threads of a block, in all and in x, y and z; blocks in x, y and z.
         1 => MAX_THREADS as i32,
         2..=4 => MAX_BLOCK[attribute as usize - 2] as i32,
         5..=7 => MAX_GRID[attribute as usize - 5] as i32,
@@ -136,40 +138,41 @@ fn value(attribute: i32, held: &Device, (major, minor): (i32, i32), device: i32)
         11 => i32::MAX,
         12 => REGISTERS,
         13 => 1_000_000,
-        // Alignment of textures.
+        // Texture alignment, texture pitch alignment.
         14 | 51 => 512,
-        // Copies beside kernels, host memory, concurrent kernels, engines of copies.
+        // Copies during kernels, mapped host memory, concurrent kernels, copy engines.
         15 | 19 | 31 | 40 => 1,
         16 => MULTIPROCESSORS,
-        // Bus 33, device 34, domain 50.
+        // PCI bus 33, device 34, domain 50.
         33 => device + 1,
-        // Clock of memory, width of its bus, bytes of the second cache.
+        // Memory clock rate in kHz, memory bus width in bits, L2 cache size in bytes.
         36 => 1_000_000,
         37 => 256,
         38 => 4 << 20,
         39 => held.threads as i32,
-        // One address space for device and host.
+        // Unified addressing.
         41 => 1,
         75 => major,
         76 => minor,
-        // Priorities of streams, caches of global and local memory.
+        // Stream priorities, L1 caching of global and of local memory.
         78..=80 => 1,
         81 => held.shared as i32,
         82 => REGISTERS,
-        // Managed memory, native atomics of the host no, single to double precision.
+        // Managed memory; native atomics of the host: none; ratio of single to double precision
+        // performance.
         83 => 1,
         85 => 0,
         87 => 2,
-        // Managed memory is not used by both sides at once.
+        // Pageable memory access, concurrent managed access.
         88 | 89 => 0,
         90 => 0,
-        // Registered host memory has the host's address.
+        // Registered host memory has the same address on the device.
         91 => 1,
         // Cooperative launches.
         95 => 1,
         97 => held.shared_opt_in as i32,
         106 => held.blocks as i32,
-        // Shared memory that the system keeps of each block.
+        // Shared memory that the system reserves per block.
         111 => held.shared_reserved as i32,
         // Memory pools.
         115 => 1,

@@ -1,8 +1,9 @@
-//! The driver's state, and how calls enter it.
+//! The driver's state, and the entry of calls into it.
 //!
-//! One lock guards everything: calls from many threads take turns, and a launch is over when its call returns. Handles are
-//! numbers from one counter, never addresses, so that a wrong one is an answer. A child of `fork` is told that nothing is
-//! initialised, as on hardware, before the lock is touched.
+//! One lock guards all state: calls of several threads are serialised, and a launch has ended when
+//! its call returns. Handles are numbers from one counter, never addresses, so an invalid handle
+//! yields an error. In a child of `fork`, calls return `CUDA_ERROR_NOT_INITIALIZED`, as on
+//! hardware, without touching the lock.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,17 +27,18 @@ use crate::pool::Pools;
 use crate::settings::Settings;
 use crate::status::{Outcome, Status};
 
-/// The driver, once initialised.
+/// The driver, once it is initialised.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
-/// The process that has initialised it; 0 before.
+/// The id of the process that initialised the driver; 0 before.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    /// Contexts of this thread, the current one last; 0 stands for none.
+    /// This thread's stack of contexts; the last one is current, and 0 stands for none.
     static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// First handle: not an address, and none of the small numbers that mean something.
+/// The first handle. Handles resemble neither addresses nor the small numbers with special
+/// meanings.
 const FIRST_HANDLE: u64 = 0x51_0000_0010;
 
 /// A context of a device.
@@ -44,34 +46,34 @@ const FIRST_HANDLE: u64 = 0x51_0000_0010;
 pub(crate) struct Ctx {
     pub(crate) device: i32,
     pub(crate) flags: u32,
-    /// Why all calls fail that use it.
+    /// The error that all calls with this context return.
     pub(crate) failed: Option<Status>,
-    /// Limits that were set, by their number.
+    /// Limits that were set, by number.
     pub(crate) limits: BTreeMap<i32, u64>,
     pub(crate) cache_config: i32,
     pub(crate) shared_config: i32,
-    /// Contexts whose memory it may use.
+    /// Contexts whose memory this one can access.
     pub(crate) peers: Vec<u64>,
-    /// What its kernels have got from `malloc`.
+    /// The device heap of `malloc` in kernels.
     pub(crate) heap: Heap,
 }
 
-/// A loaded module, or a library.
+/// A loaded module or library.
 #[derive(Debug)]
 pub(crate) struct LoadedModule {
     pub(crate) context: u64,
     pub(crate) code: Arc<Module>,
     pub(crate) id: ModuleId,
     pub(crate) library: bool,
-    /// Functions that were asked for, by name.
+    /// Handles of the functions that the client has looked up, by name.
     pub(crate) functions: BTreeMap<String, u64>,
-    /// Where its managed variables are.
+    /// Addresses of the module's managed variables.
     pub(crate) managed: Vec<u64>,
-    /// Names that were asked for in vain, because what they name cannot be used: the reason was told.
+    /// Names of unusable kernels and variables whose reason has been reported.
     pub(crate) told: BTreeSet<String>,
 }
 
-/// A stream. Everything on it is done when a call returns.
+/// A stream. All its work is done when a call returns.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) context: u64,
@@ -80,12 +82,12 @@ pub(crate) struct Stream {
     pub(crate) id: u64,
 }
 
-/// All state.
+/// All state of the driver.
 pub(crate) struct Driver {
     pub(crate) settings: Settings,
     pub(crate) device: Device,
     pub(crate) contexts: BTreeMap<u64, Ctx>,
-    /// Primary contexts of devices: handle, how often it is retained, flags.
+    /// Primary contexts by device: handle, number of retains, flags.
     pub(crate) primary: BTreeMap<i32, (u64, u32, u32)>,
     pub(crate) memory: Memory,
     pub(crate) pools: Pools,
@@ -99,7 +101,7 @@ pub(crate) struct Driver {
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
     journal: Option<Arc<Journal>>,
-    /// Whether it was told that memory was not to be had.
+    /// Whether a lack of device memory has been reported.
     pub(crate) told_of_memory: bool,
     next: u64,
 }
@@ -144,7 +146,7 @@ impl Driver {
         driver
     }
 
-    /// A new handle.
+    /// Creates a handle.
     pub(crate) fn handle(&mut self) -> u64 {
         self.next += 16;
         self.next
@@ -157,19 +159,19 @@ impl Driver {
         }
     }
 
-    /// Whether there is a journal.
+    /// Returns whether there is a journal.
     pub(crate) fn has_journal(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// Says something on the standard error stream.
+    /// Prints to the standard error stream.
     pub(crate) fn say(&self, text: &str) {
         let text = format!("simtlab: {text}\n");
-        // The client may have closed it.
+        // The client may have closed the stream.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
-    /// Notes a call or an option that is not supported, for the journal.
+    /// Records an unsupported call or option in the journal, and returns the status for it.
     pub(crate) fn unsupported(&self, call: &str) -> Status {
         self.tell(&Event::Unsupported { process: std::process::id(), call: call.to_owned() });
         if self.settings.trace {
@@ -178,7 +180,7 @@ impl Driver {
         Status::NOT_SUPPORTED
     }
 
-    /// The context of this thread, whatever its state.
+    /// Returns this thread's context, whatever its state.
     pub(crate) fn current(&self) -> Outcome<u64> {
         match top() {
             0 => Err(Status::INVALID_CONTEXT),
@@ -187,7 +189,7 @@ impl Driver {
         }
     }
 
-    /// The context of this thread, in which nothing has failed.
+    /// Returns this thread's context, or the error if it has failed.
     pub(crate) fn usable(&self) -> Outcome<u64> {
         let context = self.current()?;
         match self.contexts.get(&context).and_then(|c| c.failed) {
@@ -196,34 +198,34 @@ impl Driver {
         }
     }
 
-    /// A context by handle.
+    /// Returns a context by handle.
     pub(crate) fn context(&self, handle: u64) -> Outcome<&Ctx> {
         self.contexts.get(&handle).ok_or(Status::INVALID_CONTEXT)
     }
 
-    /// Checks the number of a device.
+    /// Checks a device number.
     pub(crate) fn device(&self, device: i32) -> Outcome<i32> {
         let known = (0..self.settings.devices).contains(&device);
         if known { Ok(device) } else { Err(Status::INVALID_DEVICE) }
     }
 }
 
-/// The handle of this thread's context; 0 if there is none.
+/// Returns the handle of this thread's context, or 0 for none.
 pub(crate) fn top() -> u64 {
     CURRENT.with_borrow(|stack| stack.last().copied().unwrap_or(0))
 }
 
-/// Makes a context this thread's, above those before.
+/// Pushes a context on this thread's stack.
 pub(crate) fn push(context: u64) {
     CURRENT.with_borrow_mut(|stack| stack.push(context));
 }
 
-/// Takes this thread's context away; 0 if there is none.
+/// Pops this thread's context; returns 0 if there is none.
 pub(crate) fn pop() -> u64 {
     CURRENT.with_borrow_mut(Vec::pop).unwrap_or(0)
 }
 
-/// Puts a context in the place of this thread's; 0 takes it away.
+/// Replaces this thread's context; 0 only removes it.
 pub(crate) fn set_top(context: u64) {
     pop();
     if context != 0 {
@@ -231,13 +233,13 @@ pub(crate) fn set_top(context: u64) {
     }
 }
 
-/// Whether another process has initialised the driver: this one is its child.
+/// Returns whether another process initialised the driver, so that this one is its child.
 fn is_child() -> bool {
     let owner = OWNER.load(Ordering::Relaxed);
     owner != 0 && owner != std::process::id()
 }
 
-/// The version of the API that is reported, which is known before the driver is initialised.
+/// Returns the API version that the driver reports, which is available before it is initialised.
 pub(crate) fn version() -> i32 {
     Settings::new(|name| std::env::var(name).ok()).version
 }
@@ -261,12 +263,12 @@ pub(crate) fn initialise(flags: u32) -> i32 {
     end.unwrap_or(Status::UNKNOWN.0)
 }
 
-/// Runs a call that needs the driver. A panic is an unknown error.
+/// Runs a call that needs the driver. A panic yields `CUDA_ERROR_UNKNOWN`.
 pub(crate) fn enter(name: &str, body: impl FnOnce(&mut Driver) -> Outcome) -> i32 {
     enter_with(name, &String::new, body)
 }
 
-/// The same for a call whose arguments can be told.
+/// Does the same as [`enter`], and records the arguments if the call fails.
 pub(crate) fn enter_with(
     name: &str,
     arguments: &dyn Fn() -> String,
@@ -299,7 +301,7 @@ pub(crate) fn outside(body: impl FnOnce() -> Outcome) -> i32 {
     }
 }
 
-/// A call that exists, but that nobody implements.
+/// Runs an exported function that is not implemented.
 pub(crate) fn unsupported(name: &str) -> i32 {
     enter(name, |driver| Err(driver.unsupported(name)))
 }

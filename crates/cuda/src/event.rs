@@ -11,19 +11,19 @@ use crate::status::{Outcome, Status};
 /// The flag of events without times.
 const DISABLE_TIMING: u32 = 2;
 
-/// An event, and when it was recorded.
+/// An event, with the time when it was last recorded.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) context: u64,
     flags: u32,
     at: Option<Instant>,
-    /// The point of a capture that it stands for, if it was last recorded there.
+    /// The point of a capture, if the event was last recorded there.
     pub(crate) point: Option<Point>,
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     let context = d.usable()?;
-    // Events that other processes see need no times, and there is no other process.
+    // As the interface says, interprocess events must be without times.
     if flags > 7 || (flags & 4 != 0 && flags & DISABLE_TIMING == 0) {
         return Err(Status::INVALID_VALUE);
     }
@@ -39,7 +39,7 @@ pub(crate) fn destroy(d: &mut Driver, event: u64) -> Outcome {
 
 pub(crate) fn record(d: &mut Driver, event: u64, stream: u64) -> Outcome {
     let context = crate::stream::context_of(d, stream)?;
-    // Events are recorded on streams of their own context.
+    // An event can only be recorded on streams of its own context.
     d.events.get(&event).filter(|e| e.context == context).ok_or(Status::INVALID_HANDLE)?;
     let point = capture::point(d, stream)?;
     let event = d.events.get_mut(&event).ok_or(Status::INVALID_HANDLE)?;
@@ -50,7 +50,7 @@ pub(crate) fn record(d: &mut Driver, event: u64, stream: u64) -> Outcome {
     Ok(())
 }
 
-/// With the flag 1 the recording is itself part of what is captured.
+/// Records an event. With flag 1, the recording itself becomes part of a capture.
 pub(crate) fn record_with_flags(d: &mut Driver, event: u64, stream: u64, flags: u32) -> Outcome {
     if flags > 1 {
         return Err(Status::INVALID_VALUE);
@@ -62,7 +62,7 @@ pub(crate) fn record_with_flags(d: &mut Driver, event: u64, stream: u64, flags: 
     capture::submit(d, stream, action)
 }
 
-/// The recording of an event, as something that a graph does.
+/// Creates the action that records an event.
 pub(crate) fn recording(d: &Driver, event: u64) -> Outcome<Action> {
     d.events.get(&event).map(|_| Action::Record(event)).ok_or(Status::INVALID_HANDLE)
 }
@@ -74,7 +74,7 @@ pub(crate) fn record_now(d: &mut Driver, event: u64) -> Outcome {
     Ok(())
 }
 
-/// Whatever was recorded is done; what failed is told.
+/// Returns the context's error, if any. Recorded work is always done.
 pub(crate) fn query(d: &mut Driver, event: u64) -> Outcome {
     let event = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?;
     if event.point.is_some() {

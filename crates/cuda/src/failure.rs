@@ -1,6 +1,8 @@
-//! Calls that fail: the journal is told of each, by the name that the client called.
+//! Records failed calls in the journal, by the name of the function that the client called.
 //!
-//! What a library above this one calls here is its own business: of its calls it tells by itself.
+//! A library on top of this one, such as the CUDA runtime's, announces when it enters and leaves a
+//! call of its own. Failures of its calls of this library are not recorded; it reports its own call
+//! instead.
 
 use std::cell::RefCell;
 
@@ -11,22 +13,22 @@ use crate::driver::{Driver, top};
 use crate::status::Status;
 
 thread_local! {
-    /// What there is to say about the failure of the call that this thread is in.
+    /// An explanation of the failure of the call that this thread is in.
     static NOTE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A call begins, about which nothing is to be said yet.
+/// Drops the explanation, because a call begins.
 pub(crate) fn clear() {
     NOTE.with_borrow_mut(|note| *note = None);
 }
 
-/// Says more about why the call fails.
+/// Sets an explanation of the call's failure.
 pub(crate) fn explain(text: String) {
     NOTE.with_borrow_mut(|note| *note = Some(text));
 }
 
-/// Whether a status is an answer of a call rather than its failure: questions that may be asked,
-/// what is told elsewhere, and what a fault before has left.
+/// Returns whether a status is a regular answer rather than a failure: a query that may miss, an
+/// error that is recorded elsewhere, or one left by an earlier fault.
 fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
     let left = d.context(top()).ok().and_then(|context| context.failed);
     match status {
@@ -37,7 +39,7 @@ fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
     }
 }
 
-/// Tells of a call of this library that has failed.
+/// Records a failed call of this library.
 pub(crate) fn tell(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() -> String) {
     if !is_within() && d.has_journal() && !is_answer(d, call, status) {
         let name = status.name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -45,7 +47,7 @@ pub(crate) fn tell(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() 
     }
 }
 
-/// Tells of a call of a library above this one.
+/// Records a failed call of a library on top of this one.
 pub(crate) fn tell_of(d: &Driver, call: String, status: i32, name: String, arguments: String) {
     let note = NOTE.with_borrow_mut(Option::take);
     let process = std::process::id();

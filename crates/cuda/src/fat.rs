@@ -1,9 +1,10 @@
-//! Fat binaries: what `fatbinary` and `nvcc` wrap code of several architectures in.
+//! Fat binaries, in which `fatbinary` and `nvcc` wrap code for several architectures.
 //!
-//! Numbers are little-endian. A header (magic `ba55ed50`, 16-bit version, 16-bit length of the header, 64-bit length of the rest) is
-//! followed by entries: 16-bit kind at 0 (1 is PTX), 32-bit length of the entry's header at 4, 64-bit length of its content at 8,
-//! 32-bit length of what is compressed at 16, 32-bit architecture at 28 (80 is compute capability 8.0), 64-bit flags at 40 (bit 13: LZ4,
-//! bit 15: Zstandard), 64-bit length of what was compressed at 56.
+//! Numbers are little-endian. A header (magic `ba55ed50`, 16-bit version, 16-bit length of the
+//! header, 64-bit length of the rest) is followed by entries: 16-bit kind at offset 0 (1 is PTX),
+//! 32-bit length of the entry's header at 4, 64-bit length of its content at 8, 32-bit compressed
+//! length at 16, 32-bit architecture at 28 (80 is compute capability 8.0), 64-bit flags at 40 (bit
+//! 13: LZ4, bit 15: Zstandard), 64-bit decompressed length at 56.
 
 use std::io::Read as _;
 
@@ -12,9 +13,9 @@ use runtime::{read_host, room_for_text};
 use crate::image::{Text, tail, texts};
 use crate::status::{Outcome, Status};
 
-/// Most bytes of a fat binary.
+/// The maximum size of a fat binary in bytes.
 const MAX_FAT: u64 = 1 << 30;
-/// Most bytes of a text that was compressed.
+/// The maximum size of a decompressed text in bytes.
 const MAX_TEXT: usize = 256 << 20;
 
 const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
@@ -26,9 +27,9 @@ const ZSTD: u64 = 1 << 15;
 struct Entry<'a> {
     arch: u32,
     flags: u64,
-    /// Bytes of the content without padding; 0 if the entry does not say.
+    /// The length of the content without padding; 0 if unknown.
     packed: usize,
-    /// Bytes of the text if it is compressed.
+    /// The length of the decompressed text; 0 if it is not compressed.
     unpacked: usize,
     content: &'a [u8],
 }
@@ -46,7 +47,8 @@ pub(crate) fn at(address: u64, capability: (i32, i32)) -> Outcome<Vec<Text>> {
     bytes(&whole, capability)
 }
 
-/// Reads memory of the client piece by piece: a length that is not true ends at what cannot be read, before there is room for it.
+/// Reads the client's memory piece by piece, so that a wrong length fails at the first unreadable
+/// piece instead of allocating the whole length.
 fn read(address: u64, len: usize) -> Option<Vec<u8>> {
     const PIECE: usize = 1 << 20;
     let mut out = Vec::new();
@@ -61,7 +63,8 @@ fn read(address: u64, len: usize) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The PTX of a fat binary that suits a device: the newest that is not newer than the device, else the oldest.
+/// Returns the PTX that suits a device best: the newest that is not newer than the device, else the
+/// oldest.
 pub(crate) fn bytes(bytes: &[u8], (major, minor): (i32, i32)) -> Outcome<Vec<Text>> {
     let device = (major * 10 + minor) as u32;
     let found = entries(bytes).ok_or(Status::INVALID_IMAGE)?;
@@ -101,7 +104,7 @@ fn entries(bytes: &[u8]) -> Option<Vec<Entry<'_>>> {
     Some(found)
 }
 
-/// The text of an entry; `None` if it is damaged, or longer than a text may be.
+/// Returns the text of an entry, or `None` if it is damaged or too long.
 fn unpack(entry: &Entry<'_>) -> Option<Vec<u8>> {
     if entry.flags & (LZ4 | ZSTD) == 0 {
         return Some(entry.content.to_vec());
@@ -126,7 +129,8 @@ fn unpack(entry: &Entry<'_>) -> Option<Vec<u8>> {
     (text.len() == entry.unpacked).then_some(text)
 }
 
-/// The texts of a fat binary for a device of a compute capability, for fuzzing: whatever the bytes are, an answer.
+/// Returns the texts of a fat binary for a device of a compute capability; for fuzzing. No input
+/// may panic.
 #[doc(hidden)]
 #[must_use]
 pub fn fat_binary_texts(image: &[u8], capability: (i32, i32)) -> Option<Vec<(String, String)>> {
@@ -174,12 +178,12 @@ mod tests {
     fn damage_is_an_answer() {
         let invalid = Err(Status::INVALID_IMAGE);
         let packed = lz4_flex::block::compress(b"some text, some text, some text");
-        // Lengths that are not true, or beyond all measure.
+        // Wrong lengths, and huge ones.
         for (flags, unpacked) in [(LZ4, 3), (LZ4, usize::MAX), (ZSTD, 40), (ZSTD, 1 << 40)] {
             assert_eq!(bytes(&fat(&[entry(80, flags, unpacked, &packed)]), (8, 0)), invalid);
         }
         let good = fat(&[entry(80, LZ4, 31, &packed), entry(80, ZSTD, 4, &zstd(b"text"))]);
-        // Whatever byte is changed or wherever it ends: an answer.
+        // Any changed byte and any truncation yields a result.
         for i in 0..good.len() {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut bad = good.clone();
@@ -188,7 +192,7 @@ mod tests {
             }
             let _ = bytes(&good[..i], (8, 0));
         }
-        // A header that is longer than memory.
+        // A header whose length exceeds memory.
         let mut endless = good;
         endless[8..16].copy_from_slice(&(1_u64 << 29).to_le_bytes());
         assert_eq!(at(endless.as_ptr().addr() as u64, (8, 0)), invalid);

@@ -11,23 +11,23 @@ use crate::driver::Driver;
 use crate::host::{Ptr, put_i32, put_u64, put_u64_if};
 use crate::status::{Outcome, Status};
 
-/// A kernel that the client has a handle of.
+/// A kernel for which the client has a handle.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) module: u64,
     pub(crate) code: Arc<Module>,
     pub(crate) id: ModuleId,
     pub(crate) kernel: KernelId,
-    /// Bytes of dynamic shared memory that a launch may have.
+    /// The maximum dynamic shared memory of a launch in bytes.
     pub(crate) max_dynamic: i32,
     carveout: i32,
-    /// Its name, for clients that ask for a pointer to it.
+    /// The kernel's name, for clients that ask for a pointer to it.
     name: CString,
-    /// What the calls before version 4 of the API set for launches.
+    /// The launch settings of the API before version 4.
     pub(crate) legacy: Legacy,
 }
 
-/// Settings of launches as the calls before version 4 of the API make them.
+/// Launch settings, as calls of the API before version 4 make them.
 #[derive(Clone, Debug)]
 pub(crate) struct Legacy {
     pub(crate) block: [u32; 3],
@@ -45,7 +45,7 @@ impl Function {
         Self { module, code, id, kernel, max_dynamic, carveout: -1, name, legacy }
     }
 
-    /// Most threads of a block.
+    /// Returns the maximum number of threads of a block.
     fn max_threads(&self) -> i32 {
         let function = self.code.function(self.kernel).map(|f| &f.signature);
         let bounds = match function {
@@ -57,20 +57,21 @@ impl Function {
         threads.min(MAX_THREADS) as i32
     }
 
-    /// Whether a launch can have blocks of this size.
+    /// Checks whether the kernel can be launched with blocks of this size.
     pub(crate) fn can_have(&self, block: &[u32; 3]) -> bool {
         let threads = block.iter().copied().fold(1, u32::saturating_mul);
         threads > 0 && threads <= self.max_threads() as u32
     }
 
-    /// Bytes of the module's constants.
+    /// Returns the size of the module's constant variables in bytes.
     fn constants(&self) -> i32 {
         let vars = &self.code.program().module().vars;
         let constants = vars.iter().filter(|v| v.space == ir::mods::Space::Const).map(|v| v.size);
         constants.fold(0, u64::saturating_add).min(i32::MAX as u64) as i32
     }
 
-    /// Registers of a thread, as a compiler might need: those that the function names, up to what there are.
+    /// Returns an estimate of a thread's registers: those that the function names, between 8 and
+    /// 255.
     fn registers(&self) -> i32 {
         self.code.function(self.kernel).map_or(0, |f| f.regs.len().clamp(8, 255) as i32)
     }
@@ -93,7 +94,7 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, function: u64)
         5 | 6 => major * 10 + minor,
         8 => f.max_dynamic,
         9 => f.carveout,
-        // Clusters are not asked for.
+        // Clusters are not supported.
         10..=15 => 0,
         _ => return Err(Status::INVALID_VALUE),
     };
@@ -114,7 +115,7 @@ pub(crate) fn kernel_attribute(
 pub(crate) fn set_attribute(d: &mut Driver, function: u64, attribute: i32, value: i32) -> Outcome {
     let most = d.settings.device().shared_opt_in;
     let f = d.functions.get_mut(&function).ok_or(Status::INVALID_HANDLE)?;
-    // What is fixed and what is asked for have to fit together.
+    // Static and dynamic shared memory must fit together.
     let dynamic = most.saturating_sub(f.code.shared_bytes(f.kernel)) as i32;
     match attribute {
         8 if (0..=dynamic).contains(&value) => f.max_dynamic = value,
@@ -136,7 +137,7 @@ pub(crate) fn set_kernel_attribute(
     set_attribute(d, kernel, attribute, value)
 }
 
-/// Preferences of caches change nothing.
+/// Ignores a cache preference.
 pub(crate) fn set_config(d: &mut Driver, function: u64, _config: i32) -> Outcome {
     find(d, function).map(drop)
 }
@@ -151,7 +152,7 @@ pub(crate) fn module(d: &mut Driver, out: Ptr, function: u64) -> Outcome {
     put_u64(out, module)
 }
 
-/// The pointer stays good as long as the function.
+/// Returns a pointer to the name, valid as long as the function.
 pub(crate) fn name(d: &mut Driver, out: Ptr, function: u64) -> Outcome {
     let name = find(d, function)?.name.as_ptr();
     put_u64(out, name.addr() as u64)
@@ -184,9 +185,9 @@ pub(crate) fn load(d: &mut Driver, function: u64) -> Outcome {
     find(d, function).map(drop)
 }
 
-// Occupancy, by the numbers that the device reports.
+// Occupancy, from the limits that the device reports.
 
-/// Blocks of a size that a multiprocessor of a device holds.
+/// Returns the number of blocks of this size that a multiprocessor holds.
 fn blocks(f: &Function, device: &Device, threads: i32, dynamic: u64) -> i32 {
     if threads <= 0 || threads > f.max_threads() {
         return 0;
@@ -195,7 +196,7 @@ fn blocks(f: &Function, device: &Device, threads: i32, dynamic: u64) -> i32 {
     device.blocks_of(threads as u32, shared) as i32
 }
 
-/// Whether the device holds all blocks of a launch at once.
+/// Checks whether the device holds all blocks of a launch at once.
 pub(crate) fn fits(f: &Function, device: &Device, shape: &Shape) -> bool {
     let product = |extents: &[u32; 3]| extents.iter().map(|&n| u64::from(n)).product::<u64>();
     let threads = i32::try_from(product(&shape.block)).unwrap_or(i32::MAX);
@@ -228,8 +229,9 @@ pub(crate) fn occupancy_with_flags(
     occupancy(d, out, function, threads, dynamic)
 }
 
-/// The block size with most threads at work, and how many blocks then fill the device. Dynamic memory that depends on the block
-/// size is given as a function of the client's, which is asked without the lock: see the exports.
+/// Finds the block size with the most active threads, and the number of such blocks that fill the
+/// device. `dynamic` returns the dynamic shared memory for a block size; if it is a function of the
+/// client, the caller has called it without the lock.
 pub(crate) fn best_block(
     d: &mut Driver,
     grid: Ptr,
@@ -263,7 +265,7 @@ pub(crate) fn dynamic_per_block(
     put_u64(out, share.min(held.shared_opt_in).saturating_sub(fixed))
 }
 
-/// Clusters of one block.
+/// Returns the number of active clusters, which have one block each.
 pub(crate) fn clusters(d: &mut Driver, out: Ptr, function: u64, _config: Ptr) -> Outcome {
     find(d, function)?;
     put_i32(out, crate::device::MULTIPROCESSORS)

@@ -1,4 +1,4 @@
-//! Graphs of launches, copies, fills and calls of the client.
+//! Graphs of kernel launches, copies, fills and calls of the client.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use crate::launch::{Launch, params};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
-/// A node, and those that come before it.
+/// A node, and the nodes that it depends on.
 #[derive(Clone)]
 struct Node {
     action: Action,
     after: Vec<u64>,
 }
 
-/// A graph that can be changed.
+/// A modifiable graph.
 #[derive(Clone, Default)]
 pub(crate) struct Graph {
     nodes: BTreeMap<u64, Node>,
 }
 
-/// What a graph does, in an order that keeps to its dependencies: each node and its action.
+/// The actions of a graph with their nodes, in an order that respects dependencies.
 pub(crate) type Actions = Arc<[(u64, Action)]>;
 
-/// A graph that can run.
+/// An executable graph.
 pub(crate) struct GraphExec {
     actions: Actions,
 }
 
 impl Graph {
-    /// Whether it has all these nodes.
+    /// Returns whether the graph has all these nodes.
     pub(crate) fn has(&self, nodes: &[u64]) -> bool {
         nodes.iter().all(|n| self.nodes.contains_key(n))
     }
 
-    /// Nodes, and all that come before them.
+    /// Returns nodes and all nodes that they depend on.
     pub(crate) fn ancestors(&self, of: &[u64]) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let mut waiting = of.to_vec();
@@ -53,7 +53,7 @@ impl Graph {
         found
     }
 
-    /// All pairs of a node and one that comes after it.
+    /// Returns all edges, from a node to one that depends on it.
     fn edges(&self) -> Vec<(u64, u64)> {
         let of = |(&to, node): (&u64, &Node)| {
             node.after.iter().map(move |&from| (from, to)).collect::<Vec<_>>()
@@ -62,14 +62,14 @@ impl Graph {
     }
 }
 
-/// What nodes are made of: the structures of the interface for each kind of node.
+/// A kind of node, which says how its parameters are given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Kernel,
     Copy,
     Fill,
     Host,
-    /// Another graph, as it is now; not a structure but its handle.
+    /// A copy of another graph, given by its handle rather than by a structure.
     Child(u64),
     Empty,
     Wait(u64),
@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Reads the structure of this kind.
+    /// Reads the parameters of a node.
     fn read(self, d: &Driver, at: Ptr) -> Outcome<Action> {
         match self {
             Self::Kernel => launch_of(d, at),
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Reads `CUgraphNodeParams`: which kind, and where its structure is.
+    /// Reads `CUgraphNodeParams`; returns the kind and the address of the kind's structure.
     fn of_any(d: &Driver, at: Ptr) -> Outcome<(Self, Ptr)> {
         let s = structure(at, 24)?;
         let inside = at + 16;
@@ -143,10 +143,10 @@ pub(crate) fn clone(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
     Ok(())
 }
 
-/// Nodes that come before another, as calls give them: an array, data of edges, and how many.
+/// A node's dependencies as calls give them: an array, edge data, and their number.
 pub(crate) type After = (Ptr, Ptr, usize);
 
-/// Data of edges that say nothing: no ports, no early launches.
+/// Refuses edge data other than the default.
 pub(crate) fn plain_edges(d: &Driver, edges: Ptr, count: usize) -> Outcome {
     if edges != 0 && get_u64s(edges, count)?.iter().any(|&e| e != 0) {
         return Err(d.unsupported("graphs with data of edges"));
@@ -154,7 +154,7 @@ pub(crate) fn plain_edges(d: &Driver, edges: Ptr, count: usize) -> Outcome {
     Ok(())
 }
 
-/// Adds a node of a kind that comes after others of its graph.
+/// Adds a node of a kind, with its dependencies.
 pub(crate) fn add(
     d: &mut Driver,
     out: Ptr,
@@ -169,18 +169,18 @@ pub(crate) fn add(
     let after = if count == 0 { Vec::new() } else { get_u64s(after, count)? };
     let node = insert(d, graph, after, action)?;
     put_u64(out, node).inspect_err(|_| {
-        // Nobody knows of it.
+        // The client has no handle of the node.
         let _ = destroy_node(d, node);
     })
 }
 
-/// Adds a node of whatever kind `CUgraphNodeParams` says.
+/// Adds a node of the kind that `CUgraphNodeParams` says.
 pub(crate) fn add_any(d: &mut Driver, out: Ptr, graph: u64, after: After, params: Ptr) -> Outcome {
     let (kind, at) = Kind::of_any(d, params)?;
     add(d, out, graph, after, kind, at)
 }
 
-/// Adds an action; its node.
+/// Adds a node with an action, and returns the node.
 pub(crate) fn insert(d: &mut Driver, graph: u64, after: Vec<u64>, action: Action) -> Outcome<u64> {
     let node = d.handle();
     let found = d.graphs.get_mut(&graph).filter(|g| g.has(&after)).ok_or(Status::INVALID_VALUE)?;
@@ -188,13 +188,13 @@ pub(crate) fn insert(d: &mut Driver, graph: u64, after: Vec<u64>, action: Action
     Ok(node)
 }
 
-/// Reads `CUDA_KERNEL_NODE_PARAMS`; parameters are copied now.
+/// Reads `CUDA_KERNEL_NODE_PARAMS`. The kernel's parameters are copied now.
 fn launch_of(d: &Driver, at: Ptr) -> Outcome<Action> {
     let s = structure(at, 56)?;
     let three = |o: usize| [s.u32(o), s.u32(o + 4), s.u32(o + 8)];
     let mut function = s.u64(0);
     if function == 0 {
-        // The second version names a kernel instead.
+        // The second version of the structure names a kernel instead.
         function = structure(at, 72)?.u64(56);
     }
     let params = params(d, function, s.u64(40) as Ptr, s.u64(48) as Ptr)?;
@@ -215,7 +215,7 @@ fn fill_of(at: Ptr) -> Outcome<Action> {
     Ok(Action::Fill(Fill { to, pitch, pattern, width, height }))
 }
 
-/// Changes which nodes come after which.
+/// Changes dependencies between nodes.
 fn change_edges(
     d: &mut Driver,
     graph: u64,
@@ -259,9 +259,9 @@ pub(crate) fn remove_edges(
     })
 }
 
-// What a graph has.
+// Queries.
 
-/// Writes lists of handles, as many as there is room for, and how many there are.
+/// Writes lists of handles, as far as there is room, and their full length.
 fn lists(lists: &[(Ptr, Vec<u64>)], edges: Ptr, count: Ptr) -> Outcome {
     let all = lists.first().map_or(0, |(_, list)| list.len());
     if lists.iter().any(|(at, _)| *at != 0) {
@@ -275,7 +275,7 @@ fn lists(lists: &[(Ptr, Vec<u64>)], edges: Ptr, count: Ptr) -> Outcome {
     put_u64(count, all as u64)
 }
 
-/// All nodes, or those that come after no other.
+/// Returns all nodes, or those without dependencies.
 pub(crate) fn nodes(d: &mut Driver, graph: u64, out: Ptr, count: Ptr, roots: bool) -> Outcome {
     let graph = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?;
     let wanted = graph.nodes.iter().filter(|(_, n)| !roots || n.after.is_empty());
@@ -293,13 +293,13 @@ pub(crate) fn edges(
     lists(&[(from, first), (to, second)], edges, count)
 }
 
-/// The graph of a node.
+/// Finds the graph of a node.
 fn graph_of(d: &Driver, node: u64) -> Outcome<(u64, &Graph)> {
     let found = d.graphs.iter().find(|(_, g)| g.nodes.contains_key(&node));
     found.map(|(&handle, graph)| (handle, graph)).ok_or(Status::INVALID_VALUE)
 }
 
-/// The nodes right before a node, or right after it.
+/// Returns the direct dependencies of a node, or its direct dependents.
 pub(crate) fn neighbours(
     d: &mut Driver,
     node: u64,
@@ -334,7 +334,7 @@ pub(crate) fn destroy_node(d: &mut Driver, node: u64) -> Outcome {
     Ok(())
 }
 
-/// Changes what a node of a graph does.
+/// Changes the action of a node of a modifiable graph.
 pub(crate) fn set(d: &mut Driver, node: u64, kind: Kind, params: Ptr) -> Outcome {
     let action = kind.read(d, params)?;
     let found = d.graphs.values_mut().find_map(|g| g.nodes.get_mut(&node));
@@ -342,7 +342,7 @@ pub(crate) fn set(d: &mut Driver, node: u64, kind: Kind, params: Ptr) -> Outcome
     Ok(())
 }
 
-// Graphs that can run.
+// Executable graphs.
 
 pub(crate) fn instantiate(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
     d.usable()?;
@@ -353,7 +353,8 @@ pub(crate) fn instantiate(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
     Ok(())
 }
 
-/// With `CUDA_GRAPH_INSTANTIATE_PARAMS`, whose last fields tell what came of it: 0, or 1 for an error.
+/// Instantiates a graph with `CUDA_GRAPH_INSTANTIATE_PARAMS`, whose last fields receive the result:
+/// 0 for success, 1 for an error.
 pub(crate) fn instantiate_with(d: &mut Driver, out: Ptr, graph: u64, params: Ptr) -> Outcome {
     structure(params, 32)?;
     let end = instantiate(d, out, graph);
@@ -362,7 +363,8 @@ pub(crate) fn instantiate_with(d: &mut Driver, out: Ptr, graph: u64, params: Ptr
     end
 }
 
-/// Nodes after those that come before them, oldest first, graphs among them as their nodes; a circle is an invalid value.
+/// Orders the actions of a graph topologically, oldest nodes first, and inserts the actions of
+/// child graphs. A cycle is an invalid value.
 fn order(graph: &Graph) -> Outcome<Actions> {
     let mut waiting: BTreeMap<u64, &Node> = graph.nodes.iter().map(|(&h, n)| (h, n)).collect();
     let mut ordered = Vec::new();
@@ -374,7 +376,7 @@ fn order(graph: &Graph) -> Outcome<Actions> {
         }
         for handle in ready {
             match waiting.remove(&handle).map(|node| &node.action) {
-                // Its nodes are the other graph's: those of this one are not found by their handles.
+                // The nodes belong to the child graph and are not accessible by handle.
                 Some(Action::Graph(inner)) => {
                     ordered.extend(inner.iter().map(|(_, action)| (0, action.clone())));
                 }
@@ -394,7 +396,7 @@ fn exec_of(d: &mut Driver, exec: u64) -> Outcome<&mut GraphExec> {
     d.graph_execs.get_mut(&exec).ok_or(Status::INVALID_VALUE)
 }
 
-/// Changes what a node does in a graph that can run.
+/// Changes the action of a node of an executable graph.
 pub(crate) fn exec_set(d: &mut Driver, exec: u64, node: u64, kind: Kind, params: Ptr) -> Outcome {
     let action = kind.read(d, params)?;
     let actions = Arc::make_mut(&mut exec_of(d, exec)?.actions);
@@ -403,7 +405,8 @@ pub(crate) fn exec_set(d: &mut Driver, exec: u64, node: u64, kind: Kind, params:
     Ok(())
 }
 
-/// Takes over what another graph of the same form does. What came of it: 0, or 3 for another form.
+/// Replaces all actions by those of a graph with nodes of the same kinds. `result` receives a
+/// `CUgraphExecUpdateResult`: 0 for success, 3 for another topology.
 pub(crate) fn exec_update(
     d: &mut Driver,
     exec: u64,
@@ -417,14 +420,15 @@ pub(crate) fn exec_update(
         result(3)?;
         return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
     }
-    // Nodes stay those that it was made of.
+    // The handles of the original nodes remain valid.
     let nodes = exec.actions.iter().map(|(node, _)| *node);
     exec.actions =
         nodes.zip(new.iter()).map(|(node, (_, action))| (node, action.clone())).collect();
     result(0)
 }
 
-/// The second form tells in `CUgraphExecUpdateResultInfo`: a code, and two nodes.
+/// Updates an executable graph for the second version of the call, which returns
+/// `CUgraphExecUpdateResultInfo`: a result and two nodes.
 pub(crate) fn exec_update_info(d: &mut Driver, exec: u64, graph: u64, info: Ptr) -> Outcome {
     exec_update(d, exec, graph, |code| {
         put_i32(info, code)?;
@@ -445,14 +449,14 @@ pub(crate) fn exec_update_first(
     })
 }
 
-/// There is nothing to bring to the device beforehand.
+/// Checks its arguments; there is nothing to upload.
 pub(crate) fn upload(d: &mut Driver, exec: u64, stream: u64) -> Outcome {
     context_of(d, stream)?;
     exec_of(d, exec).map(drop)
 }
 
-/// Begins to launch a graph: the context, and what is to be done. Where the stream is captured, it becomes a node, and nothing is
-/// to be done now.
+/// Begins a launch of a graph: returns the context and the actions to do. If the stream captures,
+/// the graph becomes a node and there is nothing to do.
 pub(crate) fn begin(d: &mut Driver, exec: u64, stream: u64) -> Outcome<Option<(u64, Actions)>> {
     let context = context_of(d, stream)?;
     let actions = Arc::clone(&exec_of(d, exec)?.actions);
@@ -463,7 +467,7 @@ pub(crate) fn begin(d: &mut Driver, exec: u64, stream: u64) -> Outcome<Option<(u
     Ok(Some((context, actions)))
 }
 
-/// Does what comes next, up to a call of the client; how much was done.
+/// Does the actions up to the next call of the client; returns how many these were.
 pub(crate) fn go_on(d: &mut Driver, context: u64, actions: &[(u64, Action)]) -> Outcome<usize> {
     let calls = |(_, action): &(u64, Action)| matches!(action, Action::Call { .. });
     let end = actions.iter().position(calls).unwrap_or(actions.len());

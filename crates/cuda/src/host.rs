@@ -1,17 +1,17 @@
-//! The client's memory: results, arguments and structures at addresses that it gives.
+//! Checked access to the client's memory, at addresses that it passes.
 
 pub(crate) use runtime::HostStruct as Struct;
 use runtime::{host_string, read_host, write_host};
 
 use crate::status::{Outcome, Status};
 
-/// An address of the client's memory.
+/// An address in the client's memory.
 pub(crate) type Ptr = usize;
 
-/// Longest name, in bytes.
+/// The maximum length of a name in bytes.
 const MAX_NAME: usize = 64 << 10;
 
-/// Writes a result. A null pointer or one that cannot be written is an invalid value.
+/// Writes a result. A null pointer and one that cannot be written are invalid values.
 pub(crate) fn put(at: Ptr, bytes: &[u8]) -> Outcome {
     if at == 0 || write_host(at as u64, bytes) < bytes.len() {
         return Err(Status::INVALID_VALUE);
@@ -19,7 +19,7 @@ pub(crate) fn put(at: Ptr, bytes: &[u8]) -> Outcome {
     Ok(())
 }
 
-/// Writes a result that need not be asked for.
+/// Writes an optional result; does nothing if the pointer is null.
 pub(crate) fn put_if(at: Ptr, bytes: &[u8]) -> Outcome {
     if at == 0 { Ok(()) } else { put(at, bytes) }
 }
@@ -34,7 +34,7 @@ pub(crate) fn put_u64(at: Ptr, value: u64) -> Outcome {
     put(at, &value.to_ne_bytes())
 }
 
-/// The same if it is asked for.
+/// Does the same as [`put_u64`] for an optional result.
 pub(crate) fn put_u64_if(at: Ptr, value: u64) -> Outcome {
     put_if(at, &value.to_ne_bytes())
 }
@@ -57,7 +57,7 @@ pub(crate) fn get_u64(at: Ptr) -> Outcome<u64> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Reads so many handles or addresses.
+/// Reads `count` handles or addresses.
 pub(crate) fn get_u64s(at: Ptr, count: usize) -> Outcome<Vec<u64>> {
     if count > 1 << 20 {
         return Err(Status::INVALID_VALUE);
@@ -68,7 +68,7 @@ pub(crate) fn get_u64s(at: Ptr, count: usize) -> Outcome<Vec<u64>> {
     Ok(bytes.chunks_exact(8).map(word).collect())
 }
 
-/// Reads a name.
+/// Reads a C string.
 pub(crate) fn name(at: Ptr) -> Outcome<String> {
     if at == 0 {
         return Err(Status::INVALID_VALUE);
@@ -77,7 +77,7 @@ pub(crate) fn name(at: Ptr) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Status::INVALID_VALUE)
 }
 
-/// Reads a structure of so many bytes.
+/// Reads a structure of `size` bytes.
 pub(crate) fn structure(at: Ptr, size: usize) -> Outcome<Struct> {
     Struct::read(at as u64, size).ok_or(Status::INVALID_VALUE)
 }

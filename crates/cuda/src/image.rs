@@ -1,19 +1,20 @@
-//! What clients give as code: PTX, what the linker here has made, and what cannot run.
+//! Code images: PTX, fat binaries, the output of this driver's linker, and what cannot run.
 
 use runtime::{host_string, read_host, room_for_text};
 
 use crate::host::Ptr;
 use crate::status::{Outcome, Status};
 
-/// Longest text, in bytes.
+/// The maximum size of a text in bytes.
 const MAX_TEXT: usize = 256 << 20;
-/// How images begin that this driver's linker has made: several texts in one, each after a line with its length.
+/// The beginning of images that this driver's linker makes: several texts, each after a line with
+/// its length.
 const LINKED: &str = "//simtlab-linked ";
 
 /// A text with its name.
 pub(crate) type Text = (String, String);
 
-/// Reads an image at an address, of whose length the client says nothing, for a device of a compute capability.
+/// Reads an image of unknown length for a device of a compute capability.
 pub(crate) fn read(at: Ptr, capability: (i32, i32)) -> Outcome<Vec<Text>> {
     let mut head = [0; 16];
     if at == 0 || read_host(at as u64, &mut head[..4]) < 4 {
@@ -21,7 +22,7 @@ pub(crate) fn read(at: Ptr, capability: (i32, i32)) -> Outcome<Vec<Text>> {
     }
     match head[..4] {
         [0x7f, b'E', b'L', b'F'] => return Err(Status::NO_BINARY_FOR_GPU),
-        // A fat binary, or its wrapper that says where it is.
+        // A fat binary, or the wrapper that points to one.
         [0x50, 0xed, 0x55, 0xba] => return crate::fat::at(at as u64, capability),
         [0xb1, 0x43, 0x62, 0x46] => {
             return match read_host(at as u64, &mut head) {
@@ -53,9 +54,9 @@ pub(crate) fn tail(head: &[u8; 16]) -> [u8; 8] {
     out
 }
 
-/// The texts of an image that is text.
+/// Splits an image of text into its texts.
 pub(crate) fn texts(bytes: &[u8]) -> Outcome<Vec<Text>> {
-    // Before it is copied: what follows allocates as it needs.
+    // Checked before any copy, because the front end aborts the process if an allocation fails.
     if !room_for_text(bytes.len()) {
         return Err(Status::OUT_OF_MEMORY);
     }
@@ -79,7 +80,7 @@ pub(crate) fn texts(bytes: &[u8]) -> Outcome<Vec<Text>> {
     Ok(found)
 }
 
-/// Puts texts into one image.
+/// Joins texts to one image.
 pub(crate) fn link(texts: &[Text]) -> Vec<u8> {
     let mut image = String::new();
     for (name, text) in texts {

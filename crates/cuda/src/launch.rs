@@ -1,4 +1,4 @@
-//! Launches: parameters in all forms, memory of the host that kernels may see, faults.
+//! Kernel launches: parameters in all forms, pinned host memory, faults.
 
 use runtime::{Event, Failure, Shape, StopKind};
 
@@ -10,15 +10,15 @@ use crate::host::{Ptr, get, get_u64, get_u64s, structure};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
-/// The attribute of launches that says whether all blocks run side by side.
+/// The launch attribute for cooperative launches.
 const COOPERATIVE: u32 = 2;
 
-/// Words of `extra` that mean something.
+/// The keys in a list of `extra` options.
 const EXTRA_END: u64 = 0;
 const EXTRA_POINTER: u64 = 1;
 const EXTRA_SIZE: u64 = 2;
 
-/// What a launch is asked for with.
+/// A kernel launch as the client asks for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) function: u64,
@@ -30,7 +30,7 @@ fn find(d: &Driver, function: u64) -> Outcome<&Function> {
     d.functions.get(&function).ok_or(Status::INVALID_HANDLE)
 }
 
-/// The parameter block, from an array of pointers or from a packed buffer.
+/// Builds the parameter block from an array of pointers or from a packed buffer.
 pub(crate) fn params(d: &Driver, function: u64, pointers: Ptr, extra: Ptr) -> Outcome<Vec<u8>> {
     let f = find(d, function)?;
     let len = f.code.param_bytes(f.kernel);
@@ -47,7 +47,7 @@ pub(crate) fn params(d: &Driver, function: u64, pointers: Ptr, extra: Ptr) -> Ou
         }
     } else if extra != 0 {
         let (at, size) = packed(extra)?;
-        // A packed buffer may end with padding, and must not lack parameters.
+        // A packed buffer may be longer than the parameters, but not shorter.
         if size < len || at == 0 {
             return Err(Status::INVALID_VALUE);
         }
@@ -58,7 +58,7 @@ pub(crate) fn params(d: &Driver, function: u64, pointers: Ptr, extra: Ptr) -> Ou
     Ok(block)
 }
 
-/// Address and size of a packed buffer.
+/// Returns the address and size of a packed buffer.
 fn packed(extra: Ptr) -> Outcome<(Ptr, usize)> {
     let (mut at, mut size) = (0, 0);
     for i in 0..4 {
@@ -96,7 +96,7 @@ fn shaped(
     let params = params(d, function, pointers, extra)?;
     if shape.cooperative {
         let f = find(d, function)?;
-        // A block that no launch can have is no matter of how many there are.
+        // A block size that no launch can have is an error of its own.
         if !f.can_have(&shape.block) {
             return Err(Status::INVALID_VALUE);
         }
@@ -107,7 +107,7 @@ fn shaped(
     submit(d, stream, Action::Launch(Launch { function, shape, params }))
 }
 
-/// A launch described by `CUlaunchConfig`.
+/// Launches a kernel as `CUlaunchConfig` says.
 pub(crate) fn configured(
     d: &mut Driver,
     config: Ptr,
@@ -136,7 +136,7 @@ pub(crate) fn configured(
     shaped(d, function, shape, s.u64(32), (pointers, extra))
 }
 
-/// A cooperative launch: its blocks run side by side, as many as the device says that it holds.
+/// Launches a kernel cooperatively: all blocks are resident at once, so the device must hold them.
 pub(crate) fn cooperative(
     d: &mut Driver,
     function: u64,
@@ -166,7 +166,7 @@ pub(crate) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     let end = d.device.launch(id, kernel, launch.shape, &launch.params);
     lend_heap(d, context);
     for address in shown {
-        // It was shown a moment ago.
+        // These ranges have just been mapped.
         let _ = d.device.hide_host(address);
     }
     match end {
@@ -179,14 +179,15 @@ pub(crate) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     }
 }
 
-/// Puts a context's device heap in the place of the device's, or takes it back.
+/// Swaps a context's device heap into the device, or out of it.
 fn lend_heap(d: &mut Driver, context: u64) {
     if let Some(context) = d.contexts.get_mut(&context) {
         std::mem::swap(d.device.heap_mut(), &mut context.heap);
     }
 }
 
-/// Shows kernels the pinned memory that parameters point to, or that was asked for to be mapped. Which addresses.
+/// Maps the pinned host memory that words of the parameters point to. Returns the addresses of the
+/// mapped ranges.
 fn show_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let words = (0..params.len().saturating_sub(7)).step_by(4).map(|at| {
@@ -211,17 +212,17 @@ fn show_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
     shown
 }
 
-/// What a kernel prints belongs to the process's own output.
+/// Writes a kernel's output to the standard output stream.
 fn print(output: &[u8]) {
     use std::io::Write as _;
     if !output.is_empty() {
         let mut out = std::io::stdout();
-        // A closed stream is no concern of the kernel's.
+        // The client may have closed the stream.
         let _ = out.write_all(output).and_then(|()| out.flush());
     }
 }
 
-/// The status of a launch that failed. A fault stays with the context.
+/// Returns the status of a failed launch. A fault or hang makes the context fail.
 fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
     let status = match failure {
         Failure::Stopped(stop) => {
@@ -251,7 +252,7 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
     status
 }
 
-/// What hardware says of a fault.
+/// Returns the status that hardware reports for a fault.
 fn of_stop(kind: StopKind, code: &str) -> Status {
     match (kind, code) {
         (StopKind::Hang, _) => Status::LAUNCH_TIMEOUT,
@@ -267,7 +268,7 @@ fn of_stop(kind: StopKind, code: &str) -> Status {
     }
 }
 
-// The forms before version 4 of the API.
+// Launches in the API before version 4.
 
 fn legacy(d: &mut Driver, function: u64) -> Outcome<&mut crate::function::Legacy> {
     Ok(&mut d.functions.get_mut(&function).ok_or(Status::INVALID_HANDLE)?.legacy)
@@ -293,7 +294,7 @@ pub(crate) fn set_param_size(d: &mut Driver, function: u64, bytes: u32) -> Outco
     Ok(())
 }
 
-/// Writes bytes into the parameter block.
+/// Writes to the parameter block.
 pub(crate) fn set_param(d: &mut Driver, function: u64, offset: i32, bytes: &[u8]) -> Outcome {
     let offset = usize::try_from(offset).map_err(|_| Status::INVALID_VALUE)?;
     let params = &mut legacy(d, function)?.params;

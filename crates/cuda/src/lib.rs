@@ -1,11 +1,14 @@
 //! `libcuda.so.1`: the public CUDA driver API on the virtual machine.
 //!
-//! Programs that bring PTX run unmodified on hosts without a GPU. What is implemented is in the `exports` modules; every other function of
-//! the public interface exists, answers `CUDA_ERROR_NOT_SUPPORTED` and is named in the journal. There is no machine code here:
-//! images of it are answered with `CUDA_ERROR_NO_BINARY_FOR_GPU`. Nothing imitates undocumented interfaces.
+//! Programs that contain PTX run unmodified on hosts without a GPU. The `exports` modules list the
+//! implemented functions. Every other function of the public interface is exported, too; it returns
+//! `CUDA_ERROR_NOT_SUPPORTED` and is recorded in the journal. Machine code cannot run: images that
+//! hold nothing else are refused with `CUDA_ERROR_NO_BINARY_FOR_GPU`. Undocumented interfaces are
+//! not imitated.
 //!
-//! Everything is synchronous: streams are numbers, events are times, and when a call returns its work is done. A kernel that faults
-//! makes its context fail for good, as on hardware, and the place is told on the standard error stream.
+//! Every call is synchronous: streams are numbers, events are times, and all work is done when a
+//! call returns. A kernel that faults makes its context fail for good, as on hardware, and the
+//! place of the fault is printed to the standard error stream.
 
 mod action;
 mod call;

@@ -1,4 +1,4 @@
-//! Linking of several PTX texts (`cuLink*`).
+//! Links several PTX texts (`cuLink*`).
 
 use runtime::read_host;
 
@@ -8,17 +8,17 @@ use crate::image::Text;
 use crate::module::Options;
 use crate::status::{Outcome, Status};
 
-/// Kinds of input: a binary, PTX, a fat binary, an object, a library.
+/// Kinds of input (`CUjitInputType`): cubin, PTX, fat binary, object, library.
 const CUBIN: i32 = 0;
 const PTX: i32 = 1;
 const FAT: i32 = 2;
 const OBJECT: i32 = 3;
 const LIBRARY: i32 = 4;
 
-/// Functions of the device runtime, as PTX.
+/// Functions of the device runtime as PTX.
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 
-/// What was given so far, and the image when it is complete.
+/// The inputs so far, and the image once it is complete.
 pub(crate) struct Linker {
     texts: Vec<Text>,
     options: Options,
@@ -34,7 +34,7 @@ pub(crate) fn create(d: &mut Driver, count: u32, options: Ptr, values: Ptr, out:
     Ok(())
 }
 
-/// Adds an input. The lengths of messages are told as 0: what is wrong is in the text of errors, whose end is its own.
+/// Adds an input. Message lengths are reported as 0; the text of errors ends with a null byte.
 pub(crate) fn add(
     d: &mut Driver,
     linker: u64,
@@ -73,7 +73,7 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     if !(CUBIN..=LIBRARY).contains(&kind) {
         return Err(d.unsupported("cuLinkAddData of a kind other than PTX"));
     }
-    // The library of calls that kernels can make to the device runtime holds machine code; this is what is there of it.
+    // NVIDIA's device runtime library holds machine code; these functions stand in for it.
     if kind == LIBRARY && called.contains("cudadevrt") {
         let linker = d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?;
         linker.texts.push(("cudadevrt".to_owned(), DEVICE_RUNTIME.to_owned()));
@@ -90,7 +90,7 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     })?;
     if let [(name, text)] = &mut texts[..] {
         called.clone_into(name);
-        // PTX is looked at once when it is given, so that its errors are told of it.
+        // PTX is checked when it is added, so that the error belongs to this call.
         if kind == PTX
             && let Err(findings) = runtime::Module::check(called, text)
         {
@@ -105,7 +105,7 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     Ok(())
 }
 
-/// Links what was given. The image lives as long as the linker.
+/// Links all inputs. The image is valid as long as the linker.
 pub(crate) fn complete(d: &mut Driver, linker: u64, out: Ptr, len: Ptr) -> Outcome {
     let found = d.linkers.get(&linker).ok_or(Status::INVALID_HANDLE)?;
     if found.texts.is_empty() {
@@ -119,7 +119,7 @@ pub(crate) fn complete(d: &mut Driver, linker: u64, out: Ptr, len: Ptr) -> Outco
     put_u64(out, image.as_ptr().addr() as u64)?;
     put_u64_if(len, image.len() as u64)?;
     for &size in &found.options.sizes {
-        // Whoever gave a bad list of options has lost the sizes of empty texts.
+        // An invalid address of a size is ignored.
         let _ = crate::host::put(size, &0_u32.to_ne_bytes());
     }
     d.linkers.get_mut(&linker).ok_or(Status::INVALID_HANDLE)?.image = image;

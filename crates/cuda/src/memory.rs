@@ -1,4 +1,4 @@
-//! Memory: what is allocated, by whom, of which kind.
+//! Allocations of device and host memory.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use crate::host::{Ptr, put_u64, put_u64_if};
 use crate::page::Pages;
 use crate::status::{Outcome, Status};
 
-/// Bytes of a page of host memory that is registered.
+/// The page size of registered host memory.
 const PAGE: u64 = 4096;
-/// Allocations of so many bytes and more begin at multiples of it, as on hardware, whose pages these are.
+/// Allocations of at least this size are aligned to it, as on hardware with pages of this size.
 pub(crate) const LARGE_PAGE: u64 = 2 << 20;
-/// Rows of pitched memory begin at multiples of this.
+/// The alignment of rows in pitched memory.
 const PITCH: u64 = 512;
 
-/// Which memory.
+/// The kind of an allocation.
 #[derive(Debug)]
 #[allow(
     dead_code,
     reason = "pages are owned, and freed with their allocation; nobody reads them here"
 )]
 pub(crate) enum Kind {
-    /// Of the device.
+    /// Device memory.
     Device,
-    /// Managed: of the host, shown to kernels at the same address.
+    /// Managed memory: host pages mapped into device memory at the same address.
     Managed(Pages),
-    /// A module's managed variable, which lives as long as the module.
+    /// A managed variable, which lives as long as its module.
     Variable(Pages),
-    /// Of the host, from the driver.
+    /// Pinned host memory from the driver, with its flags.
     Host(Pages, u32),
-    /// Of the host, registered: the flags.
+    /// Registered host memory, with its flags.
     Registered(u32),
 }
 
@@ -41,14 +41,14 @@ pub(crate) struct Allocation {
     pub(crate) len: u64,
     pub(crate) context: u64,
     pub(crate) kind: Kind,
-    /// The pool that it is from; 0 if from none.
+    /// The pool of the allocation; 0 for none.
     pub(crate) pool: u64,
-    /// Identifies it for ever.
+    /// A number that no other allocation gets.
     pub(crate) id: u64,
 }
 
 impl Allocation {
-    /// Whether host and device share it at one address.
+    /// Returns whether host and device share the memory at one address.
     pub(crate) fn is_managed(&self) -> bool {
         matches!(self.kind, Kind::Managed(_) | Kind::Variable(_))
     }
@@ -62,7 +62,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The allocation around an address, with its first address.
+    /// Returns the allocation around an address, and its start.
     pub(crate) fn around(&self, address: u64) -> Option<(u64, &Allocation)> {
         let (&start, allocation) = self.live.range(..=address).next_back()?;
         (address - start < allocation.len.max(1)).then_some((start, allocation))
@@ -73,17 +73,18 @@ impl Memory {
         self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
     }
 
-    /// A managed variable of a module that has just been loaded.
+    /// Adds a managed variable of a newly loaded module.
     pub(crate) fn insert_variable(&mut self, len: u64, context: u64, pages: Pages) {
         self.insert(pages.address(), len, context, Kind::Variable(pages), 0);
     }
 
-    /// Forgets a managed variable with its pages.
+    /// Removes a managed variable with its pages.
     pub(crate) fn forget(&mut self, address: u64) {
         self.live.remove(&address);
     }
 
-    /// Pinned host memory that kernels do not see unless a pointer to it is given: addresses and lengths.
+    /// Iterates over the address ranges of pinned host memory, which are mapped only for launches
+    /// with a pointer to them.
     pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, u64)> {
         let pinned = self
             .live
@@ -93,7 +94,7 @@ impl Memory {
     }
 }
 
-/// The status of memory that cannot be had.
+/// Returns the status of a failed change of the memory map.
 pub(crate) fn of_map(error: &MapError) -> Status {
     match error {
         MapError::NotAllocated { .. } | MapError::AlreadyFreed { .. } => Status::INVALID_VALUE,
@@ -108,7 +109,7 @@ pub(crate) fn alloc(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
     put_u64(out, address)
 }
 
-/// New memory of the device.
+/// Allocates device memory.
 pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Outcome<u64> {
     if len == 0 {
         return Err(Status::INVALID_VALUE);
@@ -156,8 +157,8 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     Ok(())
 }
 
-/// The status of device memory that cannot be had, and why it is so: programs that do not look at
-/// it go on with a pointer to nothing.
+/// Returns the status of a failed allocation, and reports the reason once: programs that ignore the
+/// status continue with an invalid pointer.
 fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
     let status = of_map(error);
     if status == Status::OUT_OF_MEMORY {
@@ -178,7 +179,7 @@ fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
     status
 }
 
-/// Pages of the host, at most as many bytes as the device has.
+/// Allocates host pages, if device memory of this size is free.
 fn host_pages(d: &mut Driver, len: usize) -> Outcome<Pages> {
     let (used, limit) = d.device.memory_use();
     let bytes = len as u64;
@@ -206,10 +207,10 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
     }
 }
 
-/// Frees what is there.
+/// Frees an allocation.
 pub(crate) fn release(d: &mut Driver, address: u64) {
     let Some(allocation) = d.memory.live.remove(&address) else { return };
-    // Neither can fail: the table and the map agree on what is there.
+    // The table and the memory map agree, so this cannot fail.
     let freed = match allocation.kind {
         Kind::Device => d.device.free(Addr(address)),
         Kind::Managed(_) => d.device.hide_host(address),
@@ -219,7 +220,7 @@ pub(crate) fn release(d: &mut Driver, address: u64) {
     d.device.note_freed(Addr(address), d.calls.current());
 }
 
-/// Frees all that belongs to a context.
+/// Frees all allocations of a context, except pool allocations and managed variables.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
     let theirs = d.memory.live.iter().filter(|(_, a)| {
         a.context == context && a.pool == 0 && !matches!(a.kind, Kind::Variable(_))
@@ -237,7 +238,7 @@ pub(crate) fn info(d: &mut Driver, free: Ptr, total: Ptr) -> Outcome {
     put_u64_if(total, limit)
 }
 
-/// The device allocation, variable or managed memory around an address.
+/// Returns the range of the allocation or variable around an address.
 pub(crate) fn address_range(d: &mut Driver, base: Ptr, len: Ptr, address: u64) -> Outcome {
     d.usable()?;
     let (start, bytes) = match d.memory.around(address) {
@@ -251,7 +252,7 @@ pub(crate) fn address_range(d: &mut Driver, base: Ptr, len: Ptr, address: u64) -
     put_u64_if(len, bytes)
 }
 
-// Memory of the host.
+// Host memory.
 
 pub(crate) fn host_alloc(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Outcome {
     let context = d.usable()?;
@@ -310,7 +311,7 @@ pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
     }
 }
 
-/// Host memory has the same address for the device.
+/// Returns the device address of host memory, which is the host's.
 pub(crate) fn host_device_pointer(d: &mut Driver, out: Ptr, address: Ptr, flags: u32) -> Outcome {
     d.usable()?;
     let host = |(_, a): (u64, &Allocation)| !matches!(a.kind, Kind::Device);
@@ -329,16 +330,16 @@ pub(crate) fn host_flags(d: &mut Driver, out: Ptr, address: Ptr) -> Outcome {
     crate::host::put_i32(out, flags as i32)
 }
 
-// Shown memory.
+// Mapped memory.
 
-/// Pages around pinned memory: what is shown to kernels starts and ends with a page.
+/// Returns the range of whole pages around pinned memory, which is mapped for kernels.
 pub(crate) fn pages_of(address: u64, len: u64) -> (u64, u64) {
     let first = address & !(PAGE - 1);
     let end = address.saturating_add(len).checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1));
     (first, end - first)
 }
 
-// Hints, which change nothing.
+// Hints, which have no effect.
 
 pub(crate) fn advise(
     d: &mut Driver,

@@ -17,7 +17,7 @@ fn tell_refused(d: &Driver, text: &str) {
     d.say(text);
 }
 
-/// Makes a module of texts, and tells why if that cannot be.
+/// Links texts into a module; reports the reason if that fails.
 pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, String)> {
     let texts: Vec<(&str, &str)> = texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     if !runtime::room_for_text(texts.iter().map(|(_, text)| text.len()).sum()) {
@@ -27,7 +27,8 @@ pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, 
         return Err((Status::OUT_OF_MEMORY, text.to_owned()));
     }
     match Module::link(&texts) {
-        // Kernels that cannot run are told of when they are asked for: most programs load many that they do not call.
+        // Unusable kernels are reported when they are looked up, because most programs load many
+        // that they never call.
         Ok(module) => Ok(module),
         Err(error) => {
             let text = error.to_string();
@@ -42,7 +43,8 @@ pub(crate) fn load(d: &mut Driver, out: Ptr, image: Ptr) -> Outcome {
     load_image(d, out, image, &Options::default(), (context, false))
 }
 
-/// Loads an image into a context, as a module or as a library. What is wrong with it is written where the options say.
+/// Loads an image into a context, as a module or as a library. The options say where the text of
+/// errors goes.
 fn load_image(
     d: &mut Driver,
     out: Ptr,
@@ -77,7 +79,7 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
     let id = loaded.map_err(|e| crate::memory::of_map(&e))?;
     let handle = d.handle();
     if let Err(status) = put_u64(out, handle) {
-        // It has just been loaded, so it can be unloaded.
+        // The module has just been loaded, so it can be unloaded.
         let _ = d.device.unload(id);
         return Err(status);
     }
@@ -90,8 +92,8 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
     Ok(())
 }
 
-/// What options of loading can ask for beyond what loading does: texts of errors. 3 is the buffer of messages, 4 its size, 5 the
-/// buffer of errors, 6 its size.
+/// The JIT options with an effect: 3 is the message buffer, 4 its size, 5 the error buffer, 6 its
+/// size.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     errors: (Ptr, usize),
@@ -99,7 +101,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads a list of options; the sizes of texts are written back as 0 until there are some.
+    /// Reads a list of options, and remembers where the sizes of texts go.
     pub(crate) fn read(count: u32, options: Ptr, values: Ptr) -> Outcome<Self> {
         let mut found = Self::default();
         if count == 0 {
@@ -125,7 +127,7 @@ impl Options {
         Ok(found)
     }
 
-    /// Writes an error's text where the client wants it.
+    /// Writes the text of an error to the client's buffer.
     pub(crate) fn error(&self, text: &str) {
         let (at, room) = self.errors;
         if at == 0 || room == 0 {
@@ -133,7 +135,7 @@ impl Options {
         }
         let mut bytes = text.as_bytes()[..text.len().min(room - 1)].to_vec();
         bytes.push(0);
-        // A bad buffer loses the text, not the status.
+        // An invalid buffer loses the text, not the status.
         let _ = put(at, &bytes);
     }
 }
@@ -158,7 +160,7 @@ pub(crate) fn load_file(d: &mut Driver, out: Ptr, path: Ptr) -> Outcome {
     insert(d, out, context, code, false)
 }
 
-/// The texts of a file.
+/// Reads the texts of a file.
 pub(crate) fn file(d: &Driver, path: Ptr) -> Outcome<Vec<Text>> {
     let path = name(path)?;
     let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
@@ -180,7 +182,7 @@ pub(crate) fn remove(d: &mut Driver, handle: u64) -> Outcome {
     let module = d.modules.remove(&handle).ok_or(Status::INVALID_HANDLE)?;
     d.functions.retain(|_, f| f.module != handle);
     let end = d.device.unload(module.id).map_err(|e| crate::copy::of_context(&e));
-    // The host's pages go last.
+    // The pages are freed after they have been unmapped.
     module.managed.iter().for_each(|&address| d.memory.forget(address));
     end
 }
@@ -196,7 +198,7 @@ pub(crate) fn function(d: &mut Driver, out: Ptr, module: u64, text: Ptr) -> Outc
     put_u64(out, handle)
 }
 
-/// The handle of a kernel by name.
+/// Returns the handle of a kernel by name.
 fn function_of(d: &mut Driver, handle: u64, name: &str) -> Outcome<u64> {
     let module = d.modules.get(&handle).ok_or(Status::INVALID_HANDLE)?;
     if let Some(&known) = module.functions.get(name) {
@@ -208,7 +210,8 @@ fn function_of(d: &mut Driver, handle: u64, name: &str) -> Outcome<u64> {
     new_function(d, handle, name, kernel)
 }
 
-/// The status of a name that a module does not have; if it has what cannot be used, the reason is told once.
+/// Returns the status for a name that is missing. If the text has it but it is unusable, reports
+/// the reason once.
 fn not_there(d: &mut Driver, handle: u64, part: Part, name: &str) -> Status {
     let Some(module) = d.modules.get_mut(&handle) else { return Status::INVALID_HANDLE };
     let mut refused = module.code.refused().iter().filter(|r| r.part == part && r.name == name);
@@ -234,7 +237,7 @@ pub(crate) fn function_count(d: &mut Driver, out: Ptr, module: u64) -> Outcome {
     put_i32(out, count as i32)
 }
 
-/// Writes the handles of the first kernels.
+/// Writes the handles of the first `count` kernels.
 pub(crate) fn functions(d: &mut Driver, out: Ptr, count: u32, module: u64) -> Outcome {
     find(d, module, false)?;
     all_functions(d, out, count, module)
@@ -266,13 +269,13 @@ pub(crate) fn global(d: &mut Driver, address: Ptr, len: Ptr, module: u64, name: 
     variable(d, address, len, module, name)
 }
 
-/// All code is loaded at once.
+/// Returns the mode of eager loading: all code is loaded at once.
 pub(crate) fn loading_mode(_d: &mut Driver, out: Ptr) -> Outcome {
     put_i32(out, 1)
 }
 
-// Libraries: modules that belong to no context. Here all contexts of a process share a device's memory, and they belong to the one
-// that they were loaded in.
+// Libraries: modules that belong to no context. Because all contexts of a process share a device's
+// memory here, a library belongs to the context that was current when it was loaded.
 
 pub(crate) fn library_load(
     d: &mut Driver,
@@ -313,7 +316,7 @@ pub(crate) fn library_kernels(d: &mut Driver, out: Ptr, count: u32, library: u64
     all_functions(d, out, count, library)
 }
 
-/// A library is its own module.
+/// Refuses the call: internally, a library is its own module, but clients get no handle of that.
 pub(crate) fn library_module(d: &mut Driver, out: Ptr, library: u64) -> Outcome {
     find(d, library, true)?;
     let _ = out;
@@ -331,7 +334,7 @@ pub(crate) fn library_global(
     variable(d, address, len, library, name)
 }
 
-/// Functions and kernels are one here.
+/// Returns the function of a kernel, which has the same handle.
 pub(crate) fn kernel_function(d: &mut Driver, out: Ptr, kernel: u64) -> Outcome {
     d.functions.get(&kernel).ok_or(Status::INVALID_HANDLE)?;
     put_u64(out, kernel)

@@ -1,4 +1,4 @@
-//! Whole pages of the host for memory that the driver gives out.
+//! Whole pages of host memory that the driver gives to clients.
 #![allow(
     unsafe_code,
     reason = "aligned zeroed memory for others has no safe form in the standard library"
@@ -12,10 +12,10 @@ use crate::memory::LARGE_PAGE;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// Zeroed pages. Only their address leaves this value: the driver itself reads and writes them by checked copies.
+/// Zeroed pages. Only their address leaves this value; the driver accesses them by checked copies.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    /// What the allocator gave, from somewhere in which the pages begin.
+    /// The allocation, somewhere in which the pages begin.
     start: NonNull<u8>,
     layout: Layout,
     address: usize,
@@ -26,13 +26,13 @@ pub(crate) struct Pages {
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// Pages for so many bytes, at least one; `None` if there is no memory. Those of [`LARGE_PAGE`] bytes and more begin
-    /// at a multiple of that.
+    /// Allocates pages for `len` bytes, at least one page. Returns `None` if there is no memory.
+    /// Pages of at least [`LARGE_PAGE`] bytes in all are aligned to that.
     pub(crate) fn new(len: usize) -> Option<Self> {
         let len = len.max(1).checked_next_multiple_of(PAGE)?;
         let align = if len as u64 >= LARGE_PAGE { LARGE_PAGE as usize } else { PAGE };
-        // Without an alignment the allocator gives memory that the system has zeroed, and commits none of it; with one it
-        // writes the zeros itself.
+        // Without an alignment, the allocator returns memory that the system has zeroed and not
+        // committed; with one, it writes the zeros itself.
         let layout = Layout::from_size_align(len.checked_add(align)?, 1).ok()?;
         // SAFETY: the layout's size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
@@ -40,12 +40,12 @@ impl Pages {
         Some(Self { start, layout, address, len })
     }
 
-    /// The first byte's address.
+    /// Returns the address of the first byte.
     pub(crate) fn address(&self) -> u64 {
         self.address as u64
     }
 
-    /// Bytes, in whole pages.
+    /// Returns the length in bytes, a multiple of the page size.
     pub(crate) fn len(&self) -> u64 {
         self.len as u64
     }

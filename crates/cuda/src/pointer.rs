@@ -1,4 +1,4 @@
-//! What is known of an address.
+//! Attributes of addresses (`cuPointerGetAttribute`).
 
 use runtime::Addr;
 
@@ -7,11 +7,11 @@ use crate::host::{Ptr, put, put_i32, put_u64};
 use crate::memory::Kind;
 use crate::status::{Outcome, Status};
 
-/// The kinds of memory that attributes tell.
+/// Values of `CUmemorytype`.
 const HOST: i32 = 1;
 const DEVICE: i32 = 2;
 
-/// What attributes are made of.
+/// The properties from which attributes are computed.
 struct Known {
     start: u64,
     len: u64,
@@ -60,7 +60,7 @@ pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, address: u64) 
     put(out, &bytes)
 }
 
-/// The bytes of an attribute's value.
+/// Returns the bytes of an attribute's value.
 fn value(d: &Driver, attribute: i32, address: u64, known: &Known) -> Outcome<Vec<u8>> {
     let int = |value: i32| Ok(value.to_ne_bytes().to_vec());
     let word = |value: u64| Ok(value.to_ne_bytes().to_vec());
@@ -70,7 +70,8 @@ fn value(d: &Driver, attribute: i32, address: u64, known: &Known) -> Outcome<Vec
         2 => int(if known.host { HOST } else { DEVICE }),
         3 => word(address),
         4 if known.host || known.managed => word(address),
-        // Memory that the host has no pointer to; tokens for other drivers.
+        // 4 is the host's address of memory that the host cannot access; 5 is a token for other
+        // drivers.
         4 | 5 => Err(Status::INVALID_VALUE),
         6 => flag(true),
         7 => word(known.id),
@@ -81,7 +82,7 @@ fn value(d: &Driver, attribute: i32, address: u64, known: &Known) -> Outcome<Vec
         12 => word(known.len),
         13 => flag(true),
         14 => word(0),
-        // Reading and writing.
+        // Readable and writable.
         16 => int(3),
         17 if known.pool != 0 => word(known.pool),
         17 => word(0),
@@ -90,7 +91,7 @@ fn value(d: &Driver, attribute: i32, address: u64, known: &Known) -> Outcome<Vec
     }
 }
 
-/// Several attributes at once; of an address that is not known all are zero.
+/// Returns several attributes at once. For an unknown address, they are zero or the value for none.
 pub(crate) fn attributes(
     d: &mut Driver,
     count: u32,
@@ -117,13 +118,13 @@ pub(crate) fn attributes(
     Ok(())
 }
 
-/// Accepted and without a meaning: all copies are synchronous.
+/// Accepts an attribute without an effect: all copies are synchronous.
 pub(crate) fn set_attribute(d: &mut Driver, _value: Ptr, attribute: i32, address: u64) -> Outcome {
     let settable = attribute == 6 && known(d, address).is_some();
     if settable { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-/// An attribute of a range of managed memory.
+/// Returns an attribute of a range of managed memory.
 pub(crate) fn range_attribute(
     d: &mut Driver,
     out: Ptr,
@@ -136,7 +137,7 @@ pub(crate) fn range_attribute(
         return Err(Status::INVALID_VALUE);
     }
     match (attribute, size) {
-        // Not mostly read; preferred and last places are none.
+        // Not read-mostly; no preferred location and no last prefetch location.
         (1, 4) => put_i32(out, 0),
         (2 | 4, 4) => put_i32(out, -2),
         (_, 8) => put_u64(out, 0),

@@ -1,4 +1,4 @@
-//! Pools of memory, and allocation in stream order, which is the order of calls.
+//! Memory pools, and allocation in stream order, which is the order of calls here.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,19 @@ use crate::memory::{alloc_in, free};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
-/// Attributes of pools: 1 to 3 are switches, 4 a threshold, 5 to 8 counts.
+/// The last pool attribute. Attributes 1 to 3 are switches, 4 is the release threshold, 5 to 8 are
+/// sizes in bytes.
 const LAST_ATTRIBUTE: i32 = 8;
 
-/// A pool.
+/// A memory pool.
 #[derive(Debug, Default)]
 struct Pool {
     device: i32,
-    /// Values that were set.
+    /// Attributes that were set, by number.
     attributes: BTreeMap<i32, u64>,
     used: u64,
     most: u64,
-    /// Whether the driver made it.
+    /// Whether it is a device's default pool.
     default: bool,
 }
 
@@ -28,11 +29,11 @@ struct Pool {
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     pools: BTreeMap<u64, Pool>,
-    /// Default and current pool of each device.
+    /// The default and the current pool of each device.
     of_device: BTreeMap<i32, (u64, u64)>,
 }
 
-/// Default and current pool of a device, made when first asked for.
+/// Returns the default and the current pool of a device; creates the default pool on first use.
 fn pools_of(d: &mut Driver, device: i32) -> Outcome<(u64, u64)> {
     let device = d.device(device)?;
     if let Some(&known) = d.pools.of_device.get(&device) {
@@ -65,7 +66,7 @@ pub(crate) fn set_current(d: &mut Driver, device: i32, pool: u64) -> Outcome {
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, properties: Ptr) -> Outcome {
     let s = structure(properties, 16)?;
-    // Pinned memory of a device, without handles for others.
+    // Pinned memory on a device, without handles for other processes.
     if s.u32(0) != 1 || s.u32(8) != 1 {
         return Err(d.unsupported("cuMemPoolCreate of other memory than a device's"));
     }
@@ -119,7 +120,7 @@ pub(crate) fn set_attribute(d: &mut Driver, pool: u64, attribute: i32, value: Pt
             pool.attributes.insert(attribute, value);
             Ok(())
         }
-        // High-water marks can be reset.
+        // High watermarks can be reset.
         6 | LAST_ATTRIBUTE if value == 0 => {
             pool.most = pool.used;
             Ok(())
@@ -136,7 +137,7 @@ pub(crate) fn set_access(d: &mut Driver, pool: u64, _list: Ptr, _count: usize) -
     find(d, pool).map(drop)
 }
 
-/// Reading and writing, from everywhere.
+/// Returns that all devices can read and write.
 pub(crate) fn get_access(d: &mut Driver, out: Ptr, pool: u64, _location: Ptr) -> Outcome {
     find(d, pool)?;
     put(out, &3_i32.to_ne_bytes())
@@ -163,7 +164,7 @@ pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream
 pub(crate) fn free_async(d: &mut Driver, address: u64, stream: u64) -> Outcome {
     context_of(d, stream)?;
     if crate::capture::is_captured(d, stream)? {
-        // The graph uses it at every launch: it stays as long as the context.
+        // Each launch of the graph uses the allocation, so it stays as long as its context.
         return crate::capture::add(d, stream, Action::Nothing);
     }
     let known = d.memory.around(address).filter(|(start, _)| *start == address);

@@ -1,7 +1,8 @@
 //! Entry points by name and version (`cuGetProcAddress`).
 //!
-//! A name means different functions in different versions of the API. Which, is the table `data/versions.tsv`: of the rows of a
-//! name, that with the largest version which is not beyond the one asked for.
+//! A name denotes different functions in different versions of the API. In the table
+//! `data/versions.tsv`, it denotes the function of the row with the largest version that does not
+//! exceed the requested one.
 
 use std::sync::OnceLock;
 
@@ -12,7 +13,7 @@ use crate::status::{Outcome, Status};
 
 const TABLE: &str = include_str!("../data/versions.tsv");
 
-/// Which of the default streams a function means.
+/// The default stream that a function refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
     Legacy,
@@ -47,12 +48,12 @@ fn table() -> impl Iterator<Item = (&'static str, Row)> {
     })
 }
 
-/// All symbols that the table names.
+/// Iterates over all symbols in the table.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
     table().map(|(_, row)| row.symbol)
 }
 
-/// The symbol that a name means in a version.
+/// Returns the symbol that a name denotes in a version of the API.
 pub(crate) fn symbol(name: &str, version: i32, streams: Streams) -> Outcome<&'static str> {
     let rows = rows().get(name).ok_or(Status::NOT_FOUND)?;
     let newest = |wanted: Streams| {
@@ -63,7 +64,8 @@ pub(crate) fn symbol(name: &str, version: i32, streams: Streams) -> Outcome<&'st
     per_thread.or_else(|| newest(Streams::Legacy)).ok_or(Status::NOT_SUPPORTED)
 }
 
-/// Looks a function up; what came of it is also told as 0 (found), 1 (no such name) or 2 (only in newer versions).
+/// Looks up a function. `result` receives the outcome: 0 for found, 1 for an unknown name, 2 for a
+/// name of newer versions only.
 pub(crate) fn get(text: Ptr, out: Ptr, version: i32, flags: u64, result: Ptr) -> Outcome {
     if out == 0 || flags > 2 {
         return Err(Status::INVALID_VALUE);
@@ -80,7 +82,7 @@ pub(crate) fn get(text: Ptr, out: Ptr, version: i32, flags: u64, result: Ptr) ->
     if result != 0 {
         return put_i32(result, code);
     }
-    // Without a place for the reason the reason is the result.
+    // Without `result`, the status reports the outcome.
     found.map(drop).map_err(|_| Status::NOT_FOUND)
 }
 

@@ -1,58 +1,60 @@
-//! What can be set from outside, by environment variables.
+//! The driver's settings, from environment variables.
 
 use ir::device::{Capability, Device};
 use runtime::{Choice, Level};
 use std::path::PathBuf;
 
-/// Settings of the driver.
+/// The driver's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Compute capability that devices report (`SIMTLAB_COMPUTE_CAPABILITY`, such as `8.0`).
+    /// The compute capability of devices (`SIMTLAB_COMPUTE_CAPABILITY`, such as `8.0`).
     pub(crate) capability: (i32, i32),
-    /// How many devices there are (`SIMTLAB_DEVICES`, 1 to 16).
+    /// The number of devices (`SIMTLAB_DEVICES`, 1 to 16).
     pub(crate) devices: i32,
-    /// Bytes of device memory, all devices together (`SIMTLAB_DEVICE_MEMORY`).
+    /// Bytes of device memory, shared by all devices (`SIMTLAB_DEVICE_MEMORY`).
     pub(crate) memory: u64,
-    /// What sizes of device memory are rounded up to (`SIMTLAB_PADDING`): 1, or 512 as on hardware, where accesses a little past the end
-    /// go unnoticed.
+    /// The multiple to which sizes of device memory are rounded up (`SIMTLAB_PADDING`): 1, or 512
+    /// as on hardware, where accesses slightly out of bounds go unnoticed.
     pub(crate) padding: u64,
-    /// Version of the API that is reported (`SIMTLAB_CUDA_VERSION`, such as `12.9`), as CUDA writes it: 12090.
+    /// The API version that the driver reports (`SIMTLAB_CUDA_VERSION`, such as `12.9`), in CUDA's
+    /// form: 12090.
     pub(crate) version: i32,
-    /// Issues of a block after which a launch is taken to hang (`SIMTLAB_LIMIT`).
+    /// Issues of a block after which a launch counts as a hang (`SIMTLAB_LIMIT`).
     pub(crate) limit: u64,
-    /// Which engine run launches (`SIMTLAB_ENGINE`: `fast`, `exact`, `both`).
+    /// The engine that runs launches (`SIMTLAB_ENGINE`: `fast`, `interpreted`, `exact`, `both`).
     pub(crate) engine: Choice,
-    /// The vector instructions that launches may use, at most (`SIMTLAB_SIMD`: `portable`, `avx2`, `avx512`).
+    /// The highest level of vector instructions that launches use (`SIMTLAB_SIMD`: `portable`,
+    /// `avx2`, `avx512`).
     pub(crate) level: Option<Level>,
-    /// Threads of the host for each launch (`SIMTLAB_JOBS`), as many as there are if 0.
+    /// Host threads per launch (`SIMTLAB_JOBS`); 0 for as many as the host has.
     pub(crate) threads: usize,
-    /// Where events are written (`SIMTLAB_JOURNAL`).
+    /// The file that receives events (`SIMTLAB_JOURNAL`).
     pub(crate) journal: Option<PathBuf>,
-    /// Whether each call is told on the standard error stream (`SIMTLAB_TRACE=1`).
+    /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
     pub(crate) trace: bool,
 }
 
-/// Bytes of device memory unless something else is asked for: those of the A100, the device of
-/// compute capability 8.0, in its smaller form. Programs take sizes for granted, and memory that is
-/// never written takes none of the host's.
+/// The default size of device memory, in bytes: that of the smaller A100, a device of compute
+/// capability 8.0. Programs expect such sizes, and memory that is never written takes no host
+/// memory.
 const DEVICE_MEMORY: u64 = 40 << 30;
 
-/// Most bytes that sizes are rounded up to.
+/// The largest multiple to which sizes are rounded up.
 const MOST_PADDING: u64 = 1 << 20;
 
 impl Settings {
-    /// The compute capability that devices report.
+    /// Returns the compute capability of devices.
     pub(crate) fn capability(&self) -> Capability {
         let (major, minor) = self.capability;
         Capability { major: major.unsigned_abs(), minor: minor.unsigned_abs() }
     }
 
-    /// What such devices hold.
+    /// Returns the limits of such a device.
     pub(crate) fn device(&self) -> &'static Device {
         Device::of(self.capability())
     }
 
-    /// The settings that variables give; what cannot be understood counts as not given.
+    /// Reads the settings from variables. A value that cannot be parsed counts as unset.
     pub(crate) fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
         let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
         let usual = runtime::Settings::default();
@@ -78,7 +80,7 @@ impl Settings {
     }
 }
 
-/// `8.0` as (8, 0).
+/// Parses `8.0` as (8, 0).
 fn dotted(text: &str) -> Option<(i32, i32)> {
     let Capability { major, minor } = text.parse().ok()?;
     Some((i32::try_from(major).ok()?, i32::try_from(minor).ok()?))

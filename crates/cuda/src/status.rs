@@ -1,10 +1,10 @@
 //! Results of driver calls: one table of codes, names and descriptions.
 
-/// A result code other than success.
+/// A `CUresult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status(pub i32);
 
-/// What calls come to.
+/// The result of a call's implementation.
 pub(crate) type Outcome<T = ()> = Result<T, Status>;
 
 macro_rules! statuses {
@@ -23,7 +23,7 @@ macro_rules! statuses {
     };
 }
 
-/// A literal that ends with a null byte.
+/// Converts a literal that ends with a null byte.
 const fn cstr(text: &'static str) -> &'static std::ffi::CStr {
     match std::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
@@ -88,13 +88,13 @@ statuses! {
 }
 
 impl Status {
-    /// The name, such as `CUDA_ERROR_INVALID_VALUE`.
+    /// Returns the name, such as `CUDA_ERROR_INVALID_VALUE`.
     #[must_use]
     pub fn name(self) -> Option<&'static std::ffi::CStr> {
         ALL.iter().find(|s| s.0 == self.0).map(|s| s.1)
     }
 
-    /// What it means, in a few words.
+    /// Returns a short description.
     #[must_use]
     pub fn about(self) -> Option<&'static std::ffi::CStr> {
         ALL.iter().find(|s| s.0 == self.0).map(|s| s.2)

@@ -1,4 +1,5 @@
-//! Streams: everything on them is done when the call that asks for it returns, unless it is captured (`crate::capture`).
+//! Streams. All work on a stream is done when the call that submits it returns, unless the stream
+//! captures (`crate::capture`).
 
 use crate::action::Action;
 use crate::capture;
@@ -6,13 +7,14 @@ use crate::driver::{Driver, Stream};
 use crate::host::{Ptr, put_i32, put_if, put_u64};
 use crate::status::{Outcome, Status};
 
-/// Priorities go from 0 down to this.
+/// The greatest priority; priorities range from 0 down to this.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
 
-/// Streams that exist without being made: the null stream, the legacy one, the thread's own.
+/// The last handle of the built-in streams: the null stream, the legacy stream, the per-thread
+/// stream.
 const BUILT_IN: u64 = 2;
 
-/// Checks a stream; the context that it belongs to.
+/// Checks a stream, and returns its context.
 pub(crate) fn context_of(d: &Driver, stream: u64) -> Outcome<u64> {
     if stream <= BUILT_IN {
         return d.usable();
@@ -24,7 +26,7 @@ pub(crate) fn context_of(d: &Driver, stream: u64) -> Outcome<u64> {
     }
 }
 
-/// Makes an action and hands it to a stream.
+/// Creates an action and submits it to a stream.
 pub(crate) fn on_stream(
     d: &mut Driver,
     stream: u64,
@@ -57,7 +59,7 @@ pub(crate) fn destroy(d: &mut Driver, stream: u64) -> Outcome {
     Ok(())
 }
 
-/// All work is done; what failed is told.
+/// Returns the context's error, if any. All work is done already.
 pub(crate) fn synchronize(d: &mut Driver, stream: u64) -> Outcome {
     context_of(d, stream)?;
     capture::is_captured(d, stream)?;
@@ -69,7 +71,7 @@ pub(crate) fn context(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     put_u64(out, context)
 }
 
-/// Since 12.5: the context, and a green context, of which there are none.
+/// Returns the context, and null for the green context, as since version 12.5.
 pub(crate) fn contexts(d: &mut Driver, stream: u64, out: Ptr, green: Ptr) -> Outcome {
     context(d, stream, out)?;
     put_if(green, &[0; 8])
@@ -95,7 +97,7 @@ pub(crate) fn id(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     put_u64(out, d.streams.get(&stream).map_or(stream, |s| s.id))
 }
 
-/// With the flag 1 the waiting is itself part of what is captured.
+/// Makes a stream wait for an event. With flag 1, the wait itself becomes part of a capture.
 pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, flags: u32) -> Outcome {
     context_of(d, stream)?;
     if flags > 1 {

@@ -1,4 +1,5 @@
-//! The driver as a program calls it, and as a careless one does: every wrong call has a documented answer.
+//! Calls of the driver by correct and by careless programs: every wrong call returns a documented
+//! error.
 
 mod common;
 #[path = "common/memory.rs"]
@@ -40,7 +41,7 @@ const PTX: &str = "
     .visible .entry forever() { loop: bra loop; }
     .visible .entry stops() { trap; ret; }\0";
 
-/// A new context, current in this thread.
+/// Creates a context, which becomes this thread's current one.
 fn context() -> u64 {
     ok(cuInit(0));
     let mut context = 0_u64;
@@ -60,7 +61,7 @@ fn function(module: u64, name: &std::ffi::CStr) -> u64 {
     function
 }
 
-/// Launches `scale` with parameters by pointers.
+/// Launches `scale` with an array of pointers to its parameters.
 fn scale(function: u64, mut data: u64, mut n: u32) -> i32 {
     let mut params = [at(&mut data), at(&mut n)];
     cuLaunchKernel(function, n.div_ceil(64).max(1), 1, 1, 64, 1, 1, 0, 0, at(&mut params), 0)
@@ -83,7 +84,7 @@ fn memory_and_launches() {
     ok(scale(scale_kernel, data, 100));
     assert_eq!(read(data, 100), host.iter().map(|v| 3 * v).collect::<Vec<_>>());
 
-    // A packed buffer, with padding behind.
+    // A packed buffer with padding at its end.
     let mut packed = [0_u8; 16];
     packed[..8].copy_from_slice(&data.to_le_bytes());
     packed[8..12].copy_from_slice(&100_u32.to_le_bytes());
@@ -97,7 +98,7 @@ fn memory_and_launches() {
         Status::INVALID_VALUE,
     );
 
-    // Variables, and fills in rows.
+    // Variables, and fills of rows.
     let (mut variable, mut len) = (0_u64, 0_u64);
     ok(cuModuleGetGlobal_v2(at(&mut variable), at(&mut len), module, c"factor".as_ptr().addr()));
     assert_eq!(len, 4);
@@ -136,7 +137,7 @@ fn wrong_images() {
         cuModuleLoad(at(&mut module), c"there is no such file".as_ptr().addr()),
         Status::FILE_NOT_FOUND,
     );
-    // Errors are told where the client wants them.
+    // The text of errors goes to the client's buffer.
     let mut log = [0_u8; 200];
     let mut kinds = [5_i32, 6];
     let mut values = [at(&mut log), log.len()];
@@ -177,12 +178,12 @@ fn wrong_memory() {
     ok(cuMemFree_v2(data));
     is(cuMemFree_v2(data), Status::INVALID_VALUE);
     is(cuMemcpyDtoH_v2(at(&mut host), data, 4), Status::INVALID_VALUE);
-    // A module's variable is not the client's to free.
+    // Clients cannot free a module's variable.
     let module = module();
     let mut variable = 0_u64;
     ok(cuModuleGetGlobal_v2(at(&mut variable), 0, module, c"factor".as_ptr().addr()));
     is(cuMemFree_v2(variable), Status::INVALID_VALUE);
-    // Memory of the host.
+    // Host memory.
     let mut page = 0_u64;
     ok(cuMemHostAlloc(at(&mut page), 4096, 0));
     is(cuMemFree_v2(page), Status::INVALID_VALUE);
@@ -194,7 +195,7 @@ fn wrong_memory() {
     is(cuMemHostRegister_v2(64, 128, 0), Status::INVALID_VALUE);
     ok(cuMemHostUnregister(at(&mut host)));
     is(cuMemHostUnregister(at(&mut host)), Status::HOST_MEMORY_NOT_REGISTERED);
-    // Attributes of what is not the device's.
+    // Attributes of an address that is not the device's.
     is(cuPointerGetAttribute(at(&mut address), 3, at(&mut host) as u64), Status::INVALID_VALUE);
     ok(cuCtxDestroy_v2(ctx));
 }
@@ -244,12 +245,12 @@ fn faults_stay_with_their_context() {
     let kernel = function(module, c"scale");
     let data = alloc(64);
     is(scale(kernel, data, 100), Status::ILLEGAL_ADDRESS);
-    // Everything that uses the context fails from now on.
+    // All calls with this context fail from now on.
     is(cuCtxSynchronize(), Status::ILLEGAL_ADDRESS);
     is(scale(kernel, data, 16), Status::ILLEGAL_ADDRESS);
     is(cuMemFree_v2(data), Status::ILLEGAL_ADDRESS);
     is(cuStreamSynchronize(0), Status::ILLEGAL_ADDRESS);
-    // Another context is not concerned.
+    // Another context is not affected.
     let other = context();
     let module = self::module();
     let data = alloc(64);
@@ -284,13 +285,13 @@ fn contexts_end() {
     is(cuCtxSynchronize(), Status::INVALID_CONTEXT);
     is(cuCtxSetCurrent(ctx), Status::INVALID_CONTEXT);
     let next = context();
-    // What the first had is gone.
+    // Everything of the first context has been destroyed.
     is(scale(kernel, data, 16), Status::INVALID_HANDLE);
     is(cuMemFree_v2(data), Status::INVALID_VALUE);
     is(cuModuleUnload(module), Status::INVALID_HANDLE);
     is(cuStreamDestroy_v2(stream), Status::INVALID_HANDLE);
     is(cuEventRecord(event, 0), Status::INVALID_HANDLE);
-    // A context that is still some thread's, but destroyed by another.
+    // A thread's current context, destroyed by another thread.
     std::thread::spawn(move || ok(cuCtxDestroy_v2(next))).join().unwrap();
     is(cuCtxSynchronize(), Status::CONTEXT_IS_DESTROYED);
     is(cuMemAlloc_v2(at(&mut stream), 4), Status::CONTEXT_IS_DESTROYED);
@@ -368,7 +369,7 @@ fn graphs_run_in_order() {
     ok(cuGraphExecKernelNodeSetParams(exec, second, at(&mut node_params)));
     ok(cuGraphLaunch(exec, 0));
     assert_eq!((read(data, 16)[3], read(data, 16)[4]), (81, 27));
-    // A circle cannot be put in order.
+    // A graph with a cycle cannot be ordered.
     ok(cuGraphAddDependencies(graph, at(&mut second), at(&mut first), 1));
     is(cuGraphInstantiateWithFlags(at(&mut exec), graph, 0), Status::INVALID_VALUE);
     ok(cuGraphExecDestroy(exec));
@@ -480,7 +481,8 @@ fn what_nobody_implements_says_so() {
     ok(cuCtxDestroy_v2(ctx));
 }
 
-/// Each block stores its number, waits for all, and reads what the next one has stored; three times.
+/// Three times, each block stores its number, waits for all blocks, and reads the next block's
+/// word.
 const TOGETHER: &str = "
     .version 7.0
     .target sm_70
@@ -524,7 +526,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
     let (mut image, mut len) = (0_usize, 0_usize);
     ok(cuLinkCreate_v2(0, 0, 0, at(&mut linker)));
     ok(cuLinkAddData_v2(linker, 1, TOGETHER.as_ptr().addr(), TOGETHER.len(), 0, 0, 0, 0));
-    // Without the device runtime its functions are nowhere.
+    // Without the device runtime, its functions have no definition.
     is(cuLinkComplete(linker, at(&mut image), at(&mut len)), Status::INVALID_PTX);
     let library = c"libcudadevrt.a".as_ptr().addr();
     ok(cuLinkAddData_v2(linker, 4, c"!<arch>".as_ptr().addr(), 7, library, 0, 0, 0));
@@ -539,13 +541,13 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
     let mut launch = |blocks, threads| {
         cuLaunchCooperativeKernel(rounds, blocks, 1, 1, threads, 1, 1, 0, 0, at(&mut params))
     };
-    // Twice: the barrier is as before when a launch has ended.
+    // Twice, because a launch must leave the barrier as it was.
     for _ in 0..2 {
         ok(launch(blocks, 40));
         let wanted: Vec<u32> = (0..blocks).map(|b| (b + 3) % blocks).collect();
         assert_eq!(read(data, blocks as usize), wanted);
     }
-    // More than the device holds at once: 2048 threads on each of 16 multiprocessors.
+    // More blocks than the device holds at once: 2048 threads on each of 16 multiprocessors.
     is(launch(33, 1024), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
     ok(launch(32, 1024));
     ok(cuCtxDestroy_v2(ctx));

@@ -1,4 +1,4 @@
-//! Stream capture: what is asked of streams becomes a graph, and what cannot be part of one is refused.
+//! Stream capture: work on streams becomes a graph, and calls that cannot be captured are refused.
 
 mod common;
 
@@ -35,10 +35,10 @@ const PTX: &str = "
         ret;
     }\0";
 
-/// Words in the buffer of the tests.
+/// Words in the tests' buffer.
 const N: usize = 8;
 
-/// What a call writes to its first argument.
+/// Returns the value that a call writes to its first argument.
 #[track_caller]
 fn made(call: impl FnOnce(usize) -> i32) -> u64 {
     let mut handle = 0_u64;
@@ -46,7 +46,7 @@ fn made(call: impl FnOnce(usize) -> i32) -> u64 {
     *std::hint::black_box(&handle)
 }
 
-/// A context with a buffer of zeros, a stream, and the kernel that adds to each word.
+/// A context with a zeroed buffer, a stream, and the kernel that adds to each word.
 struct Fixture {
     context: u64,
     data: u64,
@@ -72,7 +72,7 @@ impl Fixture {
         cuLaunchKernel(self.add, 1, 1, 1, N as u32, 1, 1, 0, stream, at(&mut params), 0)
     }
 
-    /// The buffer's words, which are all the same.
+    /// Returns the value of the buffer's words, which are all equal.
     #[track_caller]
     fn word(&self) -> u32 {
         let mut words = [0_u32; N];
@@ -112,7 +112,7 @@ fn what_is_captured_runs_with_the_graph() {
     ok(f.launch(f.stream, 3));
     let mut seen = [0_u32; N];
     ok(cuMemcpyDtoHAsync_v2(at(&mut seen), f.data, 4 * N, f.stream));
-    // Nothing was done yet, and other streams go on meanwhile.
+    // Nothing has been done yet, and other streams work meanwhile.
     assert_eq!(f.word(), 0);
     ok(f.launch(0, 1));
     assert_eq!(f.word(), 1);
@@ -124,7 +124,7 @@ fn what_is_captured_runs_with_the_graph() {
         assert_eq!(f.word(), 10);
         assert_eq!(std::mem::take(std::hint::black_box(&mut seen)), [10; N]);
     }
-    // Nodes are in a row.
+    // Each node depends on the one before.
     let count = made(|out| cuGraphGetNodes(graph, 0, out)) as usize;
     let edges = made(|out| cuGraphGetEdges(graph, 0, 0, out));
     assert_eq!((count, edges), (4, 3));
@@ -153,7 +153,7 @@ fn other_streams_take_part_by_events() {
     ok(cuEventRecord(join, other));
     ok(cuStreamWaitEvent(f.stream, join, 0));
     ok(f.launch(f.stream, 100));
-    // What comes next is behind the last launch, which is behind both others.
+    // The next node depends on the last launch, which depends on both others.
     let (mut status, mut id, mut graph, mut list, mut count) = (0_i32, 0_u64, 0_u64, 0_u64, 0_u64);
     let (status, places) = (at(&mut status), [at(&mut id), at(&mut graph), at(&mut list)]);
     let [id, of, after] = places;
@@ -165,12 +165,12 @@ fn other_streams_take_part_by_events() {
     assert_eq!(made(|out| cuGraphGetEdges(whole, 0, 0, out)), 3);
     ok(cuGraphLaunch(f.instantiated(whole), 0));
     assert_eq!(f.word(), 111);
-    // The other stream is free again.
+    // The other stream no longer captures.
     ok(f.launch(other, 1));
     assert_eq!(f.word(), 112);
     is(cuStreamWaitEvent(other, fork, 0), Status::CAPTURED_EVENT);
 
-    // A stream that does not come back.
+    // A stream that is not joined back.
     ok(cuStreamBeginCapture_v2(f.stream, GLOBAL));
     ok(cuEventRecord(fork, f.stream));
     ok(cuStreamWaitEvent(other, fork, 0));
@@ -199,7 +199,7 @@ fn what_cannot_be_captured_spoils_it() {
         (&|| cuStreamWaitEvent(f.stream, event, 0), Status::STREAM_CAPTURE_ISOLATION),
     ];
     for (spoil, status) in spoils {
-        // No other thread's capture may meet this one's context.
+        // A thread-local capture, so that other tests' calls do not invalidate it.
         ok(cuStreamBeginCapture_v2(f.stream, 1));
         ok(f.launch(f.stream, 1));
         is(spoil(), status);
@@ -232,11 +232,11 @@ fn what_cannot_be_captured_spoils_it() {
     is(cuThreadExchangeStreamCaptureMode(at(&mut mode)), Status::INVALID_VALUE);
 }
 
-/// The sum of what callbacks were called with.
+/// The sum of the callbacks' arguments.
 static CALLED: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn remember(data: usize) {
-    // The driver can be called from here.
+    // Callbacks can call the driver.
     assert_ne!(made(|out| cuDriverGetVersion(out)), 0);
     CALLED.fetch_add(data, Ordering::Relaxed);
 }
@@ -252,7 +252,7 @@ fn graphs_call_the_client_and_hold_other_graphs() {
     let inner = made(|out| cuStreamEndCapture(f.stream, out));
     let exec = f.instantiated(inner);
     assert_eq!(called(), 0);
-    // A graph that is launched while another is captured is part of that.
+    // A graph launched on a capturing stream becomes a node of the captured graph.
     ok(cuStreamBeginCapture_v2(f.stream, RELAXED));
     ok(cuGraphLaunch(exec, f.stream));
     ok(f.launch(f.stream, 100));
@@ -262,7 +262,7 @@ fn graphs_call_the_client_and_hold_other_graphs() {
     ok(cuGraphLaunch(f.instantiated(outer), f.stream));
     assert_eq!((f.word(), called()), (106, 2));
 
-    // Another graph of the same form takes its place; one of another form does not.
+    // An executable graph can be updated with a graph of the same topology, and with no other.
     ok(cuStreamBeginCapture_v2(f.stream, RELAXED));
     ok(f.launch(f.stream, 1000));
     ok(cuLaunchHostFunc(f.stream, remember as *const () as usize, 1));
@@ -296,7 +296,7 @@ fn events_belong_to_contexts_and_graphs_record_them() {
     is(cuStreamWaitEvent(f.stream, event, 2), Status::INVALID_VALUE);
     is(cuEventRecordWithFlags(event, f.stream, 2), Status::INVALID_VALUE);
     is(cuEventDestroy_v2(99), Status::INVALID_HANDLE);
-    // Another context's stream.
+    // A stream of another context.
     let other = Fixture::new();
     is(cuEventRecord(event, other.stream), Status::INVALID_HANDLE);
     is(cuEventRecord(event, 0), Status::INVALID_HANDLE);
@@ -311,7 +311,7 @@ fn captures_go_on_into_graphs_that_exist() {
     let mut after = [first];
     ok(cuStreamBeginCaptureToGraph(f.stream, graph, at(&mut after), 0, 1, RELAXED));
     ok(f.launch(f.stream, 1));
-    // From here on behind the first node alone.
+    // From here on, nodes depend only on the first node.
     ok(cuStreamUpdateCaptureDependencies(f.stream, at(&mut after), 1, 1));
     ok(f.launch(f.stream, 2));
     is(cuStreamUpdateCaptureDependencies(f.stream, at(&mut [99_u64]), 1, 0), Status::INVALID_VALUE);

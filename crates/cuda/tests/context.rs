@@ -1,4 +1,5 @@
-//! What a context keeps between calls: memory, its device heap, modules of which a part cannot run, workspaces of grids.
+//! The state that a context keeps between calls: memory, its device heap, modules with unusable
+//! parts, workspaces of grids.
 
 mod common;
 #[path = "common/memory.rs"]
@@ -19,13 +20,13 @@ use memory::alloc;
 
 const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
-/// Tests take turns: they count the memory of the device, which is the process's.
+/// Serialises tests, because they measure the device memory of the process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new context, current in this thread.
+/// Creates a context, which becomes this thread's current one.
 fn context() -> u64 {
     ok(cuInit(0));
     let mut context = 0_u64;
@@ -52,13 +53,13 @@ fn read(address: u64, len: usize) -> Vec<u32> {
     out
 }
 
-/// Launches one thread with the address of a word of eight bytes.
+/// Launches one thread with the address of an eight-byte word.
 fn launch(function: u64, mut word: u64) -> i32 {
     let mut params = [at(&mut word)];
     cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, at(&mut params), 0)
 }
 
-/// Parameters of `cuCtxCreate` as version 13 has them.
+/// The parameters of `cuCtxCreate` since version 13.
 #[repr(C)]
 #[derive(Default)]
 struct CreateParams {
@@ -90,7 +91,7 @@ fn large_allocations_begin_with_large_pages() {
     let _alone = alone();
     const LARGE: u64 = 2 << 20;
     let ctx = context();
-    // Something small before each, so that no place is aligned by chance.
+    // A small allocation before each, so that none is aligned by chance.
     for len in [2 << 20, (2 << 20) + 1, 5 << 20] {
         alloc(100);
         assert_eq!(alloc(len) % LARGE, 0, "{len}");
@@ -99,7 +100,7 @@ fn large_allocations_begin_with_large_pages() {
         assert_eq!(from_pool % LARGE, 0, "{len}");
         ok(cuMemAllocManaged(at(&mut managed), len, 1));
         assert_eq!(managed % LARGE, 0, "{len}");
-        // The last bytes are there, and zero.
+        // The last byte is mapped and zero.
         let mut last = 1_u8;
         ok(cuMemcpyDtoH_v2(at(&mut last), managed + len as u64 - 1, 1));
         assert_eq!(std::hint::black_box(last), 0);
@@ -148,17 +149,17 @@ fn blocks_of_the_device_heap_outlive_their_launch() {
     for _ in 0..3 {
         ok(launch(make, word));
         ok(launch(uses, word));
-        // Another module's kernel may free it, too.
+        // A kernel of another module can free the memory, too.
         let other = self::module(HEAP);
         ok(launch(function(other, c"drop"), word));
         ok(cuModuleUnload(other));
     }
-    // All of it can be had again and again: nothing is lost.
+    // The whole heap can be allocated repeatedly: nothing leaks.
     let mut limit = 0_u64;
     ok(cuCtxGetLimit(at(&mut limit), 2));
     assert_eq!(limit, 8 << 20);
     is(cuCtxSetLimit(2, 4096), Status::INVALID_VALUE);
-    // What was freed by a launch before cannot be freed once more.
+    // Memory that an earlier launch has freed cannot be freed again.
     is(launch(drop, word), Status::LAUNCH_FAILED);
     ok(cuCtxDestroy_v2(ctx));
 }
@@ -190,7 +191,7 @@ fn the_device_heap_has_its_limit_and_ends_with_its_context() {
     let first = read(word, 2);
     ok(launch(make, word));
     assert_ne!(read(word, 2), first);
-    // The third block is not there: the kernel gets a null pointer and stores to it.
+    // There is no room for a third allocation: the kernel gets a null pointer and stores to it.
     is(launch(make, word), Status::ILLEGAL_ADDRESS);
     ok(cuCtxDestroy_v2(ctx));
     let next = context();
@@ -204,8 +205,8 @@ fn the_device_heap_has_its_limit_and_ends_with_its_context() {
     ok(cuCtxDestroy_v2(next));
 }
 
-/// Variables stay whether a kernel names them or not, and with them the functions whose addresses they hold; what needs
-/// something that is not there goes.
+/// Variables remain usable whether a kernel names them or not, and so do functions whose addresses
+/// they hold. Definitions that need an unsupported one are unusable.
 #[test]
 fn a_kernel_that_cannot_run_leaves_the_rest_of_its_module() {
     let _alone = alone();
@@ -249,8 +250,8 @@ fn a_kernel_that_cannot_run_leaves_the_rest_of_its_module() {
     ok(cuCtxDestroy_v2(ctx));
 }
 
-/// As CUDA's header of cooperative groups has `this_grid().sync()`: the word behind the first of the workspace is the
-/// barrier, of which the last block to arrive flips the highest bit. Without a workspace it traps.
+/// `this_grid().sync()` as in CUDA's cooperative groups header: the second word of the workspace is
+/// the barrier, and the last block to arrive flips its highest bit. Without a workspace, it traps.
 const GRID: &str = "
     .func sync() {
         .reg .pred %p; .reg .b32 %hi, %lo, %x, %y, %z, %n, %old, %now; .reg .b64 %a, %h;
@@ -282,7 +283,7 @@ const GRID: &str = "
         bar.sync 0;
         ret;
     }
-    // Each thread of a block of 96 adds 1 to the sum of the block before, of the last one for the first, in each round.
+    // In each round, a block's 96 threads add 1 to its word, and compare it with the block before.
     .visible .entry rounds(.param .u64 at) {
         .reg .pred %p; .reg .b32 %b, %n, %r, %v, %w; .reg .b64 %a, %from, %to;
         ld.param.u64 %a, [at];
@@ -322,7 +323,7 @@ fn grids_of_cooperative_launches_have_a_workspace() {
         let mut params = [at(&mut at_words)];
         cuLaunchCooperativeKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, 0, at(&mut params))
     };
-    // Several in a row, of any size.
+    // Several launches of different sizes.
     for blocks in [1, 2, 7, 100, 3, 200] {
         ok(cuMemsetD32_v2(words, 0, 200));
         ok(cooperative(blocks, 96));
@@ -336,7 +337,7 @@ fn grids_of_cooperative_launches_have_a_workspace() {
     let most = (std::hint::black_box(per) * std::hint::black_box(processors)) as u32;
     is(cooperative(most + 1, 96), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
     is(cooperative(1, 2000), Status::INVALID_VALUE);
-    // Any other launch has no workspace.
+    // An ordinary launch has no workspace.
     is(launch(kernel, words), Status::LAUNCH_FAILED);
     ok(cuCtxDestroy_v2(ctx));
 }

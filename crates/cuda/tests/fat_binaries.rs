@@ -1,6 +1,8 @@
-//! Any fat binary is an answer: entries in every form, with bytes and claims changed, cut anywhere.
+//! Reads arbitrary fat binaries without a panic: entries of every form, with changed bytes and
+//! lengths, truncated anywhere.
 //!
-//! `SIMTLAB_FUZZ_COUNT` is the number of cases; fuzz/fuzz_targets/fat_binary.rs holds the same of any bytes.
+//! `SIMTLAB_FUZZ_COUNT` sets the number of cases. The fuzz target fuzz/fuzz_targets/fat_binary.rs
+//! does the same with arbitrary bytes.
 
 #[path = "common/fat.rs"]
 mod fat;
@@ -12,7 +14,7 @@ use fat::{entry, fat, zstd};
 
 const LZ4: u64 = 1 << 13;
 const ZSTD: u64 = 1 << 15;
-/// Most bytes of a text that the reader gives.
+/// The maximum size of a text that the reader returns, in bytes.
 const MAX_TEXT: usize = 256 << 20;
 
 fn packed(text: &str, flags: u64) -> Vec<u8> {
@@ -23,7 +25,8 @@ fn packed(text: &str, flags: u64) -> Vec<u8> {
     }
 }
 
-/// An entry with a text in one of the forms, some of its bytes and its claimed length changed.
+/// Generates an entry with a text in one of the forms, and changes some of its bytes and possibly
+/// its length.
 fn any_entry() -> impl Strategy<Value = Vec<u8>> {
     let flags = prop::sample::select(vec![0, LZ4, ZSTD, LZ4 | ZSTD]);
     let claimed = prop_oneof![3 => Just(None), 1 => any::<usize>().prop_map(Some)];

@@ -7,7 +7,7 @@ use std::process::Command;
 use cuda::Status;
 use object::{Object as _, ObjectSymbol as _};
 
-/// Where cargo has put the shared library: beside this test.
+/// Returns the path of the shared library, which cargo puts beside this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let library = test.parent().unwrap().join("libcuda.so");
@@ -29,17 +29,18 @@ fn every_function_of_the_interface_is_exported() {
     let named: BTreeSet<&str> = cuda::exports::names().into_iter().map(|(name, _)| name).collect();
     let missing: Vec<_> = named.iter().filter(|s| !exported.contains(*s)).collect();
     assert!(missing.is_empty(), "{missing:?}");
-    // Nothing else with such a name.
+    // The library exports nothing else with such a name.
     let others: Vec<_> =
         exported.iter().filter(|s| s.starts_with("cu") && !named.contains(*s)).collect();
     assert!(others.is_empty(), "{others:?}");
     assert!(named.len() >= 680, "{}", named.len());
 }
 
-/// Everything that nobody implements is called: each answers so, and is named in the journal.
+/// Calls every function that is not implemented: each returns an error and is recorded in the
+/// journal.
 #[test]
 fn what_nobody_implements_is_named() {
-    // In a process of its own, for the driver reads this once.
+    // The driver reads the variable once, so the calls are made in another process.
     let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("unsupported.jsonl");
     let _ = std::fs::remove_file(&journal);
     let test = std::env::current_exe().unwrap();
@@ -61,7 +62,7 @@ fn what_nobody_implements_is_named() {
     assert_eq!(named, missing);
 }
 
-/// The process that [`what_nobody_implements_is_named`] starts.
+/// Runs in the process that [`what_nobody_implements_is_named`] starts.
 #[test]
 #[ignore = "started by another test, with a journal"]
 fn calls_what_nobody_implements() {

@@ -1,4 +1,5 @@
-//! Loading a module under a limit of the address space: the status is that of hardware without memory, and the process goes on.
+//! Loads modules under a limit of the address space: the status is that of a device without memory,
+//! and the process continues.
 
 #![cfg(target_os = "linux")]
 
@@ -12,7 +13,7 @@ use cuda::exports::code::cuModuleLoadData;
 use cuda::exports::free::cuInit;
 use cuda::exports::general::cuCtxCreate_v2;
 
-/// KiB of address space for the process under the limit.
+/// The address space of the limited process in KiB.
 const LIMIT: usize = 1 << 20;
 
 #[test]
@@ -39,7 +40,7 @@ fn under_a_limit() {
         let mut module = 0_u64;
         cuModuleLoadData(at(&mut module), text.as_ptr().addr())
     };
-    // 36 MB of text, which would take more than a GiB to read.
+    // 36 MB of text, which would take more than 1 GiB to read.
     is(load(2_000_000), Status::OUT_OF_MEMORY);
     ok(load(10));
 }

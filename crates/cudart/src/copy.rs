@@ -11,41 +11,41 @@ use crate::host::{Block, Ptr, structure};
 use crate::registry::variable;
 use crate::state::context;
 
-/// Between which memories; the driver finds out for the last.
+/// Values of `cudaMemcpyKind`. With the last one, the driver infers the direction.
 const HOST_TO_HOST: i32 = 0;
 const HOST_TO_DEVICE: i32 = 1;
 const DEVICE_TO_HOST: i32 = 2;
 const DEVICE_TO_DEVICE: i32 = 3;
 const DEFAULT: i32 = 4;
 
-/// Memory types of the driver.
+/// Values of the driver's `CUmemorytype`.
 const HOST: u64 = 1;
 const DEVICE: u64 = 2;
 const UNIFIED: u64 = 4;
 
-/// An address with pitch and sizes, as C programs pass it.
+/// `cudaPitchedPtr`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Pitched {
-    /// The first byte.
+    /// The address of the first byte.
     pub at: u64,
-    /// Bytes from row to row.
+    /// Bytes from one row to the next.
     pub pitch: usize,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub width: usize,
-    /// Rows.
+    /// The number of rows.
     pub height: usize,
 }
 
-/// Width in bytes, height and depth, as C programs pass them.
+/// `cudaExtent`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Bytes of a row.
+    /// Bytes per row.
     pub width: usize,
-    /// Rows.
+    /// The number of rows.
     pub height: usize,
-    /// Layers.
+    /// The number of layers.
     pub depth: usize,
 }
 
@@ -73,14 +73,14 @@ pub(crate) fn line(to: u64, from: u64, len: usize, kind: i32, stream: u64) -> Ou
     }
 }
 
-/// Devices of one process share their memory.
+/// Copies between devices. They share one memory, so this is an ordinary copy.
 pub(crate) fn peer(to: u64, there: i32, from: u64, here: i32, len: usize, stream: u64) -> Outcome {
     crate::state::known_device(there)?;
     crate::state::known_device(here)?;
     line(to, from, len, DEVICE_TO_DEVICE, stream)
 }
 
-/// Memory types of destination and source.
+/// Returns the memory types of destination and source.
 fn types(kind: i32) -> Outcome<(u64, u64)> {
     match kind {
         HOST_TO_HOST => Ok((HOST, HOST)),
@@ -107,7 +107,8 @@ pub(crate) fn rows(
     if width == 0 || height == 0 {
         return Ok(());
     }
-    // `CUDA_MEMCPY2D`: of each side the type, then the address as the host's and as a device's.
+    // `CUDA_MEMCPY2D`: each side has a type, then its address both as the host's and as the
+    // device's.
     let mut b = Block::new(128);
     b.set(16, from_type);
     b.set(24, from);
@@ -122,11 +123,11 @@ pub(crate) fn rows(
     cuMemcpy2DAsync_v2(b.at(), stream)
 }
 
-/// Offsets in `CUDA_MEMCPY3D`: where the fields of source and destination begin.
+/// The offsets of the source's and the destination's fields in `CUDA_MEMCPY3D`.
 const FROM: usize = 0;
 const TO: usize = 88;
 
-/// `CUDA_MEMCPY3D` of an extent: bytes of a row, rows, layers.
+/// Creates a `CUDA_MEMCPY3D` with an extent: bytes per row, rows, layers.
 fn of_extent([width, height, depth]: [u64; 3]) -> Block {
     let mut b = Block::new(200);
     b.set(176, width);
@@ -135,14 +136,14 @@ fn of_extent([width, height, depth]: [u64; 3]) -> Block {
     b
 }
 
-/// Sets type and address of one side, as the host's and as a device's.
+/// Sets the type and the address of one side, the latter both as the host's and as the device's.
 fn set_side(b: &mut Block, side: usize, kind: u64, address: u64) {
     b.set(side + 32, kind);
     b.set(side + 40, address);
     b.set(side + 48, address);
 }
 
-/// The driver's structure of a copy of bytes in a row.
+/// Creates the driver's structure for a copy of adjacent bytes.
 pub(crate) fn of_line(to: u64, from: u64, len: usize, kind: i32) -> Outcome<Block> {
     let (to_type, from_type) = types(kind)?;
     let mut b = of_extent([len as u64, 1, 1]);
@@ -151,8 +152,8 @@ pub(crate) fn of_line(to: u64, from: u64, len: usize, kind: i32) -> Outcome<Bloc
     Ok(b)
 }
 
-/// The driver's structure of the copy that `cudaMemcpy3DParms` describes: source array, position, pitched address; the same of the
-/// destination at 64; extent at 128; kind at 152.
+/// Creates the driver's structure for a copy that `cudaMemcpy3DParms` describes: source array,
+/// position, pitched pointer; the same of the destination at 64; extent at 128; kind at 152.
 pub(crate) fn of_layers(params: Ptr) -> Outcome<Block> {
     let s = structure(params, 160)?;
     if s.u64(0) != 0 || s.u64(64) != 0 {
@@ -178,7 +179,7 @@ pub(crate) fn layers(params: Ptr, stream: u64) -> Outcome {
     cuMemcpy3DAsync_v2(of_layers(params)?.at(), stream)
 }
 
-/// The part of a variable that a copy is about.
+/// Returns the address of a part of a variable.
 fn part(symbol: Ptr, len: usize, offset: usize) -> Outcome<u64> {
     context()?;
     let (at, size) = variable(symbol)?;

@@ -1,4 +1,4 @@
-//! Devices, streams, events: what the runtime adds to the driver's.
+//! Devices, streams and events: what the runtime adds to the driver.
 
 use crate::driver::{
     cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuCtxGetCurrent, cuCtxGetDevice,
@@ -10,7 +10,7 @@ use crate::error::{Error, Outcome};
 use crate::host::{Ptr, out, put, put_i32, put_u64};
 use crate::state::{self, context, device, known_device, primary};
 
-/// Flags that devices may have.
+/// The valid flags of devices.
 const FLAGS: u32 = 0xff;
 
 pub(crate) fn count(at: Ptr) -> Outcome {
@@ -20,7 +20,8 @@ pub(crate) fn count(at: Ptr) -> Outcome {
     }
 }
 
-/// The device of the current context, else the one that was chosen.
+/// Returns the device of the current context, or the device that the thread has chosen if there is
+/// none.
 pub(crate) fn current(at: Ptr) -> Outcome {
     state::initialise()?;
     let context = out(0_u64, cuCtxGetCurrent)?;
@@ -28,7 +29,7 @@ pub(crate) fn current(at: Ptr) -> Outcome {
     put_i32(at, device)
 }
 
-/// The first device has whatever any has.
+/// Chooses the first device: all are alike, so it fits any properties.
 pub(crate) fn choose(at: Ptr, _properties: Ptr) -> Outcome {
     known_device(0)?;
     put_i32(at, 0)
@@ -39,7 +40,7 @@ pub(crate) fn synchronize() -> Outcome {
     cuCtxSynchronize()
 }
 
-/// Ends everything on this thread's device, its failure too.
+/// Destroys everything on this thread's device, and clears its failure.
 pub(crate) fn reset() -> Outcome {
     state::initialise()?;
     let device = device();
@@ -60,7 +61,7 @@ pub(crate) fn set_flags(flags: u32) -> Outcome {
     cuDevicePrimaryCtxSetFlags_v2(device(), flags & 0x7f)
 }
 
-/// Mapped host memory is always possible.
+/// Returns the flag for mapped host memory, which is always supported.
 pub(crate) fn flags(at: Ptr) -> Outcome {
     context()?;
     put_i32(at, 8)
@@ -85,12 +86,12 @@ pub(crate) fn runtime_version(at: Ptr) -> Outcome {
     put_i32(at, crate::version::number())
 }
 
-/// 0 without a driver.
+/// Returns 0 if there is no driver.
 pub(crate) fn driver_version(at: Ptr) -> Outcome {
     put_i32(at, out(0_i32, cuDriverGetVersion).unwrap_or(0))
 }
 
-/// A function of the driver's by name: its status is 0, or 1 for a name that nobody knows.
+/// Looks up a driver function. `status` receives 0, or 1 for an unknown name.
 pub(crate) fn entry_point(name: Ptr, at: Ptr, version: i32, flags: u64, status: Ptr) -> Outcome {
     context()?;
     let found = out(0_u64, |at| cuGetProcAddress_v2(name, at, version, flags, 0));
@@ -104,7 +105,7 @@ pub(crate) fn entry_point(name: Ptr, at: Ptr, version: i32, flags: u64, status: 
     }
 }
 
-/// Flags 1 is a stream that does not wait for the null stream.
+/// Creates a stream. With flag 1, it does not wait for the null stream.
 pub(crate) fn create_stream(at: Ptr, flags: u32, priority: i32) -> Outcome {
     context()?;
     cuStreamCreateWithPriority(at, flags, priority)
@@ -128,19 +129,19 @@ pub(crate) fn create_event(at: Ptr, flags: u32) -> Outcome {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelFormat {
-    /// Bits of each component.
+    /// Bits per component.
     pub bits: [i32; 4],
-    /// Signed, unsigned, floating point, none.
+    /// A `cudaChannelFormatKind`: signed, unsigned, floating point or none.
     pub kind: i32,
 }
 
-/// The priorities that streams may have.
+/// Returns the range of stream priorities.
 pub(crate) fn priorities(least: Ptr, greatest: Ptr) -> Outcome {
     context()?;
     crate::driver::cuCtxGetStreamPriorityRange(least, greatest)
 }
 
-/// What limits of four bytes and more are read into.
+/// Returns a limit as a `size_t`.
 pub(crate) fn limit(at: Ptr, limit: i32) -> Outcome {
     context()?;
     let value =

@@ -1,5 +1,5 @@
-//! The driver API, opened by name when it is first needed. Its functions are safe to call here: they take addresses as numbers, and
-//! check them as they check those of any client.
+//! The driver API, opened by name on first use. Its functions are safe to call: they take addresses
+//! as numbers, and check them as they check those of any client.
 #![allow(unsafe_code, reason = "functions of another library are found by name")]
 #![allow(non_snake_case, reason = "names as the driver API writes them")]
 #![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
@@ -10,25 +10,25 @@ use std::sync::OnceLock;
 use crate::error::{Error, Outcome};
 use crate::host::Ptr;
 
-/// The driver library, as a handle of the dynamic linker; 0 if there is none.
+/// Returns the dynamic linker's handle of the driver library; 0 if there is none.
 fn library() -> usize {
     static LIBRARY: OnceLock<usize> = OnceLock::new();
     *LIBRARY.get_or_init(|| {
-        // SAFETY: the name is a C string; the library's initialisers are its own.
+        // SAFETY: the name is a C string. The library's initialisers are trusted.
         unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }.addr()
     })
 }
 
-/// The address of a function of the driver's; 0 if it has none.
+/// Returns the address of a driver function; 0 if it does not exist.
 fn address(name: &CStr) -> usize {
     match library() {
         0 => 0,
-        // SAFETY: the handle is one that `dlopen` has given and nobody closes; the name is a C string.
+        // SAFETY: `dlopen` returned the handle, which is never closed; the name is a C string.
         library => unsafe { libc::dlsym(library as *mut libc::c_void, name.as_ptr()) }.addr(),
     }
 }
 
-/// The file that this library was loaded from.
+/// Returns the path of the file from which this library was loaded.
 pub(crate) fn own_file() -> Option<String> {
     let mut info = libc::Dl_info {
         dli_fname: std::ptr::null(),
@@ -37,28 +37,29 @@ pub(crate) fn own_file() -> Option<String> {
         dli_saddr: std::ptr::null_mut(),
     };
     let here = own_file as *const () as *const libc::c_void;
-    // SAFETY: `here` is an address of this library, and `info` a place for the answer.
+    // SAFETY: `here` is an address in this library, and `info` is valid for writes.
     if unsafe { libc::dladdr(here, &raw mut info) } == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the linker's name of a loaded file is a C string that lives as long as the file is loaded.
+    // SAFETY: the dynamic linker's name of a loaded file is a C string that lives as long as the
+    // file is loaded.
     Some(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
 }
 
-/// Notes a call that nobody implements in the driver's journal, if the driver is one that keeps it.
+/// Records an unsupported call in the driver's journal, if the driver has one.
 pub(crate) fn note_unsupported(name: &CStr) {
     static NOTE: OnceLock<usize> = OnceLock::new();
     let _ = cuInit(0);
     let note = *NOTE.get_or_init(|| address(c"simtlab_unsupported"));
     if note != 0 {
-        // SAFETY: this is the type of our driver library's function of this name.
+        // SAFETY: our driver library's function of this name has this type.
         let note = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr) -> i32>(note) };
         note(name.as_ptr().addr());
     }
 }
 
-/// A call of this library's: calls of the driver meanwhile are not the client's, and their failures
-/// not told as such, if the driver is one that tells.
+/// Marks a call of this library while it lives: the driver does not take calls in the meantime for
+/// the client's, and does not record their failures, if it has a journal.
 pub(crate) struct Within;
 
 impl Within {
@@ -85,13 +86,13 @@ fn within(name: Ptr) {
     }
 }
 
-/// Notes a call that has failed in the driver's journal, if the driver is one that keeps it.
+/// Records a failed call in the driver's journal, if the driver has one.
 pub(crate) fn note_failed(name: &CStr, error: Error, arguments: String) {
     static NOTE: OnceLock<usize> = OnceLock::new();
     let note = *NOTE.get_or_init(|| address(c"simtlab_failed"));
     let Ok(arguments) = CString::new(arguments) else { return };
     if note != 0 {
-        // SAFETY: this is the type of our driver library's function of this name.
+        // SAFETY: our driver library's function of this name has this type.
         let note =
             unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr, i32, Ptr, Ptr) -> i32>(note) };
         let at = |text: &CStr| text.as_ptr().expose_provenance();
@@ -116,7 +117,7 @@ macro_rules! driver {
                 if at == 0 {
                     return Err(Error::INSUFFICIENT_DRIVER);
                 }
-                // SAFETY: the public interface gives the function of this name this type.
+                // SAFETY: the function of this name has this type in the public interface.
                 let function = unsafe { std::mem::transmute::<usize, extern "C" fn($($ty),*) -> i32>(at) };
                 answer(function($($arg),*))
             }

@@ -1,12 +1,12 @@
-//! Results of runtime calls. Codes are those of the driver, but for the few that only the runtime has.
+//! Results of runtime calls. Codes are the driver's, except for the few that only the runtime has.
 
 use std::ffi::CStr;
 
-/// A result code other than success.
+/// A `cudaError_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error(pub i32);
 
-/// What calls come to.
+/// The result of a call's implementation.
 pub(crate) type Outcome<T = ()> = Result<T, Error>;
 
 macro_rules! errors {
@@ -25,7 +25,7 @@ macro_rules! errors {
     };
 }
 
-/// A literal that ends with a null byte.
+/// Converts a literal that ends with a null byte.
 const fn cstr(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
@@ -98,18 +98,19 @@ errors! {
 }
 
 impl Error {
-    /// Whether its context is lost with it: only a reset of the device ends it.
+    /// Returns whether the error leaves its context unusable, so that only a reset of the device
+    /// clears it.
     #[must_use]
     pub fn is_sticky(self) -> bool {
         matches!(self.0, 700 | 702 | 710 | 714..=719)
     }
 
-    /// The name; that of no code for one that nobody knows.
+    /// Returns the name, or a placeholder for an unknown code.
     pub(crate) fn name(self) -> &'static CStr {
         ALL.iter().find(|e| e.0 == self.0).map_or(c"unrecognized error code", |e| e.1)
     }
 
-    /// What it means, in a few words.
+    /// Returns a short description.
     pub(crate) fn about(self) -> &'static CStr {
         ALL.iter().find(|e| e.0 == self.0).map_or(c"unrecognized error code", |e| e.2)
     }

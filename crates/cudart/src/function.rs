@@ -10,20 +10,21 @@ use crate::host::{Ptr, out, put, put_u64};
 use crate::registry::{function, variable};
 use crate::state::context;
 
-/// The fields of `cudaFuncAttributes` up to those about clusters, which are zero here.
+/// Returns `cudaFuncAttributes`; its fields about clusters are zero.
 pub(crate) fn attributes(at: Ptr, host: Ptr) -> Outcome {
     let f = function(host)?;
     let get = |attribute| out(0_i32, |at| cuFuncGetAttribute(at, attribute, f));
     let mut bytes = Vec::new();
-    // Three sizes: shared, constant, local memory.
+    // Three sizes: shared, constant and local memory.
     for attribute in [1, 2, 3] {
         bytes.extend((get(attribute)? as u64).to_ne_bytes());
     }
-    // Most threads, registers, versions of PTX and code, cache mode, most dynamic memory, carveout.
+    // Maximum threads per block, registers, PTX and binary version, cache mode, maximum dynamic
+    // shared memory, carveout.
     for attribute in [0, 4, 5, 6, 7, 8, 9] {
         bytes.extend(get(attribute)?.to_ne_bytes());
     }
-    // Six fields about clusters, and sixteen words in reserve.
+    // Six fields about clusters, and sixteen reserved words.
     bytes.resize(bytes.len() + 4 * 22, 0);
     put(at, &bytes)
 }
@@ -58,7 +59,7 @@ pub(crate) fn param_count(host: Ptr, at: Ptr) -> Outcome {
     cuFuncGetParamCount(function(host)?, at)
 }
 
-/// The driver's handle of a kernel.
+/// Returns the driver's handle of a kernel.
 pub(crate) fn handle(at: Ptr, host: Ptr) -> Outcome {
     put_u64(at, function(host)?)
 }
@@ -71,7 +72,7 @@ pub(crate) fn dynamic_per_block(at: Ptr, host: Ptr, blocks: i32, threads: i32) -
     cuOccupancyAvailableDynamicSMemPerBlock(at, function(host)?, blocks, threads)
 }
 
-/// Clusters have one block, so what the configuration says does not matter.
+/// Returns the number of active clusters. They have one block, whatever the configuration says.
 pub(crate) fn clusters(at: Ptr, host: Ptr, _config: Ptr) -> Outcome {
     cuOccupancyMaxActiveClusters(at, function(host)?, 0)
 }

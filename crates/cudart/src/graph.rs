@@ -1,4 +1,5 @@
-//! Nodes of graphs, and stream capture: structures of the runtime API as those of the driver API.
+//! Graph nodes and stream capture: converts structures of the runtime API to those of the driver
+//! API.
 
 use crate::driver::{
     cuGraphAddDependencies_v2, cuGraphAddKernelNode_v2, cuGraphAddMemcpyNode, cuGraphGetEdges_v2,
@@ -10,13 +11,14 @@ use crate::host::{Block, Ptr, structure};
 use crate::registry::function;
 use crate::state::context;
 
-/// The first version of the runtime API whose functions on dependencies take data of edges.
+/// The first runtime version whose functions on dependencies take edge data.
 const WITH_EDGES: i32 = 13_000;
 
-/// `CUDA_KERNEL_NODE_PARAMS` for `cudaKernelNodeParams`: function, grid, block, 32-bit shared memory, parameters, `extra`.
+/// Creates `CUDA_KERNEL_NODE_PARAMS` from `cudaKernelNodeParams`: function, grid, block, 32-bit
+/// shared memory, parameters, `extra`.
 pub(crate) fn kernel(params: Ptr) -> Outcome<Block> {
     let s = structure(params, 56)?;
-    // The driver's structure has the same fields at the same places, and two more.
+    // The driver's structure has the same fields at the same offsets, and two more.
     let mut b = Block::new(72);
     b.set(0, function(s.u64(0) as Ptr)?);
     for offset in (8..56).step_by(8) {
@@ -34,13 +36,13 @@ pub(crate) fn add_kernel(
     cuGraphAddKernelNode_v2(out, graph, after, count, kernel(params)?.at())
 }
 
-/// Adds the copy that `cudaMemcpy3DParms` describes.
+/// Adds a copy that `cudaMemcpy3DParms` describes.
 pub(crate) fn add_copy(out: Ptr, graph: u64, (after, count): (Ptr, usize), params: Ptr) -> Outcome {
     context()?;
     cuGraphAddMemcpyNode(out, graph, after, count, crate::copy::of_layers(params)?.at(), 0)
 }
 
-/// Adds a copy of bytes in a row.
+/// Adds a copy of adjacent bytes.
 pub(crate) fn add_line(
     out: Ptr,
     graph: u64,
@@ -59,12 +61,12 @@ pub(crate) fn add_line(
     )
 }
 
-/// Whether this version's functions on dependencies take data of edges, before the count.
+/// Returns whether functions on dependencies of this version take edge data, before the count.
 fn with_edges() -> bool {
     crate::version::number() >= WITH_EDGES
 }
 
-/// The last arguments of a list, with data of edges or without: the data, and the count.
+/// Returns the edge data and the count from the last arguments of a function on dependencies.
 fn list(third: usize, fourth: usize) -> (Ptr, usize) {
     if with_edges() { (third, fourth) } else { (0, third) }
 }
@@ -87,7 +89,7 @@ pub(crate) fn edges(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize)
     cuGraphGetEdges_v2(graph, from, to, edges, count)
 }
 
-/// The nodes right before a node, or right after it.
+/// Returns the direct dependencies of a node, or its direct dependents.
 pub(crate) fn neighbours(
     node: u64,
     out: Ptr,
@@ -104,7 +106,8 @@ pub(crate) fn neighbours(
     }
 }
 
-/// Arguments behind the list of nodes: with data of edges, or without.
+/// Changes what a stream's next node depends on. `words` are the arguments after the list of nodes,
+/// with or without edge data.
 pub(crate) fn update(stream: u64, after: Ptr, words: [usize; 3]) -> Outcome {
     context()?;
     let (edges, count) = list(words[0], words[1]);
@@ -112,7 +115,8 @@ pub(crate) fn update(stream: u64, after: Ptr, words: [usize; 3]) -> Outcome {
     cuStreamUpdateCaptureDependencies_v2(stream, after, edges, count, flags as u32)
 }
 
-/// What the name without a version means: since 13 with data of edges, before it status and id alone.
+/// Implements the name without a version suffix: since version 13 with edge data, before it with
+/// status and id only.
 pub(crate) fn capture_info(
     stream: u64,
     status: Ptr,

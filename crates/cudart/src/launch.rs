@@ -11,7 +11,7 @@ use crate::host::{Block, Ptr, out, put, structure};
 use crate::registry::function;
 use crate::state::{context, device, pop};
 
-/// Sizes in three dimensions, as C programs pass them.
+/// `dim3`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim3 {
@@ -35,7 +35,7 @@ impl Dim3 {
     }
 }
 
-/// What stands between `<<<` and `>>>`.
+/// A launch configuration, written between `<<<` and `>>>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
     pub(crate) grid: Dim3,
@@ -44,7 +44,7 @@ pub(crate) struct Configuration {
     pub(crate) stream: u64,
 }
 
-/// Takes the last configuration, field by field.
+/// Pops the last configuration and writes its fields.
 pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) -> Outcome {
     let c = pop()?;
     put(grid, &c.grid.bytes())?;
@@ -53,7 +53,7 @@ pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr)
     put(stream, &c.stream.to_ne_bytes())
 }
 
-/// Checks what launches of every kernel have to keep to on this thread's device.
+/// Checks a launch's sizes against the limits of this thread's device.
 fn check(grid: Dim3, block: Dim3) -> Outcome {
     let limit = |attribute| out(0_i32, |at| cuDeviceGetAttribute(at, attribute, device()));
     // Threads of a block; then block sizes and grid sizes in x, y, z.
@@ -69,16 +69,16 @@ fn check(grid: Dim3, block: Dim3) -> Outcome {
     Ok(())
 }
 
-/// Checks a launch; its dynamic shared memory, as the driver counts it.
+/// Checks a launch, and returns its dynamic shared memory in bytes.
 fn prepare(c: &Configuration) -> Outcome<u32> {
     check(c.grid, c.block)?;
     u32::try_from(c.shared).map_err(|_| Error::INVALID_VALUE)
 }
 
-/// A launch that has begun is well: what becomes of it is the answer of the next call that waits. A context that has failed before
-/// takes no launch.
+/// Runs a launch. If it faults, the call still succeeds; the next call that waits returns the
+/// fault. A context that has failed before refuses the launch.
 fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
-    // The call that asks for the least: it says what has failed, and is no waiting that stream capture would mind.
+    // The cheapest call that returns the context's error without invalidating a stream capture.
     out(0_u32, |at| cuStreamGetFlags(0, at))?;
     match launch() {
         Err(error) if error.is_sticky() => Ok(()),
@@ -86,7 +86,8 @@ fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
-/// Launches a kernel; a cooperative one, whose blocks may wait for each other, has to fit on the device at once.
+/// Launches a kernel. The blocks of a cooperative launch can wait for each other, so all must fit
+/// on the device at once.
 pub(crate) fn kernel(host: Ptr, c: Configuration, args: Ptr, cooperative: bool) -> Outcome {
     context()?;
     let function = function(host)?;
@@ -100,7 +101,8 @@ pub(crate) fn kernel(host: Ptr, c: Configuration, args: Ptr, cooperative: bool) 
     })
 }
 
-/// A launch described by `cudaLaunchConfig_t`: sizes, 64-bit shared memory at 24, stream, attributes, their number.
+/// Launches a kernel as `cudaLaunchConfig_t` says: sizes, 64-bit shared memory at 24, stream,
+/// attributes and their number.
 pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
     context()?;
     let s = structure(config, 56)?;
@@ -113,7 +115,7 @@ pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
     };
     let function = function(host)?;
     let shared = prepare(&c)?;
-    // `CUlaunchConfig` has the same attributes, and 32 bits for shared memory, at the same place.
+    // `CUlaunchConfig` has the same layout, but 32 bits for shared memory.
     let mut driver = Block::new(56);
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     driver.set(0, pair(c.grid.x, c.grid.y));

@@ -1,13 +1,16 @@
 //! `libcudart.so.12` and `libcudart.so.13`: the public CUDA runtime API, on the public driver API.
 //!
-//! Everything is done by the driver library, which is opened by name as other runtimes open it, so programs may use both at once. What is
-//! here is what the runtime adds: a context without being asked, kernels and variables that are known by addresses of the
-//! host program, launch configurations, and errors that stay until they are asked for.
+//! The driver library does all work. It is opened by name, as other runtimes open it, so programs
+//! can use both APIs at once. This crate adds what the runtime adds: contexts that are created
+//! implicitly, kernels and variables identified by host addresses, launch configurations, and
+//! errors that persist until they are read.
 //!
-//! Two versions of the interface are one library: structures and arguments that differ follow the name under which it was loaded. Functions
-//! that nobody implements exist, answer `cudaErrorNotSupported`, and are named in the journal of the driver.
+//! One library provides both versions of the interface: structures and arguments that differ follow
+//! the name under which it was loaded. Functions that are not implemented are exported, too; they
+//! return `cudaErrorNotSupported` and are recorded in the driver's journal.
 //!
-//! As on hardware, a launch that faults has begun well: the fault is the answer of the next call that waits.
+//! As on hardware, a launch that faults succeeds as a call; the next call that waits returns the
+//! fault.
 
 mod copy;
 mod device;

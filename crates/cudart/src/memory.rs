@@ -1,4 +1,4 @@
-//! Memory: allocation of all kinds, attributes of addresses, pools.
+//! Memory: allocations of all kinds, attributes of addresses, pools.
 
 use crate::copy::{Extent, Pitched};
 use crate::driver::{
@@ -10,10 +10,10 @@ use crate::error::{Error, Outcome};
 use crate::host::{Ptr, out, put, put_i32, put_u64};
 use crate::state::context;
 
-/// The device that stands for the host in hints.
+/// The device number that stands for the host in hints (`cudaCpuDeviceId`).
 const HOST_DEVICE: i32 = -1;
 
-/// Nothing is at null, and can be freed there.
+/// Allocates device memory. An allocation of no bytes is null, which can be freed.
 pub(crate) fn alloc(at: Ptr, len: usize) -> Outcome {
     context()?;
     if len == 0 {
@@ -21,7 +21,7 @@ pub(crate) fn alloc(at: Ptr, len: usize) -> Outcome {
     }
     let address = out(0, |at| cuMemAlloc_v2(at, len))?;
     put_u64(at, address).inspect_err(|_| {
-        // It has just been allocated, and nobody has its address.
+        // The client does not have the address.
         let _ = cuMemFree_v2(address);
     })
 }
@@ -40,7 +40,7 @@ pub(crate) fn alloc_pitch(at: Ptr, pitch: Ptr, width: usize, height: usize) -> O
     cuMemAllocPitch_v2(at, pitch, width, height, 4)
 }
 
-/// Layers of rows; the structure that they are told in has a pointer, pitch, width and height.
+/// Allocates layers of rows, and returns them as `cudaPitchedPtr`.
 pub(crate) fn alloc_layers(at: Ptr, extent: Extent) -> Outcome {
     context()?;
     let Extent { width, height, depth } = extent;
@@ -78,8 +78,8 @@ pub(crate) fn register(address: Ptr, len: usize, flags: u32) -> Outcome {
     cuMemHostRegister_v2(address, len, flags)
 }
 
-/// What is known of an address: kind, device, and the address itself for device and host. Of memory that nobody has registered, the
-/// host's address alone.
+/// Returns `cudaPointerAttributes`: kind, device, and the address on the device and on the host.
+/// Unregistered memory has an address on the host only.
 pub(crate) fn attributes(at: Ptr, address: u64) -> Outcome {
     context()?;
     let kind = out(0_i32, |at| cuPointerGetAttribute(at, 2, address));
@@ -98,7 +98,8 @@ pub(crate) fn attributes(at: Ptr, address: u64) -> Outcome {
     put_u64(at + 16, on_host)
 }
 
-/// The device of a place: since version 13 its kind (1 is a device, 2 to 4 are the host) and number, before a number alone.
+/// Returns the device of a location. Since version 13, `word` holds its kind (1 is a device, 2 to 4
+/// are the host) and number; before that, only a number.
 fn place(word: u64) -> Outcome<i32> {
     if !crate::version::is_new() {
         return Ok(word as i32);
@@ -114,7 +115,7 @@ fn known(place: i32) -> Outcome<i32> {
     if place == HOST_DEVICE { Ok(place) } else { crate::state::known_device(place) }
 }
 
-/// Since version 13, flags come before the stream.
+/// Prefetches managed memory. Since version 13, flags come before the stream.
 pub(crate) fn prefetch(address: u64, len: usize, to: u64, fourth: u64, fifth: u64) -> Outcome {
     context()?;
     let stream = if crate::version::is_new() { fifth } else { fourth };
@@ -126,7 +127,7 @@ pub(crate) fn advise(address: u64, len: usize, advice: i32, to: u64) -> Outcome 
     if !(1..=6).contains(&advice) {
         return Err(Error::INVALID_VALUE);
     }
-    // Whether memory is mostly read is said of no place.
+    // Read-mostly hints have no location.
     let place = if advice <= 2 { HOST_DEVICE } else { known(place(to)?)? };
     cuMemAdvise(address, len, advice, place)
 }

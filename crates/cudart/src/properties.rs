@@ -1,6 +1,7 @@
-//! `cudaDeviceProp`: its fields in order, each with the attribute of the device that it tells.
+//! `cudaDeviceProp`: its fields in order, each with the device attribute that it holds.
 //!
-//! Version 13 took some fields away and put others at the end. Fields lie as C lays them out: sizes at multiples of eight.
+//! Version 13 removed some fields and appended others. Fields have the layout of C: sizes are
+//! aligned to eight bytes.
 
 use crate::driver::{
     cuDeviceGetAttribute, cuDeviceGetName, cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
@@ -10,22 +11,22 @@ use crate::host::{Ptr, out, put};
 use crate::state::known_device;
 use crate::version::is_new;
 
-/// Bytes of the name.
+/// Bytes of the device's name.
 const NAME: usize = 256;
 
 /// A run of fields.
 enum Field {
-    /// `int`s of these attributes.
+    /// `int` fields with these attributes.
     Ints(&'static [i32]),
-    /// A `size_t` of this attribute.
+    /// A `size_t` field with this attribute.
     Size(i32),
-    /// `int`s that version 13 has no more.
+    /// `int` fields that version 13 lacks.
     Gone(&'static [i32]),
-    /// `int`s that are new in version 13.
+    /// `int` fields that are new in version 13.
     New(&'static [i32]),
-    /// Bytes of global memory.
+    /// The size of global memory in bytes.
     Memory,
-    /// Where the structure of versions before 12 ends.
+    /// The end of the structure in versions before 12.
     End11,
 }
 
@@ -34,7 +35,7 @@ use Field::{End11, Gone, Ints, Memory, New, Size};
 /// The fields after name, UUID, LUID and node mask.
 const FIELDS: &[Field] = &[
     Memory,
-    // Shared memory of a block, registers of a block, warp size, pitch.
+    // Shared memory and registers of a block, warp size, pitch.
     Size(8),
     Ints(&[12, 10]),
     Size(11),
@@ -42,17 +43,18 @@ const FIELDS: &[Field] = &[
     Ints(&[1, 2, 3, 4, 5, 6, 7]),
     Gone(&[13]),
     Size(9),
-    // Compute capability; alignments of textures.
+    // Compute capability; texture alignments.
     Ints(&[75, 76]),
     Size(14),
     Size(51),
-    // Overlap of copies, multiprocessors, time limit, integrated, mapped memory, compute mode.
+    // Overlapped copies, multiprocessors, time limit, integrated, mapped memory, compute mode.
     Gone(&[15]),
     Ints(&[16]),
     Gone(&[17]),
     Ints(&[18, 19]),
     Gone(&[20]),
-    // Textures: 1D, mipmapped, linear; 2D, mipmapped, linear, gather; 3D and its alternative; cube maps, layers.
+    // Textures: 1D, mipmapped, linear; 2D, mipmapped, linear, gather; 3D and its alternative; cube
+    // maps, layers.
     Ints(&[21, 77]),
     Gone(&[69]),
     Ints(&[
@@ -61,39 +63,45 @@ const FIELDS: &[Field] = &[
     // Surfaces.
     Ints(&[55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68]),
     Size(30),
-    // Concurrent kernels, error correction; bus, device, domain; driver model, copy engines, one address space.
+    // Concurrent kernels, error correction; bus, device, domain; driver model, copy engines,
+    // unified addressing.
     Ints(&[31, 32, 33, 34, 50, 35, 40, 41]),
-    // Memory clock; bus width, second cache and what persists in it, threads of a multiprocessor, priorities, first caches.
+    // Memory clock rate; bus width, L2 cache and its persisting part, threads of a multiprocessor,
+    // stream priorities, L1 caches.
     Gone(&[36]),
     Ints(&[37, 38, 108, 39, 78, 79, 80]),
-    // Of a multiprocessor: shared memory, registers. Managed memory, boards, native atomics of the host.
+    // Shared memory and registers of a multiprocessor; managed memory, boards, native atomics of
+    // the host.
     Size(81),
     Ints(&[82, 83, 84, 85, 86]),
     Gone(&[87]),
-    // Pageable access, concurrent managed access, preemption, host pointers of registered memory, cooperative launches.
+    // Pageable access, concurrent managed access, preemption, host pointers of registered memory,
+    // cooperative launches.
     Ints(&[88, 89, 90, 91, 95]),
     Gone(&[96]),
     Size(97),
-    // Host page tables, direct access, blocks of a multiprocessor, access window; reserved shared memory.
+    // Host page tables, direct access, blocks of a multiprocessor, access window; reserved shared
+    // memory.
     Ints(&[100, 101, 106, 109]),
     Size(111),
     End11,
-    // Registered memory, sparse arrays, read-only registration, semaphores, pools, direct access of others.
+    // Registered memory, sparse arrays, read-only registration, semaphores, pools, GPUDirect RDMA,
+    // deferred mapping, IPC events, clusters, function pointers.
     Ints(&[99, 112, 113, 114, 115, 116, 117, 118, 119, 121, 125, 120, 129]),
     New(&[130, 131, 133, 134, 139, 140, 143]),
 ];
 
-/// Words in reserve at the end, of versions 12 and 13.
+/// Reserved words at the end, in versions 12 and 13.
 const RESERVED: (usize, usize) = (63, 56);
 
-/// The layout of a version: 11, 12 or 13.
+/// Writes the structure in the layout of a version: 11, 12 or 13.
 pub(crate) fn write(at: Ptr, device: i32, version: i32) -> Outcome {
     known_device(device)?;
     let mut bytes = vec![0; NAME];
     cuDeviceGetName(bytes.as_mut_ptr().expose_provenance(), NAME as i32, device)?;
     let uuid = out([0_u8; 16], |at| cuDeviceGetUuid_v2(at, device))?;
     bytes.extend(uuid);
-    // No LUID; the node mask.
+    // The LUID, which is zero; the node mask.
     bytes.extend([0; 8]);
     bytes.extend(1_u32.to_ne_bytes());
     let ints = |bytes: &mut Vec<u8>, list: &[i32]| -> Outcome {
@@ -126,7 +134,8 @@ fn value(attribute: i32, device: i32) -> Outcome<i32> {
     out(0, |at| cuDeviceGetAttribute(at, attribute, device))
 }
 
-/// The layout that `cudaGetDeviceProperties` itself has: before version 13, that of programs older than 12.
+/// Writes the structure for the name without a version suffix. Before version 13, that name has the
+/// layout of programs older than version 12.
 pub(crate) fn write_plain(at: Ptr, device: i32) -> Outcome {
     write(at, device, if is_new() { 13 } else { 11 })
 }

@@ -1,6 +1,7 @@
-//! What programs register before `main`: fat binaries, and the host's addresses that stand for kernels and variables.
+//! Registrations of programs before `main`: fat binaries, and the host addresses that stand for
+//! their kernels and variables.
 //!
-//! A fat binary is loaded into a context when something of it is first needed there, and again after a reset.
+//! A fat binary is loaded into a context on first use there, and again after a reset.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,28 +15,28 @@ use crate::state::context;
 
 /// A kernel or variable of a fat binary.
 struct Symbol {
-    /// The handle of its fat binary.
+    /// The handle of the fat binary.
     binary: u64,
-    /// Its name in PTX, with the null byte.
+    /// The name in PTX, with its null byte.
     name: Vec<u8>,
 }
 
 /// A fat binary.
 struct Binary {
     image: Ptr,
-    /// Its module in each context.
+    /// The binary's module in each context.
     modules: BTreeMap<u64, u64>,
 }
 
-/// All that is registered.
+/// All registrations.
 struct Registry {
     next: u64,
     binaries: BTreeMap<u64, Binary>,
     kernels: BTreeMap<Ptr, Symbol>,
     variables: BTreeMap<Ptr, Symbol>,
-    /// Managed variables: of which binary, where the host keeps the address, and the name.
+    /// Managed variables: the host pointer that receives the address, and the symbol.
     managed: Vec<(Ptr, Symbol)>,
-    /// Functions that were found, by context and address.
+    /// Functions found so far, by context and host address.
     functions: BTreeMap<(u64, Ptr), u64>,
 }
 
@@ -52,7 +53,7 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Registers a fat binary, which is not looked at yet. Its handle.
+/// Registers a fat binary without reading it; returns its handle.
 pub(crate) fn add_binary(image: Ptr) -> u64 {
     let mut r = registry();
     r.next += 16;
@@ -61,7 +62,7 @@ pub(crate) fn add_binary(image: Ptr) -> u64 {
     handle
 }
 
-/// Takes a fat binary away, with all that is registered of it.
+/// Removes a fat binary with all its registrations.
 pub(crate) fn remove_binary(handle: u64) {
     let modules = {
         let mut r = registry();
@@ -74,7 +75,7 @@ pub(crate) fn remove_binary(handle: u64) {
         binary.modules
     };
     for module in modules.into_values() {
-        // The process may be ending, and its contexts with it.
+        // This fails if the process is ending and its contexts are gone.
         let _ = cuModuleUnload(module);
     }
 }
@@ -85,34 +86,34 @@ fn symbol(binary: u64, at: Ptr) -> Option<Symbol> {
     Some(Symbol { binary, name })
 }
 
-/// Registers the kernel of a name, which an address of the host stands for.
+/// Registers a kernel under a host address.
 pub(crate) fn add_kernel(binary: u64, host: Ptr, name: Ptr) {
     if let Some(symbol) = symbol(binary, name) {
         registry().kernels.insert(host, symbol);
     }
 }
 
-/// Registers the variable of a name, which an address of the host stands for.
+/// Registers a variable under a host address.
 pub(crate) fn add_variable(binary: u64, host: Ptr, name: Ptr) {
     if let Some(symbol) = symbol(binary, name) {
         registry().variables.insert(host, symbol);
     }
 }
 
-/// Registers the managed variable of a name: the host finds its address in a pointer, which is set when the module is loaded.
+/// Registers a managed variable. Its address is written to `pointer` when the module is loaded.
 pub(crate) fn add_managed(binary: u64, pointer: Ptr, name: Ptr) {
     if let Some(symbol) = symbol(binary, name) {
         registry().managed.push((pointer, symbol));
     }
 }
 
-/// Loads a fat binary in the current context, so that the host can use its managed variables.
+/// Loads a fat binary into the current context, so that the host can access its managed variables.
 pub(crate) fn load_binary(binary: u64) -> Outcome {
     let context = context()?;
     module(&mut registry(), binary, context).map(drop)
 }
 
-/// Tells the host where the managed variables of a module are.
+/// Writes the addresses of a module's managed variables to the host's pointers.
 fn set_pointers(r: &mut Registry, binary: u64, module: u64) -> Outcome {
     let mut found = Vec::new();
     for (pointer, symbol) in r.managed.iter().filter(|(_, s)| s.binary == binary) {
@@ -121,12 +122,12 @@ fn set_pointers(r: &mut Registry, binary: u64, module: u64) -> Outcome {
         let (binary, name) = (symbol.binary, symbol.name.clone());
         found.push((address as Ptr, Symbol { binary, name }));
     }
-    // Symbols of copies are these addresses.
+    // Programs use these addresses as symbols, too.
     r.variables.extend(found);
     Ok(())
 }
 
-/// Address and size of a module's variable.
+/// Returns the address and size of a module's variable.
 fn global(module: u64, name: &[u8]) -> Outcome<(u64, usize)> {
     let mut size = 0_usize;
     let size_at = (&raw mut size).expose_provenance();
@@ -137,7 +138,7 @@ fn global(module: u64, name: &[u8]) -> Outcome<(u64, usize)> {
     Ok((address, size))
 }
 
-/// The module of a fat binary in a context.
+/// Returns the module of a fat binary in a context; loads it on first use.
 fn module(r: &mut Registry, handle: u64, context: u64) -> Outcome<u64> {
     let binary = r.binaries.get_mut(&handle).ok_or(Error::INVALID_KERNEL_IMAGE)?;
     if let Some(&module) = binary.modules.get(&context) {
@@ -149,7 +150,8 @@ fn module(r: &mut Registry, handle: u64, context: u64) -> Outcome<u64> {
     Ok(module)
 }
 
-/// The function that an address stands for in the current context: a registered kernel, or a handle that the driver knows.
+/// Returns the function that `host` denotes in the current context: a registered kernel, or a
+/// handle that the driver knows.
 pub(crate) fn function(host: Ptr) -> Outcome<u64> {
     let context = context()?;
     let mut r = registry();
@@ -171,12 +173,12 @@ pub(crate) fn function(host: Ptr) -> Outcome<u64> {
     Ok(found)
 }
 
-/// Whether an address stands for a kernel.
+/// Returns whether a kernel is registered under an address.
 pub(crate) fn is_kernel(host: Ptr) -> bool {
     registry().kernels.contains_key(&host)
 }
 
-/// Address and size of the variable that an address of the host stands for, in the current context.
+/// Returns the address and size, in the current context, of the variable that `host` denotes.
 pub(crate) fn variable(host: Ptr) -> Outcome<(u64, usize)> {
     let context = context()?;
     let mut r = registry();

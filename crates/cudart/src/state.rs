@@ -1,4 +1,5 @@
-//! What each thread has: a device, the last error, launch configurations; and how calls find their context.
+//! The state of each thread: a device, the last error, launch configurations; and the context of a
+//! call.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
@@ -20,11 +21,11 @@ thread_local! {
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Configurations that may wait for their launch.
+/// The maximum number of configurations that wait for their launch.
 const MAX_CONFIGURATIONS: usize = 1 << 16;
 
-/// Runs a call: a panic is an unknown error, and what fails stays to be asked for, and is told with
-/// the arguments as text. That something is not ready is no error.
+/// Runs a call. A panic is an unknown error. An error, other than `cudaErrorNotReady`, becomes the
+/// thread's last error, and is recorded with the arguments as text.
 pub(crate) fn call(
     name: &'static CStr,
     arguments: &dyn Fn() -> String,
@@ -36,7 +37,7 @@ pub(crate) fn call(
     let status = end.err().unwrap_or(Error::SUCCESS);
     if status != Error::SUCCESS && status != Error::NOT_READY {
         note(status);
-        // What is not supported and what a kernel has faulted with are told by themselves.
+        // Unsupported calls and faults of kernels are recorded elsewhere.
         if status != Error::NOT_SUPPORTED && !status.is_sticky() {
             note_failed(name, status, arguments());
         }
@@ -45,25 +46,25 @@ pub(crate) fn call(
     status.0
 }
 
-/// Remembers an error.
+/// Sets the last error.
 pub(crate) fn note(error: Error) {
-    // At the end of a thread there is nobody left to ask for it.
+    // This fails when the thread is ending, where nothing can read the error any more.
     let _ = LAST.try_with(|last| last.set(error.0));
 }
 
-/// The last error of this thread.
+/// Returns the last error of this thread.
 pub(crate) fn last() -> Error {
     Error(LAST.try_with(Cell::get).unwrap_or(0))
 }
 
-/// Forgets the last error, unless the context is lost with it.
+/// Clears the last error, unless its context is unusable.
 pub(crate) fn forget() {
     if !last().is_sticky() {
         note(Error::SUCCESS);
     }
 }
 
-/// Forgets the last error of a device that was reset.
+/// Clears the last error after a reset of the device.
 pub(crate) fn forget_all() {
     note(Error::SUCCESS);
 }
@@ -75,9 +76,9 @@ fn trace(name: &CStr, status: Error) {
     }
 }
 
-/// Says something on the standard error stream.
+/// Prints to the standard error stream.
 pub(crate) fn say(text: &str) {
-    // The client may have closed it.
+    // The client may have closed the stream.
     let _ = std::io::stderr().write_all(format!("simtlab: {text}\n").as_bytes());
 }
 
@@ -86,13 +87,13 @@ pub(crate) fn initialise() -> Outcome {
     cuInit(0)
 }
 
-/// How many devices there are.
+/// Returns the number of devices.
 pub(crate) fn devices() -> Outcome<i32> {
     initialise()?;
     out(0, cuDeviceGetCount)
 }
 
-/// Checks the number of a device.
+/// Checks a device number.
 pub(crate) fn known_device(device: i32) -> Outcome<i32> {
     if (0..devices()?).contains(&device) { Ok(device) } else { Err(Error::INVALID_DEVICE) }
 }
@@ -102,7 +103,7 @@ pub(crate) fn device() -> i32 {
     DEVICE.get()
 }
 
-/// Makes a device this thread's; its context from now on.
+/// Sets this thread's device, and makes its primary context current.
 pub(crate) fn set_device(device: i32) -> Outcome {
     known_device(device)?;
     cuCtxSetCurrent(primary(device)?)?;
@@ -110,19 +111,20 @@ pub(crate) fn set_device(device: i32) -> Outcome {
     Ok(())
 }
 
-/// The primary context of a device, which stays alive.
+/// Retains and returns the primary context of a device.
 pub(crate) fn primary(device: i32) -> Outcome<u64> {
     out(0, |at| cuDevicePrimaryCtxRetain(at, device))
 }
 
-/// Whether the primary context of a device is alive.
+/// Returns whether the primary context of a device is active.
 pub(crate) fn is_active(device: i32) -> Outcome<bool> {
     let mut flags = 0_u32;
     let flags = (&raw mut flags).expose_provenance();
     Ok(out(0_i32, |at| cuDevicePrimaryCtxGetState(device, flags, at))? != 0)
 }
 
-/// The context of this thread: the one that the driver knows, else the primary one of its device.
+/// Returns this thread's context: the driver's current one, or the primary context of its device,
+/// which then becomes current.
 pub(crate) fn context() -> Outcome<u64> {
     initialise()?;
     let current = out(0, cuCtxGetCurrent)?;
@@ -137,7 +139,7 @@ pub(crate) fn context() -> Outcome<u64> {
     Ok(primary)
 }
 
-/// Puts a configuration down for the launch that follows. That it is a possible one is the launch's to say.
+/// Pushes a configuration for the launch that follows. The launch checks it.
 pub(crate) fn push(configuration: Configuration) -> Outcome {
     CONFIGURATIONS.with_borrow_mut(|all| {
         if all.len() >= MAX_CONFIGURATIONS {
@@ -148,7 +150,7 @@ pub(crate) fn push(configuration: Configuration) -> Outcome {
     })
 }
 
-/// Takes the last configuration.
+/// Pops the last configuration.
 pub(crate) fn pop() -> Outcome<Configuration> {
     CONFIGURATIONS.with_borrow_mut(Vec::pop).ok_or(Error::MISSING_CONFIGURATION)
 }

@@ -1,7 +1,8 @@
-//! Instructions that move or multiply more than one value a lane: matrices of a whole warp, and copies to shared memory.
+//! Instructions on more than one value per lane: matrices of a whole warp, and copies from global
+//! to shared memory.
 //!
-//! What they do is the exact engine's ([`vm::Matrix`]). A warp of which not all lanes are there together, and an access that may not be,
-//! are the exact engine's too.
+//! The results are computed by the exact engine's functions ([`vm::Matrix`]). A matrix instruction
+//! that lacks a lane of its warp and an access that is not allowed are declined.
 
 use crate::Declined;
 use crate::code::{Bulk, Copy, Memory, Src};
@@ -15,7 +16,7 @@ use simt::observe::{Access, GroupId};
 use vm::{Registers, Values};
 
 impl Machine<'_> {
-    /// An instruction on matrices.
+    /// Executes a matrix instruction.
     #[inline(never)]
     pub(crate) fn matrix(
         &mut self,
@@ -45,7 +46,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Loads or stores; the registers that are loaded.
+    /// Loads or stores a matrix; returns the registers that a load yields.
     fn fragments(
         &mut self,
         warp: &Warp,
@@ -98,7 +99,7 @@ impl Machine<'_> {
         Ok(op.what.loaded(&values))
     }
 
-    /// A copy from global to shared memory.
+    /// Executes a copy from global to shared memory.
     #[inline(never)]
     pub(crate) fn copy(
         &mut self,
@@ -133,7 +134,7 @@ impl Machine<'_> {
                     .wrapping_add_signed(op.from.offset)
                     .is_multiple_of(size)
                 {
-                    // Whether that is allowed is the exact engine's to say.
+                    // The exact engine decides whether this is allowed.
                     return Err(Declined::Running("a misaligned copy of nothing"));
                 }
                 let at = warp.lane(op.to.addr, lane);
@@ -145,7 +146,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Tells the watch of accesses at these addresses, before the offset: one event for each space.
+    /// Reports accesses of lanes at addresses without the operand's offset: one event for each
+    /// space.
     fn announce_places(
         &mut self,
         warp: &Warp,
@@ -188,7 +190,7 @@ impl Machine<'_> {
     }
 }
 
-/// Registers with a value for every lane.
+/// Reads the values of registers in all lanes.
 fn registers(warp: &Warp, sources: &[Src]) -> Registers {
     sources.iter().map(|&src| std::array::from_fn(|lane| warp.lane(src, lane))).collect()
 }

@@ -1,4 +1,4 @@
-//! What stays the same during a launch.
+//! The parameters of a launch, constant while it runs.
 
 use crate::code::Code;
 use crate::row::{Narrow, Wide};
@@ -6,13 +6,14 @@ use converge::mechanism::Order;
 use ir::Sreg;
 use vm::{Setup, Stats, WARP_SIZE};
 
-/// Bytes that the host is asked for before they are needed, for then there is no way back.
+/// CTAs that need at least this many bytes of host memory are probed before the launch begins: an
+/// allocation that fails later would abort the process.
 const PROBED: usize = 16 << 20;
 
-/// Bytes that a worker may keep of each warp.
+/// An estimate of the bytes that a worker allocates for each warp.
 const KEPT: usize = 2 << 10;
 
-/// What stays the same during a launch.
+/// The parameters of a launch, constant while it runs.
 pub(crate) struct Context<'c> {
     pub(crate) code: &'c Code,
     pub(crate) params: Vec<u8>,
@@ -29,7 +30,7 @@ pub(crate) struct Context<'c> {
     pub(crate) workspace: u64,
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
-    /// What CTAs have done that ended before.
+    /// Statistics of the CTAs that ended before this engine took over.
     pub(crate) done: Stats,
 }
 
@@ -54,7 +55,7 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// Whether the host has memory for so many CTAs at once.
+    /// Checks whether the host has memory for this many resident CTAs.
     pub(crate) fn fits(&self, ctas: usize) -> bool {
         let code = self.code;
         let rows =
@@ -64,17 +65,17 @@ impl<'c> Context<'c> {
         let local = code.local_bytes.saturating_mul(self.threads as usize);
         let cta = warp.saturating_mul(warps).saturating_add(local);
         let bytes = cta.saturating_add(self.shared_bytes as usize).saturating_mul(ctas);
-        // What is small is not asked for twice.
+        // Small amounts are not probed.
         bytes < PROBED || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
     }
 
-    /// A special register of a thread of a CTA.
+    /// Returns a special register of a thread of a CTA.
     pub(crate) fn sreg(&self, reg: Sreg, cta: [u32; 3], slot: usize, thread: u32) -> u64 {
         let tid = || unrank(thread.into(), self.block);
         let lane = thread % WARP_SIZE;
         let own = 1u32 << lane;
         match reg {
-            // Most blocks are rows of threads.
+            // Most CTAs are one-dimensional.
             Sreg::TidX if self.block[1] == 1 && self.block[2] == 1 => thread.into(),
             Sreg::TidX => tid()[0].into(),
             Sreg::TidY => tid()[1].into(),
@@ -103,13 +104,13 @@ impl<'c> Context<'c> {
             Sreg::DynamicSmemBase => self.dynamic_base,
             Sreg::EnvReg1 => self.workspace >> 32,
             Sreg::EnvReg2 => self.workspace & u64::from(u32::MAX),
-            // Clocks are not decoded; the launch's number is 0.
+            // Clocks are not decoded; `%gridid` is 0.
             _ => 0,
         }
     }
 }
 
-/// The coordinates of the `index`-th element of a box, x fastest.
+/// Returns the coordinates of the `index`-th element of a box, x fastest.
 pub(crate) fn unrank(index: u64, size: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(size[0]), u64::from(size[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]

@@ -1,14 +1,17 @@
-//! The CTAs of one launch on several host threads, to the same end as on one.
+//! Runs the CTAs of one launch on several host threads, to the same end as on one.
 //!
-//! Threads run CTAs optimistically, each on a part of memory (`simt::memory::DirectMemory::parts`) that gives a word to CTAs which
-//! only read it, to one CTA, or to operations that commute. While no claim is refused, no CTA can have told whether the others ran before
-//! it, after it or beside it: then memory, and each CTA's own counts, are what the canonical schedule makes them, and the launch's counts are
-//! their sums. When a claim is refused, and when a CTA would fault or hang, everything is taken back, and the launch runs on one
-//! thread in the canonical schedule.
+//! Threads run CTAs optimistically, each on a part of memory (`simt::memory::DirectMemory::parts`)
+//! that grants a word to any number of CTAs that only read it, to one CTA that writes it, or to any
+//! number of CTAs that change it by one commuting operation. While no claim is refused, no CTA can
+//! observe the order in which CTAs ran. Memory and each CTA's counts are then those of the
+//! canonical schedule, and the launch's counts are their sums. If a claim is refused, or a CTA
+//! would fault or hang, all effects are undone and the launch runs on one thread in the canonical
+//! schedule.
 //!
-//! Claims cost time. So the first CTA is looked at while it runs: which regions it writes (loads from all others need no claims from
-//! then on), how much work it is, and how many of its accesses have to be followed. If that would cost more than threads bring, the
-//! launch runs on one.
+//! Claims cost time. The first CTA is therefore measured while it runs: which regions it writes
+//! (from then on, loads from all other regions need no claims), how many instructions it issues,
+//! and how many of its accesses make claims. If claims would cost more than threads save, the
+//! launch runs on one thread.
 
 use crate::code::{Code, Dst, Kind};
 use crate::context::Context;
@@ -31,53 +34,55 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 use vm::Stats;
 
-/// Threads there can be.
+/// The maximum number of host threads of a launch.
 pub const MOST_THREADS: usize = 256;
 
-/// Issues of the first CTA that are enough to judge by.
+/// Issues of the first CTA that are measured before threads start.
 const SAMPLE: u64 = 10_000;
-/// Issues of a launch that are worth starting threads for.
+/// Issues of a launch below which threads are not worth starting.
 const WORTH: u64 = 100_000;
-/// What following an access costs, in issues: compiled, which means a call of the interpreter, and interpreted.
+/// The cost of an access with a claim, in issues: in compiled code, where it calls the interpreter,
+/// and in the interpreter.
 const FOLLOWED: [u64; 2] = [40, 4];
-/// What a turn of a warp costs beside its issues, with its share of what a CTA does.
+/// The cost of a turn beyond its issues, including a share of the cost of a CTA, in issues.
 const TURN: u64 = 100;
-/// Attempts, each knowing which regions those before it have found to be written.
+/// The maximum number of attempts on several threads. Each knows the regions that earlier ones
+/// found to be written.
 const ATTEMPTS: usize = 3;
-/// Launches of a kernel that run on one thread after its CTAs have met.
+/// The number of launches of a kernel that run on one thread after a claim was refused.
 const DISTRUST: u32 = 32;
-/// Between two looks at the watch when only others are still at work.
+/// The period between calls of the observer while only other threads still run.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Threads of the host that may run the CTAs of launches.
+/// Returns the number of host threads that may run the CTAs of launches.
 #[must_use]
 pub fn host_threads() -> usize {
-    // Asking takes longer than a short launch.
+    // The query takes longer than a short launch.
     static KNOWN: OnceLock<usize> = OnceLock::new();
     let ask = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     *KNOWN.get_or_init(ask)
 }
 
-/// On how many threads a launch ran, or why on one.
+/// The number of threads that ran a launch, or the reason for one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// So many.
+    /// This many.
     Many(usize),
-    /// One, for it was asked for.
+    /// One, as the caller asked.
     Asked,
-    /// One, because of this.
+    /// One, for this reason.
     One(&'static str),
 }
 
-/// How launches are run, and what earlier launches of the kernel have taught.
+/// The thread settings of a kernel, and what its earlier launches have shown.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) threads: usize,
-    /// Whether several threads run a launch whether that pays or not.
+    /// Whether launches take all threads even where that does not pay.
     pub(crate) eager: bool,
-    /// Bytes kept after which what CTAs have done is made final.
+    /// Bytes of the journal after which the effects of ended CTAs are committed.
     pub(crate) final_after: usize,
-    /// Launches that are to run on one thread yet.
+    /// The number of launches still to run on one thread.
     distrust: AtomicU32,
 }
 
@@ -89,18 +94,18 @@ impl Plan {
     }
 }
 
-/// What the threads of a launch share.
+/// The state that the threads of a launch share.
 pub(crate) struct Crew {
     next: AtomicU64,
-    /// CTAs before this one may begin.
+    /// CTAs below this number may begin.
     open: AtomicU64,
-    /// CTAs that a thread takes at once.
+    /// The number of CTAs that a thread takes at once.
     chunk: u64,
-    /// Whether windows of memory may be lent to workers, and whether one was.
+    /// Whether workers may get windows of memory, and whether a worker got one.
     pub(crate) windows: bool,
     lent: AtomicBool,
     stop: AtomicBool,
-    /// Progress of the threads that do not lead.
+    /// Progress of all threads but the leading one.
     blocks: AtomicU64,
     issues: AtomicU64,
 }
@@ -120,7 +125,7 @@ impl Crew {
         }
     }
 
-    /// The next CTAs for a thread; none if there are no more.
+    /// Takes the next CTAs for a thread; returns an empty range if there are none.
     pub(crate) fn more(&self) -> Range<u64> {
         let open = self.open.load(Relaxed);
         let take = |next: u64| (next < open).then(|| (next + self.chunk).min(open));
@@ -146,7 +151,7 @@ impl Crew {
     }
 }
 
-/// How a launch is run.
+/// The settings of one run of a launch.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'w> {
     pub(crate) level: Level,
@@ -154,14 +159,15 @@ pub(crate) struct Way<'w> {
     /// Runs turns in the interpreter's place.
     pub(crate) tier: Option<&'w dyn Tier>,
     pub(crate) plan: &'w Plan,
-    /// Whether the launch may go on elsewhere after CTAs have ended, instead of from its start.
+    /// Whether the exact engine may resume after committed CTAs, rather than at the launch's start.
     pub(crate) in_parts: bool,
 }
 
-/// Why a launch is left to the exact engine, and what CTAs have done that it is to go on after.
+/// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
+/// skip.
 pub(crate) type Left = Box<(Declined, Stats)>;
 
-/// Runs a launch. If it is declined, memory is as those CTAs have left it that it is to go on after, and this is what they did.
+/// Runs a launch. If it is declined, memory is as the CTAs counted in the error have left it.
 pub(crate) fn run(
     way: Way<'_>,
     context: &Context<'_>,
@@ -202,17 +208,17 @@ pub(crate) fn run(
 
 const MET: &str = "its blocks met in memory";
 
-/// What came of running a launch on several threads. Memory is as before if it has not ended.
+/// The outcome of a run on several threads. Unless the launch has ended, memory is as before.
 enum Attempt {
     Ended(Box<Ended>, usize),
     Declined(Declined),
-    /// One thread has to run it.
+    /// The launch must run on one thread.
     Alone(Threads),
-    /// Claims were refused.
+    /// A claim was refused.
     Met,
 }
 
-/// Runs a launch on several threads, if that can be and is worth it.
+/// Runs a launch on several threads, if that is possible and pays.
 fn together(
     way: Way<'_>,
     context: &Context<'_>,
@@ -249,16 +255,16 @@ fn together(
     Attempt::Met
 }
 
-/// What attempts have found out.
+/// Findings of earlier attempts.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
     /// Regions that are written.
     written: Vec<u32>,
-    /// Whether windows have not made blocks meet yet.
+    /// Whether windows are still allowed: none has caused a refused claim yet.
     windows: bool,
 }
 
-/// Why a launch has to run on one thread, as far as its code tells.
+/// Returns why the code of a launch requires one thread, if it does.
 fn one_thread(context: &Context<'_>) -> Option<&'static str> {
     if context.total < 2 {
         return Some("it has one block");
@@ -267,7 +273,7 @@ fn one_thread(context: &Context<'_>) -> Option<&'static str> {
     steps.filter_map(|step| told_order(&step.kind)).next()
 }
 
-/// Whether a step may tell a CTA how far others are.
+/// Returns how a step can reveal the order of CTAs, if it can.
 fn told_order(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Sreg { reg: Sreg::SmId, dst, .. } if *dst != Dst::None => {
@@ -283,7 +289,7 @@ fn told_order(kind: &Kind) -> Option<&'static str> {
     }
 }
 
-/// A launch without loops whose issues are too few.
+/// Returns why a launch without loops has too few issues for threads, if so.
 fn too_short(context: &Context<'_>) -> Option<&'static str> {
     let code: &Code = context.code;
     let most = (code.steps.len() + code.blocks.len()) as u64;
@@ -294,7 +300,7 @@ fn too_short(context: &Context<'_>) -> Option<&'static str> {
 
 const SHORT: &str = "it is short";
 
-/// Whether threads are worth it, judged by what a machine has done so far with its first CTA.
+/// Returns why threads would not pay, judged by the first CTA as far as it has run.
 fn judge(
     way: Way<'_>,
     machine: &Machine<'_>,
@@ -307,13 +313,14 @@ fn judge(
     }
     let written = claimed.written();
     let dense = machine.spans.iter().filter(|s| s.is_dense() && written.contains(&s.region));
-    // Of those, one in a CTA is left. Each was claimed twice: for itself, and in vain for a worker that would have a window.
+    // With windows, one claim per CTA remains of these. Each access was claimed twice: once for the
+    // access, and once for a window that the worker could not get yet.
     let spared: u64 = dense.map(|s| 2 * (s.times - 1)).sum();
     let followed = claimed.followed().saturating_sub(spared);
     let cost = followed * FOLLOWED[usize::from(way.tier.is_none())];
     let threads = (way.plan.threads as u64).min(total);
     let work = issues + TURN * u64::from(machine.turns);
-    // A fifth less time than on one thread, at least.
+    // Threads must save at least a fifth of the time.
     (5 * (work + cost) > 4 * threads * work)
         .then_some("following its accesses to memory would cost more than threads bring")
 }
@@ -363,7 +370,8 @@ fn attempt(
     }
     if claimed.refused() {
         let written = claimed.written();
-        // Regions that are found to be written explain it; else windows may.
+        // A newly found written region explains the refusal; if there is none, a window may have
+        // caused it.
         known.windows &= written != known.written || !crew.lent.load(Relaxed);
         known.written = written;
         return Attempt::Met;
@@ -371,10 +379,10 @@ fn attempt(
     sum(ends, threads, context, watch)
 }
 
-/// What a machine did, and what it has told of accesses.
+/// The outcome of one machine, and the observer of its accesses.
 type Part = (Ended, Option<Box<dyn Apart>>);
 
-/// All CTAs that are left, on this thread's machine and on others'.
+/// Runs all remaining CTAs, on this thread's machine and on other threads.
 fn all(
     way: Way<'_>,
     mut machine: Machine<'_>,
@@ -391,7 +399,7 @@ fn all(
                 lead.unpark();
                 end
             };
-            // With fewer threads than were wanted, those there are do it all.
+            // If the host has fewer threads than wanted, those that started run all CTAs.
             let Ok(handle) = thread::Builder::new().spawn_scoped(scope, work) else { break };
             handles.push(handle);
         }
@@ -416,7 +424,7 @@ fn all(
     })
 }
 
-/// Runs CTAs beside the thread that leads.
+/// Runs CTAs on a thread other than the leading one.
 fn follow(
     way: Way<'_>,
     context: &Context<'_>,
@@ -434,7 +442,7 @@ fn follow(
     ended.map(|ended| (ended, watch.counts))
 }
 
-/// What all threads did, if none has declined.
+/// Sums the outcomes of all threads, if none was declined.
 fn sum(
     ends: Vec<Result<Part, Declined>>,
     threads: usize,
@@ -442,7 +450,7 @@ fn sum(
     watch: &mut dyn GoOn,
 ) -> Attempt {
     if ends.iter().any(|end| matches!(end, Err(Declined::Wrapped))) {
-        // Whatever the order of CTAs, one of them wraps around: there is no launch to run on one thread either.
+        // This CTA wraps around in every order of CTAs, so one thread would be declined, too.
         return Attempt::Declined(Declined::Wrapped);
     }
     let Ok(parts) = ends.into_iter().collect::<Result<Vec<_>, _>>() else {
@@ -464,7 +472,7 @@ fn sum(
     Attempt::Ended(Box::new(all), threads)
 }
 
-/// Sums details up, which are those of this launch of the rest.
+/// Completes the details of the CTAs that this engine ran.
 fn summed((stats, detail, _): &mut Ended, context: &Context<'_>) {
     if let Some(detail) = detail {
         detail.branches += stats.branches - context.done.branches;
@@ -472,13 +480,15 @@ fn summed((stats, detail, _): &mut Ended, context: &Context<'_>) {
     }
 }
 
-/// The launch's watch, which is told of all threads' progress.
+/// The observer of the leading thread: passes the progress of all threads on to the launch's
+/// observer.
 struct Leading<'w> {
     crew: &'w Crew,
-    /// What CTAs have done before this launch of the rest.
+    /// Statistics of the CTAs that ended before this engine took over.
     done: &'w Stats,
     watch: &'w mut dyn GoOn,
-    /// Told of its accesses: the launch's watch is, when all threads have come to a good end.
+    /// Receives the accesses of this thread. The launch's observer merges them once all threads
+    /// have succeeded.
     counts: Option<Box<dyn Apart>>,
 }
 
@@ -522,7 +532,7 @@ impl GoOn for Leading<'_> {
     }
 }
 
-/// Tells of a thread's progress.
+/// The observer of another thread: publishes the thread's progress.
 struct Following<'w> {
     crew: &'w Crew,
     told: (u64, u64),

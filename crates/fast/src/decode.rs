@@ -1,4 +1,4 @@
-//! From a linked kernel and its facts to steps.
+//! Decodes a linked kernel and the facts about its values to steps.
 
 use crate::Declined;
 use crate::code::{
@@ -43,7 +43,7 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     let canon = canonical(parts);
     for block in &mut blocks {
         match &mut block.end {
-            // Moves of calls are nobody else's.
+            // The block of moves after a call belongs to that call alone.
             End::Call(..) => {}
             End::Go(to) | End::Exit(_, to) | End::Return(_, to, _) => *to = canon[*to as usize],
             End::Branch(_, a, b) => {
@@ -70,14 +70,15 @@ pub(crate) fn decode(program: &Program, setup: &Setup<'_>, assume: bool) -> Resu
     })
 }
 
-/// The block at each place where one begins that takes a place.
+/// Maps each place, by copy, to the block with instructions that begins there.
 fn places(parts: &[Part]) -> HashMap<(u32, u64), u32> {
     let takes = parts.iter().enumerate().filter(|(_, part)| !part.places.is_empty());
-    // Of several the first one counts.
+    // If several blocks begin at a place, the first one counts.
     takes.rev().map(|(b, part)| ((part.copy, part.places.start), b as u32)).collect()
 }
 
-/// For each block, the first block at its place that takes one: blocks without issues share it with what follows.
+/// Maps each block to the block that runs in its place: a block without places to the next one that
+/// has some.
 fn canonical(parts: &[Part]) -> Vec<u32> {
     let mut canon: Vec<u32> = (0..parts.len() as u32).collect();
     for b in (0..parts.len().saturating_sub(1)).rev() {
@@ -88,7 +89,7 @@ fn canonical(parts: &[Part]) -> Vec<u32> {
     canon
 }
 
-/// What only the exact engine does.
+/// Declines functions with operations that only the exact engine has.
 fn supported(function: &Function) -> Result<(), Declined> {
     let refuse = |what| Err(Declined::Kernel(what));
     if !function.warp_regs.is_empty() {
@@ -128,7 +129,7 @@ fn clock(inst: &Inst) -> bool {
     matches!(inst.operands.first(), Some(Operand::Sreg(reg)) if reg.observes_schedule() && *reg != Sreg::SmId)
 }
 
-/// Whether a barrier waits for all threads.
+/// Returns whether a barrier waits for all threads of the CTA.
 fn plain_barrier(inst: &Inst) -> bool {
     match inst.mods.barrier {
         Some(Barrier::Sync) => inst.operands.len() == 1,
@@ -142,7 +143,7 @@ struct Decoder<'a> {
     setup: &'a Setup<'a>,
     function: &'a Function,
     parts: &'a [Part],
-    /// The block at each place where one begins, by the copy that it is of.
+    /// The block that begins at each place, by copy and place.
     at: HashMap<(u32, u64), u32>,
     facts: &'a Facts,
     storage: Storage,
@@ -156,7 +157,8 @@ impl Decoder<'_> {
         let first = self.steps.len();
         for (i, inst) in block.insts.iter().enumerate() {
             let step = self.step(b, i, inst, places.start + i as u64)?;
-            // A move of a call is no instruction of the program's, whose own function could be asked for.
+            // A move that belongs to a call is not an instruction of the program, so the exact
+            // engine has no function for it.
             if part.sort == Sort::Moves && matches!(step.kind, Kind::Generic(_) | Kind::Rare { .. })
             {
                 return Err(Declined::Kernel("it passes values that cannot be moved"));
@@ -215,7 +217,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Where lanes meet again that part at a place of a block.
+    /// Returns the reconvergence point of the branch at place `at`.
     fn rejoin(&self, part: &Part, at: u64) -> Rejoin {
         let last = part.back.map_or(Rejoin::Enclosing, Rejoin::Return);
         let to = match self.program.plan().rejoin(Pc(at)) {
@@ -225,7 +227,7 @@ impl Decoder<'_> {
         self.at.get(&(part.copy, to.0)).map_or(last, |&b| Rejoin::At(b))
     }
 
-    /// An operand that is no register.
+    /// Decodes an operand that is not a register.
     fn constant(&self, operand: &Operand) -> Option<Src> {
         Some(Src::Const(match *operand {
             Operand::Imm(bits) => match u64::try_from(bits) {
@@ -303,7 +305,8 @@ impl Decoder<'_> {
         Ok(Kind::Sreg { reg: *reg, dst: self.result(b, i, inst, 0), bits })
     }
 
-    /// Whether registers are as wide as the types say: only loads, stores and conversions may differ.
+    /// Returns whether registers are as wide as the instruction's types. Only loads, stores and
+    /// conversions may differ.
     fn exact_widths(&self, inst: &Inst) -> bool {
         if inst.op != Op::Cvt {
             return true;
@@ -352,7 +355,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// What is none of the usual operations, perhaps of the rarer ones.
+    /// Decodes an operation that is not a [`Native`] one: as a rare one, or as a generic one.
     fn rare(
         &self,
         b: usize,
@@ -370,7 +373,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A scalar result: all operands are scalars.
+    /// Decodes an operation with a scalar result. All its operands are scalars, too.
     fn scalar(&self, native: Native, dst: u32, src: [Src; 3]) -> Result<Kind, Declined> {
         let line = |s: &Src| matches!(s, Src::Line(_, stride, _) if *stride != 0);
         let widen = match native {
@@ -521,7 +524,7 @@ impl Decoder<'_> {
         self.program.at(Pc(pc)).and_then(vm::Code::detached_matrix)
     }
 
-    /// An access without operands.
+    /// Builds an access without data operands.
     fn access(&self, space: Space, addr: Src, offset: i64) -> Memory {
         Memory {
             space,

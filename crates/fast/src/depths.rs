@@ -1,9 +1,10 @@
-//! How deep in loops blocks are.
+//! Loop depths of blocks.
 
 use crate::code::{Code, End};
 
 impl Code {
-    /// Loops around each block, as far as places tell: a jump back to a block encloses what lies between.
+    /// Returns the number of loops around each block. A jump to an earlier place is taken for a
+    /// loop around all blocks between its target and its source.
     #[must_use]
     pub fn depths(&self) -> Vec<u32> {
         let count = self.blocks.len();
@@ -14,7 +15,7 @@ impl Code {
         by_place.iter().enumerate().for_each(|(r, &b)| rank[b] = r);
         let mut heads = vec![None; count];
         for (b, block) in self.blocks.iter().enumerate() {
-            // Calls and returns go to any place, and are no loops.
+            // Calls and returns can go to any place without being loops.
             let jumps = !matches!(block.end, End::Call(..) | End::Return(..));
             for to in block.end.targets().filter(|_| jumps) {
                 let (from, to) = (rank[b], rank[to as usize]);

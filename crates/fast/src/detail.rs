@@ -1,39 +1,44 @@
-//! Counts beyond a launch's `Stats`: what an observer of all events of the exact engine would have counted.
+//! Counts beyond a launch's `Stats`: those that an observer of all events of the exact engine would
+//! have made.
 //!
-//! The lanes of a warp are the same in all of a block, so lane slots are summed up by block and given to its instructions in the end;
-//! what guards turn off is counted by step.
+//! A whole block runs with one set of lanes, so lane slots are summed by block, and distributed to
+//! the block's instructions at the end of the launch. Lanes that guards turn off are counted by
+//! step.
 
 use crate::code::{Code, End, Kind};
 use crate::tier::Counts;
 use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
 
-/// Counts of one launch.
+/// The detailed counts of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detail {
     /// Jumps, conditional or not, and switches.
     pub branches: u64,
-    /// Distinct next places, summed over all of them.
+    /// Distinct next places of each of these, summed.
     pub branch_targets: u64,
-    /// Most live split levels that an issue was under, itself counted.
+    /// The largest split depth of an issue: the number of split levels that it is in, counted from
+    /// 1.
     pub max_depth: u64,
-    /// Split levels summed over all issues.
+    /// Split depths, summed over all issues.
     pub depth_sum: u64,
     /// Arrivals of warps at barriers.
     pub barrier_arrivals: u64,
-    /// Collectives with a lane on.
+    /// Collectives with at least one active lane.
     pub collectives: u64,
     /// Fences issued.
     pub fences: u64,
-    /// Issues by active lanes.
+    /// The number of issues by number of active lanes; empty if there were no issues.
     pub active_lanes: Vec<u64>,
-    /// Lane slots by place, in order, of the places of the kernel and what it calls alone.
+    /// Lane slots by place, in increasing order, for all places of the kernel and the functions
+    /// that it calls.
     pub by_place: Vec<(u64, LaneSlots)>,
-    /// Slots of whole runs of each block.
+    /// Slots of whole runs of each block: those of one of its issues, summed over the runs.
     blocks: Vec<LaneSlots>,
-    /// Slots of single steps, and of ends (behind the steps, by block).
+    /// Slots of issues that were not part of a whole run: by step, then by block for the blocks'
+    /// ends.
     places: Vec<LaneSlots>,
-    /// Lanes that each step's guard has turned off.
+    /// Lanes that guards turned off, by step.
     off: Vec<u64>,
 }
 
@@ -48,7 +53,8 @@ impl Detail {
         }
     }
 
-    /// `slots` holds the slots of one issue; `n` issues from step `first` of a block on, or the whole block.
+    /// Counts `n` issues from instruction `first` of a block on. `slots` holds the lane slots of
+    /// one of them.
     pub(crate) fn count(
         &mut self,
         code: &Code,
@@ -64,7 +70,7 @@ impl Detail {
         self.slots(code, block, (first, n), slots);
     }
 
-    /// Adds slots to each of `n` issues from step `first` of a block on.
+    /// Adds lane slots to each of `n` issues from instruction `first` of a block on.
     fn slots(&mut self, code: &Code, block: u32, (first, n): (usize, usize), slots: &LaneSlots) {
         let (index, block) = (block as usize, &code.blocks[block as usize]);
         let whole = block.steps.len() + usize::from(block.end_issues);
@@ -86,7 +92,7 @@ impl Detail {
         self.off[step] += u64::from(lanes.count_ones());
     }
 
-    /// Adds what a worker has counted by itself.
+    /// Adds the counts of a worker.
     pub(crate) fn add_counts(&mut self, code: &Code, counts: &Counts) {
         for site in &counts.sites {
             let (never_launched, exited, active) = (site.absent, site.exited, site.lanes);
@@ -104,7 +110,8 @@ impl Detail {
         self.max_depth = self.max_depth.max(counts.max_depth);
     }
 
-    /// Adds what other CTAs of the launch have come to, before either was summed up.
+    /// Adds the counts of other CTAs of the launch. Neither side may have been
+    /// [finished](Self::finish).
     pub(crate) fn add(&mut self, other: &Self) {
         self.branches += other.branches;
         self.branch_targets += other.branch_targets;
@@ -125,7 +132,7 @@ impl Detail {
         slots(&mut self.places, &other.places);
     }
 
-    /// Sums up.
+    /// Distributes slots to places, and computes what depends on them.
     pub(crate) fn finish(&mut self, code: &Code) {
         for (index, block) in code.blocks.iter().enumerate() {
             let whole = self.blocks[index];
@@ -151,7 +158,7 @@ impl Detail {
                 self.by_place.push((block.pc, slots));
             }
         }
-        // Copies of a function have the places of the function.
+        // Copies of a function have the same places.
         self.by_place.sort_by_key(|p| p.0);
         self.by_place.dedup_by(|more, sum| {
             let same = more.0 == sum.0;

@@ -1,13 +1,15 @@
-//! What CTAs have written, made final while the launch runs.
+//! Commits the effects of ended CTAs while the launch runs.
 //!
-//! On one thread, CTAs that end in their first turn run one after another: whenever one has ended, no other has begun. So if the exact engine
-//! has to finish the launch, it can go on from there ([`vm::State::skip`]) as well as from the launch's start, to the same end. Then pages that were
-//! kept for taking writes back are needed no longer, and the few that are kept until next time stay in the host's caches.
+//! On one thread, CTAs that end in their first turn run one after another: when one has ended, no
+//! other has begun. The exact engine can then resume after it ([`vm::State::skip`]) as well as at
+//! the launch's start, to the same end. The journal of what these CTAs have written is then no
+//! longer needed, and a small journal stays in the host's caches.
 //!
-//! A worker gets windows of large regions that it writes, so that pages are kept as it comes to them:
-//! longer ones while a step goes through a region, a page where it writes here and there. A call of the
-//! interpreter for each page costs more than keeping one, and so a region of which a part has been given
-//! page by page is given whole; if it is large, nothing is made final any more.
+//! A worker gets windows of the large regions that it writes, so that a page enters the journal
+//! only when the worker comes to it. Windows grow while a step goes through a region, and are one
+//! page long while it writes at scattered places. Because a call of the interpreter for each page
+//! costs more than the copy of the page, a region of which a quarter has been given page by page is
+//! given as a whole. If that region is large, nothing is committed any more.
 
 use crate::detail::Detail;
 use crate::machine::Machine;
@@ -15,55 +17,58 @@ use crate::tier::{Region, Until};
 use simt::memory::{PAGE_BYTES, Place};
 use vm::Stats;
 
-/// Bytes kept after which what was written is made final: with the pages themselves, half of a common second-level cache.
+/// Bytes of the journal after which effects are committed. With the pages themselves, these fill
+/// half of a common second-level cache.
 pub(crate) const ENOUGH: usize = 256 << 10;
-/// Bytes of the longest window; regions up to twice as large are given whole.
+/// Bytes of the longest window. Regions up to twice as long are given as a whole.
 const WINDOW: usize = 64 << 10;
-/// Bytes of the shortest.
+/// Bytes of the shortest window.
 const PAGE: usize = PAGE_BYTES as usize;
-/// A region is given whole when windows that did not follow each other are one for so many of its
-/// pages.
+/// A region is given as a whole when windows that do not follow the one before exceed one for this
+/// many of its pages.
 const PAGES_A_JUMP: usize = 4;
 
-/// Up to where a launch is final.
+/// The state of commits.
 #[derive(Debug, Default)]
 pub(crate) struct Finals {
-    /// Whether more may become final.
+    /// Whether further CTAs may be committed.
     pub(crate) allowed: bool,
-    /// Bytes kept after which it does.
+    /// Bytes of the journal after which they are.
     enough: usize,
-    /// What the CTAs have done that are.
+    /// Statistics of the committed CTAs.
     pub(crate) done: Stats,
-    /// The same in detail, if that is counted and there are any.
+    /// Their detailed counts, if the launch runs in detail and a commit has been made.
     pub(crate) detail: Option<Box<Detail>>,
-    /// How often some became so.
+    /// The number of commits.
     pub(crate) times: u64,
-    /// By step, the last window.
+    /// The last window of each step.
     reached: Vec<Reached>,
-    /// By region, windows that did not follow the one before.
+    /// By region, the number of windows that did not follow the one before.
     jumps: Vec<usize>,
 }
 
-/// A window of a step.
+/// A window that a step got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reached {
     region: u32,
-    /// Its first byte in the region, and how many they are: none if there was no window.
+    /// The window's first byte in the region, and its length in bytes; 0 if the step got no window
+    /// yet.
     start: usize,
     len: usize,
-    /// How often something had been made final.
+    /// The number of commits when the step got it.
     times: u64,
 }
 
 impl Finals {
-    /// What was done before is final. More becomes so after so many bytes, if at all.
+    /// Starts with the CTAs counted in `done` as committed. Commits are made whenever the journal
+    /// exceeds `after` bytes, or never if that is `None`.
     pub(crate) fn new(after: Option<usize>, done: Stats) -> Self {
         let (allowed, enough) = (after.is_some(), after.unwrap_or(0));
         Self { allowed, enough, done, ..Self::default() }
     }
 
-    /// Bytes of the window that a step gets of so long a region, aligned to as many, for a place in
-    /// it; `None` if it gets the whole region.
+    /// Returns the length of the window around `at` that a step gets, in bytes; the window is
+    /// aligned to its length. Returns `None` if the step gets the whole region.
     fn window(
         &mut self,
         step: usize,
@@ -85,14 +90,16 @@ impl Finals {
         } else if last.times != times {
             last.len
         } else {
-            // Lanes reach beyond the window, which another one of its length does not help.
+            // An access of the step reaches beyond its window; a window of the same length would
+            // not help.
             self.jump(region, region_len)?
         };
         self.reached[step] = Reached { region, start: at - at % len, len, times };
         Some(len)
     }
 
-    /// Bytes of a window that does not follow the one before, if it is not one too many.
+    /// Returns the length of a window that does not follow the one before, or `None` after too many
+    /// of these.
     fn jump(&mut self, region: u32, region_len: usize) -> Option<usize> {
         let region = region as usize;
         if self.jumps.len() <= region {
@@ -104,7 +111,8 @@ impl Finals {
 }
 
 impl Machine<'_> {
-    /// After a CTA has ended: makes what was written final, if that may be and is worth it.
+    /// Commits the effects of ended CTAs, if allowed and if the journal is large enough. Called
+    /// after a CTA has ended.
     #[inline]
     pub(crate) fn settle_memory(&mut self) {
         if self.finals.allowed && self.memory.kept() >= self.finals.enough {
@@ -117,7 +125,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What has been counted is final, too.
+    /// Commits the detailed counts.
     #[inline(never)]
     fn settle_counts(&mut self) {
         self.take_counts();
@@ -125,7 +133,7 @@ impl Machine<'_> {
         self.watch.settled();
     }
 
-    /// Of the region of a place that is written, what a worker may reach from now on.
+    /// Returns the part of the written region around `place` that a worker may access from now on.
     pub(crate) fn lend(&mut self, step: usize, place: Place) -> Option<Region> {
         let region_len = self.memory.region_len(place);
         let at = (place.region(), place.offset());
@@ -156,7 +164,7 @@ mod tests {
         let places = [0, PAGE, 2 * PAGE, 4 * PAGE, 8 * PAGE, 16 * PAGE, 32 * PAGE, 48 * PAGE];
         let pages = [1, 2, 4, 8, 16, 16, 16, 16].map(|pages| Some(pages * PAGE));
         assert_eq!(windows(&mut finals, &places), pages);
-        // What has been made final is kept anew, in as long windows.
+        // After a commit, pages enter the journal anew, in windows of the same length.
         finals.times += 1;
         assert_eq!(windows(&mut finals, &[48 * PAGE + 128]), [Some(WINDOW)]);
     }
@@ -168,7 +176,7 @@ mod tests {
         let places: Vec<usize> = (0..most).map(|i| i * 37 % 64 * 4 * PAGE).collect();
         assert_eq!(windows(&mut finals, &places), vec![Some(PAGE); most]);
         assert_eq!(windows(&mut finals, &[5 * PAGE]), [None]);
-        // Each region by itself; short ones at once.
+        // Jumps are counted for each region; short regions are given as a whole at once.
         assert_eq!(finals.window(3, (2, 0), LEN), Some(PAGE));
         assert_eq!(finals.window(3, (4, 0), 2 * WINDOW), None);
     }

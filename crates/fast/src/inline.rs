@@ -1,14 +1,17 @@
-//! A kernel and the functions that it calls as one function: each call has a copy of its callee.
+//! Makes one function of a kernel and the functions that it calls: each call gets a copy of its
+//! callee.
 //!
-//! What the exact engine does at a call is spread over three blocks. The block of the call ends with it ([`Sort::Call`]), which takes its
-//! issue. A block of moves follows, which takes none: arguments become the copy's parameters, and
-//! registers that the copy may read before it has written them become 0. Where the copy returns ([`Sort::Return`]), lanes wait
-//! at a second block of moves for all that were called with them, and then results become the caller's. So lanes that wait for a
-//! call stand at a block that nothing else leads to.
+//! What the exact engine does at a call is spread over three blocks. The calling block ends with
+//! the call ([`Sort::Call`]), which takes its issue. A block of moves follows, without issues: it
+//! copies arguments to the copy's parameters and clears registers that the copy may read before it
+//! writes them. Lanes that return from the copy ([`Sort::Return`]) wait at a second block of moves
+//! for all lanes that were called with them; this block copies results to the caller's registers.
+//! So lanes that wait for a call to return stand at a block that nothing else leads to.
 //!
-//! The flow graph is that of one function: a call goes to its copy, a return to the moves behind the call. Lanes that part in a copy and
-//! return in different places meet there, which is what the mechanism makes of them; lanes that *end* in a function would meet elsewhere
-//! than the plan of the caller says, so such functions are not taken in.
+//! The flow graph is that of one function: a call goes to its copy, a return to the moves after the
+//! call. Lanes that diverge in a copy and return at different places merge at these moves, as under
+//! the mechanism. Lanes that *end* in a function would have another reconvergence point than the
+//! caller's plan says, so kernels that call such functions are declined.
 
 use crate::Declined;
 use flow::analysis::unwritten;
@@ -20,49 +23,49 @@ use std::borrow::Cow;
 use std::ops::Range;
 use vm::{Program, Setup};
 
-/// Instructions of the whole, at most.
+/// The maximum number of instructions, and of registers, of the resulting function.
 const MOST: usize = 1 << 16;
-/// Calls within each other, at most.
+/// The maximum nesting depth of calls.
 const DEEPEST: usize = 64;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// One of its function's, or a part of one.
+    /// A block of a function, or a part of one.
     Plain,
-    /// Moves that belong to a call: they take no issues.
+    /// Moves that belong to a call; they take no issues.
     Moves,
-    /// Ends with a call, whose lanes wait at a block.
+    /// Ends with a call. Lanes wait for its return at this block.
     Call(u32),
-    /// Ends with a return, to the block where the caller's lanes wait.
+    /// Ends with a return to this block, where the caller's lanes wait.
     Return(u32),
 }
 
-/// What is known of a block of the whole.
+/// The origin of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) sort: Sort,
-    /// The places of its instructions, and of its end.
+    /// The places of its instructions and of its end.
     pub(crate) places: Range<u64>,
-    /// The copy that it is of: the kernel is 0.
+    /// The number of the copy that the block belongs to; the kernel is 0.
     pub(crate) copy: u32,
-    /// Where the copy returns to.
+    /// The block that the copy returns to.
     pub(crate) back: Option<u32>,
-    /// Whether a block of a function begins with it.
+    /// Whether the block begins where a block of the original function begins.
     pub(crate) is_head: bool,
 }
 
-/// A kernel with all that it calls.
+/// A kernel with all functions that it calls.
 pub(crate) struct Inlined<'p> {
     pub(crate) function: Cow<'p, Function>,
-    /// By block.
+    /// The origins of its blocks.
     pub(crate) parts: Vec<Part>,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory per thread.
     pub(crate) local_bytes: u32,
 }
 
 impl<'p> Inlined<'p> {
-    /// Takes in all calls of a launch's kernel.
+    /// Inlines all calls of a launch's kernel.
     pub(crate) fn new(program: &'p Program, setup: &Setup<'_>) -> Result<Self, Declined> {
         let function = &program.module().functions[setup.kernel as usize];
         let frame = program.frame_size(setup.kernel as usize).unwrap_or_default();
@@ -93,25 +96,25 @@ impl<'p> Inlined<'p> {
     }
 }
 
-/// A call that is yet to be taken in.
+/// A call that has not been inlined yet.
 struct Pending {
-    /// The block that ends with it, and the one behind it.
+    /// The block that ends with the call, and the block after it.
     from: u32,
     behind: u32,
     call: Inst,
-    /// Its place.
+    /// The place of the call.
     at: u64,
 }
 
-/// Where a copy of a function has its own.
+/// Where the registers, variables and memory of a copy begin.
 #[derive(Clone, Copy)]
 struct Base {
-    /// Its registers.
+    /// Its first register.
     regs: u32,
-    /// Its local variables, by number and by address.
+    /// Its first local variable, and the address of that.
     locals: u32,
     local_bytes: u32,
-    /// Rows of all frames below.
+    /// Rows of the frames of all callers.
     rows: u64,
 }
 
@@ -123,7 +126,7 @@ struct Builder<'p> {
     copies: u32,
     insts: usize,
     local_bytes: u32,
-    /// The functions that are being copied.
+    /// The functions that are being copied, outermost first.
     chain: Vec<u32>,
 }
 
@@ -139,7 +142,7 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// Copies a function and all that it calls; lanes return to a block.
+    /// Copies a function and all functions that it calls. Its returns lead to the block `back`.
     fn copy(&mut self, index: u32, base: Base, back: Option<u32>) -> Result<(), Declined> {
         if self.chain.contains(&index) {
             return Err(Declined::Kernel("it calls functions that call themselves"));
@@ -165,7 +168,7 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
-    /// The numbers that blocks of a function will have: each call begins another one.
+    /// Numbers the blocks of a function: each call splits a block in two.
     fn numbers(&self, function: &Function) -> Vec<u32> {
         let mut next = self.whole.blocks.len() as u32;
         let number = |block: &Block| {
@@ -195,7 +198,7 @@ impl<'p> Builder<'p> {
             if inst.op == Op::Call {
                 let from = self.whole.blocks.len() as u32;
                 pending.push(Pending { from, behind: from + 1, call: inst, at });
-                // What it goes to is known once its copy has been made.
+                // The target is filled in once the copy exists.
                 let places = first..at + 1;
                 let part = Part { sort: Sort::Call(0), places, copy, back, is_head };
                 self.push(std::mem::take(&mut insts), TermKind::Br(BlockId(from)), part);
@@ -216,7 +219,7 @@ impl<'p> Builder<'p> {
         self.parts.push(part);
     }
 
-    /// Takes in a call: moves of arguments, the copy, moves of results.
+    /// Inlines a call: moves of arguments, the copy, moves of results.
     fn call(&mut self, pending: Pending, caller: u32, base: Base) -> Result<(), Declined> {
         let Pending { from, behind, call, at } = pending;
         let Some(&Operand::Func(FuncId(callee))) = call.operands.first() else {
@@ -256,7 +259,8 @@ impl<'p> Builder<'p> {
         let first = self.whole.blocks.len() as u32;
         self.push(arguments, TermKind::Fall, moves(entry));
         let copied = self.whole.blocks.len();
-        // The number of the block of results is known once the copy has been made: its returns are told then.
+        // The block of result moves has no number before the copy is made; returns are patched
+        // below.
         self.copy(callee, own, Some(u32::MAX))?;
         let back = self.whole.blocks.len() as u32;
         for (block, part) in self.whole.blocks[copied..].iter_mut().zip(&mut self.parts[copied..]) {
@@ -274,7 +278,8 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
-    /// Room for one more frame, as the exact engine would check it: only functions that call themselves can be at several depths.
+    /// Allocates a frame with the stack check of the exact engine. Without recursion, each call has
+    /// one depth, so the check can be made here.
     fn base_of(&mut self, caller: u32, callee: u32, base: Base) -> Result<Base, Declined> {
         let size = |index: u32| self.program.frame_size(index as usize).unwrap_or_default();
         let (caller, frame) = (size(caller), size(callee));
@@ -305,8 +310,8 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// If each call of a function can have a copy of its own, the registers that are 0 when it is
-/// called.
+/// Checks that calls of a function can be inlined. Returns the registers that must be cleared at
+/// the call.
 fn can_be_copied(function: &Function) -> Result<Vec<LaneReg>, Declined> {
     let graph = flow::kernel::graph_of(function)
         .map_err(|_| Declined::Kernel("it calls a function that has no flow graph"))?;
@@ -326,12 +331,12 @@ fn can_be_copied(function: &Function) -> Result<Vec<LaneReg>, Declined> {
     Ok(unwritten(function, &graph))
 }
 
-/// A register of a copy, and the type of a move that keeps all of it.
+/// Returns the number of a register in a copy, and the type of a move of all its bits.
 fn moved(function: &Function, reg: LaneReg, base: Base) -> Result<(LaneReg, Ty), Declined> {
     let ty = match function.regs.get(reg.index()).map(|info| info.ty) {
         Some(RegTy::Pred) => Ty::Pred,
         Some(RegTy::B64) => Ty::B64,
-        // Narrower ones are kept as 32 bits.
+        // Narrower registers are held in 32 bits.
         Some(RegTy::B8 | RegTy::B16 | RegTy::B32) => Ty::B32,
         _ => return Err(Declined::Kernel("it calls functions that need 128-bit values moved")),
     };
@@ -342,7 +347,7 @@ fn movement(to: Reg, ty: Ty, from: Operand) -> Inst {
     Inst::new(Op::Mov).ty(ty).result(to).operand(from)
 }
 
-/// An instruction of a copy.
+/// Renumbers the registers and variables of an instruction for a copy.
 fn rebased(inst: &Inst, base: Base) -> Inst {
     let mut inst = inst.clone();
     let lane = |reg: LaneReg| LaneReg(base.regs + reg.0);
@@ -364,7 +369,7 @@ fn rebase(operand: &mut Operand, base: Base) {
     }
 }
 
-/// The end of a block of a copy.
+/// Builds the end of a block of a copy.
 fn end(term: &Term, base: Base, numbers: &[u32], back: Option<u32>) -> (Sort, TermKind) {
     let guarded = |g: Guard| Guard { pred: LaneReg(base.regs + g.pred.0), ..g };
     let block = |id: BlockId| BlockId(numbers[id.index()]);
@@ -383,7 +388,7 @@ fn end(term: &Term, base: Base, numbers: &[u32], back: Option<u32>) -> (Sort, Te
             rebase(&mut index, base);
             TermKind::Switch(index, targets.iter().copied().map(block).collect())
         }
-        // Kernels that branch on masks are not taken at all.
+        // Kernels that branch on masks are declined before.
         (other, _) => other.clone(),
     };
     (Sort::Plain, kind)

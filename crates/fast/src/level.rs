@@ -1,7 +1,7 @@
-//! Which vector instructions are used: chosen when a launch begins.
+//! The vector instructions that the interpreter uses, chosen when a launch begins.
 //!
-//! The engine is one generic function, compiled once for each level; the compiler turns its loops over lanes into what the level
-//! has. Results do not depend on the level.
+//! The engine is one generic function, compiled once for each level; the compiler vectorizes its
+//! loops over lanes with the instructions of the level. Results do not depend on the level.
 #![allow(
     unsafe_code,
     reason = "a function for instructions that not every host has can only be called so"
@@ -12,10 +12,10 @@ use crate::machine::{Flow, Machine};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// A set of vector instructions.
+/// A set of vector instructions of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// What every host of the architecture has.
+    /// The baseline of the host's architecture.
     Portable,
     /// x86-64 with AVX2 and FMA.
     Avx2,
@@ -24,7 +24,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The best level of this host.
+    /// Returns the best level of this host.
     #[must_use]
     pub fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();
@@ -32,19 +32,19 @@ impl Level {
         *BEST.get_or_init(|| find().unwrap_or(Self::Portable))
     }
 
-    /// The best level of this host that is not above this one.
+    /// Returns this level, or the best one of this host if that is lower.
     #[must_use]
     pub fn or_less(self) -> Self {
         self.min(Self::best())
     }
 
-    /// The level of a name as users write it: `portable`, `avx2`, `avx512`.
+    /// Parses the name of a level as users write it: `portable`, `avx2`, `avx512`.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         [Self::Portable, Self::Avx2, Self::Avx512].into_iter().find(|l| l.name() == name)
     }
 
-    /// The name as users write it.
+    /// Returns the name as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Level {
         }
     }
 
-    /// Whether this host has it.
+    /// Checks whether this host has the instructions.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
@@ -85,7 +85,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Has a machine run on at a level; at a lower one if the host does not have it.
+/// Advances a machine at a level, or at a lower one if the host does not have it.
 pub(crate) fn advance(
     level: Level,
     machine: &mut Machine<'_>,
@@ -118,7 +118,8 @@ fn avx2(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
     machine.advance(issues)
 }
 
-/// Calls a function that is compiled for the best level of the host, as far as it is `inline(always)`.
+/// Calls `f`, compiled for the best level of this host as far as `f` and its callees are
+/// `inline(always)`.
 pub fn wide<R>(f: impl FnOnce() -> R) -> R {
     match Level::best() {
         #[cfg(target_arch = "x86_64")]

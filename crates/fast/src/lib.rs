@@ -1,16 +1,22 @@
-//! The fast engine: runs launches of the kernel IR to the same end as the exact engine, many lanes at a time.
+//! The fast engine: runs launches of the kernel IR to the same end as the exact engine, many lanes
+//! at a time.
 //!
-//! A kernel is decoded for the shape of its launch, on the facts of `flow::analysis`: uniform and affine values are scalars,
-//! predicates are masks, everything else rows of 32 lanes; results are blended only where somebody reads what lanes that are off
-//! have; adjacent addresses are one access. Warps run in the exact engine's canonical schedule, issue by issue, so that results, lane
-//! slots and the mechanism's charges are the same by construction, races included.
+//! A kernel is decoded for the shape of its launch, using the facts of `flow::analysis`: uniform
+//! and affine values become scalars, predicates become masks, and all other values become rows of
+//! 32 lanes. A result is blended only where the old values of inactive lanes are still read. A load
+//! or store of adjacent words is one access. Warps run in the exact engine's canonical schedule,
+//! issue by issue, so results, lane slots and the mechanism's charges are equal by construction,
+//! races included.
 //!
-//! **When in doubt, the exact engine.** What this engine has no notion of (calls, output, clocks, ...) is [`Declined`] before the
-//! launch begins. Whatever would be a fault or a hang, or breaks an assumption of the analysis, is declined on the way, and memory made
-//! what it was before, or after CTAs that are final (`finals`): the caller has the exact engine run the launch, or what is left of it, whose report is then the
-//! report. So there is no second rendering of faults that could differ.
+//! **When in doubt, the exact engine.** A launch that this engine cannot run (indirect calls,
+//! output, clocks, ...) is [`Declined`] before it begins. A launch that would fault or hang, or
+//! that breaks an assumption of the analysis, is declined while it runs. Memory is then restored to
+//! its state before the launch, or after the last committed CTA (`finals`), and the caller has the
+//! exact engine run the rest of the launch and report its end. Faults are therefore reported in one
+//! place only.
 //!
-//! Only 32-lane warps under the mechanism `ipdom` are taken; which mechanism a launch has, the caller has to know.
+//! The engine runs warps of 32 lanes under the mechanism `ipdom`; the caller must check that the
+//! launch has this mechanism.
 
 mod bulk;
 pub mod code;
@@ -56,172 +62,187 @@ use std::borrow::BorrowMut;
 use thiserror::Error;
 use vm::{Program, State, Stats};
 
-/// Why a launch is left to the exact engine.
+/// The reason why a launch is left to the exact engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Declined {
-    /// The kernel does something that only the exact engine does.
+    /// The kernel contains an operation that only the exact engine has.
     #[error("{0}")]
     Kernel(&'static str),
-    /// The launch asks for something that only the exact engine has.
+    /// The launch has a setting that only the exact engine supports.
     #[error("{0}")]
     Launch(&'static str),
-    /// A fault, a hang, or something that the exact engine has to judge, while it ran.
+    /// While the launch ran, a fault, a hang or another event occurred that the exact engine must
+    /// judge.
     #[error("while it ran: {0}")]
     Running(&'static str),
-    /// An index wrapped around over the lanes of a warp.
+    /// While the launch ran, an index that the analysis assumed not to wrap did so over the lanes
+    /// of a warp.
     #[error("while it ran: an index wrapped around over the lanes of a warp")]
     Wrapped,
 }
 
-/// A launch that has ended, or was stopped.
+/// A launch that has ended or was stopped.
 #[derive(Debug)]
 pub struct Finished {
-    /// Whether it has ended.
+    /// Whether the launch has ended; `false` if it was stopped.
     pub done: bool,
     /// Guest memory.
     pub memory: MemoryMap,
-    /// What the launch did: equal to the exact engine's, number by number.
+    /// The launch's statistics, equal to the exact engine's number by number.
     pub stats: Stats,
-    /// Further counts, if they were asked for.
+    /// Further counts, if the launch ran in detail.
     pub detail: Option<Box<Detail>>,
-    /// The vector instructions that were used.
+    /// The vector instructions that the interpreter used.
     pub level: Level,
-    /// The threads of the host that ran it.
+    /// The host threads that ran the launch.
     pub threads: Threads,
 }
 
-/// What may stop a launch from outside.
+/// The observer of a launch: it can stop the launch, and receives the accesses of a launch that
+/// runs in detail.
 pub trait GoOn {
-    /// Asked now and then, with blocks ended and instructions issued; `false` stops the launch.
+    /// Receives the number of ended CTAs and of issues from time to time; returns `false` to stop
+    /// the launch.
     fn go_on(&mut self, blocks: u64, issues: u64) -> bool;
 
-    /// Asked after [`Self::go_on`]: whether it wants to be told where the lanes are.
+    /// Returns whether the observer wants a call of [`Self::standing`]. Called after
+    /// [`Self::go_on`].
     fn looks(&mut self) -> bool {
         false
     }
 
-    /// Is told where the lanes are of resident CTAs that run next: of each warp, those of one path.
+    /// Receives the positions of the warps of all resident CTAs: for each warp, the lanes and the
+    /// place of the path that runs next.
     fn standing(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
 
-    /// Is told of each access of a launch that is run in detail, as an observer of the exact engine is.
+    /// Receives one access of a launch in detail, as an observer of the exact engine does.
     fn access(&mut self, _access: &simt::observe::Access<'_>) {}
 
-    /// The same for accesses that nothing that counts can tell apart: this is one; addresses of the others are multiples of
-    /// [`Line::ALIKE`] bytes away, and their warps any.
+    /// Receives `times` accesses that no statistic distinguishes. `access` is one of them; the
+    /// others have congruent addresses (see [`Line::ALIKE`]) and may be of any warp.
     fn accesses(&mut self, access: &simt::observe::Access<'_>, times: u64) {
         for _ in 0..times {
             self.access(access);
         }
     }
 
-    /// Is asked first where lanes side by side access a line; `true` if it needs no [`Self::access`] for it.
+    /// Receives an access of adjacent lanes with a constant stride. Returns `false` if the observer
+    /// wants it through another method.
     fn line(&mut self, _line: &Line) -> bool {
         false
     }
 
-    /// Is asked first where lanes of a warp access one space anyhow; `true` if it needs no [`Self::accesses`] for it.
+    /// Receives an access of one warp to one space, with any addresses. Returns `false` if the
+    /// observer wants it through [`Self::accesses`].
     fn warp(&mut self, _access: &WarpAccess<'_>) -> bool {
         false
     }
 
-    /// Is asked first where lanes of warps access one space anyhow, one after another at one place: of how many, from the first on, it needs
-    /// neither [`Self::warp`] nor [`Self::accesses`].
+    /// Receives successive accesses of warps to one space at one place, with any addresses. Returns
+    /// how many of them, from the first on, the observer has counted; it receives the others
+    /// through other methods.
     fn warps(&mut self, _accesses: &WarpAccesses<'_>) -> usize {
         0
     }
 
-    /// Whether it keeps apart what it was told up to the last [`Self::settled`]. Else launches in detail make nothing final while they run.
+    /// Returns whether the observer separates committed accesses, those before the last
+    /// [`Self::settled`], from later ones. If not, a launch in detail commits nothing while it
+    /// runs.
     fn has_parts(&self) -> bool {
         false
     }
 
-    /// All accesses that it was told of are of CTAs that have ended for good. Those that follow are in vain if the launch is declined.
+    /// Commits all accesses received so far: their CTAs have ended and are final. Later accesses
+    /// are void if the launch is declined.
     fn settled(&mut self) {}
 
-    /// The launch, in detail, is declined after CTAs that have ended for good: this is what they did, but for their accesses, which are
-    /// those up to the last [`Self::settled`].
+    /// Receives the counts of the committed CTAs of a launch in detail that was declined. The
+    /// accesses of these CTAs are those up to the last [`Self::settled`].
     fn done(&mut self, _detail: &Detail) {}
 
-    /// Something that is told of the accesses of some CTAs in this one's place, on another thread; `None` if this one has to be told
-    /// of each access itself, in the canonical order.
+    /// Returns an observer that receives the accesses of some CTAs on another thread, or `None` if
+    /// this observer needs every access itself, in canonical order.
     fn apart(&self) -> Option<Box<dyn Apart>> {
         None
     }
 
-    /// Takes over what something that was [apart](Self::apart) was told.
+    /// Merges the counts of an observer that [`Self::apart`] returned.
     fn join(&mut self, _apart: Box<dyn Apart>) {}
 }
 
-/// Is told of accesses on a thread of its own.
+/// An observer that receives accesses on a thread of its own.
 pub trait Apart: GoOn + Send {
-    /// Itself, for who made it.
+    /// Converts the observer for a downcast by the observer that created it.
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
 /// An access of lanes of one warp to one space.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpAccess<'a> {
-    /// Where.
+    /// The place of the instruction.
     pub pc: Pc,
-    /// What.
+    /// Whether it loads, stores or is an atomic.
     pub kind: simt::observe::AccessKind,
     /// The space accessed, never the generic one.
     pub space: simt::memory::Space,
-    /// Bytes for each lane.
+    /// Bytes per lane.
     pub size: u32,
-    /// The lanes; there are some.
+    /// The active lanes; never 0.
     pub on: u32,
-    /// By lane, the address, of which only those of these lanes mean something: an offset in shared, local and parameter space.
+    /// Address by lane, defined for active lanes only; an offset in shared, local and parameter
+    /// space.
     pub at: &'a [u64; 32],
-    /// How many such accesses: of more than one, this is one; addresses of the others are multiples of [`Line::ALIKE`] bytes away.
+    /// The number of accesses. If it is above 1, this is one of them and the others have congruent
+    /// addresses (see [`Line::ALIKE`]).
     pub times: u64,
 }
 
-/// Accesses of lanes of warps to one space, one after another at one place.
+/// Successive accesses of warps to one space, at one place.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpAccesses<'a> {
-    /// Where.
+    /// The place of the instruction.
     pub pc: Pc,
-    /// What.
+    /// Whether they load, store or are atomics.
     pub kind: simt::observe::AccessKind,
     /// The space accessed, never the generic one.
     pub space: simt::memory::Space,
-    /// Bytes for each lane.
+    /// Bytes per lane.
     pub size: u32,
-    /// By access, the lanes; there are some.
+    /// The active lanes of each access; never 0.
     pub on: &'a [u32],
-    /// By access and lane, the low half of the address, as [`WarpAccess`] has it.
+    /// The low 32 bits of each address, by access and lane, as in [`WarpAccess`].
     pub at: &'a [[u32; 32]],
-    /// The high half of all of them.
+    /// The high 32 bits, equal for all addresses.
     pub page: u32,
 }
 
-/// An access of lanes side by side, each at the same distance from the one before.
+/// An access of adjacent lanes with a constant stride.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// Where.
+    /// The place of the instruction.
     pub pc: Pc,
-    /// What.
+    /// Whether it loads, stores or is an atomic.
     pub kind: simt::observe::AccessKind,
     /// The space accessed, never the generic one.
     pub space: simt::memory::Space,
-    /// Bytes for each lane.
+    /// Bytes per lane.
     pub size: u32,
-    /// The thread in the CTA of the first lane.
+    /// The number of the first lane's thread in its CTA.
     pub first_thread: u32,
-    /// How many lanes.
+    /// The number of lanes.
     pub lanes: u16,
-    /// The first lane's address: an offset in shared, local and parameter space.
+    /// The first lane's address; an offset in shared, local and parameter space.
     pub at: u64,
-    /// Bytes from one lane's address to the next one's.
+    /// Bytes from one lane's address to the next lane's.
     pub stride: i64,
-    /// How many such accesses: of more than one, this is one; addresses of the others are multiples of [`Line::ALIKE`] bytes away, and
-    /// their threads whole warps.
+    /// The number of accesses. If it is above 1, this is one of them; the others have congruent
+    /// addresses (see [`Line::ALIKE`]), and all of them are of whole warps.
     pub times: u64,
 }
 
 impl Line {
-    /// Addresses that are multiples of this apart are told together: sectors and banks cannot tell them apart.
+    /// Accesses whose addresses differ by a multiple of this many bytes are reported as one with a
+    /// count: they touch the same sectors and banks.
     pub const ALIKE: u64 = 128;
 }
 
@@ -238,21 +259,22 @@ pub struct Kernel {
     plan: crew::Plan,
 }
 
-/// Decodes the kernel of a launch that has not begun, if this engine can run it. Without `assume`, nothing is taken for
-/// granted about indices, which may be slower, and [`Declined::Wrapped`] does not happen.
+/// Decodes the kernel of a launch that has not begun. With `assume`, decoding takes for granted
+/// that indices do not wrap around, which yields faster code, but the launch may be declined as
+/// [`Declined::Wrapped`].
 ///
 /// # Errors
-/// Why not.
+/// Returns [`Declined`] if this engine cannot run the launch.
 pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
     may_run(state)?;
     let code = decode::decode(program, &state.setup(), assume)?;
     Ok(Kernel { code, plan: crew::Plan::new(1) })
 }
 
-/// Whether this engine can run a launch, as far as its kernel has no say in it.
+/// Checks the settings of a launch, whatever its kernel does.
 ///
 /// # Errors
-/// Why not.
+/// Returns [`Declined::Launch`] if this engine cannot run a launch with these settings.
 pub fn may_run(state: &State<1>) -> Result<(), Declined> {
     let setup = state.setup();
     if !state.is_fresh() {
@@ -267,11 +289,13 @@ pub fn may_run(state: &State<1>) -> Result<(), Declined> {
     Ok(())
 }
 
-/// Runs a launch under the mechanism `ipdom`; with `detailed`, counts more than its statistics. Memory is taken out of the state.
+/// Runs a launch under the mechanism `ipdom`. With `detailed`, also counts what [`Detail`] holds.
+/// On success, guest memory has moved from `state` into [`Finished`].
 ///
 /// # Errors
-/// Why the exact engine has to run it. The state, if it was only lent, is what that engine is to go on with: as before, and so is its memory; or,
-/// where no CTA was resident in it ([`State::is_vacant`]), after CTAs that have ended.
+/// Returns [`Declined`] if the exact engine has to run the launch. `state` is then where that
+/// engine must resume, with its memory: untouched, or, if no CTA was resident in it
+/// ([`State::is_vacant`]), after the last committed CTA.
 pub fn run(
     kernel: &Kernel,
     state: impl BorrowMut<State<1>>,
@@ -283,8 +307,9 @@ pub fn run(
     launch(kernel, state, way, watch)
 }
 
-/// Runs a launch under the mechanism `ipdom`, with all turns of warps run by another tier, which has to count what [`Counts`] has if
-/// the launch is `detailed`. Memory is taken out of the state.
+/// Runs a launch under the mechanism `ipdom`, with all turns run by `tier`. With `detailed`, the
+/// tier's workers must supply [`Counts`]. On success, guest memory has moved from `state` into
+/// [`Finished`].
 ///
 /// # Errors
 /// As [`run`].
@@ -327,7 +352,8 @@ fn launch(
     }
 }
 
-/// Runs a launch on memory. If it is declined, what those CTAs have done that it is to go on after.
+/// Runs a launch on `memory`. If it is declined, the error holds the statistics of the CTAs that
+/// the exact engine is to skip.
 fn on_memory(
     memory: &mut MemoryMap,
     context: &context::Context<'_>,
@@ -340,37 +366,37 @@ fn on_memory(
 }
 
 impl Kernel {
-    /// What it was decoded to, for another tier.
+    /// Returns the decoded code for another tier.
     #[must_use]
     pub fn code(&self) -> &code::Code {
         &self.code
     }
 
-    /// The same, where rows that are never needed at the same time are one: for a tier that keeps the first ones in registers. Nothing but
-    /// time depends on it.
+    /// Lets rows whose values are never live at the same time share storage, for a tier that keeps
+    /// the first rows in registers. Results do not change.
     #[must_use]
     pub fn with_shared_rows(mut self) -> Self {
         self.code.share_rows();
         self
     }
 
-    /// The same, whose launches may take so many threads of the host, or as many as it has if that is 0. Without this it is one.
-    /// Nothing but time depends on it.
+    /// Runs launches on up to `threads` host threads, or on as many as the host has if `threads` is
+    /// 0. The default is one. Results do not change.
     #[must_use]
     pub fn on_threads(mut self, threads: usize) -> Self {
         self.plan = crew::Plan::new(threads);
         self
     }
 
-    /// The same, which makes final what CTAs have done whenever about so many bytes have been kept for taking back what they wrote: where a launch is lent
-    /// a state without resident CTAs, see [`run`].
+    /// Sets the journal's size, in bytes, after which the effects of ended CTAs are committed. This
+    /// applies to launches whose state has no resident CTA, see [`run`].
     #[must_use]
     pub fn final_after(mut self, bytes: usize) -> Self {
         self.plan.final_after = bytes;
         self
     }
 
-    /// The same, whose launches take all their threads whether that pays or not.
+    /// Runs launches on all threads even where that does not pay.
     #[must_use]
     pub fn eagerly(mut self) -> Self {
         self.plan.eager = true;

@@ -1,7 +1,8 @@
 //! Runs the CTAs of a launch in the canonical schedule.
 //!
-//! Each warp runs until it waits or has ended or has taken `vm::BACK_EDGES` loop back-edges; then the next warp of the CTA; after the
-//! last, the next resident CTA. A warp's block runs as a whole: nothing in it can end a turn but a barrier.
+//! Each warp runs until it waits, has ended, or has taken `vm::BACK_EDGES` loop back-edges; then
+//! the next warp of the CTA runs; after the last warp, the next resident CTA. A block runs as a
+//! whole: inside a block, only a barrier can end a turn.
 
 use crate::code::{Block, Code, End};
 use crate::context::{Context, unrank};
@@ -25,17 +26,17 @@ use vm::{BACK_EDGES, STALLED_ROUNDS, Stats, WARP_SIZE, quiet_rounds};
 
 /// States are compared so often while [`quiet_rounds`] pass.
 const COMPARISONS: u64 = 4;
-/// Turns between two looks at the watch.
+/// Turns between two calls of the observer.
 const TURNS: u32 = 512;
 
 const NO_ROOM: &str = "the host has no memory for its threads";
 
-/// A resident CTA, or the room of one.
+/// A slot for a resident CTA.
 pub(crate) struct Cta {
     pub(crate) index: u64,
     pub(crate) id: [u32; 3],
     pub(crate) alive: bool,
-    /// What its threads have: nothing before its first turn, and nothing after its last.
+    /// Storage of its threads, empty before the CTA's first turn and after its last.
     pub(crate) warps: Vec<Warp>,
     pub(crate) shared: Vec<u8>,
     pub(crate) local: Vec<u8>,
@@ -53,42 +54,44 @@ impl Cta {
     }
 }
 
-/// What a launch did, details not summed up yet, and whether it has ended.
+/// The statistics of a launch, its details before [`Detail::finish`], and whether it has ended.
 pub(crate) type Ended = (Stats, Option<Box<Detail>>, bool);
 
-/// Why a machine stands still.
+/// The reason why a machine has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It has no CTA left.
+    /// No CTA is left.
     Done,
-    /// The watch, or another thread, has stopped it.
+    /// The observer or another thread has stopped the launch.
     Stopped,
-    /// It has issued as much as it was asked to.
+    /// The machine has issued as many instructions as asked.
     Paused,
 }
 
-/// A launch that runs.
+/// The interpreter's state of a launch.
 pub(crate) struct Machine<'m> {
     pub(crate) context: &'m Context<'m>,
     pub(crate) memory: DirectMemory<'m>,
     pub(crate) ctas: Vec<Cta>,
-    /// What threads of CTAs had that have ended: CTAs that end in their first turn all use the same, which stays in the host's caches.
+    /// Storage of ended CTAs. CTAs that end in their first turn all reuse the same, which stays in
+    /// the host's caches.
     spare: Vec<Cta>,
     pub(crate) stats: Stats,
-    /// Whose turn it is.
+    /// The resident CTA, and in it the warp, whose turn it is.
     pub(crate) slot: usize,
     pub(crate) group: usize,
     pub(crate) back_edges: u32,
     pub(crate) issued: bool,
-    /// CTAs that have not begun: all of the grid's, or those that a crew has given to this machine.
+    /// CTAs that have not begun: those of the whole grid, or those that a crew has given to this
+    /// machine.
     rest: Range<u64>,
     crew: Option<&'m Crew>,
-    /// By step, what the first CTA has accessed there, where windows may follow.
+    /// By step, the accesses of the first CTA, where windows may follow.
     pub(crate) spans: Vec<Span>,
     pub(crate) turns: u32,
-    /// How many they were when the watch was last looked at.
+    /// The value of `turns` at the last call of the observer.
     looked: u32,
-    /// Whether memory may have changed or somebody was released since the last round.
+    /// Whether memory may have changed or a warp was released since the last round.
     pub(crate) progress: bool,
     quiet: u64,
     reference: Option<(u64, u64)>,
@@ -143,13 +146,13 @@ impl<'m> Machine<'m> {
     }
 
     fn begin(&mut self) -> Result<(), Declined> {
-        // CTAs of a crew do not meet, so that one after another does.
+        // CTAs of a crew are independent, so they run one after another.
         let resident = if self.crew.is_some() { 1 } else { self.context.resident };
         if !self.context.fits(resident) {
             return Err(Declined::Launch(NO_ROOM));
         }
         self.ctas.resize_with(resident, Cta::vacant);
-        // As `vm::State::skip` has it.
+        // Agrees with `vm::State::skip`.
         self.slot = (self.context.done.ctas % resident.max(1) as u64) as usize;
         for slot in (self.slot..resident).chain(0..self.slot) {
             self.fill(slot);
@@ -176,7 +179,7 @@ impl<'m> Machine<'m> {
         self.stats.threads += u64::from(self.context.threads);
     }
 
-    /// Gives the CTA whose first turn it is what its threads need.
+    /// Provides storage for the threads of the CTA that begins its first turn.
     fn furnish(&mut self) {
         let (context, code) = (self.context, self.context.code);
         let cta = &mut self.ctas[self.slot];
@@ -188,7 +191,7 @@ impl<'m> Machine<'m> {
                 cta.warps.iter_mut().for_each(|warp| warp.wake(code));
             }
             for bytes in [&mut cta.shared, &mut cta.local] {
-                // Even nothing is a call.
+                // Even an empty fill is a call.
                 if !bytes.is_empty() {
                     bytes.fill(0);
                 }
@@ -204,7 +207,7 @@ impl<'m> Machine<'m> {
         cta.barriers = vec![Barrier::default(); BARRIERS];
     }
 
-    /// Takes back what the threads of a CTA had that has ended.
+    /// Takes the storage of an ended CTA back.
     fn strip(&mut self) {
         let cta = &mut self.ctas[self.slot];
         let (warps, shared) = (std::mem::take(&mut cta.warps), std::mem::take(&mut cta.shared));
@@ -212,7 +215,8 @@ impl<'m> Machine<'m> {
         self.spare.push(Cta { warps, shared, local, barriers, ..Cta::vacant() });
     }
 
-    /// Runs on, until so many issues have been counted.
+    /// Runs until at least `issues` vector instructions have been issued in all, or the launch ends
+    /// or stops.
     #[inline(always)]
     pub(crate) fn advance(&mut self, issues: u64) -> Result<Flow, Declined> {
         if self.ctas.is_empty() {
@@ -242,7 +246,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Whether somebody wants the launch to stop.
+    /// Checks whether another thread or the observer has stopped the launch.
     #[inline(always)]
     fn is_stopped(&mut self) -> bool {
         if self.crew.is_some_and(Crew::is_stopped) {
@@ -262,7 +266,7 @@ impl<'m> Machine<'m> {
         false
     }
 
-    /// Tells the watch where warps are.
+    /// Reports the positions of warps to the observer.
     #[cold]
     fn show_standing(&mut self) {
         let group = self.group;
@@ -284,24 +288,24 @@ impl<'m> Machine<'m> {
         self.watch.standing(&mut lanes);
     }
 
-    /// Whether other machines run other CTAs of the launch.
+    /// Returns whether other machines run other CTAs of the launch.
     pub(crate) fn has_crew(&self) -> bool {
         self.crew.is_some()
     }
 
-    /// Whether windows of memory may be lent to a worker.
+    /// Returns whether workers may get windows of memory.
     pub(crate) fn has_windows(&self) -> bool {
         self.crew.is_some_and(|crew| crew.windows)
     }
 
-    /// A window has been lent.
+    /// Records that a worker got a window.
     pub(crate) fn lent(&self) {
         if let Some(crew) = self.crew {
             crew.lent();
         }
     }
 
-    /// What was done, once it has come to an end; memory is given back.
+    /// Returns the counts of a run, and releases memory.
     pub(crate) fn ended(mut self, flow: Flow) -> Ended {
         self.take_counts();
         (self.stats, self.detail, flow == Flow::Done)
@@ -313,7 +317,7 @@ impl<'m> Machine<'m> {
         self.issued = false;
     }
 
-    /// The next warp, or the next CTA.
+    /// Moves on to the next warp, or to the next CTA.
     fn end_turn(&mut self) -> Result<(), Declined> {
         self.group += 1;
         let cta = &self.ctas[self.slot];
@@ -335,7 +339,7 @@ impl<'m> Machine<'m> {
             self.settle_memory();
             return Ok(());
         }
-        // CTAs take turns from here on: between them there is nowhere to go on from.
+        // From here on, turns of several CTAs interleave, so no CTA can be committed alone.
         self.finals.allowed = false;
         if !self.issued {
             return Err(Declined::Running("no warp can go on"));
@@ -345,7 +349,8 @@ impl<'m> Machine<'m> {
         if round { self.round() } else { Ok(()) }
     }
 
-    /// The end of a round over all resident CTAs: a launch that repeats itself is the exact engine's to report.
+    /// Ends a round over all resident CTAs. A launch whose state repeats is declined, because the
+    /// exact engine reports hangs.
     fn round(&mut self) -> Result<(), Declined> {
         self.progress |= self.make_more_resident()?;
         if std::mem::take(&mut self.progress) {
@@ -414,7 +419,7 @@ impl<'m> Machine<'m> {
         hash
     }
 
-    /// A turn of one warp.
+    /// Runs a turn of one warp, or, with a worker, of all warps of the CTA.
     #[inline(always)]
     fn turn(&mut self) -> Result<(), Declined> {
         if let Some(worker) = self.worker.take() {
@@ -426,7 +431,7 @@ impl<'m> Machine<'m> {
         if cta.warps[self.group].parked || cta.warps[self.group].stack.top().is_none() {
             return Ok(());
         }
-        // The warp is out of its CTA while it runs, so that both can be changed.
+        // The running warp is taken out of its CTA so that both can be mutated.
         let mut warp = std::mem::replace(&mut cta.warps[self.group], vacant());
         let mut end = Ok(());
         while let Some(&top) = warp.stack.top() {
@@ -443,7 +448,7 @@ impl<'m> Machine<'m> {
         end
     }
 
-    /// Runs a block, or what is left of it.
+    /// Runs a block, or the rest of it.
     #[inline(always)]
     fn block(&mut self, code: &Code, warp: &mut Warp, top: &Entry) -> Result<After, Declined> {
         let lanes = top.lanes;
@@ -476,7 +481,8 @@ impl<'m> Machine<'m> {
         self.end(warp, block, lanes)
     }
 
-    /// Counts issues with the same lanes; `off` lane slots of them were guarded off.
+    /// Counts `issues` issues for the same lanes. `off` is the number of their lane slots that
+    /// guards turned off.
     #[inline(always)]
     fn count(
         &mut self,
@@ -507,7 +513,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    /// A CTA's issues, as far as the limit allows.
+    /// Adds issues to the CTA's count, and declines the launch if they exceed the limit.
     #[inline(always)]
     pub(crate) fn issue(&mut self, n: u64) -> Result<(), Declined> {
         let cta = &mut self.ctas[self.slot];
@@ -518,7 +524,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    /// The end of a block.
+    /// Executes the end of a block.
     #[inline(always)]
     pub(crate) fn end(
         &mut self,
@@ -591,7 +597,7 @@ impl<'m> Machine<'m> {
         Ok(After::Next)
     }
 
-    /// Counts distinct next places.
+    /// Counts distinct branch targets.
     #[inline(always)]
     fn target(&mut self, count: u64) {
         if let Some(detail) = &mut self.detail {
@@ -609,7 +615,7 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Stands in a CTA for the warp that runs.
+/// Creates a placeholder for a warp that is taken out of its CTA.
 pub(crate) fn vacant() -> Warp {
     Warp {
         narrow: Vec::new(),

@@ -1,11 +1,13 @@
-//! Loads, stores, atomics.
+//! Loads, stores and atomics.
 //!
-//! Global and constant memory are regions of the map; shared memory is the CTA's, local memory the thread's, parameters the
-//! launch's. Every byte that a lane reaches is checked before it is touched. An access that may not be makes the launch the exact engine's
-//! ([`Declined::Running`]), so nothing needs to be undone here.
+//! Global and constant memory are regions of the memory map; shared memory belongs to the CTA,
+//! local memory to the thread, and parameters to the launch. Every access of a lane is checked
+//! before it is made. A launch with an access that is not allowed is declined
+//! ([`Declined::Running`]), so no effect needs to be undone here.
 //!
-//! A scalar address is one access; addresses on a line one after another are one range, checked once from the first lane that is on
-//! to the last; everything else goes lane by lane, in increasing order.
+//! A uniform address is one access. Affine addresses of adjacent words are one range, checked once
+//! from the first active lane to the last. All other addresses are accessed lane by lane, in
+//! increasing order.
 
 use crate::Declined;
 use crate::code::{Atomic, Dst, Memory, Src};
@@ -15,17 +17,17 @@ use ir::Ty;
 use ir::mods::{AtomOp, Space};
 use simt::memory::{Addr, DirectMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
-/// Whatever the lanes of a warp can reach.
+/// The memory that the lanes of a warp can access.
 pub(crate) struct Reach<'a, 'm> {
     pub(crate) global: &'a mut DirectMemory<'m>,
     pub(crate) shared: &'a mut [u8],
-    /// Local memory of the CTA's threads, one after another.
+    /// Local memory of the CTA's threads, in their order.
     pub(crate) local: &'a mut [u8],
     pub(crate) local_bytes: usize,
     pub(crate) params: &'a [u8],
 }
 
-/// A checked place.
+/// A checked access.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Global(simt::memory::Place),
@@ -37,7 +39,7 @@ pub(crate) enum Place {
 const REFUSED: Declined = Declined::Running("a memory access is not allowed");
 
 impl Reach<'_, '_> {
-    /// The place of `bytes` bytes at an operand's value plus offset, as a thread sees it.
+    /// Checks an access of a thread to `bytes` bytes at `value` plus the operand's offset.
     #[inline(always)]
     pub(crate) fn place(
         &self,
@@ -69,7 +71,8 @@ impl Reach<'_, '_> {
             }
             Space::Param if inside(self.params.len()) && !write => Ok(Place::Param(at as usize)),
             Space::Global => {
-                // Addresses of windows are no global addresses, and no region lies there.
+                // Addresses in windows of spaces are not global addresses, and no region lies
+                // there.
                 let place = self.global.place(op.hint.get(), at, bytes, write).ok_or(REFUSED)?;
                 op.hint.set(place.region());
                 Ok(Place::Global(place))
@@ -94,12 +97,12 @@ impl Reach<'_, '_> {
             Place::Global(place) => self.global.bytes_mut(place),
             Place::Shared(at) => &mut self.shared[at..at + len],
             Place::Local(at) => &mut self.local[at..at + len],
-            // Parameters are never written: no place for writing is one.
+            // `place` never returns a parameter for a write.
             Place::Param(_) => &mut [],
         }
     }
 
-    /// A load.
+    /// Executes a load.
     #[inline(always)]
     pub(crate) fn load(
         &self,
@@ -152,7 +155,8 @@ impl Reach<'_, '_> {
         Ok(())
     }
 
-    /// A load of 32-bit words from anywhere in shared memory, or in the global region of the last access; whether it could be done.
+    /// Loads 32-bit words at arbitrary addresses in shared memory or in the region of the last
+    /// access. Returns `false`, having loaded nothing, if a lane's word is elsewhere or misaligned.
     #[inline(always)]
     fn gather(&self, warp: &mut Warp, op: &Memory, dst: u32, on: u32) -> bool {
         let (bytes, places, bad) = match op.space {
@@ -177,7 +181,8 @@ impl Reach<'_, '_> {
         true
     }
 
-    /// A load from one range; whether it could be done.
+    /// Loads adjacent words as one range. Returns `false`, having loaded nothing, if their
+    /// addresses wrap around.
     #[inline(always)]
     fn line(&self, warp: &mut Warp, op: &Memory, on: u32, blend: bool) -> Result<bool, Declined> {
         let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
@@ -213,7 +218,8 @@ impl Reach<'_, '_> {
         Ok(true)
     }
 
-    /// The range of `count` words from lane `first` on, whose addresses are on a line; `None` if they wrap around.
+    /// Checks an access to the `count` adjacent words from lane `first` on. Returns `None` if their
+    /// addresses wrap around.
     #[inline(always)]
     fn range(
         &self,
@@ -231,7 +237,7 @@ impl Reach<'_, '_> {
         self.place(op, low, (word * count as u64, word), thread, write).map(Some)
     }
 
-    /// A store.
+    /// Executes a store.
     #[inline(always)]
     pub(crate) fn store(&mut self, warp: &Warp, op: &Memory, on: u32) -> Result<(), Declined> {
         let (word, whole) = (op.word as usize, (op.bytes(), op.bytes()));
@@ -277,7 +283,7 @@ impl Reach<'_, '_> {
         Ok(())
     }
 
-    /// An atomic: lanes in increasing order. Whether memory has changed.
+    /// Executes an atomic for active lanes in increasing order. Returns whether memory has changed.
     pub(crate) fn atomic(
         &mut self,
         warp: &mut Warp,
@@ -288,7 +294,7 @@ impl Reach<'_, '_> {
         let word = op.word as usize;
         let mask = u64::MAX >> (64 - 8 * word);
         let mut changed = false;
-        // Operations of several threads on the same words, if these commute and nobody asks in which order they came.
+        // Several threads may change the same words if the operations commute and have no results.
         let anywhere = matches!(op.space, Space::Global | Space::Generic);
         let among = atomic.commutes().filter(|_| anywhere && self.global.is_part());
         let sums = atomic.op == AtomOp::Add && matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::U64);
@@ -324,7 +330,8 @@ impl Reach<'_, '_> {
         Ok(changed)
     }
 
-    /// A lane's operation on a word of global memory that other threads may change by the same operation at any time.
+    /// Executes one lane's operation on a word of global memory that other threads may change by
+    /// the same operation at any time.
     fn change(
         &mut self,
         warp: &Warp,
@@ -346,18 +353,19 @@ impl Reach<'_, '_> {
     }
 }
 
-/// A lane's value of the address operand, as the register holds it.
+/// Returns a lane's value of the address operand as its register holds it.
 #[inline(always)]
 fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
     let value = warp.lane(op.addr, lane);
     match op.space {
-        // Addresses of windows are cut to 32 bits in the end; a line of a 32-bit register is cut here.
+        // Window offsets have 32 bits; an affine value may exceed them before it is truncated here.
         Space::Shared | Space::Local | Space::Param => value & 0xffff_ffff,
         _ => value,
     }
 }
 
-/// Offsets of all lanes' 32-bit words in shared memory, and the lanes in which they are misaligned or not inside of it.
+/// Returns the offsets in shared memory of all lanes' 32-bit words, and the mask of lanes whose
+/// word is misaligned or out of bounds.
 #[inline(always)]
 fn shared_places(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
@@ -371,7 +379,8 @@ fn shared_places(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
     (places, bad.iter().fold(0, |all, one| all | one))
 }
 
-/// Offsets of all lanes' 32-bit words in a region, and the lanes in which they are misaligned or not inside of it.
+/// Returns the offsets in a region of all lanes' 32-bit words, and the mask of lanes whose word is
+/// misaligned or out of bounds.
 #[inline(always)]
 fn region_places(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
@@ -409,7 +418,7 @@ fn write(bytes: &mut [u8], at: usize, word: usize, value: u64) {
     }
 }
 
-/// A loaded word as the register holds it.
+/// Extends a loaded word to the width of its register.
 #[inline(always)]
 fn extend(op: &Memory, value: u64) -> u64 {
     match op.extend {
@@ -421,7 +430,7 @@ fn extend(op: &Memory, value: u64) -> u64 {
     }
 }
 
-/// The windows are those of the address map.
+/// `Reach::place` takes the low 32 bits of an address for the offset in its window.
 const _: () = assert!(
     SHARED_WINDOW.start >> 32 == 1
         && LOCAL_WINDOW.start >> 32 == 2

@@ -1,7 +1,8 @@
-//! Operations that the fast engine computes itself. Everything else goes through the exact engine's functions.
+//! Operations that the fast engine computes itself. All others use the exact engine's functions.
 //!
-//! Each is one expression over bits, used for rows and for scalars alike. Floating point is round-to-nearest-even without
-//! flushing, on the host's IEEE operations; a NaN result is PTX's canonical one.
+//! Each operation is one expression over bits, used for rows and scalars alike. Floating-point
+//! operations round to nearest even without flushing subnormals, by the host's IEEE 754 operations;
+//! a NaN result is PTX's canonical NaN.
 
 mod rare;
 
@@ -21,7 +22,7 @@ macro_rules! operations {
         }
 
         impl $name {
-            /// Of one lane.
+            /// Computes one lane.
             #[inline(always)]
             #[must_use]
             pub fn one(self, x: $t, y: $t, z: $t) -> $t {
@@ -34,7 +35,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Of all lanes.
+            /// Computes all lanes.
             #[inline(always)]
             pub(crate) fn all(self, x: &$row, y: &$row, z: &$row) -> $row {
                 match self {
@@ -117,7 +118,7 @@ operations! { "Operations on 64-bit values, as an expression over their bits." O
     Xor |a, b, c| a ^ b;
     Not |a, b, c| !a;
     Neg |a, b, c| a.wrapping_neg();
-    // Shift amounts are 32-bit operands, widened.
+    // Shift amounts are 32-bit operands, zero-extended.
     Shl |a, b, c| if b > 63 { 0 } else { a << (b & 63) };
     ShrU |a, b, c| if b > 63 { 0 } else { a >> (b & 63) };
     ShrS |a, b, c| ((a as i64) >> b.min(63)) as u64;
@@ -125,7 +126,7 @@ operations! { "Operations on 64-bit values, as an expression over their bits." O
     MaxU |a, b, c| a.max(b);
     MinS |a, b, c| (a as i64).min(b as i64) as u64;
     MaxS |a, b, c| (a as i64).max(b as i64) as u64;
-    // Operands of these are 32-bit values, widened.
+    // Operands of these are 32-bit values, zero-extended.
     MulWideU |a, b, c| a.wrapping_mul(b);
     MulWideS |a, b, c| (i64::from(a as i32).wrapping_mul(i64::from(b as i32))) as u64;
     MadWideU |a, b, c| a.wrapping_mul(b).wrapping_add(c);
@@ -142,11 +143,11 @@ operations! { "Operations on 64-bit values, as an expression over their bits." O
 /// Comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// Of unsigned integers.
+    /// Unsigned integers.
     U(Rel),
-    /// Of signed integers.
+    /// Signed integers.
     S(Rel),
-    /// Of 32-bit floats.
+    /// 32-bit floats.
     F(Cmp),
 }
 
@@ -210,7 +211,7 @@ macro_rules! by_relation {
     };
 }
 
-/// An ordered comparison of floats; whether both are numbers for any other.
+/// Compares floats by an ordered relation; any other `cmp` tests that both are numbers.
 #[inline(always)]
 fn ordered(x: &Narrow, y: &Narrow, cmp: Cmp) -> u32 {
     match cmp {
@@ -266,7 +267,7 @@ impl Test {
             Self::U(rel) => by_relation!(rel, Narrow, x, y, |a, b| a, b),
             Self::S(rel) => by_relation!(rel, Narrow, x, y, |a, b| a as i32, b as i32),
             Self::F(cmp) => {
-                // Unordered forms are the complement of the opposite ordered one.
+                // An unordered relation is the complement of the opposite ordered one.
                 match cmp {
                     Cmp::Equ => !ordered(x, y, Cmp::Ne),
                     Cmp::Neu => !ordered(x, y, Cmp::Eq),
@@ -286,20 +287,21 @@ impl Test {
         match self {
             Self::U(rel) => by_relation!(rel, Wide, x, y, |a, b| a, b),
             Self::S(rel) => by_relation!(rel, Wide, x, y, |a, b| a as i64, b as i64),
-            // Not chosen for 64-bit floats.
+            // `native` does not select 64-bit floats.
             Self::F(_) => 0,
         }
     }
 }
 
-/// What an instruction is, if it is one of this file's.
+/// An operation of this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Native {
-    /// On 32-bit values.
+    /// An operation on 32-bit values.
     Narrow(Op32),
-    /// On 64-bit values.
+    /// An operation on 64-bit values.
     Wide(Op64),
-    /// A comparison of 32-bit or 64-bit values, combined with a predicate if there is a third operand.
+    /// A comparison of 32-bit or 64-bit values, combined with a predicate if there is a third
+    /// operand.
     Test {
         /// The comparison.
         test: Test,
@@ -308,9 +310,9 @@ pub enum Native {
         /// How its outcome is combined with the third operand.
         combine: Option<BoolOp>,
     },
-    /// A choice by a predicate.
+    /// A selection by a predicate.
     Select {
-        /// Whether values have 64 bits.
+        /// Whether the values have 64 bits.
         wide: bool,
     },
     /// Logic on predicates.
@@ -322,17 +324,17 @@ pub enum Native {
 /// Logic on predicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
-    /// The first.
+    /// The first operand.
     Mov,
-    /// Both.
+    /// Conjunction.
     And,
-    /// One or both.
+    /// Disjunction.
     Or,
-    /// One alone.
+    /// Exclusive or.
     Xor,
-    /// Not the first.
+    /// The complement of the first operand.
     Not,
-    /// The first without the second.
+    /// The first operand and the complement of the second.
     AndNot,
 }
 
@@ -350,7 +352,7 @@ impl Logic {
     }
 }
 
-/// The operation of an instruction, if this file has it.
+/// Returns the operation of an instruction, if this module has it.
 pub(crate) fn native(inst: &Inst) -> Option<Native> {
     let ty = inst.ty?;
     let plain_float = inst.mods.flags == ir::mods::Flags::NONE

@@ -1,17 +1,17 @@
-//! Rows: a value of each lane of a warp, and loops over them that compilers turn into vector code.
+//! Rows, one value per lane of a warp, and loops over them that compilers vectorize.
 //!
-//! All loops run over all 32 lanes, whichever are on: what a lane that is off computes is thrown away, and no operation here can
-//! trap. Predicates are masks, lane `i` in bit `i`.
+//! All loops run over all 32 lanes: results of inactive lanes are discarded, and no operation here
+//! can trap. Predicates are masks with lane `i` in bit `i`.
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
-/// A 32-bit (or narrower) value of each lane.
+/// A value of at most 32 bits in each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Narrow(pub(crate) [u32; LANES]);
 
-/// A 64-bit value of each lane.
+/// A 64-bit value in each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 pub(crate) struct Wide(pub(crate) [u64; LANES]);
@@ -24,7 +24,7 @@ impl Narrow {
         Self([value; LANES])
     }
 
-    /// `(base + lane * stride) & mask`.
+    /// Computes `(base + lane * stride) & mask` in each lane.
     #[inline(always)]
     pub(crate) fn line(base: u32, stride: u32, mask: u32) -> Self {
         let mut out = [0; LANES];
@@ -43,7 +43,7 @@ impl Narrow {
         Wide(out)
     }
 
-    /// Takes over the lanes of `mask`.
+    /// Copies the lanes in `mask`.
     #[inline(always)]
     pub(crate) fn blend(&mut self, from: &Self, mask: u32) {
         for lane in 0..LANES {
@@ -78,7 +78,7 @@ impl Wide {
         Self([value; LANES])
     }
 
-    /// `(base + lane * stride) & mask`.
+    /// Computes `(base + lane * stride) & mask` in each lane.
     #[inline(always)]
     pub(crate) fn line(base: u64, stride: u64, mask: u64) -> Self {
         let mut out = [0; LANES];
@@ -97,7 +97,7 @@ impl Wide {
         Narrow(out)
     }
 
-    /// Takes over the lanes of `mask`.
+    /// Copies the lanes in `mask`.
     #[inline(always)]
     pub(crate) fn blend(&mut self, from: &Self, mask: u32) {
         for lane in 0..LANES {
@@ -124,7 +124,7 @@ impl Wide {
     }
 }
 
-/// The lanes of a mask, lowest first.
+/// Iterates over the lanes in a mask, lowest first.
 #[inline(always)]
 pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -1,23 +1,27 @@
-//! Rows that are never needed at the same time share one: then more of them fit where rows are fast.
+//! Lets rows whose values are never live at the same time share storage, so that more of the used
+//! rows fit where rows are fast.
 //!
-//! Two rows need places of their own if one is written while the other holds a value that some thread is still to read. For the threads that
-//! execute the write that is what liveness says, thread by thread: an unguarded write ends what they had before. Threads of the warp
-//! that wait elsewhere (at the other sides of a branch, or where its lanes meet) keep what they have if the write [blends](Step::blend); if
-//! it does not, whatever is live where they may wait needs another place, too.
+//! Two rows interfere if one is written while the other holds a value that some thread will still
+//! read. For threads that execute the write, this is liveness, thread by thread: an unguarded write
+//! ends the life of their previous values. Threads of the warp that wait elsewhere (on other sides
+//! of a branch, or at its reconvergence point) keep their values if the write
+//! [blends](Step::blend). If it does not, the row also interferes with whatever is live where they
+//! may wait.
 //!
-//! Rows are numbered here with narrow ones first. Where a kernel is so large that this would take long, rows stay as they are.
+//! Rows are numbered here with narrow ones first. Kernels whose analysis would take long stay as
+//! they are.
 
 use crate::code::{Block, Code, Dst, End, Kind, Memory, Rejoin, Src, Step};
 
-/// Rows of a kernel, at most, that are looked at.
+/// The maximum number of rows of a kernel that is analysed.
 const MOST_ROWS: usize = 4096;
-/// Words of all sets of rows together, at most.
+/// The maximum number of words of all sets of rows in total.
 const MOST_WORDS: usize = 1 << 19;
-/// Blocks that walks from branches visit, times words of a set, at most.
+/// The maximum work of walks from branches: blocks visited times words per set.
 const MOST_VISITS: usize = 1 << 20;
-/// What a use counts more for each loop around it.
+/// The factor by which each loop around a use increases its weight.
 const LOOP: u64 = 8;
-/// Deeper loops count as this deep.
+/// Loops nested deeper count as this deep.
 const DEEPEST: u32 = 5;
 
 /// An operand or a result of a step.
@@ -26,7 +30,7 @@ enum Place<'s> {
     Writes(&'s mut Dst),
 }
 
-/// Shows all operands and results of a step, its guard aside.
+/// Calls `see` with all operands and results of a step, except its guard.
 fn visit(kind: &mut Kind, see: &mut dyn FnMut(Place<'_>)) {
     fn access(memory: &mut Memory, see: &mut dyn FnMut(Place<'_>)) {
         see(Place::Reads(&mut memory.addr));
@@ -98,7 +102,8 @@ fn visit(kind: &mut Kind, see: &mut dyn FnMut(Place<'_>)) {
     }
 }
 
-/// Whether a result of a lane is made of that lane's operands, which have been read when it is written.
+/// Returns whether each lane's result depends on that lane's operands only, which have been read
+/// when the result is written.
 fn by_lane(kind: &Kind) -> bool {
     matches!(
         kind,
@@ -111,7 +116,7 @@ fn by_lane(kind: &Kind) -> bool {
     )
 }
 
-/// Where lanes can part at the end of a block, the places that they go to.
+/// Returns the targets of a block's end at which lanes can diverge; none if they cannot.
 fn sides(end: &End) -> Vec<u32> {
     let same = |src: &Src| matches!(src, Src::Line(_, 0, _) | Src::Const(_));
     let parts = match end {
@@ -125,13 +130,13 @@ fn sides(end: &End) -> Vec<u32> {
     sides
 }
 
-/// What a step does to rows.
+/// The rows that a step reads and writes.
 struct Access {
     reads: Vec<u32>,
     writes: Vec<u32>,
 }
 
-/// Sets of rows, one after another.
+/// Sets of rows, as bits.
 struct Sets {
     words: usize,
     bits: Vec<u64>,
@@ -175,22 +180,22 @@ fn members(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// Rows of a kernel, and who must not share with whom.
+/// The interference graph of a kernel's rows, and the sets that it is made from.
 struct Sharing<'c> {
     code: &'c Code,
     narrow: u32,
     rows: usize,
     words: usize,
     accesses: Vec<Access>,
-    /// Rows live into each block, and at its end.
+    /// Rows live into each block, and out of it.
     into: Sets,
     out: Sets,
-    /// Rows that lanes may still need that wait while a block runs.
+    /// Rows that lanes waiting elsewhere may still read, while a block runs.
     waits: Sets,
     apart: Sets,
 }
 
-/// The rows of a place, numbered.
+/// Appends the rows of an operand.
 fn rows_of_src(narrow: u32, src: Src, to: &mut Vec<u32>) {
     match src {
         Src::Narrow(i) => to.push(i),
@@ -210,7 +215,7 @@ fn rows_of_dst(narrow: u32, dst: Dst, to: &mut Vec<u32>) {
 }
 
 impl Code {
-    /// Lets rows share places; kernels that are too large stay as they are.
+    /// Assigns shared storage to rows. Kernels that are too large stay as they are.
     pub(crate) fn share_rows(&mut self) {
         let (rows, blocks) = ((self.narrow + self.wide) as usize, self.blocks.len());
         let words = rows.div_ceil(64);
@@ -252,7 +257,7 @@ impl Code {
         self.steps.iter_mut().map(of).collect()
     }
 
-    /// Gives rows the places found, and says how many there are of each width.
+    /// Renumbers rows, and sets the number of rows of each width.
     fn rename(&mut self, places: &[u32], narrow: u32, wide: u32) {
         let before = self.narrow;
         let src = |src: &mut Src| match src {
@@ -290,7 +295,7 @@ impl Code {
 }
 
 impl Sharing<'_> {
-    /// Rows that the end of a block reads.
+    /// Returns the rows that the end of a block reads.
     fn end_reads(&self, block: &Block) -> Vec<u32> {
         let mut rows = Vec::new();
         if let End::Switch(index, _) = block.end {
@@ -299,7 +304,7 @@ impl Sharing<'_> {
         rows
     }
 
-    /// Goes over a block's steps from the last to the first, with what is live behind each.
+    /// Visits a block's steps from last to first, with the rows that are live after each.
     fn backwards(&self, b: usize, live: &mut [u64], mut at: impl FnMut(usize, &Access, &[u64])) {
         let block = &self.code.blocks[b];
         self.end_reads(block).into_iter().for_each(|row| insert(live, row));
@@ -333,7 +338,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// What lanes may need that wait while others run, branch by branch; `false` if that takes too long.
+    /// Computes, branch by branch, the rows that waiting lanes may still read. Returns `false` if
+    /// that takes too long.
     fn wait(&mut self) -> bool {
         let blocks = self.code.blocks.len();
         let (mut visits, mut seen, mut round) = (0, vec![0u32; blocks], 0);
@@ -345,7 +351,8 @@ impl Sharing<'_> {
             };
             sides.retain(|&s| Some(s) != rejoin);
             for &side in &sides {
-                // Without a place to meet, lanes may be at any side while whatever follows runs.
+                // Without a reconvergence point, lanes may be on any side while the blocks after
+                // the branch run.
                 let others = sides.iter().filter(|&&s| s != side || rejoin.is_none());
                 let mut needed = vec![0; self.words];
                 for &place in others.chain(&rejoin) {
@@ -380,7 +387,7 @@ impl Sharing<'_> {
                 apart.insert(b as usize, a);
             }
         };
-        // What a kernel finds in rows at its beginning.
+        // Rows that hold values when the kernel begins.
         let mut first = Vec::new();
         for &src in &self.code.cleared {
             rows_of_src(self.narrow, src, &mut first);
@@ -408,7 +415,7 @@ impl Sharing<'_> {
         self.apart = apart;
     }
 
-    /// Rows by how much they are used, uses in loops counting more: those used most get the first places.
+    /// Orders rows by weight, highest first. A use weighs more the deeper it is in loops.
     fn order(&self) -> Vec<u32> {
         let mut weights = vec![0u64; self.rows];
         for (block, depth) in self.code.blocks.iter().zip(self.code.depths()) {
@@ -424,13 +431,14 @@ impl Sharing<'_> {
         order
     }
 
-    /// By row, one that it would be good to share with: an operand of its last write.
+    /// Returns, for each row, one that it should share storage with if possible: an operand of its
+    /// last write.
     fn friends(&self) -> Vec<Option<u32>> {
         let mut friends = vec![None; self.rows];
         for (step, access) in self.code.steps.iter().zip(&self.accesses) {
             if let (true, &[row]) = (by_lane(&step.kind), access.writes.as_slice()) {
                 let alike = |&&r: &&u32| r != row && (r < self.narrow) == (row < self.narrow);
-                // The last operand is what products are added to.
+                // The last operand is the addend of multiply-adds.
                 if let Some(&friend) = access.reads.iter().rev().find(alike) {
                     friends[row as usize] = Some(friend);
                     friends[friend as usize].get_or_insert(row);
@@ -440,7 +448,7 @@ impl Sharing<'_> {
         friends
     }
 
-    /// A place for each row; and how many there are of narrow and of wide ones.
+    /// Assigns storage to each row; returns also the numbers of narrow and of wide rows.
     fn place(&self, order: &[u32]) -> (Vec<u32>, u32, u32) {
         const NONE: u32 = u32::MAX;
         let (mut places, mut counts) = (vec![NONE; self.rows], [0u32; 2]);

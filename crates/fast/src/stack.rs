@@ -1,23 +1,23 @@
-//! The stack of `converge`'s mechanism `ipdom`, by blocks instead of places.
+//! The reconvergence stack of `converge`'s mechanism `ipdom`, in terms of blocks instead of places.
 //!
-//! Lanes rejoin at first instructions of blocks alone, so only ends of blocks are events here. Rules and charges are those of
-//! `converge::ipdom`, entry by entry; a test runs both side by side.
+//! Lanes merge only at the first instructions of blocks, so only the ends of blocks are events
+//! here. Rules and charges equal those of `converge::ipdom`, entry by entry; a test compares them.
 
 use crate::code::Rejoin;
 use converge::mechanism::{Charges, Order};
 use simt::{LaneMask, Pc};
 
-/// Lanes that stand at the beginning of a block, or wait for it.
+/// Lanes at the beginning of a block, or waiting for other lanes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) block: u32,
     rejoin: Option<u32>,
     pub(crate) lanes: u32,
-    /// Split levels above it, itself counted.
+    /// The number of split levels that the lanes are in, counted from 1.
     pub(crate) depth: u32,
 }
 
-/// The stack of a warp.
+/// The reconvergence stack of a warp.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     entries: Vec<Entry>,
@@ -25,11 +25,11 @@ pub(crate) struct Stack {
     pub(crate) charges: Charges,
 }
 
-/// A target of a branch: its block, the place where that begins, lanes.
+/// A target of a branch: its block, the block's place, and the lanes that go there.
 pub(crate) type Target = (u32, u64, u32);
 
 impl Entry {
-    /// The block at which its lanes wait for others.
+    /// Returns the block at which the lanes wait for others.
     pub(crate) fn rejoin(&self) -> Option<u32> {
         self.rejoin
     }
@@ -46,19 +46,19 @@ impl Stack {
         Self { entries, order: order.unwrap_or(Order::Taken), charges }
     }
 
-    /// No lanes anywhere: takes no memory.
+    /// Creates an empty stack without an allocation.
     pub(crate) fn vacant() -> Self {
         Self { entries: Vec::new(), order: Order::Taken, charges: Charges::default() }
     }
 
-    /// Lanes at the beginning again.
+    /// Restarts with one entry.
     pub(crate) fn reset(&mut self, block: u32, lanes: u32) {
         self.charges = Charges { max_depth: 1, ..Charges::default() };
         self.entries.clear();
         self.entries.push(Entry { block, rejoin: None, lanes, depth: 1 });
     }
 
-    /// The entry that runs.
+    /// Returns the entry whose lanes run.
     #[inline(always)]
     pub(crate) fn top(&self) -> Option<&Entry> {
         self.entries.last()
@@ -74,7 +74,7 @@ impl Stack {
         self.charges.max_depth = self.charges.max_depth.max(self.entries.len() as u32);
     }
 
-    /// Takes entries off that are empty or have reached their rejoin block.
+    /// Pops entries that are empty or have reached their reconvergence point.
     fn settle(&mut self) {
         loop {
             let height = self.entries.len();
@@ -91,7 +91,7 @@ impl Stack {
         }
     }
 
-    /// All lanes of the top go to a block.
+    /// Moves all lanes of the top to a block.
     #[inline(always)]
     pub(crate) fn go(&mut self, block: u32) {
         if let Some(top) = self.entries.last_mut() {
@@ -103,20 +103,21 @@ impl Stack {
         self.settle();
     }
 
-    /// Has other entries now.
+    /// Replaces all entries.
     pub(crate) fn replace(&mut self, entries: impl Iterator<Item = Entry>) {
         self.entries.clear();
         self.entries.extend(entries);
     }
 
-    /// The lanes of the top stand somewhere in a block, at whose beginning none of them waited.
+    /// Sets the block of the top. Its lanes are inside the block, so none merge.
     pub(crate) fn stand(&mut self, block: u32) {
         if let Some(top) = self.entries.last_mut() {
             top.block = block;
         }
     }
 
-    /// Lanes of the top part at the branch at place `at`. There are two targets or more, in order of their places.
+    /// Splits the lanes of the top at the branch at place `at`. `targets` has at least two
+    /// elements, in order of their places.
     pub(crate) fn part(&mut self, at: u64, targets: &[Target], rejoin: Rejoin) {
         let Some(&top) = self.entries.last() else { return };
         let (rejoin, depth) = match rejoin {
@@ -144,7 +145,8 @@ impl Stack {
         self.settle();
     }
 
-    /// The lanes of the top are called, and wait for each other at a block at which nobody else does.
+    /// Moves the lanes of the top to a callee; they will wait for each other at `back`, where no
+    /// other lanes wait.
     pub(crate) fn call(&mut self, to: u32, back: u32) {
         let Some(top) = self.entries.last_mut() else { return };
         top.block = back;
@@ -152,7 +154,8 @@ impl Stack {
         self.push(Entry { block: to, rejoin: None, lanes, depth });
     }
 
-    /// Lanes of the top return to where the others wait that they were called with; the others of the top go on to a block.
+    /// Returns `lanes` of the top to the entry that waits at `back`; the other lanes of the top go
+    /// on to `next`.
     pub(crate) fn come_back(&mut self, lanes: u32, next: u32, back: u32) {
         let Some(top) = self.entries.last_mut() else { return };
         let rest = top.lanes & !lanes;
@@ -167,7 +170,7 @@ impl Stack {
         self.settle();
     }
 
-    /// Lanes end; the others of the top go on to a block.
+    /// Removes lanes whose threads end; the other lanes of the top go on to `next`.
     pub(crate) fn exit(&mut self, lanes: u32, next: u32) {
         let Some(top) = self.entries.last_mut() else { return };
         top.block = next;

@@ -1,4 +1,4 @@
-//! Executes one step for the lanes that are on.
+//! Executes one step for the active lanes.
 
 use crate::code::{Dst, Generic, Kind, Memory, Src, Step};
 use crate::machine::Machine;
@@ -12,19 +12,20 @@ use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
 use simt::{LaneMask, Pc};
 
-/// The bits of an offset in a space that is a window.
+/// The bits of an offset in a space with a window.
 const OFFSET: u64 = 0xffff_ffff;
 
-/// What comes after a step.
+/// What a warp does after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     Next,
-    /// The warp waits.
+    /// The warp waits at a barrier.
     Park,
 }
 
 impl Warp {
-    /// Steps that look at the warp's own registers alone; `false` if it is no such step.
+    /// Executes a step that accesses only the warp's own registers; returns `false` for any other
+    /// step.
     #[inline(always)]
     pub(crate) fn compute(&mut self, step: &Step, on: u32) -> Result<bool, Declined> {
         let blend = step.blend;
@@ -103,7 +104,7 @@ impl Warp {
         }
     }
 
-    /// An operation on scalars.
+    /// Computes an operation on scalars.
     fn one(&self, native: Native, src: [Src; 3]) -> u64 {
         let [a, b, c] = src.map(|s| self.scalar(s));
         match native {
@@ -111,7 +112,7 @@ impl Warp {
             Native::Wide(op) => op.one(a, b, c),
             Native::Low => a & 0xffff_ffff,
             Native::Test { test, wide, combine } => {
-                // Of rows that are the same in all lanes, one lane.
+                // All lanes of these rows are equal; the result is that of any lane.
                 let holds = if wide {
                     test.wide(&Wide::splat(a), &Wide::splat(b))
                 } else {
@@ -130,7 +131,8 @@ impl Warp {
         }
     }
 
-    /// The base of a line of 32-bit values as one of 64-bit ones, as the lanes that are on see it.
+    /// Widens an affine 32-bit value to 64 bits; returns its base, or declines the launch if the
+    /// value wraps around over the active lanes.
     fn widen(&self, signed: bool, base: u32, stride: i64, on: u32) -> Result<u64, Declined> {
         let (first, last) = (i64::from(on.trailing_zeros()), 31 - i64::from(on.leading_zeros()));
         let value = (self.scalars[base as usize] as i64).wrapping_add(first * stride) as u32;
@@ -146,7 +148,7 @@ impl Warp {
         Ok(value.wrapping_sub(first * stride) as u64)
     }
 
-    /// The exact engine's function on a file made for it.
+    /// Executes the exact engine's function on a register file made for it.
     #[inline(never)]
     fn generic(&mut self, generic: &Generic, on: u32) {
         let scalar = generic.dst.iter().all(|d| matches!(d, Dst::Scalar(_) | Dst::None))
@@ -183,7 +185,7 @@ impl Warp {
     }
 }
 
-/// A comparison's outcome combined with a predicate.
+/// Combines the outcome of a comparison with a predicate.
 #[inline(always)]
 fn combined(how: Option<BoolOp>, holds: u32, pred: u32) -> u32 {
     match how {
@@ -195,7 +197,7 @@ fn combined(how: Option<BoolOp>, holds: u32, pred: u32) -> u32 {
 }
 
 impl Machine<'_> {
-    /// Executes a step of the warp whose turn it is, for lanes that are on; there are some.
+    /// Executes a step of the running warp for the active lanes, at least one.
     #[inline(always)]
     pub(crate) fn step(
         &mut self,
@@ -246,7 +248,8 @@ impl Machine<'_> {
         Ok(After::Next)
     }
 
-    /// Tells the watch of an access, if it wants to know: one event for each space that lanes reach.
+    /// Reports an access to the observer in a launch in detail: one event for each space that lanes
+    /// access.
     #[inline(always)]
     pub(crate) fn announce(
         &mut self,
@@ -261,7 +264,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells of an access whose addresses lie on a line, if lanes side by side make it and the watch takes it.
+    /// Offers an access of adjacent lanes with affine addresses to the observer. Returns `false` if
+    /// it has another shape or the observer did not take it.
     fn announce_line(
         &mut self,
         warp: &Warp,
@@ -285,7 +289,8 @@ impl Machine<'_> {
             window.as_ref().map_or(address, |w| w.start + u64::from(address as u32))
         };
         let (low, high) = (place(first), place(first + count - 1));
-        // Between two addresses of one space, neither of which wraps around, there is nothing else.
+        // Both ends are in one space and nothing between them wraps around, so all addresses are in
+        // that space.
         let space = Space::of(Addr(low));
         let along = (i64::from(count) - 1).checked_mul(stride);
         if along.and_then(|by| low.checked_add_signed(by)) != Some(high)
@@ -318,8 +323,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells the watch of accesses of the same lanes to the same addresses, if those are in one space and it takes them so. Addresses
-    /// become offsets.
+    /// Offers accesses of the same lanes at the same addresses to the observer, if all are in one
+    /// space; returns whether the observer has taken them. Turns addresses in `at` into offsets
+    /// where the space has a window.
     #[inline(always)]
     pub(crate) fn warp_takes(
         &mut self,
@@ -328,7 +334,7 @@ impl Machine<'_> {
         at: &mut [u64; LANES],
         times: u64,
     ) -> bool {
-        // Windows and other spaces are whole multiples of pages of this many bits.
+        // Each space consists of whole pages with addresses of this many bits.
         let page = at[on.trailing_zeros() as usize % LANES] >> u32::BITS;
         let mut others = 0;
         for (lane, at) in at.iter().enumerate() {
@@ -347,7 +353,8 @@ impl Machine<'_> {
         self.watch.warp(&WarpAccess { pc, kind, space, size, on, at, times })
     }
 
-    /// Tells the watch of accesses of the same lanes to the same addresses.
+    /// Reports accesses of the same lanes at the same addresses to the observer, one event for each
+    /// space.
     #[inline(always)]
     pub(crate) fn announce_lanes(
         &mut self,
@@ -363,7 +370,7 @@ impl Machine<'_> {
             self.watch.accesses(&access, times);
         };
         let (window, mut here, mut count) = (op.space.window(), [(0, 0); LANES], 0);
-        // Windows and other spaces are whole multiples of pages of this many bits.
+        // Each space consists of whole pages with addresses of this many bits.
         let page = |address: u64| address >> u32::BITS;
         let first = page(address(on.trailing_zeros() as usize));
         let mut others = 0;

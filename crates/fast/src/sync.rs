@@ -1,7 +1,8 @@
-//! Warp collectives and CTA barriers, and special registers.
+//! Warp collectives, CTA barriers, and special registers.
 //!
-//! A collective is done here if all lanes that it waits for execute it together; else the launch is the exact engine's. A barrier
-//! waits for all threads of the CTA that have not ended; arrivals are counted by thread, as the exact engine does.
+//! A collective is executed here if all lanes that it waits for execute it together; otherwise the
+//! launch is declined. A barrier waits for all threads of the CTA that have not ended; arrivals are
+//! counted by thread, as in the exact engine.
 
 use crate::Declined;
 use crate::code::{Collective, Dst, Src};
@@ -13,20 +14,20 @@ use ir::Sreg;
 use ir::mods::Barrier as Kind;
 use simt::LaneMask;
 
-/// Barriers of a CTA.
+/// The number of barriers of a CTA.
 pub const BARRIERS: usize = 16;
 
-/// Threads that wait at a barrier.
+/// The threads that wait at a barrier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Barrier {
     pub(crate) arrived: u32,
     pub(crate) holding: u32,
-    /// By warp: lanes that wait, for which kind of result, and where it goes.
+    /// Waiting warps: the warp's number, its lanes, the kind of result, and where that goes.
     pub(crate) waiting: Vec<(usize, u32, Kind, Dst)>,
 }
 
 impl Barrier {
-    /// Nobody is there.
+    /// Removes all threads.
     #[inline]
     pub(crate) fn clear(&mut self) {
         (self.arrived, self.holding) = (0, 0);
@@ -35,7 +36,7 @@ impl Barrier {
 }
 
 impl Machine<'_> {
-    /// Lanes arrive at a barrier.
+    /// Executes a barrier for the active lanes of a warp.
     pub(crate) fn barrier(
         &mut self,
         warp: &mut Warp,
@@ -70,7 +71,8 @@ impl Machine<'_> {
         Ok(After::Next)
     }
 
-    /// A barrier completes: its threads go on. `now` is the warp that is running, which has been taken out of its CTA.
+    /// Completes a barrier and releases its threads. `now` is the running warp, which has been
+    /// taken out of its CTA.
     fn complete(&mut self, id: usize, now: Option<&mut Warp>) {
         self.stats.barriers += 1;
         self.progress = true;
@@ -93,11 +95,11 @@ impl Machine<'_> {
                 }
             }
         }
-        // Its list is kept for the next time.
+        // Keeps the allocation.
         cta.barriers[id].waiting = barrier.waiting;
     }
 
-    /// Threads have ended: barriers that waited only for them complete.
+    /// Completes the barriers that waited only for threads that have just ended.
     pub(crate) fn after_exit(&mut self) {
         for id in 0..BARRIERS {
             let cta = &self.ctas[self.slot];
@@ -108,7 +110,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A collective of the lanes that are on.
+    /// Executes a collective for the active lanes.
     pub(crate) fn collective(
         &mut self,
         warp: &mut Warp,
@@ -141,14 +143,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A special register that is a scalar in a warp, by its first thread.
+    /// Returns a special register of a thread of the CTA, truncated to `bits` bits.
     pub(crate) fn scalar_sreg(&self, thread: u32, reg: Sreg, bits: u32) -> u64 {
         let cta = &self.ctas[self.slot];
         let value = self.context.sreg(reg, cta.id, self.slot, thread);
         value & u64::MAX >> (64 - bits.clamp(1, 64))
     }
 
-    /// A special register.
+    /// Reads a special register for the active lanes.
     pub(crate) fn sreg(&self, warp: &mut Warp, reg: Sreg, dst: Dst, bits: u32, on: u32) {
         let mask = u64::MAX >> (64 - bits.clamp(1, 64));
         let first = warp.first_thread;
@@ -186,13 +188,13 @@ fn finish(warp: &mut Warp, op: &Collective, on: u32) {
     }
 }
 
-/// A shuffle of a row by a constant pattern.
+/// Shuffles a row by a constant pattern.
 fn shuffle(warp: &mut Warp, op: &Collective, (row, pattern): (u32, &([u8; 32], u32)), on: u32) {
     let own = warp.narrow[row as usize];
     let mut out = own;
     for (lane, to) in out.0.iter_mut().enumerate() {
         let from = pattern.0[lane] as usize % LANES;
-        // A source lane that does not take part has no value here: the lane keeps its own.
+        // An inactive source lane has no value here: the lane keeps its own.
         *to = if on >> from & 1 != 0 { own.0[from] } else { *to };
     }
     match op.dst.first() {

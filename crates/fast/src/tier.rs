@@ -1,9 +1,11 @@
-//! The seam for another tier: something that runs turns of warps in the interpreter's place, on the same state.
+//! The interface for another tier, which runs turns of warps in the interpreter's place and on its
+//! state.
 //!
-//! A [`Worker`] runs one turn of each warp of the CTA that a [`Visit`] shows it, one after another, and may leave any step and any end of
-//! a block to the interpreter ([`Visit::step`], [`Visit::end`]), which finds rows, masks, scalars and the stack of the warp that
-//! the worker [holds](Visit::hold) where they always are. So a tier does by itself what it can do better, and nothing else; the
-//! schedule, the counts and the refusals stay in one place.
+//! A [`Worker`] runs one turn of each warp of the CTA that a [`Visit`] gives it, and may leave any
+//! step and any end of a block to the interpreter ([`Visit::step`], [`Visit::end`]). The
+//! interpreter finds rows, masks, scalars and the stack of the warp that the worker
+//! [holds](Visit::hold) in their usual places. A tier thus implements only what it does better; the
+//! schedule, the counts and the reasons to decline have one home.
 
 use crate::Declined;
 use crate::code::{Code, Memory, Src};
@@ -17,119 +19,124 @@ use simt::observe::AccessKind;
 use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
 
-/// A tier of a decoded kernel. Each thread of a launch asks for a worker of its own.
+/// A tier that runs a decoded kernel. Each host thread of a launch gets a worker of its own.
 pub trait Tier: Sync {
-    /// What runs the turns of one thread of one launch.
+    /// Creates a worker for one thread of one launch.
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w>;
 }
 
-/// Runs turns.
+/// Runs the turns of a launch on one host thread.
 pub trait Worker {
-    /// Runs a turn of each warp of a CTA that does not wait and has not ended: until it does, or has taken [`vm::BACK_EDGES`] back-edges.
+    /// Runs one turn of each warp of a CTA that neither waits nor has ended: until it does, or has
+    /// taken [`vm::BACK_EDGES`] back-edges.
     ///
     /// # Errors
-    /// Why the exact engine has to run the launch.
+    /// Returns [`Declined`] if the exact engine has to run the launch.
     fn visit(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined>;
 
-    /// Tells the interpreter where all warps of a CTA stand, as far as the worker alone knows.
+    /// Writes the positions of all warps of a CTA back to the interpreter's state, where the worker
+    /// keeps them itself.
     fn settle(&mut self, visit: &mut Visit<'_, '_>);
 
-    /// What it has counted by itself in a launch that is run in detail since it was last asked.
+    /// Returns the worker's own counts in a launch in detail since the last call.
     fn counts(&mut self) -> Counts {
         Counts::default()
     }
 }
 
-/// What a worker counts in a launch that is run in detail, beside each [`Tally`]: without the steps and the ends that it has left to the interpreter,
-/// but with their issues.
+/// A worker's own counts in a launch in detail, in addition to each [`Tally`]. They include the
+/// issues of steps and ends left to the interpreter, but nothing else of these.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Issues, by place.
+    /// Issues by place.
     pub sites: Vec<Site>,
-    /// Lanes that each step's guard has turned off.
+    /// Lanes that guards turned off, by step.
     pub off: Vec<u64>,
-    /// Issues by active lanes.
+    /// The number of issues by number of active lanes.
     pub active_lanes: Vec<u64>,
-    /// Split levels summed over all issues.
+    /// Split depths, summed over all issues.
     pub depth_sum: u64,
-    /// Most split levels that an issue was under.
+    /// The largest split depth of an issue.
     pub max_depth: u64,
-    /// Accesses of whole warps whose addresses lie on a line.
+    /// Accesses of whole warps with affine addresses.
     pub lines: Vec<Lines>,
-    /// Accesses that it has taken note of otherwise, and not told of.
+    /// Other accesses that have not been reported to the observer, as congruent ones with their
+    /// number.
     pub noted: Vec<Noted>,
-    /// The same, one after another.
+    /// Other accesses that have not been reported to the observer, one by one.
     pub logged: Vec<Remembered>,
 }
 
-/// Issues that follow each other in a block, of the same lanes.
+/// Successive issues of a block for the same lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// The block.
     pub block: u32,
-    /// The first of them, counted from the block's beginning.
+    /// The index of the first issue in the block.
     pub first: usize,
-    /// How many they are.
+    /// The number of issues in succession.
     pub issues: usize,
-    /// How often they were issued together.
+    /// The number of times that they were issued together.
     pub times: u64,
-    /// Lanes that ran, summed over those times.
+    /// Active lanes, summed over these times.
     pub lanes: u64,
-    /// Lanes that had ended.
+    /// Exited lanes, summed over these times.
     pub exited: u64,
-    /// Lanes that had never been launched.
+    /// Lanes that were never launched, summed over these times.
     pub absent: u64,
 }
 
-/// Accesses of all lanes of a warp at a step, none of which the interpreter executed.
+/// Accesses of all lanes of a warp at a step that the interpreter did not execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lines {
     /// The step.
     pub step: usize,
-    /// Where lane 0 reached in one of them; in others, multiples of [`crate::Line::ALIKE`] bytes away. An offset in the windows of
-    /// spaces that have one.
+    /// Lane 0's address in one of the accesses; it is congruent in the others (see
+    /// [`crate::Line::ALIKE`]). An offset in spaces with a window.
     pub at: u64,
-    /// How many.
+    /// The number of accesses.
     pub times: u64,
 }
 
-/// Accesses of the same lanes of warps at a step, each address of each of them a multiple of [`crate::Line::ALIKE`] bytes from that of the others.
+/// Accesses of the same lanes at a step, with congruent addresses in each lane (see
+/// [`crate::Line::ALIKE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// The step.
     pub step: usize,
-    /// The lanes.
+    /// The active lanes.
     pub on: u32,
-    /// By lane, the address in one of them: an offset in the windows of spaces that have one, of which the low 32 bits count.
+    /// The addresses of one of the accesses, by lane. In spaces with a window, an offset of which
+    /// the low 32 bits count.
     pub at: [u64; 32],
-    /// How many.
+    /// The number of accesses.
     pub times: u64,
 }
 
-/// Accesses of warps at a step, one after another.
+/// Successive accesses of warps at a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Logged<'a> {
     /// The step.
     pub step: usize,
-    /// Is to be added to all addresses.
+    /// Added to all addresses.
     pub offset: i64,
-    /// By access, the lanes.
+    /// The active lanes of each access.
     pub on: &'a [u32],
-    /// By access and lane, the address.
+    /// Addresses by access and lane.
     pub at: Addresses<'a>,
 }
 
 /// Addresses of lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Addresses<'a> {
-    /// In spaces that have a window: offsets there.
+    /// Offsets, in spaces with a window.
     Narrow(&'a [[u32; 32]]),
-    /// In the map.
+    /// Addresses in the memory map.
     Wide(&'a [[u64; 32]]),
 }
 
 impl Addresses<'_> {
-    /// Without the first ones.
+    /// Drops the first accesses.
     #[inline]
     #[must_use]
     pub fn from(self, first: usize) -> Self {
@@ -140,7 +147,7 @@ impl Addresses<'_> {
     }
 }
 
-/// What was [logged](Logged), to be told of later.
+/// An owned [`Logged`], to be reported later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     step: usize,
@@ -151,7 +158,7 @@ pub struct Remembered {
 }
 
 impl Logged<'_> {
-    /// The same, to be told of later.
+    /// Copies the accesses, to be reported later.
     #[must_use]
     pub fn remembered(&self) -> Remembered {
         let &Self { step, offset, on, at } = self;
@@ -174,154 +181,155 @@ impl Remembered {
     }
 }
 
-/// Turns of all warps of a CTA.
+/// A visit of a worker to a CTA, to run a turn of each of its warps.
 pub struct Visit<'t, 'm> {
     pub(crate) machine: &'t mut Machine<'m>,
-    /// The warp that is held, taken out of its CTA so that both can be changed.
+    /// The held warp, taken out of its CTA so that both can be mutated.
     pub(crate) warp: Warp,
     pub(crate) held: Option<usize>,
 }
 
-/// Where a warp stands.
+/// The position of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Top {
     /// The block.
     pub block: u32,
-    /// Split levels above its lanes, themselves counted.
+    /// The number of split levels that the lanes are in, counted from 1.
     pub depth: u32,
-    /// Steps of it that have been issued.
+    /// The number of the block's steps that have been issued.
     pub resume: usize,
-    /// The lanes that run.
+    /// The active lanes.
     pub lanes: u32,
-    /// The block at which they wait for others.
+    /// The block at which the lanes wait for others.
     pub rejoin: Option<u32>,
 }
 
-/// Lanes of a warp's stack: at the top those that run, below others that wait.
+/// An entry of a warp's reconvergence stack. The lanes of the top entry run, those of others wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Slot {
-    /// The block before which they stand, but for those at the top.
+    /// The block at whose beginning the lanes are; those of the top entry may be inside it.
     pub block: u32,
-    /// The block at which they wait for others, or [`Slot::NOWHERE`].
+    /// The block at which the lanes wait for others, or [`Slot::NOWHERE`].
     pub rejoin: u32,
     /// The lanes.
     pub lanes: u32,
-    /// Split levels above it, itself counted.
+    /// The number of split levels that the lanes are in, counted from 1.
     pub depth: u32,
 }
 
 impl Slot {
-    /// In the place of a block: none.
+    /// Stands for no block.
     pub const NOWHERE: u32 = u32::MAX;
 }
 
-/// What a worker has done to the stack by itself.
+/// Changes that a worker has made to stacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Splits {
-    /// Branches of two targets that parted lanes.
+    /// Branches to two targets that split lanes.
     pub parted: u64,
-    /// Entries put on the stack.
+    /// Entries pushed.
     pub pushes: u64,
-    /// Entries taken off because their lanes came to where others waited.
+    /// Entries popped because their lanes reached the reconvergence point.
     pub merges: u64,
-    /// Entries taken off because their lanes have ended.
+    /// Entries popped because their lanes have exited.
     pub ended: u64,
-    /// Most entries on the stack at once.
+    /// The maximum height of a stack.
     pub most: u64,
 }
 
-/// Where the state of a warp lies. Rows follow each other, 32 lanes each; lengths are those of [`Code`]. All of it stays where it
-/// is until the CTA has ended.
+/// Pointers to the state of a warp. Rows of 32 lanes lie one after another; [`Code`] holds their
+/// numbers. The pointers stay valid until the CTA has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
     /// Rows of 32-bit values, aligned to 64 bytes.
     pub narrow: *mut u32,
     /// Rows of 64-bit values, aligned to 64 bytes.
     pub wide: *mut u64,
-    /// Masks.
+    /// Predicates, as masks.
     pub preds: *mut u32,
     /// Scalars.
     pub scalars: *mut u64,
 }
 
-/// Where memory of a CTA lies. It stays there for the visit.
+/// Pointers to the memory of a CTA, valid for the visit.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// Shared memory of the CTA, and its bytes.
+    /// Shared memory of the CTA, and its size in bytes.
     pub shared: (*mut u8, usize),
-    /// The parameter block, never written, and its bytes.
+    /// The parameter block, which is never written, and its size in bytes.
     pub params: (*const u8, usize),
-    /// Local memory of the CTA's first thread; that of the others follows, each with the same bytes.
+    /// Local memory of the CTA's first thread, and its size in bytes. That of the other threads
+    /// follows.
     pub local: (*mut u8, usize),
 }
 
-/// A region of guest memory in the host's.
+/// A range of guest memory that a worker may access without a call of the interpreter.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
-    /// Guest address of its first byte.
+    /// The guest address of the first byte.
     pub base: u64,
-    /// Bytes.
+    /// Its length in bytes.
     pub len: u64,
-    /// Where they are.
+    /// The host address of the first byte.
     pub bytes: *mut u8,
-    /// How long it may be reached.
+    /// How long the range may be accessed.
     pub until: Until,
 }
 
-/// How long a worker may reach what it was given.
+/// How long a worker may access a [`Region`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// As long as the launch runs.
+    /// While the launch runs.
     Launch,
-    /// Until [`Visit::settled`] has changed.
+    /// Until [`Visit::settled`] changes.
     Settled,
-    /// In the CTA that runs alone.
+    /// While the current CTA runs, on a worker that runs one CTA at a time.
     Cta,
 }
 
-/// What a worker has executed by itself.
+/// The counts of what a worker has executed itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Tally {
     /// Issues.
     pub issues: u64,
-    /// Lanes of all issues, those that guards turn off included.
+    /// Active lanes of all issues, including those that guards turn off.
     pub lanes: u64,
-    /// Lanes that guards have turned off.
+    /// Lanes that guards turned off.
     pub off: u64,
-    /// Blocks begun that have an issue.
+    /// Basic blocks of the program that were begun and have an issue.
     pub blocks: u64,
     /// Conditional branches and switches.
     pub branches: u64,
-    /// Memory instructions with a lane on.
+    /// Memory instructions with at least one active lane.
     pub memory: u64,
-    /// Collectives of lanes that name each other, and of lanes that do not.
+    /// Collectives that name their members.
     pub collectives: u64,
-    /// See above.
+    /// Collectives that do not name their members.
     pub unnamed: u64,
-    /// Lanes that were never launched, and lanes that had ended, summed over all issues.
+    /// Lanes that were never launched, summed over all issues.
     pub absent: u64,
-    /// See above.
+    /// Exited lanes, summed over all issues.
     pub exited: u64,
-    /// Arrivals of warps at barriers, and barriers that have completed.
+    /// Arrivals of warps at barriers.
     pub arrivals: u64,
-    /// See above.
+    /// Barriers that have completed.
     pub barriers: u64,
     /// Not 0 if memory may have changed or a warp was released.
     pub progress: u64,
 }
 
 impl Visit<'_, '_> {
-    /// The decoded kernel.
+    /// Returns the decoded kernel.
     #[inline]
     #[must_use]
     pub fn code(&self) -> &Code {
         self.machine.context.code
     }
 
-    /// Where the warp that is held stands, if it has not ended.
+    /// Returns the position of the held warp, or `None` if it has ended.
     #[inline]
     #[must_use]
     pub fn top(&self) -> Option<Top> {
@@ -330,27 +338,28 @@ impl Visit<'_, '_> {
         Some(Top { block: top.block, depth, resume: self.warp.resume, lanes, rejoin })
     }
 
-    /// The CTA's number in the grid.
+    /// Returns the number of the CTA in the grid.
     #[must_use]
     pub fn cta(&self) -> u64 {
         self.machine.ctas[self.machine.slot].index
     }
 
-    /// Lanes of the warp that were never launched, and those that have ended.
+    /// Returns the held warp's lanes that were never launched, and its exited lanes.
     #[inline]
     #[must_use]
     pub fn absent(&self) -> (u32, u32) {
         (!self.warp.launched, self.warp.exited)
     }
 
-    /// Whether the launch is run in detail.
+    /// Returns whether the launch runs in detail.
     #[inline]
     #[must_use]
     pub fn is_detailed(&self) -> bool {
         self.machine.detail.is_some()
     }
 
-    /// Tells the watch of accesses that the worker has executed by itself, or is about to.
+    /// Reports accesses in block `number` to the observer. The worker executes them itself, before
+    /// or after this.
     #[inline(always)]
     pub fn announce(&mut self, number: u32, logged: &Logged<'_>) {
         let code = self.machine.context.code;
@@ -359,7 +368,7 @@ impl Visit<'_, '_> {
         self.machine.announce_logged(pc, &code.steps[logged.step], logged);
     }
 
-    /// Where memory of the CTA lies.
+    /// Returns pointers to the memory of the CTA.
     #[inline]
     #[must_use]
     pub fn view(&mut self) -> View {
@@ -372,10 +381,10 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// Counts what has been executed.
+    /// Adds the counts of what the worker has executed.
     ///
     /// # Errors
-    /// If the CTA has taken more issues than the limit.
+    /// Returns [`Declined`] if the CTA has taken more issues than the limit.
     #[inline]
     pub fn count(&mut self, tally: &Tally) -> Result<(), Declined> {
         let machine = &mut *self.machine;
@@ -400,7 +409,8 @@ impl Visit<'_, '_> {
         machine.issue(n)
     }
 
-    /// Copies the stack, if there is room for it; how many entries.
+    /// Copies the held warp's stack, lowest entry first, and returns its height; returns `None` if
+    /// `to` is too short.
     #[inline]
     #[must_use]
     pub fn stack(&self, to: &mut [Slot]) -> Option<usize> {
@@ -412,18 +422,18 @@ impl Visit<'_, '_> {
         Some(entries.len())
     }
 
-    /// Whether the taken side of a branch runs first.
+    /// Returns whether the taken side of a branch runs first.
     #[inline]
     #[must_use]
     pub fn taken_first(&self) -> bool {
         self.machine.context.order.unwrap_or(Order::Taken) == Order::Taken
     }
 
-    /// Has the interpreter execute a step of a block for some lanes, at least one. The step's issue is not counted. Whether the warp
-    /// now waits, at the step after it.
+    /// Has the interpreter execute a step of block `number` for the lanes `on`, at least one,
+    /// without counting its issue. Returns whether the warp now waits after the step.
     ///
     /// # Errors
-    /// Why the exact engine has to run the launch.
+    /// Returns [`Declined`] if the exact engine has to run the launch.
     pub fn step(&mut self, number: u32, step: usize, on: u32) -> Result<bool, Declined> {
         let code = self.machine.context.code;
         let block = &code.blocks[number as usize];
@@ -441,29 +451,31 @@ impl Visit<'_, '_> {
         Ok(after == After::Park)
     }
 
-    /// [`Self::step`] for an access that the watch has been told of ([`Self::announce`]).
+    /// Does the same as [`Self::step`] for an access that has been reported to the observer
+    /// ([`Self::announce`]).
     ///
     /// # Errors
-    /// Why the exact engine has to run the launch.
+    /// Returns [`Declined`] if the exact engine has to run the launch.
     pub fn step_told(&mut self, number: u32, step: usize, on: u32) -> Result<(), Declined> {
-        // Accesses look at nothing else of it.
+        // Accesses use the details for their reports only.
         let detail = self.machine.detail.take();
         let done = self.step(number, step, on);
         self.machine.detail = detail;
         done.map(|_| ())
     }
 
-    /// All lanes that run go to a block.
+    /// Moves the active lanes of the held warp to a block.
     #[inline]
     pub fn go(&mut self, block: u32) {
         self.warp.resume = 0;
         self.warp.stack.go(block);
     }
 
-    /// Has the interpreter execute the end of a block, its count as a branch and its back-edges included, for the lanes that run.
+    /// Has the interpreter execute the end of a block for the active lanes, and count it as a
+    /// branch and as a back-edge if it is one. Its issue is not counted.
     ///
     /// # Errors
-    /// Why the exact engine has to run the launch.
+    /// Returns [`Declined`] if the exact engine has to run the launch.
     pub fn end(&mut self, block: u32) -> Result<(), Declined> {
         let Some(&top) = self.warp.stack.top() else { return Ok(()) };
         let code = self.machine.context.code;
@@ -471,15 +483,16 @@ impl Visit<'_, '_> {
         self.machine.end(&mut self.warp, &code.blocks[block as usize], top.lanes).map(|_| ())
     }
 
-    /// The region of global memory that the first of some lanes reaches in a step, if it is an access that may do so, and if it may be
-    /// reached by this worker without asking.
+    /// Returns the range of global memory around the address of the first of the lanes `on` that
+    /// this worker may access without a claim for each access. Returns `None` if there is none, or
+    /// if the access is not allowed.
     #[must_use]
     pub fn region(&mut self, step: usize, on: u32) -> Option<Region> {
         let code = self.machine.context.code;
         let (memory, kind) = code.steps[step].access()?;
         let write = kind != AccessKind::Load;
         let crew = self.machine.has_crew();
-        // Among several threads, atomics are done one by one.
+        // With several threads, each atomic makes its own claim.
         if crew && kind == AccessKind::Atomic {
             return None;
         }
@@ -498,7 +511,8 @@ impl Visit<'_, '_> {
         Some(Region { base, len: len as u64, bytes, until: Until::Launch })
     }
 
-    /// How often what was written has been made final, after which it is to be kept anew.
+    /// Returns the number of commits. After each of them, written pages must enter the journal
+    /// anew.
     #[inline]
     #[must_use]
     pub fn settled(&self) -> u64 {

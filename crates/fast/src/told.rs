@@ -1,4 +1,4 @@
-//! What workers have counted and noted by themselves in launches that are run in detail.
+//! Reports the counts and accesses that workers have gathered themselves in launches in detail.
 
 use crate::code::{Block, Memory, Src, Step};
 use crate::machine::Machine;
@@ -9,11 +9,11 @@ use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
 
 const LANES: usize = vm::WARP_SIZE as usize;
-/// Logged accesses that are told of at once.
+/// Logged accesses that are offered to the observer at once.
 const AT_ONCE: usize = 32;
 
 impl Machine<'_> {
-    /// Takes over what the worker has counted by itself, if details are counted.
+    /// Collects the worker's counts, if the launch runs in detail.
     pub(crate) fn take_counts(&mut self) {
         if self.detail.is_some()
             && let Some(worker) = &mut self.worker
@@ -23,7 +23,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds it to the launch's counts, and tells of accesses.
+    /// Adds a worker's counts to the launch's, and reports its accesses.
     fn counted(&mut self, counts: &Counts) {
         let code = self.context.code;
         if let Some(detail) = &mut self.detail {
@@ -50,7 +50,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells of accesses that a worker has counted by itself.
+    /// Reports accesses of whole warps with affine addresses.
     pub(crate) fn announce_lines(&mut self, pc: u64, step: &Step, lines: &Lines) {
         let Some((op, kind)) = step.access() else { return };
         let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
@@ -71,7 +71,7 @@ impl Machine<'_> {
         self.watch.accesses(&access, times);
     }
 
-    /// Tells of accesses that a worker has taken note of.
+    /// Reports congruent accesses with their number.
     #[inline(always)]
     pub(crate) fn announce_noted(&mut self, pc: u64, step: &Step, noted: &Noted) {
         let Some((op, kind)) = step.access() else { return };
@@ -82,7 +82,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells of accesses that a worker has logged.
+    /// Reports logged accesses.
     #[inline(always)]
     pub(crate) fn announce_logged(&mut self, pc: u64, step: &Step, logged: &Logged<'_>) {
         let Some((op, kind)) = step.access() else { return };
@@ -120,7 +120,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells the watch of accesses to the space where an address is; how many of the first it takes so.
+    /// Offers accesses to the observer, in the space of the address `start`. Returns the length of
+    /// the prefix that it has taken.
     #[inline(always)]
     fn warps_take(
         &mut self,
@@ -136,7 +137,7 @@ impl Machine<'_> {
     }
 }
 
-/// The low halves of addresses, and the high half if it is that of all lanes that are on.
+/// Computes the low halves of addresses, and the high half if it is equal for all active lanes.
 #[inline(always)]
 fn halves(
     low: &mut [[u32; LANES]; AT_ONCE],

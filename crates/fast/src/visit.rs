@@ -1,7 +1,8 @@
-//! A visit to a CTA: which warp is held, where warps stand, and at which barriers they wait.
+//! A visit to a CTA: the held warp, the positions of warps, and the barriers at which they wait.
 //!
-//! A worker may keep to itself where warps stand, from one visit to the next. Then it says so before it leaves something to the interpreter that
-//! looks there: the end of threads and barriers look at all warps of the CTA, other steps and ends at their own.
+//! A worker may keep the positions of warps itself, from one visit to the next. It must write them
+//! back before the interpreter executes a step or end that uses them: exits and barriers use those
+//! of all warps of the CTA, other steps and ends only that of their own warp.
 
 use crate::Declined;
 use crate::code::{Dst, Kind};
@@ -18,14 +19,14 @@ use vm::{BACK_EDGES, WARP_SIZE};
 pub struct Wait {
     /// The warp's number in the CTA.
     pub warp: usize,
-    /// The barrier.
+    /// The barrier's number.
     pub barrier: usize,
-    /// Its lanes that wait.
+    /// The waiting lanes.
     pub on: u32,
 }
 
 impl<'m> Machine<'m> {
-    /// Turns of all warps of the CTA.
+    /// Runs a turn of each warp of the CTA.
     pub(crate) fn visit(&mut self, mut worker: Box<dyn Worker + 'm>) -> Result<(), Declined> {
         let mut visit = Visit::new(self);
         let end = worker.visit(&mut visit);
@@ -37,7 +38,7 @@ impl<'m> Machine<'m> {
         end
     }
 
-    /// Has the worker tell where all warps stand.
+    /// Has the worker write the positions of all warps back.
     pub(crate) fn settle(&mut self) {
         let Some(mut worker) = self.worker.take() else { return };
         let slot = self.slot;
@@ -62,21 +63,21 @@ impl<'t, 'm> Visit<'t, 'm> {
 }
 
 impl Visit<'_, '_> {
-    /// Warps of the CTA.
+    /// Returns the number of warps of the CTA.
     #[inline]
     #[must_use]
     pub fn warps(&self) -> usize {
         self.machine.ctas[self.machine.slot].warps.len()
     }
 
-    /// The number of the resident CTA: less than how many are resident at once.
+    /// Returns the CTA's slot, less than the number of resident CTAs.
     #[inline]
     #[must_use]
     pub fn slot(&self) -> usize {
         self.machine.slot
     }
 
-    /// Takes a warp: others of these functions are about it.
+    /// Holds a warp. Functions without a warp number apply to the held one.
     #[inline]
     pub fn hold(&mut self, warp: usize) {
         if self.held == Some(warp) {
@@ -97,7 +98,7 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// Where the state of a warp lies that is not held.
+    /// Returns pointers to the state of a warp that is not held.
     #[inline]
     #[must_use]
     pub fn rows(&mut self, warp: usize) -> Rows {
@@ -110,7 +111,7 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// Lanes of a warp that were launched.
+    /// Returns the lanes of a warp that were launched.
     #[inline]
     #[must_use]
     pub fn launched(&self, warp: usize) -> u32 {
@@ -118,20 +119,21 @@ impl Visit<'_, '_> {
         if threads >= WARP_SIZE { u32::MAX } else { (1 << threads) - 1 }
     }
 
-    /// Threads of the CTA that have not ended.
+    /// Returns the number of the CTA's threads that have not ended.
     #[inline]
     #[must_use]
     pub fn live(&self) -> u32 {
         self.machine.ctas[self.machine.slot].live
     }
 
-    /// There are fewer of them now.
+    /// Sets the number of the CTA's threads that have not ended.
     #[inline]
     pub fn set_live(&mut self, live: u32) {
         self.machine.ctas[self.machine.slot].live = live;
     }
 
-    /// The value of a step in a warp that reads a special register into a scalar.
+    /// Returns the value, in a warp, of a step that reads a special register into a scalar; `None`
+    /// for any other step.
     #[inline]
     #[must_use]
     pub fn sreg(&self, step: usize, warp: usize) -> Option<u64> {
@@ -144,7 +146,8 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// The values of a step in the lanes of a warp that reads a special register into a row of 32-bit values.
+    /// Returns the values, by lane of a warp, of a step that reads a special register into a row of
+    /// 32-bit values; `None` for any other step.
     #[must_use]
     pub fn sreg_row(&self, step: usize, warp: usize) -> Option<[u32; WARP_SIZE as usize]> {
         match &self.machine.context.code.steps[step].kind {
@@ -157,21 +160,21 @@ impl Visit<'_, '_> {
         }
     }
 
-    /// Back-edges that are left of the turn of the warp that is held.
+    /// Returns the back-edges left in the turn of the held warp.
     #[inline]
     #[must_use]
     pub fn back_edges_left(&self) -> u32 {
         BACK_EDGES.saturating_sub(self.machine.back_edges)
     }
 
-    /// So many are left now.
+    /// Sets the back-edges left in the turn of the held warp.
     #[inline]
     pub fn set_back_edges_left(&mut self, left: u32) {
         self.machine.back_edges = BACK_EDGES.saturating_sub(left);
     }
 
-    /// The warp that is held has another stack, which a worker has come to by itself, and does not wait for a barrier or waits
-    /// after `resume` steps of its block.
+    /// Replaces the stack of the held warp. `resume` steps of its block have been issued; `parked`
+    /// says whether it waits at a barrier.
     #[inline]
     pub fn stand(&mut self, slots: &[Slot], resume: usize, parked: bool) {
         let entry = |slot: &Slot| {
@@ -183,7 +186,8 @@ impl Visit<'_, '_> {
         self.warp.parked = parked;
     }
 
-    /// What a worker has done to stacks of warps of the CTA: which of them does not matter to any sum.
+    /// Adds the charges of a worker's changes to stacks of the CTA's warps. They go to the first
+    /// warp, because only sums are reported.
     #[inline]
     pub fn charge(&mut self, splits: &Splits) {
         self.release();
@@ -205,7 +209,7 @@ impl Visit<'_, '_> {
         self.machine.stats.divergent_paths += 2 * splits.parted;
     }
 
-    /// Whether a warp waits at a barrier, as far as the interpreter knows.
+    /// Returns whether a warp waits at a barrier in the interpreter's state.
     #[inline]
     #[must_use]
     pub fn is_parked(&self, warp: usize) -> bool {
@@ -216,7 +220,8 @@ impl Visit<'_, '_> {
         warp.parked && !warp.stale
     }
 
-    /// Lanes that have arrived at each barrier, and the warps that wait there. None if some of them are to be told of an outcome.
+    /// Returns the number of arrived lanes of each barrier, and the waiting warps. Returns `None`
+    /// if some of these expect a result.
     #[must_use]
     pub fn barriers(&self) -> Option<([u32; BARRIERS], Vec<Wait>)> {
         let mut arrived = [0; BARRIERS];
@@ -234,7 +239,7 @@ impl Visit<'_, '_> {
         Some((arrived, waits))
     }
 
-    /// These warps wait at barriers without an outcome, and no others.
+    /// Replaces all waiting warps. None of them may expect a result.
     pub fn set_barriers(&mut self, arrived: &[u32; BARRIERS], waits: impl Iterator<Item = Wait>) {
         let code = self.machine.context.code;
         let cta = &mut self.machine.ctas[self.machine.slot];

@@ -1,11 +1,11 @@
-//! The state of a warp, and how steps read and write it.
+//! The state of a warp, and its access by steps.
 
 use crate::code::{Code, Dst, Guard, Src};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::stack::Stack;
 use converge::mechanism::Order;
 
-/// A warp of a CTA.
+/// A warp of a resident CTA.
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub(crate) narrow: Vec<Narrow>,
@@ -18,9 +18,10 @@ pub(crate) struct Warp {
     pub(crate) exited: u32,
     /// Whether it waits at a barrier.
     pub(crate) parked: bool,
-    /// Steps of the top's block that have been issued.
+    /// The number of steps issued of the block at the top of the stack.
     pub(crate) resume: usize,
-    /// Whether it stands at the beginning, though everything but its rows is as the last CTA left it.
+    /// Whether the warp is at its beginning although its fields, apart from registers, are still
+    /// those of the last CTA.
     pub(crate) stale: bool,
 }
 
@@ -46,8 +47,8 @@ impl Warp {
         }
     }
 
-    /// Back to the beginning, for another CTA; with a worker, which mostly knows by itself where warps stand, only when somebody
-    /// looks.
+    /// Prepares the warp for another CTA. The position is reset only by [`Self::wake`], because a
+    /// worker mostly keeps it itself.
     pub(crate) fn reset(&mut self, code: &Code) {
         self.stale = true;
         for src in &code.cleared {
@@ -65,7 +66,7 @@ impl Warp {
         }
     }
 
-    /// Somebody looks where it stands.
+    /// Resets the position if that is still due.
     #[inline]
     pub(crate) fn wake(&mut self, code: &Code) {
         if std::mem::take(&mut self.stale) {
@@ -76,7 +77,7 @@ impl Warp {
         }
     }
 
-    /// An operand as 32-bit values.
+    /// Reads an operand as 32-bit values.
     #[inline(always)]
     pub(crate) fn narrow(&self, src: Src) -> Narrow {
         match src {
@@ -91,7 +92,8 @@ impl Warp {
         }
     }
 
-    /// The same where it is, if it is a row; otherwise in `room`.
+    /// Does the same as [`Self::narrow`], but borrows the operand if it is a row; otherwise the
+    /// result is in `room`.
     #[inline(always)]
     pub(crate) fn narrow_in<'r>(&'r self, src: Src, room: &'r mut Option<Narrow>) -> &'r Narrow {
         match src {
@@ -101,7 +103,8 @@ impl Warp {
         }
     }
 
-    /// An operand as 64-bit values where it is, if it is a row; otherwise in `room`.
+    /// Does the same as [`Self::wide`], but borrows the operand if it is a row; otherwise the
+    /// result is in `room`.
     #[inline(always)]
     pub(crate) fn wide_in<'r>(&'r self, src: Src, room: &'r mut Option<Wide>) -> &'r Wide {
         match src {
@@ -111,7 +114,7 @@ impl Warp {
         }
     }
 
-    /// An operand as 64-bit values; narrower ones are widened with zeros.
+    /// Reads an operand as 64-bit values; narrower ones are zero-extended.
     #[inline(always)]
     pub(crate) fn wide(&self, src: Src) -> Wide {
         match src {
@@ -132,7 +135,7 @@ impl Warp {
         out
     }
 
-    /// A predicate.
+    /// Reads a predicate as a mask.
     #[inline(always)]
     pub(crate) fn pred(&self, src: Src) -> u32 {
         match src {
@@ -143,25 +146,25 @@ impl Warp {
         }
     }
 
-    /// The lanes of a guard.
+    /// Returns the lanes of `lanes` in which a guard holds.
     #[inline(always)]
     pub(crate) fn guarded(&self, guard: &Guard, lanes: u32) -> u32 {
         let pred = self.pred(guard.pred);
         lanes & if guard.negated { !pred } else { pred }
     }
 
-    /// A scalar operand: the value in lane 0, which may be off.
+    /// Reads a scalar operand: the value of lane 0, which may be inactive.
     #[inline(always)]
     pub(crate) fn scalar(&self, src: Src) -> u64 {
         match src {
             Src::Line(i, ..) => self.scalars[i as usize],
             Src::Const(bits) | Src::ConstPair(bits, _) => bits,
-            // Decoding gives scalars no other operands.
+            // Decoding gives scalar operations no other operands.
             _ => 0,
         }
     }
 
-    /// One lane's value of an operand.
+    /// Reads one lane of an operand.
     #[inline(always)]
     pub(crate) fn lane(&self, src: Src, lane: usize) -> u64 {
         match src {
@@ -194,7 +197,7 @@ impl Warp {
         *to = *to & !on | mask & on;
     }
 
-    /// Sets one lane of a result.
+    /// Writes one lane of a result.
     #[inline(always)]
     pub(crate) fn put_lane(&mut self, dst: Dst, lane: usize, value: u64) {
         match dst {
@@ -209,7 +212,7 @@ impl Warp {
         }
     }
 
-    /// Sets the lanes that are on to one value.
+    /// Writes one value to the active lanes.
     pub(crate) fn put_all(&mut self, dst: Dst, value: u64, on: u32) {
         match dst {
             Dst::None => {}
@@ -220,7 +223,7 @@ impl Warp {
         }
     }
 
-    /// Sets the lanes that are on from a list.
+    /// Writes a value for each active lane.
     pub(crate) fn put_each(&mut self, dst: Dst, on: u32, value: impl Fn(usize) -> u64) {
         for lane in lanes(on) {
             self.put_lane(dst, lane, value(lane));

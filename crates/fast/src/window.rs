@@ -1,9 +1,12 @@
-//! Windows of global memory that compiled code of one among several threads may reach without asking.
+//! Windows of global memory that compiled code on one of several threads may access without a claim
+//! for each access.
 //!
-//! A claim for each access would cost compiled code a call. But threads of a CTA mostly access words side by side: where the first
-//! CTA of a machine has reached each byte of one range once at a step, each later CTA claims as long a range when it first comes to
-//! that step, and code reaches it as if it were a region. That claims too much where a CTA leaves some of it out: then blocks
-//! seem to meet that do not, and the launch is tried again without windows.
+//! A claim for each access would cost compiled code a call. But threads of a CTA mostly access
+//! adjacent words. If the first CTA of a machine has accessed each byte of one range once at a
+//! step, each later CTA claims a range of the same length when it first comes to that step, and
+//! code accesses the range as if it were a region. This claims too much where a CTA skips some of
+//! the range. A claim may then be refused although no two CTAs access the same word, and the launch
+//! is tried again without windows.
 
 use crate::code::{Memory, Src};
 use crate::machine::Machine;
@@ -11,14 +14,14 @@ use crate::tier::{Region, Until};
 use simt::memory::Place;
 use simt::observe::AccessKind;
 
-/// What a CTA has accessed at a step.
+/// The accesses of a CTA at a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     low: u64,
     /// The address after the last byte.
     high: u64,
     bytes: u64,
-    /// Accesses, and the region of the last.
+    /// The number of accesses, and the region of the last one.
     pub(crate) times: u64,
     pub(crate) region: u32,
 }
@@ -35,15 +38,15 @@ impl Span {
         self.region = region;
     }
 
-    /// Whether it is one range, each byte of which was accessed once, by several accesses.
+    /// Returns whether several accesses covered one range, each byte of it once.
     pub(crate) fn is_dense(&self) -> bool {
         self.times > 1 && self.bytes == self.high - self.low
     }
 }
 
 impl Machine<'_> {
-    /// After an access at a step, whose place is the first lane's: a window around it, if the step is one of words side by side, as
-    /// the first CTA has shown.
+    /// Returns a window from `place` on, the place of the first active lane, if the step accesses
+    /// adjacent words and those of the first CTA covered one range.
     pub(crate) fn window(
         &mut self,
         step: usize,

@@ -1,4 +1,4 @@
-//! Kernels that call functions: taken in where that changes nothing, left to the exact engine where it might.
+//! Kernels that call functions: inlined where results stay the same, declined otherwise.
 
 #[path = "common/both.rs"]
 mod both;

@@ -1,4 +1,5 @@
-//! The fast engine against the exact one: equal memory, equal statistics, number by number, at every level of the host.
+//! Compares the fast engine with the exact engine at every level of the host: memory and all
+//! statistics must be equal.
 
 #[path = "common/both.rs"]
 mod both;
@@ -23,7 +24,8 @@ fn kernels_of_all_kinds_end_the_same() {
     assert!(count.compared > 60 && count.stopped > 0 && count.refused == 0, "{count:?}");
 }
 
-/// `KERNELS=100000 SEED=1 cargo test -p simtlab-fast --release --test differential -- --ignored --nocapture`.
+/// Run with `KERNELS=100000 SEED=1 cargo test -p simtlab-fast --release --test differential --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "a campaign"]
 fn many_kernels_end_the_same() {

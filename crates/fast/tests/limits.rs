@@ -1,4 +1,5 @@
-//! Kernels at the edges: very large ones, many live values, faults in the midst of vectors, launches from many threads at once.
+//! Extreme kernels: very large ones, many live values, faults in the middle of a warp, launches on
+//! many threads at once.
 
 #[path = "common/both.rs"]
 mod both;
@@ -18,7 +19,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
-/// Words of the buffer that kernels get.
+/// Words in the kernels' buffer.
 const WORDS: u64 = 512;
 
 fn program(text: &str) -> Program {
@@ -27,7 +28,8 @@ fn program(text: &str) -> Program {
     Program::link(module).expect("it links")
 }
 
-/// A launch of two blocks of 128 threads with a buffer of [`WORDS`] words, and its address.
+/// Creates a launch of two blocks of 128 threads with a buffer of [`WORDS`] words; returns also the
+/// buffer's address.
 fn launch(program: &Program) -> (Launch<1>, Addr) {
     let entry = Entry::find("ipdom").expect("it is in the catalogue");
     let mut launch = Launch::new(FuncId(0), catalogued(entry));
@@ -40,7 +42,7 @@ fn launch(program: &Program) -> (Launch<1>, Addr) {
     (launch, buffer)
 }
 
-/// Runs a kernel on both engines.
+/// Compares a kernel on both engines.
 fn same(text: &str) -> Count {
     let program = program(text);
     let (launch, _) = launch(&program);
@@ -60,7 +62,8 @@ const OPENING: &str = "entry:
   %at = add.u64 %a, %wide
 ";
 
-/// How many rows of 32-bit values a kernel has, and how many places they need.
+/// Returns the number of a kernel's rows of 32-bit values, and the number of rows after they share
+/// storage.
 fn rows_and_places(body: &str) -> (u32, u32) {
     let text = format!(
         "kernel @k(a: u64 global) {{
@@ -84,7 +87,7 @@ entry:
 
 #[test]
 fn values_that_are_never_needed_together_share_a_place() {
-    // Each is dead as soon as the next one is there.
+    // Each value is dead once the next one is computed.
     let mut chain = "  %v0 = add.u32 %c, 1\n".to_owned();
     for i in 1..40 {
         let _ = writeln!(chain, "  %v{i} = xor.b32 %v{}, %c", i - 1);
@@ -92,7 +95,7 @@ fn values_that_are_never_needed_together_share_a_place() {
     let _ = writeln!(chain, "  st.global.u32 [%a], %v39");
     let (rows, places) = rows_and_places(&chain);
     assert!(rows > 40 && places <= 3, "{rows} rows, {places} places");
-    // All are needed in the end.
+    // All values are live until the end.
     let mut all = String::new();
     for i in 0..40 {
         let _ = writeln!(all, "  %v{i} = mul.u32 %c, {}", i + 3);
@@ -107,7 +110,8 @@ fn values_that_are_never_needed_together_share_a_place() {
 
 #[test]
 fn what_lanes_need_that_wait_keeps_its_place() {
-    // Lanes of the first side are done with `v0`; those of the other one are yet to read it, and all are to read `c`.
+    // Lanes on the first side no longer need `v0`, those on the other side still read it, and all
+    // lanes read `c`.
     let text = "  %v0 = mul.u32 %c, 3
   %p = setp.lt.u32 %c, 50
   @%p br other
@@ -126,7 +130,7 @@ done:
 
 #[test]
 fn large_kernels() {
-    // 500 live values, one block of 10,000 instructions, 30,000 in all.
+    // 500 live values, one block of 10,000 instructions, 30,000 instructions in all.
     let mut rng = Rng::new(5);
     let names: Vec<String> = (0..500).map(|i| format!("%r{i}")).collect();
     let mut text = format!(
@@ -162,7 +166,7 @@ fn large_kernels() {
 
 #[test]
 fn faults_leave_memory_to_the_exact_engine() {
-    // Lane 17 of warp 3 of the second block, after stores of all others.
+    // Lane 17 of warp 3 of the second block faults, after stores of all others.
     for (what, fault) in [
         ("unmapped", "  @%p %at = add.u64 %at, 0x100000"),
         ("misaligned", "  @%p %at = add.u64 %at, 2"),
@@ -191,7 +195,7 @@ kernel @k(a: u64 global) {{
         let ended = fast::run(&kernel, &mut state, Level::best(), false, &mut |_, _| true);
         assert!(matches!(ended, Err(Declined::Running(_))), "{what}: {ended:?}");
         assert_eq!(bytes(state.memory()), bytes(&launch.memory), "{what}");
-        // The state is still good for the exact engine, whose report names the place.
+        // The exact engine can run the state, and reports the place of the fault.
         match Engine::<1>.run(&program, &mut state, &mut Blind, u64::MAX) {
             Step::Fault(fault) => {
                 assert_eq!((fault.group.cta, fault.group.group), (1, 3), "{what}");
@@ -202,10 +206,10 @@ kernel @k(a: u64 global) {{
         let mut stored = [0; 8];
         let buffer = Addr(u64::from_le_bytes(launch.params[..8].try_into().expect("eight")));
         state.memory().read_bytes(buffer.wrapping_add(4 * 239), &mut stored).expect("it is there");
-        // Both stores of warp 2, whose last lane is thread 223; the first alone of warp 3.
+        // Both stores of warp 2, whose last lane is thread 223, and only the first store of warp 3.
         assert_eq!(stored, [[239, 0, 0, 0], [240, 0, 0, 0]].concat()[..], "{what}");
         let count = same(&text);
-        // The first block can be final, since no fault is in it.
+        // The first block can be committed, because it does not fault.
         assert!(count.stopped > 0 && count.resumed > 0, "{what}: {count:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! Launches on several threads of the host against the exact engine: the same memory, the same statistics, whatever kernels do.
+//! Compares launches on several host threads with the exact engine: memory and statistics must be
+//! equal for any kernel.
 
 #[path = "common/both.rs"]
 mod both;
@@ -16,7 +17,8 @@ fn any_number_of_threads_ends_the_same() {
     assert!(count.together > 60 && count.alone > 100, "{count:?}");
 }
 
-/// `KERNELS=100000 SEED=1 cargo test -p simtlab-fast --release --test threads -- --ignored --nocapture`.
+/// Run with `KERNELS=100000 SEED=1 cargo test -p simtlab-fast --release --test threads -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "a campaign"]
 fn many_kernels_end_the_same() {

@@ -1,4 +1,4 @@
-//! What a tier is lent of a large region that it writes: pages that are kept, in case the launch is taken back.
+//! The windows that a tier gets of a large region that it writes. Their pages enter the journal.
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;
@@ -15,8 +15,8 @@ use vm::{Engine, Launch, Program, catalogued};
 const PAGE: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
-/// Each thread stores one word, in blocks so many bytes apart, so many times, each time a number of bytes
-/// further on.
+/// Each thread stores `n` words. The blocks' first stores are `apart` bytes apart, and each store
+/// of a thread is `further` bytes after the previous one.
 const KERNEL: &str = "kernel @k(a: u64 global, apart: u64, n: u32, further: u64) {
   reg %t, %c, %n, %i: b32
   reg %a, %apart, %at, %further: b64
@@ -44,10 +44,10 @@ end:
 }
 ";
 
-/// Has the interpreter execute everything, and asks for regions as compiled code does: where an access is
-/// in none that it has.
+/// A tier that has the interpreter execute everything, and asks for a region where compiled code
+/// does: at an access outside of the current one.
 struct Asking {
-    /// The first address, what blocks are apart, and what a thread's stores are.
+    /// The first address, the distance between blocks, and the distance between a thread's stores.
     places: [u64; 3],
     lent: Mutex<Vec<(u64, u64)>>,
 }
@@ -60,7 +60,7 @@ impl Tier for Asking {
 
 struct Turns<'w> {
     of: &'w Asking,
-    /// By block, how many there were.
+    /// The number of stores so far, by block.
     stores: BTreeMap<u64, u64>,
     now: (u64, u64),
     settled: u64,
@@ -114,7 +114,7 @@ impl Turns<'_> {
     }
 }
 
-/// What is lent in a launch on a buffer of so many bytes.
+/// Returns the windows given in a launch on a buffer of `bytes` bytes.
 fn lent(bytes: u64, blocks: u32, apart: u64, times: u32, further: u64) -> Vec<(u64, u64)> {
     let module = ir::text::parse(isa::FileId::default(), KERNEL).expect("it is right");
     let program = Program::link(module).expect("it links");
@@ -146,7 +146,7 @@ fn a_launch_that_writes_here_and_there_keeps_the_pages_that_it_reaches() {
         assert_eq!(lent.len(), blocks as usize);
         assert!(lent.iter().all(|l| l.1 == PAGE), "{lent:?}");
     }
-    // Columns of a matrix, from blocks that take turns.
+    // Columns of a matrix, from blocks with interleaved turns.
     let lent = lent(64 * MIB, 3, 128, 1000, 64 << 10);
     assert!(lent.iter().all(|l| l.1 == PAGE), "{lent:?}");
 }

@@ -1,4 +1,5 @@
-//! What every kernel begins and ends with: registers from the input, and to the output.
+//! The common beginning and end of all kernels: registers are loaded from the input and stored to
+//! the output.
 
 use crate::kernel::Stmt;
 use crate::operands::{long, registers, word};
@@ -6,7 +7,7 @@ use crate::random::{Generator, code};
 use crate::templates::Class;
 
 impl Generator<'_> {
-    /// Which thread this is, and who is there.
+    /// Computes the thread's coordinates, and the lanes that are there.
     pub(crate) fn begin(&mut self) -> Vec<Stmt> {
         vec![
             code(&[
@@ -28,7 +29,7 @@ impl Generator<'_> {
         ]
     }
 
-    /// Lanes' registers from the input, two or four by one load.
+    /// Loads varying registers from the input, two or four by one load.
     pub(crate) fn inputs(&mut self, class: Class, body: &mut Vec<Stmt>) {
         let (name, count, ..) = registers(class);
         let (bits, vector) = match class {
@@ -39,7 +40,7 @@ impl Generator<'_> {
         for k in (0..count).step_by(vector) {
             let at = self.rng.below(1024 / 16) * 16;
             let load = format!("ld.global.v2.b{bits} {{{name}{k}, {name}{}}}, [%a0+{at}];", k + 1);
-            // Side by side, a cache line apart, or the same for several lanes.
+            // Adjacent, a cache line apart, or equal for several lanes.
             let index = ["%i", "%i", "%laneid", "%u2"][self.rng.below(4)];
             let (mut lines, mut from) = (Vec::new(), index);
             if index == "%laneid" {
@@ -60,7 +61,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What follows from other registers.
+    /// Derives the remaining registers from others.
     pub(crate) fn rest(&mut self) -> Vec<Stmt> {
         let special = word(&mut self.rng);
         vec![
@@ -84,8 +85,8 @@ impl Generator<'_> {
     }
 }
 
-/// All registers, the carry flag, and some of shared and local memory, to the thread's part of the
-/// output.
+/// Stores all registers, the carry flag, and some of shared and local memory to the thread's part
+/// of the output.
 pub(crate) fn epilogue() -> Vec<Stmt> {
     let store = |name: &'static str, bits: usize, from: usize, count: usize, vector: usize| {
         (0..count).step_by(vector).map(move |k| {
@@ -124,7 +125,7 @@ pub(crate) fn epilogue() -> Vec<Stmt> {
     body
 }
 
-/// What is at an offset of a thread's part of the output.
+/// Returns the meaning of an offset in a thread's part of the output.
 #[must_use]
 pub fn meaning(offset: u64) -> String {
     match offset {

@@ -1,8 +1,8 @@
-//! A kernel as a tree of statements: rendered as PTX, and edited when it is minimised.
+//! A kernel as a tree of statements, which is rendered as PTX and edited during minimisation.
 
 use std::fmt::Write as _;
 
-/// A statement. Lines that only make sense together are one.
+/// A statement. Lines that depend on each other form one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stmt {
     /// Lines of PTX.
@@ -15,22 +15,22 @@ pub enum Stmt {
         test: Vec<String>,
         /// The predicate, negated or not, under which `then` runs.
         guard: String,
-        /// What runs where the guard holds.
+        /// Statements for lanes in which the guard holds.
         then: Vec<Stmt>,
-        /// What runs where it does not.
+        /// Statements for the other lanes.
         otherwise: Vec<Stmt>,
     },
-    /// Runs the body until the counter is zero; tested behind the body, or before it.
+    /// Runs the body until the counter is zero; the test is after the body, or before it.
     Loop {
         /// The number of its labels.
         id: usize,
-        /// How many loops it is in: its counter is `%n` with this number, its test `%c`.
+        /// Number of enclosing loops: its counter is `%n` with this number, its test `%c`.
         depth: usize,
         /// Lines that set the counter.
         init: Vec<String>,
         /// Whether the counter is tested before the body.
         tested_first: bool,
-        /// What is repeated.
+        /// The statements to repeat.
         body: Vec<Stmt>,
     },
     /// `brx.idx`.
@@ -71,10 +71,10 @@ impl Stmt {
     }
 }
 
-/// A function with its own registers, of the same names.
+/// A function with its own registers, which have the same names in all functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
-    /// What stands before the braces.
+    /// The text before the braces.
     pub head: String,
     /// Its statements.
     pub body: Vec<Stmt>,
@@ -89,18 +89,18 @@ pub struct Shape {
     pub block: [u32; 3],
 }
 
-/// A kernel with all that its launch depends on.
+/// A kernel with everything that its launch depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The seed that it was made from.
+    /// The seed of the kernel.
     pub seed: u64,
     /// The shape of its launch.
     pub shape: Shape,
-    /// Functions, and the kernel last.
+    /// The functions; the kernel is the last.
     pub functions: Vec<Function>,
 }
 
-/// Head of a file, with variables.
+/// The head of a file, with its variables.
 const HEAD: &str = "\
 .version 9.5
 .target sm_100a
@@ -112,7 +112,7 @@ const HEAD: &str = "\
 3,0,0,0, 31,0,0,0 };
 ";
 
-/// Registers of every function.
+/// The registers of every function.
 const REGISTERS: &str = "\
 .reg .pred %p<6>, %c<8>, %up<2>;
 .reg .b16 %h<6>, %uh<2>;
@@ -123,7 +123,7 @@ const REGISTERS: &str = "\
 .local .align 32 .b8 lm[128];
 ";
 
-/// PTX, and the statement that each line of it comes from, numbered in the order of the text.
+/// PTX, and for each line the number of its statement in the order of the text.
 pub struct Text {
     /// The text.
     pub ptx: String,
@@ -140,7 +140,7 @@ impl Text {
 }
 
 impl Kernel {
-    /// The kernel as PTX.
+    /// Returns the kernel as PTX.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut out = Text { ptx: String::new(), statements: Vec::new() };
@@ -161,7 +161,7 @@ impl Kernel {
         out
     }
 
-    /// The number of statements, those inside of others included.
+    /// Returns the number of statements, nested ones included.
     #[must_use]
     pub fn count(&self) -> usize {
         fn all(list: &[Stmt]) -> usize {
@@ -170,13 +170,13 @@ impl Kernel {
         self.functions.iter().map(|f| all(&f.body)).sum()
     }
 
-    /// The same without the statements of these numbers, and what is in them.
+    /// Returns a copy without the statements of these numbers and their contents.
     #[must_use]
     pub fn without(&self, gone: &dyn Fn(usize) -> bool) -> Self {
         self.edited(&mut |number, stmt| if gone(number) { Vec::new() } else { vec![stmt] })
     }
 
-    /// The same with what is in a statement in its place.
+    /// Returns a copy in which a statement is replaced by its contents.
     #[must_use]
     pub fn unwrapped(&self, number: usize) -> Self {
         self.edited(&mut |at, mut stmt| {
@@ -187,7 +187,7 @@ impl Kernel {
         })
     }
 
-    /// The same without one line of a statement of several.
+    /// Returns a copy without one line of a statement of several.
     #[must_use]
     pub fn without_line(&self, number: usize, line: usize) -> Self {
         self.edited(&mut |at, mut stmt| {
@@ -201,7 +201,7 @@ impl Kernel {
         })
     }
 
-    /// The lines of each statement of lines, by number.
+    /// Returns the number of lines of each statement of lines, by statement number.
     #[must_use]
     pub fn lines(&self) -> Vec<(usize, usize)> {
         fn all(list: &[Stmt], next: &mut usize, out: &mut Vec<(usize, usize)>) {
@@ -222,7 +222,7 @@ impl Kernel {
         out
     }
 
-    /// The same with each statement as `edit` has it, by number; what is in a statement comes
+    /// Returns a copy in which `edit` has replaced each statement, by number; contents are edited
     /// first.
     fn edited(&self, edit: &mut dyn FnMut(usize, Stmt) -> Vec<Stmt>) -> Self {
         fn all(

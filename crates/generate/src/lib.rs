@@ -1,14 +1,14 @@
 //! Random PTX kernels, for tests of the engines and for comparisons with a device.
 //!
 //! Kernels are made from the front end's table of forms ([`ptx::testing::instructions`]), by a
-//! generator that knows nothing of the engines. A seed alone says what a kernel is.
+//! generator that is independent of the engines. A kernel depends only on its seed.
 //!
 //! | module | |
 //! |---|---|
-//! | [`templates`] | instructions with places for operands |
-//! | [`operands`] | registers, constants and addresses for these places |
+//! | [`templates`] | instructions with slots for operands |
+//! | [`operands`] | registers, constants and addresses for these slots |
 //! | [`random`] | statements, functions, kernels |
-//! | [`frame`] | what every kernel begins and ends with |
+//! | [`frame`] | the common beginning and end of all kernels |
 //! | [`kernel`] | a kernel as a tree of statements, and its text |
 
 pub mod frame;

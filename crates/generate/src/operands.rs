@@ -10,14 +10,14 @@ use crate::templates::{Class, Group, Slot, Template};
 pub const IN_BYTES: u64 = 4096;
 /// Bytes of the buffer that all threads read and write in any order.
 pub const RACY_BYTES: u64 = 512;
-/// Bytes of the buffer whose elements may be those of single threads.
+/// Bytes of the buffer whose elements may each belong to one thread.
 pub const WIDE_BYTES: u64 = 8192;
-/// Bytes of each thread's part of the output: at first those that kernels read and write, then
+/// Bytes of each thread's part of the output: first the memory that kernels read and write, then
 /// their registers.
 pub const OWN_BYTES: u64 = 384;
 const OWN_REACH: u64 = 128;
 
-/// 32-bit numbers at the edges of what integers and floats can be.
+/// 32-bit values at the edges of integer and float formats.
 const WORDS: &[u32] = &[
     0,
     1,
@@ -49,7 +49,7 @@ const WORDS: &[u32] = &[
     0xfc01_8001,
 ];
 
-/// The same of 64 bits.
+/// 64-bit values at the edges of integer and float formats.
 const LONGS: &[u64] = &[
     0,
     1,
@@ -73,11 +73,11 @@ const LONGS: &[u64] = &[
     0x36a0_0000_0000_0000,
 ];
 
-/// The same of 16 bits.
+/// 16-bit values at the edges of integer and float formats.
 const HALVES: &[u16] =
     &[0, 1, 0x7fff, 0x8000, 0xffff, 0x3c00, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0x03ff, 0x3f80, 0x7f80];
 
-/// A special value of 32 bits, or random bits.
+/// Returns a special value of 32 bits, or random bits.
 pub fn word(rng: &mut Rng) -> u32 {
     match rng.below(8) {
         0 | 1 => rng.bits() as u32,
@@ -86,7 +86,7 @@ pub fn word(rng: &mut Rng) -> u32 {
     }
 }
 
-/// A special value of 64 bits, or random bits.
+/// Returns a special value of 64 bits, or random bits.
 pub fn long(rng: &mut Rng) -> u64 {
     match rng.below(8) {
         0 | 1 => rng.bits(),
@@ -100,7 +100,7 @@ fn half(rng: &mut Rng) -> u16 {
     if rng.one_in(3) { rng.bits() as u16 } else { HALVES[rng.below(HALVES.len())] }
 }
 
-/// Eight bytes of an input: of one, two or four values.
+/// Returns eight bytes of an input: one, two or four values.
 pub fn eight_bytes(rng: &mut Rng) -> [u8; 8] {
     match rng.below(4) {
         0 => long(rng),
@@ -110,7 +110,7 @@ pub fn eight_bytes(rng: &mut Rng) -> [u8; 8] {
     .to_le_bytes()
 }
 
-/// A constant of a type, where instructions take one.
+/// Returns a constant of a type, where instructions take one.
 fn constant(ty: Type, rng: &mut Rng) -> Option<String> {
     Some(match ty {
         Type::F32 => format!("0f{:08X}", word(rng)),
@@ -125,7 +125,7 @@ fn constant(ty: Type, rng: &mut Rng) -> Option<String> {
     })
 }
 
-/// Registers of a function of one class: lanes', and those that are the same in all lanes.
+/// Returns the registers of a class in a function: varying ones, and uniform ones.
 pub(crate) fn registers(class: Class) -> (&'static str, usize, &'static str, usize) {
     match class {
         Class::Pred => ("%p", 6, "%up", 2),
@@ -136,21 +136,21 @@ pub(crate) fn registers(class: Class) -> (&'static str, usize, &'static str, usi
     }
 }
 
-/// What an operand is made of.
+/// The context in which operands are chosen.
 pub(crate) struct Operands<'r> {
     rng: &'r mut Rng,
     shape: Shape,
-    /// Whether blocks write memory of their own alone.
+    /// Whether blocks write only memory of their own.
     apart: bool,
-    /// Whether all sources are the same in all lanes.
+    /// Whether all sources are uniform.
     uniform: bool,
-    /// The lanes that are there: a register's name or a constant.
+    /// The lanes that are there, as a register's name or a constant.
     members: String,
-    /// Lines that the operands need before.
+    /// Lines that compute the operands.
     pub(crate) lines: Vec<String>,
-    /// For all lanes at one address: whether results that may be are thrown away.
+    /// For instructions of all lanes at one address: whether to discard results where possible.
     pub(crate) thrown_away: Option<bool>,
-    /// How many addresses there are.
+    /// Number of addresses so far.
     addresses: usize,
 }
 
@@ -170,12 +170,12 @@ impl<'r> Operands<'r> {
         u64::from(self.shape.block.iter().product::<u32>())
     }
 
-    /// Threads of the grid.
+    /// Returns the threads of the grid.
     fn all_threads(&self) -> u64 {
         self.threads() * u64::from(self.shape.grid)
     }
 
-    /// The instruction, after the lines that it needs.
+    /// Returns the instruction; the lines that it needs are in `lines`.
     pub(crate) fn instruction(&mut self, template: &Template) -> String {
         let operands: Vec<String> =
             template.slots.iter().map(|slot| self.operand(template, slot)).collect();
@@ -211,9 +211,9 @@ impl<'r> Operands<'r> {
     fn dest(&mut self, class: Class) -> String {
         let (name, count, same, uniform) = registers(class);
         match class {
-            // The second of a pair is another one.
+            // The second of a pair is another register.
             Class::Pred => format!("%p{}", self.rng.below(3)),
-            // The first ones are what converged loops rely on.
+            // Convergent loops rely on the first ones.
             Class::B32 if self.rng.one_in(30) => format!("{same}{}", 3 + self.rng.below(3)),
             Class::B64 if self.rng.one_in(30) => format!("{same}{}", uniform - 1),
             _ => format!("{name}{}", self.rng.below(count)),
@@ -257,7 +257,7 @@ impl<'r> Operands<'r> {
         format!("{{{}}}", names.collect::<Vec<_>>().join(", "))
     }
 
-    /// An address in brackets that the instruction may access.
+    /// Returns an address, in brackets, that the instruction may access.
     fn address(&mut self, template: &Template, global: bool) -> String {
         let k = 2 * self.addresses;
         self.addresses += 1;
@@ -288,7 +288,7 @@ impl<'r> Operands<'r> {
             return Place::new(name, IN_BYTES, "global");
         }
         if self.apart {
-            // Other sizes would meet those of other blocks.
+            // Other sizes would overlap with those of other blocks.
             let wide = template.size == 4 && self.all_threads() <= WIDE_BYTES / 4;
             return match self.rng.below(if template.writes { 3 } else { 5 }) {
                 0 | 1 if wide => Place::new("%wide", WIDE_BYTES, "global"),
@@ -316,7 +316,7 @@ impl<'r> Operands<'r> {
         }
     }
 
-    /// An index below `count`, a power of two, as a register, and another to be added to it.
+    /// Returns an index below `count`, a power of two, as a register and a constant to be added.
     fn index(&mut self, count: u64, k: usize, wide: bool) -> (Option<String>, u64) {
         let t = format!("%t{k}");
         let (threads, all) = (self.threads(), self.all_threads());
@@ -324,7 +324,7 @@ impl<'r> Operands<'r> {
             return (Some("%g".to_owned()), 0);
         }
         if count < 2 || self.thrown_away.is_some() || self.rng.one_in(6) {
-            // All lanes at one address.
+            // One address for all lanes.
             return (None, self.rng.below(count as usize) as u64);
         }
         let (half, offset) = (count / 2 - 1, self.rng.below(count as usize / 2) as u64);
@@ -353,7 +353,7 @@ impl<'r> Operands<'r> {
         (Some(t), offset)
     }
 
-    /// The address of an index in a place, and bytes behind it.
+    /// Returns the address of an index in a place, plus an offset in bytes.
     fn reach(
         &mut self,
         place: &Place,
@@ -363,7 +363,7 @@ impl<'r> Operands<'r> {
         offset: u64,
     ) -> String {
         let a = format!("%a{k}");
-        // Offsets in shared and local memory may be 32 bits.
+        // Addresses in shared and local memory may have 32 bits.
         if place.space == "shared" && !generic && self.rng.one_in(2) {
             let Some((index, size)) = index else { return format!("[%sm+{offset}]") };
             self.lines.push(format!("mad.lo.u32 %t{}, {index}, {size}, %sm;", k + 1));
@@ -401,9 +401,9 @@ impl<'r> Operands<'r> {
     }
 }
 
-/// Memory that an address is in.
+/// Memory that an address points into.
 struct Place {
-    /// A register with its address, or its name.
+    /// A register that holds its address, or its name.
     name: &'static str,
     bytes: u64,
     space: &'static str,

@@ -1,4 +1,4 @@
-//! Random kernels from the front end's forms. A seed alone says what a kernel is.
+//! Random kernels from the front end's forms. A kernel depends only on its seed.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::templates::{Class, Group, Needs, Template, templates};
 
 /// Instructions by group and opcode.
 pub struct Pool {
-    /// In the order of the table.
+    /// The instructions, in the order of the table.
     pub all: Vec<Template>,
     groups: BTreeMap<Group, Vec<Vec<usize>>>,
 }
@@ -23,7 +23,7 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// All instructions that kernels are made of.
+    /// Returns all instructions of kernels.
     #[must_use]
     pub fn new() -> Self {
         let all = templates();
@@ -42,8 +42,8 @@ impl Pool {
     }
 }
 
-/// Of each kernel so many instructions are those of its seed's number, so that kernels of
-/// successive seeds have all there are.
+/// Instructions per kernel that its seed determines, so that kernels of successive seeds cover the
+/// table.
 const FEATURES: usize = 3;
 
 const BLOCKS: &[[u32; 3]] = &[
@@ -62,14 +62,14 @@ const BLOCKS: &[[u32; 3]] = &[
     [5, 7, 1],
 ];
 
-/// Where a statement stands.
+/// The context of a statement.
 #[derive(Clone, Copy)]
 struct At {
-    /// How many loops it is in.
+    /// Number of enclosing loops.
     depth: usize,
-    /// How many statements with others in them.
+    /// Number of enclosing statements.
     nesting: usize,
-    /// Whether all threads of the block come here together.
+    /// Whether all threads of the block reach it together.
     converged: bool,
     /// The loop that may be left.
     inside: Option<usize>,
@@ -79,15 +79,15 @@ pub(crate) struct Generator<'p> {
     pool: &'p Pool,
     pub(crate) rng: Rng,
     shape: Shape,
-    /// Whether threads may end early.
+    /// Whether threads may exit early.
     exits: bool,
-    /// Whether blocks write memory of their own alone.
+    /// Whether blocks write only memory of their own.
     apart: bool,
     functions: usize,
     next: usize,
 }
 
-/// The kernel of a seed.
+/// Returns the kernel of a seed.
 #[must_use]
 pub fn kernel(pool: &Pool, seed: u64) -> Kernel {
     let mut rng = Rng::new(seed);
@@ -110,7 +110,7 @@ pub fn kernel(pool: &Pool, seed: u64) -> Kernel {
     Kernel { seed, shape, functions: all }
 }
 
-/// A kernel with these instructions alone, each by all lanes at one address.
+/// Returns a kernel with only these instructions, each executed by all lanes at one address.
 #[must_use]
 pub fn at_one_address(
     pool: &Pool,
@@ -229,7 +229,7 @@ impl Generator<'_> {
         body.push(code(&["mov.u32 %u3, 0xffffffff;"]));
         body.push(code(&["mov.u64 %v0, 1;"]));
         body.extend(self.rest());
-        // Lanes come to a function in groups of any size.
+        // Lanes call a function in groups of any size.
         let at = At { depth: 1, nesting: 2, converged: false, inside: None };
         for _ in 0..1 + self.rng.below(4) {
             body.push(self.statement(at));
@@ -282,7 +282,7 @@ impl Generator<'_> {
         (0..1 + self.rng.below(most)).map(|_| self.statement(at)).collect()
     }
 
-    /// A predicate, or a comparison that makes one.
+    /// Returns a predicate, with a comparison that computes it if needed.
     fn test(&mut self, converged: bool) -> (Vec<String>, String) {
         let sign = ["", "!"][self.rng.below(2)];
         if converged {
@@ -376,7 +376,7 @@ impl Generator<'_> {
         ])
     }
 
-    /// Some instructions that hand a carry on.
+    /// Returns a run of instructions that pass on a carry.
     fn chain(&mut self) -> Stmt {
         let uniform = self.rng.one_in(3);
         let mut lines = Vec::new();
@@ -409,7 +409,7 @@ impl Generator<'_> {
         Stmt::line(format!("mov.u32 %r{}, %{name};", self.rng.below(10)))
     }
 
-    /// A register that is the same in all lanes, by what an analysis may or may not know.
+    /// Sets a register to a uniform value, which an analysis may or may not recognize as such.
     fn uniform_value(&mut self, at: At) -> Stmt {
         let to = 3 + self.rng.below(3);
         let from = self.rng.below(10);
@@ -424,7 +424,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An instruction of the table, with operands, addresses and perhaps a guard.
+    /// Returns an instruction of the table, with operands, addresses and perhaps a guard.
     fn instruction(&mut self, number: usize, at: At) -> Stmt {
         let pool = self.pool;
         let template = &pool.all[number];

@@ -1,13 +1,13 @@
-//! Instructions with places for operands, from the front end's table of forms.
+//! Instructions with slots for operands, from the front end's table of forms.
 //!
-//! The texts are [`ptx::testing::instructions`]'s. Nothing here knows what an engine does with an
-//! instruction; which instructions need an address, a member mask or a converged warp follows from
-//! the PTX ISA.
+//! The texts are those of [`ptx::testing::instructions`]. Nothing here depends on what an engine
+//! does with an instruction; whether it needs an address, a member mask or a convergent warp
+//! follows from the PTX ISA.
 
 use ptx::Type;
 use ptx::spelling::{Arg, Form, Kind, Special, Target, Val};
 
-/// A group of registers that are interchangeable.
+/// A class of interchangeable registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     Pred,
@@ -18,7 +18,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// The class that holds a register of the examples: `b32_4`, `pred0`, `f16x2_1`.
+    /// Returns the class of a register of the examples: `b32_4`, `pred0`, `f16x2_1`.
     fn of(name: &str) -> Option<Self> {
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
         Some(match word {
@@ -32,48 +32,49 @@ impl Class {
     }
 }
 
-/// A place in an instruction.
+/// A slot of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A register that is written; whether it may be `_`.
     Dest(Class, bool),
-    /// A register that is written, and a predicate beside it.
+    /// A register that is written, with a predicate.
     DestAndPred(Class),
-    /// A value that is read, and the type that a constant in its place has.
+    /// A value that is read, and the type of a constant in its place.
     Source(Class, Option<Type>),
-    /// The lanes that a collective is for.
+    /// The member mask of a collective.
     Members,
     /// A barrier's number.
     Barrier,
-    /// Registers in braces.
+    /// Registers in braces that are written.
     Dests(Vec<Class>),
-    /// The same, read.
+    /// Registers in braces that are read.
     Sources(Vec<Class>),
-    /// An address: in brackets, in global memory even where the instruction names no space.
+    /// An address in brackets; `global` if it must be in global memory although the instruction
+    /// names no state space.
     Address { global: bool },
-    /// Bytes between rows of a matrix.
+    /// Bytes between the rows of a matrix.
     Stride,
     /// Metadata of a sparse matrix: whether its elements have 32 bits.
     Metadata { wide: bool },
-    /// A register with a sign before it, or a byte or half-word selector behind it: the sign, the
+    /// A register with a sign before it, or a byte or half-word selector after it: the sign, the
     /// class, the selector, and whether it is written.
     Selected(&'static str, Class, String, bool),
-    /// As it stands.
+    /// Fixed text.
     Text(String),
 }
 
-/// What an instruction needs of the place where it stands.
+/// The requirements of an instruction on its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Needs {
-    /// Nothing.
+    /// No requirements.
     Nothing,
-    /// All threads of the block there.
+    /// All threads of the block reach it together.
     Block,
-    /// All 32 lanes of each warp there.
+    /// All 32 lanes of each warp reach it together.
     Warp,
 }
 
-/// How often instructions are taken.
+/// Groups of instructions, which are chosen with different frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// A function of registers.
@@ -90,36 +91,36 @@ pub enum Group {
     Barrier,
     /// Matrix operations of a warp.
     Matrix,
-    /// What has no result, and the rest.
+    /// Instructions without a result, and the rest.
     Other,
 }
 
-/// An instruction with places for operands.
+/// An instruction with slots for operands.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// With modifiers and types.
+    /// The opcode with modifiers and types.
     pub name: String,
     /// The first word of its name.
     pub opcode: &'static str,
     pub(crate) slots: Vec<Slot>,
-    /// The group from which it is taken.
+    /// Its group.
     pub group: Group,
-    /// What it needs of its place.
+    /// Its requirements.
     pub needs: Needs,
-    /// The state space that is named, if any.
+    /// The state space that it names, if any.
     pub space: Option<&'static str>,
     /// Whether it writes memory.
     pub writes: bool,
-    /// Bytes of an access, which its address is a multiple of.
+    /// Bytes of an access; its address is a multiple of this.
     pub size: u64,
-    /// Whether it is taken seldom: a kernel with such an access is not the fast engine's.
+    /// Whether it is chosen rarely, because the fast engine declines a kernel with such an access.
     pub seldom: bool,
 }
 
-/// Opcodes that are statements of their own, end the launch, or wait for what does not come.
+/// Opcodes that are statements of their own, end the launch, or would wait forever.
 const LEFT_OUT: &[&str] = &["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "alloca"];
 
-/// Opcodes whose addresses may be any: others look at what is in memory, as barriers there do.
+/// Opcodes that accept an arbitrary address; others interpret the memory there, as barriers do.
 const WITH_ADDRESS: &[&str] = &[
     "ld",
     "ldu",
@@ -136,7 +137,7 @@ const WITH_ADDRESS: &[&str] = &[
     "discard",
 ];
 
-/// All instructions that kernels are made of, in the table's order.
+/// Returns all instructions of kernels, in the table's order.
 pub(crate) fn templates() -> Vec<Template> {
     ptx::testing::instructions().iter().filter_map(|(form, text)| template(form, text)).collect()
 }
@@ -151,7 +152,7 @@ fn template(form: &Form, text: &str) -> Option<Template> {
     let operands = split(operands);
     let space = words.iter().find_map(|w| SPACES.iter().copied().find(|s| s == w));
     let group = group(form);
-    // The table's spaces are those of all accesses.
+    // The table lists the state spaces of all accesses together.
     let changed = group == Group::Atomic || form.opcode == "st";
     let shared = ["global", "shared", "shared::cta", "shared::cluster"];
     let reached = |s: &str| shared.contains(&s) || s == "local" && group == Group::Memory;
@@ -224,7 +225,7 @@ fn group(form: &Form) -> Group {
     }
 }
 
-/// Bytes of an access.
+/// Returns the bytes of an access.
 fn size(form: &Form, words: &[&str], operands: &[&str]) -> u64 {
     let element = words.iter().rev().find_map(|w| match *w {
         "b8" | "u8" | "s8" => Some(1),
@@ -248,7 +249,7 @@ fn size(form: &Form, words: &[&str], operands: &[&str]) -> u64 {
     }
 }
 
-/// Operands at the top level.
+/// Splits operands at the top level.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut from, mut out) = (0, 0, Vec::new());
     for (at, c) in text.char_indices() {
@@ -267,7 +268,7 @@ fn split(text: &str) -> Vec<&str> {
     out
 }
 
-/// What each operand is, by the form's list of operands.
+/// Returns the slot of each operand, from the form's list of operands.
 fn slots(form: &Form, operands: &[&str], words: &[&str], group: Group) -> Option<Vec<Slot>> {
     let fixed = form.args.iter().filter(|a| !matches!(a, Arg::O(_))).count();
     let mut spare = operands.len().saturating_sub(fixed);
@@ -288,8 +289,7 @@ fn slots(form: &Form, operands: &[&str], words: &[&str], group: Group) -> Option
     Some(out)
 }
 
-/// A constant is of the type that its register is declared with only if the instruction has that
-/// type.
+/// Drops the type of a constant unless the instruction itself has that type.
 fn typed(slot: Slot, words: &[&str]) -> Slot {
     match slot {
         Slot::Source(class, Some(ty)) if !words.contains(&ty.word()) => Slot::Source(class, None),
@@ -320,7 +320,7 @@ fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) ->
         Some(Arg::D(_) | Arg::Dp(_)) => Slot::Dest(class, false),
         Some(Arg::Ds(_)) => Slot::Dest(class, true),
         Some(Arg::S(Val::B32)) if group == Group::Barrier => Slot::Barrier,
-        // A number of threads, of barriers.
+        // A number of threads, for a barrier.
         Some(Arg::O(Val::B32)) if group == Group::Barrier => return None,
         Some(Arg::S(Val::T) | Arg::O(Val::T)) => {
             let constant = form.type_set(0).len();
@@ -336,7 +336,7 @@ fn slot(form: &Form, arg: Option<Arg>, k: usize, operand: &str, group: Group) ->
     })
 }
 
-/// The operand of a video instruction: `-%s32_0.h1`.
+/// Parses the operand of a video instruction: `-%s32_0.h1`.
 fn selected(operand: &str, written: bool) -> Option<Slot> {
     let (sign, register) = match operand.strip_prefix('-') {
         Some(register) => ("-", register),
@@ -353,7 +353,7 @@ fn class(operand: &str) -> Option<Class> {
     Class::of(operand.trim().strip_prefix('%')?)
 }
 
-/// The type that an example's register is declared with.
+/// Returns the declared type of an example's register.
 fn written_type(operand: &str) -> Type {
     let word = operand.trim_start_matches('%').split('_').next().unwrap_or_default();
     [

@@ -1,4 +1,5 @@
-//! What comes before the first instruction of a launch: linking, decoding, compiling; and a launch of a kernel that does nothing.
+//! Benchmarks of the work before the first instruction of a launch: linking, decoding, compiling;
+//! and of a launch of an empty kernel.
 
 use converge::catalogue::Entry;
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -11,7 +12,7 @@ use vm::{Engine, Launch, Program, State, catalogued, load_variables};
 const EMPTY: &str =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty() { ret; }\n";
 
-/// The bundled kernels that are measured one by one; `compile_times` among the tests takes them all.
+/// The bundled kernels that are measured one by one; `compile_times` among the tests measures all.
 const NAMES: [&str; 6] =
     ["saxpy", "mandelbrot", "sgemm_tiled", "bitonic_sort", "sha256", "raymarch"];
 
@@ -20,7 +21,7 @@ fn module(text: &str) -> Option<ir::module::Module> {
     ptx::lower(&tree, ptx::Select::All).0
 }
 
-/// A launch of the first kernel, with no buffers: it is prepared, not run.
+/// Returns a launch of the first kernel, without buffers: it is prepared, not run.
 fn state(program: &Program, block: u32) -> Option<State<1>> {
     let is_kernel = |f: &ir::Function| matches!(f.signature, Signature::Kernel { .. });
     let kernel = program.module().functions.iter().position(is_kernel)?;
@@ -57,7 +58,7 @@ fn launches(c: &mut Criterion) {
     empty(c);
 }
 
-/// From a state to its end, with code at hand.
+/// Measures an empty kernel from its state to its end, with compiled code.
 fn empty(c: &mut Criterion) {
     let Some(program) = module(EMPTY).and_then(|m| Program::link(m).ok()) else { return };
     let begin = || state(&program, 32);

@@ -1,11 +1,13 @@
-//! The machine code of the first kernel of a PTX file, as bytes on standard output, for a disassembler:
+//! Writes the machine code of the first kernel of a PTX file to standard output, for a
+//! disassembler:
 //!
 //! ```sh
 //! cargo run --release -p simtlab-jit --example code -- kernels/saxpy/saxpy.ptx 256 > saxpy.bin
 //! objdump -D -b binary -m i386:x86-64 -M intel saxpy.bin
 //! ```
 //!
-//! After the file come threads of a block in x, y and z, `detailed` for code that counts everything, and `avx2` for code of that level.
+//! The file is followed by the threads of a block in x, y and z, `detailed` for code that counts
+//! everything, and `avx2` for code of that level.
 
 use std::error::Error;
 use std::io::Write;

@@ -1,27 +1,27 @@
-//! In the place of the compiled tier on hosts that have none.
+//! A stand-in for the compiled tier on hosts that have none.
 
 use crate::{Coverage, Refused};
 use fast::{Declined, Finished, GoOn, Kernel, Level};
 use std::borrow::BorrowMut;
 use vm::State;
 
-/// A compiled kernel: there is none on this host.
+/// A compiled kernel; has no values on this host.
 #[derive(Debug)]
 pub enum Compiled {}
 
 impl Compiled {
-    /// Gives the kernel back.
+    /// Returns the kernel.
     ///
     /// # Errors
-    /// Always.
+    /// Always fails with [`Refused::Host`].
     pub fn new(kernel: Kernel, _: bool) -> Result<Self, (Kernel, Refused)> {
         Err((kernel, Refused::Host))
     }
 
-    /// Gives the kernel back.
+    /// Returns the kernel.
     ///
     /// # Errors
-    /// Always.
+    /// Always fails with [`Refused::Host`].
     pub fn at(kernel: Kernel, _: Level, _: bool) -> Result<Self, (Kernel, Refused)> {
         Err((kernel, Refused::Host))
     }
@@ -46,7 +46,7 @@ impl Compiled {
     /// Never called.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn run(&self, _: impl BorrowMut<State<1>>, _: &mut dyn GoOn) -> Result<Finished, Declined> {
         match *self {}
     }

@@ -1,6 +1,7 @@
-//! A list of x86-64 instructions with labels, encoded in the end.
+//! A list of x86-64 instructions with labels, encoded when it is complete.
 //!
-//! Thin over iced-x86: an instruction's address before encoding is the number of the label that stands before it.
+//! A thin layer over iced-x86: before encoding, the address of an instruction is the number of the
+//! label bound to it.
 
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code as Op, IcedError, Instruction, InstructionBlock,
@@ -16,18 +17,18 @@ pub(crate) struct Label(u64);
 pub(crate) enum V {
     /// A register.
     Z(Register),
-    /// A vector in memory: base and displacement.
+    /// A full vector in memory: base and displacement.
     M(Register, i64),
-    /// One element in memory for all lanes.
+    /// One element in memory, broadcast to all lanes.
     B(Register, i64),
 }
 
-/// An operand in memory: base and displacement.
+/// A memory operand of base and displacement.
 pub(crate) fn at(base: Register, displacement: i64) -> MemoryOperand {
     MemoryOperand::with_base_displ(base, displacement)
 }
 
-/// An operand in memory: base and index.
+/// A memory operand of base and index.
 pub(crate) fn indexed(base: Register, index: Register) -> MemoryOperand {
     MemoryOperand::new(base, index, 1, 0, 1, false, Register::None)
 }
@@ -43,14 +44,14 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
-    /// Where a label is.
+    /// Returns the byte offset of a label.
     pub(crate) fn offset(&self, label: Label) -> Option<u32> {
         let found = self.offsets.binary_search_by_key(&label.0, |o| o.0).ok()?;
         Some(self.offsets[found].1)
     }
 }
 
-/// Instructions.
+/// The instructions emitted so far.
 #[derive(Default)]
 pub(crate) struct Asm {
     list: Vec<Instruction>,
@@ -67,7 +68,7 @@ impl Asm {
         Label(self.labels)
     }
 
-    /// The label stands before the next instruction.
+    /// Binds a label to the next instruction.
     pub(crate) fn bind(&mut self, label: Label) {
         if self.bound.is_some() {
             self.push(Ok(Instruction::with(Op::Nopd)));
@@ -76,12 +77,13 @@ impl Asm {
         self.bound = Some(label);
     }
 
-    /// Instructions so far.
+    /// Number of instructions so far.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Where the next instruction comes, if it comes after the last one alone: no label stands before it.
+    /// Returns the index of the next instruction, or `None` if a label is bound to it, so that
+    /// other paths reach it.
     pub(crate) fn mark(&self) -> Option<usize> {
         self.bound.is_none().then_some(self.list.len())
     }
@@ -128,7 +130,7 @@ impl Asm {
         self.push(Instruction::with2(op, a, b));
     }
 
-    /// A number into a 64-bit register.
+    /// Moves an immediate into a 64-bit register.
     pub(crate) fn ri64(&mut self, a: Register, b: u64) {
         if b <= u64::from(u32::MAX) {
             let low = Register::EAX + (a as u32 - Register::RAX as u32);
@@ -169,7 +171,7 @@ impl Asm {
         }));
     }
 
-    /// A vector instruction with one source.
+    /// Emits a vector instruction with one source.
     pub(crate) fn v2(&mut self, op: Op, to: Register, b: V, mask: Option<Register>) {
         let instruction = match b {
             V::Z(b) => Instruction::with2(op, to, b),
@@ -179,32 +181,32 @@ impl Asm {
         self.masked(instruction, mask, false);
     }
 
-    /// The same where lanes that are off become 0.
+    /// Emits a vector instruction with one source in memory that zeroes inactive lanes.
     pub(crate) fn v2z(&mut self, op: Op, to: Register, b: MemoryOperand, mask: Register) {
         self.masked(Instruction::with2(op, to, b), Some(mask), true);
     }
 
-    /// A masked move of a register to memory.
+    /// Emits a masked move of a register to memory.
     pub(crate) fn store(&mut self, op: Op, to: MemoryOperand, from: Register, mask: Register) {
         self.masked(Instruction::with2(op, to, from), Some(mask), false);
     }
 
-    /// A gather.
+    /// Emits a gather under a mask register.
     pub(crate) fn gather(&mut self, op: Op, to: Register, from: MemoryOperand, mask: Register) {
         self.masked(Instruction::with2(op, to, from), Some(mask), false);
     }
 
-    /// A gather under a mask in a vector, which is lost.
+    /// Emits a gather whose mask is the vector `by`, which the instruction clears.
     pub(crate) fn gather_by(&mut self, op: Op, to: Register, from: MemoryOperand, by: Register) {
         self.push(Instruction::with3(op, to, from, by));
     }
 
-    /// A store of a register under a mask in another.
+    /// Emits a store under a mask in a vector register.
     pub(crate) fn mrr(&mut self, op: Op, to: MemoryOperand, mask: Register, from: Register) {
         self.push(Instruction::with3(op, to, mask, from));
     }
 
-    /// A vector instruction with two sources.
+    /// Emits a vector instruction with two sources.
     pub(crate) fn v3(&mut self, op: Op, to: Register, a: Register, b: V, mask: Option<Register>) {
         let instruction = match b {
             V::Z(b) => Instruction::with3(op, to, a, b),
@@ -214,7 +216,7 @@ impl Asm {
         self.masked(instruction, mask, false);
     }
 
-    /// A vector instruction whose result is rounded in its own way.
+    /// Emits a vector instruction with a static rounding mode.
     pub(crate) fn rounded(&mut self, op: Op, operands: &[Register], rounding: RoundingControl) {
         let instruction = match *operands {
             [to, a] => Instruction::with2(op, to, a),
@@ -227,7 +229,7 @@ impl Asm {
         }));
     }
 
-    /// One with two sources and a number.
+    /// Emits a vector instruction with two sources and an immediate.
     pub(crate) fn v3i(
         &mut self,
         op: Op,
@@ -245,12 +247,13 @@ impl Asm {
         self.masked(instruction, mask, false);
     }
 
-    /// One with two sources and a register that chooses among them, lane by lane.
+    /// Emits a vector instruction with two sources and a register that selects between them by
+    /// lane.
     pub(crate) fn v3r(&mut self, op: Op, to: Register, a: Register, b: Register, by: Register) {
         self.push(Instruction::with4(op, to, a, b, by));
     }
 
-    /// The same with the second source in memory.
+    /// Emits the same with the second source in memory.
     pub(crate) fn v3mr(
         &mut self,
         op: Op,
@@ -262,12 +265,13 @@ impl Asm {
         self.push(Instruction::with4(op, to, a, b, by));
     }
 
-    /// One with one source and a number.
+    /// Emits a vector instruction with one source and an immediate.
     pub(crate) fn v2i(&mut self, op: Op, to: Register, a: Register, imm: i32) {
         self.push(Instruction::with3(op, to, a, imm));
     }
 
-    /// Whether all jumps go to labels that stand somewhere: else the encoder would take their numbers for addresses.
+    /// Returns whether the targets of all jumps are bound; the encoder would take an unbound
+    /// label's number for an address.
     fn is_closed(&self) -> bool {
         let mut stands = vec![false; self.labels as usize + 1];
         self.order.iter().for_each(|&(label, _)| stands[label as usize] = true);
@@ -278,7 +282,7 @@ impl Asm {
         self.list.iter().all(goes_somewhere)
     }
 
-    /// The bytes, which may lie anywhere.
+    /// Encodes the instructions. The bytes are position-independent.
     pub(crate) fn encode(self) -> Result<Encoded, String> {
         if let Some(error) = self.failed {
             return Err(error.to_string());

@@ -1,8 +1,9 @@
-//! Whether all rows, masks and scalars that a kernel names exist: code reaches them without asking.
+//! A check that all rows, masks, scalars and blocks that a kernel names exist: code accesses them
+//! without bounds checks.
 
 use fast::code::{Code, Dst, End, Guard, Kind, Memory, Src, Step};
 
-/// Whether code made from a kernel reaches its own rows, masks, scalars and blocks alone.
+/// Returns whether code made from a kernel can access only its own rows, masks, scalars and blocks.
 pub(crate) fn is_sound(code: &Code) -> bool {
     let check = Check(code);
     let blocks = code.blocks.iter().all(|block| {
@@ -98,7 +99,7 @@ impl Check<'_> {
                         && collective.members.is_none_or(|s| self.src(s))
                         && collective.dst.iter().all(|&d| self.dst(d))
                 }
-                // The interpreter executes all others, and checks what it reaches.
+                // The interpreter executes all other steps, and checks their accesses.
                 _ => true,
             }
     }

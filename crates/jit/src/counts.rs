@@ -1,15 +1,17 @@
-//! What code counts beyond lane slots in a launch that is run in detail: issues by place, lanes that guards turn off, split levels, and
-//! accesses of whole warps whose addresses lie on a line, by where they begin within a stretch of memory. Of other accesses `notes` are taken.
+//! Counters that code keeps in launches that run in detail, beyond lane slots: issues by place,
+//! lanes that guards turn off, split levels, and accesses of whole warps with affine addresses, by
+//! their position modulo [`Line::ALIKE`]. Other accesses are logged (`notes`).
 
 use crate::frame::Near;
 use crate::notes::{NotePlace, Notes, Noting};
 use fast::{Line, Lines};
 
-/// With the number of a step that the interpreter is to execute: the watch has been told of its access; or has been if lanes are off.
+/// Flags in the number of a step that the interpreter is to execute: the observer has already
+/// counted the access; or it has if any lane is off.
 pub(crate) const TOLD: u32 = 1 << 31;
 pub(crate) const TOLD_IN_PART: u32 = 1 << 30;
 
-/// A place where issues are counted.
+/// A run of issues that is counted at one place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) block: u32,
@@ -17,7 +19,7 @@ pub(crate) struct Place {
     pub(crate) issues: usize,
 }
 
-/// What is counted there.
+/// The counters of a [`Place`].
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Site {
@@ -27,33 +29,35 @@ pub(crate) struct Site {
     pub(crate) absent: u64,
 }
 
-/// Counters of a step whose accesses are counted by where they begin: one for each aligned place in a stretch.
+/// Counters of a step with affine addresses: one for each aligned position within [`Line::ALIKE`]
+/// bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     pub(crate) step: usize,
-    /// The first counter, and how many.
+    /// The first counter, and the number of counters.
     pub(crate) first: usize,
     pub(crate) count: usize,
-    /// Which region it is in: that of the last access of this number. Of windows: none.
+    /// The entry of the frame's list of regions that the step accesses; `None` for spaces with a
+    /// window.
     pub(crate) near: Option<usize>,
 }
 
 impl Stretch {
-    /// Counters of accesses that are aligned to `align` bytes.
+    /// Number of counters for accesses that are aligned to `align` bytes.
     pub(crate) fn len(align: u64) -> usize {
         (Line::ALIKE / align).max(1) as usize
     }
 }
 
-/// The part of the frame that says where counters are.
+/// The part of the frame that points to the counters.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Counters {
-    /// Split levels that the running lanes are under.
+    /// Split levels above the running lanes.
     pub(crate) depth: u64,
     pub(crate) most_depth: u64,
     pub(crate) depth_sum: u64,
-    /// Lanes that have ended, and those that were never launched.
+    /// Exited lanes, and lanes that were never launched.
     pub(crate) exited: u64,
     pub(crate) absent: u64,
     pub(crate) sites: *mut Site,
@@ -64,7 +68,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Of a launch that is not run in detail.
+    /// For launches that do not run in detail.
     pub(crate) const NONE: Self = Self {
         depth: 0,
         most_depth: 0,
@@ -91,7 +95,7 @@ pub(crate) struct Counting {
     pub(crate) notes: Notes,
     depth_sum: u64,
     most_depth: u64,
-    /// Lines that are no longer counted.
+    /// Lines whose region has changed since they were counted.
     done: Vec<Lines>,
 }
 
@@ -117,7 +121,7 @@ impl Counting {
         }
     }
 
-    /// For a turn of a warp.
+    /// Returns pointers to the counters, for a visit.
     pub(crate) fn counters(&mut self) -> Counters {
         Counters {
             sites: self.sites.as_mut_ptr(),
@@ -129,20 +133,20 @@ impl Counting {
         }
     }
 
-    /// After one.
+    /// Takes over the counts of a visit.
     pub(crate) fn take(&mut self, counters: &Counters) {
         self.depth_sum += counters.depth_sum;
         self.most_depth = self.most_depth.max(counters.most_depth);
     }
 
-    /// What has been counted for a region that is the one of its number no longer.
+    /// Moves the counts for a region aside, because its entry `near` now holds another one.
     pub(crate) fn leave(&mut self, near: usize, region: &Near) {
         for stretch in self.stretches.iter().filter(|s| s.near == Some(near)) {
             tell(&mut self.lines, stretch, region.base, &mut self.done);
         }
     }
 
-    /// Everything since it was last asked for.
+    /// Returns all counts since the last call, and resets them.
     pub(crate) fn finish(&mut self, nears: &[Near]) -> fast::Counts {
         for stretch in &self.stretches {
             let base = stretch.near.and_then(|n| nears.get(n)).map_or(0, |n| n.base);
@@ -168,7 +172,7 @@ impl Counting {
     }
 }
 
-/// Moves the counts of a stretch, which lies in a region that begins at `base`, to a list.
+/// Moves the counts of a stretch in a region that begins at `base` to a list.
 fn tell(lines: &mut [u64], stretch: &Stretch, base: u64, to: &mut Vec<Lines>) {
     let size = Line::ALIKE / stretch.count as u64;
     for (i, count) in lines[stretch.first..][..stretch.count].iter_mut().enumerate() {

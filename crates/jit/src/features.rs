@@ -1,20 +1,21 @@
-//! What the host's processor has.
+//! Detection of the host's instructions.
 
 use fast::Level;
 
 /// Instructions that code may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// The vectors.
+    /// The level of vector instructions.
     pub(crate) level: Level,
-    /// With AVX-512, beyond F, BW, DQ and VL: population counts of lanes.
+    /// AVX512_VPOPCNTDQ: population counts by lane.
     pub(crate) popcnt: bool,
-    /// Leading zeros of lanes.
+    /// AVX512CD: leading zeros by lane.
     pub(crate) lzcnt: bool,
 }
 
 impl Features {
-    /// Those of this host, with the vectors of a level, if it has them.
+    /// Returns the instructions of this host with the vectors of `level`, or `None` if it lacks any
+    /// that code requires.
     pub(crate) fn of_host(level: Level) -> Option<Self> {
         let scalar = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")

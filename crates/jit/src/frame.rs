@@ -1,4 +1,4 @@
-//! What compiled code and its host share: one block of memory that both know the layout of.
+//! The block of memory that compiled code and its host share; both know its layout.
 
 use crate::counts::Counters;
 use crate::notes::Noting;
@@ -6,18 +6,18 @@ use crate::seat::{Meeting, Seat};
 use fast::{Slot, Splits, Tally};
 use std::mem::{MaybeUninit, offset_of};
 
-/// No block.
+/// In place of a block or a resume point: none.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// Where a step's last access of global memory was.
+/// The region of global memory that a step accessed last.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Near {
-    /// Guest address of the region.
+    /// Guest address of its first byte.
     pub(crate) base: u64,
-    /// Bytes of it: 0 if there has been no access.
+    /// Bytes; 0 if the step has accessed none.
     pub(crate) len: u64,
-    /// Where it is in the host's memory.
+    /// Host address of its first byte.
     pub(crate) bytes: *mut u8,
 }
 
@@ -29,26 +29,28 @@ impl Near {
     pub(crate) const BYTES: i64 = offset_of!(Self, bytes) as i64;
 }
 
-/// How the words of accesses by the same addresses lie: see `emit::together`.
+/// The classified layout of the words at one row of shared-memory addresses: see `emit::together`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Together {
-    /// The greatest offset for which the words of each part lie side by side inside; less than any if they do not.
+    /// The greatest offset at which the words of each part are contiguous and in bounds; negative
+    /// enough to fail every comparison if they are not contiguous.
     adjacent: i64,
-    /// The same if some lanes do not run: words of those that do.
+    /// The same under a partial mask, for the words of the running lanes.
     masked: i64,
-    /// The same for parts that have one word each.
+    /// The same for parts that are broadcasts of one word.
     same: i64,
-    /// Where the parts' first words are in the host's memory.
+    /// Host address of the first word of each part.
     first: [u64; 4],
 }
 
 impl Together {
-    /// How many of them code has at once.
+    /// Entries in the frame: layouts that code caches at once.
     pub(crate) const COUNT: usize = 4;
 }
 
-/// Entries of the stack that code keeps of a warp; while a warp has more, it is the interpreter's.
+/// Entries of the stack that code keeps for a warp. A warp with more entries is left to the
+/// interpreter.
 pub(crate) const SLOTS: usize = 64;
 /// Bytes of an entry.
 pub(crate) const SLOT: i64 = size_of::<Slot>() as i64;
@@ -57,9 +59,9 @@ pub(crate) const SLOT_REJOIN: i64 = offset_of!(Slot, rejoin) as i64;
 pub(crate) const SLOT_LANES: i64 = offset_of!(Slot, lanes) as i64;
 pub(crate) const SLOT_DEPTH: i64 = offset_of!(Slot, depth) as i64;
 
-/// Why code has returned.
+/// The reasons for which code returns.
 pub(crate) mod stopped {
-    /// No warp is left in the visit.
+    /// No warp of the visit has a turn left.
     pub(crate) const DONE: u32 = 0;
     /// The next warp is one that code cannot take by itself.
     pub(crate) const BEFORE: u32 = 1;
@@ -67,19 +69,20 @@ pub(crate) mod stopped {
     pub(crate) const WITHIN: u32 = 2;
 }
 
-/// The shared block.
+/// The memory that code and host share.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Frame {
-    /// Lanes that run.
+    /// The running lanes.
     pub(crate) lanes: u32,
-    /// The block at which they wait for others, or [`NOWHERE`].
+    /// The reconvergence point of these lanes, or [`NOWHERE`].
     pub(crate) rejoin: u32,
-    /// The block to go to when the code returns, or [`NOWHERE`] if the warp stands where it should.
+    /// The block to enter when the code has returned, or [`NOWHERE`] if the warp's place is up to
+    /// date.
     pub(crate) block: u32,
-    /// Lanes of the warp that were launched and have not ended.
+    /// Lanes of the warp that were launched and have not exited.
     pub(crate) live: u32,
-    /// Back-edges until the turn is over.
+    /// Back-edges left in the turn.
     pub(crate) left: i32,
     /// Why the code has returned: one of [`stopped`].
     pub(crate) stopped: u32,
@@ -88,58 +91,61 @@ pub(crate) struct Frame {
     pub(crate) shared_len: u64,
     pub(crate) params: *const u8,
     pub(crate) params_len: u64,
-    /// Local memory of the CTA's first thread, and the bytes of each.
+    /// Local memory of the CTA's first thread, and bytes per thread.
     pub(crate) local: *mut u8,
     pub(crate) local_len: u64,
     pub(crate) near: *mut Near,
-    /// Counts since the last look.
+    /// Counts since the last flush.
     pub(crate) tally: Tally,
-    /// Issues among them when the warp began that runs.
+    /// Issues in the tally when the running warp's turn began.
     pub(crate) started: u64,
-    /// The lowest entry of the stack, the one that runs, and the last that others may be put on.
+    /// The lowest entry of the stack, the running one, and the one from which on code must not
+    /// push.
     pub(crate) bottom: *mut Slot,
     pub(crate) top: *mut Slot,
     pub(crate) last: *mut Slot,
-    /// Not 0 if the stack is the interpreter's, and its copy here is not to be looked at.
+    /// Not 0 if the interpreter has the stack, and the copy here is stale.
     pub(crate) foreign: u64,
-    /// What code has done to stacks.
+    /// Counts of operations on stacks.
     pub(crate) splits: Splits,
-    /// How words of accesses lie.
+    /// The cached layouts.
     pub(crate) together: [Together; Together::COUNT],
-    /// Further counts of launches that are run in detail.
+    /// Counters of launches that run in detail.
     pub(crate) counters: Counters,
-    /// The warp that runs, and all warps of the CTA.
+    /// The seat of the running warp, and the seats of all warps of the CTA.
     pub(crate) seat: *mut Seat,
     pub(crate) seats: *mut Seat,
     pub(crate) seats_end: *mut Seat,
     pub(crate) meeting: *mut Meeting,
-    /// Addresses of blocks, and of steps after barriers.
+    /// Code addresses of blocks, and of the steps after barriers.
     pub(crate) table: *const u64,
     pub(crate) resumes: *const u64,
-    /// Where a warp begins that goes on.
+    /// Code that takes a warp that continues from an earlier turn.
     pub(crate) again: u64,
-    /// Special registers that are scalars: values by warp and those of the CTA.
+    /// Uniform special registers: values by warp, and values of the CTA.
     pub(crate) sregs: *const u64,
     pub(crate) cta_sregs: *const u64,
-    /// Where to begin.
+    /// Code address where the next entry begins.
     pub(crate) start: u64,
-    /// Executes a step: `(frame, step, lanes)`; not 0 if the code has to return.
+    /// Executes a step: `(frame, step, lanes)`. Not 0 if the code has to return.
     pub(crate) step: extern "sysv64" fn(*mut Frame, u32, u32) -> u32,
-    /// Empties the log of accesses of a step, by its number among those that are taken note of: `(frame, number)`.
+    /// Empties the access log of a step: `(frame, number)`, with the step's number among the logged
+    /// steps.
     pub(crate) drain: extern "sysv64" fn(*mut Frame, u32),
-    /// The lanes that are on meanwhile.
+    /// The active lanes of the step for which `drain` is called.
     pub(crate) on: u32,
-    /// Executes the end of a block: `(frame, block)`; where to go on, or null if the code has to return.
+    /// Executes the end of a block: `(frame, block)`. Returns the code address to continue at, or
+    /// null if the code has to return.
     pub(crate) end: extern "sysv64" fn(*mut Frame, u32) -> *const u8,
-    /// Goes to a block that lanes may wait for: as `end`.
+    /// Enters a block that may be a reconvergence point; returns as `end` does.
     pub(crate) go: extern "sysv64" fn(*mut Frame, u32) -> *const u8,
-    /// The host's own.
+    /// The host's state for calls back: a `Host`.
     pub(crate) host: *mut u8,
-    /// Room for four values of each lane, within a step.
+    /// Scratch memory within a step: four values per lane.
     pub(crate) lane_room: MaybeUninit<LaneRoom>,
 }
 
-/// Four values of each lane.
+/// Four 64-bit values per lane.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct LaneRoom(pub(crate) [[u64; 32]; 4]);

@@ -1,15 +1,20 @@
-//! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2 from decoded kernels.
+//! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2, made from decoded
+//! kernels.
 //!
-//! A kernel that `fast` has decoded becomes code that runs one turn of each warp of a CTA on the interpreter's own state: rows, masks
-//! and scalars are where the interpreter has them, stacks and who waits at barriers in the seats of the warps (`seat`), or all is
-//! brought back before anybody looks. So every step that is not compiled, every switch and end of some threads, and every access that a
-//! check does not let through is a call of the interpreter, at exactly that place with exactly those lanes: what is compiled may be any
-//! part of the instruction set, and results, faults, the schedule and the counts are the interpreter's.
+//! A kernel that `fast` has decoded becomes code that runs turns of the warps of a CTA on the
+//! interpreter's own state. Rows, masks and scalars stay where the interpreter keeps them.
+//! Reconvergence stacks and waits at barriers live in the warps' seats (`seat`) and are written
+//! back before the interpreter reads them. Code therefore calls the interpreter, at exactly the
+//! current place and for exactly the active lanes, for everything that it does not do itself: steps
+//! that are not compiled, switches, some exits of threads, and accesses that fail a check. Any part
+//! of the instruction set may be compiled; results, faults, the schedule and the counts are the
+//! interpreter's.
 //!
-//! Code exists for hosts with x86-64 and AVX-512 (F, BW, DQ, VL), or AVX2 and FMA; others run the interpreter. What both need is written once, on general
-//! registers (`emit`); a level of vector instructions is one implementation of `emit::Vectors`. Each has code for whatever it can, and leaves the
-//! rest to the interpreter. Pages with code are never writable while
-//! they are executable. All unsafe code is in one module, behind [`Compiled`], which keeps a kernel and its code together.
+//! Code exists for x86-64 hosts with AVX-512 (F, BW, DQ, VL), or with AVX2 and FMA; other hosts run
+//! the interpreter. Both levels share the emitter on general registers (`emit`); each level of
+//! vector instructions is one implementation of `emit::Vectors`, and leaves to the interpreter what
+//! it cannot do. Pages with code are never writable and executable at the same time. All unsafe
+//! code is in one module, behind [`Compiled`], which keeps a kernel and its code together.
 
 #[cfg(target_arch = "x86_64")]
 mod asm;
@@ -49,25 +54,25 @@ pub use ready::{Decoded, Ready};
 
 use thiserror::Error;
 
-/// Steps of a kernel that is compiled, at most: compiling takes a few microseconds for each.
+/// Most steps of a kernel that is compiled: compiling takes a few microseconds per step.
 pub const MOST_STEPS: usize = 60_000;
 
-/// Why a kernel is not compiled: the interpreter runs it.
+/// The reason that a kernel is not compiled; the interpreter runs it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The host's processor does not have the instructions.
+    /// The host's processor lacks the instructions.
     #[error("the host does not have x86-64 with AVX-512 or AVX2 and FMA, or may not use them")]
     Host,
     /// The kernel is too large.
     #[error("the kernel is too large to be compiled")]
     TooLarge,
-    /// The kernel names what it does not have: a mistake of its decoder's.
+    /// The kernel names rows, blocks or steps that do not exist: an error of its decoder.
     #[error("the kernel was decoded wrongly")]
     Unsound,
-    /// There is no memory for code.
+    /// The host has no memory for code.
     #[error("no memory for code: {0}")]
     Memory(String),
-    /// An instruction could not be encoded: a mistake of this crate's.
+    /// An instruction could not be encoded: an error of this crate.
     #[error("code could not be encoded: {0}")]
     Encoding(String),
 }
@@ -75,7 +80,7 @@ pub enum Refused {
 /// How much of a kernel runs compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// Steps that need the interpreter for faults at most.
+    /// Steps that code executes; accesses that fail a check still call the interpreter.
     pub native: usize,
     /// Steps of the kernel.
     pub steps: usize,

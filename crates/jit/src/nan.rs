@@ -1,18 +1,18 @@
-//! Where the bits of a NaN can be seen.
+//! Analysis of where the bits of a NaN are visible.
 //!
-//! An operation makes PTX's canonical NaN. Whether a NaN is the canonical one cannot be told from the results of further float
-//! arithmetic and comparisons: so what only they read need not be made canonical.
+//! An operation makes PTX's canonical NaN. Float arithmetic and comparisons give the same results
+//! for every NaN, so a NaN that only they read need not be made canonical.
 
 use fast::code::{Code, Dst, Kind, Src, Step};
 use fast::ops::{Op32, Test};
 
-/// Whose results anybody can see the bits of, by step.
+/// Steps whose NaNs are visible.
 #[derive(Debug)]
 pub(crate) struct Nan {
     seen: Vec<bool>,
 }
 
-/// Whether an operation on floats does not show which NaN an operand is.
+/// Returns whether an operation gives the same result for every NaN operand.
 fn blind(op: Op32) -> bool {
     matches!(
         op,
@@ -21,7 +21,8 @@ fn blind(op: Op32) -> bool {
 }
 
 impl Nan {
-    /// Of a kernel each of whose rows is one value still: rows that share a place are seen or not each by itself.
+    /// Analyses a kernel before rows are shared: there each row holds one value, which is visible
+    /// or not on its own.
     pub(crate) fn new(code: &Code) -> Self {
         let mut rows = vec![false; code.narrow as usize];
         let mut sees = |src| {
@@ -52,7 +53,7 @@ impl Nan {
         Self { seen: code.steps.iter().map(seen).collect() }
     }
 
-    /// Whether somebody can see the bits of a step's NaNs.
+    /// Returns whether the bits of a step's NaN results are visible.
     pub(crate) fn seen(&self, step: usize) -> bool {
         self.seen.get(step).is_none_or(|&seen| seen)
     }

@@ -1,47 +1,50 @@
-//! Accesses that code takes note of in launches that are run in detail, whose addresses lie anyhow.
+//! The access log of launches that run in detail: accesses whose addresses are not affine.
 //!
-//! Most steps access the same few patterns over and over: the same lanes, at the same distances from the first of them. So each step has a
-//! short list of [`Pattern`]s, the last one first to be looked at, and an access that is like one of them counts there, by how
-//! the first lane's address lies in a stretch of memory. Other accesses go into the step's log as they are, which the host looks
-//! through when it is full: it makes patterns of them, or tells of them together. A step that mostly has new ones loses its list, and
-//! code no longer looks for one.
+//! Most steps repeat a few patterns: the same lanes, at the same offsets from the first of them. So
+//! each step has a short list of [`Pattern`]s, of which the last match is compared first. An access
+//! that matches a pattern is counted there, by the first lane's address modulo [`Line::ALIKE`].
+//! Other accesses are appended to the step's log, which the host drains when it is full: it adds
+//! them to the patterns, or passes them to the observer in one batch. A step that mostly misses its
+//! list loses it, and code stops searching.
 
 use fast::{Addresses, Line, Logged, Noted, Remembered};
 use std::mem::offset_of;
 
-/// Patterns of a step, at most.
+/// Most patterns of a step.
 const MOST: u32 = 8;
-/// Patterns of all steps, at most.
+/// Most patterns of all steps.
 const MOST_OF_ALL: usize = 4096;
-/// Accesses of a step in the log before its list may be found useless.
+/// Logged accesses of a step after which its list is judged, each time.
 const TRIED: u64 = 256;
-/// Accesses that the list must have served for each in the log.
+/// Pattern hits per logged access below which a list is dropped.
 const FEW: u64 = 4;
 /// Entries of a step's log.
 const LOG: usize = 32;
 
-/// A step whose accesses are taken note of.
+/// A step whose accesses are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotePlace {
     pub(crate) step: usize,
-    /// Added to addresses in the log.
+    /// Added to the addresses in the log.
     pub(crate) offset: i64,
-    /// Addresses are multiples of two to the power of this.
+    /// Base-2 logarithm of the addresses' alignment.
     pub(crate) shift: u32,
-    /// Whether they have 64 bits; else 32.
+    /// Whether addresses have 64 bits rather than 32.
     pub(crate) wide: bool,
 }
 
-/// What code knows of a step's patterns, whose places are bytes from the first one, which is none; and of its log.
+/// A step's pattern list and log, as code accesses them. Patterns are named by their byte offset
+/// from the first one, which is a sentinel that matches no access.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Shape {
-    /// The pattern to look at first, or [`Shape::CLOSED`].
+    /// The pattern to compare first, or [`Shape::CLOSED`].
     current: u64,
-    /// The first of the list.
+    /// The head of the list.
     head: u64,
     log: *mut u8,
-    /// Entries in the log. One that is not there yet is full.
+    /// Entries in the log. A log that is not allocated yet counts as full, so that code calls the
+    /// host.
     logged: u64,
 }
 
@@ -51,30 +54,30 @@ impl Shape {
     pub(crate) const HEAD: i64 = offset_of!(Self, head) as i64;
     pub(crate) const LOG: i64 = offset_of!(Self, log) as i64;
     pub(crate) const LOGGED: i64 = offset_of!(Self, logged) as i64;
-    /// In the place of the current pattern: the step has no list any more. Negative, and no pattern is.
+    /// Marks a step without a list. Negative as a signed number, unlike every pattern's offset.
     const CLOSED: u64 = u64::MAX;
     const NEW: Self = Self { current: 0, head: 0, log: std::ptr::null_mut(), logged: LOG as u64 };
 }
 
-/// Distances of lanes from the first one that is on: 64 bits each, or 32 bits in the first half.
+/// Offsets of the lanes from the first active one: 64 bits each, or 32 bits each in the first half.
 type Apart = [u64; 32];
 
-/// Accesses that are alike.
+/// A set of accesses by the same lanes at the same offsets from the first one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Pattern {
     apart: Apart,
-    /// The lanes; no lane in the one that is none.
+    /// The active lanes; none in the sentinel.
     on: u32,
-    /// The high half of addresses of 64 bits: spaces are told apart by it.
+    /// The high half of 64-bit addresses; it distinguishes state spaces.
     page: u32,
     shift: u32,
-    /// The step, by its number among those that are taken note of.
+    /// The number of the step among the logged ones.
     site: u32,
     next: u64,
-    /// The first lane's address in one of them.
+    /// The first lane's address in one of the accesses.
     first: u64,
-    /// How many, by how the first lane's address lies.
+    /// Number of accesses, by the first lane's aligned position modulo [`Line::ALIKE`].
     times: [u64; Line::ALIKE as usize],
 }
 
@@ -97,13 +100,13 @@ impl Pattern {
     const SIZE: u64 = size_of::<Self>() as u64;
 }
 
-/// A log of addresses of 64 or 32 bits, without the offset.
+/// A log of 64-bit or 32-bit addresses, without the step's offset.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Log<T> {
-    /// By entry, the lanes that are on.
+    /// The active lanes, by entry.
     on: [u32; LOG],
-    /// By entry and lane.
+    /// Addresses, by entry and lane.
     at: [[T; 32]; LOG],
 }
 
@@ -113,7 +116,7 @@ impl<T: Copy + Default> Log<T> {
     }
 }
 
-/// Where code puts them.
+/// Field offsets of [`Log`], the same for both widths.
 pub(crate) mod log {
     use super::{LOG, Log};
     use std::mem::offset_of;
@@ -127,7 +130,7 @@ pub(crate) mod log {
     );
 }
 
-/// The log of a step, once it has one.
+/// The log of a step, allocated when the step is first drained.
 #[derive(Debug)]
 enum Room {
     None,
@@ -148,7 +151,7 @@ impl Room {
         }
     }
 
-    /// The first entries.
+    /// Returns the first `count` entries.
     #[inline(always)]
     fn entries(&self, count: usize) -> (&[u32], Addresses<'_>) {
         match self {
@@ -158,7 +161,7 @@ impl Room {
         }
     }
 
-    /// An entry as a pattern has it.
+    /// Returns an entry in the form that patterns have.
     fn note(&self, i: usize, offset: i64) -> Option<Note> {
         let (on, addresses) = self.entries(i + 1);
         let on = *on.last()?;
@@ -184,23 +187,23 @@ impl Room {
     }
 }
 
-/// An access in the form of patterns.
+/// An access in the form that patterns have.
 struct Note {
     apart: Apart,
     on: u32,
     first: u64,
 }
 
-/// How a step's list has served.
+/// How well a step's list has served.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     patterns: u32,
     logged: u64,
-    /// Accesses that the list has served and that have been told of.
+    /// Accesses that matched the list and have been reported.
     found: u64,
 }
 
-/// What one worker has taken note of.
+/// The patterns and logs of one worker.
 #[derive(Debug)]
 pub(crate) struct Notes {
     places: Box<[NotePlace]>,
@@ -210,7 +213,7 @@ pub(crate) struct Notes {
     rooms: Box<[Room]>,
 }
 
-/// Where code finds them.
+/// The part of the frame that points to patterns and logs.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Noting {
@@ -219,7 +222,7 @@ pub(crate) struct Noting {
 }
 
 impl Noting {
-    /// Of a launch that is not run in detail.
+    /// For launches that do not run in detail.
     pub(crate) const NONE: Self =
         Self { shapes: std::ptr::null_mut(), patterns: std::ptr::null_mut() };
 }
@@ -239,7 +242,8 @@ impl Notes {
         Noting { shapes: self.shapes.as_mut_ptr(), patterns: self.patterns.as_mut_ptr() }
     }
 
-    /// Empties a step's log, which is there from then on: what becomes no pattern is told of.
+    /// Empties a step's log, and allocates it on the first call. Accesses that do not become
+    /// patterns are passed to `tell`.
     #[inline(always)]
     pub(crate) fn drain(&mut self, site: usize, tell: impl FnMut(&Logged<'_>)) {
         if site >= self.places.len() {
@@ -254,7 +258,7 @@ impl Notes {
         (shape.log, shape.logged) = (self.rooms[site].place(), 0);
     }
 
-    /// Has what is in a step's log become patterns, or tells of it.
+    /// Turns a prefix of the log's entries into patterns and passes the others to `tell`.
     #[inline(always)]
     fn empty(&mut self, site: usize, mut tell: impl FnMut(&Logged<'_>)) {
         let count = self.shapes[site].logged.min(LOG as u64) as usize;
@@ -281,7 +285,7 @@ impl Notes {
         self.shapes[site].current == Shape::CLOSED
     }
 
-    /// Counts the first entries of a step's log with those like them, as long as that can be; how many.
+    /// Counts the longest prefix of a step's log that fits its patterns; returns its length.
     #[inline(never)]
     fn keep_all(&mut self, site: usize, count: usize) -> usize {
         let offset = self.places[site].offset;
@@ -292,7 +296,8 @@ impl Notes {
             .count()
     }
 
-    /// Counts an access with those like it, if it can be.
+    /// Counts an access at its pattern, which is added if there is room. Returns whether it was
+    /// counted.
     fn keep(&mut self, site: usize, note: &Note) -> bool {
         let NotePlace { shift, wide, .. } = self.places[site];
         let page = if wide { (note.first >> 32) as u32 } else { 0 };
@@ -323,7 +328,7 @@ impl Notes {
         true
     }
 
-    /// Takes a step's list out of use if looking through it was mostly in vain.
+    /// Drops a step's list if searching it mostly failed.
     fn judge(&mut self, site: usize) {
         let (mut at, mut found) = (self.shapes[site].head, self.trials[site].found);
         while at != 0 {
@@ -332,12 +337,12 @@ impl Notes {
             at = pattern.next;
         }
         if found < FEW * self.trials[site].logged {
-            // Its patterns stay where they are, for their counts.
+            // The patterns stay allocated for their counts.
             (self.shapes[site].current, self.shapes[site].head) = (Shape::CLOSED, 0);
         }
     }
 
-    /// Everything that has not been told of.
+    /// Returns all accesses that have not been reported, and resets the counts.
     pub(crate) fn finish(&mut self) -> (Vec<Noted>, Vec<Remembered>) {
         let (mut noted, mut remembered) = (Vec::new(), Vec::new());
         for site in 0..self.places.len() {
@@ -351,7 +356,8 @@ impl Notes {
             let pattern = &self.patterns[i];
             self.trials[pattern.site as usize].found += times.iter().sum::<u64>();
             for (lies, times) in (0_u64..).zip(times).filter(|(_, times)| *times > 0) {
-                // A little above an address that was accessed: below it there may be another space, above it is room.
+                // Rounds up from an accessed address: an address below it may lie in another space,
+                // one above does not.
                 let above = (lies << pattern.shift).wrapping_sub(pattern.first) % Line::ALIKE;
                 let first = pattern.first.wrapping_add(above);
                 noted.push(Noted { times, ..self.noted(pattern, first) });
@@ -378,7 +384,7 @@ impl Pattern {
     }
 }
 
-/// The number of the pattern at so many bytes.
+/// The index of the pattern at a byte offset.
 fn index(at: u64) -> usize {
     (at / Pattern::SIZE) as usize
 }

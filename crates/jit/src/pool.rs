@@ -1,13 +1,13 @@
-//! Constants of compiled code, each once.
+//! The constant pool of compiled code; each constant is stored once.
 
 use rustc_hash::FxHashMap;
 
-/// One row of the pool: what one vector load reads.
+/// A row of the pool, as wide as the widest vector load.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Line(pub(crate) [u64; 8]);
 
-/// Constants, addressed from the pool's beginning.
+/// Constants, addressed by byte offset from the pool's beginning.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     lines: Vec<Line>,
@@ -17,7 +17,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// The offset of a 64-bit word, whose low half serves as a 32-bit one.
+    /// Returns the offset of a 64-bit word, whose low half also serves as a 32-bit word.
     pub(crate) fn word(&mut self, bits: u64) -> i64 {
         if let Some(&at) = self.known.get(&bits) {
             return at;
@@ -33,7 +33,7 @@ impl Pool {
         8 * at as i64
     }
 
-    /// The offset of a vector.
+    /// Returns the offset of a vector.
     pub(crate) fn vector(&mut self, words: [u64; 8]) -> i64 {
         if let Some(&at) = self.vectors.get(&words) {
             return at;
@@ -41,13 +41,13 @@ impl Pool {
         let filled = self.words;
         self.lines.push(Line(words));
         let at = 64 * (self.lines.len() as i64 - 1);
-        // A line of single words that is not full yet is left as it is: the next word begins a new one.
+        // A partly filled row of words stays as it is: the next word begins a new row.
         self.words = if filled.is_multiple_of(8) { filled } else { 0 };
         self.vectors.insert(words, at);
         at
     }
 
-    /// The offset of `lane * stride` of sixteen 32-bit lanes from a lane on.
+    /// Returns the offset of `lane * stride` for sixteen 32-bit lanes from `first` on.
     pub(crate) fn line32(&mut self, first: u32, stride: u32) -> i64 {
         let value = |lane: u32| u64::from((first + lane).wrapping_mul(stride));
         self.vector(std::array::from_fn(|i| {
@@ -56,7 +56,7 @@ impl Pool {
         }))
     }
 
-    /// The offset of `lane * stride` of eight 64-bit lanes from a lane on.
+    /// Returns the offset of `lane * stride` for eight 64-bit lanes from `first` on.
     pub(crate) fn line64(&mut self, first: u64, stride: u64) -> i64 {
         self.vector(std::array::from_fn(|i| (first + i as u64).wrapping_mul(stride)))
     }

@@ -5,27 +5,29 @@ use fast::{Declined, Finished, GoOn, Kernel, Level};
 use std::borrow::BorrowMut;
 use vm::State;
 
-/// A decoded launch that can run many times: with code, or without where there can be none.
+/// A decoded launch that can run many times.
 #[derive(Debug)]
 pub enum Ready {
-    /// With code.
+    /// With compiled code.
     Compiled(Box<Compiled>),
-    /// Without.
+    /// For the interpreter, because code was not wanted or cannot be made.
     Decoded(Box<Decoded>),
 }
 
-/// A launch for the interpreter.
+/// A decoded launch for the interpreter.
 #[derive(Debug)]
 pub struct Decoded {
     kernel: Kernel,
     level: Level,
     detailed: bool,
-    /// Why it is not compiled, if that was asked for.
+    /// The reason that the kernel is not compiled, if code was wanted.
     refused: Option<Refused>,
 }
 
 impl Ready {
-    /// Compiles a kernel for this host with the vector instructions of a level, if that can be, for launches in detail or for others.
+    /// Compiles a kernel for this host with the vector instructions of `level`, or keeps it for the
+    /// interpreter if it cannot be compiled. Code for launches in detail differs from code for
+    /// others.
     #[must_use]
     pub fn new(kernel: Kernel, level: Level, detailed: bool) -> Self {
         match Compiled::at(kernel, level, detailed) {
@@ -37,13 +39,13 @@ impl Ready {
         }
     }
 
-    /// A kernel for the interpreter alone.
+    /// Keeps a kernel for the interpreter without compiling it.
     #[must_use]
     pub fn interpreted(kernel: Kernel, level: Level, detailed: bool) -> Self {
         Self::Decoded(Box::new(Decoded { kernel, level, detailed, refused: None }))
     }
 
-    /// How much of it runs compiled, or why nothing does; `None` if it was not to be compiled.
+    /// Returns how much of the kernel is compiled, or why it is not; `None` if code was not wanted.
     #[must_use]
     pub fn coverage(&self) -> Option<Result<Coverage, &Refused>> {
         match self {
@@ -55,7 +57,8 @@ impl Ready {
     /// Runs a launch.
     ///
     /// # Errors
-    /// Why the exact engine has to run it, or go on with it: see [`fast::run`].
+    /// Returns [`Declined`] if the exact engine has to run the launch, or to continue it: see
+    /// [`fast::run`].
     pub fn run(
         &self,
         state: impl BorrowMut<State<1>>,

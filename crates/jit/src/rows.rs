@@ -1,8 +1,9 @@
-//! Which rows steps read and write, and after which steps nobody reads a row any more: then it need not be brought to memory.
+//! Row operands of steps, and the liveness of rows: a row that is not read again need not be stored
+//! to memory.
 
 use fast::code::{Code, Dst, End, Kind, Src, Step};
 
-/// A row.
+/// A row of the register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Row {
     /// Of 32-bit values.
@@ -11,7 +12,7 @@ pub(crate) enum Row {
     Wide(u32),
 }
 
-/// Tells of each row that a step reads.
+/// Calls `to` with each row that a step reads.
 pub(crate) fn reads(step: &Step, to: &mut dyn FnMut(Row)) {
     step.operands(&mut |src| match src {
         Src::Narrow(i) => to(Row::Narrow(i)),
@@ -24,7 +25,7 @@ pub(crate) fn reads(step: &Step, to: &mut dyn FnMut(Row)) {
     });
 }
 
-/// The row that a step writes in all lanes that run, if it is known to.
+/// Returns the row that a step is known to write in all running lanes.
 fn kills(step: &Step) -> Option<Row> {
     if step.blend || step.guard.is_some() {
         return None;
@@ -49,15 +50,16 @@ fn kills(step: &Step) -> Option<Row> {
     }
 }
 
-/// Words of the sets of all blocks, at most; in larger kernels every row counts as read at the end of each block.
+/// Most words of the sets of all blocks. In larger kernels every row counts as live at the end of
+/// each block.
 const MOST: usize = 1 << 21;
 
-/// Rows that may still be read at the end of each block.
+/// Rows that are live at the end of each block.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     narrow: usize,
     words: usize,
-    /// By block; empty if there were too many.
+    /// Sets by block; empty if they would exceed [`MOST`].
     out: Vec<u64>,
 }
 
@@ -70,7 +72,7 @@ impl Liveness {
         if words.saturating_mul(blocks) > MOST {
             return this;
         }
-        // What a block reads before it writes it, and what it writes.
+        // Rows that a block reads before it writes them, and rows that it writes.
         let (mut read, mut killed) = (vec![0; words * blocks], vec![0; words * blocks]);
         for (b, block) in code.blocks.iter().enumerate() {
             let (read, killed) =
@@ -113,7 +115,7 @@ impl Liveness {
                 }
             }
         }
-        // The end of a block reads, too.
+        // The end of the block itself reads, too.
         for (b, block) in code.blocks.iter().enumerate() {
             if let End::Switch(Src::Narrow(i), _) = block.end {
                 let (word, bit) = this.place(Row::Narrow(i));
@@ -134,14 +136,14 @@ impl Liveness {
         (index / 64, 1 << (index % 64))
     }
 
-    /// Whether a row may be read after a block.
+    /// Returns whether a row may be read after a block.
     fn after(&self, block: usize, row: Row) -> bool {
         let (word, bit) = self.place(row);
         self.out.get(block * self.words + word).is_none_or(|set| set & bit != 0)
     }
 }
 
-/// Where a block's rows are read, and written in all lanes, in order.
+/// Reads and full writes of a block's rows, in order of steps.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     block: Option<usize>,
@@ -150,7 +152,7 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    /// Turns to a block.
+    /// Collects the uses of a block.
     pub(crate) fn turn_to(&mut self, code: &Code, block: usize) {
         if self.block == Some(block) {
             return;
@@ -167,12 +169,13 @@ impl Uses {
         }
     }
 
-    /// The step that reads a row next, of those from one on; none if it is written before, or not in this block.
+    /// Returns the first step from `from` on that reads a row; `None` if the row is written before,
+    /// or not read in this block.
     pub(crate) fn next_read(&self, row: Row, from: usize) -> Option<usize> {
         self.next(row, from).filter(|e| e.1).map(|e| e.0)
     }
 
-    /// Whether anybody may read a row, in this block from a step on or in others.
+    /// Returns whether a row may be read, in this block from a step on or in others.
     pub(crate) fn is_read(&self, liveness: &Liveness, row: Row, from: usize) -> bool {
         match self.next(row, from) {
             Some((_, reads)) => reads,

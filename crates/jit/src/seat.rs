@@ -1,41 +1,44 @@
-//! The warps of a CTA as code knows them: where each stands, with a stack of its own, and what is at barriers. With that, code goes from
-//! the turn of one warp to the turn of the next, and lets warps wait for each other, without its host.
+//! The warps of a CTA as compiled code sees them: the place and the reconvergence stack of each,
+//! and the state of the CTA's barriers. With these, code goes from the turn of one warp to the turn
+//! of the next, and lets warps wait for each other, without returning to its host.
 
 use crate::frame::{NOWHERE, SLOTS};
 use fast::{BARRIERS, Rows, Slot};
 use std::mem::offset_of;
 
-/// A warp.
+/// A warp of the CTA as compiled code sees it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Seat {
-    /// Code that takes the warp, or 0 if it has no turn: it waits or has ended.
+    /// Address of the code that takes the warp; 0 if the warp has no turn because it waits or has
+    /// ended.
     pub(crate) start: u64,
-    /// Code where it goes on.
+    /// Address of the code where the warp continues.
     pub(crate) at: u64,
-    /// The entry of the stack that runs; null if the warp has ended.
+    /// The running entry of the stack; null if the warp has ended.
     pub(crate) top: *mut Slot,
     pub(crate) narrow: *mut u32,
     pub(crate) wide: *mut u64,
     pub(crate) preds: *mut u32,
     pub(crate) scalars: *mut u64,
     pub(crate) sregs: *const u64,
-    /// Rows of special registers that differ by lane.
+    /// Rows of special registers whose values differ by lane.
     pub(crate) sreg_rows: *const [u32; 32],
-    /// How far behind that of the CTA's first thread local memory of lane 0 is.
+    /// Bytes from the local memory of the CTA's first thread to that of lane 0.
     pub(crate) local: u64,
-    /// Lanes that were launched and have not ended.
+    /// Lanes that were launched and have not exited.
     pub(crate) live: u32,
-    /// How many lanes were never launched, how many have ended, and both together.
+    /// Number of lanes that were never launched, number of exited lanes, and their sum.
     pub(crate) absent: u32,
     pub(crate) exited: u32,
     pub(crate) gone: u32,
-    /// The barrier that it waits at, counted from 1, or 0; and the lanes that do.
+    /// The barrier at which the warp waits, counted from 1, or 0; and the lanes that wait.
     pub(crate) waits: u32,
     pub(crate) on: u32,
-    /// After which barrier of the kernel it goes on, counted from 0, or [`NOWHERE`] if at the beginning of a block.
+    /// The barrier step after which the warp continues, as an index into the kernel's list of
+    /// resume points, or [`NOWHERE`] if it continues at the beginning of a block.
     pub(crate) resume: u32,
-    /// Not 0 if the interpreter alone knows where it stands.
+    /// Not 0 if only the interpreter knows where the warp stands.
     pub(crate) foreign: u32,
     pub(crate) slots: [Slot; SLOTS],
 }
@@ -63,7 +66,7 @@ impl Seat {
         slots: [Slot { block: 0, rejoin: NOWHERE, lanes: 0, depth: 0 }; SLOTS],
     };
 
-    /// The warp at the kernel's beginning.
+    /// Places the warp at the kernel's entry.
     pub(crate) fn begin(&mut self, rows: Rows, launched: u32, (start, at, entry): (u64, u64, u32)) {
         (self.start, self.at) = (start, at);
         (self.narrow, self.wide) = (rows.narrow, rows.wide);
@@ -74,16 +77,16 @@ impl Seat {
         self.lanes(!launched, 0);
     }
 
-    /// Lanes that were never launched, and that have ended.
+    /// Sets the lanes that were never launched and the lanes that have exited.
     pub(crate) fn lanes(&mut self, absent: u32, exited: u32) {
         self.live = !(absent | exited);
-        // Bits are counted one by one on hosts that have no instruction for it.
+        // `count_ones` is a loop on hosts without the instruction, and the masks are mostly empty.
         let count = |lanes: u32| if lanes == 0 { 0 } else { lanes.count_ones() };
         (self.absent, self.exited) = (count(absent), count(exited));
         self.gone = self.absent + self.exited;
     }
 
-    /// Entries on the stack.
+    /// The entries of the stack, the running one last.
     pub(crate) fn stack(&self) -> &[Slot] {
         if self.top.is_null() {
             return &[];
@@ -94,17 +97,17 @@ impl Seat {
     }
 }
 
-/// Who is at barriers.
+/// The state of a CTA's barriers.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Meeting {
-    /// Threads of the CTA that have not ended.
+    /// Threads of the CTA that have not exited.
     pub(crate) live: u32,
-    /// Warps that wait.
+    /// Warps that wait at a barrier.
     pub(crate) waiting: u32,
-    /// Not 0 if none of them wants to know an outcome: else barriers are the interpreter's.
+    /// Not 0 if no waiting warp needs a result; otherwise the interpreter executes barriers.
     pub(crate) plain: u32,
-    /// Lanes that have arrived.
+    /// Lanes that have arrived, by barrier.
     pub(crate) arrived: [u32; BARRIERS],
 }
 

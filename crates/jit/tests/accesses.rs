@@ -1,5 +1,6 @@
-//! Accesses that launches in detail are told of: of the same few patterns, of more patterns than are kept, of none; with all lanes on,
-//! some, and ever others; by addresses whose spaces differ and nothing else.
+//! Accesses that launches in detail report: with few patterns, with more patterns than are kept,
+//! with none; by all lanes, by some, by varying ones; with addresses that differ only in their
+//! state space.
 
 mod harness;
 
@@ -7,20 +8,20 @@ use harness::{Count, with_buffers};
 use ir::testing::Rng;
 use std::fmt::Write;
 
-/// One round's accesses: `%k` counts up to a bound and begins again, `%x` is any number.
+/// The access of one round: `%k` counts up to a bound and wraps to 0, `%x` is random.
 const ACCESSES: [&str; 9] = [
-    // A pattern for each `%k`.
+    // One pattern for each `%k`.
     "%f = mul.u32 %t, %k\n  %f = and.b32 %f, 255\n  %f = shl.b32 %f, 2\n  %f = add.u32 %f, %o\n  %v = ld.shared.u32 [%f]",
     "%f = mul.u32 %t, %k\n  %f = and.b32 %f, 511\n  %at = cvt.u64.u32 %f\n  %at = add.u64 %a, %at\n  %v = ld.global.u8 [%at + 1]",
-    // The same with other lanes each time.
+    // The same with varying lanes.
     "%f = shr.u32 %t, 2\n  %f = shl.b32 %f, 3\n  %f = add.u32 %f, %o\n  @%p st.shared.u64 [%f], %w",
     "%f = shr.u32 %t, %k\n  %wide = mulwide.u32 %f, 8\n  %at = add.u64 %a, %wide\n  @%q %w = ld.global.u64 [%at]",
-    // No pattern at all.
+    // No repeated pattern.
     "%wide = mulwide.u32 %x, 4\n  %at = add.u64 %a, %wide\n  %v = ld.global.u32 [%at]",
     "%f = and.b32 %x, 255\n  %f = shl.b32 %f, 2\n  %f = add.u32 %f, %o\n  @%p %v = atom.add.shared.u32 [%f], 1",
     // One pattern in two spaces.
     "%f = xor.b32 %t, 5\n  %wide = mulwide.u32 %f, 4\n  %at = selp.b64 %s, %a, %even\n  %at = add.u64 %at, %wide\n  %v = ld.generic.u32 [%at]",
-    // Lines with lanes off.
+    // Affine addresses under partial masks.
     "%wide = mulwide.u32 %t, 4\n  %at = add.u64 %b, %wide\n  @%q %v = ld.global.u32 [%at]",
     "%f = shl.b32 %t, 2\n  %f = add.u32 %f, %o\n  @%p %v = ld.shared.u32 [%f]",
 ];

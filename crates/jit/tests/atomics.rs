@@ -1,6 +1,6 @@
 //! Every atomic operation on every type that it has, against the exact engine: in global and shared
-//! memory and by generic addresses; with a result and without one; by all lanes of several warps, by
-//! some of them, by one; on one word and on many.
+//! memory and by generic addresses; with a result and without one; by all lanes of several warps,
+//! by some of them, by one; on one word and on many.
 
 mod harness;
 
@@ -20,12 +20,12 @@ const FORMS: [(&str, &str); 12] = [
     ("cas", "b32 b64 b16"),
     ("inc", "u32"),
     ("dec", "u32"),
-    // Sums whose operands are the same in all lanes.
+    // Additions of uniform operands.
     ("add", "uniform-f32 uniform-u32"),
     ("add", "uniform-f64 uniform-u64"),
 ];
 
-/// Lanes that are on: in a guarded step, or in one side of a branch.
+/// The active lanes: in a guarded step, or in one side of a branch.
 const LANES: [(&str, &str); 6] = [
     ("all", ""),
     ("most", "%p = setp.ne.u32 %lane, 5"),
@@ -43,8 +43,8 @@ fn bytes(ty: &str) -> u32 {
     }
 }
 
-/// One operation on words of a space, by all these lanes, each time on words of its own; results are
-/// summed up.
+/// Returns a kernel with one operation on words of a space, by all these sets of lanes, each on
+/// words of its own. Results are summed up.
 fn kernel(space: &str, op: &str, ty: &str) -> String {
     let (uniform, ty) = match ty.strip_prefix("uniform-") {
         Some(ty) => (true, ty),
@@ -93,7 +93,7 @@ entry:
         for (lanes, condition) in LANES {
             for with_result in [false, true] {
                 let _ = writeln!(text, "  {condition}");
-                // One word for all, or eight, among them neighbours.
+                // One word for all lanes, or eight neighbouring ones.
                 let _ = match many {
                     true => writeln!(text, "  %i = and.b32 %t, 7\n  %i = mul.u32 %i, {size}"),
                     false => writeln!(text, "  %i = mov.u32 0"),
@@ -132,7 +132,7 @@ entry:
     }
     text.push_str("  bar.sync 0\n");
     if space == "shared" {
-        // What has become of the words, after the blocks before.
+        // Reads the words, as earlier blocks have left them.
         text.push_str(
             "  %i = and.b32 %t, 255
   %i = mul.u32 %i, 16
@@ -153,7 +153,7 @@ entry:
 fn atomics_of_all_types_are_exact() {
     let mut count = Count::default();
     let mut rng = Rng::new(7);
-    // Blocks of 32 and 70 threads, and of two dimensions.
+    // Blocks of 32 threads, of 70 threads, and of two dimensions.
     let mut seeds = [1, 2, 3].into_iter().cycle();
     for (op, types) in FORMS {
         for ty in types.split(' ') {

@@ -1,4 +1,4 @@
-//! Compiled code against the exact engine, on random kernels: those of the interpreter's test.
+//! Compiled code against the exact engine, on the random kernels of the interpreter's test.
 
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod harness;
@@ -36,7 +36,7 @@ fn calls_end_the_same() {
             });
         }
         assert!(count.compared > 20 || count.steps == 0, "{name}: {count:?}");
-        // Local variables in launches that count accesses are the interpreter's.
+        // In launches that count accesses, the interpreter accesses local memory.
         assert!(count.native * 4 >= count.steps * 3, "{name}: {count:?}");
     }
 }
@@ -48,7 +48,7 @@ fn both_tiers_end_the_same_in_whatever_way() {
     assert!(count.compared > 240 && count.together > 20, "{count:?}");
 }
 
-/// Any way, at any level that the host has, the interpreter's own among them.
+/// Returns a random way, at any level of the host; without `compiled`, one of the interpreter's.
 fn any_way(compiled: bool, rng: &mut Rng) -> Way {
     let levels: Vec<Level> = match compiled {
         true => levels().collect(),
@@ -60,7 +60,8 @@ fn any_way(compiled: bool, rng: &mut Rng) -> Way {
     Way { compiled, level, assume, detailed, threads: [1, 1, 2, 3, 8][rng.below(5)] }
 }
 
-/// As many kernels of all kinds, each in one way of each tier. Most launches are of few blocks: what goes wrong seldom needs more.
+/// Runs `kernels` kernels of each kind, each in one way per tier. Most launches have few blocks,
+/// which find most errors.
 fn tiers(first: u64, kernels: u64, count: &mut Count) {
     let mut rng = Rng::new(first);
     let mut one = |program: &_, launch: &Launch<1>| {
@@ -76,7 +77,8 @@ fn tiers(first: u64, kernels: u64, count: &mut Count) {
     apart(first..first + kernels / 3, &mut one);
 }
 
-/// `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test differential -- --ignored --nocapture many`.
+/// Run as `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test differential --
+/// --ignored --nocapture many`.
 #[test]
 #[ignore = "a campaign"]
 fn many_kernels_end_the_same() {
@@ -88,8 +90,8 @@ fn many_kernels_end_the_same() {
     say(&count);
 }
 
-/// Each kernel once on each tier: `KERNELS=1000000 SEED=1 cargo test -p simtlab-jit --release --test differential -- --ignored
-/// --nocapture tiers`.
+/// Runs each kernel once on each tier: `KERNELS=1000000 SEED=1 cargo test -p simtlab-jit --release
+/// --test differential -- --ignored --nocapture tiers`.
 #[test]
 #[ignore = "a campaign"]
 fn tiers_end_the_same_on_many_kernels() {

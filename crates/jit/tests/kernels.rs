@@ -1,4 +1,5 @@
-//! Bundled kernels, compiled: equal to the exact engine at small sizes; how long compiling and running take.
+//! Bundled kernels, compiled: compared with the exact engine at small sizes, and benchmarks of
+//! compilation and of execution.
 
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod harness;
@@ -15,7 +16,7 @@ use std::io::Write;
 use std::time::Instant;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
-/// An argument: a number, or a buffer of so many bytes filled with a 32-bit word.
+/// An argument: a number, or a buffer of bytes filled with a 32-bit word.
 #[derive(Clone, Copy)]
 enum Arg {
     Word(u32),
@@ -36,14 +37,14 @@ macro_rules! bundled {
     };
 }
 
-/// Kernels of the benchmark with sides or square roots of sizes of `n`, a multiple of 32.
+/// Kernels of the benchmark. `n`, a multiple of 32, is a side length or the square root of a size.
 fn cases(n: u32) -> Vec<Case> {
     let mut cases = plain(n);
     cases.extend(together(n));
     cases
 }
 
-/// Kernels whose warps work together, or call functions of the device.
+/// Kernels whose warps cooperate, or that call device functions.
 fn together(n: u32) -> Vec<Case> {
     use Arg::{Buffer, Word};
     let float = |x: f32| Word(x.to_bits());
@@ -92,7 +93,7 @@ fn together(n: u32) -> Vec<Case> {
                 Buffer(4 * square, 0),
             ],
         },
-        // Angles that a function reduces, of which it does not write all that it returns.
+        // Angles that a function reduces; it does not write all of its return value.
         Case {
             name: "sine",
             text: include_str!(
@@ -186,7 +187,7 @@ fn plain(n: u32) -> Vec<Case> {
     ]
 }
 
-/// The kernels of a PTX file.
+/// Returns the kernels of a PTX file.
 fn program(text: &str) -> Option<Program> {
     let (tree, _) = ptx::parse(isa::FileId::default(), text);
     let (module, _) = ptx::lower(&tree, ptx::Select::All);
@@ -241,24 +242,25 @@ fn bundled_kernels_end_the_same() {
     assert!(count.compared >= 5 && count.refused == 0 || count.steps == 0, "{count:?}");
 }
 
-/// Seconds that this thread has run, where the host tells; else of the clock on the wall.
+/// Returns the seconds for which this thread has run, where the host reports them; else wall-clock
+/// seconds.
 fn clock(start: Instant) -> f64 {
-    // The scheduler adds up when it looks at a thread.
+    // The scheduler updates a thread's time when it switches.
     std::thread::yield_now();
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|t| t.split(' ').next()?.parse::<f64>().ok());
     nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |n| n * 1e-9)
 }
 
-/// Median seconds of some runs.
+/// Returns the median seconds of some runs.
 fn median(mut run: impl FnMut() -> f64) -> f64 {
     let mut times: Vec<f64> = (0..7).map(|_| run()).collect();
     times.sort_by(f64::total_cmp);
     times[3]
 }
 
-/// `N=256 cargo test -p simtlab-jit --release --test kernels speed -- --ignored --nocapture`: milliseconds of the processor for
-/// launches as they are, without the copy of memory before them.
+/// `N=256 cargo test -p simtlab-jit --release --test kernels speed -- --ignored --nocapture`:
+/// processor milliseconds of launches, without the copy of memory before them.
 #[test]
 #[ignore = "a benchmark"]
 fn speed() {

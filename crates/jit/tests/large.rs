@@ -1,4 +1,5 @@
-//! Kernels at the limits: long, with one long block, with hundreds of values live at once, with hundreds of branches.
+//! Kernels at the limits: many steps, one long block, hundreds of live values, hundreds of
+//! branches.
 
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod harness;
@@ -7,7 +8,7 @@ use harness::{Count, with_buffers};
 use ir::testing::Rng;
 use std::fmt::Write;
 
-/// A kernel of `count` operations on `regs` registers, with a branch after every so many.
+/// Returns a kernel of `count` operations on `regs` registers, with a branch after every `every`.
 fn kernel(rng: &mut Rng, count: usize, regs: usize, every: usize) -> String {
     let mut text = "kernel @k(n: u32, a: u64 global, b: u64 global) {\n".to_owned();
     for r in 0..regs {

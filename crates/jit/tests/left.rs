@@ -1,4 +1,5 @@
-//! What the compiled tier leaves to the interpreter, step by step: of the bundled kernels little, and of all PTX in this repository a table.
+//! The steps that the compiled tier leaves to the interpreter: few of the bundled kernels', and a
+//! table over all PTX in this repository.
 
 use converge::catalogue::Entry;
 use fast::Level;
@@ -10,14 +11,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
-/// The levels that there is code for.
+/// The levels that have code.
 const LEVELS: [Level; 2] = [Level::Avx512, Level::Avx2];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// PTX files of a folder and below.
+/// Collects the PTX files of a folder and its subfolders.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -29,7 +30,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a step is, in a table.
+/// Returns the name of a step in the table.
 fn name(step: &Step) -> String {
     match &step.kind {
         Kind::Generic(generic) => {
@@ -80,7 +81,7 @@ impl Table {
     }
 }
 
-/// Adds all kernels of a file.
+/// Adds all kernels of a file to the table.
 fn add(text: &str, block: [u32; 3], level: Level, table: &mut Table) {
     let (tree, _) = ptx::parse(isa::FileId::default(), text);
     let (module, _) = ptx::lower(&tree, ptx::Select::All);
@@ -120,7 +121,8 @@ fn little_of_the_bundled_kernels_is_left() {
     }
 }
 
-/// `cargo test -p simtlab-jit --release --test left -- --ignored --nocapture`: of folders with `FOLDER=PATH`.
+/// `cargo test -p simtlab-jit --release --test left -- --ignored --nocapture`; for another folder
+/// with `FOLDER=PATH`.
 #[test]
 #[ignore = "a table"]
 fn what_is_left() {

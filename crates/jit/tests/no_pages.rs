@@ -1,4 +1,5 @@
-//! A host that gives no pages for code: kernels run all the same. This process is never given any, so there is one test.
+//! Kernels run on a host that refuses pages for code. The refusal is permanent for the process, so
+//! there is one test.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 #[allow(dead_code, reason = "the other tests use the rest")]
@@ -9,16 +10,17 @@ use harness::common::observed::{Exact, bytes};
 use ir::FuncId;
 use jit::{Ready, Refused};
 
-/// From now on, no page of this process can become executable. Whether the host can promise that.
+/// Forbids executable pages to this process from now on; returns whether the host supports that.
 #[allow(unsafe_code, reason = "there is no other way to ask for it")]
 fn refuse_code() -> bool {
-    // SAFETY: it takes numbers alone, and nothing of this process needs new code: libraries are loaded.
+    // SAFETY: the call takes only numbers, and this process needs no new code: its libraries are
+    // loaded.
     unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
 }
 
 #[test]
 fn without_pages_for_code_the_interpreter_runs() {
-    // Linux has it from 6.3 on.
+    // Linux supports it since 6.3.
     if !refuse_code() {
         return;
     }

@@ -1,11 +1,13 @@
-//! Words that a warp stores where it loads others: every lane has loaded what was there before, however the code goes through the lanes.
+//! Words that a warp stores where it has loaded others: every lane must load the old values, in
+//! whatever order code processes the lanes.
 
 mod harness;
 
 use harness::{Count, with_buffers};
 use ir::testing::Rng;
 
-/// Loads at one distance from a buffer's middle, stores what it makes of that at another.
+/// Returns a kernel that loads at one offset from a buffer's middle and stores a function of the
+/// value at another.
 fn kernel(space: &str, loaded: (u32, i64), stored: (u32, i64)) -> String {
     let ((load, from), (store, to)) = (loaded, stored);
     let base = if space == "shared" { "%s" } else { "%b" };

@@ -1,4 +1,5 @@
-//! Large buffers whose pages are kept window by window, and made final while the launch runs.
+//! Launches on large buffers whose pages are journalled window by window, and committed while the
+//! launch runs.
 
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod harness;
@@ -14,7 +15,8 @@ use vm::{Launch, Program};
 /// Words of the buffer.
 const WORDS: u32 = 1 << 19;
 
-/// Blocks of 256 threads, each of which changes the word at `index`; thread `fault` of them all reaches beyond all buffers.
+/// Returns a launch of blocks of 256 threads, each of which changes the word at `index`; the thread
+/// numbered `fault` accesses an address beyond all buffers.
 fn program(index: &str, fault: u32) -> (Program, Launch<1>) {
     let text = format!(
         "kernel @k(a: u64 global) {{
@@ -50,7 +52,7 @@ entry:
     (program, launch)
 }
 
-/// Side by side, backwards, and here and there.
+/// Contiguous, reversed, and scattered.
 const INDICES: [&str; 3] = [
     "  %j = mov.b32 %i",
     "  %j = sub.u32 524287, %i",
@@ -72,7 +74,8 @@ fn the_exact_engine_goes_on_after_what_is_final() {
                             jit::Ready::new(kernel, level, detailed).run(state, watch)
                         });
                     let done = done.unwrap_or_else(|what| panic!("{index} {level}: {what}"));
-                    // What is written here and there is kept as a whole.
+                    // With scattered stores, the journal keeps the whole buffer; the launch need
+                    // not commit before its end.
                     assert!(!done || fault != u32::MAX);
                     assert!(done || fault == u32::MAX || !goes_through, "{index} {level}");
                 }

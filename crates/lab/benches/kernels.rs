@@ -1,8 +1,9 @@
-//! Speed of the exact engine on bundled PTX kernels: thread-instructions a second.
+//! Speed of the exact engine on bundled PTX kernels in thread-instructions per second.
 //!
-//! `cargo bench -p simtlab-lab --bench kernels [NAME...]`. Each row is the median of five runs of a launch file, buffers and
-//! checks included: without statistics (`plain`), and what observing costs as a multiple of that: statistics by line (`lines`, as
-//! `--stats text`), and how long lanes stay apart besides (`apart`, as `--stats json`).
+//! `cargo bench -p simtlab-lab --bench kernels [NAME...]`. Each row is the median of five runs of a
+//! launch file, including buffers and checks: without statistics (`plain`), and the cost of
+//! observation as a multiple of that: with statistics by line (`lines`, as `--stats text`), and
+//! with reconvergence times in addition (`apart`, as `--stats json`).
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +14,7 @@ use lab::divergence::{Rejoins, Watched};
 use lab::machine::Unwatched;
 use lab::run::{Job, JobParts, Settings, Verdict};
 
-/// The launch files that run without names on the command line.
+/// The launch files that run if the command line names none.
 const KERNELS: [&str; 6] = [
     "saxpy/launch.toml",
     "mandelbrot/small.toml",
@@ -25,7 +26,7 @@ const KERNELS: [&str; 6] = [
 
 const RUNS: usize = 5;
 
-/// What is looked at.
+/// The statistics that are collected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     Plain,
@@ -33,7 +34,7 @@ enum Look {
     Apart,
 }
 
-/// Median seconds of a run, and thread-instructions executed.
+/// Returns the median of the seconds of a run, and the thread-instructions that it executed.
 fn measure(file: &Path, look: Look) -> (f64, u64) {
     let mut sources = SourceMap::new();
     let parts = JobParts::from_launch_file(file, None, &mut sources).expect("a launch file");

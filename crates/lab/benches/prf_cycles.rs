@@ -1,8 +1,8 @@
-//! Speed of the cycle-level model of the predicate-register-file GPU: simulated cycles and instructions for each second of
-//! host time, on its bundled kernels.
+//! Speed of the cycle-level model of the predicate-register-file GPU: simulated cycles and
+//! instructions per second of host time, on its bundled kernels.
 //!
-//! `cargo bench -p simtlab-lab --bench prf_cycles`. Each figure is the median of seven runs of a launch file, buffers and
-//! checks included.
+//! `cargo bench -p simtlab-lab --bench prf_cycles`. Each figure is the median of seven runs of a
+//! launch file, including buffers and checks.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ use lab::run::{Job, JobParts, Settings, Verdict};
 const KERNELS: [&str; 5] = ["monte_carlo_pi", "mandelbrot", "collatz", "nested_20", "kmeans_step"];
 const RUNS: usize = 7;
 
-/// Median seconds of a run, its cycles and instructions.
+/// Returns the median of the seconds of a run, its cycles and its instructions.
 fn measure(kernel: &str, option: (&str, &str)) -> (f64, u64, u64) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/prf").join(kernel);
     let mut sources = SourceMap::new();

@@ -1,58 +1,59 @@
-//! Typed arrays on the host: what a buffer holds before and after a run.
+//! Typed arrays on the host: the contents of buffers before and after a run.
 //!
-//! Always true: the data's length is the product of the shape times the size of an element; elements are little-endian and
-//! in C order (the last index runs fastest), exactly as guest memory and `.npy` files hold them.
+//! Invariants: the length of the data is the product of the extents times the size of an element.
+//! Elements are little-endian and in C order (the last index varies fastest), exactly as in guest
+//! memory and `.npy` files.
 
 use crate::elem::ElemType;
 use crate::limits::human_bytes;
 
-/// Why a shape cannot be had.
+/// The reason why an array cannot have a shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// The number of bytes is beyond what 64 bits count.
+    /// The number of bytes exceeds 64 bits.
     #[error("the number of bytes of {ty}[{shape}] does not fit 64 bits", shape = shape_text(shape))]
     Overflow {
         /// Element type.
         ty: ElemType,
-        /// The shape asked for.
+        /// The requested shape.
         shape: Vec<u64>,
     },
-    /// More than the cap.
+    /// The number of bytes exceeds the cap.
     #[error("{} are more than the limit of {}", human_bytes(u128::from(*bytes)), human_bytes(u128::from(*cap)))]
     TooLarge {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
-        /// The cap.
+        /// The cap in bytes.
         cap: u64,
     },
-    /// The host has no more memory.
+    /// The host is out of memory.
     #[error("the host could not give {}", human_bytes(u128::from(*bytes)))]
     NoMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
     },
-    /// Data of another length than the shape asks for.
+    /// The data's length does not match the shape.
     #[error("the shape asks for {} but there are {}", human_bytes(u128::from(*needed)), human_bytes(u128::from(*got)))]
     Length {
-        /// Bytes the shape asks for.
+        /// Bytes that the shape requires.
         needed: u64,
-        /// Bytes given.
+        /// Bytes of data.
         got: u64,
     },
 }
 
-/// Extents as text: `64,64`.
+/// Formats extents as `64,64`.
 #[must_use]
 pub fn shape_text(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The bytes that `shape` elements of `ty` take.
+/// Returns the size in bytes of an array of `ty` with this shape.
 ///
 /// # Errors
-/// If that is more than `cap` or than 64 bits can count.
+/// Returns an error if the size exceeds `cap` or 64 bits.
 pub fn byte_size(ty: ElemType, shape: &[u64], cap: u64) -> Result<u64, ShapeError> {
-    // A zero extent makes the whole empty, whatever the others are.
+    // A zero extent makes the array empty, whatever the others are.
     if shape.contains(&0) {
         return Ok(0);
     }
@@ -67,7 +68,7 @@ pub fn byte_size(ty: ElemType, shape: &[u64], cap: u64) -> Result<u64, ShapeErro
     }
 }
 
-/// An empty vector that can take `bytes` bytes.
+/// Allocates an empty vector with a capacity of `bytes`.
 pub(crate) fn reserve(bytes: u64) -> Result<Vec<u8>, ShapeError> {
     let mut data = Vec::new();
     let wanted = usize::try_from(bytes).map_err(|_| ShapeError::NoMemory { bytes })?;
@@ -84,10 +85,10 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of these bytes (little-endian elements, C order).
+    /// Creates an array from little-endian elements in C order.
     ///
     /// # Errors
-    /// If the shape asks for another number of bytes.
+    /// Returns an error if the shape requires another number of bytes.
     pub fn new(ty: ElemType, shape: Vec<u64>, data: Vec<u8>) -> Result<Self, ShapeError> {
         let needed = byte_size(ty, &shape, u64::MAX)?;
         if needed != data.len() as u64 {
@@ -96,7 +97,7 @@ impl Array {
         Ok(Self { ty, shape, data })
     }
 
-    /// A one-dimensional array of bit patterns.
+    /// Creates a one-dimensional array from bit patterns.
     #[must_use]
     pub fn from_bits(ty: ElemType, bits: &[u64]) -> Self {
         let mut data = Vec::with_capacity(bits.len() * ty.bytes());
@@ -106,37 +107,37 @@ impl Array {
         Self { ty, shape: vec![bits.len() as u64], data }
     }
 
-    /// Element type.
+    /// Returns the element type.
     #[must_use]
     pub fn ty(&self) -> ElemType {
         self.ty
     }
 
-    /// Extents, slowest first; empty for a single value without dimensions.
+    /// Returns the extents, slowest first; empty for a single value without dimensions.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.data.len() / self.ty.bytes()
     }
 
-    /// Whether it has no element.
+    /// Returns whether the array has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// All bytes.
+    /// Returns the data.
     #[must_use]
     pub fn data(&self) -> &[u8] {
         &self.data
     }
 
-    /// Bit pattern of the element at a flat index in C order.
+    /// Returns the bit pattern of the element at a flat index in C order.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<u64> {
         let size = self.ty.bytes();
@@ -147,7 +148,7 @@ impl Array {
         Some(u64::from_le_bytes(word))
     }
 
-    /// Bit patterns of all elements in C order.
+    /// Iterates over the bit patterns of all elements in C order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         let size = self.ty.bytes();
         self.data.chunks_exact(size).map(move |bytes| {
@@ -157,10 +158,10 @@ impl Array {
         })
     }
 
-    /// The same bytes under another type of the same size.
+    /// Reinterprets the data as another type of the same size.
     ///
     /// # Errors
-    /// Gives the array back unchanged if the sizes differ.
+    /// Returns the array unchanged if the sizes differ.
     pub fn with_type(mut self, ty: ElemType) -> Result<Self, Self> {
         if ty.bytes() != self.ty.bytes() {
             return Err(self);
@@ -169,21 +170,21 @@ impl Array {
         Ok(self)
     }
 
-    /// The same elements under another shape.
+    /// Reshapes the array.
     ///
     /// # Errors
-    /// If the number of elements differs.
+    /// Returns an error if the number of elements differs.
     pub fn with_shape(self, shape: Vec<u64>) -> Result<Self, ShapeError> {
         Self::new(self.ty, shape, self.data)
     }
 
-    /// `type[shape]`, as in an argument specification.
+    /// Formats type and shape as `type[shape]`, as in argument specifications.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("{}[{}]", self.ty, shape_text(&self.shape))
     }
 
-    /// The subscripts of a flat index, slowest first: `[1,63]`.
+    /// Formats the subscripts of a flat index, slowest first, as `[1,63]`.
     #[must_use]
     pub fn subscript(&self, mut index: usize) -> String {
         let mut parts = Vec::with_capacity(self.shape.len());

@@ -1,8 +1,9 @@
-//! From arguments to a parameter block.
+//! Binding of arguments to a kernel's parameter block.
 //!
-//! If one of the arguments' names is a parameter of the kernel, all names have to be, each once, in any order, and arguments
-//! without a name fill the other parameters in order. Otherwise all are taken in order and names only label buffers:
-//! parameters of compiled PTX are called `kernel_param_0`, which nobody wants to write.
+//! If the name of any argument is that of a parameter, all names have to be, each at most once and
+//! in any order; arguments without a name then fill the other parameters in order. Otherwise
+//! arguments are bound in order, and their names only label buffers: parameters of compiled PTX
+//! have names like `kernel_param_0`.
 
 use isa::{Diagnostic, Diagnostics, Span};
 
@@ -11,16 +12,17 @@ use crate::elem::{ElemKind, Scalar, shortened};
 use crate::machine::{KernelInfo, ParamInfo, ParamKind};
 use isa::suggest::nearest;
 
-/// Gives the address of a buffer that has a name, or says that there is none.
+/// Returns the address of a named buffer, or a diagnostic if there is none.
 pub type AddressOf<'a> = dyn FnMut(&BufferRef, Span) -> Result<u64, Diagnostic> + 'a;
 
-/// Most bytes of a parameter block.
+/// Size limit of a parameter block in bytes.
 const MAX_PARAM_BYTES: u64 = 1 << 16;
 
-/// Builds the parameter block of `kernel` from `args`, which stand at `span`.
+/// Builds the parameter block of `kernel` from `args`; `span` is the place of the argument list.
 ///
 /// # Errors
-/// All that does not fit: too few or too many arguments, unknown names, wrong types and sizes.
+/// Returns a diagnostic for each problem: too few or too many arguments, unknown names, wrong types
+/// and sizes.
 pub fn bind(
     kernel: &KernelInfo,
     args: &[ArgSpec],
@@ -33,18 +35,18 @@ pub fn bind(
 /// A parameter that holds the address of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// Bytes from the start of the parameter block; the address has 8.
+    /// Offset of the 8-byte address in the parameter block.
     pub offset: u64,
     /// The buffer's name.
     pub buffer: String,
 }
 
-/// As [`bind`], before the buffers have addresses: the block holds the distance from the start of
-/// the buffer at each of the pointers, to which the address is to be added. `known` refuses buffers
-/// that do not exist.
+/// Builds a parameter block like [`bind`] before the buffers have addresses. At each of the
+/// returned pointers the block holds an offset from the start of a buffer, to which the buffer's
+/// address has to be added. `known` rejects buffers that do not exist.
 ///
 /// # Errors
-/// As [`bind`].
+/// Returns diagnostics like [`bind`].
 pub fn bind_pointers(
     kernel: &KernelInfo,
     args: &[ArgSpec],
@@ -61,7 +63,7 @@ pub fn bind_pointers(
     Ok((block, pointers))
 }
 
-/// The bytes of one argument for a parameter.
+/// Encodes an argument for a parameter.
 type BytesOf<'a> = dyn FnMut(&ParamInfo, &ArgSpec) -> Result<Vec<u8>, Diagnostic> + 'a;
 
 fn fill(
@@ -105,7 +107,7 @@ pub(crate) fn is_parameter(kernel: &KernelInfo, arg: &ArgSpec) -> bool {
     arg.name.as_ref().is_some_and(|name| kernel.params.iter().any(|p| p.name == *name))
 }
 
-/// `k(.u32 n, .u64 x)`; what needs no argument stands in brackets.
+/// Formats a signature as `k(.u32 n, .u64 x)`, with optional parameters in brackets.
 fn signature(kernel: &KernelInfo) -> String {
     const SHOWN: usize = 12;
     let shown = |(index, p): (usize, &ParamInfo)| {
@@ -126,7 +128,7 @@ fn at(finding: Diagnostic, span: Option<Span>, text: &str) -> Diagnostic {
     }
 }
 
-/// Arguments that there must be.
+/// Returns the number of required arguments.
 fn least(kernel: &KernelInfo) -> usize {
     kernel.params.len().saturating_sub(kernel.optional)
 }
@@ -144,7 +146,7 @@ fn in_order<'k, 'a>(
         let message =
             format!("{} takes {most}{wanted} argument{plural}, {given} given", kernel.name);
         let finding = Diagnostic::error("arg::count", message).note(signature(kernel));
-        // Point at the first one too many, or at the list.
+        // Points at the first superfluous argument, or at the list.
         let place = args.get(wanted).map(|a| a.span).or(span);
         let label = if given > wanted { "not taken" } else { "too few" };
         let help = if given > wanted {
@@ -213,7 +215,7 @@ fn bytes_of(
     let address = match &arg.value {
         ArgValue::Scalar(scalar) => return scalar_bytes(param, arg, *scalar),
         ArgValue::Bytes(bytes) => return raw_bytes(param, arg, bytes),
-        // Buffers are made and named before arguments are bound.
+        // Buffers are created and named before arguments are bound.
         ArgValue::Buffer(spec) => {
             let finding = Diagnostic::error("arg::buffer", "the buffer has not been made");
             return Err(finding.at(spec.span, ""));

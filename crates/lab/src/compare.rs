@@ -1,31 +1,31 @@
-//! Comparing a buffer with what it should hold.
+//! Comparison of a buffer with its expected contents.
 //!
-//! Without tolerances elements are equal if their bits are: `-0` is not `0`, and NaNs are compared by their payload. With a
-//! tolerance a float passes if any of these holds: the bits are equal; both are NaN; the distance is at most
-//! `atol + rtol * |expected|`; at most `ulp` values of the type lie between the two. Integers are compared exactly or
-//! by `atol`.
+//! Without tolerances, elements are equal if their bits are: `-0` differs from `0`, and NaNs are
+//! compared by their payload. With a tolerance, floats match if any of these holds: the bits are
+//! equal; both are NaN; their distance is at most `atol + rtol * |expected|`; they are at most
+//! `ulp` values of the type apart. Integers match if their distance is at most `atol`.
 
 use std::fmt::Write as _;
 
 use crate::array::Array;
 use crate::elem::{ElemKind, ElemType, format_bits};
 
-/// How far a value may be off.
+/// Bounds within which values match.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// Absolute.
+    /// Absolute bound.
     pub atol: f64,
-    /// Relative to the expected value.
+    /// Bound relative to the expected value.
     pub rtol: f64,
-    /// In units in the last place: how many steps from one value of the type to the next.
+    /// Bound in units in the last place: steps from one value of the type to the next.
     pub ulp: u64,
 }
 
 impl Tolerance {
-    /// Equal bits only.
+    /// Requires equal bits.
     pub const EXACT: Self = Self { atol: 0.0, rtol: 0.0, ulp: 0 };
 
-    /// Whether `got` passes for `want`, both bit patterns of `ty`.
+    /// Returns whether `got` matches `want`, both bit patterns of `ty`.
     #[must_use]
     pub fn allows(&self, ty: ElemType, got: u64, want: u64) -> bool {
         if got == want {
@@ -51,14 +51,14 @@ impl Tolerance {
     }
 }
 
-/// Steps from one float to the other along all values of the type (`-0` and `0` are one step apart); none for NaNs and for
-/// integers.
+/// Returns the number of steps from one float to another through the values of the type; `-0` and
+/// `0` are one step apart. Returns `None` for NaNs and integers.
 #[must_use]
 pub fn ulp_distance(ty: ElemType, a: u64, b: u64) -> Option<u64> {
     if ty.kind() != ElemKind::Float || ty.is_nan(a) || ty.is_nan(b) {
         return None;
     }
-    // Sign and magnitude turned into one increasing order.
+    // Maps sign and magnitude to an order-preserving integer.
     let order = |bits: u64| {
         let magnitude = i128::from(bits & (ty.mask() >> 1));
         if bits >> (ty.bits() - 1) == 0 { magnitude } else { -1 - magnitude }
@@ -66,47 +66,47 @@ pub fn ulp_distance(ty: ElemType, a: u64, b: u64) -> Option<u64> {
     u64::try_from((order(a) - order(b)).unsigned_abs()).ok()
 }
 
-/// One element that is not as expected.
+/// A pair of elements that do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Flat index in the buffer.
     pub index: usize,
-    /// What is there.
+    /// The actual bit pattern.
     pub got: u64,
-    /// What should be.
+    /// The expected bit pattern.
     pub want: u64,
 }
 
-/// How a buffer compares with what it should hold.
+/// The result of comparing a buffer with its expected contents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Element type.
     pub ty: ElemType,
-    /// Elements compared.
+    /// Number of compared elements.
     pub compared: usize,
-    /// How many differ by more than the tolerance.
+    /// Number of elements that do not match.
     pub mismatches: usize,
-    /// The first of them.
+    /// The first of them, at most [`Comparison::KEPT`].
     pub first: Vec<Mismatch>,
-    /// Largest distance of finite elements, differing or not, and its index.
+    /// Largest distance of finite elements, within tolerance or not, and its index.
     pub max_abs: Option<(f64, usize)>,
     /// Largest distance in units in the last place, and its index.
     pub max_ulp: Option<(u64, usize)>,
 }
 
 impl Comparison {
-    /// Differing elements that are kept.
+    /// Most mismatches that are kept.
     pub const KEPT: usize = 4;
 
-    /// Whether all elements pass.
+    /// Returns whether all elements match.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.mismatches == 0
     }
 }
 
-/// Compares `got[start..]` with all of `want`, element by element. The types have the same size, and `got` is long enough;
-/// elements beyond either's end are not compared.
+/// Compares `got[start..]` with all of `want`, element by element. Requires types of the same size;
+/// elements beyond the end of either array are not compared.
 #[must_use]
 pub fn compare(got: &Array, start: usize, want: &Array, tolerance: Tolerance) -> Comparison {
     let ty = got.ty();
@@ -154,7 +154,8 @@ impl Comparison {
         }
     }
 
-    /// What differs, for people: counts, the first places with both values, the largest distances.
+    /// Describes the mismatches: their number, the first ones with both values, and the largest
+    /// distances.
     #[must_use]
     pub fn describe(&self, name: &str, buffer: &Array) -> String {
         let mut text = format!("{name}: {} of {} elements differ", self.mismatches, self.compared);
@@ -185,7 +186,7 @@ impl Comparison {
     }
 }
 
-/// Compares two collections without order. Gives a description of the difference, or nothing if there is none.
+/// Compares two multisets. Returns a description of the difference, or `None` if they are equal.
 #[must_use]
 pub fn compare_multisets(name: &str, ty: ElemType, got: &[u64], want: &[u64]) -> Option<String> {
     let (mut got, mut want) = (got.to_vec(), want.to_vec());

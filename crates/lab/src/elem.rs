@@ -1,13 +1,13 @@
-//! Element types of buffers and scalars, and how one value is written and read as text.
+//! Element types of buffers and scalars, and the text form of their values.
 //!
-//! A value is always held as its bit pattern in the low bits of a `u64`, whatever its type; bits above the type's width
-//! are zero. Text forms are the same in argument specifications, launch files and reports.
+//! A value is represented by its bit pattern in the low bits of a `u64`; bits above the type's
+//! width are zero. Argument specifications, launch files and reports share the text forms.
 
 use std::fmt;
 
 use half::{bf16, f16};
 
-/// What family a type belongs to.
+/// The family of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElemKind {
     /// Unsigned integers, `u8` to `u64`.
@@ -16,7 +16,7 @@ pub enum ElemKind {
     Signed,
     /// IEEE 754 binary formats and bfloat16.
     Float,
-    /// Bits without a meaning of their own, `b8` to `b64`.
+    /// Bits without a declared type, `b8` to `b64`.
     Bits,
 }
 
@@ -32,19 +32,19 @@ macro_rules! elem_types {
             /// All types, in the order in which messages list them.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The type's name in every text form.
+            /// Returns the type's name in text.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Size in bytes: 1, 2, 4 or 8.
+            /// Returns the size in bytes: 1, 2, 4 or 8.
             #[must_use]
             pub const fn bytes(self) -> usize {
                 match self { $(Self::$variant => $bytes,)* }
             }
 
-            /// Its family.
+            /// Returns the type's family.
             #[must_use]
             pub const fn kind(self) -> ElemKind {
                 match self { $(Self::$variant => ElemKind::$kind,)* }
@@ -73,13 +73,13 @@ elem_types! {
 }
 
 impl ElemType {
-    /// The type of this name.
+    /// Returns the type of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|t| t.name() == name)
     }
 
-    /// The type that someone who wrote `name` in another language's spelling means, for a hint.
+    /// Returns the type that `name` denotes in other languages, for a suggestion.
     #[must_use]
     pub fn from_foreign_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -99,19 +99,20 @@ impl ElemType {
         })
     }
 
-    /// Width in bits.
+    /// Returns the width in bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.bytes() as u32 * 8
     }
 
-    /// All ones in the type's width.
+    /// Returns a mask of the type's width.
     #[must_use]
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 
-    /// Smallest and largest value of an integer or untyped type (untyped ones count as unsigned); none for floats.
+    /// Returns the smallest and the largest value of an integer or untyped type, the latter as
+    /// unsigned; `None` for floats.
     #[must_use]
     pub fn integer_range(self) -> Option<(i128, i128)> {
         match self.kind() {
@@ -121,13 +122,14 @@ impl ElemType {
         }
     }
 
-    /// The bit pattern of an integer, wrapped to the type's width.
+    /// Returns the bit pattern of an integer, wrapped to the type's width.
     #[must_use]
     pub const fn wrap(self, value: i128) -> u64 {
         value as u64 & self.mask()
     }
 
-    /// The bit pattern nearest to `value` (ties to even), for a float type; none for others.
+    /// Returns the bit pattern nearest to `value` (ties to even); `None` for types other than
+    /// floats.
     #[must_use]
     pub fn round(self, value: f64) -> Option<u64> {
         Some(match self {
@@ -139,7 +141,8 @@ impl ElemType {
         })
     }
 
-    /// The value of a float's bit pattern, exact in `f64`; none for other types.
+    /// Returns the value of a float's bit pattern, which `f64` represents exactly; `None` for other
+    /// types.
     #[must_use]
     pub fn to_f64(self, bits: u64) -> Option<f64> {
         Some(match self {
@@ -151,7 +154,8 @@ impl ElemType {
         })
     }
 
-    /// The value of an integer's bit pattern (untyped ones count as unsigned); none for floats.
+    /// Returns the value of an integer's bit pattern, with untyped ones as unsigned; `None` for
+    /// floats.
     #[must_use]
     pub fn to_int(self, bits: u64) -> Option<i128> {
         let bits = bits & self.mask();
@@ -165,13 +169,14 @@ impl ElemType {
         }
     }
 
-    /// Whether the pattern is a NaN of this type.
+    /// Returns whether the bit pattern is a NaN of this type.
     #[must_use]
     pub fn is_nan(self, bits: u64) -> bool {
         self.to_f64(bits).is_some_and(f64::is_nan)
     }
 
-    /// The canonical quiet NaN: positive, only the quiet bit set.
+    /// Returns the canonical quiet NaN: positive, with only the quiet bit of the payload set;
+    /// `None` for types other than floats.
     #[must_use]
     pub const fn canonical_nan(self) -> Option<u64> {
         match self {
@@ -183,10 +188,11 @@ impl ElemType {
         }
     }
 
-    /// Whether data stored as `stored` may stand for this type without any change of bits or meaning.
+    /// Returns whether data stored as `stored` can be used as this type without change.
     ///
-    /// Equal types do; untyped ones stand for, and are stood for by, every type of their size. (NumPy has no bfloat16: such
-    /// arrays are stored as two untyped bytes.) Unsigned 16-bit words also stand for `bf16` for the same reason.
+    /// Equal types can, and so can an untyped type and any other of its size. Unsigned 16-bit words
+    /// also serve as `bf16`, because NumPy has no bfloat16; it stores such arrays as two untyped
+    /// bytes.
     #[must_use]
     pub fn accepts(self, stored: Self) -> bool {
         let untyped = self.kind() == ElemKind::Bits || stored.kind() == ElemKind::Bits;
@@ -202,40 +208,40 @@ impl fmt::Display for ElemType {
     }
 }
 
-/// Why a literal is not a value of its type.
+/// The reason why a literal is not a value of its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LiteralError {
-    /// Nothing is there.
+    /// The literal is empty.
     #[error("a value of type {0} is missing")]
     Empty(ElemType),
-    /// Not a number at all.
+    /// Not a number.
     #[error("`{text}` is not a value of type {ty}")]
     Syntax {
-        /// The type asked for.
+        /// The expected type.
         ty: ElemType,
-        /// What was written (shortened).
+        /// The literal, shortened.
         text: String,
     },
-    /// A number that the type cannot hold.
+    /// A number out of the type's range.
     #[error("{text} does not fit {ty}")]
     Range {
-        /// The type asked for.
+        /// The expected type.
         ty: ElemType,
-        /// What was written (shortened).
+        /// The literal, shortened.
         text: String,
     },
-    /// A bit pattern for a float with the wrong number of digits.
+    /// A bit pattern of a float with the wrong number of digits.
     #[error("a bit pattern of type {ty} has {} hexadecimal digits, not {digits}", ty.bytes() * 2)]
     PatternWidth {
-        /// The type asked for.
+        /// The expected type.
         ty: ElemType,
-        /// How many digits were written.
+        /// Number of digits in the literal.
         digits: usize,
     },
 }
 
 impl LiteralError {
-    /// A way out.
+    /// Returns the help text of a diagnostic.
     #[must_use]
     pub fn help(&self) -> String {
         match self {
@@ -257,7 +263,7 @@ impl LiteralError {
     }
 }
 
-/// The start of a text, for messages about input of any length.
+/// Truncates text of arbitrary length for use in messages.
 pub(crate) fn shortened(text: &str) -> String {
     const KEEP: usize = 40;
     match text.char_indices().nth(KEEP) {
@@ -266,14 +272,16 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-/// Reads one value: integers in decimal, `0x`, `0o` or `0b` (with `_` between digits); floats in decimal, as `inf`, `nan`
-/// (the canonical quiet NaN) or as `0x` and all digits of their bit pattern.
+/// Parses a value: integers in decimal, `0x`, `0o` or `0b` (with `_` between digits); floats in
+/// decimal, as `inf`, `nan` (the canonical quiet NaN) or as `0x` with all digits of their bit
+/// pattern.
 ///
-/// Decimal `f16` and `bf16` go through `f64`, each rounding to nearest even, as NumPy does. `s` types take a
-/// hexadecimal, octal or binary literal as a bit pattern; `b` types take negative decimals too.
+/// Decimal `f16` and `bf16` are rounded to `f64` and then to the type, each time to nearest even,
+/// as in NumPy. `s` types accept a hexadecimal, octal or binary literal as a bit pattern; `b` types
+/// accept negative decimals too.
 ///
 /// # Errors
-/// If the text is not a number or the type cannot hold it.
+/// Returns an error if the text is not a number or the type cannot represent it.
 pub fn parse_literal(ty: ElemType, text: &str) -> Result<u64, LiteralError> {
     let text = text.trim();
     if text.is_empty() {
@@ -285,7 +293,8 @@ pub fn parse_literal(ty: ElemType, text: &str) -> Result<u64, LiteralError> {
     }
 }
 
-/// Reads an integer of any size that `i128` holds; `pattern` says that it was not written in decimal.
+/// Parses an integer, saturating at the bounds of `i128`. The second result is whether it is not in
+/// decimal, and hence a bit pattern.
 fn integer_text(text: &str) -> Option<(i128, bool)> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -302,7 +311,7 @@ fn integer_text(text: &str) -> Option<(i128, bool)> {
     if !inner || digits.contains("__") || !digits.chars().all(|c| c == '_' || c.is_digit(radix)) {
         return None;
     }
-    // Saturation keeps a number of any length out of range rather than wrong.
+    // Saturation keeps a number of any length out of the range of every type.
     let mut value: i128 = 0;
     for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
         value = value.saturating_mul(i128::from(radix)).saturating_add(i128::from(digit));
@@ -310,7 +319,8 @@ fn integer_text(text: &str) -> Option<(i128, bool)> {
     Some((if negative { -value } else { value }, radix != 10))
 }
 
-/// Reads an integer outside any type: decimal, `0x`, `0o`, `0b`, `_` between digits; saturated at the ends of `i128`.
+/// Parses an integer without a type: decimal, `0x`, `0o`, `0b`, with `_` between digits, saturating
+/// at the bounds of `i128`.
 #[must_use]
 pub fn parse_any_integer(text: &str) -> Option<i128> {
     integer_text(text.trim()).map(|(value, _)| value)
@@ -351,7 +361,7 @@ fn parse_float(ty: ElemType, text: &str) -> Result<u64, LiteralError> {
     if !starts && !named {
         return Err(syntax());
     }
-    // `f32` is read directly: going through `f64` could round twice.
+    // Parses `f32` directly: going through `f64` could round twice.
     let bits = if ty == ElemType::F32 {
         u64::from(magnitude.parse::<f32>().map_err(|_| syntax())?.to_bits())
     } else {
@@ -363,10 +373,10 @@ fn parse_float(ty: ElemType, text: &str) -> Result<u64, LiteralError> {
     Ok(sign | bits)
 }
 
-/// The text of one value; [`parse_literal`] reads it back to the same bits.
+/// Formats a value so that [`parse_literal`] yields the same bits.
 ///
-/// Floats are shown with the fewest digits that identify them; a NaN other than the canonical one as its bit pattern;
-/// untyped values in hexadecimal.
+/// Floats have the fewest digits that identify them. NaNs other than the canonical ones are
+/// formatted as bit patterns, untyped values in hexadecimal.
 #[must_use]
 pub fn format_bits(ty: ElemType, bits: u64) -> String {
     if ty.is_nan(bits) {
@@ -386,7 +396,7 @@ pub fn format_bits(ty: ElemType, bits: u64) -> String {
     }
 }
 
-/// Rust's shortest form in scientific notation where positional digits would be long.
+/// Formats a float in Rust's shortest form; in scientific notation if the positional form is long.
 fn float_text<T: fmt::Display + fmt::LowerExp>(value: &T) -> String {
     let plain = value.to_string();
     if plain.len() <= 20 { plain } else { format!("{value:e}") }
@@ -397,12 +407,12 @@ fn float_text<T: fmt::Display + fmt::LowerExp>(value: &T) -> String {
 pub struct Scalar {
     /// Its type.
     pub ty: ElemType,
-    /// Its bit pattern, in the low bits.
+    /// Its bit pattern.
     pub bits: u64,
 }
 
 impl Scalar {
-    /// The bytes as guest memory holds them: little-endian, as many as the type has.
+    /// Returns the value as in guest memory: little-endian, as many bytes as the type has.
     #[must_use]
     pub fn to_le_bytes(self) -> Vec<u8> {
         self.bits.to_le_bytes()[..self.ty.bytes()].to_vec()
@@ -475,7 +485,7 @@ mod tests {
         assert_eq!(ok(ElemType::F16, "65504"), 0x7bff);
         assert_eq!(ok(ElemType::Bf16, "1"), 0x3f80);
         assert_eq!(ok(ElemType::F64, "-0.0"), 1 << 63);
-        // Half way between two f32 values and a little more, lost in f64: must round up.
+        // Just above the midpoint of two f32 values, but at the midpoint in f64: must round up.
         assert_eq!(ok(ElemType::F32, "1.000000059604644775390626"), 0x3f80_0001);
     }
 

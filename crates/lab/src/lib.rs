@@ -1,8 +1,8 @@
-//! Launch files, buffers, runs, statistics and reports: the laboratory behind the command line.
+//! The laboratory behind the command line: launch files, buffers, runs, statistics and reports.
 //!
-//! What a user writes (argument specifications, `.npy` files, launch files) becomes typed data here, with
-//! errors that name the place, the reason and a way out; what a run gives back becomes reports here. Nothing in this
-//! crate prints: the command line and the file tests decide where text goes.
+//! The crate turns user input (argument specifications, `.npy` files, launch files) into typed
+//! data, with diagnostics that give the place, the reason and a remedy, and turns the results of
+//! runs into reports. It never prints: the command line and the file tests decide where text goes.
 
 pub mod argspec;
 pub mod array;

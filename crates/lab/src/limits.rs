@@ -1,19 +1,19 @@
-//! How much host memory a user's input may ask for.
+//! Limits of the host memory that user input can request.
 //!
-//! Sizes come from text that anyone may write, so each is computed with checked arithmetic and compared with a cap
-//! before anything is allocated.
+//! Sizes come from untrusted text, so they are computed with checked arithmetic and compared with a
+//! cap before anything is allocated.
 
-/// Caps on what one run may allocate on a user's behalf.
+/// Caps on the memory of one run's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes in one buffer.
     pub buffer_bytes: u64,
-    /// Most bytes in all buffers of a run together.
+    /// Most bytes in all buffers of a run.
     pub total_bytes: u64,
 }
 
 impl Limits {
-    /// What a run gets when nothing else is said: 1 GiB a buffer, 2 GiB in all.
+    /// The default: 1 GiB a buffer, 2 GiB in total.
     pub const DEFAULT: Self = Self { buffer_bytes: 1 << 30, total_bytes: 2 << 30 };
 }
 
@@ -23,7 +23,7 @@ impl Default for Limits {
     }
 }
 
-/// A number of bytes for people: exact below 1 KiB, else with one decimal and a binary unit.
+/// Formats a number of bytes: exact below 1 KiB, otherwise with one decimal and a binary unit.
 #[must_use]
 pub fn human_bytes(bytes: u128) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

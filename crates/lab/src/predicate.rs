@@ -1,4 +1,5 @@
-//! `simtlab predicate`: straight predicated code of a kernel, what it costs, and assembly for the machine that runs it.
+//! The command `predicate`: a kernel as straight-line predicated code, its cost, and assembly for
+//! the predicate-register-file GPU.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use flow::passes::predicate::{Held, Options, Predicated, Where, predicate};
 use ir::{FuncId, LocId, Module, VerifiedModule};
 use isa::{Diagnostic, Span};
 
-/// Predicates of the map that are listed.
+/// Most predicates of the map that are listed.
 const LISTED: usize = 400;
 
 /// A kernel as predicated code.
@@ -15,14 +16,14 @@ pub struct Study {
     module: VerifiedModule,
     kernel: FuncId,
     predicates: u32,
-    /// What the pass did to each function, the kernel last.
+    /// The pass's result for each function, the kernel last.
     pub functions: Vec<Predicated>,
 }
 
-/// Puts a kernel and what it calls under `predicates` predicate registers.
+/// Predicates a kernel and the functions it calls with `predicates` predicate registers.
 ///
 /// # Errors
-/// If the pass refuses it: why and where.
+/// Returns a diagnostic with the reason and the place if the pass refuses the kernel.
 pub fn study(module: &Module, kernel: &str, predicates: u32) -> Result<Study, Diagnostic> {
     let invalid = |why: String| Diagnostic::error("predicate::refused", why);
     let id = module.function(kernel);
@@ -46,10 +47,10 @@ fn span(module: &Module, loc: LocId) -> Option<Span> {
 }
 
 impl Study {
-    /// Assembly for the predicate-register-file GPU.
+    /// Lowers the kernel to assembly for the predicate-register-file GPU.
     ///
     /// # Errors
-    /// What the kernel needs and the machine lacks, and where.
+    /// Returns a diagnostic if the kernel needs a feature that the machine lacks.
     pub fn assembly(&self) -> Result<String, Diagnostic> {
         let Some(about) = self.functions.iter().find(|f| f.function == self.kernel) else {
             return Err(Diagnostic::error("predicate::missing", "there is no such kernel"));
@@ -62,13 +63,13 @@ impl Study {
         })
     }
 
-    /// The predicated code as IR.
+    /// Returns the predicated code as IR.
     #[must_use]
     pub fn code(&self) -> String {
         ir::text::print(&self.module)
     }
 
-    /// The report for people.
+    /// Renders the report as text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();

@@ -1,8 +1,9 @@
-//! Looking at the events of a launch, without knowing the machine.
+//! Observation of launches independent of the machine.
 //!
-//! A [`Probe`] is handed to a launch by its [`Watch`](crate::machine::Watch). It sees what an engine's observer sees, with lane
-//! sets of any group widened to [`CtaMask`](simt::CtaMask), and knows each program counter as a [`Place`]: operation,
-//! line of the program's text, line of the source it was compiled from. Several probes can look at one launch ([`Both`]).
+//! A launch obtains its [`Probe`] from its [`Watch`](crate::machine::Watch). A probe receives the
+//! events of an engine's observer, with lane sets widened to [`CtaMask`](simt::CtaMask), and knows
+//! each program counter as a [`Place`]: text, line of the program, and line of the source. [`Both`]
+//! combines probes.
 
 use std::sync::Arc;
 
@@ -11,27 +12,27 @@ use isa::Span;
 use places::{Site, Source};
 use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Sync};
 
-/// What an instruction shows of the schedule, or of which lanes run together, to the program.
+/// What an instruction exposes to the program of the schedule, or of the lanes that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shows {
     /// `activemask`, and collectives without named members: the lanes that execute together.
     ActiveLanes,
-    /// `elect`: one of the lanes.
+    /// `elect`: the lane that is chosen.
     Elected,
-    /// A clock, a timer, the processor's number.
+    /// The value of a clock, a timer, or the processor's number.
     Clock,
-    /// An atomic that returns the old value: the order of the updates.
+    /// The old value of an atomic operation, hence the order of updates.
     ReturnedAtomic,
-    /// An atomic on floats: sums depend on the order.
+    /// The result of a floating-point atomic operation, hence the order of updates.
     FloatAtomic,
-    /// An address that `malloc` gave.
+    /// An address that `malloc` returned.
     Allocation,
-    /// Output: its order.
+    /// The order of output.
     PrintOrder,
 }
 
 impl Shows {
-    /// What it is called in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,27 +47,28 @@ impl Shows {
     }
 }
 
-/// One instruction, as people know it.
+/// An instruction as users know it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Place {
-    /// Its text, white space made one; the operation's name where a pass made it.
+    /// Its text with white space collapsed, or the operation's name if a pass inserted it.
     pub text: Arc<str>,
     /// Its line in the program's text, from 1.
     pub line: Option<u32>,
-    /// Where it stands in the program's text.
+    /// Its span in the program's text.
     pub span: Option<Span>,
-    /// The line that it was compiled from.
+    /// The source line.
     pub source: Option<Source>,
-    /// What it shows of the schedule.
+    /// What it exposes of the schedule.
     pub shows: Option<Shows>,
-    /// Whether it orders the memory accesses of the lanes of a warp that take part (`bar.warp.sync`).
+    /// Whether it orders the memory accesses of the participating lanes of a warp
+    /// (`bar.warp.sync`).
     pub orders_warp: bool,
-    /// Why a pass put it there; empty if the program has it.
+    /// The reason why a pass inserted it; empty if the program contains it.
     pub origin: &'static str,
 }
 
 impl Place {
-    /// `line 12`, with the source line if there is one.
+    /// Formats the place as `line 12`, with the source line if there is one.
     #[must_use]
     pub fn describe(&self) -> String {
         let line = self.line.map_or_else(|| "an unknown line".to_owned(), |l| format!("line {l}"));
@@ -80,22 +82,23 @@ impl Place {
 /// The extents of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Blocks of the grid, in x, y, z.
+    /// Size of the grid in x, y, z, in blocks.
     pub grid: [u64; 3],
-    /// Threads of a block, in x, y, z.
+    /// Size of a block in x, y, z, in threads.
     pub block: [u64; 3],
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub width: u32,
 }
 
 impl Shape {
-    /// Threads of a block.
+    /// Returns the number of threads in a block.
     #[must_use]
     pub fn threads(&self) -> u64 {
         self.block.iter().copied().fold(1, u64::saturating_mul)
     }
 
-    /// Where a thread stands, given the linear indices of its block and of itself in it.
+    /// Returns the coordinates of a thread, given the linear indices of its block and of itself in
+    /// the block.
     #[must_use]
     pub fn site_of(&self, cta: u64, thread: u32) -> Site {
         let width = self.width.clamp(1, 64 * WORDS as u32);
@@ -105,12 +108,12 @@ impl Shape {
     }
 }
 
-/// The launch that begins.
+/// The launch that starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning<'a> {
     /// The kernel's name.
     pub kernel: &'a str,
-    /// Grid, block and groups.
+    /// Its extents.
     pub shape: Shape,
     /// The code, by program counter.
     pub places: &'a Arc<[Place]>,
@@ -118,7 +121,7 @@ pub struct Beginning<'a> {
 
 /// Observes launches: receives their events, and before them what the program counters stand for.
 pub trait Probe: EventSink {
-    /// Receives a launch that begins. Does nothing by default.
+    /// Called when a launch starts.
     fn begin(&mut self, _launch: &Beginning<'_>) {}
 }
 

@@ -1,31 +1,32 @@
-//! Findings as text, the way rustc shows them: the place, a caret, the reason, a way out.
+//! Diagnostics as text in the style of rustc: the place, a caret, the reason, a remedy.
 //!
-//! The layout is that of the `annotate-snippets` crate. Plain text is the same on every host, which tests with exact texts rely
-//! on; colour only adds escape sequences. Control characters of the input never reach a terminal.
+//! The layout is that of the `annotate-snippets` crate. Plain text is the same on every host, which
+//! tests of exact texts rely on; colour only adds escape sequences. Control characters of the input
+//! never reach a terminal.
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use isa::{Diagnostic, Diagnostics, Label, Severity, SourceFile, SourceMap};
 
-/// Whether escape sequences for colour are wanted.
+/// Whether the text contains escape sequences for colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
-    /// Text only.
+    /// Without escape sequences.
     #[default]
     Plain,
-    /// For a terminal.
+    /// With escape sequences, for a terminal.
     Colour,
 }
 
-/// More source text than this is not shown for one finding.
+/// Most bytes of source text shown for one diagnostic.
 const MAX_WINDOW: usize = 16 << 10;
 
-/// Lines longer than this are not shown.
+/// Most bytes of a source line that is shown.
 const MAX_LINE: usize = 4 << 10;
 
-/// Columns after which source lines are cut.
+/// Width in columns at which source lines are cut.
 const WIDTH: usize = 100;
 
-/// One finding, ending in a newline.
+/// Renders a diagnostic, with a final newline.
 #[must_use]
 pub fn render(finding: &Diagnostic, sources: &SourceMap, paint: Paint) -> String {
     let renderer = match paint {
@@ -54,7 +55,7 @@ pub fn render(finding: &Diagnostic, sources: &SourceMap, paint: Paint) -> String
     text
 }
 
-/// All findings, a blank line between them, and how many were left out.
+/// Renders all diagnostics, separated by blank lines, and the number of those that were dropped.
 #[must_use]
 pub fn render_all(findings: &Diagnostics, sources: &SourceMap, paint: Paint) -> String {
     let mut text =
@@ -65,12 +66,12 @@ pub fn render_all(findings: &Diagnostics, sources: &SourceMap, paint: Paint) -> 
     text
 }
 
-/// `text` without control characters other than line ends.
+/// Replaces control characters other than newlines.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
-/// A file's labels, and the part of its text that they need.
+/// The labels in a file, with the byte range of the text that they need.
 struct Window<'a> {
     file: &'a SourceFile,
     labels: Vec<(&'a Label, AnnotationKind)>,
@@ -78,7 +79,8 @@ struct Window<'a> {
     end: usize,
 }
 
-/// Snippets of all files that the finding points into, that of the primary label first.
+/// Returns the snippets of all files that the diagnostic refers to, that of the primary label
+/// first.
 fn places<'a>(finding: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Element<'a>> {
     let primary = finding.primary.iter().map(|l| (l, AnnotationKind::Primary));
     let secondary = finding.secondary.iter().map(|l| (l, AnnotationKind::Context));
@@ -97,7 +99,7 @@ fn places<'a>(finding: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Element<'a
             (window.start, window.end) = (from, to);
             window.labels.push((label, kind));
         } else {
-            // Too far away to show in one piece: name the place.
+            // Too far from the others for one snippet, so the place becomes a note.
             let at = file.line_col(label.span.start);
             let text = format!("{} ({}:{}:{})", label.text, file.name(), at.line, at.column);
             elements.push(Element::from(Level::NOTE.message(clean(&text))));
@@ -107,7 +109,8 @@ fn places<'a>(finding: &'a Diagnostic, sources: &'a SourceMap) -> Vec<Element<'a
     snippets.chain(elements).collect()
 }
 
-/// Byte range of the whole lines that a label touches; of lines that are too long to be shown, only more than is shown.
+/// Returns the byte range of the lines that a label touches. The range is bounded, but exceeds
+/// [`MAX_WINDOW`] if the lines do.
 fn lines_around(text: &str, label: &Label) -> (usize, usize) {
     let range = clamped(text, label);
     let first = floor(text, range.start.saturating_sub(MAX_WINDOW + 1));
@@ -117,7 +120,7 @@ fn lines_around(text: &str, label: &Label) -> (usize, usize) {
     (start, end)
 }
 
-/// The start of the character that a byte belongs to.
+/// Returns the start of the character that contains byte `at`.
 fn floor(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -126,7 +129,7 @@ fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The label's range, cut to the text and to whole characters.
+/// Returns the label's byte range, limited to the text and rounded to whole characters.
 fn clamped(text: &str, label: &Label) -> std::ops::Range<usize> {
     let range = label.span.range();
     let start = floor(text, range.start);
@@ -145,8 +148,8 @@ impl<'a> Window<'a> {
             return Element::from(origin);
         }
         let line = self.file.line_col(self.start as u32).line as usize;
-        // The renderer shows C0 controls as symbols but lets C1 through; the stand-in has the same length in UTF-8, so that
-        // labels stay in place.
+        // The renderer shows C0 controls as symbols but passes C1 controls through. The replacement
+        // has the same length in UTF-8, so the labels stay in place.
         let text = text.replace(|c: char| ('\u{80}'..'\u{a0}').contains(&c), "\u{bf}");
         let mut snippet = Snippet::source(text).path(name).line_start(line);
         for (label, kind) in &self.labels {

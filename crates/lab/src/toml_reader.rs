@@ -1,7 +1,8 @@
-//! Reading TOML tables with a place for everything and all findings at once.
+//! A reader for TOML tables that locates everything and reports all errors at once.
 //!
-//! A derived deserialiser stops at the first error and knows no places inside strings; this reader goes on, names
-//! unknown keys with the nearest known one, and hands out spans that argument specifications point into.
+//! A derived deserialiser would stop at the first error and could not locate parts of strings. This
+//! reader continues after errors, suggests the nearest key for unknown ones, and provides the spans
+//! to which diagnostics about argument specifications refer.
 
 use std::ops::Range;
 
@@ -12,22 +13,22 @@ use toml::de::{DeTable, DeValue};
 use crate::elem::shortened;
 use isa::suggest::nearest;
 
-/// A value and where it stands.
+/// A value with its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
-/// The file being read and what has been found wrong with it.
+/// The state of reading one file.
 pub(crate) struct Reader<'d> {
     pub(crate) file: FileId,
     pub(crate) found: &'d mut Diagnostics,
-    /// First part of the codes of findings is fixed; this is the code for a value of the wrong type or range.
+    /// Diagnostic code for a value of the wrong type or out of range.
     pub(crate) value_code: &'static str,
-    /// The code for an unknown or missing key.
+    /// Diagnostic code for an unknown or missing key.
     pub(crate) key_code: &'static str,
 }
 
@@ -39,16 +40,16 @@ pub(crate) struct Entry<'t> {
     pub(crate) span: Span,
 }
 
-/// A table whose keys are known.
+/// An opened table.
 pub(crate) struct Table<'t> {
-    /// How messages call it.
+    /// Its name in messages.
     pub(crate) what: &'static str,
     pub(crate) span: Span,
     entries: Vec<Entry<'t>>,
 }
 
 impl<'t> Table<'t> {
-    /// Entries in the order in which they are written.
+    /// Returns the entries in the order in which they are written.
     pub(crate) fn entries(&self) -> &[Entry<'t>] {
         &self.entries
     }
@@ -58,7 +59,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// How messages call a value's type.
+/// Returns the name of a value's type in messages.
 fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
@@ -76,7 +77,8 @@ impl Reader<'_> {
         Span::new(self.file, range.start as u32, range.end as u32)
     }
 
-    /// Where a string's text stands: inside its quotes.
+    /// Returns the span of a string's text without its quotes, or the whole span if the string
+    /// contains escapes or has quotes of several characters.
     pub(crate) fn text_span(&self, span: Span, text: &str) -> Span {
         let inner = (span.end - span.start) as usize;
         if inner == text.len() + 2 {
@@ -95,7 +97,7 @@ impl Reader<'_> {
         self.found.push(Diagnostic::error(self.value_code, message).at(span, "").help(help));
     }
 
-    /// The table without any check of its keys.
+    /// Opens a table without checking its keys.
     pub(crate) fn open<'t>(
         &self,
         what: &'static str,
@@ -115,7 +117,7 @@ impl Reader<'_> {
         Table { what, span, entries }
     }
 
-    /// The table, after a complaint about every key that is not among `known`.
+    /// Opens a table and reports every key that is not in `known`.
     pub(crate) fn open_known<'t>(
         &mut self,
         what: &'static str,
@@ -140,7 +142,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn missing(&mut self, table: &Table<'_>, key: &str, example: &str) {
-        // The span of a table without a header of its own is the whole file: point at its start only.
+        // The span of the root table is the whole file, so only its start is marked.
         let start = Span { end: table.span.start, ..table.span };
         let message = format!("{} needs `{key}`", table.what);
         let finding = Diagnostic::error(self.key_code, message).at(start, "missing here");
@@ -164,7 +166,7 @@ impl Reader<'_> {
         None
     }
 
-    /// A whole number from `lo` to `hi`.
+    /// Reads an integer from `lo` to `hi`.
     pub(crate) fn integer(
         &mut self,
         table: &Table<'_>,
@@ -210,7 +212,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One integer, or an array of `counts` integers.
+    /// Reads an array whose length is in `counts`; a single integer counts as an array of one.
     pub(crate) fn integers(
         &mut self,
         table: &Table<'_>,
@@ -244,7 +246,7 @@ impl Reader<'_> {
         Some(Located { value, span: entry.span })
     }
 
-    /// An integer or a float.
+    /// Reads an integer or a float.
     pub(crate) fn number(&mut self, table: &Table<'_>, key: &str) -> Option<Located<f64>> {
         let entry = table.get(key)?;
         let value = match entry.value {
@@ -285,7 +287,7 @@ impl Reader<'_> {
         None
     }
 
-    /// An array of tables, as `[[key]]` makes one.
+    /// Reads an array of tables, as `[[key]]` creates it.
     pub(crate) fn tables<'t>(
         &mut self,
         table: &Table<'t>,
@@ -316,7 +318,7 @@ impl Reader<'_> {
         tables
     }
 
-    /// Strings of an array, or the one string that stands for such an array.
+    /// Reads an array of strings; a single string counts as an array of one.
     pub(crate) fn strings(&mut self, table: &Table<'_>, key: &str) -> Option<Vec<Located<String>>> {
         let entry = table.get(key)?;
         let items: &[Spanned<DeValue<'_>>] = match entry.value {
@@ -347,7 +349,7 @@ impl Reader<'_> {
         Some(strings)
     }
 
-    /// The text of a literal: a string, or a number as it is written.
+    /// Reads the text of a literal: a string, or a number as written.
     pub(crate) fn literal(
         &mut self,
         key: &str,

@@ -1,4 +1,4 @@
-//! Comparisons on the axes of machines that have no mechanisms to choose from.
+//! Comparisons on the axes of machines that have no choice of mechanisms.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use lab::probe::Lanes;
 use lab::run::{Job, JobParts, Settings};
 use simt::slots::SlotCause;
 
-/// A bundled program under the usual settings of its machine.
+/// Compares a bundled program under the usual settings of its machine.
 fn compared(path: &str) -> Comparison {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(path);
     let mut sources = SourceMap::new();
@@ -48,7 +48,7 @@ fn linx_groups_of_any_width_leave_the_memory_of_single_lanes() {
     for name in ["exec", "exec-zero", "exec-poison", "exec-taken-path"] {
         assert_eq!(row(&comparison, name).equal, Some(true), "{name}");
     }
-    // One lane at a time: as many issues as groups of one lane.
+    // One lane at a time takes as many issues as groups of one lane.
     assert_eq!(issues("replay"), issues("group-width=1"));
     let factor = row(&comparison, "replay").impact.divergence_impact_factor;
     assert!(factor.is_some_and(|f| f > 10.0), "{factor:?}");
@@ -72,7 +72,7 @@ fn pmask_programs_say_which_banks_and_modes_they_are_written_for() {
         let report = row.report.as_ref().expect("a report");
         assert!(report.message.contains("illegal-instruction"), "{}", report.message);
     }
-    // Without lane data in masks it computes something else.
+    // Without the lane forms the program computes something else.
     let other = row(&comparison, "lane-forms=off");
     assert_eq!((other.verdict, other.equal), (Verdict::Unsound, Some(false)));
     assert!(!other.differences.is_empty());
@@ -92,7 +92,8 @@ fn prf_varies_predicates_writes_profiles_and_schedulers() {
     }
 }
 
-/// Machines whose programs are assembly have lanes over time and losses by line of it, which add up to the counted slots.
+/// Machines with assembly programs have views of lanes and lines, and the losses by line add up to
+/// the counted slots.
 #[test]
 fn machines_with_a_listing_show_their_lanes() {
     for path in
@@ -107,7 +108,8 @@ fn machines_with_a_listing_show_their_lanes() {
         let places = &views.lanes.places;
         assert!(warp.steps.iter().all(|step| places[step.place as usize].line.is_some()), "{path}");
         assert!(stats.slots.masked_off > 0, "{path}");
-        // Each recorded set of lanes tells what a mask turns off from what a guard does.
+        // Each recorded lane set distinguishes lanes that a mask turns off from those that a guard
+        // does.
         assert!(views.lanes.lanes.iter().any(|c| !c.masked_off().is_empty()), "{path}");
         for causes in &views.lanes.lanes {
             let off = causes.lanes(SlotCause::PredicatedOff);
@@ -116,7 +118,7 @@ fn machines_with_a_listing_show_their_lanes() {
     }
 }
 
-/// Only a model with a clock has cycles.
+/// Only models with a clock have cycles.
 #[test]
 fn cycles_stand_beside_issues_where_there_is_a_clock() {
     let comparison = compared("prf/collatz/launch.toml");

@@ -1,4 +1,5 @@
-//! The claims about overhead, accuracy and complexity of mechanisms, measured: the tables of `docs/divergence-numbers.md`.
+//! Measurement of the claims on overhead, accuracy and complexity of mechanisms: the tables of
+//! `docs/divergence-numbers.md`.
 //!
 //! `SIMTLAB_BLESS=1` rewrites them.
 
@@ -13,7 +14,7 @@ use lab::probe::{Beginning, Both, EventSink, Probe};
 use lab::run::{Job, JobParts, Settings, Variant};
 use simt::observe::Events;
 
-/// Bundled kernels of few issues.
+/// Bundled kernels with few issues.
 const KERNELS: [&str; 11] = [
     "divergence/mandelbrot_goto",
     "divergence/nested",
@@ -30,7 +31,7 @@ const KERNELS: [&str; 11] = [
 const WARP: u64 = 32;
 const BEGIN: &str = "<!-- generated: SIMTLAB_BLESS=1 cargo test -p simtlab-lab --test claims -->\n";
 const END: &str = "<!-- end -->\n";
-/// The three that the claims are about, and what they are called there.
+/// The mechanisms of the claims, with their names there.
 const CLAIMED: [(&str, &str); 3] =
     [("basic", "basic"), ("ipdom", "CFG-based"), ("predicated-stack", "stack-based predication")];
 
@@ -45,7 +46,7 @@ fn job(kernel: &str) -> Job {
     Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready")
 }
 
-/// Operations that a pass put into the code that runs.
+/// Counts the operations that a pass inserted into the executed code.
 #[derive(Default)]
 struct Added(u64);
 
@@ -63,10 +64,10 @@ impl EventSink for Added {
     }
 }
 
-/// A mechanism over all kernels.
+/// The measurements of a mechanism over all kernels.
 #[derive(Default)]
 struct Measured {
-    /// Logarithms of issues over the best.
+    /// Logarithms of the issues divided by the best mechanism's.
     logs: Vec<f64>,
     worst: (f64, &'static str),
     early: u64,
@@ -107,7 +108,8 @@ impl Measured {
     }
 }
 
-/// How often a flow graph is walked before a run: once for post-dominators; once for priorities and once for frontiers.
+/// Returns the number of traversals of the flow graph before a run: one for post-dominators, or one
+/// each for priorities and frontiers.
 fn analyses(mechanism: &str) -> u64 {
     match mechanism {
         "ipdom" | "predicated-stack" | "multi-path" | "convergence-barriers" => 1,

@@ -1,4 +1,4 @@
-//! The facts of the analyses hold in every issue of the bundled kernels.
+//! The facts of the analyses hold at every issue of the bundled kernels.
 
 use isa::SourceMap;
 use lab::launch::{Located, MachineOption, OptionValue};
@@ -6,7 +6,7 @@ use lab::machine::{Progress, Watch};
 use lab::run::{Job, JobParts, Settings};
 use std::path::{Path, PathBuf};
 
-/// Lets the launch itself end at once: its facts have been checked before.
+/// Stops the launch at once: facts are checked on a copy of it, before.
 struct Stopped;
 
 impl Watch for Stopped {

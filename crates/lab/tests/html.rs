@@ -1,4 +1,5 @@
-//! The report where it could grow or break: large graphs, odd graphs, long runs.
+//! The HTML report on inputs that could make it large or break it: large graphs, irregular graphs,
+//! long runs.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use lab::launch::LaunchFile;
 use lab::machine::{ControlFlow, FlowBlock, PostDominator, Unwatched};
 use lab::run::{Job, JobParts, Settings};
 
-/// Two loops with several entries each, one without an end that lanes only come to by a branch never taken, and a loop of one block.
+/// Two loops with several entries each, one of them endless and reached only by a branch that is
+/// never taken, and a loop of one block.
 const ODD: &str = "kernel @k(out: u64 global) {
   reg %t, %n: b32
   reg %p, %q: pred
@@ -80,7 +82,7 @@ fn irreducible_and_endless_graphs_are_drawn() {
     assert!(!page.contains("NaN") && !page.contains("inf "), "coordinates are numbers");
 }
 
-/// A chain of blocks each of which may also jump to any of `cases` others.
+/// Returns a chain of blocks, each of which may also jump to any of `cases` others.
 fn flow(blocks: usize, cases: usize) -> ControlFlow {
     let block = |at: usize| FlowBlock {
         name: format!("B{at}"),
@@ -127,7 +129,7 @@ fn long_runs_are_cut_and_say_so() {
     assert!(page.len() < 400_000, "{} bytes", page.len());
 }
 
-/// A kernel that calls a function, with five nested conditions: more than three banks hold.
+/// A kernel that calls a function, with five nested conditions: more than three banks can hold.
 const NESTED: &str = "kernel @k(out: u64 global) {
   reg %t, %n: b32
   reg %p: pred
@@ -178,7 +180,8 @@ fn compiled_code_is_told_with_its_predicates_and_spills() {
     let code = |at: usize| comparison.rows[at].stats.as_ref().and_then(|s| s.code);
     assert!(code(0).is_none(), "no pass");
     let predicates = |at: usize| code(at).and_then(|c| c.pass.predicates).expect("predicates");
-    // A call leaves no predicate in its register, however many there are.
+    // No predicate survives a call in its register, so there are spills for any number of
+    // registers.
     for at in [2, 3] {
         let cost = predicates(at);
         assert!(

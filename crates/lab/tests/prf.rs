@@ -1,4 +1,5 @@
-//! The kernels of the predicate-register-file GPU on all its models: the same results, the same lane slots.
+//! All models of the predicate-register-file GPU yield the same results and lane slots on its
+//! bundled kernels.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ fn kernels() -> Vec<PathBuf> {
     files
 }
 
-/// Runs a launch file with more options.
+/// Runs a launch file with additional options.
 fn run(file: &Path, options: &[(&str, &str)]) -> Report {
     let mut sources = SourceMap::new();
     let mut parts = JobParts::from_launch_file(file, None, &mut sources).expect("a launch file");
@@ -38,8 +39,8 @@ fn run(file: &Path, options: &[(&str, &str)]) -> Report {
 fn kernels_end_equal_on_all_models() {
     for file in kernels() {
         let functional = run(&file, &[]);
-        // Warps of the search look at distances that others write: the order of warps decides who finds a vertex first,
-        // not what is found.
+        // Warps of the search read distances that other warps write: their order decides which warp
+        // finds a vertex first, but not which vertices are found.
         let races = file.to_string_lossy().contains("bfs_step");
         let variants: [&[(&str, &str)]; 4] = [
             &[("timing", "on")],
@@ -71,7 +72,7 @@ fn nested_20_spills_what_sixteen_predicates_cannot_hold() {
     let report = run(&file.expect("the kernel"), &[("timing", "on")]);
     let launch = &report.stats.launches[0];
     let own = |name: &str| launch.own.iter().find(|(n, _)| n == name).map_or(0, |(_, c)| *c);
-    // Seven masks for each of 16 warps.
+    // Seven masks in each of 16 warps.
     assert_eq!((own("spills"), own("fills")), (7 * 16, 7 * 16));
 }
 

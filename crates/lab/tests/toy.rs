@@ -1,4 +1,4 @@
-//! The toy machine through the laboratory's interface: what `--isa toy` stands on.
+//! The toy machine behind the laboratory's interface, as `--isa toy` uses it.
 
 use isa::{Diagnostics, FileId};
 use lab::machine::{Command, Image, LaunchRequest, Subject, Unwatched, find};
@@ -52,11 +52,11 @@ fn text_runs_and_reads_back() {
     let squares: Vec<u8> = (0..10u32).flat_map(|i| (i * i).to_le_bytes()).collect();
     assert_eq!(context.read(out, 40).unwrap(), squares);
     assert!(result.stats.slots.identity_holds());
-    // Eight instructions by three groups, each on a line of its own.
+    // Eight instructions, each on a line of its own, issued by three groups.
     let lines: Vec<(u32, u64)> =
         result.stats.lines.iter().map(|l| (l.line, l.slots.issues())).collect();
     assert_eq!(lines, (3..11).map(|line| (line, 3)).collect::<Vec<_>>());
-    // The second launch finds the memory of the first.
+    // The second launch sees the memory of the first.
     let mut again = request(&params);
     again.limit = Some(1);
     assert_eq!(context.launch(&again, &mut Unwatched).unwrap().end.name(), "limit");

@@ -1,4 +1,4 @@
-//! What each form does: the operation behind its name, or why it encodes only.
+//! The operation behind each form's name, or the reason that the form encodes only.
 
 mod classify;
 
@@ -6,16 +6,16 @@ use std::sync::LazyLock;
 
 use simt::arith::Cmp;
 
-/// What a form does when it is executed.
+/// The execution of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A block start marker.
     Marker(Marker),
     /// `BSTOP`, `C.BSTOP`.
     Stop,
-    /// A `BSTART.TEPL` whose number is no operation's: no form either, but a marker all the same.
+    /// A `BSTART.TEPL` whose number is not an operation's: not a form, but a marker all the same.
     ReservedTile,
-    /// `L.BSTOP` of older versions: no form of this one.
+    /// `L.BSTOP` of older versions: not a form of this one.
     LegacyStop,
     /// A header descriptor.
     Descriptor(Descriptor),
@@ -29,7 +29,7 @@ pub enum Action {
     System(System),
     /// A template block.
     Template(Template),
-    /// The form encodes only; why.
+    /// The form encodes only, for this reason.
     None(&'static str),
 }
 
@@ -52,7 +52,7 @@ pub enum Marker {
     Fixp,
 }
 
-/// How a coupled block ends.
+/// The transfer at the end of a coupled block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// By the field BrType, without a target.
@@ -65,9 +65,9 @@ pub enum Transfer {
     Cond,
     /// To the target, which is a function.
     Call,
-    /// To where `setc.tgt` says.
+    /// To the target that `setc.tgt` has set.
     Indirect,
-    /// To where `setc.tgt` says, else to `ra`.
+    /// To the target that `setc.tgt` has set, else to `ra`.
     Return,
 }
 
@@ -85,13 +85,13 @@ pub enum Simt {
 }
 
 impl Simt {
-    /// Whether the body is linear and has tile memory only.
+    /// Returns whether the body is linear and has tile memory only.
     #[must_use]
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Vpar | Self::Vseq)
     }
 
-    /// Whether groups run in any order.
+    /// Returns whether groups run in any order.
     #[must_use]
     pub fn is_parallel(self) -> bool {
         matches!(self, Self::Mpar | Self::Vpar)
@@ -163,7 +163,7 @@ pub enum Bits {
 /// Comparisons of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// Of order; signed or not.
+    /// A comparison of order; signed or not.
     Order(Cmp, bool),
     /// Both.
     And,
@@ -312,7 +312,7 @@ pub enum SOp {
     Extend(u8, bool),
     /// A register's value.
     Move,
-    /// An immediate, shifted left by so many bits.
+    /// An immediate, shifted left by this many bits.
     Immediate(u8),
     /// An address relative to the instruction.
     AddTpc,
@@ -360,12 +360,13 @@ pub enum Template {
     MSet,
 }
 
-/// The action of each form, in the order of the table (the same for both numberings of tile operations).
+/// The action of each form, in the order of the table (the same for both numberings of tile
+/// operations).
 static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
     crate::table(crate::TileOps::V04).forms().iter().map(classify::classify).collect()
 });
 
-/// What the form with this index in the table does.
+/// Returns the execution of the form with this index in the table.
 #[must_use]
 pub fn action(index: usize) -> Action {
     ACTIONS.get(index).copied().unwrap_or(Action::None("no such form"))

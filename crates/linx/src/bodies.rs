@@ -1,7 +1,8 @@
-//! What can be said of kernels' bodies without running them: warnings of `check`.
+//! Checks of kernels' bodies that need no run: warnings of `check`.
 //!
-//! Each B.TEXT that stands in the text behind a marker names a body. Its instructions up to the first terminator are looked
-//! at: whether there is a terminator, whether branches stay inside, whether anything stands there that no body may hold.
+//! Each B.TEXT in the text after a marker names a body. The checks cover its instructions up to the
+//! first terminator: whether there is a terminator, whether branches stay inside, and whether it
+//! holds instructions that no body may hold.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +14,12 @@ use crate::machine::Linx;
 use crate::program::{Fetched, Program};
 use crate::state::State;
 
-/// Instructions of all bodies together that are looked at.
+/// Most instructions of all bodies together that are checked.
 const MOST: usize = 1 << 18;
 
 impl Linx {
-    /// Warnings about the bodies of a program's kernels, under the rule of the first terminator.
+    /// Returns warnings about the bodies of a program's kernels, under the rule of the first
+    /// terminator.
     #[must_use]
     pub fn body_warnings(program: &Program, image: &Image) -> Diagnostics {
         let mut found = Diagnostics::new();

@@ -1,7 +1,7 @@
 //! Kernel bodies: launch, groups, branches, containment, the end.
 //!
-//! A kernel's groups run one after another: a parallel kernel's in the order of a seeded permutation. `p` and the queues
-//! start anew with every group; GPRs, tiles and exports do not.
+//! A kernel's groups run one after another: a parallel kernel's in the order of a seeded
+//! permutation. `p` and the queues start anew with every group; GPRs, tiles and exports do not.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::program::{Fetched, Program};
 use crate::state::{Body, Group, Linear, Phase, Region, State};
 use crate::trap::{Trap, TrapNum};
 
-/// What stops an instruction, and the lanes at fault.
+/// The trap that stops an instruction, and the lanes at fault.
 pub(crate) type Stop = (Trap, WarpMask);
 
 fn stop(trap: Trap) -> Stop {
@@ -290,7 +290,8 @@ impl State {
         }
     }
 
-    /// The region of a body: code does not change, so a body that is launched again has the one it had.
+    /// The region of a body: code does not change, so a body that is launched again has the one it
+    /// had.
     fn region(&mut self, program: &Program, entry: u64) -> Arc<[u64]> {
         if let Some((known, boundaries)) = &self.region
             && *known == entry
@@ -317,7 +318,7 @@ impl State {
         out
     }
 
-    /// Whether a branch may go to an address.
+    /// Checks that a branch may go to an address.
     pub(crate) fn contained(
         &self,
         program: &Program,
@@ -377,7 +378,8 @@ fn group(body: &Body, index: u128, width: u32) -> Group {
     }
 }
 
-/// The position-th of `n` groups in the order of a seed: in order for seed 0, else an affine permutation.
+/// Returns the position-th of `n` groups in the order of a seed: in order for seed 0, else an
+/// affine permutation.
 fn permuted(position: u128, n: u128, seed: u64) -> u128 {
     if seed == 0 || n < 2 || n > u128::from(u64::MAX) {
         return position;

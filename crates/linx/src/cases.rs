@@ -1,7 +1,8 @@
-//! Programs with known results, by name: small kernels of which the schedule of the upstream emulator (replay) and the EXEC
-//! mask of v0.4 (exec) give the same results, or different ones.
+//! Programs with known results, by name: small kernels for which the schedule of the upstream
+//! emulator (replay) and the EXEC mask of v0.4 (exec) give the same results, or different ones.
 //!
-//! A case runs in both modes; its table row must carry the results that the case has, in the columns of both modes.
+//! A case runs in both modes; its table row must carry the results that the case has, in the
+//! columns of both modes.
 
 use isa::FileId;
 use simt::machine::{Machine, Step};
@@ -14,7 +15,7 @@ use crate::program::Program;
 use crate::state::{Launch, Options, Region, State};
 use crate::trap::Trap;
 
-/// The tables of encodings and cases that the machine brings along.
+/// The tables of encodings and cases that come with the machine.
 pub const TABLES: [&str; 4] = [
     include_str!("../tests/data/golden.tsv"),
     include_str!("../tests/data/golden_llvm.tsv"),
@@ -27,7 +28,7 @@ const D: u32 = 0xdead_beef;
 
 /// A program that ended or trapped.
 pub struct Outcome {
-    /// What is left.
+    /// The final state.
     pub state: State,
     /// The program, for its symbols.
     pub image: isa::asm::Image,
@@ -68,25 +69,25 @@ pub fn run(source: &str, options: Options, arguments: &[u64]) -> Result<Outcome,
     Ok(Outcome { state, image, trap })
 }
 
-/// What a case leaves at a label.
+/// The words that a case leaves at labels.
 type Words = Vec<(&'static str, Vec<u32>)>;
 
 struct Case {
     name: &'static str,
     text: Text,
-    /// What must be left, by mode: exec if true.
+    /// The expected words, by mode: exec if true.
     expected: fn(bool) -> Words,
-    /// What the row's columns must contain: replay, exec.
+    /// The text that the row's columns must contain: replay, exec.
     says: (&'static str, &'static str),
 }
 
 /// A program that starts kernels and ends.
 struct Text {
-    /// What `a0`, `a1`, ... hold: labels or numbers.
+    /// The contents of `a0`, `a1`, ...: labels or numbers.
     registers: &'static [&'static str],
     /// Blocks in order.
     kernels: &'static [Kernel],
-    /// Scalar instructions behind them.
+    /// Scalar instructions after them.
     after: &'static str,
     /// The kernels' bodies.
     body: &'static str,
@@ -128,10 +129,11 @@ impl Text {
     }
 }
 
-/// Checks a case by its name: the program gives its results in both modes, and the row says the same.
+/// Checks a case by its name: the program must give its results in both modes, and the row must
+/// state the same.
 ///
 /// # Errors
-/// What differs, or that there is no case of this name.
+/// Returns the difference, or that there is no case of this name.
 pub fn check(name: &str, replay: &str, exec: &str) -> Result<(), String> {
     if name == "escape" {
         return escape(replay, exec);
@@ -165,7 +167,7 @@ fn squeeze(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_lowercase()
 }
 
-/// A branch to the first byte behind the body, where a marker stands.
+/// A branch to the first byte after the body, where a marker stands.
 fn escape(replay: &str, exec: &str) -> Result<(), String> {
     let says = squeeze("TRAPNUM=5 CAUSE=0x300");
     if !squeeze(replay).contains(&says) || squeeze(exec) != "same" {
@@ -350,7 +352,8 @@ body:   v.cmp.nei ri6.ud, 0, ->u.d
 out:    .word 0xdeadbeef, 0xdeadbeef, 0xdeadbeef, 0xdeadbeef",
         },
         expected: |_| {
-            // Exec: ri4 is a6, ri5 is a7; nothing is bound to ri6 and ri7, which read 0 and select those.
+            // Exec: ri4 is a6, ri5 is a7; nothing is bound to ri6 and ri7, which read 0 and select
+            // those.
             vec![("out", vec![60, 70])]
         },
         says: ("ri6=a6 ri7=a7", "a6 is ri4 and a7 is ri5"),

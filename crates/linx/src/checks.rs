@@ -1,4 +1,5 @@
-//! What the assembler checks beyond the syntax: shift amounts against operand widths, and instructions of newer versions.
+//! Checks of the assembler beyond the syntax: shift amounts against operand widths, and
+//! instructions of newer versions.
 
 use isa::asm::Image;
 use isa::{Diagnostic, Diagnostics};
@@ -6,10 +7,10 @@ use isa::{Diagnostic, Diagnostics};
 use crate::names::TileOps;
 use crate::regid;
 
-/// What mnemonics of other versions begin with: those of v0.57 and later, and L.BSTOP of v0.3.
+/// Prefixes of mnemonics of other versions: those of v0.57 and later, and L.BSTOP of v0.3.
 const OTHERS: [&str; 5] = ["b.catr", "b.datr", "bstart.tlsu", "l.bstart", "l.bstop"];
 
-/// Adds to findings about instructions of other versions that they are.
+/// Adds a note to findings about instructions of other versions.
 pub(crate) fn newer(found: &Diagnostics, text: &str) -> Diagnostics {
     let mut out = Diagnostics::new();
     for finding in found {
@@ -28,7 +29,7 @@ pub(crate) fn newer(found: &Diagnostics, text: &str) -> Diagnostics {
     out
 }
 
-/// Refuses immediate shifts of kernel instructions by as many bits as the operand has, or more.
+/// Refuses immediate shifts of kernel instructions by the operand's width or more.
 pub(crate) fn shifts(image: Image, tile_ops: TileOps) -> Result<Image, Diagnostics> {
     let table = crate::table(tile_ops);
     let mut found = Diagnostics::new();

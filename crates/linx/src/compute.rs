@@ -1,4 +1,5 @@
-//! Values: integers, bit fields, floats and converts on one lane. The operations themselves are [`simt::arith`]'s.
+//! Values: integers, bit fields, floats and converts on one lane. The operations themselves are
+//! [`simt::arith`]'s.
 
 use simt::arith::int::{self, DivByZero};
 use simt::arith::soft::{self, IntConversion, MinMax};
@@ -19,7 +20,8 @@ pub(crate) fn extend(value: u64, bits: u32, signed: bool) -> u64 {
     if signed { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
 }
 
-/// Two-operand arithmetic in 64 bits on extended operands; shifts and extremes by the width `bits` of the left one.
+/// Two-operand arithmetic in 64 bits on extended operands; shifts and extremes by the width `bits`
+/// of the left one.
 pub(crate) fn alu(op: Alu, l: u64, r: u64, bits: u32, unsigned: bool) -> u64 {
     let amount = (r % u64::from(bits)) as u32;
     match op {
@@ -45,12 +47,13 @@ pub(crate) fn divide(l: u64, r: u64, bits: u32, signed: bool) -> (u64, u64) {
     match (bits, signed) {
         (64, true) => (int::div::<i64>(l, r, rule), int::rem::<i64>(l, r)),
         (_, false) => (int::div::<u64>(l, r, rule), int::rem::<u64>(l, r)),
-        // Sign-extended operands of less than 64 bits cannot overflow; the quotient is cut to the width later.
+        // Sign-extended operands of less than 64 bits cannot overflow; the quotient is cut to the
+        // width later.
         (_, true) => (int::div::<i64>(l, r, rule), int::rem::<i64>(l, r)),
     }
 }
 
-/// A comparison; `bitwise` if both means a common bit rather than both not zero.
+/// Compares; with `bitwise`, "both" means a common bit rather than both not zero.
 pub(crate) fn test(op: Test, l: u64, r: u64, bitwise: bool) -> bool {
     match op {
         Test::Order(cmp, true) => int::holds::<i64>(cmp, l, r),
@@ -101,7 +104,8 @@ pub(crate) fn rmw(op: Rmw, old: u64, operand: u64, log2: u8) -> u64 {
     }
 }
 
-/// A float operation in the format of a width of 64, 32 or 16 bits; flags accumulate. A comparison gives 0 or 1.
+/// A float operation in the format of a width of 64, 32 or 16 bits; flags accumulate. A comparison
+/// gives 0 or 1.
 pub(crate) fn float_op(
     op: Float,
     bits: u32,
@@ -149,7 +153,7 @@ fn in_format<F: Format>(op: Float, l: u64, r: u64, a: u64, env: FpEnv, flags: &m
     value
 }
 
-/// Of two zeros, the maximum is +0, the minimum -0 if either is.
+/// Corrects the sign of a result for two zeros: a maximum is +0, a minimum is -0 if either is.
 fn zeros<F: Format>((value, flags): (u64, Flags), l: u64, r: u64, min: bool) -> (u64, Flags) {
     if F::is_zero(l) && F::is_zero(r) {
         let sign = if min { (l | r) & F::SIGN } else { 0 };
@@ -158,7 +162,8 @@ fn zeros<F: Format>((value, flags): (u64, Flags), l: u64, r: u64, min: bool) -> 
     (value, flags)
 }
 
-/// e^x: within 1 ulp. Binary64 by libm, the narrower formats by the published sequence of `simt::arith::approx`.
+/// e^x: within 1 ulp. Binary64 by libm, the narrower formats by the published sequence of
+/// `simt::arith::approx`.
 fn exponential<F: Format>(x: u64, env: FpEnv) -> (u64, Flags) {
     let env = env.with_rounding(Rounding::NearestEven);
     if F::is_nan(x) {
@@ -244,7 +249,7 @@ impl FloatType {
     }
 }
 
-/// Width and sign of an integer type of converts; one-bit `bool` apart.
+/// Returns width and sign of an integer type of converts; `None` for the one-bit `bool`.
 pub(crate) fn int_type(code: i64) -> Option<(u32, bool)> {
     let widths = [64, 32, 16, 8, 4, 2, 1];
     match code {

@@ -1,15 +1,16 @@
-//! The conflict check: two groups of a parallel kernel whose order shows.
+//! The conflict check: pairs of groups of a parallel kernel whose order matters.
 //!
-//! Groups share memory, tiles, exports and general registers. Two of them conflict in a place if one writes it and the other
-//! uses it, or if both update it and the updates do not commute or give the value before them. Groups run one after another,
-//! so the first group that has used a place in some way stands for all of them: if it is the group that runs, there is no other.
+//! Groups share memory, tiles, exports and general registers. Two of them conflict in a place if
+//! one writes it and the other uses it, or if both update it and the updates do not commute or
+//! return the old value. Groups run one after another, so the first group that has used a place in
+//! some way stands for all of them: if it is the group that runs, there is no other.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::action::{Reduce, Rmw};
 
-/// What groups share.
+/// A place that groups share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shared {
     /// A byte of memory.
@@ -36,10 +37,10 @@ impl fmt::Display for Shared {
     }
 }
 
-/// Two groups of a parallel kernel whose order shows.
+/// Two groups of a parallel kernel whose order matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// What both use, one of them changing it.
+    /// The place that both use and one of them changes.
     pub shared: Shared,
     /// The group that came first.
     pub first: u64,
@@ -54,7 +55,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// An update whose order among others of its kind does not show.
+/// An update whose order among others of its kind does not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commuting {
     /// An atomic without a result.
@@ -63,12 +64,12 @@ pub(crate) enum Commuting {
     Reduction(Reduce),
 }
 
-/// How a group uses a place.
+/// The way in which a group uses a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usage {
     Read,
     Write,
-    /// From the value before to another; `None` if it commutes with none.
+    /// Updates the old value to a new one; `None` if it commutes with no update.
     Update(Option<Commuting>),
 }
 
@@ -80,25 +81,25 @@ struct Touched {
     updater: Option<(u64, Option<Commuting>)>,
 }
 
-/// Places that are remembered at most.
+/// Most places that are remembered.
 const MOST: usize = 1 << 20;
 
-/// What the groups of the kernel that runs have used.
+/// The places that the groups of the running kernel have used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conflicts {
     touched: BTreeMap<Shared, Touched>,
     pub(crate) first: Option<Conflict>,
-    /// Some places have not been compared: there are too many.
+    /// Whether some places have not been compared because there are too many.
     pub(crate) incomplete: bool,
 }
 
 impl Conflicts {
-    /// Another kernel starts.
+    /// Forgets all places, because another kernel starts.
     pub(crate) fn forget(&mut self) {
         self.touched.clear();
     }
 
-    /// Compares with what other groups have done, and remembers.
+    /// Compares a use with those of other groups, and remembers it.
     pub(crate) fn note(&mut self, shared: Shared, usage: Usage, group: u64) {
         if self.first.is_some() {
             return;
@@ -116,7 +117,8 @@ impl Conflicts {
             (Usage::Read, _) => seen.reader = seen.reader.or(Some(group)),
             (Usage::Write, _) => seen.writer = Some(group),
             (Usage::Update(way), None) => seen.updater = Some((group, way)),
-            // The same group updates in several ways: what commutes with one does not with all.
+            // One group updates in several ways: an update that commutes with one of them does not
+            // commute with all.
             (Usage::Update(way), Some((_, before))) if *before != way => *before = None,
             (Usage::Update(_), Some(_)) => {}
         }
@@ -148,7 +150,7 @@ mod tests {
     const XOR: Usage = Usage::Update(Some(Commuting::Atomic(Rmw::Xor)));
     const ANY: Usage = Usage::Update(None);
 
-    /// What is found when groups use one place in this order.
+    /// Returns the conflict that is found when groups use one place in this order.
     fn found(uses: &[(u64, Usage)]) -> Option<(u64, u64)> {
         let mut check = Conflicts::default();
         uses.iter().for_each(|&(group, usage)| check.note(Shared::Memory(0), usage, group));
@@ -163,7 +165,8 @@ mod tests {
         assert_eq!(found(&[(0, ADD), (1, ADD), (2, ADD)]), None);
         assert_eq!(found(&[(3, Write), (1, Write)]), Some((3, 1)));
         assert_eq!(found(&[(3, Write), (1, Read)]), Some((3, 1)));
-        // The group that writes has read as well: the other reader is the one that it conflicts with.
+        // The group that writes has read as well: the other reader is the one that it conflicts
+        // with.
         assert_eq!(found(&[(0, Read), (1, Read), (1, Write)]), Some((0, 1)));
         assert_eq!(found(&[(0, ADD), (1, Read)]), Some((0, 1)));
         assert_eq!(found(&[(0, ADD), (1, Write)]), Some((0, 1)));

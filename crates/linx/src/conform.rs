@@ -1,18 +1,20 @@
-//! Conformance tables: facts of other sources that assembler, disassembler and machine must reproduce.
+//! Conformance tables: facts of other sources that assembler, disassembler and machine must
+//! reproduce.
 //!
-//! Which table it is, its header line tells. Lines that are empty or start with `#` are skipped; columns are separated by
-//! tabs.
+//! The header line names the kind of table. Lines that are empty or start with `#` are skipped;
+//! columns are separated by tabs.
 //!
 //! | header | what is checked |
 //! |---|---|
-//! | `addr bytes bits text status src` | listing lines: the text assembles to the bytes, the bytes print as the text |
-//! | `bytes bits [word] text note` | the same without addresses; rows of another operand codec by opcode and immediate |
+//! | `addr bytes bits text status src` | listings: the text assembles to the bytes, and back |
+//! | `bytes bits [word] text note` | the same without addresses; codec B by opcode and immediate |
 //! | `name block launch ...` | programs with known results, by name: see [`crate::cases`] |
-//! | `name number` (or no header) | opcode map: tile operations and instructions by name and number; separated by tabs, commas or blanks |
+//! | `name number` (or no header) | opcode map: names and numbers of operations and instructions |
 //!
-//! Listings leave the type of an address base out, and clamp tile sizes to 4 KB in rows with status `size-clamped`:
-//! those bits do not count. Rows with a `legacy` status hold encodings of older versions; they pass if this version does
-//! not read them as what they were.
+//! Columns of opcode maps may also be separated by commas or blanks. Listings leave out the type of
+//! an address base, and clamp tile sizes to 4 KB in rows with status `size-clamped`: those bits are
+//! not compared. Rows with a `legacy` status hold encodings of older versions; they pass if this
+//! version does not decode them as what they were.
 
 use isa::asm::{Image, PrintContext};
 use isa::table::{Form, Part, Template};
@@ -20,7 +22,7 @@ use isa::{FileId, Instruction};
 
 use crate::names::TileOps;
 
-/// What checking a table came to: for each row its line from 1, the row's name, and what is wrong.
+/// The outcome of checking a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The rows.
@@ -32,7 +34,7 @@ pub struct Report {
 pub struct Row {
     /// Line of the table, from 1.
     pub line: u32,
-    /// What the row is about.
+    /// The subject of the row.
     pub name: String,
     /// Expected and got, if they differ.
     pub failure: Option<String>,
@@ -82,7 +84,7 @@ pub fn conform(table: &str, tile_ops: TileOps) -> Report {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        // Opcode maps of other projects are as often separated by commas or blanks.
+        // Opcode maps of other projects are often separated by commas or blanks.
         let columns: Vec<&str> = if line.contains('\t') {
             line.split('\t').map(str::trim).collect()
         } else {
@@ -157,7 +159,8 @@ fn assemble_at(text: &str, at: u64, tile_ops: TileOps) -> Result<Image, String> 
     })
 }
 
-/// Text in which only differences that matter are left: no blanks but between words, lower case, decimal numbers.
+/// Normalises text to its significant differences: blanks only between words, lower case, decimal
+/// numbers.
 #[must_use]
 pub fn tight(text: &str) -> String {
     let wordy = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '#');
@@ -293,7 +296,7 @@ fn word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(all)
 }
 
-/// Where the facts without an address are put, so that distances may be negative.
+/// The address of facts without one, so that distances may be negative.
 const PLACE: u64 = 0x10_0000;
 
 fn encoding(bytes: &str, text: &str, note: &str, tile_ops: TileOps) -> Result<(), String> {
@@ -304,7 +307,7 @@ fn encoding(bytes: &str, text: &str, note: &str, tile_ops: TileOps) -> Result<()
     if let Some(facts) = text.find("simm=") {
         return fields(&bytes, &text[facts..], tile_ops);
     }
-    // `(P+14)` is 14 bytes behind the instruction.
+    // `(P+14)` is 14 bytes after the instruction.
     let text = text.replace("(P", "(.");
     if let Some(rest) = note.strip_prefix("collides: decodes as ") {
         same_bytes(&bytes, &text, PLACE, 0, tile_ops)?;
@@ -319,7 +322,7 @@ fn encoding(bytes: &str, text: &str, note: &str, tile_ops: TileOps) -> Result<()
     }
     let found = decode(&bytes, tile_ops)?;
     same_bytes(&bytes, &text, PLACE, unshown(found, false, tile_ops), tile_ops)?;
-    // Any spelling of the same instruction is right: the printed one must say the same.
+    // Any spelling of the same instruction is right: the printed one must encode the same.
     let printed = &prints(found, PLACE, tile_ops)[0];
     same_bytes(&bytes, printed, PLACE, unshown(found, false, tile_ops), tile_ops)
 }
@@ -383,7 +386,8 @@ fn opcode(columns: &[&str], tile_ops: TileOps) -> Result<(), String> {
     Err(format!("expected {number:#x}, got {}", got.join(" or ")))
 }
 
-/// Whether a form has this name, or this word before its operands in one of its spellings: several forms share one.
+/// Returns whether a form has this name, or this word before its operands in one of its spellings:
+/// several forms share one.
 fn is_called(form: &Form, wanted: &str) -> bool {
     let mnemonic = |template: &Template| {
         let word = template.text.split([' ', '{', ',']).next().unwrap_or_default();

@@ -1,7 +1,9 @@
-//! The tile engine: tile memory (TLOAD, TSTORE, TMOV), the matrix unit (TMATMUL, ACCCVT) and the 43 tile operations.
+//! The tile engine: tile memory (TLOAD, TSTORE, TMOV), the matrix unit (TMATMUL, ACCCVT) and the 43
+//! tile operations.
 //!
-//! Tiles are row-major: LB0 valid elements a row, LB1 rows; the fractal layouts are not defined numerically and are refused.
-//! Everything is checked before the first effect. Float elements are FP64, FP32, FP16 or BF16; integers 8 to 64 bits.
+//! Tiles are row-major: LB0 valid elements a row, LB1 rows; the fractal layouts are not defined
+//! numerically and are refused. Everything is checked before the first effect. Float elements are
+//! FP64, FP32, FP16 or BF16; integers 8 to 64 bits.
 
 mod element;
 mod operation;
@@ -142,7 +144,7 @@ impl State {
     }
 
     fn move_tile(&mut self, header: &Header, at: u64) -> Result<(), Trap> {
-        // The mode A2V would read the accumulator, whose layout in a tile ACCCVT decides.
+        // The mode A2V would read the accumulator, whose layout in a tile depends on ACCCVT.
         Self::plain_layout(header, at)?;
         let (hand, size) = Self::output(header, at)?;
         let source = self.input(header, 0, 0, at)?;
@@ -159,8 +161,8 @@ impl State {
         Ok(())
     }
 
-    /// ACC = A(m x k) * B(k x n), or ACC + A * B; m, n, k = LB0, LB1, LB2. Floats accumulate in FP32 (FP64 if they are),
-    /// integers in 64 bits.
+    /// ACC = A(m x k) * B(k x n), or ACC + A * B; m, n, k = LB0, LB1, LB2. Floats accumulate in
+    /// FP32 (FP64 if they are), integers in 64 bits.
     fn matmul(
         &mut self,
         header: &Header,
@@ -219,7 +221,8 @@ impl State {
         Ok(())
     }
 
-    /// The accumulator as a tile: (value + zero point) in integers, value * scale in floats, scale as FP32 bits.
+    /// The accumulator as a tile: (value + zero point) in integers, value * scale in floats, scale
+    /// as FP32 bits.
     fn convert_accumulator(
         &mut self,
         header: &Header,

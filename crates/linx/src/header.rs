@@ -1,14 +1,15 @@
-//! Headers of decoupled and header-driven blocks: descriptors are collected, then validated before any effect.
+//! Headers of decoupled and header-driven blocks: descriptors are collected, then validated before
+//! any effect.
 //!
-//! The rules: an illegal B.TEXT comes first, then exactly one missing family by the priority B.ARG, B.TEXT, B.IOT, B.IOR,
-//! B.DIM, then what is there but wrong.
+//! The rules: an illegal B.TEXT comes first, then exactly one missing family by the priority B.ARG,
+//! B.TEXT, B.IOT, B.IOR, B.DIM, then what is there but wrong.
 
 use crate::action::{Descriptor, Simt};
 use crate::insn::Insn;
 use crate::state::State;
 use crate::trap::{Detail, Family, Trap};
 
-/// What a header starts.
+/// The block that a header starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Simt(Simt),
@@ -31,7 +32,7 @@ pub(crate) struct Iot {
     pub(crate) bytes: Option<u32>,
 }
 
-/// A header that is read.
+/// A header under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
@@ -48,7 +49,7 @@ pub(crate) struct Header {
     pub(crate) arg: Option<(u8, u64)>,
     /// The bit DR of B.ATTR: rows share groups.
     pub(crate) shared_rows: bool,
-    /// More descriptors than any kernel can use.
+    /// Whether there are more descriptors than any kernel can use.
     too_many: bool,
 }
 
@@ -73,7 +74,7 @@ impl Header {
         }
     }
 
-    /// Takes note of a descriptor. Registers have the values of this moment.
+    /// Adds a descriptor. Registers are read now.
     pub(crate) fn take(&mut self, what: Descriptor, insn: &Insn, state: &State) {
         let reg = |code: u64| state.scalar(code as i64);
         match what {
@@ -201,7 +202,8 @@ impl Header {
         Ok(())
     }
 
-    /// The imports in order. By option an export takes an index as well.
+    /// Returns the imports in order. With the option `exports_import`, an export takes an index as
+    /// well.
     pub(crate) fn imports(&self, state: &State) -> Vec<u64> {
         let mut out = Vec::new();
         for (sources, dest) in &self.ior {

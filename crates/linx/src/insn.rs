@@ -12,7 +12,8 @@ const L_BSTOP: [u8; 8] = [0x0f, 0, 0, 0, 1, 0, 0, 0];
 /// Fixed bits of BSTART.TEPL: mask and value.
 const TEPL: (u32, u32) = (0x0600_7fff, 0x0200_1181);
 
-/// An instruction, ready to execute. Fields that a form does not have are 0 or what its syntax implies (`t#1`, `->t`).
+/// An instruction, ready to execute. Fields that a form does not have are 0 or what its syntax
+/// implies (`t#1`, `->t`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Insn {
     pub(crate) action: Action,
@@ -73,7 +74,7 @@ impl Insn {
         insn
     }
 
-    /// `L.BSTOP`, which is no form of this version.
+    /// `L.BSTOP`, which is not a form of this version.
     fn blank(form: &Form, word: u64, action: Action) -> Self {
         let short = form.bits == 16;
         Self {
@@ -150,7 +151,7 @@ impl Insn {
         self.word >> low & ((1 << width) - 1)
     }
 
-    /// Whether control may come here: a marker or a template block.
+    /// Returns whether control may enter here: a marker or a template block.
     pub(crate) fn starts_block(&self) -> bool {
         match self.action {
             Action::Marker(_) | Action::Template(_) | Action::ReservedTile => true,
@@ -163,7 +164,7 @@ impl Insn {
     }
 }
 
-/// What bytes would be that are no instruction of this version, if that is known.
+/// Describes bytes that are not an instruction of this version, if they are known.
 pub(crate) fn refusal(bytes: &[u8], tile_ops: TileOps) -> Option<String> {
     let insn = Insn::decode(bytes, tile_ops)?;
     match insn.action {

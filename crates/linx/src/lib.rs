@@ -1,8 +1,9 @@
 //! LinxISA v0.4: block headers, SIMT kernel bodies under an EXEC mask, precise traps.
 //!
-//! The target is v0.4 as released at commit 76d65dc of LinxISA/linx-isa; encodings of v0.57 and later are not mixed in.
-//! One table, `forms.tsv`, yields decoder, encoder, assembler, disassembler and reference page of all 740 forms; that
-//! table is derived from LinxISA/linx-isa (BSD-3-Clause, Copyright (c) 2026 Kevin Zhou; see `licenses/LINX-ISA.txt`).
+//! The target is v0.4 as released at commit 76d65dc of LinxISA/linx-isa; encodings of v0.57 and
+//! later are not mixed in. One table, `forms.tsv`, yields decoder, encoder, assembler, disassembler
+//! and reference page of all 740 forms; that table is derived from LinxISA/linx-isa (BSD-3-Clause,
+//! Copyright (c) 2026 Kevin Zhou; see `licenses/LINX-ISA.txt`).
 
 pub mod action;
 mod bodies;
@@ -49,9 +50,9 @@ pub use regid::Codec;
 pub use state::{Inactive, Launch, LaunchError, Linear, Options, POISON, Region, State};
 pub use trap::{Detail, Family, Trap, TrapNum};
 
-/// Where code starts.
+/// The address where code starts.
 pub const TEXT: u64 = 0x1_0000;
-/// Where `.data` starts.
+/// The address where `.data` starts.
 pub const DATA: u64 = 0x10_0000;
 
 /// The source of the table.
@@ -70,7 +71,8 @@ static V04: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04, Codec::RegId1
 static OTHER: LazyLock<Table> = LazyLock::new(|| build(TileOps::V04, Codec::Other));
 static V03: LazyLock<Table> = LazyLock::new(|| build(TileOps::V03, Codec::RegId10));
 
-/// The instruction table. The two numberings of tile operations differ in the legal numbers of one form.
+/// The instruction table. The two numberings of tile operations differ in the legal numbers of one
+/// form.
 #[must_use]
 pub fn table(tile_ops: TileOps) -> &'static Table {
     match tile_ops {
@@ -96,15 +98,16 @@ static OPERANDS: [LinxOperands; 4] = [
     LinxOperands { exact: true, tile_ops: TileOps::V03, codec: Codec::RegId10 },
 ];
 
-/// The assembly language. With `exact`, what it prints reads back to the same bits; without, address bases print as in
-/// listings, which leave their type out.
+/// The assembly language. With `exact`, what it prints reads back to the same bits; without,
+/// address bases print as in listings, which leave their type out.
 #[must_use]
 pub fn dialect(tile_ops: TileOps, exact: bool) -> Dialect<'static> {
     let index = 2 * usize::from(tile_ops == TileOps::V03) + usize::from(exact);
     Dialect { table: table(tile_ops), operands: &OPERANDS[index], syntax: &SYNTAX }
 }
 
-/// The assembly language in codec B, another operand codec of the 64-bit forms: for reading and writing, not for running.
+/// The assembly language in codec B, another operand codec of the 64-bit forms: for reading and
+/// writing, not for running.
 #[must_use]
 pub fn other_dialect() -> Dialect<'static> {
     static OPERANDS: LinxOperands =
@@ -123,8 +126,8 @@ pub fn assemble(file: FileId, text: &str, tile_ops: TileOps) -> Result<Image, Di
     }
 }
 
-/// Listing of a flat binary's code, and of its data in bytes. Texts are those of listings: an address base does not show its
-/// type. [`source`] is exact.
+/// Listing of a flat binary's code, and of its data in bytes. Texts are those of listings: an
+/// address base does not show its type. [`source`] is exact.
 #[must_use]
 pub fn listing(binary: &[u8], tile_ops: TileOps) -> String {
     isa::disasm::listing(&disassemble(code_of(binary), TEXT, tile_ops))

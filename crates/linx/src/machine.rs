@@ -252,7 +252,7 @@ impl State {
                 self.count_uniform(pc, observer);
                 Ok(())
             }
-            // Descriptors of coupled blocks say nothing.
+            // Descriptors of coupled blocks have no effect.
             Action::Descriptor(_) => {
                 self.count_uniform(pc, observer);
                 self.advance(insn.length, Effect::None);
@@ -298,7 +298,7 @@ impl State {
         }
     }
 
-    /// Goes on behind a block, where a marker must stand.
+    /// Continues after a block, where a marker must stand.
     pub(crate) fn fall_through(
         &mut self,
         program: &Program,
@@ -376,7 +376,7 @@ impl State {
         done.map_err(|error| Trap::data(pc, error.addr, &error))
     }
 
-    /// Scalar instructions that may stand in a body.
+    /// Returns whether a scalar instruction may stand in a body.
     pub(crate) fn allowed_in_body(op: SOp) -> bool {
         !matches!(
             op,

@@ -1,6 +1,7 @@
-//! Numbers with names in instruction fields: data types, convert types, tile operations, system registers.
+//! Numbers with names in instruction fields: data types, convert types, tile operations, system
+//! registers.
 
-/// Which numbers the tile operations have.
+/// The numbering of the tile operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TileOps {
     /// 0x00 to 0x2a, as v0.4 has them.
@@ -74,11 +75,12 @@ pub const TILE_OPS: [TileOp; 43] = [
     op("TSHRS", 0x2a, 0x04a, 1),
 ];
 
-/// The v0.3 number that had a name once and is no encoding of any version here.
+/// The v0.3 number that once had a name and is not an encoding of any version here.
 pub const LEGACY_TILE_OP: u16 = 0x027;
 
 impl TileOps {
-    /// The operation of a number. Where two operations of v0.3 share a number, the scalar one has it.
+    /// The operation of a number. Where two operations of v0.3 share a number, the scalar one has
+    /// it.
     #[must_use]
     pub fn find(self, number: u64) -> Option<TileOp> {
         let is = |op: &&TileOp| u64::from(self.number(op)) == number;
@@ -93,10 +95,10 @@ impl TileOps {
         }
     }
 
-    /// The number of a name, or why it has none.
+    /// Returns the number of a name.
     ///
     /// # Errors
-    /// If there is no such operation, or another one has its number.
+    /// Returns a message if there is no such operation, or if another one has its number.
     pub fn by_name(self, name: &str) -> Result<u16, String> {
         let same = |op: &&TileOp| op.name.eq_ignore_ascii_case(name);
         let op = TILE_OPS.iter().find(same).ok_or(format!("`{name}` is no tile operation"))?;
@@ -110,7 +112,7 @@ impl TileOps {
         }
     }
 
-    /// Why a number is no operation's.
+    /// Explains why a number is not an operation's.
     #[must_use]
     pub fn refusal(self, number: u64) -> String {
         match self {

@@ -1,7 +1,7 @@
 //! Operands of LinxISA text that are more than a register, a name or a number.
 //!
-//! What is printed reads back to the same fields. One exception, and only without `exact`: the type bits of an address
-//! base, which listings do not show (see [`regid::print_base`](crate::regid)).
+//! Printed text reads back to the same fields. One exception, and only without `exact`: the type
+//! bits of an address base, which listings do not show (see [`regid::print_base`](crate::regid)).
 
 mod header;
 mod memory;
@@ -30,11 +30,11 @@ use value::{
 /// The operand kinds of LinxISA.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinxOperands {
-    /// Print every bit, where listings leave some out.
+    /// Whether to print every bit; listings leave some out.
     pub exact: bool,
     /// Numbers of tile operations.
     pub tile_ops: TileOps,
-    /// How operands of 64-bit forms are read.
+    /// The operand codec of 64-bit forms.
     pub codec: Codec,
 }
 

@@ -5,9 +5,9 @@ use crate::state::{Inactive, Linear, Options, Region};
 /// An option's name and one line about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
-    /// As it is written.
+    /// The option's spelling.
     pub name: &'static str,
-    /// What it does.
+    /// A one-line description.
     pub about: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl Options {
     /// Sets an option from text.
     ///
     /// # Errors
-    /// Which options there are, or what the option can be.
+    /// Returns the list of options, or the values that the option takes.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is no number"));
         let switch = || match value {
@@ -103,7 +103,10 @@ impl Options {
     }
 }
 
-/// Whether the value is the second of two words.
+/// Returns whether the value is the second of two words.
+///
+/// # Errors
+/// Returns a message if it is neither.
 fn choice(name: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
     match words.iter().position(|word| *word == value) {
         Some(index) => Ok(index == 1),

@@ -1,4 +1,4 @@
-//! What a launch must bring: `.param NAME` or `.param NAME TYPE`, for `a0`, `a1`, ... in order.
+//! Parameters of a launch: `.param NAME` or `.param NAME TYPE`, for `a0`, `a1`, ... in order.
 
 use isa::asm::{Image, MachineDirective};
 use isa::{Diagnostic, Diagnostics};
@@ -8,14 +8,14 @@ use isa::{Diagnostic, Diagnostics};
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// How its register is filled.
+    /// The type of its register's value.
     pub ty: ParameterType,
 }
 
-/// How a register is filled: from so many bytes, extended by sign or zero.
+/// A type of parameters: a number of bytes, sign- or zero-extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterType {
-    /// As it is written; without a type `.param`.
+    /// The type's spelling; `.param` without a type.
     pub spelling: &'static str,
     /// 1, 2, 4 or 8.
     pub bytes: u32,
@@ -29,7 +29,7 @@ const fn ty(spelling: &'static str, bytes: u32, signed: bool, float: bool) -> Pa
     ParameterType { spelling, bytes, signed, float }
 }
 
-/// Without a type: 64 bits of anything.
+/// Without a type: 64 bits.
 const ANY: ParameterType = ty(".param", 8, false, false);
 
 const TYPES: [ParameterType; 11] = [
@@ -55,17 +55,19 @@ impl ParameterType {
 }
 
 impl Parameter {
-    /// The argument registers under their own names: what a program takes that does not say.
+    /// The argument registers under their own names: the parameters of a program that declares
+    /// none.
     #[must_use]
     pub fn all() -> Vec<Self> {
         (0..8).map(|index| Self { name: format!("a{index}"), ty: ANY }).collect()
     }
 }
 
-/// The parameters of an assembled program.
+/// Returns the parameters of an assembled program.
 ///
 /// # Errors
-/// A directive without a name, with a name that another has, with a type that there is not, or more than eight.
+/// Returns diagnostics for a directive without a name, with a duplicate name or with an unknown
+/// type, and for more than eight.
 pub fn parameters(image: &Image) -> Result<Vec<Parameter>, Diagnostics> {
     let mut found = Diagnostics::new();
     let mut list: Vec<Parameter> = Vec::new();

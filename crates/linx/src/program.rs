@@ -1,7 +1,7 @@
 //! Loaded programs: code, decoded once where it is reached, and data.
 //!
-//! Code is immutable: what a program stores over its text is not fetched. A flat binary is code from [`TEXT`], zeros up to
-//! [`DATA`] and data from there on.
+//! Code is immutable: what a program stores over its text is not fetched. A flat binary is code
+//! from [`TEXT`], zeros up to [`DATA`] and data from there on.
 
 use std::sync::OnceLock;
 
@@ -18,17 +18,17 @@ const IMAGE_LIMIT: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Program {
     pub(crate) text: Vec<u8>,
-    /// Where `text` starts.
+    /// The address where `text` starts.
     pub(crate) base: u64,
     /// Address and bytes.
     pub(crate) data: Vec<(u64, Vec<u8>)>,
-    /// Where execution starts.
+    /// The address where execution starts.
     pub entry: u64,
     tile_ops: TileOps,
     decoded: Vec<OnceLock<Option<Insn>>>,
 }
 
-/// Why a program is not loaded.
+/// The reason that a program is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// Too long.
@@ -39,10 +39,10 @@ pub enum LoadError {
     Empty,
 }
 
-/// What is at an address.
+/// The content of an address.
 pub(crate) enum Fetched {
     Insn(Insn),
-    /// Bytes that are no instruction.
+    /// Bytes that are not an instruction.
     Illegal,
     /// No code.
     Unmapped,
@@ -61,8 +61,8 @@ impl Program {
         Self::new(text.to_vec(), TEXT, data, None, tile_ops)
     }
 
-    /// Takes an assembled program: its section `.text` is code, all else data. It starts at `_start`, or at the first
-    /// marker.
+    /// Takes an assembled program: its section `.text` is code, all else data. It starts at
+    /// `_start`, or at the first marker.
     ///
     /// # Errors
     /// If it is too long or has no code.
@@ -137,7 +137,7 @@ impl Program {
         cell.get_or_init(decode).map_or(Fetched::Illegal, Fetched::Insn)
     }
 
-    /// Whether control may come to an address.
+    /// Returns whether control may enter at an address.
     pub(crate) fn is_marker(&self, at: u64) -> bool {
         matches!(self.fetch(at), Fetched::Insn(insn) if insn.starts_block())
     }
@@ -155,10 +155,10 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     &bytes[..(used + 8).min(bytes.len())]
 }
 
-/// The flat binary of an assembled program.
+/// Returns the flat binary of an assembled program.
 ///
 /// # Errors
-/// If code and data do not lie where a flat binary has them.
+/// Returns an error if code and data are not where a flat binary has them.
 pub fn binary(image: &Image) -> Result<Vec<u8>, LoadError> {
     let end = image.segments.iter().map(|s| s.address.saturating_add(s.bytes.len() as u64)).max();
     let end = end.filter(|&end| end > TEXT).ok_or(LoadError::Empty)?;

@@ -1,4 +1,4 @@
-//! What each form does, in words, for the reference page.
+//! Descriptions of all forms, for the reference page.
 
 use isa::table::Form;
 use simt::arith::Cmp;
@@ -8,7 +8,7 @@ use crate::action::{
     System, Template, Test, Transfer, VOp, action,
 };
 
-/// What a form does. `index` is its place in the table.
+/// Returns the description of a form. `index` is its place in the table.
 #[must_use]
 pub fn prose(index: usize, form: &Form) -> String {
     match action(index) {
@@ -338,7 +338,7 @@ fn system(op: System) -> &'static str {
     }
 }
 
-/// With a capital and a full stop, but for formulas, which keep their small letters.
+/// Adds a capital and a full stop, except to formulas.
 fn sentence(text: &str) -> String {
     let formula = text.starts_with("d = ") || text.starts_with('`');
     let mut letters = text.chars();

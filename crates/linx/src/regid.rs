@@ -1,17 +1,18 @@
 //! The operand codec of the 64-bit forms: ten bits that name a register and how its value is read.
 //!
-//! `[9] st | [8:7] width | [6:5] class | [4:0] index`. Classes: 00 lane queues, 01 scalar imports, exports and queues, 10
-//! counters, bounds, tile bases, `p` and `zero`, 11 lane queues with the hint `.reuse`. Indices that are not listed are
-//! reserved: no form has them, so that a word with one is no instruction.
+//! `[9] st | [8:7] width | [6:5] class | [4:0] index`. Classes: 00 lane queues, 01 scalar imports,
+//! exports and queues, 10 counters, bounds, tile bases, `p` and `zero`, 11 lane queues with the
+//! hint `.reuse`. Indices that are not listed are reserved: no form has them, so that a word with
+//! one is not an instruction.
 
 /// A register of a kernel body that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reg {
     /// Entry `depth` (0 is the newest) of lane queue `hand` (`vt` `vu` `vm` `vn`).
     Lane {
-        /// Which queue, 0 to 3.
+        /// The queue, 0 to 3.
         hand: u8,
-        /// Which entry, 0 to 3.
+        /// The entry, 0 to 3.
         depth: u8,
         /// The hint, without effect.
         reuse: bool,
@@ -39,7 +40,7 @@ pub enum Reg {
 /// A source operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What is read.
+    /// The register that is read.
     pub reg: Reg,
     /// Integer: extended by its sign. Float: reserved.
     pub signed: bool,
@@ -47,7 +48,7 @@ pub struct Source {
     pub bits: u32,
 }
 
-/// What a result is written to.
+/// The destination of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Pushed on a lane queue, 0 to 3.
@@ -67,7 +68,7 @@ pub enum Place {
 /// A destination operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dest {
-    /// Where it goes.
+    /// The destination.
     pub place: Place,
     /// Bits that are kept: 8, 16, 32, 64.
     pub bits: u32,
@@ -137,7 +138,8 @@ fn ranges(legal: impl Fn(i64) -> bool) -> String {
     out.join("|")
 }
 
-/// Legal codes of integer sources, of float sources (no 8-bit format is specified), and of destinations.
+/// Legal codes of integer sources, of float sources (no 8-bit format is specified), and of
+/// destinations.
 pub(crate) fn legal() -> [(&'static str, String); 3] {
     let float = |code| source(code).is_some_and(|s| !s.signed && s.bits != 8);
     [
@@ -178,8 +180,8 @@ pub(crate) fn print_source(code: i64, float: bool) -> String {
     }
 }
 
-/// An address base as text. The type is left out if it is `.ud`, and if it is `.sd` unless `exact`: listings do not show
-/// that bit.
+/// An address base as text. The type is left out if it is `.ud`, and if it is `.sd` unless `exact`:
+/// listings do not show that bit.
 pub(crate) fn print_base(code: i64, exact: bool) -> String {
     match source(code) {
         Some(s) if s.bits == 64 && !(s.signed && exact) => reg_name(s.reg),
@@ -283,7 +285,7 @@ pub(crate) fn dest_code(name: &str, entry: Option<u64>, width: Option<&str>) -> 
     Some(width << 7 | index)
 }
 
-/// The codes for which a rule holds, under the names by which the table asks for them.
+/// Returns the codes for which a rule holds, under the names that the table uses.
 pub(crate) fn legal_of(codec: Codec) -> [(&'static str, String); 3] {
     match codec {
         Codec::RegId10 => legal(),
@@ -295,13 +297,14 @@ pub(crate) fn legal_of(codec: Codec) -> [(&'static str, String); 3] {
     }
 }
 
-/// How the ten bits of operands of 64-bit forms are read.
+/// The codec of the ten bits of operands of 64-bit forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Codec {
     /// Types and registers: v0.4.
     #[default]
     RegId10,
-    /// "Codec B" of another public back end: a class and an index, no types. It can be written and read, not executed.
+    /// "Codec B" of another public back end: a class and an index, no types. It can be written and
+    /// read, not executed.
     Other,
 }
 

@@ -1,6 +1,7 @@
 //! Scalar instructions of 16, 32 and 48 bits, in blocks and in bodies.
 //!
-//! A body's group has its own queues `t` and `u`; GPRs are shared. `*W` operations compute on 32 bits and sign-extend.
+//! A body's group has its own queues `t` and `u`; GPRs are shared. `*W` operations compute on 32
+//! bits and sign-extend.
 
 use simt::arith::{Flags, FpEnv};
 use simt::memory::{AccessKind, Addr, Width};
@@ -20,7 +21,7 @@ pub(crate) fn push(queue: &mut [u64; 4], value: u64) {
     queue[0] = value;
 }
 
-/// An effect on the block that a scalar instruction has beside registers.
+/// An effect of a scalar instruction on the block, besides registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Effect {
     None,
@@ -186,7 +187,8 @@ impl State {
         if narrow { extend(value, 32, true) } else { value }
     }
 
-    /// The right operand of a comparison, which has no shift; code 3 is ignored where the form has no `.not`.
+    /// The right operand of a comparison, which has no shift; code 3 is ignored where the form has
+    /// no `.not`.
     fn comparand(&self, i: &Insn) -> u64 {
         if i.has_r && i.modifier == 3 && !i.not { self.scalar(i.r) } else { self.right(i, false) }
     }
@@ -271,7 +273,8 @@ impl State {
         (self.scalar(i.a), l.wrapping_add(self.right(i, false) << scale))
     }
 
-    /// Loads bytes of global memory, little-endian. Misaligned accesses are done byte by byte or trap by option.
+    /// Loads bytes of global memory, little-endian. Misaligned accesses are done byte by byte or
+    /// trap by option.
     pub(crate) fn load(&self, pc: u64, at: u64, size: u64, body: bool) -> Result<u64, Trap> {
         self.check_access(pc, at, size, AccessKind::Load, body)?;
         let mut bytes = [0; 8];
@@ -316,7 +319,7 @@ impl State {
         result.map_err(|error| Self::data_trap(pc, at, body, &error))
     }
 
-    /// Whether an access can be made.
+    /// Checks that an access is possible.
     pub(crate) fn check_access(
         &self,
         pc: u64,

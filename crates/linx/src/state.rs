@@ -1,7 +1,8 @@
-//! What changes while a program runs, and what a launch asks for.
+//! The state of a running program, and the parameters of a launch.
 //!
-//! Always holds: a trap leaves the state that was before the instruction, so that stepping again tries it again; `p` has
-//! no bit of a lane that the group does not have; at most one group of one kernel exists at a time.
+//! Always holds: a trap leaves the state that was before the instruction, so that stepping again
+//! tries it again; `p` has no bit of a lane that the group does not have; at most one group of one
+//! kernel exists at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,10 +21,10 @@ use crate::program::{Fetched, Program};
 use crate::tile::Tiles;
 use crate::trap::Trap;
 
-/// What inactive lanes of a pushed entry get.
+/// The value of inactive lanes in a pushed entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Inactive {
-    /// What entry 1 of the queue had before.
+    /// The queue's entry 1 from before.
     #[default]
     Merge,
     /// 0.
@@ -35,7 +36,7 @@ pub enum Inactive {
 /// The value of inactive lanes under [`Inactive::Poison`], cut to the destination's width.
 pub const POISON: u64 = 0xdead_beef_dead_beef;
 
-/// Where a body may go.
+/// The extent of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Region {
     /// From the entry to the first terminator in the text: v0.4.
@@ -45,7 +46,7 @@ pub enum Region {
     TakenPath,
 }
 
-/// How groups are cut from the iteration space.
+/// The division of the iteration space into groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Linear {
     /// Each row on its own.
@@ -53,11 +54,11 @@ pub enum Linear {
     Off,
     /// From the linearised space, so that rows share groups.
     On,
-    /// As the bit DR of the header's B.ATTR says.
+    /// By the bit DR of the header's B.ATTR.
     Attribute,
 }
 
-/// What a file may choose about the machine.
+/// The options of the machine that a file may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Lanes of a group: a power of two up to 64.
@@ -66,10 +67,10 @@ pub struct Options {
     pub inactive: Inactive,
     /// The rule of regions.
     pub region: Region,
-    /// The schedule of the upstream emulator: groups of one lane, `p` only a branch flag, the region of the taken path,
-    /// and imports that count the export of their descriptor.
+    /// The schedule of the upstream emulator: groups of one lane, `p` only a branch flag, the
+    /// region of the taken path, and imports that count the export of their descriptor.
     pub replay: bool,
-    /// How groups are cut from the iteration space.
+    /// The division of the iteration space into groups.
     pub linear_groups: Linear,
     /// Whether `lc0` leaves an instruction in the group's domain, where it reads lane 0's.
     pub lc0_group: bool,
@@ -91,7 +92,7 @@ pub struct Options {
     pub strict_branches: bool,
     /// Whether accesses of groups of parallel kernels are compared.
     pub conflicts: bool,
-    /// Whether reads of queue entries that nothing was pushed to are told of.
+    /// Whether reads of queue entries that nothing was pushed to are reported.
     pub check: bool,
 }
 
@@ -130,22 +131,23 @@ impl Options {
     }
 }
 
-/// What a launch needs beside the program.
+/// The parameters of a launch besides the program.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// Guest memory with its buffers; the program's data and a stack are added.
     pub memory: MemoryMap,
     /// `a0` to `a7`.
     pub arguments: Vec<u64>,
-    /// Where to start instead of the program's entry.
+    /// The address to start at instead of the program's entry.
     pub entry: Option<u64>,
-    /// Ranges of addresses that are mapped when a handler returns to an access that has faulted there.
+    /// Ranges of addresses that are mapped when a handler returns to an access that has faulted
+    /// there.
     pub demand: Vec<Range<u64>>,
-    /// Choices.
+    /// The options.
     pub options: Options,
 }
 
-/// Why a launch is refused.
+/// The reason that a launch is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// More than eight.
@@ -162,10 +164,10 @@ pub enum LaunchError {
     Data(String),
 }
 
-/// Where the stack lies, and how long it is.
+/// Address and length of the stack.
 const STACK: (u64, u64) = (0x0f00_0000, 0x1_0000);
 
-/// Where a block stands.
+/// The position of the machine relative to blocks.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
     /// Between blocks: a marker must stand at `pc`. `source` is the instruction that led here.
@@ -189,7 +191,7 @@ pub(crate) struct Block {
     pub(crate) target: u64,
     /// The predicate.
     pub(crate) taken: bool,
-    /// What `setc.tgt` has said.
+    /// The target that `setc.tgt` has set.
     pub(crate) indirect: Option<u64>,
 }
 
@@ -222,12 +224,12 @@ pub(crate) struct Body {
     pub(crate) entry: u64,
     /// The marker that started it.
     pub(crate) header: u64,
-    /// Where it goes on, and what leads there.
+    /// The address where execution continues, and the instruction that leads there.
     pub(crate) next: u64,
     pub(crate) source: u64,
     pub(crate) lb: [u64; 3],
     pub(crate) imports: Vec<u64>,
-    /// Registers that the exports go to, and what has been exported.
+    /// Registers that receive the exports, and the values exported so far.
     pub(crate) exports: Vec<(u8, Option<u64>)>,
     /// Tiles bound to `ta`.. and `to`, `ts`, as ids.
     pub(crate) inputs: Vec<u8>,
@@ -242,14 +244,14 @@ pub(crate) struct Body {
     pub(crate) group: Option<Box<Group>>,
 }
 
-/// What is saved when a guest handler is entered.
+/// The state that is saved when a guest handler is entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Saved {
     pub(crate) phase: Phase,
     pub(crate) t: Queue,
     pub(crate) u: Queue,
     pub(crate) fatal: bool,
-    /// Where data were not mapped, if that is the trap.
+    /// The address of data that was not mapped, if that is the trap.
     pub(crate) unmapped: Option<u64>,
 }
 
@@ -275,7 +277,7 @@ pub struct State {
     pub(crate) saved: BTreeMap<u64, Saved>,
     /// Ranges that handlers have not had mapped yet.
     pub(crate) demand: Vec<Range<u64>>,
-    /// The trap that no one can resume.
+    /// The trap that nothing can resume.
     pub(crate) dead: Option<Box<Trap>>,
     pub(crate) conflicts: Conflicts,
     /// Instruction boundaries of the body that was launched last, by its entry.
@@ -283,7 +285,7 @@ pub struct State {
     pub(crate) unwritten: u64,
     /// The first instruction that read an entry that nothing was pushed to.
     pub(crate) unwritten_at: Option<u64>,
-    /// What is allowed but probably not what was meant.
+    /// Uses that are allowed but probably not intended.
     pub(crate) warnings: BTreeSet<&'static str>,
     pub(crate) issues: u64,
 }
@@ -345,7 +347,8 @@ impl State {
         self.gpr.get(number).copied()
     }
 
-    /// Sticky float flags, as in bits 36 to 32 of CSTATE: NX 0, UF 1, OF 2, DZ 3, NV 4 counted from the low bit.
+    /// Sticky float flags, as in bits 36 to 32 of CSTATE: NX 0, UF 1, OF 2, DZ 3, NV 4 counted from
+    /// the low bit.
     #[must_use]
     pub fn float_flags(&self) -> u64 {
         self.flags
@@ -378,7 +381,8 @@ impl State {
         self.unwritten
     }
 
-    /// What a checking run tells, a line each: a conflict of groups, reads of unwritten entries, warnings.
+    /// Returns the findings of a checking run, a line each: a conflict of groups, reads of
+    /// unwritten entries, warnings.
     #[must_use]
     pub fn findings(&self) -> Vec<String> {
         let mut found: Vec<String> =
@@ -405,7 +409,7 @@ impl State {
         self.issues
     }
 
-    /// What is at an address, as the options read it.
+    /// Returns the content of an address, under the options.
     pub(crate) fn fetch(&self, program: &Program, at: u64) -> Fetched {
         match program.fetch(at) {
             Fetched::Insn(insn) if insn.action == Action::LegacyStop => {
@@ -419,14 +423,15 @@ impl State {
         }
     }
 
-    /// The number of the group that runs, if it is one of a parallel kernel that is checked for conflicts.
+    /// The number of the group that runs, if it is one of a parallel kernel that is checked for
+    /// conflicts.
     pub(crate) fn checked_group(&self) -> Option<u64> {
         let parallel = matches!(&self.phase, Phase::Body(body) if body.simt.is_parallel());
         let id = self.group_id();
         (self.options.conflicts && parallel).then(|| id.cta << 32 | u64::from(id.group))
     }
 
-    /// Takes note of what the group that runs uses, if conflicts are checked.
+    /// Records a use by the running group, if conflicts are checked.
     pub(crate) fn note(&mut self, shared: Shared, usage: Usage) {
         if let Some(group) = self.checked_group() {
             self.conflicts.note(shared, usage, group);

@@ -1,7 +1,8 @@
-//! System instructions and registers; a guest's handlers for traps.
+//! System instructions and registers, and a guest's trap handlers.
 //!
-//! A handler is a block at EVBASE of the ring that takes the trap. It sees the snapshot of EBARG, and `acre` goes on where the
-//! trap was taken: what is not in the snapshot (the mask, lane queues, counters, groups) is kept beside it.
+//! A handler is a block at EVBASE of the ring that takes the trap. It sees the snapshot of EBARG,
+//! and `acre` continues where the trap was taken: state that is not in the snapshot (the mask, lane
+//! queues, counters, groups) is saved separately.
 
 use simt::memory::{Addr, Permission};
 
@@ -107,7 +108,7 @@ impl State {
         let pack =
             |ids: [i64; 3]| (0..3).map(|i| (self.get_ssr(ids[i]) & 0xffff) << (16 * i)).sum();
         let (lb, lc): (u64, u64) = (pack([0x50, 0x51, 0x52]), pack([0x53, 0x54, 0x55]));
-        // A service call goes on behind itself.
+        // A service call continues after itself.
         let tpc =
             if trap.num == TrapNum::ServiceCall { trap.tpc.wrapping_add(4) } else { trap.tpc };
         let mut set = vec![
@@ -135,7 +136,7 @@ impl State {
         true
     }
 
-    /// Where control goes behind the block that runs, as far as that is known.
+    /// Returns the address after the running block, as far as it is known.
     fn next_block(&self) -> u64 {
         match &self.phase {
             Phase::Between { pc, .. } => *pc,
@@ -151,8 +152,8 @@ impl State {
         }
     }
 
-    /// `acre`: goes on where the trap was taken, with what the handler has left in ECSTATE and in the EBARG registers of the
-    /// program counter and the scalar queues.
+    /// `acre`: continues where the trap was taken, with the values that the handler has left in
+    /// ECSTATE and in the EBARG registers of the program counter and the scalar queues.
     fn leave_handler(&mut self, program: &Program, pc: u64) -> Result<(), Trap> {
         let refuse = |why: &str| Err(Trap::plain(TrapNum::ExecStateCheck, pc, why));
         let own = |index: i64| self.ssr_value((self.ring as i64) << 12 | index);
@@ -198,8 +199,8 @@ impl State {
         Ok(())
     }
 
-    /// Maps the range that an address lies in, if the launch has named one: the handler has run that would have set up its
-    /// translation. Without room the access faults again.
+    /// Maps the range that an address lies in, if the launch has named one: the handler has run
+    /// that would have set up its translation. Without room the access faults again.
     fn map_on_demand(&mut self, address: u64) {
         let Some(at) = self.demand.iter().position(|range| range.contains(&address)) else {
             return;

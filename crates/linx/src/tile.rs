@@ -1,7 +1,8 @@
 //! Tile registers: four hands of eight tiles.
 //!
-//! A result is pushed on a hand; its oldest tile falls out. A tile's storage has an id that stays while it lies in the
-//! queue, so that a kernel that has bound a tile keeps it when later tiles are pushed.
+//! A result is pushed on a hand; its oldest tile falls out. A tile's storage has an id that stays
+//! while it lies in the queue, so that a kernel that has bound a tile keeps it when later tiles are
+//! pushed.
 
 /// Tiles of a hand.
 const DEPTH: usize = 8;
@@ -17,11 +18,11 @@ pub(crate) struct Tiles {
     pub(crate) acc: Vec<u64>,
     /// Columns of the accumulator.
     pub(crate) acc_columns: usize,
-    /// What the accumulator holds.
+    /// The type of the accumulator's values.
     pub(crate) acc_kind: Accumulator,
 }
 
-/// What an accumulator's values are.
+/// A type of the accumulator's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Accumulator {
     #[default]
@@ -49,7 +50,8 @@ impl Tiles {
         self.hands[usize::from(id >> 3) & 3][usize::from(id) & 7]
     }
 
-    /// Pushes a tile of zeros on a hand; gives its storage. The storage of the tile that falls out is used again.
+    /// Pushes a tile of zeros on a hand; returns its storage. The storage of the tile that falls
+    /// out is reused.
     pub(crate) fn push(&mut self, hand: u8, bytes: u32) -> u8 {
         let hand = &mut self.hands[usize::from(hand) & 3];
         hand.rotate_right(1);

@@ -1,7 +1,8 @@
 //! Traps: number, cause, argument, place.
 //!
-//! TRAPNO is `E[63] ARGV[62] CAUSE[47:24] TRAPNUM[5:0]`. Where v0.4 does not define the cause of an event, it is 0 here and no
-//! bits are invented; what else is known stands in `detail`, beside the architecture.
+//! TRAPNO is `E[63] ARGV[62] CAUSE[47:24] TRAPNUM[5:0]`. Where v0.4 does not define the cause of an
+//! event, it is 0 here and no bits are invented; further facts are in `detail`, outside of the
+//! architecture.
 
 use simt::memory::AccessError;
 use simt::trap::Cause;
@@ -44,7 +45,7 @@ pub struct Trap {
     pub bi: bool,
     /// The instruction.
     pub tpc: u64,
-    /// What happened, in words.
+    /// A description of the event.
     pub detail: String,
     /// Whether no handler and no action can resume it.
     pub fatal: bool,
@@ -72,11 +73,11 @@ pub enum Family {
     Iot = 5,
 }
 
-/// What is wrong with a family.
+/// The error of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Detail {
-    /// It is not there.
+    /// It is missing.
     Missing = 0,
     /// It is there with a value that is out of range.
     Invalid = 1,

@@ -1,8 +1,9 @@
-//! The 64-bit forms: which lanes run, what they compute, where results go.
+//! The 64-bit forms: their active lanes, computations and results.
 //!
-//! An instruction is lane-wise if any operand is a lane queue or reads `lc0`, or if it produces a mask, reduces, shuffles or
-//! selects lanes; else it runs once for the group, on 64 bits. Lanes that are off compute nothing. A push to a lane queue
-//! happens whatever the mask is, so that positions in queues do not depend on it.
+//! An instruction is lane-wise if any operand is a lane queue or reads `lc0`, or if it produces a
+//! mask, reduces, shuffles or selects lanes; else it runs once for the group, on 64 bits. Lanes
+//! that are off compute nothing. A push to a lane queue happens whatever the mask is, so that
+//! positions in queues do not depend on it.
 
 use simt::arith::{Flags, FpEnv};
 use simt::mask::WarpMask;
@@ -38,7 +39,7 @@ pub(crate) struct Lanes {
     pub(crate) vector: bool,
     /// Lanes that the group has.
     pub(crate) valid: WarpMask,
-    /// Lanes that run; lane 0 alone if it runs once.
+    /// Lanes that run; only lane 0 if it runs once.
     pub(crate) on: WarpMask,
 }
 
@@ -95,11 +96,12 @@ impl State {
         Ok(())
     }
 
-    /// An export of a parallel kernel is what the group left that came last, or a reduction over groups.
+    /// Records an export. That of a parallel kernel is the last group's, or a reduction over
+    /// groups.
     fn note_export(&mut self, op: VOp, ops: &Operands) {
         let Some(Place::Ro(index)) = ops.dest.map(|d| d.place) else { return };
         let usage = match op {
-            // The order of groups shows in the rounding.
+            // The order of groups affects the rounding.
             VOp::Reduce(Reduce::FAdd) => Usage::Update(None),
             VOp::Reduce(op) => Usage::Update(Some(Commuting::Reduction(op))),
             _ => Usage::Write,
@@ -107,7 +109,7 @@ impl State {
         self.note(Shared::Export(index), usage);
     }
 
-    /// Which lanes an instruction runs on.
+    /// Returns the lanes on which an instruction runs.
     fn lanes(&self, i: &Insn, op: VOp, ops: &Operands) -> Lanes {
         let none = Lanes { vector: false, valid: WarpMask::EMPTY, on: WarpMask::EMPTY };
         let Some((body, group)) = self.body_group() else { return none };
@@ -209,7 +211,7 @@ impl State {
         source.map_or(0, |s| extend(self.raw(s.reg, lane), s.bits, s.signed))
     }
 
-    /// What an operation on one lane gives; for all lanes that run.
+    /// Computes an operation for all lanes that run.
     fn compute(
         &mut self,
         i: &Insn,
@@ -453,7 +455,7 @@ fn modified(i: &Insn, value: u64) -> u64 {
     value << i.shift.min(63)
 }
 
-/// Whether the operation may produce a mask.
+/// Returns whether the operation may produce a mask.
 fn is_compare(op: VOp) -> bool {
     matches!(op, VOp::Test(_) | VOp::Float(Float::Compare(..)))
 }
@@ -475,7 +477,7 @@ fn operands(i: &Insn, op: VOp) -> Operands {
     }
 }
 
-/// Whether operands fit the operation and its domain.
+/// Checks that operands fit the operation and its domain.
 fn legal(op: VOp, ops: &Operands, vector: bool) -> Result<(), &'static str> {
     let memory =
         matches!(op, VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop);

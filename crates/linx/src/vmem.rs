@@ -1,7 +1,8 @@
 //! Memory of kernel bodies: bridged global memory, tile memory, atomics, queues in memory.
 //!
-//! Every lane's access is checked before the first takes effect, so that a trap leaves all lanes as they were. Lanes then
-//! access in ascending order: of overlapping stores the highest lane wins, atomics see each other.
+//! Every lane's access is checked before the first takes effect, so that a trap leaves all lanes as
+//! they were. Lanes then access in ascending order: of overlapping stores the highest lane wins,
+//! atomics see each other.
 
 use simt::mask::WarpMask;
 use simt::memory::{AccessKind, Space};
@@ -17,7 +18,7 @@ use crate::state::State;
 use crate::trap::Trap;
 use crate::vector::{LANES, Lanes, Operands};
 
-/// What an access addresses.
+/// The memory that an access addresses.
 #[derive(Clone, Copy)]
 enum Target {
     Global,
@@ -75,7 +76,7 @@ impl State {
         let (bridged, store) = match op {
             VOp::Load(_, _, bridged) => (bridged, false),
             VOp::Store(_, _, bridged) => (bridged, true),
-            // Atomics and queues are global; a tile base is none.
+            // Atomics and queues are global, which a tile base is not.
             _ => {
                 let tile = matches!(base.map(|b| b.reg), Some(Reg::TileIn(_) | Reg::TileOut(_)));
                 return if tile || body.simt.is_linear() {
@@ -185,7 +186,7 @@ impl State {
         });
     }
 
-    /// Takes note of the bytes that lanes use, if conflicts are checked.
+    /// Records the bytes that lanes use, if conflicts are checked.
     fn note_lanes(
         &mut self,
         target: Target,
@@ -235,7 +236,7 @@ impl State {
                 }
                 _ => Ok(0),
             };
-            // The checks before leave nothing to fail here.
+            // The checks above leave nothing to fail here.
             out[lane] = one.map_err(|trap| (trap, WarpMask::lane(lane)))?;
         }
         self.put(ops, lanes, &out);
@@ -277,8 +278,8 @@ impl State {
         }
     }
 
-    /// A queue in memory: head, tail and capacity as 32-bit words, data of 32-bit words from byte 16 on; one entry stays
-    /// free.
+    /// A queue in memory: head, tail and capacity as 32-bit words, data of 32-bit words from byte
+    /// 16 on; one entry stays free.
     fn queue(&mut self, op: VOp, ops: &Operands, lanes: Lanes, pc: u64) -> Result<(), Stop> {
         let push = op == VOp::QPush;
         let mut out = [0; LANES];
@@ -286,7 +287,7 @@ impl State {
         let mut undo = Vec::new();
         for lane in lanes.on {
             let (queue, value) = (self.value(ops.l, lane), self.value(ops.r, lane));
-            // Who comes first gets the first entry: the order of groups shows.
+            // The first lane gets the first entry: the order of groups matters.
             let mut at = [0; LANES];
             at[lane] = queue;
             self.note_lanes(Target::Global, Usage::Update(None), &at, 8, WarpMask::lane(lane));
@@ -315,7 +316,7 @@ impl State {
         Ok((word(0)?, word(4)?, word(8)?))
     }
 
-    /// Stores a word and remembers what was there.
+    /// Stores a word and remembers the old one.
     fn replace(
         &mut self,
         pc: u64,
@@ -357,7 +358,8 @@ impl State {
     }
 }
 
-/// How an access uses its bytes. The order of atomics shows in the values that they give.
+/// Returns how an access uses its bytes. The order of atomics is visible in the values that they
+/// return.
 fn usage(op: VOp, ops: &Operands) -> Usage {
     match op {
         VOp::Load(..) => Usage::Read,

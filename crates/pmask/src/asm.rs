@@ -1,16 +1,17 @@
 //! The assembly language beyond the table: operand kinds of its own, pseudo-instructions, `.level`.
 //!
-//! Syntax is that of GNU as; a PMASK bank is written `2` or `pbank=2`, a branch target with or without a leading `%`.
+//! Syntax is that of GNU as; a PMASK bank is written `2` or `pbank=2`, a branch target with or
+//! without a leading `%`.
 //!
 //! | pseudo-instruction | stands for |
 //! |---|---|
-//! | `li rd, value` | the shortest sequence of `lui`, `addi`, `addiw`, `slli` that makes a value known at that place |
+//! | `li rd, value` | the shortest sequence of `lui`, `addi`, `addiw`, `slli` for a known value |
 //! | `la rd, symbol` (`lla`) | `auipc`, `addi` |
 //! | `call symbol`, `tail symbol` | `auipc`, `jalr` through `ra` or `t1` |
 //! | `ld rd, symbol` and the other loads | `auipc`, load |
 //!
-//! `%hi(x)` and `%lo(x)` are the 20 and 12 bits for `lui` and an addition; `.level m1` or `.level m2` declares what the
-//! machine offers, and instructions above it are warned of.
+//! `%hi(x)` and `%lo(x)` are the 20 and 12 bits for `lui` and an addition; `.level m1` or `.level
+//! m2` declares what the machine offers, and instructions above it are warned of.
 
 use isa::asm::{
     Cursor, Expr, Fail, Image, Op, OperandSlot, OperandValue, Operands, PrintContext, Pseudo,
@@ -168,7 +169,7 @@ fn csr_operand(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
     Ok(OperandValue::Later(cursor.expr()?, Relation::Absolute))
 }
 
-/// What `c.lui` holds: -32 to 31, or as GNU as has it, its low 20 bits.
+/// The immediate of `c.lui`: -32 to 31, or, as in GNU as, its low 20 bits.
 fn compressed_upper(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
     let expr = cursor.expr()?;
     Ok(match expr.as_constant() {
@@ -232,7 +233,7 @@ fn load_immediate(rd: &str, value: i64) -> Vec<String> {
 /// Assembles a text, with warnings for instructions above a level declared with `.level`.
 ///
 /// # Errors
-/// Everything that is wrong with the text.
+/// Returns all errors of the text.
 pub fn assemble(file: FileId, text: &str) -> Result<Image, Diagnostics> {
     let mut image = assemble_text(dialect(), file, text)?;
     let warnings = level_warnings(&image);
@@ -243,7 +244,7 @@ pub fn assemble(file: FileId, text: &str) -> Result<Image, Diagnostics> {
     Ok(image)
 }
 
-/// What the `.level` directives of a text say against its instructions.
+/// Returns warnings for instructions above the levels that `.level` directives declare.
 fn level_warnings(image: &Image) -> Diagnostics {
     let mut found = Diagnostics::new();
     let mut levels = Vec::new();
@@ -286,7 +287,8 @@ pub fn disassemble(bytes: &[u8], address: u64) -> Vec<isa::disasm::Disassembled>
     isa::disasm::disassemble(dialect(), bytes, address)
 }
 
-/// The same words as `.insn` and `.4byte` lines that GNU as takes: what its own disassembler cannot name.
+/// The same words as `.insn` and `.4byte` lines for GNU as, whose own disassembler cannot name
+/// them.
 #[must_use]
 pub fn insn_line(word: u32) -> String {
     let field = |lsb: u32, bits: u32| word >> lsb & ((1 << bits) - 1);

@@ -1,18 +1,19 @@
-//! Decoded instructions by address: what makes the second visit of an instruction cheap.
+//! A cache of decoded instructions by address.
 //!
-//! Only time depends on it. An entry holds what memory holds at its address: every write to guest memory goes through
-//! [`State`](crate::state::State) and forgets the entries that it overlaps, so fetches see all earlier stores.
+//! It affects only time. An entry holds what memory holds at its address: every write to guest
+//! memory goes through [`State`](crate::state::State) and forgets the entries that it overlaps, so
+//! fetches see all earlier stores.
 
 use crate::decode::Inst;
 
-/// Log2 of how many instructions are kept.
+/// Base-2 logarithm of the number of instructions kept.
 const BITS: u32 = 12;
 const COUNT: usize = 1 << BITS;
 
 /// No instruction starts at an odd address.
 const NOWHERE: u64 = 1;
 
-/// Decoded instructions, each in the place that its address says.
+/// Decoded instructions, each at the index that its address gives.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     entries: Box<[(u64, Inst); COUNT]>,
@@ -24,7 +25,7 @@ pub(crate) struct Decoded {
 impl Default for Decoded {
     fn default() -> Self {
         let empty = vec![(NOWHERE, Inst::illegal(0, 2)); COUNT].into_boxed_slice();
-        // As many as the array has.
+        // The array has this many entries.
         let entries = empty.try_into().unwrap_or_else(|_| unreachable!());
         Self { entries, low: u64::MAX, high: 0 }
     }
@@ -42,13 +43,14 @@ fn place(pc: u64) -> usize {
 }
 
 impl Decoded {
-    /// Whether the instruction at an address is known.
+    /// Returns whether the instruction at an address is known.
     #[inline]
     pub(crate) fn knows(&self, pc: u64) -> bool {
         self.entries[place(pc)].0 == pc
     }
 
-    /// The instruction at an address that is known. (No option of it: taking that apart costs more than all else here.)
+    /// Returns the cached instruction at an address. (Not an `Option`: testing one costs more than
+    /// all else here.)
     #[inline]
     pub(crate) fn at(&self, pc: u64) -> Inst {
         self.entries[place(pc)].1

@@ -1,7 +1,8 @@
-//! What the machine offers: every choice that the XPHMG documents leave to an implementation, as an option.
+//! The options of the machine: one for every choice that the XPHMG documents leave to an
+//! implementation.
 //!
-//! The defaults are the recommended reading (see the book's page on PMASK). An option is set by name
-//! ([`Config::set`]), so that command lines, launch files and tests share one list.
+//! The defaults are the recommended reading (see the book's page on PMASK). An option is set by
+//! name ([`Config::set`]), so that command lines, launch files and tests share one list.
 
 use std::fmt;
 
@@ -17,9 +18,9 @@ pub enum Level {
 /// The bit of `CAP.PREC.MODE` that is ZMODE: it was moved between versions of the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZmodeBit {
-    /// Bit 3, as the field table has it.
+    /// Bit 3, as in the field table.
     Bit3,
-    /// Bit 11, the first public layout.
+    /// Bit 11, as in the first public layout.
     Bit11,
 }
 
@@ -34,7 +35,7 @@ impl ZmodeBit {
     }
 }
 
-/// The choices. All combinations are possible.
+/// The options. All combinations are possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an independent option of the machine")]
 pub struct Config {
@@ -52,7 +53,7 @@ pub struct Config {
     pub vl: u8,
     /// ZMODE after reset: false merges, true zeroes.
     pub zero: bool,
-    /// Where ZMODE is in `CAP.PREC.MODE`.
+    /// The position of ZMODE in `CAP.PREC.MODE`.
     pub zmode_bit: ZmodeBit,
     /// `bp.any` and `bp.none` (level M2 only).
     pub fused_branches: bool,
@@ -101,7 +102,7 @@ impl Default for Config {
     }
 }
 
-/// An option and what it takes.
+/// An option and the values that it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionInfo {
     /// Its name, without dashes.
@@ -134,7 +135,7 @@ pub const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "reset-random", values: "SEED", about: "random predicates at reset" },
 ];
 
-/// An option that cannot be set so.
+/// An option that cannot be set this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
     /// There is no such option.
@@ -143,7 +144,7 @@ pub enum ConfigError {
     Value {
         /// The option.
         option: &'static OptionInfo,
-        /// What was given.
+        /// The value given.
         value: String,
     },
 }
@@ -251,7 +252,7 @@ impl Config {
         if self.pmask { self.vlmax.min(self.maskw) } else { self.vlmax }.max(1)
     }
 
-    /// Whether forms of this extension (attribute `ext` of the table) exist.
+    /// Returns whether forms of this extension (attribute `ext` of the table) exist.
     #[must_use]
     pub fn has(&self, ext: &str) -> bool {
         let m2 = self.pmask && self.level == Level::M2;

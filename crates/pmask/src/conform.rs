@@ -1,17 +1,19 @@
-//! Conformance tables: vectors in tab-separated text, run against the assembler, the disassembler and the machine.
+//! Conformance tables: vectors in tab-separated text, run against the assembler, the disassembler
+//! and the machine.
 //!
 //! The first line names the columns and thereby the kind of table:
 //!
 //! | first column | table | checks |
 //! |---|---|---|
-//! | `asm` | text, `.insn` line, word | text and `.insn` line assemble to the word; the word disassembles to text that assembles to it |
+//! | `asm` | text, `.insn` line, word | both assemble to the word, and it disassembles back |
 //! | `word` | word, reason | the word traps as illegal, with `mtval` = word and nothing changed |
 //! | `id` | one instruction: state before, state after, trap | see below |
 //!
-//! Columns of a semantic row: id, mnemonic, banks (bank 0 included), VL (0 for unset), b (`-` for none), P0 before, bank before,
-//! rs1, rs2, P0 after, bank after, rd (`-` for not written), trap cause (`-` for none), basis. rs1 is a1, rs2 is a2, rd is a0
-//! with a sentinel in it. For bank 0, or a bank that does not exist, the bank columns are not state: those of bank 0 say what
-//! it reads as.
+//! Columns of a semantic row: id, mnemonic, banks (bank 0 included), VL (0 for unset), b (`-` for
+//! none), P0 before, bank before, rs1, rs2, P0 after, bank after, rd (`-` for not written), trap
+//! cause (`-` for none), basis. rs1 is a1, rs2 is a2, rd is a0 with a sentinel in it. For bank 0,
+//! or a bank that does not exist, the bank columns are not state: those of bank 0 say what it reads
+//! as.
 
 use isa::FileId;
 use isa::testing::Rng;
@@ -34,7 +36,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("illegal_vectors", include_str!("../tests/vectors/illegal_vectors.tsv")),
 ];
 
-/// What came of a table.
+/// The outcome of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Rows that passed.
@@ -139,7 +141,7 @@ fn with_word(word: u64, config: Config) -> Result<(Pmask, Program, State), Strin
     Ok((machine, program, state))
 }
 
-/// Steps once; the trap that it came to, if any.
+/// Steps once; returns the trap, if there is one.
 fn step(
     machine: &Pmask,
     program: &Program,
@@ -172,7 +174,7 @@ fn illegal(row: &[&str], config: &Config) -> Result<(), String> {
     if same { Ok(()) } else { Err("the state has changed".to_owned()) }
 }
 
-/// How the operands of a mnemonic stand in a semantic row: with a bank, an rd, an rs1, an rs2.
+/// Returns the operands of a mnemonic in a semantic row: a bank, an rd, an rs1, an rs2.
 fn statement(mnemonic: &str, bank: &str) -> String {
     let reads = ["pmlow.rd", "pmhigh.rd", "pmany", "pmnone", "pmall", "pmpopcnt"];
     let writes = ["pmlow.wr", "pmhigh.wr", "pmand", "pmor", "pmxor", "pmandn"];

@@ -1,8 +1,9 @@
 //! Control and status registers.
 //!
-//! Machine and user mode of the privileged specification as far as a machine without interrupts and address translation
-//! has them; CAP (0x7C0 to 0x7F7: unused numbers read zero and ignore writes), RSV (0x7F8 to 0x7FF; 0x7FC and 0x7FD trap)
-//! and this project's 0xFC0, which says what 0x7C7 has no room for. The book's page lists layouts.
+//! Machine and user mode of the privileged specification as far as a machine without interrupts and
+//! address translation has them; CAP (0x7C0 to 0x7F7: unused numbers read zero and ignore writes),
+//! RSV (0x7F8 to 0x7FF; 0x7FC and 0x7FD trap) and this project's 0xFC0, which holds what does not
+//! fit into 0x7C7. The book's page lists layouts.
 
 use crate::config::{Config, Level};
 use crate::pmp::Pmp;
@@ -139,7 +140,7 @@ impl Counter {
         self.stopped.unwrap_or_else(|| events.wrapping_add(self.offset))
     }
 
-    /// The next instruction is to read `value`: the one that writes does not count.
+    /// Makes the next instruction read `value`: the writing instruction does not count.
     fn write(&mut self, value: u64, events: u64) {
         match &mut self.stopped {
             Some(stopped) => *stopped = value,
@@ -163,17 +164,18 @@ impl Counter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAccess;
 
-/// The mode that a CSR's number asks for, and whether it is read-only.
+/// Checks an access against the mode that a CSR's number requires, and whether the CSR is
+/// read-only.
 fn check(state: &State, number: u16, write: bool) -> Result<(), NoAccess> {
     let (lowest, read_only) = (number >> 8 & 3, number >> 10 == 3);
     let privileged = state.mode == Mode::Machine || lowest == 0;
     if privileged && !(write && read_only) { Ok(()) } else { Err(NoAccess) }
 }
 
-/// Reads a CSR, `write` telling whether it will be written as well.
+/// Reads a CSR; `write` says whether it will also be written.
 ///
 /// # Errors
-/// If it does not exist, or not in this mode.
+/// Returns [`NoAccess`] if it does not exist, or not in this mode.
 pub fn read(state: &State, number: u16, write: bool) -> Result<u64, NoAccess> {
     check(state, number, write)?;
     let csr = &state.csr;
@@ -247,8 +249,8 @@ fn read_rsv(state: &State, number: u16) -> Result<u64, NoAccess> {
     })
 }
 
-/// What 0xFC0 says: level 1:0, fused branches 2, `pmmov.to_p0` with a bank 3, lane forms 4, CEXP 5, tests with a bank 6,
-/// `RT.BBOX` 7, MASKW 14:8, VLMAX 22:16.
+/// Returns the value of 0xFC0: level 1:0, fused branches 2, `pmmov.to_p0` with a bank 3, lane forms
+/// 4, CEXP 5, tests with a bank 6, `RT.BBOX` 7, MASKW 14:8, VLMAX 22:16.
 fn info(config: &Config) -> u64 {
     let level = match (config.pmask, config.level) {
         (false, _) => 0,

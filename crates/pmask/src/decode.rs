@@ -1,8 +1,8 @@
-//! Words to decoded instructions.
+//! Decoding of words.
 //!
-//! Decoding looks at the word and at the machine's options only, so a decoded instruction can be kept for its word: what
-//! the options lack (a bank, a level, a feature) decodes as [`Op::Illegal`], which makes all those traps come before
-//! any effect.
+//! Decoding depends only on the word and the machine's options, so a decoded instruction can be
+//! kept for its word: a bank, a level or a feature that the options lack decodes as
+//! [`Op::Illegal`], so that all those traps come before any effect.
 
 use isa::{Form, FormId};
 
@@ -13,7 +13,7 @@ use crate::table::{FORMS, operation};
 /// A decoded instruction. Fields that its form lacks are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inst {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// Destination register.
     pub rd: u8,
@@ -137,7 +137,7 @@ fn fields(id: FormId, word: u32) -> Inst {
     inst
 }
 
-/// Whether the bank that the instruction selects exists.
+/// Returns whether the bank that the instruction selects exists.
 fn has_bank(inst: &Inst, config: &Config) -> bool {
     let exists = inst.bank < config.banks;
     match inst.op {

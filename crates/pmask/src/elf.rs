@@ -30,7 +30,8 @@ impl Writer {
     }
 }
 
-/// The ELF file of a program: executable, 64-bit RISC-V with the extensions of this machine, double-float ABI.
+/// The ELF file of a program: executable, 64-bit RISC-V with the extensions of this machine,
+/// double-float ABI.
 #[must_use]
 pub fn write(program: &Program) -> Vec<u8> {
     let count = program.segments.len().min(usize::from(u16::MAX));

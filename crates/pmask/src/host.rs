@@ -1,12 +1,15 @@
-//! The world outside the hart: console, exit, HTIF, semihosting, and calls of programs that set no trap handler.
+//! The world outside the hart: console, exit, HTIF, semihosting, and calls of programs that set no
+//! trap handler.
 //!
 //! | way | exit | console |
 //! |---|---|---|
-//! | HTIF: a store to the symbol `tohost` | odd value: code = value >> 1 | device 1 command 1, or a system call block: 64 write, 93 exit |
-//! | semihosting: `ebreak` between `slli x0, x0, 31` and `srai x0, x0, 7` | SYS_EXIT, SYS_EXIT_EXTENDED | SYS_WRITEC, SYS_WRITE0, SYS_WRITE, SYS_READ, SYS_READC |
+//! | HTIF (`tohost`) | odd value: code = value >> 1; call 93 | device 1 command 1; call 64 |
+//! | semihosting | SYS_EXIT, SYS_EXIT_EXTENDED | SYS_WRITEC, WRITE0, WRITE, READ, READC |
 //! | `ecall` with `mtvec` = 0 | a7 = 93 or 94: code = a0; a7 = 0: code 0 | a7 = 64 write, 63 read |
 //!
-//! Guest files do not exist beyond the console; time is the number of steps.
+//! HTIF requests are stores to the symbol `tohost`; system calls (64 write, 93 exit) pass the
+//! address of a block. A semihosting call is an `ebreak` between `slli x0, x0, 31` and `srai x0,
+//! x0, 7`. No guest files exist but the console; time is the number of steps.
 
 use simt::memory::{Addr, Width};
 
@@ -23,11 +26,11 @@ const CHUNK: u64 = 4096;
 pub struct Host {
     /// The exit code, once the program has ended itself.
     pub exit: Option<i64>,
-    /// What it has printed.
+    /// The output printed so far.
     pub output: Vec<u8>,
-    /// What it can read.
+    /// The input.
     pub input: Vec<u8>,
-    /// Of the input, what has been read.
+    /// Number of bytes of the input that have been read.
     pub read: usize,
     /// Address of HTIF's `tohost`.
     pub tohost: Option<u64>,
@@ -35,12 +38,12 @@ pub struct Host {
     pub fromhost: Option<u64>,
     /// Command line, for semihosting.
     pub arguments: String,
-    /// More was printed than [`OUTPUT_LIMIT`].
+    /// Whether more was printed than [`OUTPUT_LIMIT`].
     pub overflow: bool,
 }
 
 impl Host {
-    /// Whether an access of `size` bytes meets `tohost`.
+    /// Returns whether an access of `size` bytes meets `tohost`.
     #[inline]
     pub(crate) fn watches(&self, addr: u64, size: u64) -> bool {
         self.tohost.is_some_and(|at| addr < at.saturating_add(8) && at < addr.saturating_add(size))
@@ -62,10 +65,10 @@ impl Host {
     }
 }
 
-/// What a call of the host gives where it fails.
+/// The result of a failed call of the host.
 const FAILED: u64 = u64::MAX;
 
-/// Prints guest memory; the number of bytes printed, or failure.
+/// Prints guest memory; returns the number of bytes printed, or failure.
 fn write(state: &mut State, addr: u64, len: u64) -> u64 {
     let mut done = 0;
     while done < len && !state.host.overflow {
@@ -81,7 +84,7 @@ fn write(state: &mut State, addr: u64, len: u64) -> u64 {
     done
 }
 
-/// Reads input into guest memory; the number of bytes read, or failure.
+/// Reads input into guest memory; returns the number of bytes read, or failure.
 fn read(state: &mut State, addr: u64, len: u64) -> u64 {
     let start = state.host.read;
     let bytes = state.host.take_input(len);
@@ -99,7 +102,7 @@ fn word(state: &State, addr: u64, index: u64) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// A store of `size` bytes has changed `tohost`.
+/// Handles a store of `size` bytes that has changed `tohost`.
 pub(crate) fn htif_store(state: &mut State, size: u64) {
     let Some(tohost) = state.host.tohost else { return };
     let Some(value) = word(state, tohost, 0) else { return };
@@ -109,7 +112,7 @@ pub(crate) fn htif_store(state: &mut State, size: u64) {
             state.host.exit = Some((payload >> 1) as i64);
             return;
         }
-        // Half a word of an address says nothing yet.
+        // A store of half an address is not a request yet.
         _ if size < 8 => return,
         (0, 0) if payload != 0 => system_call_block(state, payload),
         (1, 1) => state.host.print(&[payload as u8]),
@@ -118,9 +121,10 @@ pub(crate) fn htif_store(state: &mut State, size: u64) {
     answer(state, tohost, device, command);
 }
 
-/// Takes the request away and acknowledges it.
+/// Removes the request and acknowledges it.
 fn answer(state: &mut State, tohost: u64, device: u64, command: u64) {
-    // The words were just read: these stores only fail where the guest placed them across the end of memory.
+    // The words were just read: these stores only fail where the guest placed them across the end
+    // of memory.
     let _ = state.write(tohost, &[0; 8]);
     if let Some(fromhost) = state.host.fromhost {
         let value = device << 56 | command << 48 | 1;
@@ -128,7 +132,8 @@ fn answer(state: &mut State, tohost: u64, device: u64, command: u64) {
     }
 }
 
-/// The system calls of the front-end server: number and arguments in eight words, the result in the first.
+/// The system calls of the front-end server: number and arguments in eight words, the result in the
+/// first.
 fn system_call_block(state: &mut State, block: u64) {
     let argument = |state: &State, i| word(state, block, i).unwrap_or(0);
     let number = argument(state, 0);
@@ -146,7 +151,8 @@ fn system_call_block(state: &mut State, block: u64) {
     let _ = state.write(block, &result.to_le_bytes());
 }
 
-/// An `ecall` of a program without a trap handler: whether it was one of ours.
+/// Handles an `ecall` of a program without a trap handler; returns whether it was a call of the
+/// host.
 pub(crate) fn environment_call(state: &mut State) -> bool {
     let [a0, a1, a2, a7] = [10, 11, 12, 17].map(|i| state.x[i]);
     match a7 {
@@ -159,7 +165,7 @@ pub(crate) fn environment_call(state: &mut State) -> bool {
     true
 }
 
-/// Whether the `ebreak` at `pc` is a semihosting call.
+/// Returns whether the `ebreak` at `pc` is a semihosting call.
 pub(crate) fn is_semihosting(state: &State, pc: u64) -> bool {
     let at = |addr: u64| {
         let mut bytes = [0; 4];
@@ -174,7 +180,7 @@ pub(crate) fn semihosting(state: &mut State) {
     let (operation, parameter) = (state.x[10], state.x[11]);
     let argument = |state: &State, i| word(state, parameter, i).unwrap_or(0);
     let result = match operation {
-        // SYS_OPEN: only `:tt`, the console; the handle tells the mode apart.
+        // SYS_OPEN: only `:tt`, the console; the handle depends on the mode.
         0x01 => open(state, parameter),
         // SYS_CLOSE, SYS_ISERROR, SYS_ERRNO
         0x02 | 0x13 => 0,
@@ -188,7 +194,7 @@ pub(crate) fn semihosting(state: &mut State) {
             write_string(state, parameter);
             0
         }
-        // SYS_WRITE and SYS_READ give the bytes that are left over.
+        // SYS_WRITE and SYS_READ return the number of bytes that are left.
         0x05 => {
             let len = argument(state, 2);
             let done = write(state, argument(state, 1), len);
@@ -270,7 +276,7 @@ fn command_line(state: &mut State, block: u64) -> u64 {
     0
 }
 
-/// Four zeros: the program's own linker script knows better.
+/// Returns four zeros: the program's own linker script knows the heap.
 fn heap_info(state: &mut State, block: u64) -> u64 {
     match word(state, block, 0) {
         Some(to) if state.write(to, &[0; 32]).is_ok() => 0,

@@ -1,11 +1,12 @@
-//! A RISC-V core with banked predicate masks: RV64IMAFDC with Zicsr, Zifencei, Zba and Zbb, machine and user mode, the
-//! XPHMG_PMASK extension, and what makes its masks useful: the RSV lanes with predicated loads and stores, first-fault,
-//! ZMODE, compaction, and lane forms of tests.
+//! A RISC-V core with banked predicate masks: RV64IMAFDC with Zicsr, Zifencei, Zba and Zbb, machine
+//! and user mode, the XPHMG_PMASK extension, and the extensions that use its masks: the RSV lanes
+//! with predicated loads and stores, first-fault, ZMODE, compaction, and lane forms of tests.
 //!
-//! The extension's documents give no encodings, reset values or exceptions; this project publishes its own, with the
-//! alternatives as options ([`config`]). The page on PMASK in the book is the list.
+//! The extension's documents give no encodings, reset values or exceptions; this project publishes
+//! its own, with the alternatives as options ([`config`]). The page on PMASK in the book is the
+//! list.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`table`] | the instruction table: decoder, encoder, assembler, disassembler |
 //! | [`mod@asm`] | pseudo-instructions, `.level`, `.insn` listings |
@@ -17,9 +18,10 @@
 //! | [`conform`] | runs tables of test vectors |
 //! | [`run`] | a program from start to end |
 //!
-//! What always holds: decoding depends on the word and the options alone, so what an option lacks traps before any effect;
-//! x0 is 0; bits of a bank at and above MASKW are 0; VL is at most VLMAX and at most MASKW; a lane that is off reads
-//! nothing, touches no memory, raises nothing, and is no candidate for first-fault.
+//! Always holds: decoding depends on the word and the options alone, so an instruction that the
+//! options exclude traps before any effect; x0 is 0; bits of a bank at and above MASKW are 0; VL is
+//! at most VLMAX and at most MASKW; a lane that is off reads nothing, touches no memory, raises
+//! nothing, and is no candidate for first-fault.
 
 pub mod asm;
 mod code;

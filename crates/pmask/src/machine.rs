@@ -22,7 +22,7 @@ use crate::trap::{StopCause, Trap, TrapCause};
 /// Main memory starts here.
 pub const RAM_BASE: u64 = TEXT_BASE;
 
-/// Bytes of main memory unless a launch says otherwise.
+/// Default size of main memory in bytes.
 pub const DEFAULT_RAM: u64 = 128 << 20;
 
 /// Bytes of guest memory at most, program segments outside main memory included.
@@ -31,16 +31,16 @@ const MEMORY_LIMIT: u64 = 2 << 30;
 /// A RISC-V core with XPHMG_PMASK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pmask {
-    /// What it offers.
+    /// Its options.
     pub config: Config,
 }
 
-/// What a launch needs beside the program.
+/// The parameters of a launch besides the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// Bytes of main memory at [`RAM_BASE`]; a multiple of 16.
     pub ram: u64,
-    /// What the program can read from its console.
+    /// The input of the program's console.
     pub input: Vec<u8>,
     /// Its command line, for semihosting.
     pub arguments: String,
@@ -52,13 +52,13 @@ impl Default for Launch {
     }
 }
 
-/// Why a launch is not possible.
+/// The reason that a launch is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
-    /// Memory cannot be had.
+    /// Memory cannot be allocated.
     #[error("no memory for the program: {0}")]
     Memory(#[from] MapError),
-    /// Two parts of the program, or a part and the end of memory, do not fit together.
+    /// Two parts of the program overlap, or a part exceeds the end of memory.
     #[error("the segment of {size} bytes at {address:#x} does not fit into memory")]
     Segment {
         /// Its address.
@@ -87,7 +87,7 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
             outside.push(((address & !15).max(ram_end), end));
         }
     }
-    // Neighbours may share their last 16 bytes: map what touches as one.
+    // Neighbours may share their last 16 bytes: adjacent ones are mapped as one.
     outside.sort_unstable();
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for (start, end) in outside {
@@ -115,7 +115,7 @@ fn memory(program: &Program, ram: u64) -> Result<MemoryMap, LaunchError> {
     Ok(memory)
 }
 
-/// Whether the instruction at the program counter is decoded and may be run.
+/// Returns whether the instruction at the program counter is decoded and may be run.
 #[inline]
 fn is_ready(state: &State) -> bool {
     state.decoded.knows(state.pc) && state.may_fetch(state.pc, 4)
@@ -171,13 +171,14 @@ fn enter_handler(state: &mut State, trap: Trap) {
     csr.mstatus = new;
     state.mode = Mode::Machine;
     state.pc = csr.mtvec & !3;
-    // The handler's own instructions are not to run lane by lane.
+    // The handler's own instructions must not run lane by lane.
     let rsv = &mut state.rsv;
     rsv.saved_enabled = std::mem::take(&mut rsv.enabled);
     rsv.saved_one_shot = std::mem::take(&mut rsv.one_shot);
 }
 
-/// Whether taking the trap would change nothing: the handler's first instruction traps, again and again.
+/// Returns whether taking the trap would change nothing: the handler's first instruction traps,
+/// again and again.
 fn repeats(state: &State, trap: Trap) -> bool {
     let csr = &state.csr;
     let settled = mstatus::MPP | mstatus::MPIE | mstatus::MIE;
@@ -196,7 +197,7 @@ fn hang(state: &State) -> Box<Hang> {
     Box::new(Hang { kind: HangKind::Repeats, waiters: vec![waiter], more: 0 })
 }
 
-/// What may have gone wrong where no handler takes a trap.
+/// Returns a likely reason for a trap that no handler takes.
 fn hint(state: &State, inst: Option<&Inst>, trap: Trap) -> String {
     match trap.cause {
         TrapCause::FetchFault if trap.value == 0 => {
@@ -284,7 +285,7 @@ impl Pmask {
         scalar(state, inst, &mut context)
     }
 
-    /// A trap: the host's business, the handler's, or the end.
+    /// Handles a trap: by the host, by the handler, or as the end of the run.
     #[cold]
     fn trap(state: &mut State, inst: Option<&Inst>, trap: Trap) -> Step<StopCause> {
         let call = matches!(trap.cause, TrapCause::UserCall | TrapCause::MachineCall);
@@ -323,7 +324,7 @@ fn fault(state: &State, cause: StopCause) -> Step<StopCause> {
     Step::Fault(Box::new(Fault { cause, group: GROUP, pc: Pc(state.pc), lanes }))
 }
 
-/// What is true after an instruction: too much printed, ended, or there is more to do.
+/// Returns the outcome of an instruction: too much printed, ended, or more to do.
 fn after(state: &State) -> Step<StopCause> {
     if state.host.overflow {
         return fault(state, StopCause::OutputLimit { limit: OUTPUT_LIMIT });

@@ -1,7 +1,8 @@
-//! What the forms of the instruction table do, as one closed set of operations.
+//! The operations of the instruction table's forms, as one closed set.
 //!
-//! The table's forms are many; operations are few, since an immediate form and a register form, or the two floating-point
-//! formats, share one. [`op_of`] pairs them by name; a test checks that every form has its operation.
+//! Forms outnumber operations, because an immediate form and a register form, or the two
+//! floating-point formats, share one. [`op_of`] pairs them by name; a test checks that every form
+//! has its operation.
 
 use simt::arith::Cmp;
 use simt::memory::Width;
@@ -76,7 +77,7 @@ pub enum Alu {
     Rev8,
 }
 
-/// Floating-point operations; the format is apart.
+/// Floating-point operations; the format is stored separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named as the instructions are")]
 pub enum FpOp {
@@ -135,7 +136,7 @@ pub enum Amo {
     Maxu,
 }
 
-/// What a CSR instruction does with the old value.
+/// The effect of a CSR instruction on the old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CsrOp {
     /// Replaces it.
@@ -156,7 +157,7 @@ pub struct IntCmp {
 }
 
 impl IntCmp {
-    /// Whether it holds of two 64-bit values.
+    /// Returns whether it holds of two 64-bit values.
     #[inline]
     #[must_use]
     pub fn holds(self, a: u64, b: u64) -> bool {
@@ -190,7 +191,7 @@ pub enum PmOp {
     P0,
 }
 
-/// What sets a predicate: P0, and bit 0 of a bank (or its lanes, under RSV).
+/// A test that sets a predicate: P0, and bit 0 of a bank (or its lanes, under RSV).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
     /// `rs1 != 0`.
@@ -249,7 +250,7 @@ pub enum Op {
     RtBbox,
 }
 
-/// The operation of a form of the table; none for a name that is not a form's.
+/// Returns the operation of a form of the table; `None` for a name that is not a form's.
 #[must_use]
 pub fn op_of(name: &str) -> Option<Op> {
     let signed = |cmp| IntCmp { cmp, signed: true };
@@ -519,8 +520,9 @@ pub enum File {
 }
 
 impl Op {
-    /// Whether RSV runs it lane by lane while lanes are enabled, so that it uses up a one-shot or a block count. The
-    /// bank forms of tests are affected too; those are told apart by their bank.
+    /// Returns whether RSV runs it lane by lane while lanes are enabled, so that it uses up a
+    /// one-shot or a block count. The bank forms of tests are affected, too; their bank identifies
+    /// them.
     #[must_use]
     pub fn lane_wise(self) -> bool {
         matches!(
@@ -537,7 +539,7 @@ impl Op {
         )
     }
 
-    /// How wide its memory access is; none for operations that make none.
+    /// Returns the width of its memory access; `None` for operations without one.
     #[must_use]
     pub fn access(self) -> Option<Width> {
         match self {
@@ -552,7 +554,7 @@ impl Op {
         }
     }
 
-    /// The file of the destination, where there is one that a lane can write, and what zero is in it.
+    /// Returns the file of the destination, where there is one that a lane can write, and its zero.
     #[must_use]
     pub fn destination(self) -> Option<(File, u64)> {
         const BOXED_ZERO: u64 = 0xffff_ffff_0000_0000;

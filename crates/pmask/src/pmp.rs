@@ -1,7 +1,8 @@
 //! Physical memory protection of the privileged specification: eight entries, granularity 4 bytes.
 //!
-//! The last entry opens all memory to user mode at reset, which the specification leaves to the platform, so that programs
-//! that know nothing of protection may use user mode. Programs that configure entries write it too (`pmpcfg0` holds all).
+//! The last entry opens all memory to user mode at reset, which the specification leaves to the
+//! platform, so that programs without protection may use user mode. Programs that configure entries
+//! write it too (`pmpcfg0` holds all).
 
 /// Entries.
 const COUNT: usize = 8;
@@ -74,7 +75,7 @@ impl Pmp {
         }
     }
 
-    /// Whether some entry holds for machine mode too.
+    /// Returns whether some entry holds for machine mode too.
     #[must_use]
     pub fn locks(&self) -> bool {
         self.config.iter().any(|config| config & LOCK != 0)
@@ -98,7 +99,8 @@ impl Pmp {
         }
     }
 
-    /// Whether an access may be made: by the first entry that has any byte of it, which must have all.
+    /// Returns whether an access is allowed: by the first entry that contains any byte of it, which
+    /// must contain all.
     #[must_use]
     pub fn allows(&self, machine: bool, addr: u64, size: u64, need: Need) -> bool {
         let last = addr.saturating_add(size.saturating_sub(1));
@@ -142,7 +144,7 @@ mod tests {
         assert!(pmp.allows(false, 0x8000_03fc, 4, Need::Read));
         assert!(!pmp.allows(false, 0x8000_0400, 4, Need::Read));
         assert!(pmp.allows(true, 0x8000_0010, 4, Need::Write));
-        // Entry 2 goes from where entry 1's register points to.
+        // Entry 2 begins at the address in entry 1's register.
         assert!(pmp.allows(false, 0x8000_1000, 4, Need::Execute));
         assert!(!pmp.allows(false, 0x8000_2000, 4, Need::Execute));
         pmp.set_config(0x8c_19_90);

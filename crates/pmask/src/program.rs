@@ -14,28 +14,29 @@ use crate::table::TEXT_BASE;
 /// Bytes that lie in memory before the first instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where.
+    /// Address of the first byte.
     pub address: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// How many there are with the zeros behind them.
+    /// Length in memory: the bytes, then zeros.
     pub size: u64,
 }
 
 /// A loaded program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// What lies in memory, in the order of the file.
+    /// The initial contents of memory, in the order of the file.
     pub segments: Vec<Segment>,
     /// Address of the first instruction.
     pub entry: u64,
     /// Symbols by name.
     pub symbols: BTreeMap<String, u64>,
-    /// The image of the assembler, for programs that were text: it has the line of each instruction.
+    /// The image of the assembler, for programs that were text: it has the line of each
+    /// instruction.
     pub image: Option<Image>,
 }
 
-/// Why a file is no program.
+/// The reason that a file is not a program.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file is neither ELF nor text.
@@ -45,18 +46,18 @@ pub enum LoadError {
     NotText {
         /// The first byte that is not text.
         byte: u8,
-        /// Where.
+        /// Its offset.
         offset: usize,
     },
     /// The ELF file is damaged.
     #[error("the ELF file cannot be read: {0}")]
     Damaged(String),
-    /// The ELF file is for something else.
+    /// The ELF file is for another machine.
     #[error("the ELF file is {found}, this machine runs {wanted}")]
     Wrong {
-        /// What it is.
+        /// The file's machine.
         found: String,
-        /// What it should be.
+        /// The machine that is needed.
         wanted: &'static str,
     },
     /// It has nothing to load.
@@ -75,7 +76,7 @@ impl Program {
     /// Reads an ELF file, or UTF-8 assembly text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns [`LoadError`] if it is neither, or has errors.
     pub fn load(bytes: &[u8], file: FileId) -> Result<Self, LoadError> {
         if bytes.starts_with(b"\x7fELF") {
             return Self::from_elf(bytes);
@@ -90,10 +91,11 @@ impl Program {
         }
     }
 
-    /// Assembles a text. It starts at the symbol `_start`, else `main`, else at the first byte of `.text`.
+    /// Assembles a text. It starts at the symbol `_start`, else `main`, else at the first byte of
+    /// `.text`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Returns all errors of the text.
     pub fn from_text(file: FileId, text: &str) -> Result<Self, Diagnostics> {
         let image = assemble(file, text)?;
         let symbols: BTreeMap<String, u64> =
@@ -112,7 +114,7 @@ impl Program {
     /// Reads a linked ELF file for 64-bit RISC-V.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns [`LoadError`] if the file is damaged, for another machine, or not linked.
     pub fn from_elf(bytes: &[u8]) -> Result<Self, LoadError> {
         let damaged = |error: object::Error| LoadError::Damaged(error.to_string());
         let wrong = |found: String| LoadError::Wrong {
@@ -148,7 +150,7 @@ impl Program {
                 let text = "a segment has more bytes in the file than in memory";
                 return Err(LoadError::Damaged(text.to_owned()));
             }
-            // Where the loader puts it: start-up code moves what runs elsewhere.
+            // The address at which the loader puts it: start-up code moves what runs elsewhere.
             let address = program.p_paddr(endian);
             segments.push(Segment { address, bytes: data.to_vec(), size });
             let runs_at = program.p_vaddr(endian);
@@ -182,7 +184,7 @@ impl Program {
         let below =
             self.symbols.iter().filter(|(name, at)| **at <= address && !name.starts_with('$'));
         let (name, at) = below.max_by_key(|(_, at)| **at)?;
-        // Farther away than any function is long, the name says nothing.
+        // Farther from the symbol than any function is long, its name is meaningless.
         match address - at {
             0 => Some(name.clone()),
             distance if distance < 1 << 20 => Some(format!("{name}+{distance:#x}")),

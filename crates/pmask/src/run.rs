@@ -8,26 +8,26 @@ use crate::program::Program;
 use crate::state::State;
 use crate::trap::StopCause;
 
-/// Steps that a run may take unless told otherwise.
+/// Default limit of steps in a run.
 pub const DEFAULT_LIMIT: u64 = 10_000_000_000;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// The program ended itself with this code.
     Exit(i64),
     /// It stopped at a fault.
     Fault(Box<simt::trap::Fault<StopCause>>),
-    /// It repeats for ever.
+    /// It repeats forever.
     Hang(Box<simt::machine::Hang>),
-    /// It took all the steps that it may take.
+    /// It took all the steps of its limit.
     Limit(u64),
 }
 
 /// A run that has ended, with its last state.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// Its end.
     pub end: End,
     /// The state then: console, statistics, registers, memory.
     pub state: State,

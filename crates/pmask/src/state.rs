@@ -34,7 +34,7 @@ pub const fn ones(count: u8) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// A register window: where a lane finds its register.
+/// A register window: the register of each lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Added to the register number of the instruction.
@@ -165,7 +165,8 @@ pub struct State {
     pub masks: Masks,
     /// Lanes.
     pub rsv: Rsv,
-    /// Guest memory. Who writes it other than through [`write`](Self::write) must not write to code that has run.
+    /// Guest memory. Code that writes it other than through [`write`](Self::write) must not write
+    /// to code that has run.
     pub memory: MemoryMap,
     /// Console, exit, host interfaces.
     pub host: Host,
@@ -205,7 +206,8 @@ impl State {
             f: [0; 32],
             pc: 0,
             mode: Mode::Machine,
-            // Floating point is on: the reset value of FS is left open, and programs without an operating system use it.
+            // Floating point is on: the reset value of FS is left open, and programs without an
+            // operating system use it.
             csr: Csrs { mstatus: 1 << 13 | mstatus::MPP, ..Csrs::default() },
             masks,
             rsv: Rsv { vl, zero: config.zero, ..Rsv::default() },
@@ -222,7 +224,7 @@ impl State {
         }
     }
 
-    /// Whether memory protection allows a data access.
+    /// Returns whether memory protection allows a data access.
     #[inline]
     pub(crate) fn may_access(&self, addr: u64, size: u64, need: Need) -> bool {
         let csr = &self.csr;
@@ -231,7 +233,7 @@ impl State {
         (machine && !self.locked) || csr.pmp.allows(machine, addr, size, need)
     }
 
-    /// Whether memory protection allows an instruction fetch.
+    /// Returns whether memory protection allows an instruction fetch.
     #[inline]
     pub(crate) fn may_fetch(&self, addr: u64, size: u64) -> bool {
         let machine = self.mode == Mode::Machine;

@@ -8,7 +8,7 @@ use isa::{FormId, Table};
 use crate::asm::RvOperands;
 use crate::op::{Op, op_of};
 
-/// Where program text starts, and main memory with it.
+/// The address where program text and main memory start.
 pub const TEXT_BASE: u64 = 0x8000_0000;
 
 static SYNTAX: Syntax = Syntax {
@@ -32,7 +32,7 @@ pub(crate) struct Forms {
     pub(crate) ops: Vec<Op>,
 }
 
-/// The embedded table is part of the program: a test reads it, so that here it is right.
+/// The embedded table is part of the program, and a test reads it, so it is correct here.
 #[allow(clippy::expect_used, clippy::unwrap_used, reason = "embedded, and read by a test")]
 pub(crate) static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     let table = match Table::parse(include_str!("rv64.tsv")) {

@@ -1,8 +1,8 @@
-//! Traps of the hart, and how a run stops.
+//! Traps of the hart, and the ends of a run.
 
 use simt::trap::Cause;
 
-/// Why the hart traps.
+/// The cause of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrapCause {
     /// 1: an instruction is not in memory.
@@ -42,7 +42,7 @@ impl TrapCause {
         }
     }
 
-    /// Whether it comes from a data access, so that it has a lane.
+    /// Returns whether it comes from a data access, so that it has a lane.
     #[must_use]
     pub const fn is_access(self) -> bool {
         matches!(
@@ -70,7 +70,7 @@ impl TrapCause {
 /// A trap that is about to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trap {
-    /// Why.
+    /// The cause.
     pub cause: TrapCause,
     /// The value of `mtval`: an address or an instruction.
     pub value: u64,
@@ -82,7 +82,7 @@ impl Trap {
     }
 }
 
-/// Why a run stops without the program having ended it.
+/// The reason that a run stops although the program has not ended it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StopCause {
     /// A trap while no handler is set.
@@ -92,7 +92,7 @@ pub enum StopCause {
         trap: Trap,
         /// The instruction.
         pc: u64,
-        /// What may have gone wrong, and a way out.
+        /// A likely reason, and a remedy.
         hint: String,
     },
     /// The program prints without end.

@@ -1,8 +1,8 @@
-//! What can be chosen about the machine, and the profiles that choose.
+//! The options of the machine, and the profiles that set them.
 
 use crate::encoding::{Encoding, Predicates};
 
-/// What an instruction that writes a predicate does to lanes outside its own mask.
+/// The effect of an instruction that writes a predicate on lanes outside its own mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PredicateWrites {
     /// They become 0: the result is ANDed with the mask.
@@ -12,13 +12,13 @@ pub enum PredicateWrites {
     Merge,
 }
 
-/// When `jpnz` jumps.
+/// The condition of `jpnz`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Polarity {
     /// When any live lane has the predicate set.
     #[default]
     AnyLane,
-    /// When no live lane has.
+    /// When no live lane has it set.
     NoLane,
 }
 
@@ -29,9 +29,10 @@ pub struct Config {
     pub encoding: Encoding,
     /// Lanes outside the mask of a predicate write.
     pub writes: PredicateWrites,
-    /// When `jpnz` jumps.
+    /// The condition of `jpnz`.
     pub polarity: Polarity,
-    /// Whether `halt` with predicate field 31 retires the lanes of p31. Else it retires all, as older programs mean it.
+    /// Whether `halt` with predicate field 31 retires the lanes of p31. Otherwise it retires all
+    /// lanes, as older programs expect.
     pub strict_halt: bool,
 }
 
@@ -40,7 +41,8 @@ pub struct Config {
 pub enum Profile {
     /// The founding document: 16 predicates, AND, a predicate port of its own.
     Founding,
-    /// The published cycle model: 32 predicates; the predicate port looks for register bank 0's identifier.
+    /// The published cycle model: 32 predicates; the predicate port looks for register bank 0's
+    /// identifier.
     #[default]
     Cardinal,
     /// 32 predicates, a predicate port of its own.
@@ -51,7 +53,7 @@ impl Profile {
     /// All profiles.
     pub const ALL: [Self; 3] = [Self::Founding, Self::Cardinal, Self::Clean];
 
-    /// The name that users write.
+    /// The name in options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,7 +63,7 @@ impl Profile {
         }
     }
 
-    /// One line about it.
+    /// A one-line description.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {

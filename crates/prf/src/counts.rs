@@ -1,4 +1,4 @@
-//! What is counted, and what observers hear: the same in all models.
+//! Counters and observed events, the same in all models.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use simt::slots::IssueLanes;
 use crate::exec::{Effect, Inputs, LANES};
 use crate::op::{Insn, Op};
 
-/// Counts beside the lane slots.
+/// Counters besides the lane slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Predicates read: as masks, by `jpnz`, `prsw` and `halt`.
     pub predicate_reads: u64,
     /// Predicates written.
     pub predicate_writes: u64,
-    /// Of those, by comparisons.
+    /// Those of them that comparisons wrote.
     pub branches: u64,
     /// Comparisons that some, not all lanes of their mask passed.
     pub divergent: u64,
@@ -28,7 +28,7 @@ pub struct Counts {
     pub fills: u64,
 }
 
-/// One line for people.
+/// One line for display.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { predicate_reads, predicate_writes, branches, divergent, spills, fills } = self;
@@ -76,13 +76,15 @@ pub(crate) fn lanes(warp_launched: WarpMask, live: WarpMask, on: WarpMask) -> Is
         exited: warp_launched - live,
         waiting: WarpMask::EMPTY,
         active: live,
-        // Predicates are all the control flow there is: what they turn off is diverged in the logical view.
+        // Predicates are all the control flow there is: what they turn off is diverged in the
+        // logical view.
         unmasked: on,
         on,
     }
 }
 
-/// The lanes that take part: those of the mask, all live ones in a jump, lane 0 when a mask goes to or from memory.
+/// Returns the lanes that participate: those of the mask, all live ones in a jump, lane 0 when a
+/// mask is moved to or from memory.
 pub(crate) fn participants(insn: &Insn, predicate: WarpMask, live: WarpMask) -> WarpMask {
     match insn.op {
         Op::Jal | Op::Jalr | Op::Jpnz => live,
@@ -91,7 +93,7 @@ pub(crate) fn participants(insn: &Insn, predicate: WarpMask, live: WarpMask) -> 
     }
 }
 
-/// Tells of a memory access.
+/// Reports a memory access.
 pub(crate) fn announce<O: Observer<1>>(
     inputs: &Inputs<'_>,
     effect: &Effect,

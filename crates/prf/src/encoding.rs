@@ -1,17 +1,17 @@
 //! The instruction table and the ways in which its sources encode it differently.
 //!
-//! One text, `prf.tsv`, holds all of them; an [`Encoding`] chooses. The default is the encoding of the newest code and
-//! programs; it also decodes (and names `jpnz.low`) the place where a compiler of the family puts the predicate of
-//! `jpnz`, since the two cannot be confused.
+//! One text, `prf.tsv`, holds all of them; an [`Encoding`] chooses. The default is the encoding of
+//! the newest code and programs; it also decodes (and names `jpnz.low`) the place where a compiler
+//! of the family puts the predicate of `jpnz`, since the two cannot be confused.
 
 use std::sync::OnceLock;
 
 use isa::Table;
 
-/// How many predicate registers a warp has.
+/// The number of predicate registers of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Predicates {
-    /// 16, as the founding document has it: an index above 15 is no instruction.
+    /// 16, as in the founding document: an index above 15 is not an instruction.
     P16,
     /// 32, all that the five bits can name.
     #[default]
@@ -29,7 +29,7 @@ impl Predicates {
     }
 }
 
-/// How `jpnz` is encoded.
+/// The encoding of `jpnz`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JpnzForm {
     /// Predicate in bits 29..25, distance in half-words in 24..13; `jpnz.low` is the next one.
@@ -39,7 +39,8 @@ pub enum JpnzForm {
     Compiler,
     /// Predicate in bits 29..25, distance in bytes in 18..13: an old assembler.
     Bytes,
-    /// Predicate in bits 18..13, target in the register of bits 24..19, taken when no lane is left: the ISA card.
+    /// Predicate in bits 18..13, target in the register of bits 24..19, taken when no lane is left:
+    /// the ISA card.
     Register,
 }
 
@@ -110,7 +111,8 @@ impl Encoding {
             let variant = columns.split(';').find_map(|a| a.strip_prefix("variant="));
             variant.is_none_or(|v| v == jpnz || v == jal)
         };
-        // Placeholders behind a field's bits: any predicate, any but p0, of `halt`, in six bits.
+        // Placeholders after a field's bits: any predicate; any but p0; that of `halt`, in six
+        // bits.
         let small = self.predicates == Predicates::P16;
         let legal: [(&str, &str); 4] = if small {
             [

@@ -1,9 +1,10 @@
-//! What the instructions do: effects of one instruction, and committing them.
+//! The semantics of instructions: the effects of one instruction, and their commit.
 //!
-//! `compute` changes nothing: it gives the `Effects` of an instruction for operands that were read, whenever that was, or
-//! the trap. `Warp::commit` applies them. The functional model does both at once; the cycle model reads operands,
-//! computes and commits in different cycles. So both share these semantics, and a trap leaves the state before the
-//! instruction: all addresses of a load or store are checked before the first lane's access.
+//! `compute` changes nothing: it returns the `Effects` of an instruction for operands that were
+//! read, whenever that was, or the trap. `Warp::commit` applies them. The functional model does
+//! both at once; the cycle model reads operands, computes and commits in different cycles. So both
+//! share these semantics, and a trap leaves the state before the instruction: all addresses of a
+//! load or store are checked before the first lane's access.
 
 use simt::arith::int::{self, DivByZero, Overshift};
 use simt::arith::soft::IntConversion;
@@ -21,40 +22,41 @@ pub const LANES: usize = 32;
 /// One value for each lane.
 pub(crate) type Lanes = [u32; LANES];
 
-/// Round to nearest even, denormals kept; an invalid operation gives the quiet NaN, an operand that is a NaN stays.
+/// Round to nearest even, denormals kept; an invalid operation gives the quiet NaN, an operand that
+/// is a NaN stays.
 const ENV: FpEnv = FpEnv { rounding: Rounding::NearestEven, ftz: false, nan: NanRule::Propagate };
 
-/// Why the machine stops.
+/// The reason that the machine stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trap {
-    /// A word that is no instruction of this profile.
+    /// A word that is not an instruction of this profile.
     #[error("{word:#010x} is no instruction of this machine")]
     Undefined {
         /// The word.
         word: u32,
     },
-    /// The program counter is where the program has no code: a jump astray, or no `halt`.
+    /// The program counter is at an address without code: a wrong jump, or no `halt`.
     #[error("there is no code at {pc:#x}: a `halt` may be missing")]
     NoCode {
-        /// Where.
+        /// The address.
         pc: u32,
     },
-    /// A jump to an address that is no multiple of 4.
+    /// A jump to an address that is not a multiple of 4.
     #[error("a jump to {target:#x}, which is no multiple of 4")]
     Misaligned {
-        /// Where to.
+        /// The target.
         target: u32,
     },
-    /// The live lanes want to go to different places.
+    /// The live lanes have different targets.
     #[error("lanes jump apart: lane {lane} to {target:#x}, lane {other} to {elsewhere:#x}")]
     Divergent {
         /// The lowest live lane.
         lane: usize,
-        /// Where it goes.
+        /// Its target.
         target: u32,
-        /// The lowest live lane that goes elsewhere.
+        /// The lowest live lane with another target.
         other: usize,
-        /// Where that goes.
+        /// Its target.
         elsewhere: u32,
     },
     /// A load or store that memory refuses, of the lowest lane at fault.
@@ -74,7 +76,7 @@ impl Cause for Trap {
     }
 }
 
-/// What stops an instruction, and the lanes at fault.
+/// The trap that stops an instruction, and the lanes at fault.
 pub(crate) type Stop = (Trap, WarpMask);
 
 /// The special registers of a warp.
@@ -102,7 +104,7 @@ pub(crate) struct Warp {
     pub(crate) predicates: [WarpMask; 32],
 }
 
-/// Everything an instruction was given.
+/// The inputs of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inputs<'a> {
     pub(crate) insn: Insn,
@@ -116,7 +118,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) b: &'a Lanes,
 }
 
-/// What an instruction changes beside going on.
+/// The effect of an instruction besides the next program counter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     None,
@@ -125,7 +127,7 @@ pub(crate) enum Effect {
         values: Box<Lanes>,
         lanes: WarpMask,
     },
-    /// Lanes of `lanes` get a bit each; what the others get is a matter of configuration.
+    /// Lanes of `lanes` get a bit each; the configuration decides what the others get.
     Predicate {
         pdst: u8,
         set: WarpMask,
@@ -145,11 +147,11 @@ pub(crate) enum Effect {
     Retire(WarpMask),
 }
 
-/// What an instruction comes to.
+/// The result of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Effects {
     pub(crate) effect: Effect,
-    /// Where a jump goes, if it is taken.
+    /// The target of a jump, if it is taken.
     pub(crate) target: Option<u32>,
 }
 
@@ -165,7 +167,7 @@ impl Warp {
         self.predicates[usize::from(index & 31)]
     }
 
-    /// Applies what is not memory's.
+    /// Applies effects on registers and predicates.
     pub(crate) fn commit(&mut self, effect: &Effect, config: Config) {
         match effect {
             // Writes to x0 are ignored: `jal x0, L` is the plain jump of this instruction set.
@@ -301,7 +303,7 @@ fn width(op: Op) -> Width {
     }
 }
 
-/// Whether memory allows all lanes' accesses.
+/// Checks that memory allows all lanes' accesses.
 fn allowed(
     kind: AccessKind,
     width: Width,
@@ -371,7 +373,7 @@ fn condition(op: Op) -> Option<fn(u32, u32) -> bool> {
     Some(holds)
 }
 
-/// What one lane computes. `imm` is the immediate of the formats that have one.
+/// Computes one lane of an instruction. `imm` is the immediate of the formats that have one.
 #[must_use]
 pub(crate) fn lane_wise(op: Op, a: u32, b: u32, imm: i32) -> u32 {
     let (x, y, k) = (u64::from(a), u64::from(b), u64::from(imm as u32));
@@ -425,8 +427,8 @@ pub(crate) fn lane_wise(op: Op, a: u32, b: u32, imm: i32) -> u32 {
     out as u32
 }
 
-/// A function of binary64 on a binary32 operand, rounded to binary32. NaN results follow `ENV`: the
-/// bits that the host gives an invalid operation differ between hosts.
+/// Applies a function of binary64 to a binary32 operand, rounded to binary32. NaN results follow
+/// `ENV`: the bits that the host gives an invalid operation differ between hosts.
 fn through_binary64(bits: u32, function: impl Fn(f64) -> f64) -> u32 {
     const QUIET_NAN: u32 = 0x7fc0_0000;
     let operand = f32::from_bits(bits);

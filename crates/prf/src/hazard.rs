@@ -1,10 +1,11 @@
-//! What must not happen inside a packet, and the check of a program's text for it.
+//! Hazards inside a packet, and the check of a program's text for them.
 //!
-//! The instructions of a packet are in flight together, and nothing but the end of the packet orders them: no one may read
-//! or write a register or a predicate that an earlier one writes, write one that an earlier one reads, or access memory
-//! that an earlier one stores to; a jump or a `halt` is the last. The check of a text takes packets as they stand
-//! in memory, up to the next instruction that ends one; it knows no lanes, so it accepts no packet that could go wrong
-//! for some lanes. Of memory it knows what has the same base register.
+//! The instructions of a packet are in flight together, and nothing but the end of the packet
+//! orders them: none may read or write a register or a predicate that an earlier one writes, write
+//! one that an earlier one reads, or access memory that an earlier one stores to; a jump or a
+//! `halt` is the last. The check of a text takes packets as they stand in memory, up to the next
+//! instruction that ends one; it knows no lanes, so it accepts no packet that could go wrong for
+//! some lanes. Memory accesses are compared only if they have the same base register.
 
 use std::fmt;
 
@@ -26,7 +27,8 @@ pub enum Kind {
     PredicateOverwrite(u8),
     /// Writes a predicate that an earlier instruction reads.
     PredicateEarlyWrite(u8),
-    /// Accesses memory that an earlier instruction stores to, or stores to memory that one accesses.
+    /// Accesses memory that an earlier instruction stores to, or stores to memory that one
+    /// accesses.
     Memory,
     /// Comes after a jump.
     Jump,
@@ -53,14 +55,14 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A hazard that a program leaves open.
+/// A hazard in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hazard {
     /// Address of the earlier instruction.
     pub first: u32,
     /// Address of the later one; the same for a packet without an end.
     pub second: u32,
-    /// What is wrong.
+    /// The kind of hazard.
     pub kind: Kind,
 }
 
@@ -75,7 +77,7 @@ impl fmt::Display for Hazard {
     }
 }
 
-/// What can go wrong between two instructions of a packet, whatever lanes they have.
+/// Returns the hazards between two instructions of a packet, whatever their lanes.
 #[must_use]
 pub(crate) fn between(first: &Insn, second: &Insn) -> Vec<Kind> {
     let mut found = Vec::new();
@@ -118,7 +120,7 @@ fn access(insn: &Insn) -> Option<(u8, i32, i32, bool)> {
     Some((base, insn.imm, size, store))
 }
 
-/// Whether the text shows that two instructions access the same bytes and one stores.
+/// Returns whether the text shows that two instructions access the same bytes and one stores.
 fn same_memory(first: &Insn, second: &Insn) -> bool {
     let (Some((a, x, m, s)), Some((b, y, n, t))) = (access(first), access(second)) else {
         return false;
@@ -126,7 +128,7 @@ fn same_memory(first: &Insn, second: &Insn) -> bool {
     a == b && (s || t) && x < y + n && y < x + m
 }
 
-/// The hazards of a program, by address. Words that are no instructions end packets.
+/// The hazards of a program, by address. Words that are not instructions end packets.
 #[must_use]
 pub fn check(program: &Program) -> Vec<Hazard> {
     let mut found = Vec::new();
@@ -141,7 +143,8 @@ pub fn check(program: &Program) -> Vec<Hazard> {
             open(&mut packet, &mut found);
             continue;
         };
-        // A packet of this many instructions has hazards enough; the rest is compared with its last ones.
+        // A packet of this many instructions has hazards enough; the rest is compared with its last
+        // ones.
         for &(first, earlier) in packet.iter().rev().take(64) {
             let kinds = between(&earlier, &insn).into_iter();
             found.extend(kinds.map(|kind| Hazard { first, second: pc, kind }));

@@ -1,27 +1,28 @@
-//! Program files: words in hexadecimal, and what is loaded from them.
+//! Program files: words in hexadecimal, and the memory that they describe.
 //!
-//! Two layouts, told apart by the first line: a *word list*, one word a line from address 0 on (8 hexadecimal digits or
-//! 32 binary ones), and *addressed* words, `0xADDR 0xDATA` (the data also 32 binary digits). `//` and `#` start comments.
+//! Two layouts, distinguished by the first line: a *word list*, one word a line from address 0 on
+//! (8 hexadecimal digits or 32 binary ones), and *addressed* words, `0xADDR 0xDATA` (the data also
+//! 32 binary digits). `//` and `#` start comments.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use isa::asm::Image;
 
-/// The most words of a file.
+/// Most words of a file.
 const MOST_WORDS: usize = 16 << 20;
 
 /// Words by address; addresses are multiples of 4.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(pub BTreeMap<u32, u32>);
 
-/// What is wrong with a file of words.
+/// An error in a file of words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct HexError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub problem: String,
 }
 
@@ -46,7 +47,7 @@ fn hexadecimal(digits: &str) -> Option<u32> {
 }
 
 impl Words {
-    /// Whether a text is words rather than assembly: every line is.
+    /// Returns whether a text is words rather than assembly: every line is.
     #[must_use]
     pub fn looks_like(text: &str) -> bool {
         let mut lines = text.lines().map(bare).filter(|l| !l.is_empty());
@@ -57,7 +58,8 @@ impl Words {
     /// Reads either layout.
     ///
     /// # Errors
-    /// The first line that is neither, an address that is no multiple of 4 or there twice, or too many words.
+    /// Returns the first line that fits neither, an address that is not a multiple of 4 or that is
+    /// repeated, or too many words.
     pub fn parse(text: &str) -> Result<Self, HexError> {
         let mut words = BTreeMap::new();
         let mut next = 0u32;

@@ -1,4 +1,4 @@
-//! A launch: what is asked for, and the warps that come of it.
+//! Launches: their parameters, and their warps.
 
 use simt::mask::WarpMask;
 use simt::memory::{AccessError, MapError, MemoryMap};
@@ -7,27 +7,27 @@ use simt::observe::GroupId;
 use crate::exec::{LANES, Special, Warp};
 use crate::program::Program;
 
-/// The most threads of a block.
+/// Most threads of a block.
 pub const BLOCK_THREADS: u32 = 1024;
 
-/// What a launch needs.
+/// The parameters of a launch.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Threads of a block: 1 to 1024.
     pub threads: u32,
     /// Blocks; at least one.
     pub blocks: u32,
-    /// Threads in all, if the last block is to have fewer.
+    /// Threads in all, if the last block has fewer.
     pub total: Option<u64>,
-    /// What special register 3 holds.
+    /// The value of special register 3.
     pub argument: u32,
-    /// Where to start, if not at the program's entry.
+    /// The address to start at, if not the program's entry.
     pub entry: Option<u32>,
-    /// Guest memory with its buffers; the program is added unless it is there from an earlier launch.
+    /// Guest memory with its buffers; the program is added unless an earlier launch has added it.
     pub memory: MemoryMap,
 }
 
-/// Why a launch is refused.
+/// The reason that a launch is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// Not 1 to 1024 threads.

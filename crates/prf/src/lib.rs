@@ -1,22 +1,23 @@
-//! The predicate-register-file GPU: a machine whose control flow is predicate masks alone.
+//! The predicate-register-file GPU: a machine whose control flow consists of predicate masks.
 //!
-//! A warp of 32 lanes has one program counter, 64 registers a lane and 16 or 32 predicate registers of 32 bits. Branch
-//! instructions do not branch: they write a predicate, ANDed with the mask they run under. Every instruction names a
-//! predicate, and lanes outside it change nothing. The only conditional jump goes when any live lane is left.
+//! A warp of 32 lanes has one program counter, 64 registers a lane and 16 or 32 predicate registers
+//! of 32 bits. Branch instructions do not branch: they write a predicate, ANDed with the mask they
+//! run under. Every instruction names a predicate, and lanes outside it change nothing. The only
+//! conditional jump is taken when any live lane is left.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`encoding`] | the table, and the ways its sources encode it |
 //! | [`syntax`] | the assembly language |
 //! | [`image`] | program files in hexadecimal |
 //! | [`op`] | operations, units, decoded instructions |
 //! | [`config`] | profiles and options |
-//! | [`exec`] | what instructions do |
-//! | [`program`], [`launch`](mod@launch) | what is loaded, what is launched |
+//! | [`exec`] | the semantics of instructions |
+//! | [`program`], [`launch`](mod@launch) | loaded programs, launches |
 //! | [`machine`] | the functional model |
 //! | [`timing`] | the cycle-level model |
-//! | [`hazard`] | what packets must not hold |
-//! | [`counts`] | what both models count |
+//! | [`hazard`] | hazards inside packets |
+//! | [`counts`] | counters of both models |
 //! | [`options`] | options by name |
 //! | [`conform`](mod@conform) | conformance tables |
 

@@ -1,8 +1,9 @@
 //! The functional model: one instruction of one warp at a time.
 //!
-//! Blocks run one after another, and so do the warps of a block, each to its end: the machine has no barrier and no
-//! shared memory, so no program can tell (order of conflicting stores aside, which the machine leaves open between
-//! warps). Packet bits have no meaning here. Always holds for a [`State`]: at most one warp exists at a time.
+//! Blocks run one after another, and so do the warps of a block, each to its end: the machine has
+//! no barrier and no shared memory, so programs cannot observe it (order of conflicting stores
+//! aside, which the machine leaves open between warps). Packet bits have no meaning here. Always
+//! holds for a [`State`]: at most one warp exists at a time.
 
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
@@ -21,7 +22,7 @@ use crate::program::{LoadError, Program};
 /// The machine, in a configuration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prf {
-    /// What can be chosen.
+    /// The options.
     pub config: Config,
 }
 
@@ -38,7 +39,7 @@ pub struct State {
 }
 
 impl State {
-    /// Counts beside the lane slots.
+    /// Returns the counters besides the lane slots.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -50,7 +51,7 @@ impl State {
         self.blocks_done
     }
 
-    /// Goes on with the next warp once this one has ended.
+    /// Continues with the next warp when this one has ended.
     fn next_warp(&mut self) {
         let Some(GroupId { group, .. }) =
             self.warp.as_ref().filter(|w| w.live.is_empty()).map(|w| w.id)

@@ -9,7 +9,7 @@ use crate::encoding::Encoding;
 
 macro_rules! operations {
     ($($op:ident $name:literal $unit:ident,)*) => {
-        /// What an instruction does; the table says what each is.
+        /// The operation of an instruction; the table describes each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "each is the mnemonic that the table documents")]
         pub enum Op { $($op,)* }
@@ -115,7 +115,7 @@ impl Unit {
 /// A decoded instruction. Fields that its format does not have are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Insn {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
     /// Register written; 0 writes nothing.
     pub rd: u8,
@@ -129,9 +129,9 @@ pub struct Insn {
     pub pdst: u8,
     /// Immediate, distance in bytes, or number of a special register.
     pub imm: i32,
-    /// First of its packet; no model looks at it.
+    /// Whether it is the first of its packet; no model uses this.
     pub start: bool,
-    /// Last of its packet.
+    /// Whether it is the last of its packet.
     pub end: bool,
     /// Whether `jpnz` takes its target from `rs2`.
     pub by_register: bool,
@@ -166,7 +166,8 @@ impl Insn {
         })
     }
 
-    /// Whether control never simply goes on to the next word: a jump, or `halt` of all lanes.
+    /// Returns whether control never just continues at the next word: a jump, or `halt` of all
+    /// lanes.
     #[must_use]
     pub fn leaves(&self) -> bool {
         match self.op {
@@ -176,19 +177,19 @@ impl Insn {
         }
     }
 
-    /// Whether it sets the program counter.
+    /// Returns whether it sets the program counter.
     #[must_use]
     pub fn jumps(&self) -> bool {
         self.op.unit() == Unit::Jump
     }
 
-    /// Whether it writes predicate `pdst`.
+    /// Returns whether it writes predicate `pdst`.
     #[must_use]
     pub fn writes_predicate(&self) -> bool {
         self.op == Op::Prlw || self.op.unit() == Unit::Branch && self.op != Op::Halt
     }
 
-    /// Whether it writes a register other than x0.
+    /// Returns whether it writes a register other than x0.
     #[must_use]
     pub fn writes_register(&self) -> bool {
         let none = self.writes_predicate()
@@ -196,7 +197,7 @@ impl Insn {
         self.rd != 0 && !none
     }
 
-    /// Whether it reads predicate `pred`.
+    /// Returns whether it reads predicate `pred`.
     #[must_use]
     pub fn reads_predicate(&self) -> bool {
         !matches!(self.op, Op::Jal | Op::Jalr | Op::Prlw)

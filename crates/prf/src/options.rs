@@ -10,7 +10,7 @@ use crate::timing::{Hazards, Params, ParamsError, Timed};
 pub struct OptionInfo {
     /// The name.
     pub name: &'static str,
-    /// What it does and which values it takes.
+    /// A description, with the values that it takes.
     pub about: &'static str,
 }
 
@@ -48,16 +48,16 @@ pub const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "trace", about: "keep the cycles of all stages for a timeline: on, off" },
 ];
 
-/// What the options say.
+/// The values of the options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The profile that was named.
     pub profile: Profile,
     /// The functional choices.
     pub config: Config,
-    /// What special register 3 holds.
+    /// The value of special register 3.
     pub argument: Option<u32>,
-    /// Where to start.
+    /// The address to start at.
     pub entry: Option<u32>,
     /// Threads of a block.
     pub threads: Option<u32>,
@@ -67,19 +67,19 @@ pub struct Options {
     pub total: Option<u64>,
     /// Bytes of memory at the start of the heap.
     pub heap: Option<u64>,
-    /// Whether the cycle-level model was asked for, or refused.
+    /// Whether the cycle-level model was requested, or refused.
     pub timing: Option<bool>,
-    /// Whether something was said that only the cycle-level model has.
+    /// Whether an option was set that only the cycle-level model has.
     pub timing_details: bool,
-    /// What orders the instructions of a warp.
+    /// The rule that orders the instructions of a warp.
     pub hazards: Hazards,
     /// Sizes and latencies.
     pub params: Params,
-    /// Whether a timeline is wanted.
+    /// Whether to record a timeline.
     pub trace: bool,
 }
 
-/// Why an option is refused.
+/// The reason that an option is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// No such option.
@@ -92,7 +92,7 @@ pub enum OptionError {
         name: String,
         /// The value given.
         value: String,
-        /// What it takes.
+        /// The values that it takes.
         about: &'static str,
     },
     /// A parameter of the cycle-level model.
@@ -196,7 +196,7 @@ impl Options {
         Some(())
     }
 
-    /// Whether the cycle-level model runs the launch.
+    /// Returns whether the cycle-level model runs the launch.
     #[must_use]
     pub fn timing(&self) -> bool {
         self.timing.unwrap_or(self.timing_details)

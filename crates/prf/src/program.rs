@@ -1,4 +1,4 @@
-//! A loaded program: its instructions by address, and the memory that it brings.
+//! A loaded program: its instructions by address, and its memory.
 
 use simt::memory::{Addr, MemoryMap, Permission};
 
@@ -11,7 +11,7 @@ use crate::syntax::{CODE_END, CODE_START};
 
 /// Data is mapped in pieces of this many bytes.
 const PAGE: u64 = 4096;
-/// The most pieces of data of a program.
+/// Most pieces of data of a program.
 const MOST_RUNS: usize = 4096;
 
 /// A piece of data: whole pages, some of their bytes not zero.
@@ -80,22 +80,22 @@ impl Program {
         Ok(Self { low, code, data, entry })
     }
 
-    /// Where execution starts unless the launch says otherwise: the first word from 0x24 on.
+    /// The address where execution starts by default: the first word from 0x24 on.
     #[must_use]
     pub fn entry(&self) -> u32 {
         self.entry
     }
 
-    /// Addresses of code lie below.
+    /// The end of the addresses of code.
     #[must_use]
     pub fn code_bytes(&self) -> usize {
         self.low.len()
     }
 
-    /// The instruction at an address.
+    /// Returns the instruction at an address.
     ///
     /// # Errors
-    /// If there is no word, or none that is an instruction.
+    /// Returns [`Trap`] if there is no word, or none that is an instruction.
     pub fn fetch(&self, pc: u32) -> Result<Insn, Trap> {
         let index = (pc / 4) as usize;
         match self.code.get(index).filter(|_| pc.is_multiple_of(4)) {
@@ -108,7 +108,8 @@ impl Program {
         }
     }
 
-    /// The words of the code by address from the first one behind the launch block on, each with its instruction, if it is one.
+    /// The words of the code by address, from the first one after the launch block on, each with
+    /// its instruction, if it is one.
     pub fn instructions(&self) -> impl Iterator<Item = (u32, Option<Insn>)> {
         let all = (0u32..).step_by(4).zip(self.code.iter().copied());
         all.skip(CODE_START.min(self.entry) as usize / 4)
@@ -149,7 +150,7 @@ impl Program {
 const CODE: &str = "code";
 const DATA: &str = "data";
 
-/// Why a program is not loaded.
+/// The reason that a program is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// The image is not text.

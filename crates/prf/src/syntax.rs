@@ -1,10 +1,11 @@
 //! The assembly language beyond the table.
 //!
-//! What masks an instruction and how it is packed stands behind its operands: `add x1, x2, x3, p5, 1, 0` names the
-//! predicate, whether the instruction starts a packet, and whether it ends one. What is left out is p0, 0 and 1: every
-//! instruction is a packet of its own. `@p5` and `!1,0` say the same, alone or together. Comments start with `#`, `;` or
-//! `//`. Code starts at 0x24, behind the launch block; data at 0x10_0000. A number after `jal` or `jpnz` is a distance.
-//! `.param NAME` and `.param NAME ptr` declare what the block of arguments holds.
+//! An instruction's mask and packet bits follow its operands: `add x1, x2, x3, p5, 1, 0` names the
+//! predicate, whether the instruction starts a packet, and whether it ends one. The defaults are
+//! p0, 0 and 1: every instruction is a packet of its own. `@p5` and `!1,0` mean the same, alone or
+//! together. Comments start with `#`, `;` or `//`. Code starts at 0x24, after the launch block;
+//! data at 0x10_0000. A number after `jal` or `jpnz` is a distance. `.param NAME` and `.param NAME
+//! ptr` declare the contents of the block of arguments.
 
 use isa::asm::{
     Cursor, Dialect, Expr, Fail, Image, OperandSlot, OperandValue, Operands, PrintContext,
@@ -15,9 +16,9 @@ use isa::{Diagnostic, Diagnostics, FileId};
 use crate::encoding::Encoding;
 use crate::op::Insn;
 
-/// Where code starts unless said otherwise: the first word behind the launch block.
+/// The address where code starts by default: the first word after the launch block.
 pub const CODE_START: u32 = 0x24;
-/// Where code ends and data starts.
+/// The address where code ends and data starts.
 pub const CODE_END: u32 = 0x10_0000;
 
 static SYNTAX: Syntax = Syntax {
@@ -33,7 +34,7 @@ static SYNTAX: Syntax = Syntax {
 
 struct PrfOperands;
 
-/// What stands behind the operands: the predicate and the packet bits.
+/// Parses what follows the operands: the predicate and the packet bits.
 fn guard(
     slot: OperandSlot<'_>,
     cursor: &mut Cursor<'_>,
@@ -163,11 +164,11 @@ pub fn dialect(encoding: Encoding) -> Dialect<'static> {
     Dialect { table: encoding.table(), operands: &PrfOperands, syntax: &SYNTAX }
 }
 
-/// Assembles a text whose findings refer to `file`. Warnings tell of code that can run past its end and of packets
-/// that do not end.
+/// Assembles a text whose findings refer to `file`. Warnings report code that can run past its end
+/// and packets that do not end.
 ///
 /// # Errors
-/// Everything that is wrong with the text.
+/// Returns all errors of the text.
 pub fn assemble(encoding: Encoding, file: FileId, text: &str) -> Result<Image, Diagnostics> {
     let mut image = assemble_text(dialect(encoding), file, text)?;
     let mut found = Diagnostics::new();
@@ -186,11 +187,12 @@ pub fn assemble(encoding: Encoding, file: FileId, text: &str) -> Result<Image, D
     Ok(image)
 }
 
-/// The parameters that a program declares, in order: name, and whether it is the address of a buffer. `.param NAME` is
-/// a word, `.param NAME ptr` an address. Each takes one word of the block of arguments.
+/// Returns the parameters that a program declares, in order: name, and whether it is the address of
+/// a buffer. `.param NAME` is a word, `.param NAME ptr` an address. Each takes one word of the
+/// block of arguments.
 ///
 /// # Errors
-/// What is no name, there twice, or of no such kind.
+/// Returns diagnostics for words that are not names, repeated names, and unknown kinds.
 pub fn parameters(image: &Image) -> Result<Vec<(String, bool)>, Diagnostics> {
     let mut names: Vec<(String, bool)> = Vec::new();
     let mut found = Diagnostics::new();
@@ -217,7 +219,7 @@ pub fn parameters(image: &Image) -> Result<Vec<(String, bool)>, Diagnostics> {
     if found.has_errors() { Err(found) } else { Ok(names) }
 }
 
-/// The most parameters of a program.
+/// Most parameters of a program.
 const MOST_PARAMETERS: usize = 256;
 
 /// Warnings about the last instruction of each run of code.

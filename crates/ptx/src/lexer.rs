@@ -1,13 +1,14 @@
 //! PTX text to tokens.
 //!
-//! Tokens carry no payload: their text is the source at their byte range. White space, `//` and `/* */`
-//! comments, `#` lines left by a C preprocessor, `@@DWARF` lines of old compilers and NUL padding are skipped.
-//! What is no token becomes a diagnostic, and lexing goes on behind it. Source: PTX ISA 9.1, chapter 4.
+//! Tokens carry no payload: their text is the source at their byte range. White space, comments
+//! (`//` and `/* */`), `#` lines left by a C preprocessor, `@@DWARF` lines of old compilers and NUL
+//! padding are skipped. Text that is not a token becomes a diagnostic, and lexing continues after
+//! it. Source: PTX ISA 9.1, chapter 4.
 
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 use logos::{Filter, Lexer as Logos, Logos as _};
 
-/// What kind of token.
+/// The kinds of tokens.
 #[derive(logos::Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\f\x0b\x00]+")]
 #[logos(skip(r"(//|@@|#)[^\n]*", allow_greedy = true))]
@@ -36,7 +37,7 @@ pub enum TokenKind {
     #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 9)]
     #[regex(r"\.[0-9]+[eE][+-][0-9]+", priority = 20)]
     Float,
-    /// Digits that are no number, such as `09` or `0f3F8`.
+    /// Digits that are not a number, such as `09` or `0f3F8`.
     #[regex(r"[0-9][A-Za-z0-9_$]*", priority = 1)]
     BadNumber,
     /// A string with its quotes.
@@ -138,7 +139,7 @@ pub enum TokenKind {
     /// `@`
     #[token("@")]
     At,
-    /// A comment; never seen outside, it is skipped.
+    /// A comment; never returned, it is skipped.
     #[token("/*", block_comment)]
     Comment,
     /// The end of the text.
@@ -146,7 +147,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    /// How the token is called in a message, where that does not depend on its text.
+    /// The token's name in a message, where that does not depend on its text.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -173,7 +174,7 @@ impl TokenKind {
     }
 }
 
-/// Skips to behind `*/`; a comment that never ends takes the rest of the text.
+/// Skips to the end of the comment; one that never ends takes the rest of the text.
 fn block_comment(lexer: &mut Logos<'_, TokenKind>) -> Filter<()> {
     match lexer.remainder().find("*/") {
         Some(at) => {
@@ -182,19 +183,19 @@ fn block_comment(lexer: &mut Logos<'_, TokenKind>) -> Filter<()> {
         }
         None => {
             lexer.bump(lexer.remainder().len());
-            // Told apart from a whole comment by its missing `*/`; see `Lexer::next`.
+            // Distinguished from a whole comment by its missing `*/`; see `Lexer::next`.
             Filter::Emit(())
         }
     }
 }
 
-/// What some editors put in front of a file in UTF-8.
+/// The mark that some editors put in front of a file in UTF-8.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// First byte.
     pub start: u32,
@@ -206,12 +207,12 @@ pub struct Token {
 pub struct Lexer<'a> {
     inner: Logos<'a, TokenKind>,
     file: FileId,
-    /// What was found to be no token.
+    /// Text that is not a token.
     pub diagnostics: Diagnostics,
 }
 
 impl<'a> Lexer<'a> {
-    /// A lexer over a whole file of less than 4 GiB. A byte order mark in front is no part of it.
+    /// Returns a lexer over a whole file of less than 4 GiB. A byte order mark in front is skipped.
     #[must_use]
     pub fn new(file: FileId, text: &'a str) -> Self {
         let mut inner = TokenKind::lexer(text);
@@ -261,7 +262,7 @@ impl<'a> Lexer<'a> {
         let span = self.span();
         let slice = self.inner.slice();
         let found = if slice.starts_with('"') {
-            // The string's regular expression gave up at the end of the line; so does this.
+            // The string's regular expression stopped at the end of the line; so does this.
             let rest = self.inner.remainder();
             let line = rest.find('\n').unwrap_or(rest.len());
             self.inner.bump(line);

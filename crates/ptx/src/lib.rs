@@ -1,8 +1,9 @@
 //! NVIDIA PTX: text to syntax tree to kernel IR, and back to text.
 //!
-//! [`parse()`] turns text into a tree, whatever the text is; [`Module`]'s `Display` turns the tree into text again.
-//! [`lower()`] turns the tree into a module of the kernel IR, [`check()`] only says what is wrong or not supported.
-//! How opcodes are spelled, with which modifiers and operands, and what they become is a table: [`spelling`].
+//! [`parse()`] turns any text into a tree; [`Module`]'s `Display` turns the tree into text again.
+//! [`lower()`] turns the tree into a module of the kernel IR, [`check()`] only reports what is
+//! wrong or not supported. The spelling of opcodes, their modifiers and operands, and the
+//! operations that they become are a table: [`spelling`].
 //!
 //! ```
 //! let text = "

@@ -1,7 +1,8 @@
 //! Interned names.
 //!
-//! Every identifier, dotted word and string of a file is stored once and referred to by a [`Symbol`].
-//! The words in [`kw`] have fixed symbols, so recognising a directive or a type is an integer comparison.
+//! Every identifier, dotted word and string of a file is stored once and referred to by a
+//! [`Symbol`]. The words in [`kw`] have fixed symbols, so recognising a directive or a type is an
+//! integer comparison.
 
 use std::hash::Hasher;
 
@@ -135,7 +136,7 @@ impl Names {
         }
     }
 
-    /// How many names there are, the fixed ones included.
+    /// Number of names, the fixed ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -1,7 +1,7 @@
 //! Typed arenas: nodes of one kind in one `Vec`, referred to by 32-bit indices.
 //!
-//! Always holds: an [`Id`] or [`Run`] is only made by [`Pool::push`] and [`Pool::push_all`] of the pool it
-//! is used with, so it is in range there. A pool never shrinks.
+//! Always holds: an [`Id`] or [`Run`] is only made by [`Pool::push`] and [`Pool::push_all`] of the
+//! pool it is used with, so it is in range there. A pool never shrinks.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -44,13 +44,13 @@ impl<T> Run<T> {
         Self { start: 0, len: 0, kind: PhantomData }
     }
 
-    /// How many nodes.
+    /// Number of nodes.
     #[must_use]
     pub fn len(self) -> usize {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len == 0
@@ -92,7 +92,7 @@ impl<T> Pool<T> {
         id
     }
 
-    /// Adds several nodes, side by side.
+    /// Adds several nodes, contiguously.
     pub fn push_all(&mut self, nodes: impl IntoIterator<Item = T>) -> Run<T> {
         let start = self.nodes.len();
         self.nodes.extend(nodes);
@@ -109,13 +109,13 @@ impl<T> Pool<T> {
         Run { start: start as u32, len: len as u32, kind: PhantomData }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

@@ -1,8 +1,8 @@
 //! The syntax tree back to text.
 //!
-//! Always holds: parsing what is printed gives the same tree, but for spans; printing that again gives the same
-//! text. Numbers are printed in one form each (decimal integers, hexadecimal floats), parentheses only where
-//! the tree needs them.
+//! Always holds: parsing what is printed gives the same tree, but for spans; printing that again
+//! gives the same text. Numbers are printed in one form each (decimal integers, hexadecimal
+//! floats), parentheses only where the tree needs them.
 
 use std::fmt::{self, Write};
 
@@ -264,7 +264,7 @@ impl<W: Write> Printer<'_, W> {
             return Ok(());
         }
         self.out.write_str(" = ")?;
-        // A comma stands before everything but what follows `{` or a field's name, or is `}`.
+        // A comma precedes everything but `}` and the text after `{` or a field's name.
         let mut comma = false;
         for init in &module.inits[d.init] {
             if comma && init.kind != InitKind::Close {
@@ -422,7 +422,7 @@ impl<W: Write> Printer<'_, W> {
                 self.put(text)?;
                 self.out.write_char('"')
             }
-            // An offset of nothing is written out, so that the form is the same when read again.
+            // An offset of zero is written out, so that the form is the same when read again.
             OperandKind::Sum(name, 0) => {
                 self.put(name)?;
                 self.out.write_str("+0")
@@ -484,14 +484,15 @@ impl<W: Write> Printer<'_, W> {
             }
             (_, [a]) => {
                 self.out.write_str(op.text())?;
-                // A chain of unary operators needs no parentheses, and with them would nest twice as deep as it was read.
+                // A chain of unary operators needs no parentheses, and with them would nest twice
+                // as deep as it was read.
                 if self.is_unary(a) { self.operand(&a.kind) } else { self.part(a) }
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether an operand is a unary operator's expression.
+    /// Returns whether an operand is a unary operator's expression.
     fn is_unary(&self, operand: &Operand) -> bool {
         let OperandKind::Expression(id) = operand.kind else { return false };
         let expression = &self.module.expressions[id];

@@ -1,4 +1,4 @@
-//! Trees without places, to compare what two texts say.
+//! Trees without places, to compare the contents of two texts.
 
 use isa::Span;
 
@@ -17,8 +17,8 @@ fn section(section: &mut Section) {
 }
 
 impl Module {
-    /// The same tree with all spans, the file's number and [`Module::incomplete`] reset: equal for two texts
-    /// exactly if they say the same.
+    /// The same tree with all spans, the file's number and [`Module::incomplete`] reset: equal for
+    /// two texts if and only if they have the same contents.
     #[must_use]
     pub fn without_spans(mut self) -> Self {
         self.file = isa::FileId::default();

@@ -1,4 +1,4 @@
-//! The support table of the book: what of PTX is there, made from the table of forms and the list of opcodes.
+//! The support table of the book, made from the table of forms and the list of opcodes.
 
 use std::fmt::Write as _;
 
@@ -93,7 +93,7 @@ fn status(form: &Form) -> &'static str {
     }
 }
 
-/// Words that must be there, then those that may be, in brackets.
+/// Required words, then optional ones in brackets.
 fn modifiers(form: &Form) -> String {
     let words = |kind: Kind| match form.words(kind) {
         [only] => format!("`.{only}`"),
@@ -122,7 +122,7 @@ fn types(form: &Form) -> String {
             form.type_set(position).iter().map(|t| format!("`.{}`", t.word())).collect();
         words.join(" ")
     };
-    // Of products: what is given, both factors, what is added.
+    // For products: the result, both factors, the addend.
     let between = if form.types > 2 { "; " } else { " from " };
     (0..form.types).map(set).collect::<Vec<_>>().join(between)
 }

@@ -1,4 +1,4 @@
-//! Contexts: guest memory with the modules that are loaded into it.
+//! Contexts: guest memory, and the modules loaded into it.
 
 use ir::device::Limits;
 use std::collections::BTreeMap;
@@ -16,28 +16,30 @@ use crate::module::Module;
 use crate::standing::{Standing, Watch};
 use hostmem::{read_host, write_host};
 
-/// Bytes copied at a time between guest memory and the host's.
+/// Bytes copied at a time between guest and host memory.
 const CHUNK: usize = 1 << 20;
 
-/// What a context is made with.
+/// The settings of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes of guest memory at most.
+    /// The maximum size of guest memory in bytes.
     pub memory: u64,
-    /// Issues of a block after which a launch is taken to hang.
+    /// Issues of a block after which a launch counts as a hang.
     pub limit: u64,
     /// Which engine runs launches.
     pub engine: Choice,
-    /// The vector instructions that launches may use, at most; all that the host has if none. Only time depends on them.
+    /// The highest level of vector instructions that launches use, or `None` for the host's best.
+    /// Results do not change.
     pub level: Option<Level>,
-    /// Threads of the host for each launch, as many as there are if 0. Only time depends on it.
+    /// Host threads per launch, or 0 for as many as the host has. Results do not change.
     pub threads: usize,
-    /// The device whose limits hold for what launches ask for.
+    /// The device whose limits apply to launches.
     pub device: Limits,
 }
 
 impl Default for Settings {
-    /// 8 GiB, the engine's limit, the fast engine where it can, on all threads; devices of the program's target.
+    /// Returns 8 GiB of memory, the engine's default limit, the fast engine where possible on all
+    /// host threads, and the limits of devices of the module's target.
     fn default() -> Self {
         let (memory, limit) = (simt::memory::DEFAULT_LIMIT, vm::defaults::LIMIT);
         let device = Limits::default();
@@ -45,29 +47,30 @@ impl Default for Settings {
     }
 }
 
-/// Threads of the host for each launch, as `SIMTLAB_JOBS` says; 0, for as many as there are, where it says nothing that can be
-/// understood. All interfaces that have the setting ask here; `variable` looks up a variable of the environment.
+/// Returns the number of host threads per launch that `SIMTLAB_JOBS` asks for; 0, for as many as
+/// the host has, if it is unset or not a number. All interfaces with this setting use this
+/// function; `variable` looks up an environment variable.
 pub fn host_threads(variable: impl FnOnce(&str) -> Option<String>) -> usize {
     variable("SIMTLAB_JOBS").and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// A module in a context.
+/// A module loaded into a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleId(pub(crate) u64);
 
-/// Why memory of a context cannot be used so.
+/// The error of an operation on a context.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ContextError {
-    /// Guest memory.
+    /// An access to guest memory was refused.
     #[error(transparent)]
     Access(#[from] Box<AccessError>),
-    /// The map.
+    /// The memory map refused an operation.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// Memory of the host that is not there.
+    /// An address range of the host is not mapped.
     #[error("the host has no memory at {0:#x}")]
     Host(u64),
-    /// A module that is not loaded (any more).
+    /// The module is not loaded, or no longer.
     #[error("the module is not loaded")]
     Module,
 }
@@ -79,31 +82,32 @@ pub(crate) struct Loaded {
     pub(crate) cache: Mutex<Cache>,
 }
 
-/// Guest memory that lives on between launches, and the modules loaded into it.
+/// Guest memory that outlives launches, and the modules loaded into it.
 pub struct Context {
     pub(crate) settings: Settings,
     pub(crate) memory: MemoryMap,
     pub(crate) mirrors: Mirrors,
     pub(crate) loaded: BTreeMap<ModuleId, Loaded>,
-    /// What kernels have got from `malloc`: it lives on between launches, as memory does.
+    /// The device heap of `malloc` in kernels. It outlives launches, as memory does.
     pub(crate) heap: Heap,
-    /// Is told where launches are that take long.
+    /// Receives the progress of long launches.
     pub(crate) watch: Option<Watch>,
     /// Which calls of clients allocated and freed memory.
     pub(crate) blocks: Blocks,
-    /// The workspace of cooperative launches, once there was one.
+    /// The workspace of cooperative launches, allocated by the first one.
     workspace: Option<Addr>,
     next: u64,
-    /// A byte that a test changes between the two engines.
+    /// The address at which a test changes memory between the two engines.
     #[cfg(test)]
     pub(crate) tamper: Option<(Addr, u8)>,
 }
 
-/// Bytes of a grid's workspace as CUDA's header of cooperative groups has it: its size, and the word of its barrier.
+/// Bytes of a grid's workspace in the layout of CUDA's cooperative groups header: its size, and the
+/// word of the grid barrier.
 const WORKSPACE: u32 = 8;
 
 impl Context {
-    /// A context without modules and memory.
+    /// Creates a context without modules and memory.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
@@ -121,45 +125,47 @@ impl Context {
         }
     }
 
-    /// Bytes in use, and the most there can be.
+    /// Returns the bytes of guest memory in use, and their limit.
     #[must_use]
     pub fn memory_use(&self) -> (u64, u64) {
         (self.memory.mapped(), self.memory.limit())
     }
 
-    /// New memory, all zero. The name is for messages.
+    /// Allocates zeroed memory. `name` appears in messages.
     ///
     /// # Errors
-    /// If there is no room.
+    /// Returns an error if there is no room.
     pub fn allocate(&mut self, name: &str, len: u64) -> Result<Addr, MapError> {
         self.memory.allocate(name, len)
     }
 
-    /// The same at a multiple of `align` bytes, a power of two up to 2^30; less than 256 means that.
+    /// Does the same as [`Self::allocate`] at a multiple of `align`, a power of two up to 2^30; at
+    /// least 256 is used.
     ///
     /// # Errors
-    /// If there is no room.
+    /// Returns an error if there is no room.
     pub fn allocate_aligned(&mut self, name: &str, len: u64, align: u64) -> Result<Addr, MapError> {
         self.memory.allocate_with(Request::global(name, len).align(align))
     }
 
-    /// Has something told where launches are: first after a quarter of a second, later again and
-    /// again.
+    /// Sets a function that receives the progress of launches: a quarter of a second after a launch
+    /// began, and repeatedly after that.
     pub fn set_watch(&mut self, watch: impl FnMut(&Standing) + Send + 'static) {
         self.watch = Some(Box::new(watch));
     }
 
-    /// The device heap of launches from now on. Clients whose contexts have a heap each put the right one in its place.
+    /// Returns the device heap that the next launches use. Clients with several heaps per context
+    /// swap the right one in.
     pub fn heap_mut(&mut self) -> &mut Heap {
         &mut self.heap
     }
 
-    /// Frees all that kernels have got from a device heap and not freed.
+    /// Frees all allocations of a device heap.
     pub fn clear_heap(&mut self, heap: &mut Heap) {
         heap.clear(&mut self.memory);
     }
 
-    /// The workspace of a cooperative launch, as it is before one: nobody is at the barrier.
+    /// Returns the workspace for a cooperative launch, with no block at the grid barrier.
     pub(crate) fn grid_workspace(&mut self) -> Result<Addr, MapError> {
         let address = match self.workspace {
             Some(address) => address,
@@ -167,17 +173,17 @@ impl Context {
         };
         self.workspace = Some(address);
         let words = [WORKSPACE.to_le_bytes(), [0; 4]].concat();
-        // It has just been allocated, or was before, with this size.
+        // The workspace was allocated with this size.
         let written = self.memory.host_write(address, &words);
         debug_assert!(written.is_ok());
         Ok(address)
     }
 
-    /// Frees what [`Self::allocate`] gave.
+    /// Frees memory that [`Self::allocate`] returned.
     ///
     /// # Errors
-    /// If nothing that was allocated starts there: it is a variable's, the host's, a kernel's, inside of a buffer, or
-    /// freed already.
+    /// Returns an error if no such allocation starts at `address`: the address is inside of one, it
+    /// was freed already, or it belongs to a variable, the host, or a device heap.
     pub fn free(&mut self, address: Addr) -> Result<(), MapError> {
         let other = self.mirrors.around(address.0).is_some()
             || self.is_variable(address)
@@ -196,22 +202,22 @@ impl Context {
         })
     }
 
-    /// The live memory around an address: its first address and length.
+    /// Returns the start and length of the live allocation around an address.
     #[must_use]
     pub fn allocation(&self, address: Addr) -> Option<(Addr, u64)> {
         let region = self.memory.region_at(address)?;
         (region.backing() != Backing::Freed).then(|| (region.base(), region.len()))
     }
 
-    /// Shows guests `len` bytes of the host's memory, at its own address, which is a multiple of 16.
+    /// Maps `len` bytes of host memory into guest memory at the same address, a multiple of 16.
     ///
     /// # Errors
-    /// If the range meets something else.
+    /// Returns an error if the range overlaps other guest memory.
     pub fn show_host(&mut self, name: &str, address: u64, len: u64) -> Result<(), MapError> {
         self.mirrors.add(&mut self.memory, name, address, len, Permission::ReadWrite)
     }
 
-    /// Shows guests memory of the host that is no buffer of which they were told.
+    /// Maps host memory that no client has registered.
     pub(crate) fn show_host_as(
         &mut self,
         address: u64,
@@ -221,10 +227,10 @@ impl Context {
         self.mirrors.add(&mut self.memory, "memory of the host", address, len, permission)
     }
 
-    /// Takes host memory back that starts at an address.
+    /// Unmaps the host memory that starts at an address.
     ///
     /// # Errors
-    /// If no such range starts there.
+    /// Returns an error if no such range starts there.
     pub fn hide_host(&mut self, address: u64) -> Result<(), MapError> {
         match self.mirrors.around(address) {
             Some((start, _)) if start == address => self.mirrors.remove(&mut self.memory, address),
@@ -232,24 +238,25 @@ impl Context {
         }
     }
 
-    /// The host memory shown around an address: start and length.
+    /// Returns the start and length of the mapped host memory around an address.
     #[must_use]
     pub fn host_around(&self, address: u64) -> Option<(u64, u64)> {
         self.mirrors.around(address)
     }
 
-    /// Whether `len` bytes from `address` on are inside one live allocation.
+    /// Checks that `len` bytes from `address` on are inside one live allocation.
     ///
     /// # Errors
-    /// The error that an access would give.
+    /// Returns the error that an access would get.
     pub fn check(&self, address: Addr, len: u64) -> Result<(), ContextError> {
         Ok(self.memory.check(simt::memory::AccessKind::Load, address, len, 1)?)
     }
 
-    /// Copies bytes out.
+    /// Reads guest memory.
     ///
     /// # Errors
-    /// If they are not all inside one live allocation.
+    /// Returns an error if the range is not inside one live allocation, or the host has unmapped
+    /// it.
     pub fn read(&self, address: Addr, out: &mut [u8]) -> Result<(), ContextError> {
         self.check(address, out.len() as u64)?;
         if self.mirrors.around(address.0).is_some() {
@@ -259,10 +266,11 @@ impl Context {
         Ok(self.memory.read_bytes(address, out)?)
     }
 
-    /// Copies bytes in; constant variables are written, too.
+    /// Writes guest memory, including constant variables.
     ///
     /// # Errors
-    /// If they are not all inside one live allocation.
+    /// Returns an error if the range is not inside one live allocation, or the host has unmapped
+    /// it.
     pub fn write(&mut self, address: Addr, bytes: &[u8]) -> Result<(), ContextError> {
         self.check(address, bytes.len() as u64)?;
         if self.mirrors.around(address.0).is_some() {
@@ -272,10 +280,11 @@ impl Context {
         Ok(self.memory.host_write(address, bytes)?)
     }
 
-    /// Copies `len` bytes of guest memory to the host's.
+    /// Copies `len` bytes from guest memory to host memory.
     ///
     /// # Errors
-    /// If either side has not all of them. What is before a bad address of the host may have been written.
+    /// Returns an error if either range is not accessible as a whole. Bytes before an unmapped host
+    /// address may have been written.
     pub fn read_to_host(&self, host: u64, address: Addr, len: u64) -> Result<(), ContextError> {
         self.check(address, len)?;
         let mut buffer = vec![0; len.min(CHUNK as u64) as usize];
@@ -292,10 +301,11 @@ impl Context {
         Ok(())
     }
 
-    /// Copies `len` bytes of the host's memory to guest memory.
+    /// Copies `len` bytes from host memory to guest memory.
     ///
     /// # Errors
-    /// If either side has not all of them. What is before a bad address of the host may have been written.
+    /// Returns an error if either range is not accessible as a whole. Bytes before an unmapped host
+    /// address may have been written.
     pub fn write_from_host(
         &mut self,
         address: Addr,
@@ -317,10 +327,12 @@ impl Context {
         Ok(())
     }
 
-    /// Copies `len` bytes within guest memory, as if through a buffer; constant variables are written, too.
+    /// Copies `len` bytes within guest memory, including constant variables. The ranges may
+    /// overlap.
     ///
     /// # Errors
-    /// If either range is not all inside one live allocation; then nothing is written.
+    /// Returns an error if either range is not inside one live allocation; nothing is written in
+    /// that case.
     pub fn copy(&mut self, to: Addr, from: Addr, len: u64) -> Result<(), ContextError> {
         self.check(to, len)?;
         self.check(from, len)?;
@@ -328,7 +340,8 @@ impl Context {
         let mut done = 0;
         while done < len {
             let size = (len - done).min(CHUNK as u64);
-            // Overlapping ranges: from the end on which the source is read before it is written.
+            // Overlapping ranges: starts at the end where each byte is read before it is
+            // overwritten.
             let at = if to > from { len - done - size } else { done };
             let part = &mut buffer[..size as usize];
             self.read(from.wrapping_add(at), part)?;
@@ -338,10 +351,10 @@ impl Context {
         Ok(())
     }
 
-    /// Fills `count` elements with a pattern of 1, 2, 4 or any other number of bytes.
+    /// Writes `count` copies of a pattern of any length.
     ///
     /// # Errors
-    /// If they are not all inside one live allocation.
+    /// Returns an error if the range is not inside one live allocation.
     pub fn fill(&mut self, address: Addr, pattern: &[u8], count: u64) -> Result<(), ContextError> {
         let len = count.saturating_mul(pattern.len() as u64);
         self.check(address, len)?;
@@ -360,19 +373,20 @@ impl Context {
         Ok(())
     }
 
-    /// Loads a module: its variables get memory of their own in this context.
+    /// Loads a module, and allocates its variables in this context.
     ///
     /// # Errors
-    /// If there is no room for them.
+    /// Returns an error if there is no room for them.
     pub fn load(&mut self, module: &Arc<Module>) -> Result<ModuleId, MapError> {
         self.load_managed(module, &mut |_| None)
     }
 
-    /// The same; memory of the host for managed variables, in whole pages, is what `pages` gives for a size. Where it gives none, such a
-    /// variable is as any other.
+    /// Does the same as [`Self::load`], but places managed variables in host memory: for a size in
+    /// bytes, `pages` returns the address of whole pages of the host, or `None` for an ordinary
+    /// variable.
     ///
     /// # Errors
-    /// If there is no room, or the host's memory meets something else.
+    /// Returns an error if there is no room, or the host memory overlaps other guest memory.
     pub fn load_managed(
         &mut self,
         module: &Arc<Module>,
@@ -387,7 +401,7 @@ impl Context {
             }
             managed.insert(var, address);
         }
-        // Clients write constants by kernels, too, and devices let them.
+        // Devices let kernels write constant variables, and some clients do.
         let constants = Permission::ReadWrite;
         let placed = |var: usize| managed.get(&var).copied();
         let program = module.program();
@@ -410,19 +424,19 @@ impl Context {
         Ok(id)
     }
 
-    /// Takes back what was shown for a module that cannot be loaded.
+    /// Unmaps the managed variables of a module that cannot be loaded; returns `error`.
     fn unshow(&mut self, managed: &BTreeMap<usize, u64>, error: MapError) -> MapError {
         for &address in managed.values() {
-            // It was shown a moment ago.
+            // These ranges have just been mapped.
             let _ = self.hide_host(address);
         }
         error
     }
 
-    /// Unloads a module, with the memory of its variables.
+    /// Unloads a module, and frees its variables.
     ///
     /// # Errors
-    /// If it is not loaded.
+    /// Returns an error if the module is not loaded.
     pub fn unload(&mut self, id: ModuleId) -> Result<(), ContextError> {
         let loaded = self.loaded.remove(&id).ok_or(ContextError::Module)?;
         for (i, var) in loaded.module.program().module().vars.iter().enumerate() {
@@ -439,13 +453,13 @@ impl Context {
         Ok(())
     }
 
-    /// A loaded module.
+    /// Returns a loaded module.
     #[must_use]
     pub fn module(&self, id: ModuleId) -> Option<&Arc<Module>> {
         self.loaded.get(&id).map(|l| &l.module)
     }
 
-    /// Address and size of a global or constant variable of a loaded module.
+    /// Returns the address and size of a global or constant variable of a loaded module.
     #[must_use]
     pub fn variable(&self, id: ModuleId, name: &str) -> Option<(Addr, u64)> {
         let loaded = self.loaded.get(&id)?;

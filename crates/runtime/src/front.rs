@@ -1,32 +1,34 @@
-//! Where texts are read: on a stack and in memory that suffice for any text.
+//! Runs the PTX front end with enough stack and memory for any text.
 
 use std::thread::Builder;
 
-/// Bytes of stack for reading and linking a text: clients load modules from threads of their own, whose stacks may be small. What
-/// nests is limited by [`ptx::ast::MAX_DEPTH`], so this is enough for any text.
+/// Bytes of stack for reading and linking a text. Clients load modules from threads of their own,
+/// whose stacks may be small. [`ptx::ast::MAX_DEPTH`] limits nesting, so this is enough for any
+/// text.
 const STACK: usize = 16 << 20;
 
-/// Bytes that reading, lowering and linking take for a byte of text, at most: about 30 were measured for the texts of large libraries.
+/// An upper bound of the bytes that reading, lowering and linking allocate per byte of text. Texts
+/// of large libraries take about 30.
 const BYTES_PER_BYTE: u64 = 48;
-/// Bytes that they take beside that.
+/// Bytes that they allocate for any text.
 const BASE: u64 = (STACK as u64) + (16 << 20);
 
-/// Whether the process has memory to load texts of so many bytes together, as far as its system limits it: what reads texts
-/// allocates as it needs, and has no answer but abort when there is no more.
+/// Returns whether the process can allocate the memory to load texts of `bytes` bytes in all, as
+/// far as the system limits it. The front end aborts the process if an allocation fails.
 #[must_use]
 pub fn room_for_text(bytes: usize) -> bool {
     let needed = BYTES_PER_BYTE.saturating_mul(bytes as u64).saturating_add(BASE);
     hostmem::room().is_none_or(|room| room >= needed)
 }
 
-/// Runs work on a stack of a known size; `None` if there is no thread to be had for it.
+/// Runs `work` on a thread with a stack of known size. Returns `None` if no thread can be started.
 pub(crate) fn on_own_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = Builder::new().name("simtlab-load".to_owned()).stack_size(STACK);
         let thread = thread.spawn_scoped(scope, work).ok()?;
         match thread.join() {
             Ok(done) => Some(done),
-            // A mistake here is told as one, where the caller can catch it.
+            // The caller may catch it.
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })

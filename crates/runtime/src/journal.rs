@@ -1,6 +1,6 @@
-//! What a process has run, as lines of JSON that another process can add up.
+//! A log of what a process has run, as lines of JSON that another process can sum up.
 //!
-//! Each event is written at once and in one piece, so that nothing is lost with a process that ends in whatever way, and
+//! Each event is one write, made at once, so that none is lost when the process ends, and several
 //! processes can share a file.
 
 use std::fs::{File, OpenOptions};
@@ -14,105 +14,105 @@ use crate::launch::Report;
 use crate::stop::{Stop, StopKind};
 use engine::Ran;
 
-/// The kind of a stop where the engines differ.
+/// The kind of a stop because the engines differ.
 pub const DIFFERENCE: &str = "difference";
 
-/// Something worth telling about a process.
+/// An event in the life of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// The library was initialised.
     Start {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// Which interface: `cuda` or `ptx_run`.
+        /// The interface: `cuda` or `ptx_run`.
         interface: String,
     },
     /// A launch has ended.
     Launch {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
-        /// Blocks.
+        /// The grid's extents, in blocks.
         grid: [u32; 3],
-        /// Threads of a block.
+        /// The block's extents, in threads.
         block: [u32; 3],
-        /// Why the exact engine ran it; nothing if the fast one did.
+        /// The reason why the exact engine ran it; `None` if the fast engine did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exact: Option<String>,
-        /// Seconds.
+        /// The duration in seconds.
         seconds: f64,
-        /// Counts.
+        /// The launch's counts.
         totals: LaunchTotals,
     },
     /// A launch has stopped.
     Stop {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// `fault`, `hang` or `difference`.
         kind: String,
-        /// Stable short name of the cause.
+        /// The stable short name of the cause.
         code: String,
-        /// All of it, as text.
+        /// The whole report, as text.
         text: String,
-        /// The kernel's name in its source, if the other is mangled.
+        /// The demangled kernel name, if `kernel` is mangled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Block, in x, y, z.
+        /// The block's coordinates: x, y, z.
         #[serde(default)]
         block: [u64; 3],
-        /// The first and the last thread in the block, in x, y, z.
+        /// The coordinates of the first and the last thread in the block: x, y, z.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<[[u64; 3]; 2]>,
     },
-    /// A launch has run for a while. The last of these tells where a launch was whose process has
-    /// ended in it.
+    /// A launch still runs. If the process ends during a launch, the last of these events says
+    /// where the launch was.
     Running {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// Seconds since it began.
         seconds: f64,
-        /// How far it is, and where its lanes are, as text.
+        /// The progress of the launch and the positions of its lanes, as text.
         text: String,
     },
-    /// A call has failed.
+    /// A call of the interface has failed.
     Failed {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// The function.
+        /// The function's name.
         call: String,
         /// Its arguments, as text.
         arguments: String,
-        /// What it has answered.
+        /// The status that it returned.
         status: i32,
-        /// The name of that.
+        /// The status's name.
         name: String,
-        /// More about it.
+        /// A further explanation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// A call that is not supported.
+    /// A client called something that is not supported.
     Unsupported {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// The function, or function and option.
+        /// The function, or the function and the option.
         call: String,
     },
-    /// A module, or a kernel of it, that cannot run.
+    /// A module, or a kernel of one, cannot run.
     Refused {
-        /// The process.
+        /// The process's id.
         process: u32,
-        /// Why.
+        /// The reason.
         text: String,
     },
 }
 
-/// Counts of one or more launches.
+/// The counts of one or more launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchTotals {
     /// Blocks run.
@@ -127,7 +127,7 @@ pub struct LaunchTotals {
     pub lane_slots: u64,
     /// Branches issued.
     pub branches: u64,
-    /// Those that diverged.
+    /// Branches that diverged.
     pub divergent_branches: u64,
     /// Memory instructions issued.
     pub memory_instructions: u64,
@@ -136,7 +136,7 @@ pub struct LaunchTotals {
 }
 
 impl LaunchTotals {
-    /// Counts of a launch.
+    /// Returns the counts of one launch.
     #[must_use]
     pub fn of(stats: &vm::Stats) -> Self {
         Self {
@@ -152,7 +152,7 @@ impl LaunchTotals {
         }
     }
 
-    /// Adds those of another.
+    /// Adds the counts of other launches.
     pub fn add(&mut self, other: &Self) {
         self.blocks += other.blocks;
         self.threads += other.threads;
@@ -167,7 +167,7 @@ impl LaunchTotals {
 }
 
 impl Event {
-    /// The event of a launch that has ended.
+    /// Creates the event of a launch that has ended.
     #[must_use]
     pub fn launch(kernel: &str, shape: &crate::Shape, report: &Report) -> Self {
         Self::Launch {
@@ -186,7 +186,7 @@ impl Event {
         }
     }
 
-    /// The event of a launch that runs.
+    /// Creates the event of a running launch.
     #[must_use]
     pub fn running(standing: &crate::Standing) -> Self {
         Self::Running {
@@ -197,7 +197,7 @@ impl Event {
         }
     }
 
-    /// The event of a launch that has stopped.
+    /// Creates the event of a launch that was stopped.
     #[must_use]
     pub fn stop(stop: &Stop) -> Self {
         let kind = match stop.kind {
@@ -218,30 +218,31 @@ impl Event {
     }
 }
 
-/// A file of events.
+/// A file that receives events.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
 }
 
 impl Journal {
-    /// Opens a file, to write at its end.
+    /// Opens a file to append events.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// Returns an error if the file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: OpenOptions::new().append(true).create(true).open(path)? })
     }
 
-    /// Writes an event. What cannot be written is lost: a client does not fail for want of its record.
+    /// Appends an event. Errors are ignored: a client must not fail because its log cannot be
+    /// written.
     pub fn write(&self, event: &Event) {
         let Ok(mut line) = serde_json::to_string(event) else { return };
         line.push('\n');
-        // One write of a whole line, so that lines of several processes do not mix; lost if the disk is full.
+        // One write of a whole line keeps the lines of several processes apart.
         let _ = (&self.file).write_all(line.as_bytes());
     }
 
-    /// The events of a file's text; lines that are none are left out.
+    /// Parses the events in the text of a file; skips lines that are not events.
     pub fn read(text: &str) -> impl Iterator<Item = Event> {
         text.lines().filter_map(|line| serde_json::from_str(line).ok())
     }

@@ -1,4 +1,4 @@
-//! Launches: on the fast engine where it can, on the exact one otherwise.
+//! Launches on the fast engine where possible, else on the exact engine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,49 +13,49 @@ use crate::module::Module;
 use crate::standing::Look;
 use crate::stop::Stop;
 
-/// The convergence mechanism of launches, unless they hang under it.
+/// The convergence mechanism of launches. Launches that hang under it are retried under another.
 const USUAL: &str = "ipdom";
 
-/// How many threads, and how much shared memory.
+/// The numbers of blocks and threads, and the dynamic shared memory, of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// Blocks in x, y, z.
+    /// The numbers of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
+    /// The numbers of threads of a block in x, y and z.
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u64,
-    /// Whether all blocks run side by side, so that they may wait for each other.
+    /// Whether all blocks are resident at once, so that they can wait for each other.
     pub cooperative: bool,
 }
 
-/// A launch that has ended.
+/// The outcome of a launch that has ended.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What it did.
+    /// The launch's statistics.
     pub stats: Stats,
-    /// Which engine ran it.
+    /// The engine that ran the launch.
     pub ran: Ran,
-    /// What the kernel printed.
+    /// The kernel's output.
     pub output: Vec<u8>,
-    /// Time it took.
+    /// The duration of the launch.
     pub time: Duration,
 }
 
-/// Why a launch did not end well.
+/// The reason why a launch failed.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// It could not begin. Nothing has changed.
+    /// The launch could not begin. Nothing has changed.
     #[error(transparent)]
     Refused(#[from] LaunchError),
-    /// Memory or module.
+    /// An error of the context: its memory or its module.
     #[error(transparent)]
     Context(#[from] ContextError),
     /// The engines cannot be compared.
     #[error(transparent)]
     Compare(#[from] RecheckError),
-    /// It faulted or hangs: guest memory is as it was then. Or the engines differ: guest memory is
-    /// the exact engine's. Memory of the host has not changed.
+    /// The launch faulted or hangs, and guest memory is as it was then; or the engines differ, and
+    /// guest memory is the exact engine's. Host memory has not changed.
     #[error("{0}")]
     Stopped(Box<Stop>),
 }
@@ -71,10 +71,11 @@ impl From<engine::Error<Self>> for Failure {
 }
 
 impl Context {
-    /// Runs a kernel of a loaded module to its end. `params` is the parameter block, laid out as the kernel says.
+    /// Runs a kernel of a loaded module to its end. `params` is the parameter block in the kernel's
+    /// layout.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// Returns [`Failure`] if the launch cannot begin, is stopped, or the engines differ.
     pub fn launch(
         &mut self,
         id: ModuleId,
@@ -160,7 +161,7 @@ impl Context {
         outcome
     }
 
-    /// The state before the launch, with memory still to be lent.
+    /// Creates the initial state of the launch, without memory.
     fn fresh(
         &self,
         id: ModuleId,
@@ -193,7 +194,7 @@ mod tests {
 
     const TEXT: &str = "
         .version 7.0 .target sm_70 .address_size 64
-        // Lane 0 waits for what the others write behind the loop, which comes first or last in the text.
+        // Lane 0 loops until another lane has stored; the loop is first or last in the text.
         .visible .entry first(.param .u64 at) {
             .reg .b32 %i, %v; .reg .b64 %a; .reg .pred %p;
             ld.param.u64 %a, [at];
@@ -242,8 +243,8 @@ mod tests {
         (end, u32::from_le_bytes(word))
     }
 
-    /// Thread t stores t; the launch is compared, with a byte changed between the engines if that is
-    /// wanted.
+    /// Runs a kernel in which thread t stores t, on both engines. A byte at `tampered` is changed
+    /// between the engines.
     fn compared(tampered: Option<u64>) -> (Result<Report, Failure>, Vec<u8>) {
         const STORE: &str = "
             .version 7.0 .target sm_70 .address_size 64
@@ -289,7 +290,7 @@ mod tests {
             "{stop}"
         );
         assert!(stop.message.contains("\"out\"") && stop.message.contains("+ 164"), "{stop}");
-        // What the exact engine makes of it stays.
+        // Memory is the exact engine's.
         assert_eq!(bytes, expected);
     }
 

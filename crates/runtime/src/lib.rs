@@ -1,11 +1,14 @@
-//! Contexts that outlive launches: what library interfaces to the virtual machine stand on.
+//! Contexts that outlive launches, on which the library interfaces to the virtual machine are
+//! built.
 //!
-//! A [`Module`] is PTX that can run. A [`Context`] owns guest memory for its whole life: buffers stay from launch to launch,
-//! modules put their variables there, and memory of the host process can be shown to guests at its own addresses. A launch
-//! runs on the fast engine, or on the exact one where the fast one cannot; both give the same results. What stops a launch is
-//! told as data, with the place in the PTX and the line of the source behind it ([`Stop`]).
+//! A [`Module`] is PTX that can run. A [`Context`] owns guest memory: buffers outlive launches,
+//! modules allocate their variables in it, and memory of the host process can be mapped into it at
+//! its own addresses. A launch runs on the fast engine, or on the exact engine where the fast one
+//! cannot run it; both give the same results. A launch that is stopped returns the cause as data,
+//! with the place in the PTX and the source line that it comes from ([`Stop`]).
 //!
-//! Launches are synchronous: when [`Context::launch`] returns, all is done. Nothing here reads the environment or prints.
+//! Launches are synchronous: all effects are visible when [`Context::launch`] returns. Nothing here
+//! reads the environment or prints.
 
 mod blocks;
 mod context;

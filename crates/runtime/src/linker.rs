@@ -1,34 +1,35 @@
-//! Several lowered files as one module.
+//! Links several lowered files into one module.
 //!
-//! A name that one file declares as external is another's; of definitions that are weak one stays; what is local keeps to its
-//! file, under a name that is free. Places stay those of their files.
+//! A name that a file declares as external refers to another file's definition. Of several weak
+//! definitions one is kept. Local names stay local to their file, and are renamed if another file
+//! has them. Places stay those of the original files.
 
 use ir::module::{Function, Signature, SourceLine, Var};
 use ir::{FuncId, LocId, Module, Op, Operand, Symbol, VarId};
 use ptx::{Binding, Object};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A number of the output, and whether the definition there is this one.
+/// The number of a name in the output, and whether the output takes this definition of it.
 #[derive(Clone, Copy)]
 struct Number {
     index: u32,
     kept: bool,
 }
 
-/// Which numbers an object's functions, variables, places and files have in the output.
+/// The numbers of an object's functions, variables, places and files in the output.
 struct Numbers {
     functions: Vec<Number>,
     vars: Vec<Number>,
-    /// Added to places, files and inlined calls.
+    /// The offsets that are added to the numbers of places and files.
     locs: u32,
     files: u32,
     inlined: u32,
 }
 
-/// Names with their bindings, of one kind, object by object.
+/// The names of one kind with their bindings, object by object.
 type Names<'o> = Vec<Vec<(&'o str, Binding)>>;
 
-/// Links objects; otherwise what is wrong, one finding a line.
+/// Links objects. The error lists all findings.
 pub(crate) fn link(objects: &[Object]) -> Result<Module, Vec<String>> {
     let functions: Names<'_> = objects
         .iter()
@@ -69,9 +70,9 @@ pub(crate) fn link(objects: &[Object]) -> Result<Module, Vec<String>> {
     Ok(out)
 }
 
-/// Gives calls as many results as the functions have that they call: a file may declare a function with a result that its definition,
-/// elsewhere, does not give, or without one that it does. No machine finds out: what is not given is not written, and what is not
-/// wanted is dropped.
+/// Makes calls have as many results as their callees. A file may declare a function with a result
+/// that the definition in another file lacks, or the other way round. Devices do not notice:
+/// a missing result is not written, and an unused one is dropped.
 fn fit_results(module: &mut Module) {
     let counts: Vec<Option<usize>> = module
         .functions
@@ -90,9 +91,9 @@ fn fit_results(module: &mut Module) {
     }
 }
 
-/// Numbers of all names in the output, in the order in which definitions are kept.
+/// Numbers all names in the output, in the order in which definitions are kept.
 fn number(what: &str, names: &Names<'_>, wrong: &mut Vec<String>) -> Vec<Vec<Number>> {
-    // The definition of each name: strong before weak, first before last.
+    // The kept definition of each name: a strong one before a weak one, the first before others.
     let mut chosen: FxHashMap<&str, (usize, usize, Binding)> = FxHashMap::default();
     for (o, object) in names.iter().enumerate() {
         for (i, &(name, binding)) in object.iter().enumerate() {
@@ -141,7 +142,7 @@ fn number(what: &str, names: &Names<'_>, wrong: &mut Vec<String>) -> Vec<Vec<Num
     numbers
 }
 
-/// Adds what an object defines and is kept: that whose number comes next.
+/// Adds the kept definitions of an object, in the order of their numbers.
 fn add(out: &mut Module, object: &Object, numbers: &Numbers, taken: &mut FxHashSet<String>) {
     out.locs.extend(object.module.locs.iter().skip(1).map(|loc| {
         let mut loc = loc.clone();
@@ -175,7 +176,7 @@ fn add(out: &mut Module, object: &Object, numbers: &Numbers, taken: &mut FxHashS
     }
 }
 
-/// The name, or one made of it that nobody has.
+/// Returns the name, or a new one made from it if it is taken.
 fn free_name(name: &str, taken: &mut FxHashSet<String>) -> String {
     let mut free = name.to_owned();
     while !taken.insert(free.clone()) {

@@ -1,9 +1,11 @@
-//! Memory of the host that guests see at its own addresses.
+//! Host memory that guests access at its own addresses.
 //!
-//! Outside of launches the host's bytes are the truth. Before a launch they are copied in; after one that ended, the words of 8 bytes that
-//! the launch has changed are copied back, and only these: what the host changes meanwhile beside them stays. So guests never
-//! touch host memory themselves, and a racing host cannot break the machine. (Bytes would be too fine: numbers of which all but
-//! one byte change would take a call of the system each.)
+//! Between launches, the host's bytes are authoritative. They are copied into guest memory before a
+//! launch. After a launch that has ended, the words of 8 bytes that it has changed are copied back,
+//! and no others, so that the host's own changes elsewhere in the range persist. Guests never
+//! access host memory directly, so a racing host cannot break the engine. (The unit is not a byte
+//! because each run of changed units is one system call, and numbers often change in some of their
+//! bytes only.)
 
 use std::collections::BTreeMap;
 
@@ -13,19 +15,19 @@ use hostmem::{read_host, write_host};
 
 /// Bytes compared at a time.
 const PAGE: usize = 4096;
-/// Bytes that go back together.
+/// Bytes that are copied back as a unit.
 const WORD: usize = 8;
 
-/// Ranges of the host by address.
+/// Mapped ranges of host memory, by start; lengths in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Mirrors {
     ranges: BTreeMap<u64, u64>,
 }
 
-/// What the host's ranges held when a launch began.
+/// The content of the host ranges when a launch began.
 pub(crate) struct Before(Vec<(u64, Vec<u8>)>);
 
-/// A range whose bytes the host has not (any more).
+/// A range that the host no longer has.
 pub(crate) struct Gone {
     pub(crate) address: u64,
 }
@@ -50,7 +52,7 @@ impl Mirrors {
         Ok(())
     }
 
-    /// Gives the host what the guest's side of a range holds, as its first content.
+    /// Copies the guest's initial content of a range to the host.
     pub(crate) fn begin(&self, memory: &MemoryMap, address: u64) -> Result<(), Gone> {
         let len = self.ranges.get(&address).copied().unwrap_or(0);
         let mut bytes = vec![0; len as usize];
@@ -59,13 +61,13 @@ impl Mirrors {
         if written { Ok(()) } else { Err(Gone { address }) }
     }
 
-    /// The range around an address: start and length.
+    /// Returns the start and length of the range around an address.
     pub(crate) fn around(&self, address: u64) -> Option<(u64, u64)> {
         let (&start, &len) = self.ranges.range(..=address).next_back()?;
         (address - start < len).then_some((start, len))
     }
 
-    /// Copies the host's bytes in.
+    /// Copies the host's bytes into guest memory.
     pub(crate) fn copy_in(&self, memory: &mut MemoryMap) -> Result<Before, Gone> {
         let mut before = Vec::new();
         let mut held = [0; PAGE];
@@ -77,7 +79,8 @@ impl Mirrors {
             for (i, page) in bytes.chunks(PAGE).enumerate() {
                 let at = Addr(address + (i * PAGE) as u64);
                 let held = &mut held[..page.len()];
-                // Pages that are the same already stay unmarked for the next snapshot. The region has these addresses.
+                // A page that has not changed stays unmarked for the next snapshot. The write
+                // succeeds, because the region has these addresses.
                 let same = memory.read_bytes(at, held).is_ok() && held == page;
                 let written = same || memory.host_write(at, page).is_ok();
                 debug_assert!(written);
@@ -87,7 +90,7 @@ impl Mirrors {
         Ok(Before(before))
     }
 
-    /// Copies back what has changed since.
+    /// Copies the words that have changed since `before` to the host.
     pub(crate) fn copy_out(&self, memory: &MemoryMap, before: &Before) -> Result<(), Gone> {
         let mut now = [0; PAGE];
         for (address, bytes) in &before.0 {
@@ -109,7 +112,7 @@ impl Mirrors {
     }
 }
 
-/// Runs of words that differ.
+/// Returns the runs of words that differ, as byte ranges.
 fn changed(before: &[u8], now: &[u8]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     let words = before.chunks(WORD).zip(now.chunks(WORD)).enumerate();
@@ -145,7 +148,7 @@ mod tests {
         mirrors.add(&mut memory, "host", at, 4096, Permission::ReadWrite).unwrap();
         let before = mirrors.copy_in(&mut memory).ok().unwrap();
         memory.write_bytes(Addr(at + 8), &[1, 2]).unwrap();
-        // The host writes beside it meanwhile.
+        // The host changes another word meanwhile.
         assert_eq!(write_host(at + 100, &[9]), 1);
         mirrors.copy_out(&memory, &before).ok().unwrap();
         let mut now = vec![0; 4096];

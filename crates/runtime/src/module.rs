@@ -1,4 +1,4 @@
-//! Modules: PTX texts that have become a program.
+//! Modules: programs linked from PTX texts.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use thiserror::Error;
 
 use crate::front::on_own_stack;
 
-/// Why PTX cannot be loaded: what is wrong with it, one finding a line, with places.
+/// The reasons why PTX cannot be loaded, with places.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", .findings.join("\n"))]
 pub struct LoadError {
-    /// Findings, as `name:line:column: message`.
+    /// The findings, as `name:line:column: message`.
     pub findings: Vec<String>,
 }
 
@@ -28,27 +28,27 @@ impl LoadError {
     }
 }
 
-/// What of a text cannot be used.
+/// A kind of definition that may be unusable while the rest of its text is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A kernel.
     Kernel,
-    /// A variable of the module.
+    /// A module variable.
     Variable,
 }
 
-/// A kernel or a variable of the text that cannot be used, and why.
+/// A kernel or variable of the text that cannot be used, and the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which of the two it is.
+    /// Whether it is a kernel or a variable.
     pub part: Part,
     /// Its name.
     pub name: String,
-    /// Findings, as in [`LoadError`].
+    /// The reasons, as in [`LoadError`].
     pub findings: Vec<String>,
 }
 
-/// `the kernel x cannot run`, and the findings, one a line.
+/// Prints `the kernel x cannot run`, then one finding per line.
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (what, cannot) = match self.part {
@@ -59,26 +59,27 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// A program with its text: immutable, shared by all contexts that load it.
+/// A program with its text. It is immutable, and shared by all contexts that load it.
 #[derive(Debug)]
 pub struct Module {
     program: vm::Program,
-    /// The target, if a text says one: the newest of them.
+    /// The newest target that a text names, if any does.
     target: Option<Capability>,
     sources: SourceMap,
     refused: Vec<Refused>,
-    /// Names of variables that the host reads and writes at their own addresses, too (`.attribute(.managed)`).
+    /// The names of variables that the host accesses, too, at their own addresses
+    /// (`.attribute(.managed)`).
     managed: Vec<String>,
 }
 
 impl Module {
-    /// Loads a PTX text. The name is for messages.
+    /// Loads a PTX text. `name` appears in messages.
     ///
-    /// A kernel that cannot run (it uses what is not supported) does no harm to other kernels and to variables: it is in
-    /// [`Self::refused`], with variables whose content needs what is not supported.
+    /// A kernel that uses an unsupported feature, and a variable whose initial value does, do not
+    /// affect the rest of the text; they are listed in [`Self::refused`].
     ///
     /// # Errors
-    /// If the text cannot be parsed, or nothing of it can run.
+    /// Returns an error if the text cannot be parsed, or nothing in it can run.
     pub fn load(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
         on_own_stack(|| Self::load_here(name, text)).unwrap_or_else(|| Err(LoadError::no_thread()))
     }
@@ -104,10 +105,11 @@ impl Module {
         Ok(Arc::new(Self { program, target, sources, refused, managed }))
     }
 
-    /// Loads several PTX texts as one program: what one declares as external, another may define.
+    /// Links several PTX texts into one program: external declarations of one refer to definitions
+    /// of another.
     ///
     /// # Errors
-    /// As for [`Self::load`], and if something external is nowhere defined.
+    /// As [`Self::load`]; also if an external name has no definition.
     pub fn link(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
         if let [(name, text)] = texts {
             return Self::load(name, text);
@@ -135,10 +137,10 @@ impl Module {
         Ok(Arc::new(Self { program, target, sources, refused: Vec::new(), managed }))
     }
 
-    /// Reads a text without loading it.
+    /// Parses a text without loading it.
     ///
     /// # Errors
-    /// If it cannot be parsed.
+    /// Returns an error if the text cannot be parsed.
     pub fn check(name: &str, text: &str) -> Result<(), LoadError> {
         let check = || {
             let mut sources = SourceMap::new();
@@ -148,31 +150,31 @@ impl Module {
         on_own_stack(check).unwrap_or_else(|| Err(LoadError::no_thread()))
     }
 
-    /// The target that it is compiled for.
+    /// Returns the target that the module was compiled for.
     #[must_use]
     pub fn target(&self) -> Option<Capability> {
         self.target
     }
 
-    /// The linked program.
+    /// Returns the linked program.
     #[must_use]
     pub fn program(&self) -> &vm::Program {
         &self.program
     }
 
-    /// The texts, for places.
+    /// Returns the texts, to which places refer.
     #[must_use]
     pub fn sources(&self) -> &SourceMap {
         &self.sources
     }
 
-    /// Kernels and variables of the text that cannot be used.
+    /// Returns the kernels and variables of the text that cannot be used.
     #[must_use]
     pub fn refused(&self) -> &[Refused] {
         &self.refused
     }
 
-    /// All kernels that can run, in order of the text.
+    /// Iterates over all kernels that can run, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = (FuncId, &Function)> {
         let functions = self.program.module().functions.iter().enumerate();
         functions
@@ -180,37 +182,38 @@ impl Module {
             .map(|(i, f)| (FuncId(i as u32), f))
     }
 
-    /// Sizes of the managed variables, by number.
+    /// Iterates over the indices and sizes of managed variables.
     pub(crate) fn managed(&self) -> impl Iterator<Item = (usize, u64)> {
         let vars = self.program.module().vars.iter().enumerate();
         vars.filter(|(_, v)| self.managed.contains(&v.name)).map(|(i, v)| (i, v.size))
     }
 
-    /// A kernel by name.
+    /// Finds a kernel by name.
     #[must_use]
     pub fn kernel(&self, name: &str) -> Option<FuncId> {
         self.kernels().find(|(_, f)| f.name == name).map(|(id, _)| id)
     }
 
-    /// A function by id.
+    /// Returns a function by id.
     #[must_use]
     pub fn function(&self, id: FuncId) -> Option<&Function> {
         self.program.module().functions.get(id.index())
     }
 
-    /// A kernel's parameters; none of an unknown one.
+    /// Returns a kernel's parameters; empty for an unknown id.
     #[must_use]
     pub fn params(&self, kernel: FuncId) -> &[Param] {
         self.function(kernel).map_or(&[], Function::params)
     }
 
-    /// Bytes of a kernel's parameter block.
+    /// Returns the size of a kernel's parameter block in bytes.
     #[must_use]
     pub fn param_bytes(&self, kernel: FuncId) -> usize {
         self.params(kernel).iter().map(|p| (p.offset + p.size) as usize).max().unwrap_or(0)
     }
 
-    /// Bytes of the shared variables of fixed size that a kernel and the functions of its module name.
+    /// Returns the total size in bytes of the statically sized shared variables that the kernel's
+    /// own instructions name.
     #[must_use]
     pub fn shared_bytes(&self, kernel: FuncId) -> u64 {
         let module = self.program.module();
@@ -229,7 +232,7 @@ impl Module {
         vars.filter(|v| v.space == ir::mods::Space::Shared).map(|v| v.size).sum()
     }
 
-    /// The index of a variable by name.
+    /// Finds a variable's index by name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<usize> {
         self.program.module().vars.iter().position(|v| v.name == name)
@@ -252,7 +255,7 @@ impl Module {
         Source::of(self.program.module(), loc)
     }
 
-    /// The place of a program counter.
+    /// Returns the place of a program counter.
     pub(crate) fn loc_of(&self, pc: Pc) -> LocId {
         self.program.at(pc).map_or(LocId(0), vm::Code::loc)
     }
@@ -265,7 +268,7 @@ fn linked(module: ir::Module) -> Result<vm::Program, LoadError> {
     })
 }
 
-/// Names of the variables that are defined as managed.
+/// Returns the names of all managed variables.
 fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
     let managed = |d: &&ptx::ast::Declaration| {
         tree.directives[d.attributes].iter().any(|a| tree.name(a.name.symbol) == "managed")
@@ -278,7 +281,7 @@ fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
         .map(|d| tree.name(d.name.symbol).to_owned())
 }
 
-/// Separates what of a text can be lowered from what cannot.
+/// Separates the definitions of a text that can be lowered from those that cannot.
 struct Sieve<'t> {
     tree: &'t ptx::Module,
     sources: &'t SourceMap,
@@ -290,7 +293,8 @@ impl<'t> Sieve<'t> {
         Self { tree, sources, refused: Vec::new() }
     }
 
-    /// A module of all kernels and variables that can be lowered, and the others. There is none without kernels.
+    /// Lowers all kernels and variables that can be lowered, and returns the others. Returns no
+    /// module if no kernel is left.
     fn rest(mut self) -> (Option<ir::Module>, Vec<Refused>) {
         let kernels = self.sift(Part::Kernel, &self.kernels());
         if kernels.is_empty() {
@@ -307,7 +311,7 @@ impl<'t> Sieve<'t> {
         kernels.map(|f| self.tree.name(f.signature.name.symbol)).collect()
     }
 
-    /// Variables of the module that the text defines.
+    /// Returns the module variables that the text defines.
     fn variables(&self) -> Vec<&'t str> {
         let tree = self.tree;
         let declarations = tree.items.iter().filter_map(|item| match item {
@@ -319,7 +323,7 @@ impl<'t> Sieve<'t> {
         names.map(|d| tree.name(d.name.symbol)).collect()
     }
 
-    /// Those of some names that can be lowered. Halves are looked at by themselves only where something is wrong with the whole.
+    /// Returns those of `names` that can be lowered. Bisects the list where lowering fails.
     fn sift(&mut self, part: Part, names: &[&'t str]) -> Vec<&'t str> {
         let parts = match part {
             Part::Kernel => Select::Parts { kernels: names, variables: &[] },
@@ -351,13 +355,13 @@ fn refuse(found: &Diagnostics, sources: &SourceMap) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Errors as lines of text.
+/// Returns the text of all errors.
 fn findings(found: &Diagnostics, sources: &SourceMap) -> Vec<String> {
     let errors = found.iter().filter(|d| d.severity == isa::Severity::Error);
     errors.map(|d| describe(d, sources)).collect()
 }
 
-/// `name:line:column: message: label (help)`.
+/// Formats a finding as `name:line:column: message: label (help)`.
 fn describe(finding: &Diagnostic, sources: &SourceMap) -> String {
     let mut text = String::new();
     if let Some(label) = &finding.primary {
@@ -435,7 +439,7 @@ mod tests {
 
     #[test]
     fn externals_are_found_and_locals_stay_apart() {
-        // 2 * 7 + 3 from the library, 100 and 1000 from the main file.
+        // 2 * 7 + 3 from the library; 100 and 1000 from the main file.
         assert_eq!(run(&link(&[MAIN, LIBRARY]).unwrap()), 1117);
         assert_eq!(run(&link(&[LIBRARY, MAIN]).unwrap()), 1117);
     }
@@ -474,7 +478,7 @@ mod tests {
 
     #[test]
     fn declarations_may_have_other_results_than_definitions() {
-        // A result that the definition does not give, and one that the declaration does not want.
+        // A result that only the declaration has, and one that only the definition has.
         let main = "
             .extern .func (.param .b32 r) keep(.param .b64 at);
             .extern .func more(.param .b64 at);

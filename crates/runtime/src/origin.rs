@@ -1,9 +1,9 @@
-//! Where a refused address came from: the kernel's parameter that points there.
+//! The origin of a refused address: the kernel's parameter that points there.
 
 use ir::module::Param;
 use simt::memory::AccessError;
 
-/// Bytes around a pointer within which an address is taken to be made of it.
+/// The distance in bytes within which an address is taken to be computed from a pointer.
 const REACH: u64 = 1 << 32;
 
 /// A parameter of a kernel.
@@ -11,7 +11,7 @@ const REACH: u64 = 1 << 32;
 pub struct Parameter {
     /// Its number, from 1.
     pub number: usize,
-    /// How many the kernel has.
+    /// The number of the kernel's parameters.
     pub count: usize,
     /// Its name in the PTX.
     pub name: String,
@@ -19,8 +19,9 @@ pub struct Parameter {
     pub value: u64,
 }
 
-/// The one parameter that points to the allocation nearest to a refused access, or not far from an
-/// address that is near none. None if there is no such parameter, or if there are several.
+/// Returns the only parameter that points into the allocation nearest to a refused access, or, if
+/// the access is far from all allocations, close to its address. Returns `None` if there is no such
+/// parameter or more than one.
 pub(crate) fn parameter(params: &[Param], block: &[u8], access: &AccessError) -> Option<Parameter> {
     if access.space.window().is_some() {
         return None;

@@ -1,8 +1,8 @@
-//! Launches whose arguments are addresses of the host, of which nobody tells the sizes.
+//! Launches whose pointer arguments are host addresses of unknown extent.
 //!
-//! Windows onto the host are shown to the guest as its accesses ask for them: an access that misses ends the attempt, what lies
-//! around it is shown (`crate::windows`), and the launch is repeated. The host's memory changes only when an attempt has ended well, so attempts
-//! that were given up leave no trace.
+//! Windows of host memory are mapped into guest memory as accesses need them: an access that misses
+//! ends the attempt, memory around it is mapped (`crate::windows`), and the launch is repeated.
+//! Host memory changes only after a successful attempt, so abandoned attempts have no effect.
 
 use std::sync::Arc;
 
@@ -15,20 +15,21 @@ use crate::module::Module;
 use crate::stop::Stop;
 use crate::windows::{Reach, Windows};
 
-/// A module whose kernels run on memory of the host: pointers among their parameters, and those found in memory, are addresses of
-/// this process. Each run begins with the module's variables as the text has them.
+/// A module whose kernels run on host memory: pointers in parameters and in memory are addresses of
+/// this process. Each run begins with the initial values of the module's variables.
 pub struct OnHostMemory {
     context: Context,
     module: Arc<Module>,
-    /// What is known of the host's memory from launches before, of this module and others.
+    /// The extents of host memory that earlier launches used, of this and other modules.
     reach: Arc<Reach>,
-    /// The module as it is loaded, with what was compiled for it. Loaded anew for each attempt if it has variables.
+    /// The loaded module, with its compiled code. It is loaded anew for each attempt if it has
+    /// variables.
     loaded: Option<ModuleId>,
     variables: bool,
 }
 
 impl OnHostMemory {
-    /// A module that has not run yet.
+    /// Creates a module that has not run yet.
     #[must_use]
     pub fn new(module: Arc<Module>, settings: Settings, reach: Arc<Reach>) -> Self {
         let variables =
@@ -36,7 +37,7 @@ impl OnHostMemory {
         Self { context: Context::new(settings), module, reach, loaded: None, variables }
     }
 
-    /// The module.
+    /// Returns the module.
     #[must_use]
     pub fn module(&self) -> &Arc<Module> {
         &self.module
@@ -45,7 +46,8 @@ impl OnHostMemory {
     /// Runs a kernel to its end.
     ///
     /// # Errors
-    /// See [`Failure`]; an access to what the host has not is a fault of the kernel.
+    /// Returns [`Failure`] as [`Context::launch`] does. An access to memory that the host does not
+    /// have is a fault of the kernel.
     pub fn run(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
         let reach = Arc::clone(&self.reach);
         let mut windows = Windows::open(&mut self.context, &reach, params);
@@ -66,7 +68,7 @@ impl OnHostMemory {
         end
     }
 
-    /// The module with its variables and an empty device heap, as at the beginning.
+    /// Loads the module with initial variables and an empty device heap.
     fn load(&mut self) -> Result<ModuleId, ContextError> {
         let mut heap = std::mem::take(self.context.heap_mut());
         self.context.clear_heap(&mut heap);
@@ -82,7 +84,8 @@ impl OnHostMemory {
     }
 }
 
-/// The address and size of an access to memory that the guest was not shown, if that is what stopped it.
+/// Returns the address and size of the access that stopped the launch, if it was to unmapped
+/// memory.
 fn missed(stop: &Stop) -> Option<(u64, u64)> {
     let error = stop.access.as_ref()?;
     let missed =
@@ -189,7 +192,7 @@ mod tests {
         let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
         let mut host = OnHostMemory::new(module, Settings::default(), Arc::default());
         for _ in 0..3 {
-            // Memory of the host comes and goes between runs.
+            // Host memory is allocated and freed between runs.
             let mut out = vec![0_u32; 70_000];
             let last = (&raw mut out[69_999]) as u64;
             host.run(kernel, shape, &last.to_le_bytes()).unwrap();

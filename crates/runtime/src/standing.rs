@@ -1,4 +1,4 @@
-//! Where a launch is while it runs.
+//! The progress of a running launch.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::launch::Shape;
 use crate::module::Module;
 use crate::stop::{place, site};
 
-/// Time from the begin of a launch to the first look at it, and between looks at least.
+/// The time before the first report of a launch, and the least time between two reports.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 
-/// The part of a launch's time that passes between looks, at least: long launches are looked at
-/// less often.
+/// At least one part in this many of the launch's run time passes between two reports, so that long
+/// launches are reported less often.
 const SHARE: u32 = 16;
 
-/// Places that are told, at most.
+/// The maximum number of places in a report.
 const MOST_PLACES: usize = 8;
 
-/// Lanes of a block that are at one instruction.
+/// Lanes at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waypoint {
     /// The lanes of the first of the block's warps that are there.
@@ -33,22 +33,22 @@ pub struct Waypoint {
     pub more_warps: Vec<u32>,
 }
 
-/// A launch that runs.
+/// The progress of a running launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: String,
-    /// Blocks of the grid, and how many of them have ended.
+    /// The number of the grid's blocks, and how many of them have ended.
     pub blocks: (u64, u64),
-    /// Time since it began.
+    /// Time since the launch began.
     pub time: Duration,
     /// Where lanes are, of some resident blocks. Nothing if that is not known.
     pub places: Vec<Waypoint>,
-    /// Whether there are more places.
+    /// Whether there are lanes at further places.
     pub more: bool,
 }
 
-/// Several lines: how far it is, then the places.
+/// Prints the progress, then one place per line.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (all, ended) = self.blocks;
@@ -68,7 +68,7 @@ impl fmt::Display for Standing {
     }
 }
 
-/// Increasing numbers as `0-3,7`.
+/// Formats increasing numbers as `0-3,7`.
 fn ranges(numbers: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &n in numbers {
@@ -81,19 +81,19 @@ fn ranges(numbers: &[u32]) -> String {
     runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// Is told where a launch is, now and then.
+/// Receives the progress of launches.
 pub(crate) type Watch = Box<dyn FnMut(&Standing) + Send>;
 
-/// Looks at a launch that runs.
+/// Reports the progress of a launch at intervals.
 pub(crate) struct Look {
     pub(crate) watch: Option<Watch>,
     module: Arc<Module>,
     kernel: FuncId,
     shape: Shape,
     begun: Instant,
-    /// When to look next.
+    /// The run time at which the next report is due.
     next: Duration,
-    /// Whether it is time, and nobody has told where the lanes are.
+    /// Whether a report is due but the positions of lanes are still to come.
     due: bool,
     ended: u64,
 }
@@ -147,7 +147,7 @@ impl Monitor for Look {
     fn poll(&mut self, progress: Progress) -> bool {
         self.ended = progress.blocks_done;
         if self.watch.is_some() && self.begun.elapsed() >= self.next {
-            // Asked before, and nobody could tell where the lanes are.
+            // No positions came since the last call, so the report goes without.
             if self.due {
                 self.tell(&mut std::iter::empty());
             } else {

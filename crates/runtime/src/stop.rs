@@ -1,4 +1,4 @@
-//! What stops a launch: faults and hangs, as data.
+//! Faults and hangs of launches, as data.
 
 use std::fmt;
 
@@ -16,33 +16,33 @@ use crate::launch::Shape;
 use crate::module::Module;
 use crate::origin::{Parameter, parameter};
 
-/// Whether something went wrong or nothing went on.
+/// The kind of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopKind {
     /// An instruction faulted.
     Fault,
-    /// The launch hangs, or has reached the limit of instructions.
+    /// The launch hangs, or has reached its limit of issues.
     Hang,
-    /// The engines differ: a fault of this project's, not of the program's.
+    /// The engines differ. This is a defect of the engines, not of the program.
     Difference,
 }
 
-/// Why and where a launch stopped.
+/// The cause and place of a stop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
-    /// Fault or hang.
+    /// The kind of the stop.
     pub kind: StopKind,
-    /// Stable short name, such as `out-of-bounds`.
+    /// The stable short name of the cause, such as `out-of-bounds`.
     pub code: &'static str,
-    /// What is wrong, in a sentence.
+    /// The cause in a sentence.
     pub message: String,
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: String,
     /// Where it is; of a hang, where the first path waits.
     pub place: Place,
-    /// The access that was refused, if that is the fault.
+    /// The refused access, if that is the cause.
     pub access: Option<Box<AccessError>>,
-    /// The parameter of the kernel that its address came from, as far as that can be told.
+    /// The kernel parameter that the refused address came from, if known.
     pub parameter: Option<Parameter>,
     /// The calls that allocated and freed the block that is nearest to the refused access, if the
     /// client has told them.
@@ -154,7 +154,7 @@ pub(crate) fn place(module: &Module, pc: Pc, site: Site) -> Place {
     Place { site, text: module.ptx_line(loc), source: module.source_line(loc) }
 }
 
-/// Several lines: what, where in the grid, where in the text.
+/// Prints the cause, then the place in the grid, then the place in the text.
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, message, place, .. } = self;

@@ -1,9 +1,11 @@
-//! Which of the host's memory a guest is shown that has nothing but addresses.
+//! Chooses the host memory that is mapped for a guest that has nothing but addresses.
 //!
-//! A window is a run of pages. It never leaves the extent of its kind that the system lists (`hostmem::Extents`): so neither code
-//! nor what the system keeps is shown, and what the host cannot write, guests cannot either. Windows grow with what they are
-//! found to be short of, at least twofold, and the space that they leave between each other closes in the same way: a launch is
-//! repeated as often as the logarithm of what it uses. How far it went beyond each of its arguments is known to the next one.
+//! A window is a run of mapped pages. It never exceeds the extent that the system lists around it
+//! (`hostmem::Extents`): code and the system's own memory are not mapped, and guests cannot write
+//! memory that the host cannot write. If an access misses the windows, the nearest one grows to it
+//! and by at least its own size, and gaps between windows close at the same rate. The number of
+//! repeated launches is therefore logarithmic in the memory that a launch uses. How far a launch
+//! went beyond each of its arguments is remembered for the next launch.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,29 +15,31 @@ use simt::memory::Permission;
 
 use crate::context::Context;
 
-/// Bytes shown around the first use of a place.
+/// Bytes mapped from the first access to a place on.
 const WINDOW: u64 = 64 << 10;
-/// Bytes that a window grows by at least: what is copied in vain costs less than another attempt.
+/// The least number of bytes that a window grows by: mapping too much costs less than another
+/// attempt.
 const MORE: u64 = 32 << 20;
-/// An access that is further than this from all windows begins another.
+/// An access farther than this from all windows starts a new one.
 const GAP: u64 = 64 << 20;
-/// Addresses whose reach is kept.
+/// The maximum number of addresses whose extent is remembered.
 const KEPT: usize = 1 << 12;
 const PAGE: u64 = 4096;
 
-/// How far beyond addresses given as arguments earlier launches have gone. It decides nothing but how often one is repeated:
-/// whatever it says, no more is shown than the host has.
+/// How far beyond the addresses in their arguments earlier launches have gone. It affects only how
+/// often a launch is repeated: no more is mapped than the host has.
 #[derive(Debug, Default)]
 pub struct Reach(Mutex<FxHashMap<u64, (u64, u64)>>);
 
 impl Reach {
-    /// Bytes before and behind an address that are worth showing at once.
+    /// Returns the bytes before and after an address that are worth mapping at once.
     fn of(&self, address: u64) -> (u64, u64) {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&address).copied().unwrap_or((0, WINDOW))
     }
 
-    /// Keeps what a launch with these arguments, in order, was shown at its end.
+    /// Remembers the windows at the end of a launch with these arguments, which are in increasing
+    /// order.
     fn learn(&self, arguments: &[u64], shown: &[Extent]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT {
@@ -45,7 +49,7 @@ impl Reach {
             let Some(window) = shown.iter().find(|w| w.start <= address && address < w.end) else {
                 continue;
             };
-            // Up to the next argument, behind which the next one's begins.
+            // Up to the next argument, where that one's extent begins.
             let next = arguments.get(i + 1).map_or(window.end, |&next| next.min(window.end));
             let first = i.checked_sub(1).is_none_or(|before| arguments[before] < window.start);
             let before = if first { address - window.start } else { 0 };
@@ -54,7 +58,7 @@ impl Reach {
     }
 }
 
-/// What the host has, as it was when a launch began, and what is shown of it.
+/// The host's memory when a launch began, and the mapped windows of it.
 pub(crate) struct Windows<'a> {
     extents: Option<Extents>,
     reach: &'a Reach,
@@ -63,7 +67,7 @@ pub(crate) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    /// Shows what the words of a parameter block seem to point to.
+    /// Maps memory around all words of a parameter block that look like pointers.
     pub(crate) fn open(context: &mut Context, reach: &'a Reach, params: &[u8]) -> Self {
         let extents = Extents::now();
         let mut windows = Self { extents, reach, arguments: Vec::new(), shown: Vec::new() };
@@ -80,7 +84,7 @@ impl<'a> Windows<'a> {
         windows
     }
 
-    /// Shows what an access has missed; whether there was something to show.
+    /// Maps memory around an access that missed. Returns whether more is mapped now.
     pub(crate) fn show_missed(&mut self, context: &mut Context, address: u64, size: u64) -> bool {
         let Some(extent) = self.around(address) else { return false };
         let after = match address.checked_add(size) {
@@ -108,13 +112,14 @@ impl<'a> Windows<'a> {
         self.show(context, address, start, end)
     }
 
-    /// Hides everything again, for the host may free or move anything from now on.
+    /// Unmaps all windows, because the host may free or move anything from now on.
     pub(crate) fn close(self, context: &mut Context) -> Result<(), simt::memory::MapError> {
         self.reach.learn(&self.arguments, &self.shown);
         self.shown.iter().try_for_each(|w| context.hide_host(w.start))
     }
 
-    /// The extent that an address lies in. Where the system does not tell, the pages from it on that can be read.
+    /// Returns the extent around an address. If the system lists no extents, these are the readable
+    /// pages from the address on.
     fn around(&self, address: u64) -> Option<Extent> {
         if let Some(extents) = &self.extents {
             return extents.around(address);
@@ -124,14 +129,15 @@ impl<'a> Windows<'a> {
         (there > 0).then_some(Extent { start, end: start + there, writable: true })
     }
 
-    /// Shows the pages of a range that holds `address`, joined with the windows that it meets, as far as they are there.
+    /// Maps the pages of a range around `address`, as far as they are readable, and joins it with
+    /// the windows that it touches. Returns whether more is mapped now.
     fn show(&mut self, context: &mut Context, address: u64, start: u64, end: u64) -> bool {
         let Some(extent) = self.around(address) else { return false };
         let page = address & !(PAGE - 1);
         let mut start = (start & !(PAGE - 1)).max(extent.start).min(page);
         let mut end = end.saturating_add(PAGE - 1) & !(PAGE - 1);
         end = end.min(extent.end).max(page);
-        // A file may end before its pages do.
+        // The last pages of a mapped file may lie beyond its end.
         let there = start + readable(start, end - start);
         if there < end {
             if there <= address {
@@ -182,7 +188,7 @@ mod tests {
         let orders: [&dyn Fn(u64) -> u64; 4] = [
             &|i| i,
             &|i| places - 1 - i,
-            // Odd multipliers: every place once, far from one another.
+            // An odd multiplier visits every place once, in distant steps.
             &|i| i.wrapping_mul(0x9e37_79b1) % places,
             &|i| (i % 1024) * (places / 1024) + i / 1024,
         ];

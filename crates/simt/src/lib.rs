@@ -1,8 +1,10 @@
-//! Masks, lane arithmetic, guest memory, traps, lane slots and observers: what every SIMT machine shares.
+//! Masks, lane arithmetic, guest memory, traps, lane slots and observers: what every SIMT machine
+//! shares.
 //!
-//! A machine is an encoding, an architectural state, and a mapping of its instructions to four questions, each of
-//! which has one home here or in `converge`: which lanes are on ([`mask`]), which path runs next (`converge`), what an
-//! instruction does to the lanes that are on ([`arith`], [`memory`]), and what that cost ([`slots`], [`observe`]).
+//! A machine is an encoding, an architectural state, and a mapping of its instructions to four
+//! questions, each of which has one home here or in `converge`: which lanes are on ([`mask`]),
+//! which path runs next (`converge`), what an instruction does to the lanes that are on ([`arith`],
+//! [`memory`]), and what that cost ([`slots`], [`observe`]).
 
 pub mod arith;
 pub mod machine;

@@ -1,8 +1,8 @@
-//! What a machine is to the rest of the house.
+//! The interface of a machine to the rest of the project.
 //!
-//! A [`Machine`] loads programs, launches them, and executes one issue at a time. Its `State` can be cloned and holds no code,
-//! observer or thread: debuggers, replay and time travel stand on that, and so does stepping two launches on two
-//! host threads. `step` never recurses and never blocks.
+//! A [`Machine`] loads programs, launches them, and executes one issue at a time. Its `State` can
+//! be cloned and holds no code, observer or thread: debuggers, replay and time travel rely on that,
+//! and so does stepping two launches on two host threads. `step` never recurses and never blocks.
 
 use crate::mask::LaneMask;
 use crate::observe::{GroupId, Observer, Pc};
@@ -16,21 +16,21 @@ pub trait Machine<const N: usize = 1> {
     const NAME: &'static str;
     /// Loaded code: immutable, shared by all launches.
     type Program: Send + Sync;
-    /// What `load` can reject.
+    /// The error of `load`.
     type LoadError;
-    /// What a launch needs besides the program: sizes, arguments, memory, knobs.
+    /// The parameters of a launch besides the program: sizes, arguments, memory, knobs.
     type Launch;
-    /// What `launch` can reject.
+    /// The error of `launch`.
     type LaunchError;
     /// Everything that changes while a launch runs, guest memory included.
     type State: Clone + Send;
-    /// Why it stops.
+    /// The causes of its faults.
     type Cause: Cause;
 
     /// Reads a program.
     ///
     /// # Errors
-    /// Whatever is wrong with the image; all of it, where the machine can go on reading.
+    /// Returns the errors of the image; all of them, where the machine can continue reading.
     fn load(&self, image: &[u8]) -> Result<Self::Program, Self::LoadError>;
 
     /// The state before the first issue.
@@ -72,7 +72,7 @@ pub trait Machine<const N: usize = 1> {
     }
 }
 
-/// What one step came to.
+/// The outcome of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step<C, const N: usize = 1> {
     /// An instruction was issued; there is more to do.
@@ -81,29 +81,29 @@ pub enum Step<C, const N: usize = 1> {
     Done,
     /// The launch stopped at a fault.
     Fault(Box<Fault<C, N>>),
-    /// No lane can ever go on.
+    /// No lane can ever continue.
     Hang(Box<Hang<N>>),
 }
 
-/// Why a launch is taken to hang.
+/// The evidence of a hang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HangKind {
     /// No group can run.
     Deadlock,
-    /// The complete state has been seen before: it repeats for ever.
+    /// The complete state has been seen before: it repeats forever.
     Repeats,
     /// The issue limit was reached: it may or may not end.
     Limit,
 }
 
-/// Who waits where for whom when nothing goes on.
+/// A report of the paths that wait when nothing makes progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hang<const N: usize = 1> {
-    /// How it is known.
+    /// The evidence.
     pub kind: HangKind,
-    /// Everybody who is not done, by CTA and group; capped at [`Hang::MAX_WAITERS`].
+    /// Every path that has not ended, by CTA and group; capped at [`Hang::MAX_WAITERS`].
     pub waiters: Vec<Waiter<N>>,
-    /// How many more were left out.
+    /// Number of paths left out.
     pub more: usize,
 }
 
@@ -115,17 +115,17 @@ impl<const N: usize> Hang<N> {
 /// A path that has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiter<const N: usize = 1> {
-    /// Whose path.
+    /// The group of the path.
     pub group: GroupId,
-    /// Where it stands.
+    /// The place of the path.
     pub pc: Pc,
     /// Its lanes.
     pub lanes: LaneMask<N>,
-    /// What it waits for.
+    /// The reason that it waits.
     pub wait: Wait<N>,
 }
 
-/// What a path waits for.
+/// The reason that a path waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wait<const N: usize = 1> {
     /// Nothing: it could run (and does, without end).
@@ -134,7 +134,7 @@ pub enum Wait<const N: usize = 1> {
     Turn,
     /// For more threads at a CTA barrier.
     Barrier {
-        /// Which barrier.
+        /// The barrier.
         id: u32,
         /// Threads that have arrived.
         arrived: u32,
@@ -143,7 +143,7 @@ pub enum Wait<const N: usize = 1> {
     },
     /// For lanes that its collective names.
     Collective {
-        /// Named lanes that have not come, as lanes of the group.
+        /// Named lanes that have not arrived, as lanes of the group.
         missing: LaneMask<N>,
     },
 }

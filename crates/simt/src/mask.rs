@@ -1,9 +1,10 @@
 //! Sets of lanes.
 //!
-//! [`LaneMask`] is the only type that says which lanes are on. It is generic over its 64-bit words, so that a warp
-//! (up to 64 lanes, one word) and a CTA-wide group (up to 1,024 lanes, sixteen words) share one algebra.
-//! Bit `i` is lane `i`; iteration is in increasing lane order, which is the order every rule of the project
-//! that needs one refers to (ascending lanes, lowest lane as leader, last writer wins).
+//! [`LaneMask`] is the only type that says which lanes are on. It is generic over its 64-bit words,
+//! so that a warp (up to 64 lanes, one word) and a CTA-wide group (up to 1,024 lanes, sixteen
+//! words) share one algebra. Bit `i` is lane `i`; iteration is in increasing lane order, which is
+//! the order every rule of the project that needs one refers to (ascending lanes, lowest lane as
+//! leader, last writer wins).
 
 use std::fmt;
 use std::ops::{
@@ -21,7 +22,7 @@ pub type WarpMask = LaneMask<1>;
 pub type CtaMask = LaneMask<16>;
 
 impl<const N: usize> LaneMask<N> {
-    /// How many lanes a mask of this size can hold.
+    /// Number of lanes that a mask of this size can hold.
     pub const CAPACITY: usize = 64 * N;
 
     /// No lane.
@@ -64,7 +65,7 @@ impl<const N: usize> LaneMask<N> {
         mask
     }
 
-    /// Whether the lane is in the set; lanes beyond the capacity are not.
+    /// Returns whether the lane is in the set; lanes beyond the capacity are not.
     #[must_use]
     #[inline]
     pub fn contains(&self, lane: usize) -> bool {
@@ -80,7 +81,7 @@ impl<const N: usize> LaneMask<N> {
         self.0[lane / 64] |= 1 << (lane % 64);
     }
 
-    /// Takes a lane out, if it is in.
+    /// Removes a lane, if it is in the set.
     #[inline]
     pub fn remove(&mut self, lane: usize) {
         if let Some(w) = self.0.get_mut(lane / 64) {
@@ -88,27 +89,27 @@ impl<const N: usize> LaneMask<N> {
         }
     }
 
-    /// Adds or takes out a lane.
+    /// Adds or removes a lane.
     #[inline]
     pub fn set(&mut self, lane: usize, on: bool) {
         if on { self.insert(lane) } else { self.remove(lane) }
     }
 
-    /// How many lanes are in the set.
+    /// Returns the number of lanes in the set.
     #[must_use]
     #[inline]
     pub fn count(&self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()
     }
 
-    /// Whether no lane is in the set.
+    /// Returns whether no lane is in the set.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&w| w == 0)
     }
 
-    /// Whether any lane is in the set.
+    /// Returns whether any lane is in the set.
     #[must_use]
     #[inline]
     pub fn any(&self) -> bool {
@@ -134,14 +135,14 @@ impl<const N: usize> LaneMask<N> {
         found.map(|(i, w)| 64 * i + 63 - w.leading_zeros() as usize)
     }
 
-    /// Whether every lane of `self` is in `other`.
+    /// Returns whether every lane of `self` is in `other`.
     #[must_use]
     #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
         (*self - *other).is_empty()
     }
 
-    /// Whether the two share no lane.
+    /// Returns whether the two share no lane.
     #[must_use]
     #[inline]
     pub fn is_disjoint(&self, other: &Self) -> bool {
@@ -165,7 +166,8 @@ impl<const N: usize> LaneMask<N> {
         out
     }
 
-    /// The 64 lanes from `lane` on as one word: bit 0 is `lane`. Lanes beyond the capacity read as off.
+    /// The 64 lanes from `lane` on as one word: bit 0 is `lane`. Lanes beyond the capacity read as
+    /// off.
     #[must_use]
     pub fn window(&self, lane: usize) -> u64 {
         let (word, bit) = (lane / 64, lane % 64);
@@ -174,7 +176,8 @@ impl<const N: usize> LaneMask<N> {
         at(word) >> bit | high
     }
 
-    /// The set of lanes `lane + i` for each set bit `i` of `bits`; those beyond the capacity are dropped.
+    /// The set of lanes `lane + i` for each set bit `i` of `bits`; those beyond the capacity are
+    /// dropped.
     #[must_use]
     pub fn from_window(lane: usize, bits: u64) -> Self {
         let (word, bit) = (lane / 64, lane % 64);

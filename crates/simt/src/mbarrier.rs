@@ -36,7 +36,7 @@ pub enum Misuse {
     /// A count outside of its range.
     #[error("{0} arrivals: a count is 1 to {MAX_COUNT}")]
     Count(u32),
-    /// More arrivals than are pending, or more expected ones taken away than there are.
+    /// More arrivals than are pending, or a larger reduction of the expected ones than there are.
     #[error("{count} arrivals where {left} are left")]
     TooMany {
         /// Arrivals of the operation.
@@ -52,14 +52,14 @@ pub enum Misuse {
     State,
 }
 
-/// What an arrival does beside counting down.
+/// The effects of an arrival besides counting down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// The phases that follow expect so many arrivals fewer (`arrive_drop`).
+    /// The following phases expect that many arrivals fewer (`arrive_drop`).
     pub drop: bool,
     /// The phase must not complete (`noComplete`).
     pub no_complete: bool,
-    /// The pending count grows by as many arrivals first (`cp.async.mbarrier.arrive`).
+    /// The pending count first grows by the same number of arrivals (`cp.async.mbarrier.arrive`).
     pub counted: bool,
 }
 
@@ -81,7 +81,7 @@ impl Mbarrier {
     /// The object in a word of memory.
     ///
     /// # Errors
-    /// [`Misuse::NotInitialised`] if the word is no object.
+    /// [`Misuse::NotInitialised`] if the word is not an object.
     pub fn load(word: u64) -> Result<Self, Misuse> {
         if word & VALID == 0 { Err(Misuse::NotInitialised) } else { Ok(Self(word)) }
     }
@@ -133,7 +133,7 @@ impl Mbarrier {
         Ok(next)
     }
 
-    /// The next phase if this one has nothing left to wait for.
+    /// Returns the next phase if this one is complete.
     fn completed(self, expected: u32) -> Self {
         if self.0 & (TRANSACTIONS | COUNT) != 0 {
             return self;
@@ -142,7 +142,7 @@ impl Mbarrier {
         Self(self.0 & !(3 << PHASE) | phase | u64::from(expected))
     }
 
-    /// Whether the phase has completed in which an arrival returned `state`.
+    /// Returns whether the phase has completed in which an arrival returned `state`.
     ///
     /// # Errors
     /// [`Misuse::State`] if it is neither the current phase nor the one before it.
@@ -155,7 +155,8 @@ impl Mbarrier {
         }
     }
 
-    /// Whether the phase of this parity has completed: the current phase, or the one before it.
+    /// Returns whether the phase of this parity has completed: the current phase, or the one before
+    /// it.
     #[must_use]
     pub const fn has_completed_parity(self, parity: u64) -> bool {
         self.phase() & 1 != parity & 1

@@ -1,20 +1,20 @@
-//! Hooks: what a run tells to whoever watches it.
+//! Hooks: the events of a run, for observers.
 //!
-//! An [`Observer`] is a type parameter of the engine with a constant set of wanted [`Events`]; an engine asks that
-//! constant before it even builds an event, so an observer that wants nothing ([`Blind`]) costs nothing.
-//! Events carry enough for tracers, race detectors (happens-before) and per-line statistics, and nothing that is particular to
-//! one machine.
+//! An [`Observer`] is a type parameter of the engine with a constant set of wanted [`Events`]; an
+//! engine asks that constant before it even builds an event, so an observer that wants nothing
+//! ([`Blind`]) costs nothing. Events carry enough for tracers, race detectors (happens-before) and
+//! per-line statistics, and nothing that is particular to one machine.
 
 use crate::mask::LaneMask;
 use crate::slots::{Domain, IssueLanes};
 
 pub use crate::memory::{AccessKind, Space};
 
-/// Where in a program: what it counts (instruction index, byte address) is the machine's.
+/// A place in a program; the machine defines its unit (instruction index, byte address).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pc(pub u64);
 
-/// Which issue group of which CTA. Lane `i` of the group is thread `first_thread + i` of the CTA.
+/// An issue group of a CTA. Lane `i` of the group is thread `first_thread + i` of the CTA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId {
     /// Linear index of the CTA in the grid.
@@ -45,13 +45,13 @@ impl Events {
     /// Everything.
     pub const ALL: Self = Self(31);
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is in the set.
+    /// Returns whether all of `other` is in the set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -61,22 +61,22 @@ impl Events {
 /// One issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Issue<'a, const N: usize> {
-    /// Who.
+    /// The issue group.
     pub group: GroupId,
-    /// Where.
+    /// The instruction.
     pub pc: Pc,
-    /// As what it is counted.
+    /// The domain that it is counted in.
     pub domain: Domain,
     /// The lane sets; for a uniform issue the sets of the group on whose behalf it runs.
     pub lanes: &'a IssueLanes<N>,
-    /// How many paths the group's mechanism holds at this moment, this one included.
+    /// Number of paths that the group's mechanism now holds, this one included.
     pub depth: u32,
 }
 
 /// A branch issue: distinct next places with their lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Branch<'a, const N: usize> {
-    /// Who.
+    /// The issue group.
     pub group: GroupId,
     /// The branch.
     pub pc: Pc,
@@ -104,7 +104,7 @@ pub enum Order {
     SeqCst,
 }
 
-/// Among whom an order holds.
+/// The scope of a memory order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Scope {
     /// The CTA.
@@ -121,11 +121,11 @@ pub enum Scope {
 /// A memory access of one issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
-    /// Who.
+    /// The issue group.
     pub group: GroupId,
-    /// Where.
+    /// The instruction.
     pub pc: Pc,
-    /// What.
+    /// The kind of access.
     pub kind: AccessKind,
     /// The space accessed: never [`Space::Generic`], which is resolved first.
     pub space: Space,
@@ -135,11 +135,12 @@ pub struct Access<'a> {
     pub scope: Scope,
     /// Bytes for each lane.
     pub size: u32,
-    /// Lane and address, lanes increasing. Addresses are offsets in shared, local and parameter space, guest addresses else.
+    /// Lane and address, lanes increasing. Addresses are offsets in shared, local and parameter
+    /// space, guest addresses else.
     pub lanes: &'a [(u16, u64)],
 }
 
-/// What lanes do at a synchronisation.
+/// The kind of a synchronisation event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SyncKind {
     /// Arrived at a CTA barrier and waits (or has arrived without waiting).
@@ -155,13 +156,13 @@ pub enum SyncKind {
 /// A synchronisation event.
 #[derive(Clone, Copy, Debug)]
 pub struct Sync<'a, const N: usize> {
-    /// Who.
+    /// The issue group.
     pub group: GroupId,
-    /// Where.
+    /// The instruction.
     pub pc: Pc,
-    /// What.
+    /// The kind of event.
     pub kind: SyncKind,
-    /// Which barrier, for barriers.
+    /// The barrier's number, for barriers.
     pub barrier: u32,
     /// The lanes of this group that take part.
     pub lanes: &'a LaneMask<N>,
@@ -176,7 +177,8 @@ pub enum CtaEvent {
     End,
 }
 
-/// Receives events. Every method has an empty default; an implementation says in [`Observer::EVENTS`] which it wants.
+/// Receives events. Every method has an empty default; an implementation says in
+/// [`Observer::EVENTS`] which it wants.
 pub trait Observer<const N: usize> {
     /// The events that this observer wants; others are not built.
     const EVENTS: Events;

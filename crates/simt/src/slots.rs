@@ -1,8 +1,8 @@
 //! Lane-slot accounting: where the lanes of every issue went.
 //!
-//! An issue has a [`Domain`]: uniform (width 1, a scalar instruction) or vector (width W, the issue group).
-//! Every lane of a vector issue's width falls into exactly one [`SlotCause`], the first that applies in the order of that
-//! enum. So the identity
+//! An issue has a [`Domain`]: uniform (width 1, a scalar instruction) or vector (width W, the issue
+//! group). Every lane of a vector issue's width falls into exactly one [`SlotCause`], the first
+//! that applies in the order of that enum. So the identity
 //!
 //! ```text
 //! sum of widths = never launched + exited + waiting + diverged + predicated off + on
@@ -13,16 +13,16 @@
 
 use crate::mask::LaneMask;
 
-/// What an issue is counted as.
+/// The way in which an issue is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
-    /// A scalar instruction: width 1, counted apart.
+    /// A scalar instruction: width 1, counted separately.
     Uniform,
     /// A lane-wise instruction: the width of its issue group.
     Vector,
 }
 
-/// Why a lane slot of a vector issue did or did not do work. In order of precedence.
+/// The reason that a lane slot of a vector issue did or did not do work. In order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SlotCause {
     /// The block, or the valid mask, has no thread for this lane.
@@ -50,7 +50,8 @@ impl SlotCause {
         Self::On,
     ];
 
-    /// The name used in statistics: `never_launched`, `exited`, `waiting`, `diverged`, `predicated_off`, `on`.
+    /// The name used in statistics: `never_launched`, `exited`, `waiting`, `diverged`,
+    /// `predicated_off`, `on`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -69,9 +70,9 @@ impl SlotCause {
 /// The sets may overlap; precedence decides. A lane of the width that is in no set is diverged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssueLanes<const N: usize = 1> {
-    /// Slots of the issue. Lane `l` takes slot `l % width`: that is lane `l` itself, but in a group that gathers lanes of
-    /// several warps. There at most one active lane takes a slot; a slot that none takes has the last cause, in the order of
-    /// [`SlotCause`], that any of its lanes has.
+    /// Slots of the issue. Lane `l` takes slot `l % width`: that is lane `l` itself, but in a group
+    /// that gathers lanes of several warps. There at most one active lane takes a slot; a slot that
+    /// none takes has the last cause, in the order of [`SlotCause`], that any of its lanes has.
     pub width: u32,
     /// Lanes that have a thread.
     pub launched: LaneMask<N>,
@@ -81,14 +82,16 @@ pub struct IssueLanes<const N: usize = 1> {
     pub waiting: LaneMask<N>,
     /// Lanes of the group that issues: its active mask. Empty in an idle issue.
     pub active: LaneMask<N>,
-    /// Active lanes that a mask of the machine (EXEC, a mask bank) leaves on. Machines without one give `active`.
+    /// Active lanes that a mask of the machine (EXEC, a mask bank) leaves on. Machines without one
+    /// give `active`.
     pub unmasked: LaneMask<N>,
     /// Active lanes that execute: unmasked, and the guard holds.
     pub on: LaneMask<N>,
 }
 
 impl<const N: usize> IssueLanes<N> {
-    /// The lanes of each cause, in the order of [`SlotCause::ALL`]; disjoint, and together `0..width`.
+    /// The lanes of each cause, in the order of [`SlotCause::ALL`]; disjoint, and together
+    /// `0..width`.
     #[must_use]
     pub fn by_cause(&self) -> [LaneMask<N>; 6] {
         let width = self.width as usize;
@@ -118,7 +121,8 @@ impl<const N: usize> IssueLanes<N> {
         self.by_cause()[SlotCause::PredicatedOff as usize] - self.folded().unmasked
     }
 
-    /// By slot: each set as the slots that its lanes take, so that the cause of a slot is the last of its lanes' causes.
+    /// By slot: each set as the slots that its lanes take, so that the cause of a slot is the last
+    /// of its lanes' causes.
     #[must_use]
     pub fn folded(&self) -> Self {
         let width = self.width.max(1) as usize;
@@ -156,7 +160,8 @@ pub struct GroupLanes {
 pub struct LaneSlots {
     /// Vector issues, idle ones included.
     pub vector_issues: u64,
-    /// Vector issues with an empty active mask: a conservative branch of a mechanism fetched for nobody.
+    /// Vector issues with an empty active mask: a conservative branch of a mechanism fetched for
+    /// nobody.
     pub idle_issues: u64,
     /// Uniform issues, each of width 1.
     pub uniform_issues: u64,
@@ -164,8 +169,8 @@ pub struct LaneSlots {
     pub width: u64,
     /// Slots by cause: [`Self::of`].
     by_cause: [u64; 6],
-    /// Of the predicated-off slots: those turned off by the machine's mask rather than by a guard. In the logical view
-    /// of masked control flow these are diverged.
+    /// Of the predicated-off slots: those turned off by the machine's mask rather than by a guard.
+    /// In the logical view of masked control flow these are diverged.
     pub masked_off: u64,
 }
 
@@ -182,8 +187,8 @@ impl LaneSlots {
         self.masked_off += u64::from(lanes.masked_off().count());
     }
 
-    /// The totals of `issues` vector issues of `width` lanes each. All active lanes count as on;
-    /// [`Self::predicate_off`] takes those back that guards turn off.
+    /// Returns the totals of `issues` vector issues of `width` lanes each. All active lanes count
+    /// as on; [`Self::predicate_off`] then recounts those that guards turn off.
     #[inline]
     #[must_use]
     pub fn of_issues(issues: u64, width: u32, lanes: GroupLanes) -> Self {
@@ -203,7 +208,7 @@ impl LaneSlots {
         slots
     }
 
-    /// Recounts lanes that count as on: a guard turns them off.
+    /// Recounts lanes that a guard turns off, which were counted as on.
     #[inline]
     pub fn predicate_off(&mut self, lanes: u64) {
         self.by_cause[SlotCause::On as usize] -= lanes;
@@ -228,7 +233,7 @@ impl LaneSlots {
         self.of(SlotCause::PredicatedOff).saturating_sub(self.masked_off)
     }
 
-    /// Whether every slot has exactly one cause.
+    /// Returns whether every slot has exactly one cause.
     #[must_use]
     pub fn identity_holds(&self) -> bool {
         self.by_cause.iter().sum::<u64>() == self.width
@@ -246,13 +251,15 @@ impl LaneSlots {
         self.of(SlotCause::On) + self.of(SlotCause::PredicatedOff)
     }
 
-    /// Share of slots whose lane was in the issuing group: warp execution efficiency, SIMD efficiency. 0 without issues.
+    /// Share of slots whose lane was in the issuing group: warp execution efficiency, SIMD
+    /// efficiency. 0 without issues.
     #[must_use]
     pub fn execution_efficiency(&self) -> f64 {
         ratio(self.active(), self.width)
     }
 
-    /// Share of slots whose lane executed: warp non-predicated execution efficiency. 0 without issues.
+    /// Share of slots whose lane executed: warp non-predicated execution efficiency. 0 without
+    /// issues.
     #[must_use]
     pub fn nonpred_efficiency(&self) -> f64 {
         ratio(self.of(SlotCause::On), self.width)
@@ -287,8 +294,9 @@ mod tests {
 
     #[test]
     fn lanes_of_several_warps_share_slots() {
-        // Slots 0..4; lanes 0..10 launched. Lane 4 issues in slot 0; lanes 1, 5 have exited, and 9 waits: slot 1 waits.
-        // Slot 2: lane 2 has exited, 6 is elsewhere: diverged. Slot 3: both have exited.
+        // Slots 0..4; lanes 0..10 launched. Lane 4 issues in slot 0; lanes 1, 5 have exited, and 9
+        // waits: slot 1 waits. Slot 2: lane 2 has exited, 6 is on another path: diverged. Slot 3:
+        // both have exited.
         let lanes = IssueLanes::<1> {
             width: 4,
             launched: LaneMask::first(10),

@@ -1,7 +1,8 @@
 //! Loads, stores, atomics, fences, local allocation.
 //!
-//! All lanes' addresses are checked before any byte is read or written, so a fault leaves the state before the
-//! instruction. Stores and atomics of one instruction take effect in increasing lane order.
+//! All lanes' addresses are checked before any byte is read or written, so a fault leaves the state
+//! before the instruction. Stores and atomics of one instruction take effect in increasing lane
+//! order.
 
 use crate::atomic;
 use crate::cause::Cause;
@@ -66,8 +67,8 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     Ok(Outcome::Advance)
 }
 
-/// Places of the lanes that are on: lane and address, with the space in the address's window for shared, local and
-/// parameter memory. After this, no access of the instruction can fail.
+/// Places of the lanes that are on: lane and address, with the space in the address's window for
+/// shared, local and parameter memory. After this, no access of the instruction can fail.
 pub(crate) fn check<const N: usize>(
     state: &mut State<N>,
     now: &Now<N>,
@@ -105,7 +106,8 @@ pub(crate) fn check<const N: usize>(
     }
 }
 
-/// An address of a space as a generic one; a window offset beyond the window becomes an address that no space has.
+/// An address of a space as a generic one; a window offset beyond the window becomes an address
+/// that no space has.
 pub(crate) fn generic_address(space: Space, address: u64) -> u64 {
     let window = match space {
         Space::Shared => SHARED_WINDOW,
@@ -147,8 +149,9 @@ pub(crate) fn check_place<const N: usize>(
 /// Offsets of a window are its addresses' low 32 bits.
 const WINDOW_MASK: u64 = 0xffff_ffff;
 
-/// The space that an access is to. One that names its space is to that space: an address of a window given to a global
-/// access is refused by the address map, and [`generic_address`] puts window offsets into their window.
+/// The space that an access is to. One that names its space is to that space: an address of a
+/// window given to a global access is refused by the address map, and [`generic_address`] puts
+/// window offsets into their window.
 #[inline]
 fn lies_in(space: Space, generic: u64) -> Space {
     if space == Space::Generic { space_of(generic) } else { space }
@@ -178,7 +181,7 @@ fn observe<const N: usize, O: Observer<N>>(
     observe_at(state, now, (op, kind, size), places, observer);
 }
 
-/// Reports an access of so many bytes at these places.
+/// Reports an access of `size` bytes per lane at these places.
 pub(crate) fn observe_at<const N: usize, O: Observer<N>>(
     state: &State<N>,
     now: &Now<N>,
@@ -284,7 +287,8 @@ fn sign_extend(value: u64, from: u32, to: u32) -> u64 {
     ((value << shift) as i64 >> shift) as u64 & u64::MAX >> (64 - to.clamp(1, 64))
 }
 
-/// Copies from global to shared memory, lane by lane: what is read, and where it goes, is checked before a byte moves.
+/// Copies from global to shared memory, lane by lane: what is read, and where it goes, is checked
+/// before a byte moves.
 fn copy<const N: usize, O: Observer<N>>(
     state: &mut State<N>,
     now: &Now<N>,

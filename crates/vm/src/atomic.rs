@@ -5,7 +5,7 @@ use ir::mods::AtomOp;
 use simt::arith::soft::MinMax;
 use simt::arith::{BF16, F16, F32, F64, Format, FpEnv, float, int};
 
-/// Whether an operation exists on a type.
+/// Returns whether an operation exists on a type.
 pub(crate) fn supported(op: AtomOp, ty: Ty) -> bool {
     use AtomOp::{Add, And, Cas, Dec, Exch, Inc, Max, Min, Or, Xor};
     match op {
@@ -61,8 +61,8 @@ fn arithmetic(op: AtomOp, ty: Ty, a: u64, b: u64) -> u64 {
         Ty::S32 => integer::<i32>(op, a, b),
         Ty::U64 => integer::<u64>(op, a, b),
         Ty::S64 => integer::<i64>(op, a, b),
-        // Global `atom.add.f32` flushes subnormals on hardware and shared does not; both keep them here, as PTX
-        // leaves the choice to the target.
+        // Global `atom.add.f32` flushes subnormals on hardware and shared does not; both keep them
+        // here, as PTX leaves the choice to the target.
         Ty::F32 => real::<F32>(op, a, b),
         Ty::F64 => real::<F64>(op, a, b),
         Ty::F16 => real::<F16>(op, a, b),

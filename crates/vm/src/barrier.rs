@@ -1,8 +1,8 @@
 //! CTA barriers.
 //!
-//! The rule implemented is the PTX ISA's for `barrier`: arrival is per thread; a warp's arrival stands for its threads that have
-//! exited or were never launched; without a count, a barrier waits for all threads of the CTA that have not exited. A thread that
-//! has exited is never waited for.
+//! The rule implemented is the PTX ISA's for `barrier`: arrival is per thread; a warp's arrival
+//! stands for its threads that have exited or were never launched; without a count, a barrier waits
+//! for all threads of the CTA that have not exited. A thread that has exited is never waited for.
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec};
@@ -42,7 +42,8 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     let Exec::Bar { kind, id, count, pred, .. } = &code.exec else { return Ok(Outcome::Advance) };
     let vars = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(Outcome::Advance) };
-    // Lanes may name different barriers: each is arrived at in turn, once all names and counts are checked.
+    // Lanes may name different barriers: each is arrived at in turn, once all names and counts are
+    // checked.
     let mut arrivals = SmallVec::<[(u8, Option<u32>, LaneMask<N>); 1]>::new();
     for lane in now.on {
         let thread = cta.groups[now.group].thread(lane);
@@ -121,7 +122,8 @@ fn arrive<const N: usize, O: Observer<N>>(
     }
 }
 
-/// Threads that have arrived, with the exited and never launched ones of their warps, and how many it takes.
+/// Threads that have arrived, with the exited and never launched ones of their warps, and how many
+/// it takes.
 pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32, u32) {
     let Some(count) = barrier.count else { return (barrier.arrived.count(), cta.live) };
     let threads = cta.parked.len();
@@ -138,8 +140,8 @@ pub(crate) fn census<const N: usize>(cta: &Cta<N>, barrier: &CtaBarrier) -> (u32
     (arrived, count)
 }
 
-/// Completes a barrier if enough threads have arrived: writes the reduction's result, and lets waiting threads go on. Lanes
-/// of the issue `now` are not parked yet: they just go on.
+/// Completes a barrier if enough threads have arrived: writes the reduction's result and releases
+/// waiting threads. Lanes of the issue `now` are not parked yet and just continue.
 fn complete<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -209,7 +211,7 @@ fn announce<const N: usize, O: Observer<N>>(
     }
 }
 
-/// Threads have exited: barriers that waited only for them complete.
+/// Completes barriers that waited only for threads that have exited.
 pub(crate) fn after_exit<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,

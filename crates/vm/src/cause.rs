@@ -1,17 +1,17 @@
-//! Why a launch stops.
+//! Faults: why a launch stops.
 
 use converge::Refusal;
 use simt::memory::AccessError;
 use simt::trap::Cause as IsCause;
 use thiserror::Error;
 
-/// Why an instruction faults. [`IsCause::code`] gives the stable short name.
+/// The reason of a fault. [`IsCause::code`] gives the stable short name.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Cause {
     /// A memory access that is not allowed.
     #[error(transparent)]
     Access(#[from] Box<AccessError>),
-    /// The convergence mechanism cannot take what the program does.
+    /// The convergence mechanism does not support what the program does.
     #[error(transparent)]
     Mechanism(#[from] Refusal),
     /// Calls nest too deeply.
@@ -27,7 +27,7 @@ pub enum Cause {
     CallTarget {
         /// The address called.
         address: u64,
-        /// What is there.
+        /// A description of what is at the address.
         what: &'static str,
     },
     /// A switch index beyond its table.
@@ -85,7 +85,7 @@ pub enum Cause {
     Mbarrier {
         /// Offset of the barrier in the CTA's shared memory.
         offset: u64,
-        /// What is wrong.
+        /// The rule that the use breaks.
         misuse: simt::mbarrier::Misuse,
     },
     /// A barrier in memory whose address is not in shared memory.
@@ -94,12 +94,12 @@ pub enum Cause {
         /// The generic address.
         address: u64,
     },
-    /// `free` of an address that `malloc` did not give, or that was freed before.
+    /// `free` of an address that `malloc` did not return, or that was freed before.
     #[error("free of {address:#x}: {why}")]
     BadFree {
         /// The address.
         address: u64,
-        /// What is wrong with it.
+        /// The rule that the address breaks.
         why: String,
     },
     /// `trap`.

@@ -1,8 +1,8 @@
 //! Linked code: what the engine executes.
 //!
-//! A [`Code`] is one instruction with everything resolved that can be resolved before a launch: registers to rows of the
-//! register file, blocks and functions to places, lane operations to function pointers. It holds no mask, no path
-//! and no state.
+//! A [`Code`] is one instruction with everything resolved that can be resolved before a launch:
+//! registers to rows of the register file, blocks and functions to places, lane operations to
+//! function pointers. It holds no mask, no path and no state.
 
 use crate::compute::LaneFn;
 use crate::matrix::Matrix;
@@ -15,7 +15,7 @@ use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use smallvec::SmallVec;
 
-/// Where an operand comes from.
+/// The origin of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Src {
     /// A row of the lane's frame.
@@ -44,7 +44,8 @@ pub(crate) struct LaneOp {
     pub(crate) src: SmallVec<[Src; 4]>,
     pub(crate) env: FpEnv,
     pub(crate) mods: Mods,
-    /// A constant of the operation: what it is, its function says (the width of a part, a window's base, a mask).
+    /// A constant of the operation, whose meaning its function defines (the width of a part, a
+    /// window's base, a mask).
     pub(crate) extra: u64,
     /// Whether the result goes to scalars of the group: executed once, for the group.
     pub(crate) uniform: bool,
@@ -58,7 +59,7 @@ pub(crate) struct MemOp {
     pub(crate) offset: i64,
     /// Bytes of one element.
     pub(crate) size: u32,
-    /// How an element is accessed: 16-byte ones as two words.
+    /// Width of an access to an element: 16-byte ones are two words.
     pub(crate) width: Width,
     /// Sign-extend loaded elements to the register's width.
     pub(crate) extend: Option<(Ty, u32)>,
@@ -87,27 +88,27 @@ pub(crate) struct MbarrierOp {
     pub(crate) kind: MbarrierKind,
 }
 
-/// What is done to a barrier in shared memory.
+/// The operation on a barrier in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MbarrierKind {
-    /// Makes it; the operand is the count of arrivals.
+    /// Initialises it; the operand is the count of arrivals.
     Init,
-    /// Ends it.
+    /// Invalidates it.
     Inval,
     /// Arrives; the operand is the count, the result the state before.
     Arrive(Arrival),
-    /// Whether the phase of a state, or of a parity, has completed.
+    /// Tests whether the phase of a state, or of a parity, has completed.
     Test { parity: bool },
 }
 
 /// A copy from global to shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyOp {
-    /// What is read, without rows.
+    /// The access that reads, without rows.
     pub(crate) from: MemOp,
-    /// What is written, without values.
+    /// The access that writes, without values.
     pub(crate) to: MemOp,
-    /// Bytes that are read; all of them if it does not say. The others are zero.
+    /// Bytes that are read; all of them if absent. The others are zero.
     pub(crate) bytes: Option<Src>,
 }
 
@@ -143,17 +144,17 @@ pub(crate) struct CollectiveOp {
     pub(crate) members: Option<Src>,
     pub(crate) dst: SmallVec<[u32; 2]>,
     pub(crate) src: SmallVec<[Src; 4]>,
-    /// Where an instruction on matrices finds them, if it touches memory: without rows and values.
+    /// The memory access of an instruction on matrices, if it has one: without rows and values.
     pub(crate) mem: Option<Box<MemOp>>,
 }
 
-/// Which collective.
+/// The kind of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "fields are modifiers of the instruction")]
 pub enum CollectiveKind {
     /// Another lane's value.
     Shuffle(Shuffle),
-    /// How many lanes hold.
+    /// A vote.
     Vote(Vote),
     /// Lanes with the same value.
     Match { all: bool, bits: u32 },
@@ -163,13 +164,14 @@ pub enum CollectiveKind {
     Elect,
     /// The lanes that execute it.
     ActiveMask,
-    /// Nothing but the meeting.
+    /// Only the rendezvous.
     Sync,
-    /// Does something with matrices that the whole warp holds.
+    /// An operation on matrices that the whole warp holds.
     Matrix(Matrix),
 }
 
-/// A call: argument `i` is copied from its source to the row of the callee's frame, 128-bit values as two.
+/// A call: argument `i` is copied from its source to the row of the callee's frame, 128-bit values
+/// as two.
 #[derive(Clone, Debug)]
 pub(crate) struct CallOp {
     pub(crate) target: CallTarget,
@@ -183,7 +185,7 @@ pub(crate) enum CallTarget {
     Address(Src),
 }
 
-/// What an instruction does.
+/// The execution of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) enum Exec {
     Lanes(LaneOp),
@@ -240,13 +242,13 @@ pub struct Code {
 }
 
 impl Code {
-    /// Why it is there.
+    /// The reason that the instruction exists.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Where it came from, as an entry of the module's table of places.
+    /// The instruction's origin, as an entry of the module's table of places.
     #[must_use]
     pub fn loc(&self) -> LocId {
         self.loc
@@ -265,7 +267,7 @@ impl Code {
     }
 }
 
-/// What an instruction shows to the program of the schedule, or of which lanes run together.
+/// A dependence of an instruction's result on the schedule, or on which lanes run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shows {
     /// The lanes that execute together: `activemask`, collectives without named members.
@@ -280,12 +282,12 @@ pub enum Shows {
     FloatAtomic,
     /// An address of the heap.
     Allocation,
-    /// Output, whose order is seen.
+    /// Output, whose order is visible.
     Output,
 }
 
 impl Code {
-    /// What its result tells of the schedule, if anything.
+    /// Returns the result's dependence on the schedule, if any.
     #[must_use]
     pub fn shows(&self) -> Option<Shows> {
         match &self.exec {
@@ -303,7 +305,7 @@ impl Code {
 }
 
 impl Code {
-    /// The special register that it reads, if that is a mask of lanes.
+    /// Returns the special register that it reads, if that is a mask of lanes.
     pub(crate) fn lane_mask(&self) -> Option<&'static str> {
         use ir::Sreg::{LaneMaskEq, LaneMaskGe, LaneMaskGt, LaneMaskLe, LaneMaskLt};
         match &self.exec {
@@ -315,8 +317,8 @@ impl Code {
         }
     }
 
-    /// Whether its result depends on how many lanes the architectural warp has: on lane numbers, on shuffle distances, on
-    /// which lanes are asked.
+    /// Returns whether its result depends on the number of lanes of the architectural warp: on lane
+    /// numbers, on shuffle distances, on the lanes that take part.
     #[must_use]
     pub fn shows_warp_size(&self) -> bool {
         use ir::Sreg::{LaneId, NWarpId, WarpId};
@@ -327,19 +329,20 @@ impl Code {
         }
     }
 
-    /// Whether it needs all 32 lanes of a warp.
+    /// Returns whether it needs all 32 lanes of a warp.
     pub(crate) fn needs_whole_warp(&self) -> bool {
         matches!(&self.exec, Exec::Collective(c) if matches!(c.kind, CollectiveKind::Matrix(_)))
     }
 
-    /// Whether lanes of the architectural warp wait for each other here.
+    /// Returns whether lanes of the architectural warp wait for each other here.
     pub(crate) fn is_collective(&self) -> bool {
         matches!(&self.exec, Exec::Collective(_))
     }
 }
 
 impl Code {
-    /// Whether it decides where lanes go: its guard, if any, is a condition rather than a mask.
+    /// Returns whether it decides where lanes go: its guard, if any, is a condition rather than a
+    /// mask.
     pub(crate) fn is_control(&self) -> bool {
         matches!(
             self.exec,
@@ -353,7 +356,7 @@ impl Code {
         )
     }
 
-    /// Whether it counts as a branch issue: it may send lanes to more than one place.
+    /// Returns whether it counts as a branch issue: it may send lanes to more than one place.
     pub(crate) fn is_branch(&self) -> bool {
         match &self.exec {
             Exec::CondBr(_) | Exec::Switch { .. } | Exec::MaskBr { .. } => true,
@@ -362,7 +365,7 @@ impl Code {
         }
     }
 
-    /// Whether it executes once for its group.
+    /// Returns whether it executes once for its group.
     pub(crate) fn is_uniform(&self) -> bool {
         match &self.exec {
             Exec::Lanes(op) => op.uniform,

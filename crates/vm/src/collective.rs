@@ -1,10 +1,12 @@
 //! Warp collectives: votes, shuffles, matches, reductions, warp synchronisation.
 //!
-//! The rendezvous is on the *architectural* warp (`Launch::warp`, 32 threads), whatever the width of the issue groups: an executing lane waits
-//! until all lanes that its member mask names have executed the same instruction with the same mask. Lanes that were never
-//! launched and lanes that have exited are not waited for. The PTX ISA says so of all collectives but `bar.warp.sync` ("all threads"
-//! there, "all non-exited threads" elsewhere); the CUDA programming guide says it of `__syncwarp` too ("all non-exited threads named
-//! in mask"), which compiles to nothing else, and devices keep it: compilers leave full masks behind early returns.
+//! The rendezvous is on the *architectural* warp (`Launch::warp`, 32 threads), whatever the width
+//! of the issue groups: an executing lane waits until all lanes that its member mask names have
+//! executed the same instruction with the same mask. Lanes that were never launched and lanes that
+//! have exited are not waited for. The PTX ISA says so of all collectives but `bar.warp.sync` ("all
+//! threads" there, "all non-exited threads" elsewhere); the CUDA programming guide says it of
+//! `__syncwarp` too ("all non-exited threads named in mask"), which compiles to nothing else, and
+//! devices keep it: compilers leave full masks behind early returns.
 
 use crate::cause::Cause;
 use crate::code::{CollectiveKind, CollectiveOp, Exec};
@@ -28,7 +30,7 @@ pub(crate) struct Rendezvous {
     pub(crate) pc: Option<Pc>,
     pub(crate) members: u32,
     pub(crate) arrived: u32,
-    /// Whether lanes that have exited are missed all the same: instructions on matrices need every lane.
+    /// Whether exited lanes are awaited as well: instructions on matrices need every lane.
     pub(crate) whole: bool,
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         let thread = cta.groups[now.group].thread(lane);
         let (warp, bit) = (thread as u32 / info.warp, thread as u32 % info.warp);
         let members = op.members.map(|m| value(cta, now.group, &info.vars, m, thread) as u32);
-        // Bits beyond the warp name nobody.
+        // Bits beyond the warp name no lane.
         let members = members.map(|m| m & u32::MAX >> (32 - info.warp.min(32)));
         // Without a member mask, the lanes that execute it together are the members.
         let members = members.unwrap_or(0);
@@ -98,7 +100,7 @@ fn group_lanes<const N: usize>(
     })
 }
 
-/// Adds lanes to their rendezvous; whether it is complete.
+/// Adds lanes to their rendezvous; returns whether it is complete.
 fn meet<const N: usize>(
     program: &Program,
     state: &mut State<N>,
@@ -146,7 +148,7 @@ fn is_complete<const N: usize>(cta: &Cta<N>, meeting: &Rendezvous) -> bool {
     awaited(cta, meeting) & !meeting.arrived == 0
 }
 
-/// Members that have not come.
+/// Returns the members that have not arrived.
 pub(crate) fn missing<const N: usize>(cta: &Cta<N>, thread: usize, members: u32) -> u32 {
     let warp = thread as u32 / cta.warp;
     let bit = 1u32.checked_shl(thread as u32 % cta.warp).unwrap_or(0);
@@ -157,7 +159,8 @@ pub(crate) fn missing<const N: usize>(cta: &Cta<N>, thread: usize, members: u32)
     meeting.map_or(0, |meeting| awaited(cta, meeting) & !meeting.arrived)
 }
 
-/// Computes the results of a complete rendezvous and lets its lanes go on; those in `issuing` go on by themselves.
+/// Computes the results of a complete rendezvous and releases its lanes; those in `issuing`
+/// continue by themselves.
 fn conclude<const N: usize>(
     program: &Program,
     state: &mut State<N>,
@@ -183,7 +186,7 @@ fn conclude<const N: usize>(
     }
 }
 
-/// Threads have exited: collectives that waited only for them complete.
+/// Completes collectives that waited only for threads that have exited.
 pub(crate) fn after_exit<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -200,7 +203,8 @@ pub(crate) fn after_exit<const N: usize, O: Observer<N>>(
     }
 }
 
-/// Computes and writes the results of a collective of these lanes of an architectural warp. Always true.
+/// Computes and writes the results of a collective of these lanes of an architectural warp. Always
+/// true.
 fn finish<const N: usize>(
     program: &Program,
     state: &mut State<N>,
@@ -237,7 +241,8 @@ fn finish<const N: usize>(
     true
 }
 
-/// The two results of each lane of a collective of these lanes of an architectural warp, from their operands.
+/// Computes the two results of each lane of a collective of these lanes of an architectural warp,
+/// from their operands.
 pub(crate) fn results(
     kind: CollectiveKind,
     warp: u32,
@@ -250,7 +255,8 @@ pub(crate) fn results(
             for lane in on {
                 let [own, b, c] = operands[lane];
                 let (source, inside) = shuffle_source(mode, warp, lane as u32, b, c);
-                // A source lane that does not take part has no value here: the lane keeps its own.
+                // A source lane that does not participate has no value here: the lane keeps its
+                // own.
                 let value =
                     if on.contains(source as usize) { operands[source as usize][0] } else { own };
                 results[lane] = (value, u64::from(inside));
@@ -280,7 +286,7 @@ pub(crate) fn results(
     results
 }
 
-/// The result of a vote of lanes of which some hold.
+/// Computes the result of a vote from the voting lanes and those in which the predicate holds.
 pub(crate) fn voted(vote: Vote, on: u64, holds: u64) -> u64 {
     match vote {
         Vote::All => u64::from(holds == on),
@@ -290,8 +296,8 @@ pub(crate) fn voted(vote: Vote, on: u64, holds: u64) -> u64 {
     }
 }
 
-/// The lane that a shuffle reads from, and whether it is inside the segment (PTX ISA, `shfl.sync`). Out of it, the lane
-/// reads itself.
+/// The lane that a shuffle reads from, and whether it is inside the segment (PTX ISA, `shfl.sync`).
+/// Out of it, the lane reads itself.
 pub(crate) fn shuffle_source(mode: Shuffle, warp: u32, lane: u32, b: u64, c: u64) -> (u32, bool) {
     let (b, clamp, segment) = (b as u32 & 0x1f, c as u32 & 0x1f, c as u32 >> 8 & 0x1f);
     let max = lane & segment | clamp & !segment;

@@ -1,7 +1,7 @@
 //! Switches, calls, returns, exits.
 //!
-//! Frame base and return stack are per lane: lanes that meet at one place may be at different depths of recursion. A
-//! return therefore yields groups, like an indirect branch.
+//! Frame base and return stack are per lane: lanes that meet at one place may be at different
+//! depths of recursion. A return therefore yields groups, like an indirect branch.
 
 use crate::cause::Cause;
 use crate::code::{CallOp, CallTarget, Code, Exec, Src};
@@ -44,7 +44,8 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
 fn condition<const N: usize>(cta: &Cta<N>, now: &Now<N>, code: &Code) -> LaneMask<N> {
     match code.guard {
         Some(guard) => guarded(cta, now.group, now.unmasked, guard),
-        // An end without a guard ends lanes that EXEC turns off too: they have nowhere else to go.
+        // An exit without a guard also exits lanes that EXEC turns off: they have nowhere else to
+        // go.
         None => now.path.lanes,
     }
 }
@@ -144,7 +145,7 @@ fn callee<const N: usize>(
     if fits { Ok(function) } else { Err(bad("where a function of another signature begins")) }
 }
 
-/// Whether a thread has room for one more frame.
+/// Returns whether a thread has room for one more frame.
 fn check_room<const N: usize>(
     program: &Program,
     cta: &Cta<N>,
@@ -163,8 +164,8 @@ fn check_room<const N: usize>(
     Err(Cause::StackOverflow { depth, limit })
 }
 
-/// Puts a frame on a thread's stack and copies the arguments into it; registers that may be read before
-/// they are written are 0.
+/// Pushes a frame on a thread's stack and copies the arguments into it; registers that may be read
+/// before they are written are 0.
 fn enter<const N: usize>(
     cta: &mut Cta<N>,
     now: &Now<N>,
@@ -236,7 +237,7 @@ fn ret<const N: usize>(
         let Some(frame) = cta.frames.stack[thread].pop() else { continue };
         cta.frames.base[thread] = frame.base;
         cta.frames.local[thread] = frame.local;
-        // Lanes that EXEC turns off go along, but keep the values they have.
+        // Lanes that EXEC turns off follow, but keep their values.
         let on = now.unmasked.contains(lane);
         if let Exec::Call(call) = &program.code[frame.return_to.0 as usize - 1].exec
             && on

@@ -1,17 +1,19 @@
-//! Computations of linked instructions apart from any state, so that other engines execute them with the same code.
+//! Computations of linked instructions without a state, so that other engines execute them with the
+//! same code.
 
 use crate::code::{Code, CollectiveKind, Exec, LaneOp, Src};
 use crate::compute::{Bases, Columns};
 use simt::LaneMask;
 
-/// A per-lane computation on a file of the caller's: row `i` holds source `i`, then come the results.
+/// A per-lane computation on a file of the caller: row `i` holds source `i`, followed by the
+/// results.
 #[derive(Clone, Debug)]
 pub struct DetachedLanes {
     op: LaneOp,
     sources: usize,
 }
 
-/// A collective of lanes that are all there.
+/// A collective whose member lanes are all active.
 #[derive(Clone, Copy, Debug)]
 pub struct DetachedCollective {
     kind: CollectiveKind,
@@ -19,7 +21,7 @@ pub struct DetachedCollective {
 }
 
 impl Code {
-    /// Its per-lane computation, if it is one.
+    /// Returns its per-lane computation, if it is one.
     #[must_use]
     pub fn detached_lanes(&self) -> Option<DetachedLanes> {
         let Exec::Lanes(op) = &self.exec else { return None };
@@ -39,7 +41,7 @@ impl Code {
         Some(DetachedLanes { op, sources })
     }
 
-    /// What it does with matrices, if it does.
+    /// Returns its operation on matrices, if it is one.
     #[must_use]
     pub fn detached_matrix(&self) -> Option<crate::Matrix> {
         match &self.exec {
@@ -51,7 +53,7 @@ impl Code {
         }
     }
 
-    /// Its collective, if it is one.
+    /// Returns its collective, if it is one.
     #[must_use]
     pub fn detached_collective(&self) -> Option<DetachedCollective> {
         match &self.exec {
@@ -76,10 +78,11 @@ impl DetachedLanes {
         self.op.dst.len()
     }
 
-    /// Computes the results of the lanes that are on. Row `r` of lane `i` is `file[r * lanes + i]`; there are at most 64 lanes.
+    /// Computes the results of the lanes that are on. Row `r` of lane `i` is `file[r * lanes + i]`;
+    /// there are at most 64 lanes.
     ///
     /// # Panics
-    /// If the file has not all rows.
+    /// Panics if the file lacks rows.
     pub fn run(&self, file: &mut [u64], lanes: usize, on: LaneMask<1>) {
         let base = Bases::Uniform(0);
         let (stride, first) = (lanes, 0);
@@ -89,19 +92,21 @@ impl DetachedLanes {
 }
 
 impl DetachedCollective {
-    /// Which it is.
+    /// Returns the kind of the collective.
     #[must_use]
     pub fn kind(&self) -> CollectiveKind {
         self.kind
     }
 
-    /// Whether it names its members; else those that execute it together are.
+    /// Returns whether it names its members; otherwise the lanes that execute it together are the
+    /// members.
     #[must_use]
     pub fn names_members(&self) -> bool {
         self.named
     }
 
-    /// Of a shuffle, the lane that each lane reads with these operands, and the lanes where that is inside of the segment.
+    /// Returns, for a shuffle with these operands, the lane that each lane reads, and the lanes for
+    /// which it is inside of the segment.
     #[must_use]
     pub fn pattern(&self, b: u64, c: u64) -> Option<([u8; 32], u32)> {
         let CollectiveKind::Shuffle(mode) = self.kind else { return None };
@@ -115,14 +120,14 @@ impl DetachedCollective {
         Some((sources, inside))
     }
 
-    /// Of a vote, the result for lanes that are on, of which some hold.
+    /// Returns the result of a vote from the active lanes and those in which the predicate holds.
     #[must_use]
     pub fn voted(&self, on: u32, holds: u32) -> Option<u64> {
         let CollectiveKind::Vote(vote) = self.kind else { return None };
         Some(crate::collective::voted(vote, on.into(), (on & holds).into()))
     }
 
-    /// The two results of each lane, from its operands without the member mask.
+    /// Computes the two results of each lane, from its operands without the member mask.
     #[must_use]
     pub fn results(&self, on: LaneMask<1>, operands: &[[u64; 3]; 32]) -> [(u64, u64); 32] {
         crate::collective::results(self.kind, crate::WARP_SIZE, on, operands)

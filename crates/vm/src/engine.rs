@@ -1,17 +1,18 @@
 //! The exact engine: one issue at a time, in the canonical schedule.
 //!
-//! **Schedule.** In a CTA each group runs until all its paths wait or have ended, or until it has taken
-//! [`BACK_EDGES`] loop back-edges; then the next group of the CTA has its turn; after the last, the next
-//! resident CTA. CTAs become resident in order of their index, as many as [`launch::Resident`] says: few at
-//! first, and all that the device holds when a number of rounds has passed in which none ended. Host
-//! threads play no part in it.
+//! **Schedule.** In a CTA each group runs until all its paths wait or have ended, or until it has
+//! taken [`BACK_EDGES`] loop back-edges; then the next group of the CTA has its turn; after the
+//! last, the next resident CTA. CTAs become resident in order of their index, at most
+//! `Launch::resident` at once. Host threads play no part in it.
 //!
-//! **Effects, then commit.** An instruction's effects are computed and checked for all its lanes before any is
-//! committed, so a fault leaves the state before the instruction. Lanes commit in increasing order: of two
-//! stores to one place the higher lane's stays; atomics of one instruction see each other in lane order.
+//! **Effects, then commit.** An instruction's effects are computed and checked for all its lanes
+//! before any is committed, so a fault leaves the state before the instruction. Lanes commit in
+//! increasing order: of two stores to one place the higher lane's stays; atomics of one instruction
+//! see each other in lane order.
 //!
-//! **Hangs.** A CTA none of whose groups can run hangs at once, for only threads of a CTA can release each other from a barrier
-//! or collective. A launch whose complete state repeats hangs. A CTA that takes more issues than the limit is taken to.
+//! **Hangs.** A CTA none of whose groups can run hangs at once, for only threads of a CTA can
+//! release each other from a barrier or collective. A launch whose complete state repeats hangs. A
+//! CTA that takes more issues than the limit is taken to.
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec, GuardRow, MaskBrSrc};
@@ -42,7 +43,7 @@ pub struct Engine<const N: usize = 1>;
 /// Places with the lanes that go there, distinct and in increasing order.
 pub(crate) type Targets<const N: usize> = SmallVec<[(Pc, LaneMask<N>); 2]>;
 
-/// What an instruction did to the places of its lanes: an owned [`Event`].
+/// The effect of an instruction on the places of its lanes: an owned [`Event`].
 pub(crate) enum Outcome<const N: usize> {
     Advance,
     Branch(Targets<N>),
@@ -53,14 +54,14 @@ pub(crate) enum Outcome<const N: usize> {
     Sync(SyncOp<N>),
 }
 
-/// Lanes of a CTA, by group, that a synchronisation lets go on from `pc`.
+/// Lanes of a CTA, by group, that a synchronisation releases at `pc`.
 pub(crate) struct Release<const N: usize> {
     pub(crate) group: usize,
     pub(crate) lanes: LaneMask<N>,
     pub(crate) pc: Pc,
 }
 
-/// A fault in the making: why, and in which lanes.
+/// A fault before it has a place: its cause and its lanes.
 pub(crate) type Failure<const N: usize> = Box<(Cause, LaneMask<N>)>;
 
 /// The outcome of executing an instruction.
@@ -126,7 +127,7 @@ fn step<const N: usize, O: Observer<N>>(
     }
 }
 
-/// The path whose instruction is issued next, or how the launch ends if there is none.
+/// Returns the path whose instruction is issued next, or the end of the launch if there is none.
 pub(crate) fn next<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -166,7 +167,7 @@ pub(crate) fn next<const N: usize, O: Observer<N>>(
     }
 }
 
-/// Ends the turn of a group: the next group, or the next CTA.
+/// Ends the turn of a group and begins that of the next group, or the next CTA.
 fn end_turn<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
@@ -325,7 +326,7 @@ fn count<const N: usize>(state: &mut State<N>, code: &Code, lanes: &IssueLanes<N
     }
 }
 
-/// Tells the mechanism what happened, and keeps the counters of branches and the group's sets.
+/// Reports the outcome to the mechanism, and updates the counters of branches and the group's sets.
 fn commit<const N: usize>(
     program: &Program,
     state: &mut State<N>,
@@ -377,7 +378,7 @@ fn commit<const N: usize>(
     Ok(())
 }
 
-/// Lets lanes go on that a synchronisation has released.
+/// Lets lanes continue that a synchronisation has released.
 fn release<const N: usize>(
     program: &Program,
     state: &mut State<N>,
@@ -463,7 +464,7 @@ fn execute<const N: usize, O: Observer<N>>(
     }
 }
 
-/// A per-lane or uniform computation.
+/// Executes a per-lane or uniform computation.
 fn lanes<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &crate::code::LaneOp) {
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
     let threads = cta.parked.len();
@@ -511,7 +512,8 @@ fn conditional<const N: usize>(
         Some(guard) => guarded(cta, now.group, now.unmasked, guard),
         None => now.unmasked,
     };
-    // Lanes that EXEC turns off do not vote: they go where the others go, or fall through if there are none.
+    // Lanes that EXEC turns off do not vote: they follow the others, or fall through if there are
+    // none.
     let masked = now.path.lanes - now.unmasked;
     let stay = now.unmasked - taken;
     let (taken, stay) = if masked.is_empty() || stay.any() || taken.is_empty() {
@@ -522,7 +524,7 @@ fn conditional<const N: usize>(
     Outcome::Branch(two_targets((target, taken), (Pc(now.pc.0 + 1), stay)))
 }
 
-/// Up to two places as targets: empty ones left out, equal ones joined, in increasing order.
+/// Returns up to two places as targets: without empty ones, equal ones merged, in increasing order.
 pub(crate) fn two_targets<const N: usize>(
     a: (Pc, LaneMask<N>),
     b: (Pc, LaneMask<N>),

@@ -1,9 +1,10 @@
 //! Checks the facts of `flow::analysis` while the exact engine runs.
 //!
-//! [`FactCheck::step`] executes one issue as the engine does and holds every fact about it against what the lanes really
-//! see: classes, bounds and spans of all operands; that branches said to keep lanes together do; that blocks said to run
-//! with the whole group do; and that no lane ever reads a value that an engine without blends would have destroyed. A launch
-//! that breaks an assumption (`flow::analysis`, module text) is no longer checked: its facts do not apply.
+//! [`FactCheck::step`] executes one issue as the engine does and holds every fact about it against
+//! what the lanes really see: classes, bounds and spans of all operands; that branches said to keep
+//! lanes together do; that blocks said to run with the whole group do; and that no lane ever reads
+//! a value that an engine without blends would have destroyed. A launch that breaks an assumption
+//! (`flow::analysis`, module text) is no longer checked: its facts do not apply.
 
 use crate::cause::Cause;
 use crate::code::Exec;
@@ -32,7 +33,7 @@ pub struct Violation {
     pub inst: usize,
     /// The place.
     pub pc: u64,
-    /// What was said, and what is.
+    /// The fact, and the value that breaks it.
     pub what: String,
 }
 
@@ -45,7 +46,8 @@ pub struct FactCheck {
     facts: Vec<Facts>,
     /// For each place, its block and number.
     places: Vec<(u32, u32)>,
-    /// By CTA, function and depth of calls: for each web, threads whose value an engine without blends would have lost.
+    /// By CTA, function and depth of calls: for each web, threads whose value an engine without
+    /// blends would have lost.
     stale: Stale,
     broken: bool,
     checked: u64,
@@ -74,7 +76,7 @@ impl FactCheck {
         Ok(Self { facts, places, stale: Stale::default(), broken: false, checked: 0 })
     }
 
-    /// Whether the launch has broken an assumption, after which nothing is checked.
+    /// Returns whether the launch has broken an assumption, after which nothing is checked.
     #[must_use]
     pub fn broken(&self) -> bool {
         self.broken
@@ -86,10 +88,10 @@ impl FactCheck {
         self.checked
     }
 
-    /// One issue of the exact engine, with its facts checked.
+    /// Executes one issue as the exact engine does, and checks its facts.
     ///
     /// # Errors
-    /// The first fact found not to hold.
+    /// Returns the first fact that does not hold.
     pub fn step<const N: usize>(
         &mut self,
         program: &Program,
@@ -138,7 +140,7 @@ impl FactCheck {
         }
     }
 
-    /// A block that is said to run with the whole group does.
+    /// Checks that a block that is said to run with the whole group does.
     fn whole<const N: usize>(&self, at: &At<'_, N>, path: &Path<N>) -> Result<(), Box<Violation>> {
         let group = &at.cta.groups[at.group];
         let kernel = at.program.functions[at.function as usize].kernel;
@@ -232,7 +234,8 @@ impl FactCheck {
         Ok(())
     }
 
-    /// Lanes read a web: its facts hold of them, and none of them would have lost its value.
+    /// Checks the facts of a web that lanes read, and that none of the lanes would have lost its
+    /// value.
     fn read<const N: usize>(
         &mut self,
         at: &At<'_, N>,
@@ -278,7 +281,7 @@ impl FactCheck {
         }
     }
 
-    /// Lanes enter a function: their values of its webs at that depth are new.
+    /// Forgets the values of a function's webs at the depth at which lanes enter it.
     fn enter<const N: usize>(&mut self, at: &At<'_, N>, lanes: LaneMask<N>) {
         let group = &at.cta.groups[at.group];
         for lane in lanes {
@@ -309,7 +312,7 @@ impl<const N: usize> At<'_, N> {
         Box::new(Violation { function, block: self.block, inst: self.inst, pc: self.pc.0, what })
     }
 
-    /// Where the values of a lane's frame are.
+    /// Returns the CTA, function and depth of a lane's frame.
     fn key(&self, lane: usize) -> (u64, u32, u32) {
         let thread = self.cta.groups[self.group].thread(lane);
         let depth = self.cta.frames.stack[thread].len() as u32;

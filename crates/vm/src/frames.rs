@@ -1,4 +1,4 @@
-//! Variables in the call frames of a thread, as messages name them.
+//! Variables in the call frames of a thread, for messages.
 
 use simt::memory::{BlockInfo, Symbol};
 use simt::observe::Space;
@@ -8,11 +8,11 @@ use crate::engine::{Failure, Now};
 use crate::program::Program;
 use crate::state::{Cta, State};
 
-/// What `alloca` has given a frame.
+/// The name of a frame's `alloca` memory.
 const ALLOCA: &str = "alloca";
 
-/// Names the local variable nearest to an access of local memory that was refused, of all that are
-/// on the stack of the first lane that fails.
+/// Names the local variable nearest to a refused access of local memory, among all on the stack of
+/// the first failing lane.
 #[cold]
 pub(crate) fn name_local<const N: usize>(
     program: &Program,
@@ -34,7 +34,7 @@ pub(crate) fn name_local<const N: usize>(
     *error = info.error(violation, access, error.addr, error.size, error.align);
 }
 
-/// Variables of the function that a thread executes, then of those that wait for it to return.
+/// Returns the variables of the function that a thread executes, then those of its callers.
 fn local_variables<const N: usize>(
     program: &Program,
     cta: &Cta<N>,

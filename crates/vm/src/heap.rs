@@ -4,8 +4,8 @@ use crate::cause::Cause;
 use simt::memory::{Addr, MemoryMap};
 use std::collections::BTreeMap;
 
-/// What `malloc` has given out. A launch has one of its own, unless it is lent one that outlives it
-/// ([`State::heap_mut`](crate::State::heap_mut)).
+/// The allocations of `malloc`. A launch has a heap of its own, unless a heap that outlives it is
+/// put in its place ([`State::heap_mut`](crate::State::heap_mut)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heap {
     limit: u64,
@@ -23,41 +23,41 @@ impl Default for Heap {
 }
 
 impl Heap {
-    /// A heap that gives out at most `limit` bytes.
+    /// Makes a heap that allocates at most `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self { limit, used: 0, live: BTreeMap::new(), count: 0 }
     }
 
-    /// Most bytes that it gives out.
+    /// Returns the most bytes that it allocates.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Whether it has ever given anything out.
+    /// Returns whether it has ever allocated anything.
     #[must_use]
     pub fn was_used(&self) -> bool {
         self.count > 0
     }
 
-    /// Whether a block that it has given out begins at an address.
+    /// Returns whether one of its blocks begins at an address.
     #[must_use]
     pub fn holds(&self, address: Addr) -> bool {
         self.live.contains_key(&address.0)
     }
 
-    /// Gives all blocks back, as the end of a context does.
+    /// Frees all blocks, as the end of a context does.
     pub fn clear(&mut self, memory: &mut MemoryMap) {
         for address in std::mem::take(&mut self.live).into_keys() {
-            // The list has only what the map gave and nobody has freed since.
+            // The list holds only what the map returned and nobody has freed since.
             let freed = memory.free(Addr(address));
             debug_assert!(freed.is_ok());
         }
         self.used = 0;
     }
 
-    /// An address of `size` new bytes; 0 if the heap has not that many.
+    /// Returns the address of `size` new bytes; 0 if the heap does not have that many.
     pub(crate) fn allocate(&mut self, memory: &mut MemoryMap, size: u64) -> u64 {
         let taken = size.max(1).checked_next_multiple_of(16);
         let left = self.limit.saturating_sub(self.used);
@@ -71,7 +71,7 @@ impl Heap {
         address.0
     }
 
-    /// Gives an allocation back; of a null pointer, nothing.
+    /// Frees an allocation; does nothing for a null pointer.
     pub(crate) fn free(&mut self, memory: &mut MemoryMap, address: u64) -> Result<(), Cause> {
         if address == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a launch needs, and the checks before its first issue.
+//! The parameters of a launch, and the checks before its first issue.
 
 use crate::program::Program;
 use crate::state::{LaunchInfo, State};
@@ -22,13 +22,13 @@ pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N> {
     Arc::new(move |start, knobs| entry.build(start, *knobs))
 }
 
-/// Most bytes of shared memory of a CTA that the engine can hold, static and dynamic together; devices hold less
-/// ([`Launch::device`]).
+/// Most bytes of shared memory of a CTA that the engine can hold, static and dynamic together;
+/// devices hold less ([`Launch::shared_limit`]).
 pub const MAX_SHARED: u64 = 1 << 20;
 /// Threads of an architectural warp of PTX.
 pub const WARP_SIZE: u32 = 32;
 
-/// How to run a kernel.
+/// The parameters of a launch.
 #[derive(Clone)]
 pub struct Launch<const N: usize> {
     /// The kernel.
@@ -37,7 +37,7 @@ pub struct Launch<const N: usize> {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y, z.
     pub block: [u32; 3],
-    /// The parameter block, laid out as the kernel's parameters say.
+    /// The parameter block, in the layout of the kernel's parameters.
     pub params: Vec<u8>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
@@ -45,19 +45,22 @@ pub struct Launch<const N: usize> {
     pub device: Option<&'static Device>,
     /// Lanes of an issue group: 1 to `64 * N`. It does not change what the program sees.
     pub width: u32,
-    /// Lanes of the architectural warp, which the program sees in lane numbers, shuffles and member masks: a power of two up
-    /// to 64, [`WARP_SIZE`] on every device so far. Below 32 member-mask bits beyond it are ignored; beyond 32, where
-    /// masks have no bits for all lanes, no collective is possible.
+    /// Lanes of the architectural warp, which the program sees in lane numbers, shuffles and member
+    /// masks: a power of two up to 64, [`WARP_SIZE`] on every device so far. Below 32 member-mask
+    /// bits beyond it are ignored; beyond 32, where masks have no bits for all lanes, no collective
+    /// is possible.
     pub warp: u32,
     /// The convergence mechanism.
     pub mechanism: MakeMechanism<N>,
-    /// Whose lanes it sees together ([`Entry::scope`]): if a CTA's, the mask has to hold all of them.
+    /// The lanes that the mechanism sees together ([`Entry::scope`]): if a CTA's, the mask must
+    /// hold all of them.
     pub scope: Scope,
-    /// Its settings.
+    /// The mechanism's settings.
     pub knobs: Knobs,
-    /// Guards are the machine's masks, as in predicated code: lanes that they turn off count as `masked_off`.
+    /// Whether guards are the machine's masks, as in predicated code: lanes that they turn off
+    /// count as `masked_off`.
     pub guards_are_masks: bool,
-    /// Which runnable path runs.
+    /// The choice among runnable paths.
     pub policy: Policy,
     /// Global memory, the module's variables included (see [`load_variables`]).
     pub memory: MemoryMap,
@@ -69,9 +72,10 @@ pub struct Launch<const N: usize> {
     pub limit: u64,
     /// Bytes of registers and local variables that a thread may have.
     pub stack_limit: u64,
-    /// Bytes that `malloc` may give out.
+    /// Most bytes that `malloc` allocates.
     pub heap_limit: u64,
-    /// The address of the grid's workspace, which kernels read from `%envreg1` and `%envreg2`; 0 for none.
+    /// The address of the grid's workspace, which kernels read from `%envreg1` and `%envreg2`; 0
+    /// for none.
     pub workspace: u64,
 }
 
@@ -158,10 +162,10 @@ impl Variables {
     }
 }
 
-/// Why a launch cannot begin.
+/// The reason that a launch cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
-    /// The function is no kernel.
+    /// The function is not a kernel.
     #[error("`{0}` is not a kernel")]
     NotAKernel(String),
     /// A dimension of the grid or block.
@@ -171,7 +175,7 @@ pub enum LaunchError {
         what: &'static str,
         /// `x`, `y` or `z`.
         dimension: char,
-        /// What was asked for.
+        /// The size given.
         given: u32,
         /// The most allowed.
         most: u32,
@@ -182,7 +186,7 @@ pub enum LaunchError {
     /// A bound that the kernel declares.
     #[error("a block of {given:?} threads: the kernel is declared for {what} {bound:?}")]
     Bounds {
-        /// What was asked for.
+        /// The size given.
         given: [u32; 3],
         /// `exactly` or `at most`.
         what: &'static str,
@@ -230,7 +234,7 @@ pub enum LaunchError {
         /// Its place in the module's text.
         loc: ir::LocId,
     },
-    /// An architectural warp that there cannot be.
+    /// A size of the architectural warp that is not supported.
     #[error("a warp of {0} lanes: 1, 2, 4, 8, 16, 32 and 64 are possible")]
     Warp(u32),
     /// An operation on a warp's lanes that has no bits for all of them.
@@ -267,7 +271,8 @@ pub enum LaunchError {
     Host(#[from] OutOfHostMemory),
 }
 
-/// Allocates a module's global and constant variables and writes their initial content. Kernels cannot write the constant ones.
+/// Allocates a module's global and constant variables and writes their initial content. Kernels
+/// cannot write the constant ones.
 ///
 /// # Errors
 /// If there is no room for them.
@@ -275,10 +280,11 @@ pub fn load_variables(program: &Program, memory: &mut MemoryMap) -> Result<Varia
     load_variables_as(program, memory, Permission::ReadOnly)
 }
 
-/// The same with a permission for constant variables: devices let kernels write them by an address that the host gives.
+/// The same with a permission for constant variables: devices let kernels write them by an address
+/// from the host.
 ///
 /// # Errors
-/// If there is no room for them.
+/// Returns [`MapError`] if there is no room for them.
 pub fn load_variables_as(
     program: &Program,
     memory: &mut MemoryMap,
@@ -287,10 +293,11 @@ pub fn load_variables_as(
     load_variables_at(program, memory, constants, &|_| None)
 }
 
-/// The same, where the caller has mapped memory for some of the variables: their addresses, by number.
+/// The same for a caller that has mapped memory for some of the variables: their addresses, by
+/// number.
 ///
 /// # Errors
-/// If there is no room for the others.
+/// Returns [`MapError`] if there is no room for the others.
 pub fn load_variables_at(
     program: &Program,
     memory: &mut MemoryMap,
@@ -385,11 +392,11 @@ pub(crate) fn begin<const N: usize>(
     State::new(info, launch.memory, &launch.params, launch.policy, resident)
 }
 
-/// The state before the first issue without its CTAs, which are made when the exact engine first issues: for engines of their own
-/// that read the [`crate::Setup`] alone.
+/// Returns the state before the first issue, without its CTAs, which are made when the exact engine
+/// first issues: for other engines that read only the [`crate::Setup`].
 ///
 /// # Errors
-/// Why the launch cannot begin.
+/// Returns [`LaunchError`] if the launch cannot begin.
 pub fn begin_bare<const N: usize>(
     program: &Program,
     launch: Launch<N>,
@@ -470,11 +477,12 @@ fn check_kernel<const N: usize>(program: &Program, launch: &Launch<N>) -> Result
     Ok(())
 }
 
-/// Addresses of all variables for this launch, the bytes of shared memory, where its dynamic part begins, and the
-/// names of its parts.
+/// Addresses of all variables for this launch, the bytes of shared memory, where its dynamic part
+/// begins, and the names of its parts.
 type SharedLayout = (Vec<u64>, u64, u64, Vec<simt::memory::Symbol>);
 
-/// Places the shared variables that the kernel or a function it may call names; dynamic ones after all others.
+/// Places the shared variables that the kernel or a function it may call names; dynamic ones after
+/// all others.
 fn place_shared<const N: usize>(
     program: &Program,
     launch: &Launch<N>,
@@ -519,8 +527,8 @@ fn place_shared<const N: usize>(
     Ok((addresses, total, base, names))
 }
 
-/// Lanes of one architectural warp must be able to reach a collective by themselves: a group that holds part of a
-/// warp and part of another cannot promise that.
+/// Lanes of one architectural warp must be able to reach a collective by themselves: a group that
+/// holds part of a warp and part of another cannot promise that.
 fn check_collectives<const N: usize>(
     program: &Program,
     launch: &Launch<N>,

@@ -1,8 +1,9 @@
 //! Runs the kernel IR: grids, CTAs, warps, barriers; the exact engine.
 //!
-//! [`Program::link`] turns a verified module into code; [`Launch`] says how to run a kernel of it; [`Engine`] is the
-//! [`Machine`](simt::machine::Machine) that executes one issue at a time. The exact engine defines results, faults,
-//! statistics and the order in which things happen; whatever is faster has to agree with it.
+//! [`Program::link`] turns a verified module into code; [`Launch`] says how to run a kernel of it;
+//! [`Engine`] is the [`Machine`](simt::machine::Machine) that executes one issue at a time. The
+//! exact engine defines results, faults, statistics and the order in which things happen; whatever
+//! is faster has to agree with it.
 
 mod access;
 mod atomic;

@@ -28,7 +28,7 @@ pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &M
             let keep = holds(cta, pred);
             let group = &mut cta.groups[now.group];
             group.masks[*save as usize] = group.exec;
-            // Lanes without a thread on this path keep their bit: they are not this path's to turn off.
+            // Lanes without a thread on this path keep their bit, which belongs to other paths.
             group.exec = keep | (group.exec - now.path.lanes);
         }
         MaskOp::AndNot(pred) => {
@@ -64,7 +64,7 @@ pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &M
             } & all;
         }
         MaskOp::Spill { slot, pred } => {
-            // A spill stores the predicate of every lane, those that are off too.
+            // A spill stores the predicate of every lane, active or not.
             let every = Now { on: now.path.lanes, ..*now };
             let lanes = predicate(cta, &every, *pred);
             cta.groups[now.group].spills[*slot as usize] = lanes;
@@ -125,7 +125,8 @@ pub(crate) fn converge<const N: usize>(state: &State<N>, now: &Now<N>, exec: &Ex
     let Some(cta) = state.resident[now.slot].as_deref() else { return Outcome::Advance };
     Outcome::Sync(match exec {
         Exec::Split(pred) => {
-            // Lanes that EXEC turns off go along with those that hold, if any do.
+            // Lanes that EXEC turns off follow those in which the predicate holds, if there are
+            // any.
             let holds = predicate(cta, now, *pred);
             let off = now.path.lanes - now.unmasked;
             SyncOp::Split { taken: if holds.is_empty() { holds } else { holds | off } }

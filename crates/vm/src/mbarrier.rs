@@ -1,8 +1,8 @@
 //! Barriers in shared memory: `mbarinit`, `mbarinval`, `mbararrive`, `mbartest`.
 //!
-//! What an operation does to a barrier is `simt::mbarrier`'s. Lanes take effect in increasing
-//! order, each on what the lanes below it left. The words of all lanes are computed before any is written,
-//! so a misuse leaves the state before the instruction.
+//! `simt::mbarrier` defines the operations. Lanes take effect in increasing order, each on the word
+//! that the lanes below it left. The words of all lanes are computed before any is written, so a
+//! misuse leaves the state before the instruction.
 
 use crate::access::{check, observe_at, read, write};
 use crate::cause::Cause;
@@ -18,7 +18,7 @@ use simt::mbarrier::{Mbarrier, Misuse};
 use simt::memory::{AccessKind, SHARED_WINDOW, Width};
 use simt::observe::{Events, Observer};
 
-/// What a lane does: its thread, the barrier's generic address, the word it leaves, its result.
+/// The effect of a lane: its thread, the barrier's generic address, the word it leaves, its result.
 struct Effect {
     thread: usize,
     at: u64,
@@ -91,7 +91,7 @@ fn effects<const N: usize>(
     Ok(out)
 }
 
-/// The word that an operation leaves, if it writes one, and its result.
+/// Returns the word that an operation leaves, if it writes one, and its result.
 fn apply(kind: MbarrierKind, old: u64, operand: u64) -> Result<(Option<u64>, u64), Misuse> {
     let count = operand as u32;
     Ok(match kind {

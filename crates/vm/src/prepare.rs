@@ -8,7 +8,7 @@ use flow::passes::predicate::{Options as Predicates, Predicated, predicate};
 use flow::passes::{PassError, Rewritten, early_exit};
 use ir::{FuncId, Module, VerifiedModule};
 
-/// What a pass made of a kernel and the functions that it calls.
+/// The cost of a pass over a kernel and the functions that it calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassCost {
     /// Instructions before, ends of blocks included.
@@ -17,14 +17,15 @@ pub struct PassCost {
     pub after: u64,
     /// Registers of saved masks that were added.
     pub saved_masks: u64,
-    /// What predicates took, if that is what branches became.
+    /// The cost of predicates, if the pass replaces branches by them.
     pub predicates: Option<PredicateCost>,
 }
 
-/// What predicates took.
+/// The cost of predicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PredicateCost {
-    /// Most predicates of a function live at once, that of all lanes counted: so many registers do without spills.
+    /// Most predicates of a function live at once, that of all lanes included: the number of
+    /// registers that suffice without spills.
     pub needed: u64,
     /// Predicates that were given a spill slot.
     pub spilled: u64,
@@ -34,13 +35,13 @@ pub struct PredicateCost {
     pub loads: u64,
 }
 
-/// The module with a kernel and what it calls put through the pass of a mechanism
+/// Returns the module with a kernel and its callees transformed by the pass of a mechanism
 /// ([`Entry::pass`](converge::Entry::pass)), with the pass's default settings. Functions, variables
 /// and places keep their numbers. Branches that only end lanes while others may wait for them are
-/// guarded exits first ([`early_exit`]).
+/// first turned into guarded exits ([`early_exit`]).
 ///
 /// # Errors
-/// [`PassError`], with function and place, if the pass cannot take the kernel.
+/// Returns [`PassError`], with function and place, if the pass cannot transform the kernel.
 pub fn prepare(
     module: &VerifiedModule,
     kernel: FuncId,

@@ -1,8 +1,9 @@
 //! C format strings, as device `printf` takes them.
 //!
-//! Arguments lie one after another, each naturally aligned: 4 bytes for `int` and narrower, 8 for `long`, pointers, strings'
-//! addresses and floating point (which C passes as `double`). Conversions: `d i u x X o c s p f F e E g G a A %` with flags,
-//! width, precision (`*` too) and length modifiers.
+//! Arguments lie one after another, each naturally aligned: 4 bytes for `int` and narrower, 8 for
+//! `long`, pointers, strings' addresses and floating point (which C passes as `double`).
+//! Conversions: `d i u x X o c s p f F e E g G a A %` with flags, width, precision (`*` too) and
+//! length modifiers.
 
 use crate::cause::Cause;
 use simt::memory::Width;
@@ -47,7 +48,7 @@ impl Args<'_, '_> {
     }
 }
 
-/// Formats to `out`; the number of arguments used, which is what device `printf` returns.
+/// Formats to `out`; returns the number of arguments used, which is what device `printf` returns.
 pub(crate) fn format(
     format: &[u8],
     args: u64,
@@ -222,7 +223,7 @@ fn number_field(spec: &Spec, prefix: &str, digits: &str, integer: bool, out: &mu
     pad(spec, text.as_bytes(), out);
 }
 
-/// Spaces on the side that the flags say.
+/// Pads with spaces on the side that the flags name.
 fn pad(spec: &Spec, text: &[u8], out: &mut Vec<u8>) {
     let spaces = spec.width.saturating_sub(text.len());
     if !spec.left {

@@ -1,4 +1,4 @@
-//! Linked programs, and why a module cannot become one.
+//! Linked programs, and errors of linking.
 
 use crate::code::Code;
 use crate::compute::Rows;
@@ -9,10 +9,11 @@ use ir::{LocId, Module};
 use simt::Pc;
 use thiserror::Error;
 
-/// First address of functions: function `i` is at `FUNCTION_BASE + 16 * i`. Nothing is mapped there.
+/// First address of functions: function `i` is at `FUNCTION_BASE + 16 * i`. Nothing is mapped
+/// there.
 pub const FUNCTION_BASE: u64 = 0x2_0000;
 
-/// Why an instruction cannot be linked.
+/// The reason that an instruction cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkErrorKind {
     /// The module breaks a rule of the IR.
@@ -43,11 +44,11 @@ pub struct LinkError {
     pub function: String,
     /// The instruction's place in the module's text.
     pub loc: LocId,
-    /// What is wrong.
+    /// The reason.
     pub kind: LinkErrorKind,
 }
 
-/// Why the text form of a module cannot be loaded.
+/// The reason that the text form of a module cannot be loaded.
 #[derive(Clone, Debug, Error)]
 pub enum LoadError {
     /// It is not UTF-8.
@@ -61,7 +62,7 @@ pub enum LoadError {
     Link(Vec<LinkError>),
 }
 
-/// What the engine knows of a function.
+/// The linker's result for a function.
 #[derive(Clone, Debug)]
 pub(crate) struct FuncInfo {
     pub(crate) entry: Pc,
@@ -79,13 +80,14 @@ pub(crate) struct FuncInfo {
     /// Rows that are returned.
     pub(crate) results: Rows,
     pub(crate) kernel: bool,
-    /// Functions that it calls directly; all functions whose address is taken, if it calls indirectly.
+    /// Functions that it calls directly; all functions whose address is taken, if it calls
+    /// indirectly.
     pub(crate) callees: Vec<u32>,
     /// Shared variables that it names.
     pub(crate) shared: Vec<u32>,
 }
 
-/// What a call of a function needs of a thread's stack.
+/// The stack that a call of a function needs per thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameSize {
     /// Rows of 8 bytes for registers.
@@ -113,7 +115,8 @@ impl Program {
     /// Verifies and links a module.
     ///
     /// # Errors
-    /// Violations of the IR's rules; if there are none, everything that the engine has no execution for, all of it.
+    /// Returns violations of the IR's rules; if there are none, every instruction that the engine
+    /// cannot execute.
     pub fn link(module: Module) -> Result<Self, Vec<LinkError>> {
         ir::verify(&module).map_err(|errors| invalid(&module, &errors))?;
         Linker::new(&module).run().map(|mut program| {
@@ -146,7 +149,7 @@ impl Program {
         self.code.get(usize::try_from(pc.0).ok()?)
     }
 
-    /// What a call of a function needs, by index.
+    /// Returns the stack that a call of a function needs, by index.
     #[must_use]
     pub fn frame_size(&self, function: usize) -> Option<FrameSize> {
         let FuncInfo { rows, local_bytes, .. } = *self.functions.get(function)?;
@@ -179,8 +182,8 @@ impl Program {
         found.into_iter()
     }
 
-    /// The code of a function, by index.
-    /// Instructions that a kernel can reach whose results depend on how many lanes the architectural warp has.
+    /// The code of a function, by index. Instructions that a kernel can reach whose results depend
+    /// on how many lanes the architectural warp has.
     pub fn warp_size_dependence(&self, kernel: ir::FuncId) -> impl Iterator<Item = &Code> {
         self.reachable(kernel.0).flat_map(|f| self.code_of(f)).filter(|code| code.shows_warp_size())
     }

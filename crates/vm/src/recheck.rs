@@ -1,9 +1,9 @@
-//! Holds what another engine made of a launch against the exact engine: the end, memory byte by
+//! Comparison of another engine's run of a launch with the exact engine: the end, memory byte by
 //! byte, and statistics.
 //!
 //! There is nothing in which two engines may differ: both keep the canonical schedule, races
-//! included. Of memory that differs, the launch is run once more with the first such word watched,
-//! which tells the instruction that wrote it last.
+//! included. If memory differs, the launch runs once more with the first differing word watched,
+//! which finds the instruction that wrote it last.
 
 use crate::cause::Cause;
 use crate::engine::Engine;
@@ -18,25 +18,25 @@ use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Issues between two looks at whether to go on.
+/// Issues between two calls of `go_on`.
 const SLICE: u64 = 1 << 16;
 
 /// Bytes compared at a time.
 const CHUNK: u64 = 1 << 16;
 
-/// Bytes of the word in which a difference is told.
+/// Bytes of the word that a difference reports.
 const WORD: u64 = 4;
 
-/// How another engine has run a launch.
+/// The outcome of a launch on another engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Whether all threads ended.
     pub done: bool,
-    /// What it counted, if that is to be compared.
+    /// Its statistics, if they are to be compared.
     pub stats: Option<Stats>,
 }
 
-/// What came of a comparison.
+/// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recheck {
     /// Nothing differs.
@@ -47,15 +47,14 @@ pub enum Recheck {
     Memory(Box<Difference>),
     /// Statistics differ: these are the exact engine's.
     Counts(Box<Stats>),
-    /// It was told to stop.
+    /// `go_on` stopped the comparison.
     Stopped,
 }
 
 /// The stable short name of a difference.
 pub const DIFFER: &str = "engines-differ";
 
-/// In a sentence; where and by whom the word was written is for callers to tell, who know the
-/// program's text.
+/// A sentence. Callers, who have the program's text, add where and by whom the word was written.
 impl fmt::Display for Recheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -104,11 +103,11 @@ pub struct Difference {
     pub offset: u64,
     /// Bytes that are compared there, 1 to 4: fewer than 4 at the end of an allocation.
     pub size: u64,
-    /// What the exact engine has there, the first byte lowest.
+    /// The exact engine's value, little-endian.
     pub exact: u32,
-    /// What the other engine has.
+    /// The other engine's value.
     pub other: u32,
-    /// Who wrote it last on the exact engine, if anybody did.
+    /// The last write on the exact engine, if there is one.
     pub writer: Option<Writer>,
 }
 
@@ -123,24 +122,24 @@ pub struct Writer {
     pub lane: u16,
 }
 
-/// Why a launch cannot be compared.
+/// The reason that a launch cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecheckError {
     /// The host has no memory for a second copy of the guest's.
     #[error("no host memory to compare the engines: {0}")]
     Host(#[from] OutOfHostMemory),
-    /// Memory cannot be made what it was.
+    /// Memory before the launch cannot be restored.
     #[error("memory before the launch cannot be restored: {0}")]
     Map(#[from] MapError),
 }
 
-/// Runs a launch on the exact engine and compares. `fresh` is its state before any CTA, with memory
-/// still to be lent, `before` memory as it was then, `memory` what the other engine has made of it,
-/// which becomes what the exact engine makes of it. `go_on` is asked now and then; `false` stops
-/// the run.
+/// Runs a launch on the exact engine and compares. `fresh` is its state before any CTA, without its
+/// memory; `before` is memory as it was then. `memory` holds what the other engine has made of it,
+/// and in the end what the exact engine makes of it. `go_on` is called from time to time; `false`
+/// stops the run.
 ///
 /// # Errors
-/// If there is no memory for it.
+/// Returns [`RecheckError`] if there is no memory for it.
 pub fn recheck(
     program: &Program,
     fresh: &State<1>,
@@ -169,7 +168,7 @@ pub fn recheck(
         difference.writer = watch.last;
         return Ok(Recheck::Memory(Box::new(difference)));
     }
-    // Of a launch that has stopped, how far its other blocks had come is nobody's claim.
+    // If a launch has stopped, the progress of its other blocks is not compared.
     let counted = claim.stats.filter(|_| claim.done);
     if counted.is_some_and(|counted| counted != *state.stats()) {
         return Ok(Recheck::Counts(Box::new(*state.stats())));
@@ -177,7 +176,7 @@ pub fn recheck(
     Ok(Recheck::Same)
 }
 
-/// Runs a state to its end; none if it is told to stop.
+/// Runs a state to its end; returns `None` if `go_on` stops it.
 fn run(
     program: &Program,
     state: &mut State<1>,
@@ -203,7 +202,7 @@ pub fn first_difference(exact: &MemoryMap, other: &MemoryMap) -> Option<Differen
             let size = CHUNK.min(region.len() - offset);
             let at = region.base().wrapping_add(offset);
             let (a, b) = (&mut a[..size as usize], &mut b[..size as usize]);
-            // A region that the other map has not is all zero there.
+            // A region that the other map lacks is all zero there.
             let read = |map: &MemoryMap, to: &mut [u8]| {
                 if map.read_bytes(at, to).is_err() {
                     to.fill(0);
@@ -234,7 +233,7 @@ pub fn first_difference(exact: &MemoryMap, other: &MemoryMap) -> Option<Differen
     None
 }
 
-/// Notes who wrote some bytes last.
+/// Records the last writes of some bytes.
 struct Writes {
     address: u64,
     size: u64,

@@ -1,4 +1,4 @@
-//! The registers on which the future of a launch depends, if it goes on as it has for a while.
+//! The registers on which the future of a launch depends, if it continues as it has for a while.
 //!
 //! Given the instructions that were issued in some interval, a row is *relevant* if its value may
 //! decide where lanes go, which address is accessed, what is stored, whether an instruction faults
@@ -30,7 +30,7 @@ impl Places {
         self.words[word] |= bit;
     }
 
-    /// How many.
+    /// Number of places.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -87,7 +87,7 @@ impl Slice {
         self.rows[function as usize][row as usize]
     }
 
-    /// Whether the row is new.
+    /// Returns whether the row is new.
     fn add(&mut self, function: u32, row: u32) -> bool {
         !std::mem::replace(&mut self.rows[function as usize][row as usize], true)
     }
@@ -106,8 +106,8 @@ impl Slice {
         code.guard.is_some_and(|guard| self.add(code.function, guard.row))
     }
 
-    /// Adds what an instruction's effects beyond its result rows depend on; `false` if they reach
-    /// too far to be told.
+    /// Adds the rows that an instruction's effects beyond its result rows depend on; returns
+    /// `false` if these cannot be determined.
     fn roots(&mut self, code: &Code) -> bool {
         match &code.exec {
             // Only a row is written, and nothing can fault.
@@ -152,7 +152,7 @@ impl Slice {
             | Exec::AssertFail { .. }
             | Exec::Trap
             | Exec::Breakpoint => true,
-            // Frames come and go, or the heap changes.
+            // Frames are pushed or popped, or the heap changes.
             Exec::Call(_)
             | Exec::Ret
             | Exec::Alloca { .. }
@@ -177,9 +177,9 @@ impl Slice {
         }
     }
 
-    /// Adds what an instruction computes relevant rows from; whether there was anything new. Memory
-    /// does not change, so that a loaded value depends on its address alone, which is relevant
-    /// already; results of masks and barriers likewise.
+    /// Adds the rows that an instruction computes relevant rows from; returns whether any is new.
+    /// Memory does not change, so a loaded value depends only on its address, which is relevant
+    /// already; the same holds for results of masks and barriers.
     fn operands(&mut self, code: &Code) -> bool {
         let (results, sources) = match &code.exec {
             Exec::Lanes(op) if !op.uniform => (&op.dst[..], &op.src[..]),

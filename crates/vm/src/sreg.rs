@@ -29,7 +29,7 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
     let id = state.resident[slot].as_deref().map_or([0; 3], |cta| cta.id);
     let tid = unrank(thread as u64, info.block);
     let lane = thread as u32 % info.warp;
-    // Launches of warps beyond 32 have no program that asks for lane masks.
+    // Programs launched with warps of more than 32 lanes do not read lane masks.
     let own = 1u32.checked_shl(lane).unwrap_or(0);
     match reg {
         Sreg::TidX => tid[0].into(),

@@ -1,9 +1,11 @@
 //! Everything that changes while a launch runs.
 //!
-//! A [`State`] holds no code, observer or thread. Cloning it in mid-kernel gives a launch that runs on to the same end.
+//! A [`State`] holds no code, observer or thread. Cloning it in mid-kernel gives a launch that runs
+//! on to the same end.
 //!
-//! Registers are columns: row `r` of thread `t` is `file[r * threads + t]`, so an issue group may gather threads
-//! of any warps, and a lane operation walks adjacent words. Frames stack rows; frame base and return stack are per lane.
+//! Registers are columns: row `r` of thread `t` is `file[r * threads + t]`, so an issue group may
+//! gather threads of any warps, and a lane operation walks adjacent words. Frames stack rows; frame
+//! base and return stack are per lane.
 
 use crate::barrier::CtaBarrier;
 use crate::collective::Rendezvous;
@@ -18,7 +20,7 @@ use simt::memory::{Block, MemoryMap, Symbol};
 use simt::{GroupId, LaneMask, Pc};
 use std::sync::Arc;
 
-/// What stays the same during a launch.
+/// The constants of a launch.
 pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) kernel: u32,
     pub(crate) grid: [u32; 3],
@@ -76,7 +78,7 @@ pub struct State<const N: usize> {
     pub(crate) scratch: Scratch<N>,
 }
 
-/// Whose turn it is in the canonical schedule.
+/// The turn in the canonical schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// Index of the resident CTA.
@@ -120,7 +122,7 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) groups: Vec<Group<N>>,
     pub(crate) barriers: Vec<CtaBarrier>,
     pub(crate) rendezvous: Vec<Rendezvous>,
-    /// What each thread waits for.
+    /// The wait of each thread.
     pub(crate) parked: Vec<Option<Parked>>,
     /// Threads that have exited.
     pub(crate) exited: Vec<bool>,
@@ -129,14 +131,14 @@ pub(crate) struct Cta<const N: usize> {
     pub(crate) issues: u64,
 }
 
-/// Where a thread waits.
+/// The place at which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parked {
     pub(crate) pc: Pc,
     pub(crate) wait: Waiting,
 }
 
-/// What a thread waits for.
+/// The reason that a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
     Barrier(u8),
@@ -178,7 +180,8 @@ pub(crate) struct Group<const N: usize> {
     pub(crate) spills: Vec<LaneMask<N>>,
 }
 
-/// What a launch was begun with, checked and laid out: all that another engine needs to run it from the start.
+/// The checked and laid-out parameters of a launch: all that another engine needs to run it from
+/// the start.
 #[derive(Clone, Debug)]
 pub struct Setup<'s> {
     /// The kernel's index.
@@ -203,7 +206,7 @@ pub struct Setup<'s> {
     pub shared_bytes: u64,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
-    /// Where dynamic shared memory begins.
+    /// Offset of dynamic shared memory.
     pub dynamic_base: u64,
     /// Addresses of the module's variables, in their spaces.
     pub variables: &'s [u64],
@@ -213,9 +216,9 @@ pub struct Setup<'s> {
     pub knobs: Knobs,
     /// Whether the first runnable path always runs.
     pub first_path: bool,
-    /// Issues of a CTA after which it is taken to hang.
+    /// Issues after which a CTA is assumed to hang.
     pub limit: u64,
-    /// What CTAs have done that another engine has run before; see [`State::skip`].
+    /// Statistics of the CTAs that another engine has run before; see [`State::skip`].
     pub done: Stats,
     /// Bytes of a thread's stack.
     pub stack_limit: u64,
@@ -224,7 +227,7 @@ pub struct Setup<'s> {
 }
 
 impl<const N: usize> State<N> {
-    /// What the launch was begun with.
+    /// Returns the parameters of the launch.
     #[must_use]
     pub fn setup(&self) -> Setup<'_> {
         let info = &self.info;
@@ -252,20 +255,22 @@ impl<const N: usize> State<N> {
         }
     }
 
-    /// Whether no CTA has begun, but for those that were [skipped](Self::skip).
+    /// Returns whether no CTA has begun, but for those that were [skipped](Self::skip).
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         !self.filled || self.clock == 0
     }
 
-    /// Whether no CTA is resident yet, so that another engine may run the first ones of the grid.
+    /// Returns whether no CTA is resident yet, so that another engine may run the first ones of the
+    /// grid.
     #[must_use]
     pub fn is_vacant(&self) -> bool {
         !self.filled
     }
 
-    /// Takes it that another engine has run the first CTAs of the grid in the canonical schedule, each of which ended in its first turn, and that
-    /// this is what they did; memory is to be as they have left it. The launch goes on with the next one. Does nothing once CTAs are resident.
+    /// Records that another engine has run the first CTAs of the grid in the canonical schedule,
+    /// each of which ended in its first turn, with these statistics; memory must be as they have
+    /// left it. The launch continues with the next CTA. Does nothing once CTAs are resident.
     pub fn skip(&mut self, done: &Stats) {
         if self.filled {
             return;
@@ -310,7 +315,8 @@ impl<const N: usize> State<N> {
         })
     }
 
-    /// Makes the first CTAs resident, if that has not been done: a state that another engine runs needs none of them.
+    /// Makes the first CTAs resident, if that has not been done: a state that another engine runs
+    /// needs none of them.
     pub(crate) fn fill(&mut self, program: &Program) -> Result<(), LaunchError> {
         if std::mem::replace(&mut self.filled, true) {
             return Ok(());
@@ -358,13 +364,13 @@ impl<const N: usize> State<N> {
         &self.memory
     }
 
-    /// Guest memory, to be changed between two issues: a context can lend its memory to a launch that has been checked, and
-    /// take it back.
+    /// Returns guest memory, to be changed between two issues: a context can put its memory into a
+    /// launch that has been checked, and take it back.
     pub fn memory_mut(&mut self) -> &mut MemoryMap {
         &mut self.memory
     }
 
-    /// The device heap, likewise: a context can lend the one that its launches share.
+    /// Returns the device heap, likewise: a context can put in the one that its launches share.
     pub fn heap_mut(&mut self) -> &mut Heap {
         &mut self.heap
     }
@@ -381,7 +387,7 @@ impl<const N: usize> State<N> {
         &self.stats
     }
 
-    /// What the kernel has printed so far.
+    /// The output that the kernel has printed so far.
     #[must_use]
     pub fn output(&self) -> &[u8] {
         &self.output

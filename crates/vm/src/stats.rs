@@ -3,12 +3,13 @@
 use converge::Charges;
 use simt::slots::LaneSlots;
 
-/// What a launch did.
+/// The counters of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Where the lanes of every issue went.
     pub slots: LaneSlots,
-    /// Branch issues: conditional and indirect branches, calls through addresses, branches on masks.
+    /// Branch issues: conditional and indirect branches, calls through addresses, branches on
+    /// masks.
     pub branches: u64,
     /// Branch issues with more than one distinct next place.
     pub divergent_branches: u64,
@@ -26,7 +27,7 @@ pub struct Stats {
     pub ctas: u64,
     /// Threads launched.
     pub threads: u64,
-    /// What the mechanisms did, all groups together.
+    /// Charges of the mechanisms, summed over all groups.
     pub charges: Charges,
 }
 

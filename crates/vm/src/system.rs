@@ -1,4 +1,4 @@
-//! What a kernel asks of the system: output, allocation, assertions, traps.
+//! Services of the system: output, allocation, assertions, traps.
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec, Src};

@@ -1,12 +1,12 @@
-//! Hangs: how they are found, and what is said about them.
+//! Hangs: detection and reports.
 //!
 //! A *deadlock* is found at once: a whole round over a CTA's groups without an issue. A
-//! *repetition* is found by comparing states: after [`quiet_rounds`] of the schedule in which no
-//! CTA ended, nobody was released and (from then on) no store changed memory, the state is kept,
-//! and compared with later ones (Brent's algorithm). Equal states have equal futures, so the
-//! launch never ends. States are equal if they agree in all that the instructions issued between
-//! them depend on ([`crate::slice`]): a counter that a loop keeps, and nothing else in it reads,
-//! may grow. Where a clock decides what happens, futures may differ, and nothing is found.
+//! *repetition* is found by comparing states: after [`QUIET_ROUNDS`] rounds of the schedule in
+//! which no CTA ended, no thread was released and (from then on) no store changed memory, the state
+//! is kept, and compared with later ones (Brent's algorithm). Equal states have equal futures, so
+//! the launch never ends. States are equal if they agree in all that the instructions issued
+//! between them depend on ([`crate::slice`]): a counter that a loop keeps, and nothing else in it
+//! reads, may grow. Where a clock decides what happens, futures may differ, and nothing is found.
 
 use crate::cause::Cause;
 use crate::code::Code;
@@ -43,14 +43,14 @@ struct Reference<const N: usize> {
     policy: u64,
     age: u64,
     span: u64,
-    /// What was issued since.
+    /// The instructions issued since.
     issued: Places,
-    /// What that depends on, and how many places it was when that was found out.
+    /// The rows that these depend on, and the number of places when they were computed.
     relevant: Option<(usize, Relevant)>,
 }
 
 impl<const N: usize> Reference<N> {
-    /// Finds out what the instructions issued since depend on, unless that is known.
+    /// Computes the rows that the instructions issued since depend on, unless they are known.
     fn update(&mut self, program: &Program) {
         let count = self.issued.len();
         if self.relevant.as_ref().is_none_or(|known| known.0 != count) {
@@ -60,7 +60,7 @@ impl<const N: usize> Reference<N> {
 }
 
 impl<const N: usize> Watch<N> {
-    /// An instruction is issued.
+    /// Records an issue.
     #[inline]
     pub(crate) fn issued(&mut self, pc: Pc) {
         if let Some(reference) = &mut self.reference {
@@ -68,20 +68,20 @@ impl<const N: usize> Watch<N> {
         }
     }
 
-    /// Something happened that cannot be undone by running on: equal states are no longer expected.
+    /// Records an event after which equal states are no longer expected.
     pub(crate) fn progress(&mut self) {
         self.quiet = 0;
         self.armed = false;
         self.reference = None;
     }
 
-    /// Whether stores should say if they change memory.
+    /// Returns whether stores should say if they change memory.
     pub(crate) fn armed(&self) -> bool {
         self.armed
     }
 }
 
-/// The end of a round over all resident CTAs.
+/// Compares states at the end of a round over all resident CTAs.
 pub(crate) fn round<const N: usize>(
     program: &Program,
     state: &mut State<N>,
@@ -116,8 +116,9 @@ pub(crate) fn round<const N: usize>(
 /// The resident CTAs of two states.
 type Pair<'a, const N: usize> = (&'a [Option<Box<Cta<N>>>], &'a [Option<Box<Cta<N>>>]);
 
-/// Whether two sets of resident CTAs are in equal states, as far as rows are relevant. Shared and
-/// local memory need no comparison: no store has changed memory since the reference was taken.
+/// Returns whether two sets of resident CTAs are in equal states, as far as rows are relevant.
+/// Shared and local memory need no comparison: no store has changed memory since the reference was
+/// taken.
 fn same<const N: usize>(program: &Program, (a, b): Pair<'_, N>, relevant: &Relevant) -> bool {
     let mut room = Room::default();
     *relevant != Relevant::Clock
@@ -129,14 +130,14 @@ fn same<const N: usize>(program: &Program, (a, b): Pair<'_, N>, relevant: &Relev
         })
 }
 
-/// Room for the images of two mechanisms.
+/// Buffers for the images of two mechanisms.
 #[derive(Default)]
 struct Room {
     left: Vec<u64>,
     right: Vec<u64>,
 }
 
-/// Whether two states of a CTA are equal in all but the register file.
+/// Returns whether two states of a CTA are equal in all but the register file.
 fn same_cta<const N: usize>(a: &Cta<N>, b: &Cta<N>, room: &mut Room) -> bool {
     let flat = a.index == b.index
         && a.live == b.live
@@ -158,8 +159,9 @@ fn same_cta<const N: usize>(a: &Cta<N>, b: &Cta<N>, room: &mut Room) -> bool {
     })
 }
 
-/// Whether the register files of two states of a CTA, equal in all else, agree in relevant rows.
-/// Frames of callers are as they were unless something has returned, which makes all rows relevant.
+/// Returns whether the register files of two states of a CTA, equal in all else, agree in relevant
+/// rows. Frames of callers are as they were unless something has returned, which makes all rows
+/// relevant.
 fn same_rows<const N: usize>(
     program: &Program,
     (a, b): (&Cta<N>, &Cta<N>),
@@ -178,7 +180,7 @@ fn same_rows<const N: usize>(
     })
 }
 
-/// No group of the CTA can run.
+/// Reports that no group of the CTA can run.
 pub(crate) fn deadlock<const N: usize>(state: &State<N>, slot: usize) -> Hang<N> {
     let mut hang = Hang { kind: HangKind::Deadlock, waiters: Vec::new(), more: 0 };
     if let Some(cta) = state.resident[slot].as_deref() {
@@ -187,7 +189,7 @@ pub(crate) fn deadlock<const N: usize>(state: &State<N>, slot: usize) -> Hang<N>
     hang
 }
 
-/// A CTA has taken more issues than the limit.
+/// Reports that a CTA has taken more issues than the limit.
 pub(crate) fn limit<const N: usize>(state: &State<N>) -> Hang<N> {
     report(state, HangKind::Limit)
 }

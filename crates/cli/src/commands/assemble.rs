@@ -1,4 +1,4 @@
-//! `asm` and `disasm`.
+//! The commands `asm` and `disasm`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::args::{Asm, Disasm, IsaChoice};
 use crate::line::Line;
 use crate::out::{Exit, Out};
 
-/// What a command reads.
+/// The input of a command.
 #[derive(Clone, Copy)]
 enum Input<'a> {
     File(&'a Path),
@@ -20,7 +20,7 @@ enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Name and bytes. `span` is where the command line names them.
+    /// Returns the name and the bytes of the input; `span` is its place in the command line.
     fn read(self, span: Span) -> Result<(String, Vec<u8>), Diagnostic> {
         match self {
             Input::File(path) => {
@@ -39,7 +39,7 @@ impl Input<'_> {
     }
 }
 
-/// Two digits a byte; blanks between bytes and `0x` before the first are skipped.
+/// Parses two digits a byte; skips white space and a leading `0x`.
 fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits: String = text.split_whitespace().collect();
     let digits = digits.strip_prefix("0x").unwrap_or(&digits);
@@ -49,7 +49,7 @@ fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     whole.then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// Reads the input and lets `work` have it.
+/// Reads the input and passes it to `work`.
 fn with_input<T>(
     command: &str,
     input: Input<'_>,
@@ -84,7 +84,7 @@ fn with_input<T>(
     })
 }
 
-/// Text to binary, with a listing if it is asked for.
+/// Assembles text to a binary, and prints a listing if requested.
 pub(crate) fn asm(args: &Asm, out: &mut Out) -> Exit {
     let work = |isa: &'static dyn Isa, image: Image<'_>| {
         let listing = args.listing.then(|| isa.listing(image)).transpose()?;
@@ -105,12 +105,12 @@ pub(crate) fn asm(args: &Asm, out: &mut Out) -> Exit {
     Exit::Ok
 }
 
-/// Binary to text.
+/// Disassembles a binary to text.
 pub(crate) fn disasm(args: &Disasm, out: &mut Out) -> Exit {
     let input = match (&args.hex, &args.file) {
         (Some(hex), _) => Input::Hex(hex),
         (None, Some(path)) => Input::File(path),
-        // The grammar wants one of them.
+        // The command line's grammar requires one of them.
         (None, None) => return Exit::Usage,
     };
     match with_input("disasm", input, (&args.isa, &args.codec), out, <dyn Isa>::disassemble) {

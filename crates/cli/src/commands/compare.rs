@@ -1,4 +1,4 @@
-//! `compare`.
+//! The command `compare`.
 
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use lab::divergence::{self, Comparison, Plan};
@@ -9,7 +9,7 @@ use crate::args::Compare;
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
 
-/// Runs a target under mechanisms and warp sizes.
+/// Compares mechanisms, warp sizes and settings on a target.
 pub(crate) fn compare(args: &Compare, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     match run(args, &mut sources, out) {

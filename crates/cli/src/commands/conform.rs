@@ -1,4 +1,4 @@
-//! `conform`: a machine's own suite.
+//! The command `conform`: a machine's conformance suite.
 
 use isa::{Diagnostics, SourceMap};
 use lab::machine::{self, ConformCase, Image, Isa};
@@ -9,7 +9,7 @@ use crate::args::Conform;
 use crate::line::Line;
 use crate::out::{Exit, Out};
 
-/// The cases of the machine's own suite, or of the tables that are named.
+/// Runs the machine's own suite, or the given tables.
 fn cases(
     isa: &dyn Isa,
     args: &Conform,
@@ -32,7 +32,7 @@ fn cases(
     Ok(cases)
 }
 
-/// Runs the suite: a line for each case that fails, and the count.
+/// Runs the suite; prints a line for each failed case, and the totals.
 pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let mut line = Line::new("conform");

@@ -1,4 +1,4 @@
-//! `check`, `list` and `cfg`: programs without running them.
+//! The commands `check`, `list` and `cfg`: inspection of programs without running them.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use crate::args::{Cfg, Check, GraphFormat, IsaChoice, List};
 use crate::line::Line;
 use crate::out::{Exit, Out};
 
-/// Where the words of a command stand.
+/// The spans of a command's words.
 struct Places {
     files: Vec<Span>,
     isa: Option<Span>,
-    /// Those of [`IsaChoice::reading`].
+    /// Spans of the options of [`IsaChoice::reading`].
     reading: Vec<Span>,
 }
 
-/// Writes out a command that takes files and `--isa`.
+/// Writes the line of a command that takes files and `--isa`.
 fn write_line(command: &str, files: &[&Path], isa: &IsaChoice, sources: &mut SourceMap) -> Places {
     let mut line = Line::new(command);
     let files = files.iter().map(|f| line.path(f)).collect();
@@ -42,7 +42,7 @@ fn isa_of(
     given.try_fold(isa, |isa, ((option, value), span)| reading(isa, option, Some((value, *span))))
 }
 
-/// Reads a program and loads it; findings that are no errors come along.
+/// Reads and loads a program; also returns all diagnostics.
 fn load(
     isa: &'static dyn Isa,
     path: &Path,
@@ -62,7 +62,7 @@ fn load(
     if found.has_errors() { (None, found) } else { (program, found) }
 }
 
-/// All that is wrong with each file; a line for those that are not.
+/// Prints all diagnostics of each file, and a line with the result.
 pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let files: Vec<&Path> = args.files.iter().map(AsRef::as_ref).collect();
@@ -97,7 +97,7 @@ pub(crate) fn check(args: &Check, out: &mut Out) -> Exit {
     exit
 }
 
-/// A program's kernels.
+/// Prints a program's kernels.
 pub(crate) fn list(args: &List, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let places = write_line("list", &[&args.file], &args.isa, &mut sources);
@@ -112,7 +112,7 @@ pub(crate) fn list(args: &List, out: &mut Out) -> Exit {
     Exit::Ok
 }
 
-/// A kernel's control-flow graph.
+/// Prints a kernel's control-flow graph.
 pub(crate) fn cfg(args: &Cfg, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let mut line = Line::new("cfg");

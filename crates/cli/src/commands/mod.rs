@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 mod assemble;
 mod bench;
@@ -22,7 +22,7 @@ use lab::machine::{self, Isa};
 use crate::args::{Args, Command};
 use crate::out::{Exit, Out};
 
-/// Runs a command.
+/// Runs a command and returns its exit status.
 pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     match command {
         Command::Run(run) => run::run(&run, out),
@@ -55,7 +55,8 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
     }
 }
 
-/// The machine as an option of reading says, if it is given: the option's value and its place.
+/// Returns the machine for an option that changes how programs are read, given the option's value
+/// and span.
 fn reading(
     isa: &'static dyn Isa,
     option: &str,
@@ -72,13 +73,13 @@ fn reading(
     }
 }
 
-/// Shows one finding and ends with a usage error.
+/// Prints a diagnostic; returns the exit status of usage errors.
 fn refuse(finding: &Diagnostic, sources: &SourceMap, out: &mut Out) -> Exit {
     out.finding(finding, sources);
     Exit::Usage
 }
 
-/// The machine that `--isa` names, or the file's extension.
+/// Returns the machine that `--isa` names, or else that of the file name extension.
 fn choose_isa(
     named: Option<(&str, Span)>,
     path: &Path,
@@ -99,7 +100,7 @@ fn choose_isa(
     })
 }
 
-/// Machines, what they support, and their mechanisms.
+/// Prints the machines with their commands, mechanisms and options.
 fn machines(out: &mut Out) -> Exit {
     for machine in machine::all() {
         let commands: Vec<&str> = machine.commands().iter().map(|c| c.name()).collect();

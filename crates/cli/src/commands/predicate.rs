@@ -1,4 +1,4 @@
-//! `predicate`: straight predicated code of a kernel.
+//! The command `predicate`: straight-line predicated code of a kernel.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::args::Predicate;
 use crate::line::Line;
 use crate::out::{Exit, Out};
 
-/// Predicates of a warp if nothing is said.
+/// Default number of predicates of a warp.
 const USUAL: u32 = 16;
 
-/// What the command line says, with places.
+/// The command line with spans.
 struct Words<'a> {
     args: &'a Predicate,
     file: Span,
@@ -48,7 +48,7 @@ pub(crate) fn predicate(args: &Predicate, out: &mut Out) -> Exit {
     }
 }
 
-/// The report of each kernel asked for, and findings that are no errors.
+/// Returns the reports of the selected kernels, and diagnostics other than errors.
 fn report(
     words: &Words<'_>,
     sources: &mut SourceMap,
@@ -100,7 +100,7 @@ fn predicates(words: &Words<'_>) -> Result<u32, Diagnostic> {
     })
 }
 
-/// The program: a file, or what a launch file names.
+/// Loads the program: a file, or the one that a launch file names.
 fn load(
     words: &Words<'_>,
     sources: &mut SourceMap,

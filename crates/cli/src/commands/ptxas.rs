@@ -1,4 +1,5 @@
-//! `ptxas`: what programs call that insist on an assembler. PTX that can run is passed on as it is.
+//! The command `ptxas`: a substitute for programs that require an assembler. It checks that PTX can
+//! run, and copies it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,11 +8,11 @@ use runtime::Module;
 
 use crate::out::{Exit, Out};
 
-/// What `--version` says: programs read the release from it to choose the version of their PTX.
+/// Output of `--version`, from which programs derive the PTX version that they generate.
 const VERSION: &str = "ptxas: the stand-in of Simtlab, which passes PTX on\n\
                        Cuda compilation tools, release 12.9, V12.9.0\n";
 
-/// Options that take a value as a word of their own.
+/// Options whose value is a separate word.
 const WITH_VALUE: [&str; 8] = [
     "-o",
     "--output-file",

@@ -1,4 +1,4 @@
-//! `run`.
+//! The command `run`.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ use crate::line::Line;
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
 
-/// Bytes of input for a program's console at most.
+/// Size limit in bytes of a program's console input.
 const MOST_INPUT: u64 = 16 << 20;
 
-/// The name of the launch file that a directory is searched for.
+/// The name of the launch file in a folder.
 pub(super) const LAUNCH_FILE: &str = "launch.toml";
 
-/// The command's words with their places.
+/// The command's words with spans.
 pub(super) struct Words<'a> {
     path: &'a Path,
     isa: Word,
@@ -34,12 +34,12 @@ pub(super) struct Words<'a> {
     engine: Choice,
     level: Option<Level>,
     threads: HostThreads,
-    /// Options that `run` does not have, in the order asked for.
+    /// Options that `run` does not have, in the order of the request.
     pub(super) extra: Vec<Word>,
 }
 
 impl<'a> Words<'a> {
-    /// The words of a command that takes what `run` takes, and more.
+    /// Collects the words of a command with the arguments of `run` and the options in `more`.
     pub(super) fn new(
         command: &str,
         args: &'a Run,
@@ -97,19 +97,20 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The level of a launch: as the option says, or the environment.
+/// Returns the level of a launch, from the option or else the environment.
 pub(super) fn level(option: Option<LevelName>) -> Option<Level> {
     let variable = || Level::find(std::env::var("SIMTLAB_SIMD").ok()?.trim());
     option.map(Level::from).or_else(variable)
 }
 
-/// Threads for a launch: as the option says, or the environment; 0 for as many as the host has.
+/// Returns the host threads of a launch, from the option or else the environment; 0 means as many
+/// as the host has.
 pub(super) fn threads(option: Option<u16>) -> HostThreads {
     let variable = || runtime::host_threads(|name| std::env::var(name).ok());
     HostThreads::up_to(option.map_or_else(variable, usize::from))
 }
 
-/// Runs what the command line or a launch file says.
+/// Runs a program or a launch file.
 pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let mut words = Words::new("run", args, &[], &mut sources);
@@ -127,7 +128,7 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let mut bar = Bar::new();
     let mut rejoins = Rejoins::default();
     let outcome = match args.stats {
-        // How long lanes stay apart takes a look at each issue: only the whole report pays for it.
+        // Reconvergence times require a look at each issue, so only the full report measures them.
         Stats::Json => job.run(true, &mut Watched { watch: &mut bar, probe: &mut rejoins }),
         Stats::Text => job.run(true, &mut bar),
         Stats::None => job.run(false, &mut bar),
@@ -166,7 +167,8 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     exit
 }
 
-/// Options that name files: the text of `params` takes the place of its name; gives where a trace goes.
+/// Handles options that name files: replaces the value of `params` by the file's text, and returns
+/// the path of `trace`.
 pub(super) fn files(options: &mut [MachineOption]) -> Result<Option<Located<String>>, Diagnostic> {
     let mut trace = None;
     for option in options {
@@ -190,7 +192,7 @@ pub(super) fn files(options: &mut [MachineOption]) -> Result<Option<Located<Stri
     Ok(trace)
 }
 
-/// Writes the timelines of all launches into one file, a process for each.
+/// Writes the timelines of all launches to one file, with a process for each.
 fn write_trace(path: &Located<String>, report: &Report) -> Result<(), Diagnostic> {
     let text = lab::divergence::document(&report.stats);
     std::fs::write(&path.value, text).map_err(|error| {
@@ -199,7 +201,7 @@ fn write_trace(path: &Located<String>, report: &Report) -> Result<(), Diagnostic
     })
 }
 
-/// A buffer to write and where to.
+/// A buffer to write, and its file.
 pub(super) struct Dump {
     buffer: String,
     path: PathBuf,
@@ -241,7 +243,7 @@ pub(super) fn prepare(
     }
 }
 
-/// Options that a launch file replaces.
+/// Reports options that a launch file excludes.
 fn refuse_program_options(words: &Words<'_>, found: &mut Diagnostics) {
     for (name, word) in words.run.launch_words() {
         let message = format!("--{name} cannot be combined with a launch file");
@@ -250,7 +252,7 @@ fn refuse_program_options(words: &Words<'_>, found: &mut Diagnostics) {
     }
 }
 
-/// `--isa` beside a launch file must name the file's machine.
+/// Checks that `--isa` agrees with the machine of a launch file.
 fn same_machine(words: &Words<'_>, parts: &JobParts) -> Result<(), Diagnostics> {
     let Some(isa) = &words.isa else { return Ok(()) };
     let named =
@@ -262,7 +264,8 @@ fn same_machine(words: &Words<'_>, parts: &JobParts) -> Result<(), Diagnostics> 
     Err(one(Diagnostic::error("cli::conflict", message).at(isa.span, "")))
 }
 
-/// Machine options of the command line come after those of the launch file, so that they count.
+/// Appends the command line's machine options to those of the launch file; later options take
+/// precedence.
 fn override_options(words: &Words<'_>, parts: &mut JobParts) {
     parts.options.extend(words.options.iter().cloned());
     for launch in parts.launches.iter_mut().filter(|launch| !launch.options.is_empty()) {
@@ -286,7 +289,7 @@ fn dumps(words: &Words<'_>, found: &mut Diagnostics) -> Vec<Dump> {
     dumps
 }
 
-/// One launch of a program, from the command line alone.
+/// Describes one launch of a program from the command line alone.
 fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts> {
     let named = words.isa.as_ref().map(|isa| (isa.value.as_str(), isa.span));
     let machine = match choose_isa(named, words.path, words.run.span) {
@@ -301,7 +304,8 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
         }
     };
     let mut run = words.run.clone();
-    // A machine without a grid, or one whose own options say how many threads and blocks there are.
+    // Extents default to 1 on machines without a grid, and if machine options give the number of
+    // threads or blocks.
     let counted = words.options.iter().any(|o| matches!(&*o.key.value, "threads" | "blocks"));
     if !machine.has_grid() || counted {
         run = run.without_grid();
@@ -324,7 +328,7 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
     })
 }
 
-/// Takes the arguments that are a number and nothing else out of the list, as options of this name.
+/// Moves arguments that are bare numbers to options of this name.
 fn bare_arguments(args: &mut Vec<Located<String>>, name: &str) -> Vec<MachineOption> {
     let is_number = |arg: &mut Located<String>| {
         let digits = arg.value.strip_prefix("0x");
@@ -337,7 +341,7 @@ fn bare_arguments(args: &mut Vec<Located<String>>, name: &str) -> Vec<MachineOpt
     args.extract_if(.., is_number).map(option).collect()
 }
 
-/// The machine's options, with the contents of the file where `input=@FILE` or `input=@-` names one.
+/// Returns the machine's options, with `input=@FILE` and `input=@-` replaced by the contents.
 fn options(words: &Words<'_>, found: &mut Diagnostics) -> Vec<MachineOption> {
     let mut options = words.options.clone();
     for option in &mut options {
@@ -353,7 +357,7 @@ fn options(words: &Words<'_>, found: &mut Diagnostics) -> Vec<MachineOption> {
     options
 }
 
-/// The text of a file, or of standard input for `-`.
+/// Reads the text of a file, or of standard input for `-`.
 fn input(path: &str, span: Span) -> Result<String, Diagnostic> {
     let bytes = if path == "-" {
         let mut bytes = Vec::new();
@@ -374,9 +378,9 @@ fn input(path: &str, span: Span) -> Result<String, Diagnostic> {
     })
 }
 
-/// Prints what came of a run; gives the exit code.
+/// Prints the results of a run; returns the exit status.
 fn print(report: &Report, how: Stats, sources: &SourceMap, out: &mut Out) -> Exit {
-    // With JSON, standard output holds the report and nothing else.
+    // With JSON, standard output contains only the report.
     let json = how == Stats::Json;
     let say = |out: &mut Out, text: &str| if json { out.note(text) } else { out.text(text) };
     if !report.output.is_empty() {

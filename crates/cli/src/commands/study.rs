@@ -1,4 +1,4 @@
-//! `explain`, `diff` and `trace`.
+//! The commands `explain`, `diff` and `trace`.
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::divergence;
@@ -11,7 +11,7 @@ use crate::args::{Diff, Explain, Trace};
 use crate::out::{Exit, Out};
 use crate::progress::Bar;
 
-/// Shows what went wrong, or ends as the command did.
+/// Prints the errors of a command, or returns its exit status.
 fn finish(outcome: Result<Exit, Diagnostics>, sources: &SourceMap, out: &mut Out) -> Exit {
     outcome.unwrap_or_else(|found| {
         out.findings(&found, sources);
@@ -19,7 +19,7 @@ fn finish(outcome: Result<Exit, Diagnostics>, sources: &SourceMap, out: &mut Out
     })
 }
 
-/// The mechanism, warp size and order asked for.
+/// Returns the variant for the given mechanism, warp size and order.
 fn variant(
     job: &Job,
     mechanism: Option<&str>,
@@ -60,7 +60,7 @@ fn variant(
     Ok(Variant { mechanism, warp_size, order, options: Vec::new(), limit: None })
 }
 
-/// Tells of a fault or hang; gives the exit code.
+/// Reports a fault or hang; returns the exit status.
 fn tell(run: &VariantRun, sources: &SourceMap, out: &mut Out) -> Exit {
     match run.ends.last() {
         Some(End::Fault(stop) | End::Hang(stop)) => {
@@ -77,7 +77,7 @@ fn only(mut words: Vec<Word>) -> [Word; 4] {
     <[Word; 4]>::try_from(words).unwrap_or_default()
 }
 
-/// Where lanes are lost.
+/// Explains lost lane slots.
 pub(crate) fn explain(args: &Explain, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let outcome = run_explain(args, &mut sources, out);
@@ -138,7 +138,7 @@ fn emit(
     write(path, span, &text)
 }
 
-/// Where two mechanisms part.
+/// Finds the first difference between two mechanisms.
 pub(crate) fn diff(args: &Diff, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let outcome = run_diff(args, &mut sources, out);
@@ -184,7 +184,7 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-/// A trace for Perfetto.
+/// Writes a trace for Perfetto.
 pub(crate) fn trace(args: &Trace, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let outcome = run_trace(args, &mut sources, out);

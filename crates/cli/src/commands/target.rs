@@ -1,4 +1,4 @@
-//! What the commands of the divergence laboratory have in common: a job from a target, and files written.
+//! Shared parts of the divergence commands: preparing a target, and writing reports.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use lab::run::{Job, Word};
 use super::run::{Words, files, prepare};
 use crate::args::Target;
 
-/// A job made ready, with the command's own options in the order asked for.
+/// A prepared job, with the command's own options in the order of the request.
 pub(super) struct Ready {
     pub(super) job: Job,
     pub(super) extra: Vec<Word>,
 }
 
-/// Makes a target ready. `more` are the command's own options.
+/// Prepares a target. `more` lists the command's own options.
 pub(super) fn ready(
     command: &str,
     target: &Target,
@@ -32,14 +32,14 @@ pub(super) fn ready(
     Ok(Ready { job, extra: words.extra })
 }
 
-/// A single finding.
+/// Wraps a single diagnostic.
 pub(super) fn one(finding: Diagnostic) -> Diagnostics {
     let mut found = Diagnostics::new();
     found.push(finding);
     found
 }
 
-/// Whether a report can be expected to be written there: what can be told before the work is done for it.
+/// Checks before the run whether a report can probably be written to `path`.
 pub(super) fn writable(path: &str, span: Span) -> Result<(), Diagnostic> {
     let place = Path::new(path);
     let folder = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

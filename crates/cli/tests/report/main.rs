@@ -1,7 +1,8 @@
-//! The report of `compare --html`, opened in a browser.
+//! The report of `compare --html` in a browser.
 //!
-//! Ignored by default, since it needs Chromium and its chromedriver: `cargo test -p simtlab --test report -- --ignored`, which the build
-//! server's script does wherever it can install them. Without them the test fails and says so.
+//! Ignored by default, because it requires Chromium and chromedriver: `cargo test -p simtlab --test
+//! report -- --ignored`, which the build server's script runs where it can install them. Without
+//! them the test fails with a message.
 
 mod webdriver;
 
@@ -42,10 +43,11 @@ DONE:
 ";
 
 const ROWS: usize = 6;
-/// The row that is stepped through: `ipdom` at 32.
+/// The row whose issues are stepped through: `ipdom` at 32.
 const ROW: usize = 1;
 
-/// Writes the kernel under a name with markup in it, and compares: the folder, the JSON, the page.
+/// Compares the kernel, in a file whose name contains markup; returns the folder, the JSON and the
+/// page.
 fn compared(name: &str) -> (PathBuf, Value, PathBuf) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -67,7 +69,7 @@ fn compared(name: &str) -> (PathBuf, Value, PathBuf) {
     (folder, serde_json::from_str(&text).expect("is JSON"), page)
 }
 
-/// Digits of a text, without the spaces between groups of three.
+/// Parses a number without the spaces between groups of three digits.
 fn number(text: &Value) -> u64 {
     let digits: String = text.as_str().unwrap_or("").chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_else(|_| panic!("no number: {text}"))
@@ -81,7 +83,7 @@ fn the_page_is_one_file_that_loads_nothing() {
     for loads in ["src=", "<link", "@import", "url(http", "https://", "fetch(", "<b>&"] {
         assert!(!text.contains(loads), "{loads}");
     }
-    // Three elements of data and script, none opened or closed by text of the kernel.
+    // Three elements of data and script; the kernel's text opens or closes none.
     assert_eq!(text.matches("<script").count(), 3);
     assert_eq!(text.matches("</script>").count(), 3);
     let (_, rest) = text.split_once("id=\"comparison\">").expect("the data");
@@ -122,7 +124,7 @@ fn a_browser_steps_through_the_lanes_and_reads_the_figures_of_the_json() {
     phone(&browser);
 }
 
-/// All issues of the only warp at W = 32: forward with keys, back with the button.
+/// Steps through all issues of the only warp at W = 32: forward with keys, back with the button.
 fn step_through(browser: &Browser, row: &Value) {
     browser.click(&format!(".choose[data-row=\"{ROW}\"]"));
     let issues = row["inst_executed"].as_u64().expect("a count");
@@ -154,7 +156,7 @@ fn step_through(browser: &Browser, row: &Value) {
     assert_eq!(marked, "ret;");
 }
 
-/// Issues by line are those of the row, and so are shares.
+/// Checks that issues and shares by line add up to those of the row.
 fn lines_add_up(browser: &Browser, row: &Value) {
     let sum = browser.run(
         "return [...document.querySelectorAll('[data-listing=t] tr')].map(r => Number(r.cells[1].textContent.replace(/\\D/g, ''))).reduce((a, b) => a + b)",
@@ -166,7 +168,7 @@ fn lines_add_up(browser: &Browser, row: &Value) {
     assert_eq!(listed, KERNEL.lines().next().expect("a line"), "text is shown as it is");
 }
 
-/// A chosen block marks its frontier and where its paths meet.
+/// Checks that selecting a block marks its frontier and its immediate post-dominator.
 fn graph(browser: &Browser) {
     assert_eq!(browser.run("return document.querySelectorAll('.cfg .block').length"), 4);
     browser.keys("[data-block=\"1\"]", "\u{e007}");
@@ -176,12 +178,12 @@ fn graph(browser: &Browser) {
         ))
     };
     assert_eq!(marked("chosen"), "B1");
-    // While the first side runs, lanes of the other wait at its head.
+    // While one side runs, lanes of the other wait at its first block.
     assert_eq!(marked("waits"), "B2");
     assert_eq!(marked("meet"), "B3");
 }
 
-/// On a phone nothing but the tables' own boxes scrolls sideways.
+/// Checks that on a phone only the boxes of tables scroll horizontally.
 fn phone(browser: &Browser) {
     browser.screen(360, 740);
     let [wide, screen] = ["document.documentElement.scrollWidth", "window.innerWidth"]
@@ -193,7 +195,7 @@ fn phone(browser: &Browser) {
     assert_eq!(small, 0, "buttons are large enough for a finger");
 }
 
-/// What a comparison of the kernel with these arguments says on the error stream, and its exit code.
+/// Returns the exit code and the error stream of a comparison of the kernel with these arguments.
 fn refused(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");

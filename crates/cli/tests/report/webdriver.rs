@@ -1,4 +1,5 @@
-//! A browser driven through chromedriver: as much of the WebDriver protocol as the test needs, over plain HTTP.
+//! A browser controlled through chromedriver, with the part of the WebDriver protocol that the test
+//! needs, over plain HTTP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Arguments of the browser: no window, nothing that reaches for the network.
+/// Arguments of the browser: no window, no network access.
 const BROWSER: [&str; 11] = [
     "--headless",
     "--no-sandbox",
@@ -23,10 +24,10 @@ const BROWSER: [&str; 11] = [
     "--window-size=1280,1400",
 ];
 
-/// Longest wait for an answer.
+/// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A browser of this test's own. It ends with the value.
+/// A browser of one test, which ends when the value is dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
@@ -34,7 +35,8 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts chromedriver (`$CHROMEDRIVER` or the one on the path) and a browser whose profile lies in `folder`.
+    /// Starts chromedriver (`$CHROMEDRIVER`, or the one on the path) and a browser with its profile
+    /// in `folder`.
     pub(crate) fn start(folder: &Path) -> Self {
         let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
         let mut driver = Command::new(&program)
@@ -63,7 +65,7 @@ impl Browser {
 
     /// Opens a file.
     pub(crate) fn open(&self, file: &Path) {
-        // In a URL each byte may be written as its number.
+        // A URL may contain every byte as an escape.
         let escaped: String = file
             .to_string_lossy()
             .bytes()
@@ -72,24 +74,24 @@ impl Browser {
         self.command("url", &json!({ "url": format!("file://{escaped}") }));
     }
 
-    /// The value of a script in the page, which returns it.
+    /// Runs a script in the page; returns the script's result.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.command("execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// Clicks the element that a selector finds.
+    /// Clicks the element that a selector matches.
     pub(crate) fn click(&self, selector: &str) {
         let id = self.element(selector);
         self.command(&format!("element/{id}/click"), &json!({}));
     }
 
-    /// Types keys into the element that a selector finds.
+    /// Types keys into the element that a selector matches.
     pub(crate) fn keys(&self, selector: &str, keys: &str) {
         let id = self.element(selector);
         self.command(&format!("element/{id}/value"), &json!({ "text": keys }));
     }
 
-    /// Shows the page as on a screen of this size.
+    /// Emulates a mobile screen of this size.
     pub(crate) fn screen(&self, width: u32, height: u32) {
         let params =
             json!({ "width": width, "height": height, "deviceScaleFactor": 2, "mobile": true });
@@ -107,7 +109,7 @@ impl Browser {
         self.call("POST", &format!("/session/{}/{command}", self.session), body)
     }
 
-    /// One request; the value of the answer, which must be no error.
+    /// Sends a request; returns the value of the response, which must not be an error.
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) = self.request(method, path, body).expect("chromedriver answers");
         assert_eq!(status, 200, "{method} {path}: {answer}");
@@ -148,21 +150,21 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ends the browser; whether that works or not, its driver ends.
+        // Ends the browser; the driver ends even if that fails.
         let _ = self.request("DELETE", &format!("/session/{}", self.session), &json!({}));
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
 }
 
-/// The port that chromedriver says it listens on.
+/// Returns the port on which chromedriver listens, according to its output.
 fn port(output: impl Read + Send + 'static) -> u16 {
     let mut lines = BufReader::new(output).lines();
     let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
         let (_, rest) = line.split_once("started successfully on port ")?;
         rest.trim_end_matches('.').trim().parse().ok()
     });
-    // What it says later must go somewhere.
+    // Later output has to be read, so that the driver does not block.
     std::thread::spawn(move || lines.for_each(drop));
     port.expect("chromedriver says its port")
 }

@@ -43,7 +43,7 @@ exports! {
     cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: Ptr, function: u64, params: Ptr, extra: Ptr) => |d| launch::configured(d, config, function, params, extra);
     cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz (function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr) => |d| launch::cooperative(d, function, [gx, gy, gz], [bx, by, bz], shared, stream, params);
 
-    // The forms before version 4 of the API.
+    // Launches in the API before version 4.
     cuFuncSetBlockShape(function: u64, x: i32, y: i32, z: i32) => |d| launch::set_block(d, function, x, y, z);
     cuFuncSetSharedSize(function: u64, bytes: u32) => |d| launch::set_shared(d, function, bytes);
     cuParamSetSize(function: u64, bytes: u32) => |d| launch::set_param_size(d, function, bytes);

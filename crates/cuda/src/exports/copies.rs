@@ -1,14 +1,15 @@
-//! Copies and fills: each as a call that is over when it returns, and in the order of a stream.
+//! Copies and fills, each as a synchronous function and in stream order.
 
 use crate::copy;
 use crate::host::Ptr;
 use crate::stream::on_stream;
 
-/// Names of the one form, names of the other, which has a stream as its last argument, and what both do.
+/// Exports synchronous functions, and functions with a stream as their last argument, for each
+/// body.
 macro_rules! transfers {
     ($($($now:ident)|+, $($later:ident)|+ ($($arg:ident: $ty:ty),*) => |$d:ident| $body:expr;)+) => {
         exports! {
-            // Values written in the order of a stream, which is their first argument.
+            // Writes of values in stream order; the stream is the first argument.
             cuStreamWriteValue32 | cuStreamWriteValue32_ptsz | cuStreamWriteValue32_v2 | cuStreamWriteValue32_v2_ptsz (stream: u64, to: u64, value: u32, _flags: u32) => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
             cuStreamWriteValue64 | cuStreamWriteValue64_ptsz | cuStreamWriteValue64_v2 | cuStreamWriteValue64_v2_ptsz (stream: u64, to: u64, value: u64, _flags: u32) => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
             $(

@@ -1,4 +1,5 @@
-//! Functions that need no lock: initialisation, errors, versions, entry points; and those that call the client back.
+//! Functions that need no lock (initialisation, errors, versions, entry points), and functions that
+//! call the client back.
 
 use crate::action::Action;
 use crate::driver::{self, outside};
@@ -29,7 +30,7 @@ pub extern "C" fn cuGetErrorName(status: i32, out: Ptr) -> i32 {
     outside(|| text(Status(status).name(), out))
 }
 
-/// Gives a static text; null for a code that nobody knows.
+/// Returns a static text; null and an error for an unknown code.
 fn text(text: Option<&'static std::ffi::CStr>, out: Ptr) -> crate::status::Outcome {
     put_u64(out, text.map_or(0, |t| t.as_ptr().addr() as u64))?;
     text.map(drop).ok_or(Status::INVALID_VALUE)
@@ -51,11 +52,11 @@ pub extern "C" fn cuGetProcAddress_v2(
     outside(|| proc_address::get(name, out, version, flags, result))
 }
 
-/// What the journal says of a program that asks for undocumented tables.
+/// The journal's text for programs that ask for undocumented tables.
 const TABLES: &str = "cuGetExportTable (undocumented: compilers do without it; a statically linked CUDA runtime cannot, link \
     with `nvcc -cudart shared`)";
 
-/// Tables of functions without names are no public interface: there are none.
+/// Returns no table: tables of unnamed functions are not part of the public interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGetExportTable(out: Ptr, _id: Ptr) -> i32 {
     driver::unsupported(TABLES);
@@ -67,7 +68,8 @@ pub extern "C" fn cuGetExportTable(out: Ptr, _id: Ptr) -> i32 {
     })
 }
 
-/// Notes a call that a library above this one does not support; its name is a C string. No part of CUDA's interface.
+/// Records a call that a library on top of this one does not support; `name` is a C string. Not
+/// part of CUDA's interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
     match crate::host::name(name) {
@@ -76,8 +78,8 @@ pub extern "C" fn simtlab_unsupported(name: Ptr) -> i32 {
     }
 }
 
-/// A library above this one enters a call of its own, whose name is a C string that stays, or
-/// leaves it (0), so that calls of this library are not the client's. No part of CUDA's interface.
+/// Notes that a library on top of this one enters (1) or leaves (0) a call of its own, so that its
+/// calls here are not taken for the client's. Not part of CUDA's interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_within(name: Ptr) {
     crate::call::within(name);
@@ -86,8 +88,8 @@ pub extern "C" fn simtlab_within(name: Ptr) {
     }
 }
 
-/// Notes a call of a library above this one that has failed: function, status, its name, and
-/// arguments as text, all of them C strings. No part of CUDA's interface.
+/// Records a failed call of a library on top of this one: the function, the status, its name, and
+/// the arguments as text, all but the status as C strings. Not part of CUDA's interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: Ptr) -> i32 {
     driver::enter("simtlab_failed", |d| {
@@ -97,12 +99,13 @@ pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: P
     })
 }
 
-/// A function of the client's that takes a pointer.
+/// A function of the client with a pointer argument.
 type HostFunction = extern "C" fn(usize);
 
 fn call(function: Ptr, data: Ptr) {
-    // SAFETY: the client gives the address of a function of this type, by the interface's contract; whoever comes here has seen
-    // that it is not null. The lock is not held, so the function may come back.
+    // SAFETY: by the interface's contract, the client passes the address of a function of this
+    // type; callers have checked that it is not null. The lock is not held, so the function may
+    // call the driver.
     let function = unsafe { std::mem::transmute::<usize, HostFunction>(function) };
     function(data);
 }
@@ -123,7 +126,7 @@ fn call_back(stream: u64, function: Ptr, data: Ptr) -> i32 {
     status
 }
 
-/// Launches a graph: what calls the client back is done without the lock.
+/// Launches a graph. Calls of the client are made without the lock.
 fn launch_graph(exec: u64, stream: u64) -> i32 {
     let mut begun = None;
     let status = driver::enter("cuGraphLaunch", |d| {
@@ -170,7 +173,7 @@ pub extern "C" fn cuLaunchHostFunc_ptsz(stream: u64, function: Ptr, data: Ptr) -
     call_back(stream, function, data)
 }
 
-/// A function of the client's that is told what has come of a stream.
+/// A function of the client that receives the status of a stream.
 type StreamCallback = extern "C" fn(u64, i32, usize);
 
 fn stream_callback(stream: u64, function: Ptr, data: Ptr, flags: u32) -> i32 {
@@ -204,14 +207,14 @@ pub extern "C" fn cuStreamAddCallback_ptsz(
     stream_callback(stream, function, data, flags)
 }
 
-/// A function of the client's: dynamic shared memory for a block of so many threads.
+/// A function of the client: the dynamic shared memory for a block of this many threads.
 type DynamicSize = extern "C" fn(i32) -> usize;
 
-/// Most threads of a block, which the client's function is asked about.
+/// The largest block size for which the client's function is called.
 const MAX_THREADS: i32 = 1024;
 
 fn best_block(grid: Ptr, block: Ptr, function: u64, by_size: Ptr, fixed: usize, limit: i32) -> i32 {
-    // Asked without the lock, for every size that there is.
+    // Called without the lock, for every block size.
     let sizes: Vec<usize> = if by_size == 0 {
         Vec::new()
     } else {
@@ -252,7 +255,7 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
 
 macro_rules! list {
     ($($name:ident)+) => {
-        /// Names and addresses.
+        /// Lists names and addresses.
         pub(super) fn list() -> Vec<(&'static str, usize)> {
             vec![$((stringify!($name), $name as *const () as usize)),+]
         }

@@ -82,7 +82,7 @@ exports! {
     cuEventSynchronize(event: u64) => |d| event::query(d, event);
     cuEventElapsedTime | cuEventElapsedTime_v2 (out: Ptr, start: u64, end: u64) => |d| event::elapsed(d, out, start, end);
 
-    // Measurements by tools begin and end without an effect.
+    // Profiling has no effect.
     cuProfilerStart() => |d| d.usable().map(drop);
     cuProfilerStop() => |d| d.usable().map(drop);
 }

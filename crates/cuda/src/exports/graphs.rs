@@ -26,7 +26,7 @@ exports! {
     cuGraphHostNodeSetParams(node: u64, params: Ptr) => |d| graph::set(d, node, Kind::Host, params);
     cuGraphDestroyNode(node: u64) => |d| graph::destroy_node(d, node);
 
-    // What comes after what.
+    // Dependencies.
     cuGraphAddDependencies(graph: u64, from: Ptr, to: Ptr, count: usize) => |d| graph::add_edges(d, graph, (from, to), (0, count));
     cuGraphAddDependencies_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: usize) => |d| graph::add_edges(d, graph, (from, to), (edges, count));
     cuGraphRemoveDependencies(graph: u64, from: Ptr, to: Ptr, count: usize) => |d| graph::remove_edges(d, graph, (from, to), (0, count));
@@ -42,7 +42,7 @@ exports! {
     cuGraphNodeGetContainingGraph(node: u64, out: Ptr) => |d| graph::containing(d, node, out);
     cuGraphNodeGetType(node: u64, out: Ptr) => |d| graph::node_kind(d, node, out);
 
-    // Graphs that can run; `cuGraphLaunch` is among the functions that call the client back.
+    // Executable graphs. `cuGraphLaunch` is among the functions that call the client back.
     cuGraphInstantiate | cuGraphInstantiate_v2 (out: Ptr, graph: u64, _node: Ptr, _log: Ptr, _room: usize) => |d| graph::instantiate(d, out, graph);
     cuGraphInstantiateWithFlags(out: Ptr, graph: u64, _flags: u64) => |d| graph::instantiate(d, out, graph);
     cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz (out: Ptr, graph: u64, params: Ptr) => |d| graph::instantiate_with(d, out, graph, params);

@@ -1,4 +1,5 @@
-//! Functions of the public interface that nobody implements: they exist, say NOT_SUPPORTED, and are named in the journal.
+//! Functions of the public interface that are not implemented: they return
+//! `CUDA_ERROR_NOT_SUPPORTED` and are recorded in the journal.
 
 macro_rules! missing {
     ($($name:ident)+) => {
@@ -9,13 +10,13 @@ macro_rules! missing {
             }
         )+
 
-        /// Names, and the functions themselves: none has an argument that it looks at.
+        /// Returns names and functions. No function accesses its arguments.
         #[must_use]
         pub fn functions() -> Vec<(&'static str, extern "C" fn() -> i32)> {
             vec![$((stringify!($name), $name as extern "C" fn() -> i32)),+]
         }
 
-        /// Names and addresses.
+        /// Lists names and addresses.
         pub(super) fn list() -> Vec<(&'static str, usize)> {
             vec![$((stringify!($name), $name as *const () as usize)),+]
         }

@@ -1,7 +1,8 @@
-//! The exported functions: names, arguments, and what answers.
+//! The exported functions: names, arguments, and implementations.
 //!
-//! Pointers and handles are numbers here: nothing in this crate follows a client's pointer, except to call what it gives as a
-//! function. Names with `_ptds` and `_ptsz` are those of programs compiled for a default stream per thread.
+//! Pointers and handles are numbers here: this crate does not dereference a client's pointer,
+//! except to call a function that the client passes. Names with `_ptds` and `_ptsz` are for
+//! programs compiled for a default stream per thread.
 #![allow(unsafe_code, reason = "functions with C names, and calls of functions that clients give")]
 #![allow(non_snake_case, reason = "names as C programs write them")]
 #![allow(missing_docs, reason = "the public documentation of these functions is CUDA's")]
@@ -11,12 +12,12 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-/// Makes exported functions that enter the driver.
+/// Exports functions that enter the driver.
 macro_rules! exports {
     ($($($name:ident)|+ ($($args:tt)*) => |$d:ident| $body:expr;)+) => {
         $(exports!(@names [$($name)|+] ($($args)*) $d $body);)+
 
-        /// Names and addresses.
+        /// Lists names and addresses.
         pub(super) fn list() -> Vec<(&'static str, usize)> {
             vec![$($((stringify!($name), $name as *const () as usize)),+),+]
         }
@@ -44,7 +45,7 @@ pub mod graphs;
 pub mod memory;
 pub mod missing;
 
-/// Names and addresses of what is implemented.
+/// Iterates over the names and addresses of the implemented functions.
 fn done() -> impl Iterator<Item = (&'static str, usize)> {
     let lists = [
         general::list(),
@@ -57,14 +58,14 @@ fn done() -> impl Iterator<Item = (&'static str, usize)> {
     lists.into_iter().flatten()
 }
 
-/// The address of an exported function.
+/// Returns the address of an exported function.
 pub(crate) fn address(symbol: &str) -> Option<usize> {
     static ADDRESSES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
     let addresses = ADDRESSES.get_or_init(|| done().chain(missing::list()).collect());
     addresses.get(symbol).copied()
 }
 
-/// Names of all exported functions, and whether each is implemented.
+/// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
     let done = done().map(|(name, _)| (name, true));

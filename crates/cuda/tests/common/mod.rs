@@ -1,8 +1,8 @@
-//! What tests that call the driver share.
+//! Helpers for tests that call the driver.
 
 use cuda::Status;
 
-/// The address of something, as a client gives it.
+/// Returns the address of a value, as a client passes it.
 pub(crate) fn at<T>(value: &mut T) -> usize {
     std::ptr::from_mut(value).addr()
 }

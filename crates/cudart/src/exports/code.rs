@@ -11,7 +11,8 @@ exports! {
     cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(function, Configuration { grid, block, shared, stream }, args, true);
     cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz (config: Ptr, function: Ptr, args: Ptr) => launch::configured(config, function, args);
 
-    // What compilers call in the place of `<<<...>>>`. A kernel is its address, which stays good when the device is reset.
+    // What compilers emit for `<<<...>>>`. A kernel is its address, which stays valid after a reset
+    // of the device.
     __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64) => state::push(Configuration { grid, block, shared, stream });
     __cudaPopCallConfiguration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) => launch::pop_configuration(grid, block, shared, stream);
     __cudaGetKernel(out: Ptr, function: Ptr) => {

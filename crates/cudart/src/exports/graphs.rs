@@ -26,7 +26,7 @@ exports! {
     cudaGraphHostNodeSetParams(node: u64, params: Ptr) => { context()?; cuGraphHostNodeSetParams(node, params) };
     cudaGraphDestroyNode(node: u64) => { context()?; cuGraphDestroyNode(node) };
 
-    // What comes after what. Since version 13 there are data of edges before each count.
+    // Dependencies. Since version 13, edge data comes before each count.
     cudaGraphAddDependencies(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize) => graph::add_edges(graph, from, to, third, fourth);
     cudaGraphAddDependencies_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: usize) => { context()?; cuGraphAddDependencies_v2(graph, from, to, edges, count) };
     cudaGraphRemoveDependencies(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize) => graph::remove_edges(graph, from, to, third, fourth);
@@ -41,7 +41,7 @@ exports! {
     cudaGraphNodeGetDependentNodes_v2(node: u64, out: Ptr, edges: Ptr, count: Ptr) => { context()?; cuGraphNodeGetDependentNodes_v2(node, out, edges, count) };
     cudaGraphNodeGetType(node: u64, out: Ptr) => { context()?; cuGraphNodeGetType(node, out) };
 
-    // Graphs that can run.
+    // Executable graphs.
     cudaGraphInstantiate | cudaGraphInstantiateWithFlags (out: Ptr, graph: u64, flags: u64) => { context()?; cuGraphInstantiateWithFlags(out, graph, flags) };
     cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz (out: Ptr, graph: u64, params: Ptr) => { context()?; cuGraphInstantiateWithParams(out, graph, params) };
     cudaGraphExecDestroy(exec: u64) => { context()?; cuGraphExecDestroy(exec) };

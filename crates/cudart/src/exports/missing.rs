@@ -1,4 +1,5 @@
-//! Functions of the public interface that nobody implements: they exist, say NOT_SUPPORTED, and are named in the journal.
+//! Functions of the public interface that are not implemented: they return `cudaErrorNotSupported`
+//! and are recorded in the driver's journal.
 
 macro_rules! missing {
     ($($name:ident)+) => {

@@ -1,13 +1,14 @@
-//! The exported functions: names, arguments, and what answers.
+//! The exported functions: names, arguments, and implementations.
 //!
-//! Pointers and handles are numbers here. Names with `_ptds` and `_ptsz` are those of programs compiled for a default stream per
-//! thread. Arguments that differ between versions of the interface are words, read by what they belong to.
+//! Pointers and handles are numbers here. Names with `_ptds` and `_ptsz` are for programs compiled
+//! for a default stream per thread. Arguments that differ between versions of the interface are
+//! words, which each version reads in its own way.
 #![allow(unsafe_code, reason = "functions with C names")]
 #![allow(non_snake_case, reason = "names as C programs write them")]
 #![allow(missing_docs, reason = "the public documentation of these functions is CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
 
-/// A literal with a null byte, as a C string.
+/// Converts a literal to a C string.
 macro_rules! c_name {
     ($name:expr) => {
         const {
@@ -19,7 +20,7 @@ macro_rules! c_name {
     };
 }
 
-/// Makes exported functions that give a status.
+/// Exports functions that return a status.
 macro_rules! exports {
     ($($($name:ident)|+ ($($args:tt)*) => $body:expr;)+) => {
         $(exports!(@names [$($name)|+] ($($args)*) $body);)+
@@ -49,7 +50,7 @@ pub mod memory;
 pub mod missing;
 pub mod plain;
 
-/// Names of all exported functions, and whether each is implemented.
+/// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
     let done = [general::NAMES, graphs::NAMES, memory::NAMES, code::NAMES, plain::NAMES];

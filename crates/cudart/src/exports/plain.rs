@@ -1,4 +1,5 @@
-//! Functions that give something else than a status that is remembered: errors themselves, and registration before `main`.
+//! Functions whose result does not become the last error: access to errors, and registration before
+//! `main`.
 
 use std::ffi::c_char;
 
@@ -53,7 +54,7 @@ pub extern "C" fn __cudaUnregisterFatBinary(binary: u64) {
     registry::remove_binary(binary);
 }
 
-/// Sizes of threads and blocks are null in what compilers write.
+/// Registers a kernel. Compilers pass null for the sizes of threads and blocks.
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaRegisterFunction(
     binary: u64,
@@ -84,8 +85,8 @@ pub extern "C" fn __cudaRegisterVar(
     registry::add_variable(binary, host, name);
 }
 
-/// Makes a module's managed variables ready, before the host first uses one. Whether they are: if not, the use that follows would end
-/// the program without a word, so the reason is told.
+/// Loads a module with managed variables, before the host first uses one. Returns 0 if that fails.
+/// Because the program would then crash at that use without a message, the reason is printed.
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaInitModule(binary: u64) -> c_char {
     match registry::load_binary(binary) {
@@ -99,7 +100,7 @@ pub extern "C" fn __cudaInitModule(binary: u64) -> c_char {
     }
 }
 
-/// Variables that host and device share: the host reaches them through a pointer.
+/// Registers a variable that host and device share. The host accesses it through a pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaRegisterManagedVar(
     binary: u64,

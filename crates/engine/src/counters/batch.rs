@@ -1,29 +1,31 @@
-//! Accesses of whole warps whose addresses lie anyhow, counted side by side.
+//! Vectorized counting of the traffic of whole warps with arbitrary addresses.
 //!
-//! To know how many sectors an access touches, and how often it has to pass over the banks, is to know how many different numbers there are
-//! among those of its lanes: plain once they are sorted. Sixteen accesses are sorted at once, by a network that does the same to all of them, so that each step of
-//! it is one of vectors. What comes out is what [`PcTraffic::access`](super::PcTraffic::access) says of each.
+//! The sectors that an access touches, and the passes that it takes over the banks, follow from the
+//! number of distinct keys among its lanes, which is easy to count in a sorted list. Sixteen
+//! accesses are sorted at once by a sorting network: the same sequence of compare-exchange
+//! operations for each, so that every operation is a vector operation across the accesses. The
+//! results equal those of [`PcTraffic::access`](super::PcTraffic::access) for each access.
 
 use fast::{WarpAccess, WarpAccesses};
 use simt::observe::{AccessKind, Space};
 
 use super::traffic::{BANKS, SECTOR, Traffic, WORD, together};
 
-/// Accesses side by side.
+/// Accesses that are sorted at once.
 const SIDE: usize = 16;
-/// Numbers of an access.
+/// Keys of an access.
 const LANES: usize = 32;
 
-/// One number of each access.
+/// The key of one lane in each access.
 type Row = [u32; SIDE];
 
-/// No number: the lane is off.
+/// The key of a lane that is off.
 const NONE: u32 = u32::MAX;
 
-/// Bits of a bank's number, which is at the top of a word's key.
+/// Bits of a bank's number: the most significant bits of the key of a word of shared memory.
 const BANK_BITS: u32 = BANKS.trailing_zeros();
 
-/// Does something with each number and the one after it, without a loop.
+/// Runs a block for each pair of adjacent numbers, unrolled.
 macro_rules! neighbours {
     ($numbers:ident, |$a:ident, $b:ident| $body:block) => {
         neighbours!(@ $numbers, $a, $b, $body,
@@ -37,22 +39,23 @@ macro_rules! neighbours {
     };
 }
 
-/// What is known of an access beside its numbers.
+/// An access in a table, without its keys.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     pc: u64,
     times: u64,
     size: u64,
-    /// Whether it is the first part of its request.
+    /// Whether this is the first part of its request, the one that counts as a request.
     first: bool,
 }
 
-/// Accesses that are counted together.
+/// Accesses whose traffic is counted together.
 #[derive(Clone, Debug)]
 struct Table {
-    /// By access.
+    /// Keys by access, then by lane.
     numbers: Box<[[u32; LANES]; SIDE]>,
-    /// By access: how far a number is to be shifted to be a sector's; or all bits if equal words take turns.
+    /// By access. Global memory: the shift that turns a key into a sector number. Shared memory:
+    /// all ones if equal words are serialised (atomic operations), otherwise 0.
     extra: Row,
     entries: [Entry; SIDE],
     count: usize,
@@ -66,7 +69,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Puts an access in; whether it is full.
+    /// Adds an access; returns whether the table is full.
     #[inline(always)]
     fn put(&mut self, numbers: &[u32; LANES], extra: u32, entry: Entry) -> bool {
         let i = self.count % SIDE;
@@ -76,11 +79,12 @@ impl Table {
         self.count == SIDE
     }
 
-    /// By lane, the number of each access.
+    /// Returns the keys transposed: by lane, then by access.
     #[inline(always)]
     fn side_by_side(&self) -> [Row; LANES] {
-        // A number's place in the table is its access, then its lane. Each shuffle of the two halves takes the first bit of the place to its
-        // end; after as many as an access has bits, lanes come first.
+        // An element's index consists of the bits of its access, then those of its lane. Each
+        // shuffle of the two halves rotates the most significant bit of the index to the bottom;
+        // after as many shuffles as the access has bits, the lane comes first.
         let (mut from, mut to) = ([0; SIDE * LANES], [0; SIDE * LANES]);
         shuffle(self.numbers.as_flattened(), &mut from);
         for _ in 1..SIDE.trailing_zeros() {
@@ -91,7 +95,8 @@ impl Table {
         std::array::from_fn(|lane| rows[lane])
     }
 
-    /// Takes the accesses out that are in, and tells of them what is found of each; at once of those that follow each other at one place.
+    /// Empties the table. Calls `told` with the traffic of its accesses, summed over runs of
+    /// accesses with the same program counter.
     #[inline(always)]
     fn take(
         &mut self,
@@ -111,14 +116,14 @@ impl Table {
     }
 }
 
-/// Accesses that have not been counted yet.
+/// Accesses that are not counted yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     global: Table,
     shared: Table,
 }
 
-/// Where and what accesses are.
+/// The properties that the lanes of an access share.
 #[derive(Clone, Copy, Debug)]
 struct What {
     pc: u64,
@@ -128,8 +133,9 @@ struct What {
 }
 
 impl Batch {
-    /// Takes an access, if it is of a kind that can be counted here: of naturally aligned words of global memory that are no more than 4 GiB
-    /// apart, or of words of shared memory. `told` is told of accesses by where they are, once so many are there that counting them pays.
+    /// Accepts an access if it is a naturally aligned access to global memory whose addresses agree
+    /// in their upper 32 bits, or an access to shared memory. Counting waits until a table is full;
+    /// `told` then receives traffic by program counter. Returns whether the access was accepted.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
@@ -153,7 +159,8 @@ impl Batch {
         true
     }
 
-    /// The same of accesses at one place: how many of the first of them it takes.
+    /// Accepts the longest possible prefix of `accesses`, all of one instruction; returns its
+    /// length.
     #[inline(always)]
     pub(crate) fn take_all(
         &mut self,
@@ -172,7 +179,9 @@ impl Batch {
         count
     }
 
-    /// Takes an access, of whose addresses the low halves are enough: what it came to as far as that is known at once.
+    /// Accepts an access given by the low halves of its addresses. Returns the traffic that is
+    /// known at once (none if the access was put into a table), or `None` if the access cannot be
+    /// counted here.
     #[inline(always)]
     fn one(
         &mut self,
@@ -205,7 +214,7 @@ impl Batch {
         let shift = size.trailing_zeros();
         let (mut bits, mut numbers) = (0, [0; LANES]);
         for lane in 0..LANES {
-            // Lanes that are off ask for what the first asks for.
+            // A lane that is off repeats the address of the first active lane, which adds no key.
             let off = (on >> lane & 1).wrapping_sub(1);
             let at = at[lane] & !off | first & off;
             bits |= at;
@@ -236,7 +245,7 @@ impl Batch {
         let (team, words) = (together(size) as usize, size.div_ceil(WORD) as usize);
         let key = |word: u32| word.rotate_right(BANK_BITS);
         if words == 1 {
-            // Mostly: and these are loops of vectors.
+            // The common case, which compiles to vector loops.
             let (mut numbers, mut banks) = ([NONE; LANES], 0);
             for lane in 0..LANES {
                 let off = (on >> lane & 1).wrapping_sub(1);
@@ -245,7 +254,7 @@ impl Batch {
                 numbers[lane] = key(word) | off;
             }
             if banks.count_ones() == on.count_ones() {
-                // To each its bank.
+                // Each lane uses a bank of its own.
                 let alone = Traffic { shared_requests: 1, shared_passes: 1, ..Traffic::default() };
                 return Some(alone.times(times));
             }
@@ -274,7 +283,7 @@ impl Batch {
         Some(Traffic::default())
     }
 
-    /// Counts what has not been.
+    /// Counts the accesses that are still in the tables.
     #[inline(always)]
     pub(crate) fn finish(&mut self, mut told: impl FnMut(u64, Traffic)) {
         self.count_global(&mut told);
@@ -319,7 +328,7 @@ impl Batch {
         for (i, passes) in passes.iter_mut().enumerate() {
             let numbers = sorted(&rows, i);
             let turns = table.extra[i] & 1;
-            // Words of the bank at hand, and the most of any bank so far.
+            // Words wanted of the current bank, and the most of any bank so far.
             let (mut words, mut most) = (1_u32, 1_u32);
             neighbours!(numbers, |a, b| {
                 let other = u32::from(a != b) | turns;
@@ -338,7 +347,7 @@ impl Batch {
     }
 }
 
-/// Numbers of the first half and of the second by turns.
+/// Interleaves the first half of `from` with the second.
 #[inline(always)]
 fn shuffle(from: &[u32], to: &mut [u32; SIDE * LANES]) {
     let (first, second) = from.split_at(to.len() / 2);
@@ -348,8 +357,9 @@ fn shuffle(from: &[u32], to: &mut [u32; SIDE * LANES]) {
     }
 }
 
-/// The numbers of one access in order. What is done to them does not depend on them, so that a loop over all accesses is one of vectors,
-/// as long as each number is a variable of its own: so there is no loop here.
+/// Returns the keys of one access in ascending order. The sequence of operations does not depend on
+/// the keys, so a loop over all accesses is vectorized, provided that each key is a local variable:
+/// hence the unrolled network.
 #[inline(always)]
 fn sorted(rows: &[Row; LANES], i: usize) -> [u32; LANES] {
     macro_rules! columns {
@@ -366,7 +376,7 @@ fn sorted(rows: &[Row; LANES], i: usize) -> [u32; LANES] {
     let mut numbers = columns!(
         0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
     );
-    // Batcher's network of odd and even merges.
+    // Batcher's odd-even merge sort.
     order!(numbers:
         0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15, 16 17, 18 19, 20 21, 22 23, 24 25, 26 27, 28 29, 30 31,
         0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15, 16 18, 17 19, 20 22, 21 23, 24 26, 25 27, 28 30, 29 31,
@@ -397,7 +407,7 @@ mod tests {
         for row in &mut rows {
             for number in row {
                 seed = seed.wrapping_mul(0x9e37_79b9).rotate_left(7) ^ 0x55;
-                // Some of them equal.
+                // Some keys are equal.
                 *number = seed >> (seed % 29);
             }
         }

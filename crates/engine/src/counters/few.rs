@@ -1,25 +1,27 @@
-//! How many different numbers there are among a few, without sorting: what each access of a launch is asked for.
+//! A set of a few numbers that tells which are new, without sorting. Called for each access of a
+//! launch.
 
-/// Places in the table; it takes half as many numbers.
+/// Slots of the hash table; it holds half as many numbers.
 const PLACES: usize = 128;
 
-/// Numbers that have been seen since it was last emptied.
+/// The numbers seen since the last call of `clear`.
 #[derive(Clone, Debug)]
 pub(super) struct Few {
-    /// A number, and when it was put there: emptying makes all of them old.
+    /// Each slot holds a number and the value of `now` when it was stored; older slots are empty.
     places: Box<[(u64, u64)]>,
     now: u64,
 }
 
 impl Few {
-    /// The most numbers that it takes.
+    /// Capacity in numbers.
     pub(super) const MOST: usize = PLACES / 2;
 
     pub(super) fn clear(&mut self) {
         self.now += 1;
     }
 
-    /// Whether a number had not been seen; at most [`Self::MOST`] may be asked for.
+    /// Inserts a number; returns whether it was absent. At most [`Self::MOST`] calls are allowed
+    /// after a `clear`.
     #[inline]
     pub(super) fn is_new(&mut self, number: u64) -> bool {
         let mut at = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize;
@@ -55,7 +57,7 @@ mod tests {
             few.clear();
             let mut seen = BTreeSet::new();
             for i in 0..Few::MOST as u64 {
-                // Some far apart, some near each other, many the same.
+                // Distances vary, and many numbers repeat.
                 let number = (i * round % 37) << (round % 50);
                 assert_eq!(few.is_new(number), seen.insert(number), "{number} in round {round}");
             }

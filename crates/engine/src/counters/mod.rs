@@ -1,7 +1,4 @@
-//! Counts of a launch beside its lane slots.
-//!
-//! [`Counters`] observes launches of every machine. The fast engine does not report single events:
-//! it adds what its warps count ([`Counters::add_detail`]) and reports accesses in larger units.
+//! The observer that counts events.
 
 mod accesses;
 mod batch;
@@ -19,7 +16,7 @@ use simt::slots::{Domain, LaneSlots};
 
 use batch::Batch;
 
-/// Counts of one launch, beside its lane slots. All are exact.
+/// Event counts of one launch. Lane slots are counted elsewhere. All counts are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Branches issued.
@@ -30,11 +27,11 @@ pub struct Counters {
     pub branch_targets: u64,
     /// Distinct next places, summed over divergent branches.
     pub divergent_targets: u64,
-    /// Most paths that one group had at once.
+    /// Most paths that one group held at once.
     pub max_depth: u64,
-    /// Paths that the group had, summed over all issues.
+    /// Paths of the issuing group, summed over all issues.
     pub depth_sum: u64,
-    /// Issues that the sum is over.
+    /// Number of issues in `depth_sum`.
     pub depth_issues: u64,
     /// Load instructions issued with a lane on.
     pub loads: u64,
@@ -50,35 +47,36 @@ pub struct Counters {
     pub fences: u64,
     /// CTAs completed.
     pub ctas: u64,
-    /// Vector issues by the number of lanes in the issuing group: index 0 counts idle ones.
+    /// Vector issues by the number of active lanes in the issuing group; index 0 counts idle
+    /// issues.
     pub active_lanes: Vec<u64>,
-    /// Traffic of global and shared memory.
+    /// Traffic to global and shared memory.
     pub traffic: Traffic,
     /// Traffic by instruction.
     pub traffic_by_pc: PcTraffic,
-    /// Slots by instruction, for machines whose program counter is small and dense.
+    /// Lane slots by instruction, for machines whose program counters are small and dense.
     pub by_pc: PcSlots,
 }
 
-/// Lane slots by program counter, for counters below a fixed bound.
+/// Lane slots by program counter, for program counters below a fixed bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PcSlots(Vec<LaneSlots>);
 
 impl PcSlots {
-    /// Room for program counters below `bound`; issues at others are not counted here.
+    /// Creates counts for program counters below `bound`; issues at other ones are ignored.
     #[must_use]
     pub fn new(bound: usize) -> Self {
         Self(vec![LaneSlots::default(); bound])
     }
 
-    /// Adds slots to those of a program counter below the bound.
+    /// Adds `slots` to those of `pc`, if it is below the bound.
     pub(crate) fn add(&mut self, pc: u64, slots: &LaneSlots) {
         if let Some(place) = usize::try_from(pc).ok().and_then(|pc| self.0.get_mut(pc)) {
             place.add(slots);
         }
     }
 
-    /// Slots of all program counters in order.
+    /// Returns the slots by program counter.
     #[must_use]
     pub fn slots(&self) -> &[LaneSlots] {
         &self.0
@@ -86,13 +84,14 @@ impl PcSlots {
 }
 
 impl Counters {
-    /// Nothing counted yet, with room to count by instruction.
+    /// Creates empty counters that also count by instruction into `by_pc`.
     #[must_use]
     pub fn with_pcs(by_pc: PcSlots) -> Self {
         Self { by_pc, ..Self::default() }
     }
 
-    /// Adds another launch's counts; those by instruction are dropped, since programs may differ.
+    /// Adds the counts of another launch. Drops the counts by instruction, because the programs may
+    /// differ.
     pub fn add(&mut self, other: &Self) {
         self.add_events(other);
         self.traffic.add(&other.traffic);
@@ -100,7 +99,7 @@ impl Counters {
         self.by_pc = PcSlots::default();
     }
 
-    /// Adds counts of events of every kind, but not what accesses came to and nothing by instruction.
+    /// Adds the event counts only: neither traffic nor counts by instruction.
     pub(crate) fn add_events(&mut self, other: &Self) {
         self.branches += other.branches;
         self.divergent_branches += other.divergent_branches;
@@ -150,7 +149,7 @@ impl Counters {
         self.ctas = stats.ctas;
     }
 
-    /// Adds counts of accesses of the same program.
+    /// Adds the access counts and the traffic of another launch of the same program.
     pub(crate) fn add_accesses(&mut self, other: &Self) {
         self.loads += other.loads;
         self.stores += other.stores;
@@ -159,7 +158,8 @@ impl Counters {
         self.traffic_by_pc.add(&other.traffic_by_pc);
     }
 
-    /// Takes note of so many accesses whose addresses lie on a line; `false` if their lanes have to be told one by one.
+    /// Counts `times` accesses of the pattern `line`. Returns `false`, having counted nothing, if
+    /// the pattern has to be counted lane by lane.
     pub(crate) fn lines(&mut self, line: &Line, times: u64) -> bool {
         let Some(found) = self.traffic_by_pc.lines(line, times) else { return false };
         self.traffic.add(&found);
@@ -167,14 +167,16 @@ impl Counters {
         true
     }
 
-    /// Takes note of so many like accesses.
+    /// Counts `access` and `times - 1` others with congruent addresses.
     pub(crate) fn accesses(&mut self, access: &Access<'_>, times: u64) {
         self.kind(access.kind, times);
         let found = self.traffic_by_pc.accesses(access, times);
         self.traffic.add(&found);
     }
 
-    /// Takes an access of lanes of a warp, to be counted when so many are there that it pays; `false` if it has to be told lane by lane.
+    /// Counts an access of a warp; its traffic may stay in `batch` until enough accesses have
+    /// accumulated. Returns `false`, having counted nothing, if the access has to be counted lane
+    /// by lane.
     #[inline(always)]
     pub(crate) fn warp(&mut self, access: &WarpAccess<'_>, batch: &mut Batch) -> bool {
         let taken = batch.take(
@@ -188,7 +190,8 @@ impl Counters {
         taken
     }
 
-    /// The same of accesses at one place: how many of the first of them it takes.
+    /// Counts the longest prefix of `accesses`, all of one instruction, that `batch` accepts;
+    /// returns its length.
     #[inline(always)]
     pub(crate) fn warps(&mut self, accesses: &WarpAccesses<'_>, batch: &mut Batch) -> usize {
         let taken = batch.take_all(
@@ -200,7 +203,7 @@ impl Counters {
         taken
     }
 
-    /// Counts what waits.
+    /// Counts the traffic of the accesses left in `batch`.
     pub(crate) fn finish(&mut self, batch: &mut Batch) {
         batch.finish(|pc, found| self.found(pc, &found));
     }

@@ -1,44 +1,47 @@
-//! Where memory hurts: requests and sectors of global memory, passes over the banks of shared memory, by instruction.
+//! Memory traffic by instruction: requests and sectors of global memory, passes over the banks of
+//! shared memory.
 //!
-//! The model is that of NVIDIA's devices from Maxwell on, with no cache in it. A *request* is one access of a group with a lane
-//! on. Global memory moves in *sectors* of 32 bytes: a request needs as many as its lanes touch, each counted once.
-//! Shared memory has 32 banks of 4 bytes: in one *pass* each bank gives one word to any number of lanes. Accesses of 8 bytes a lane
-//! go by half-warps, those of 16 bytes by quarter-warps, so that without conflicts they take 2 and 4 passes; passes beyond that
-//! are *bank conflicts*. An atomic operation on shared memory takes a pass for each lane that names the same word.
+//! The model is that of NVIDIA's devices from Maxwell on, without caches. A *request* is one access
+//! of a group with at least one lane on. Global memory moves in *sectors* of 32 bytes: a request
+//! takes as many as its lanes touch, each counted once. Shared memory has 32 banks of 4 bytes: in
+//! one *pass* each bank delivers one word to any number of lanes. Accesses of 8 bytes a lane are
+//! served by half-warps, those of 16 bytes by quarter-warps, so they take 2 and 4 passes without
+//! conflicts; further passes are *bank conflicts*. An atomic operation on shared memory takes a
+//! pass for each lane that names the same word.
 
 use std::collections::BTreeMap;
 
 use super::few::Few;
 use simt::observe::{Access, AccessKind, Pc, Space};
 
-/// Bytes of a sector.
+/// Size of a sector in bytes.
 pub(super) const SECTOR: u64 = 32;
 /// Banks of shared memory.
 pub(super) const BANKS: usize = 32;
-/// Bytes of a bank's word.
+/// Size of a bank's word in bytes.
 pub(super) const WORD: u64 = 4;
-/// Lanes that go together where each takes a word at most.
+/// Lanes that share a pass if none accesses more than a word.
 const WARP: u64 = 32;
 
-/// What accesses of one instruction, or of all, came to.
+/// The memory traffic of one instruction, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Requests to global memory.
     pub global_requests: u64,
-    /// Sectors that they touched.
+    /// Sectors touched, each counted once a request.
     pub global_sectors: u64,
-    /// Bytes that lanes asked for in them, each counted once a request.
+    /// Bytes requested by lanes, each counted once a request.
     pub global_bytes: u64,
     /// Requests to shared memory.
     pub shared_requests: u64,
     /// Passes over the banks.
     pub shared_passes: u64,
-    /// Passes that were only needed because lanes met in a bank.
+    /// Passes in excess of those that the access size requires.
     pub bank_conflicts: u64,
 }
 
 impl Traffic {
-    /// Adds counts.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.global_requests += other.global_requests;
         self.global_sectors += other.global_sectors;
@@ -48,7 +51,7 @@ impl Traffic {
         self.bank_conflicts += other.bank_conflicts;
     }
 
-    /// That of so many like accesses.
+    /// Returns the traffic of `times` accesses with this traffic each.
     #[must_use]
     pub fn times(&self, times: u64) -> Self {
         Self {
@@ -61,20 +64,21 @@ impl Traffic {
         }
     }
 
-    /// Sectors that would not have been needed, had the bytes asked for stood together.
+    /// Returns the sectors in excess of those that the requested bytes would fill if they were
+    /// contiguous.
     #[must_use]
     pub fn excess_sectors(&self) -> u64 {
         self.global_sectors.saturating_sub(self.global_bytes.div_ceil(SECTOR))
     }
 
-    /// What the accesses cost beyond the least: sectors and passes alike.
+    /// Returns the cost in excess of the minimum: sectors plus passes.
     #[must_use]
     pub fn excess(&self) -> u64 {
         self.excess_sectors() + self.bank_conflicts
     }
 }
 
-/// Program counters below this are indices of a list; others are keys of a map.
+/// Program counters below this bound index a vector; others are keys of a map.
 const DENSE: u64 = 1 << 16;
 
 /// Traffic by program counter.
@@ -82,7 +86,7 @@ const DENSE: u64 = 1 << 16;
 pub struct PcTraffic {
     dense: Vec<Traffic>,
     sparse: BTreeMap<u64, Traffic>,
-    /// Kept for their room.
+    /// Scratch space of one access, kept to reuse its allocation, like the three fields below.
     starts: Vec<u64>,
     words: Vec<u64>,
     elements: Few,
@@ -96,12 +100,12 @@ impl PartialEq for PcTraffic {
 }
 
 impl PcTraffic {
-    /// Takes note of an access; gives what it came to.
+    /// Counts an access and returns its traffic.
     pub fn access(&mut self, access: &Access<'_>) -> Traffic {
         self.accesses(access, 1)
     }
 
-    /// Takes note of so many like accesses; gives what they came to.
+    /// Counts `access` and `times - 1` others with congruent addresses, and returns their traffic.
     pub fn accesses(&mut self, access: &Access<'_>, times: u64) -> Traffic {
         let found = match access.space {
             Space::Global => self.global(access),
@@ -113,11 +117,12 @@ impl PcTraffic {
         found
     }
 
-    /// Takes note of so many like accesses whose lanes are neighbours, each at `stride` bytes from the one before, where that is simple
-    /// enough; gives what they came to.
+    /// Counts `times` accesses of the pattern `line` and returns their traffic. Returns `None`,
+    /// having counted nothing, if the pattern is neither contiguous nor a broadcast, or if it
+    /// accesses shared memory atomically or with more than 16 bytes a lane.
     pub fn lines(&mut self, line: &Line, times: u64) -> Option<Traffic> {
         let (size, count) = (u64::from(line.size), u64::from(line.lanes));
-        // Places side by side, or one place.
+        // The bytes covered: contiguous elements, or one element for all lanes.
         let bytes = if line.stride == size as i64 {
             count * size
         } else if line.stride == 0 {
@@ -135,7 +140,8 @@ impl PcTraffic {
                     ..Traffic::default()
                 }
             }
-            // Neighbouring words, or the same for all: those that go together meet in no bank.
+            // Contiguous words, or one word for all lanes, do not conflict among lanes that share a
+            // pass.
             Space::Shared if count > 0 && size <= 16 && line.kind != AccessKind::Atomic => {
                 let team = |lane: u64| (u64::from(line.first_thread) + lane) / together(size);
                 let passes = team(count - 1) - team(0) + 1;
@@ -156,7 +162,7 @@ impl PcTraffic {
         }
     }
 
-    /// Adds what accesses at a place came to.
+    /// Adds `traffic` to that of `pc`.
     pub(crate) fn found(&mut self, pc: u64, traffic: &Traffic) {
         self.at(pc).add(traffic);
     }
@@ -172,7 +178,7 @@ impl PcTraffic {
         &mut self.dense[index]
     }
 
-    /// Program counters in order, with their traffic.
+    /// Iterates over the program counters with traffic, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Traffic)> {
         let dense = self.dense.iter().enumerate().map(|(pc, traffic)| (pc as u64, traffic));
         let all = dense.chain(self.sparse.iter().map(|(pc, traffic)| (*pc, traffic)));
@@ -191,7 +197,8 @@ impl PcTraffic {
         }
     }
 
-    /// Sectors and bytes of a few lanes, none of which accesses parts of two sectors.
+    /// Returns sectors and bytes of at most [`Few::MOST`] aligned elements, none of which crosses a
+    /// sector boundary; `None` if the lanes do not fit that description.
     fn aligned(&mut self, lanes: &[(u16, u64)], size: u64) -> Option<(u64, u64)> {
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         for &(_, at) in lanes {
@@ -203,7 +210,7 @@ impl PcTraffic {
         let shift = size.trailing_zeros();
         let base = low / SECTOR * SECTOR;
         if high.wrapping_sub(base) < 64 * SECTOR && size >= WORD {
-            // Near each other: a bit for each sector, and for each element.
+            // All within 64 sectors: one bit for each sector and one for each element.
             let (mut sectors, mut elements) = (0_u64, [0_u64; (64 * SECTOR / WORD / 64) as usize]);
             for &(_, at) in lanes {
                 let from = at - base;
@@ -226,7 +233,7 @@ impl PcTraffic {
         Some((sectors, elements * size))
     }
 
-    /// Sectors and bytes of lanes that access anything.
+    /// Returns sectors and bytes of arbitrary accesses.
     fn any(&mut self, lanes: &[(u16, u64)], size: u64) -> (u64, u64) {
         self.starts.clear();
         self.starts.extend(lanes.iter().map(|(_, at)| *at));
@@ -234,7 +241,7 @@ impl PcTraffic {
             self.starts.sort_unstable();
         }
         let (mut sectors, mut bytes) = (0, 0);
-        // The end of what is counted: of bytes, and of sectors as their number.
+        // Exclusive ends of the bytes and of the sector numbers counted so far.
         let (mut covered, mut next_sector) = (0, 0);
         for &start in &self.starts {
             let end = start.saturating_add(size);
@@ -247,7 +254,7 @@ impl PcTraffic {
         (sectors, bytes)
     }
 
-    /// Passes over the banks for an access to shared memory.
+    /// Returns the traffic of an access to shared memory.
     fn shared(&mut self, access: &Access<'_>) -> Traffic {
         let size = u64::from(access.size.max(1));
         let words = size.div_ceil(WORD);
@@ -290,33 +297,34 @@ impl PcTraffic {
     }
 }
 
-/// An access whose lanes are neighbours and whose addresses lie on a line.
+/// An access of consecutive lanes with affine addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// Where.
+    /// The instruction's program counter.
     pub pc: Pc,
-    /// What.
+    /// Load, store or atomic.
     pub kind: AccessKind,
-    /// The space accessed.
+    /// The accessed space.
     pub space: Space,
-    /// Bytes for each lane.
+    /// Bytes per lane.
     pub size: u32,
-    /// The thread in the CTA of the first lane.
+    /// The first lane's thread in the CTA.
     pub first_thread: u32,
-    /// How many lanes.
+    /// Number of lanes.
     pub lanes: u16,
     /// The first lane's address.
     pub at: u64,
-    /// Bytes from one lane's address to the next one's.
+    /// Bytes from one lane's address to the next.
     pub stride: i64,
 }
 
-/// Lanes whose words of `size` bytes go over the banks together.
+/// Returns the number of lanes that share a pass if each accesses `size` bytes.
 pub(super) fn together(size: u64) -> u64 {
     (WARP / size.div_ceil(WORD).max(1)).max(1)
 }
 
-/// Passes for lanes that go together and want a word each: of atomic operations, and where each bank has to give one word at most.
+/// Returns the passes of lanes that share a pass and access one word each. Returns `None` if a bank
+/// has to deliver several words to an access that is not atomic, or if there are too many lanes.
 fn single_words(lanes: &[(u16, u64)], atomic: bool) -> Option<u64> {
     if atomic {
         let mut banks = [0_u8; BANKS];
@@ -342,11 +350,11 @@ fn single_words(lanes: &[(u16, u64)], atomic: bool) -> Option<u64> {
     alone.then_some(1)
 }
 
-/// The most words that one bank has to give; at least one pass.
+/// Returns the most words that one bank has to deliver, at least 1.
 fn passes_of(wanted: &mut Vec<u64>, seen: &mut Few, atomic: bool) -> u64 {
     let mut banks = [0_u64; BANKS];
     if !atomic {
-        // Mostly each bank has to give one word.
+        // The common case: each bank delivers one word.
         let mut first = [u64::MAX; BANKS];
         let alone = wanted.iter().all(|&word| {
             let kept = &mut first[word as usize % BANKS];
@@ -413,7 +421,8 @@ mod tests {
 
     #[test]
     fn sectors_agree_with_a_set() {
-        // Against the plain definition, for scattered and overlapping places, aligned or not, near each other or not.
+        // The definition, on scattered and overlapping addresses, aligned and misaligned, near and
+        // far.
         for seed in 1..1200_u64 {
             let size = [1, 2, 4, 8, 16][seed as usize % 5];
             let of = [61, 397, 997, 4001, 1 << 20, 1 << 40][seed as usize / 5 % 6];
@@ -431,7 +440,7 @@ mod tests {
 
     #[test]
     fn passes_agree_with_lists_of_words() {
-        // Against the plain definition: by team and bank, the words that are wanted.
+        // The definition: the wanted words by team and bank.
         for seed in 1..600_u64 {
             let size = [1, 2, 4, 8, 16][seed as usize % 5];
             let kind = [AccessKind::Load, AccessKind::Atomic][seed as usize / 5 % 2];

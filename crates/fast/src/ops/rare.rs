@@ -1,4 +1,4 @@
-//! Operations that are computed here, too, but are too rare for a tier that compiles.
+//! Operations that the interpreter computes itself but that are too rare for a compiling tier.
 
 use super::{f, operations};
 use crate::row::Narrow;
@@ -6,12 +6,12 @@ use ir::mods::Flag;
 use ir::{Inst, Op, Ty};
 
 operations! { "Rarer operations on 32-bit values, as an expression over their bits." Rare Narrow u32 {
-    // Of (second:first), as if of 64 bits.
+    // Funnel shifts of the 64-bit value `b:a`.
     FunnelL |a, b, c| ((u64::from(b) << 32 | u64::from(a)) << c.min(32) >> 32) as u32;
     FunnelLWrap |a, b, c| ((u64::from(b) << 32 | u64::from(a)) << (c & 31) >> 32) as u32;
     FunnelR |a, b, c| ((u64::from(b) << 32 | u64::from(a)) >> c.min(32)) as u32;
     FunnelRWrap |a, b, c| ((u64::from(b) << 32 | u64::from(a)) >> (c & 31)) as u32;
-    // A NaN loses against a number; minus zero is less than plus zero.
+    // A number wins over a NaN; -0 is less than +0.
     FMin |a, b, c| lesser(a, b, ordinal(a) <= ordinal(b));
     FMax |a, b, c| lesser(a, b, ordinal(a) >= ordinal(b));
     DivU |a, b, c| a.checked_div(b).unwrap_or(u32::MAX);
@@ -20,13 +20,13 @@ operations! { "Rarer operations on 32-bit values, as an expression over their bi
     RemS |a, b, c| if b == 0 { a } else { (a as i32).wrapping_rem(b as i32) as u32 };
 } }
 
-/// A number that has the order of floats that are no NaNs.
+/// Maps floats that are not NaN to integers of the same order.
 #[inline(always)]
 fn ordinal(bits: u32) -> i32 {
     bits as i32 ^ ((bits as i32 >> 31) as u32 >> 1) as i32
 }
 
-/// The first if it is chosen and is a number, or the only one; else the second.
+/// Returns the chosen operand, or the other one if that is a NaN; the canonical NaN if both are.
 #[inline(always)]
 fn lesser(a: u32, b: u32, first: bool) -> u32 {
     let number = if first { a } else { b };
@@ -35,7 +35,7 @@ fn lesser(a: u32, b: u32, first: bool) -> u32 {
     if f(number).is_nan() { 0x7fff_ffff } else { number }
 }
 
-/// The rarer operation of an instruction, if it is one.
+/// Returns the rare operation of an instruction, if it is one.
 pub(crate) fn rare(inst: &Inst) -> Option<Rare> {
     let ty = inst.ty.filter(|t| t.bits() == 32 && inst.results.len() == 1)?;
     let flags = inst.mods.flags;

@@ -1,4 +1,4 @@
-//! A launch on both engines.
+//! Runs a launch on both engines.
 
 use crate::common::observed::{Exact, Noting, Observed, bytes, of_fast};
 use crate::common::resumed::resumed;
@@ -6,16 +6,16 @@ use fast::{Declined, Finished, GoOn, Level, Threads};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
 
-/// How a launch went on the two engines.
+/// The outcomes of launches on the two engines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Count {
     pub(crate) compared: u64,
     pub(crate) refused: u64,
     pub(crate) stopped: u64,
-    /// Launches that several threads ran to their end, and those that one thread ran after all.
+    /// Launches that several threads ran to their end, and launches that fell back to one thread.
     pub(crate) together: u64,
     pub(crate) alone: u64,
-    /// Launches that the exact engine went on with after CTAs.
+    /// Launches that the exact engine resumed after committed CTAs.
     pub(crate) resumed: u64,
 }
 
@@ -24,7 +24,7 @@ fn levels() -> Vec<Level> {
     all.into_iter().filter(|l| l.is_available()).collect()
 }
 
-/// Runs a launch on both; what differs.
+/// Runs a launch on both engines. The error says what differs.
 pub(crate) fn compare(
     program: &Program,
     launch: &Launch<1>,
@@ -93,7 +93,8 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Runs a launch on 1, 2, 3 and 8 threads, in detail or not; what differs from the exact engine.
+/// Runs a launch on 1, 2, 3 and 8 threads, with and without detail. The error says what differs
+/// from the exact engine.
 fn on_threads(
     program: &Program,
     launch: &Launch<1>,
@@ -127,7 +128,7 @@ fn on_threads(
     Ok(())
 }
 
-/// Whether a launch has ended as on the exact engine, the order of accesses aside.
+/// Checks whether a launch has ended as on the exact engine, except for the order of accesses.
 fn is_same(finished: &Finished, noting: &Noting, exact: &Exact) -> bool {
     let detail = finished.detail.as_ref().is_none_or(|detail| {
         let Observed { counted, accesses } = &exact.observed;

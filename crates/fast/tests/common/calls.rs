@@ -1,4 +1,4 @@
-//! Kernels that call functions, with parameters `n`, `a`, `b` as `launches::with_buffers` gives them.
+//! Kernels that call functions, with the parameters `n`, `a` and `b` of `launches::with_buffers`.
 
 /// Kernels that the fast engine runs.
 pub(crate) const TAKEN: [(&str, &str); 7] = [
@@ -11,14 +11,14 @@ pub(crate) const TAKEN: [(&str, &str); 7] = [
     ("registers that a function has not written are 0 in each call", UNWRITTEN),
 ];
 
-/// Kernels that it leaves to the exact engine, and why.
+/// Kernels that it declines, with the reasons.
 pub(crate) const LEFT: [(&str, &str); 3] = [
     ("it calls functions that call themselves", RECURSIVE),
     ("it calls functions that end threads", ENDING),
     ("it calls functions by their addresses", INDIRECT),
 ];
 
-/// Begins with the address of a word for each thread, and what is there.
+/// Begins a kernel: computes the address of a word for each thread, and loads the word.
 macro_rules! kernel {
     ($rest:literal) => {
         concat!(

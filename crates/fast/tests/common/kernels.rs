@@ -1,5 +1,6 @@
-//! Random kernels with everything that the fast engine does by itself: arithmetic on special values, memory of all spaces, barriers,
-//! atomics, collectives, divergence. They race and may fault or hang: the engines agree all the same, for the schedule is one.
+//! Random kernels with everything that the fast engine executes itself: arithmetic on special
+//! values, memory of all spaces, barriers, atomics, collectives, divergence. They race, and may
+//! fault or hang; the engines must agree nevertheless, because both keep the canonical schedule.
 
 mod memory;
 mod tiles;
@@ -7,7 +8,7 @@ mod tiles;
 use ir::testing::Rng;
 use std::fmt::Write;
 
-/// Words of each of the two buffers.
+/// Words in each of the two buffers.
 pub(crate) const WORDS: u32 = 1 << 12;
 /// Bytes of shared memory.
 const SHARED: u32 = 1 << 10;
@@ -15,7 +16,7 @@ const SHARED: u32 = 1 << 10;
 const WORDS32: usize = 7;
 const WORDS64: usize = 3;
 const PREDS: usize = 4;
-/// Registers that hold values for a while, for more of them than a processor has vector registers.
+/// Registers with long-lived values: more than a processor has vector registers.
 const HELD: usize = 44;
 
 const VALUES: [u32; 16] = [
@@ -42,18 +43,19 @@ struct Builder<'r> {
     text: String,
     labels: usize,
     wild: bool,
-    /// Whether each thread writes a word of its own, or words that all change by this operation, and reads others only from the
-    /// buffer that nobody writes.
+    /// The operation by which all threads change some words, if each thread is otherwise to write
+    /// only a word of its own, and to read other words only from the buffer that is not written.
     apart: Option<&'static str>,
 }
 
-/// The text of kernel `k`: `n: u32`, and buffers `a` and `b` of [`WORDS`] words.
+/// Creates the text of a kernel `k` with a parameter `n: u32` and buffers `a` and `b` of [`WORDS`]
+/// words.
 pub(crate) fn kernel(rng: &mut Rng) -> String {
     let wild = rng.one_in(12);
     build(Builder { rng, text: String::new(), labels: 0, wild, apart: None })
 }
 
-/// The text of such a kernel whose blocks mostly do not meet in memory.
+/// Creates the text of such a kernel whose CTAs mostly access different words.
 pub(crate) fn kernel_apart(rng: &mut Rng) -> String {
     let op = ["add.u32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32"][rng.below(6)];
     build(Builder { rng, text: String::new(), labels: 0, wild: false, apart: Some(op) })
@@ -190,7 +192,8 @@ entry:
         }
     }
 
-    /// A barrier, or a loop of as many rounds in all threads with one in each round.
+    /// Emits a barrier, or a loop with the same number of rounds in all threads and a barrier in
+    /// each round.
     fn barrier(&mut self) {
         if self.rng.one_in(3) {
             return self.rounds();
@@ -246,7 +249,7 @@ d{id}:
         let _ = writeln!(self.text, "j{id}:");
     }
 
-    /// A store to where nothing is, by one of the CTAs after the first.
+    /// Emits a store to an unmapped address in one CTA other than the first.
     fn late_fault(&mut self) {
         let _ = writeln!(
             self.text,
@@ -258,7 +261,8 @@ d{id}:
         );
     }
 
-    /// A branch whose sides are a few operations on registers, or none; one side may go through several blocks.
+    /// Emits a branch whose sides have a few operations on registers, or none. One side may consist
+    /// of several blocks.
     fn short(&mut self) {
         let (id, guard) = (self.label(), self.guard());
         let _ = writeln!(self.text, "  {guard}br e{id}\nt{id}:");
@@ -276,7 +280,7 @@ d{id}:
         let _ = writeln!(self.text, "j{id}:");
     }
 
-    /// An operation on registers without a guard.
+    /// Emits an unguarded operation on registers.
     fn plain(&mut self) {
         let (d, a, b) = (self.target(), self.value(), self.value());
         let (w, x, y) = (format!("%w{}", self.rng.below(WORDS64)), self.wide(), self.wide());
@@ -299,7 +303,7 @@ d{id}:
         let _ = writeln!(self.text, "  {text}");
     }
 
-    /// Many values that are read after something else has happened.
+    /// Emits many values that are read after other statements.
     fn held(&mut self, depth: usize) {
         let count = if self.rng.one_in(4) { HELD } else { 2 + self.rng.below(12) };
         for i in 0..count {
@@ -328,7 +332,7 @@ d{id}:
         let rounds = 1 + self.rng.below(9);
         let _ = writeln!(self.text, "  %i = mov.u32 0\nl{id}:");
         let count = 1 + self.rng.below(3);
-        // Loops inside would use the same counter: they only end sooner, for it grows.
+        // Loops inside use the same counter. They only end sooner, because it grows.
         self.statements(count, depth.min(1));
         let _ = write!(
             self.text,

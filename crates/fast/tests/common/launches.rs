@@ -1,4 +1,4 @@
-//! Launches of random kernels, for a comparison of engines.
+//! Launches of random kernels, to compare engines.
 
 use super::kernels;
 use converge::catalogue::Entry;
@@ -12,10 +12,10 @@ use vm::{Launch, Program, catalogued, load_variables};
 const ORDERS: [Option<Order>; 4] =
     [None, Some(Order::Fallthrough), Some(Order::Minority), Some(Order::Majority)];
 
-/// Runs a launch on two engines; says what differs.
+/// Runs a launch on two engines. The error says what differs.
 pub(crate) type Compare<'c> = &'c mut dyn FnMut(&Program, &Launch<1>) -> Result<(), String>;
 
-/// A launch of a kernel, of which seeds choose the shape.
+/// Creates a launch of a kernel; the seed determines its block size and knobs.
 pub(crate) fn launch(module: &Module, kernel: FuncId, seed: u64) -> (Program, Launch<1>) {
     let program = Program::link(module.clone()).expect("it links");
     let entry = Entry::find("ipdom").expect("it is in the catalogue");
@@ -28,7 +28,7 @@ pub(crate) fn launch(module: &Module, kernel: FuncId, seed: u64) -> (Program, La
     (program, launch)
 }
 
-/// Kernels of all control shapes.
+/// Compares kernels of all control-flow shapes.
 pub(crate) fn structured(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     for seed in seeds {
         for shape in KernelShape::ALL {
@@ -47,7 +47,7 @@ pub(crate) fn structured(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     }
 }
 
-/// Kernels with all kinds of operations.
+/// Compares kernels with all kinds of operations.
 pub(crate) fn mixed(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     for seed in seeds {
         let mut rng = Rng::new(seed);
@@ -56,7 +56,7 @@ pub(crate) fn mixed(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     }
 }
 
-/// Kernels whose blocks mostly do not meet in memory.
+/// Compares kernels whose CTAs mostly access different words.
 pub(crate) fn apart(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     for seed in seeds {
         let mut rng = Rng::new(seed);
@@ -65,7 +65,8 @@ pub(crate) fn apart(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     }
 }
 
-/// A text's kernel with parameters `n`, `a`, `b`: buffers of random words.
+/// Compares a kernel with parameters `n`, `a` and `b`, of which the last two are buffers of random
+/// words.
 pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, compare: Compare<'_>) {
     let module = ir::text::parse(isa::FileId::default(), text)
         .unwrap_or_else(|d| panic!("{text}\n{:#?}", d.iter().collect::<Vec<_>>()));
@@ -86,7 +87,7 @@ pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, compare: Compar
     }
 }
 
-/// A number from the environment, for campaigns.
+/// Reads a number from the environment, for campaigns.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

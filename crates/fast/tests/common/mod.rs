@@ -1,4 +1,5 @@
-//! What comparisons of engines share: random kernels, their launches, how the exact engine ends them.
+//! Shared by comparisons of engines: random kernels, their launches, and the exact engine's
+//! outcome.
 
 pub(crate) mod calls;
 pub(crate) mod kernels;

@@ -1,4 +1,5 @@
-//! What an observer of all events of the exact engine counts, for comparison with the fast engine's detailed counts.
+//! The counts of an observer of all events of the exact engine, to compare with the fast engine's
+//! details.
 
 use fast::{Apart, Detail, GoOn, Line, WarpAccesses};
 use simt::machine::{Machine, Step};
@@ -11,7 +12,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use vm::{Engine, Launch, Program, Stats};
 
-/// Everything but accesses.
+/// All counts except those of accesses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counted {
     branches: u64,
@@ -26,14 +27,15 @@ pub(crate) struct Counted {
     ctas: u64,
 }
 
-/// Counts events; accesses go into a number that tells their order, too.
+/// Counts events, and hashes accesses with their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observed {
     pub(crate) counted: Counted,
     pub(crate) accesses: Accesses,
 }
 
-/// Fingerprints of accesses: one that tells their order, and one that tells neither order nor multiples of [`Line::ALIKE`] bytes.
+/// Hashes of accesses: one depends on their order, the other one depends neither on order nor on
+/// multiples of [`Line::ALIKE`] bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Accesses {
     count: u64,
@@ -72,7 +74,7 @@ impl Accesses {
         self.add((access.pc.0, access.kind, access.space, access.size), lanes, times);
     }
 
-    /// Whether they are the same accesses, in any order, but for where in memory they are.
+    /// Returns whether these are the same accesses in any order, up to congruent addresses.
     pub(crate) fn are_like(&self, other: &Self) -> bool {
         (self.count, self.alike) == (other.count, other.alike)
     }
@@ -112,18 +114,18 @@ impl Observer<1> for Observed {
     }
 }
 
-/// Takes note of the fast engine's accesses; lines are taken as such every other time.
+/// Hashes the fast engine's accesses. Takes every other line as a whole.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Noting {
     pub(crate) accesses: Accesses,
     lines: u64,
-    /// What CTAs did that have ended for good.
+    /// Accesses of committed CTAs.
     settled: Accesses,
     done: Counted,
 }
 
 impl Noting {
-    /// What they did, before the exact engine goes on after them.
+    /// Returns the counts of committed CTAs, with which the exact engine resumes.
     pub(crate) fn done(&self, stats: &Stats) -> Observed {
         let counted = Counted { ctas: stats.ctas, ..self.done.clone() };
         Observed { counted, accesses: self.settled.clone() }
@@ -157,7 +159,7 @@ impl GoOn for Noting {
         true
     }
 
-    /// Takes the first half of them.
+    /// Takes the first half.
     fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
         let &WarpAccesses { pc, kind, space, size, on, at, page } = accesses;
         let half = on.len() / 2;
@@ -185,7 +187,7 @@ impl GoOn for Noting {
         Some(Box::new(Self::default()))
     }
 
-    /// From then on, the order of accesses is lost.
+    /// Adds the hashes of other accesses. The ordered hash is no longer meaningful afterwards.
     fn join(&mut self, apart: Box<dyn Apart>) {
         let other = apart.into_any().downcast::<Self>().expect("one of its own");
         self.accesses.count += other.accesses.count;
@@ -199,7 +201,7 @@ impl Apart for Noting {
     }
 }
 
-/// How the exact engine ends a launch.
+/// The outcome of a launch on the exact engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Exact {
     pub(crate) end: Step<vm::Cause>,
@@ -219,7 +221,7 @@ impl Exact {
     }
 }
 
-/// All bytes of a map's regions.
+/// Returns the bytes of all regions of a memory map.
 pub(crate) fn bytes(memory: &MemoryMap) -> Vec<Vec<u8>> {
     let region = |r: &simt::memory::Region| {
         let mut out = vec![0; r.len() as usize];
@@ -231,7 +233,7 @@ pub(crate) fn bytes(memory: &MemoryMap) -> Vec<Vec<u8>> {
     memory.regions().iter().map(region).collect()
 }
 
-/// The same of the fast engine.
+/// Returns the same counts from the fast engine.
 pub(crate) fn of_fast(detail: &Detail, stats: &Stats) -> Counted {
     let lanes = detail.active_lanes.iter().enumerate();
     let places = detail.by_place.iter().copied();

@@ -1,12 +1,13 @@
-//! Launches of which the fast engine makes CTAs final, so that the exact engine goes on after them.
+//! Launches in which the fast engine commits CTAs, so that the exact engine resumes after them.
 
 use super::observed::{Exact, Noting, Observed, bytes, of_fast};
 use fast::{Declined, Finished};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program, State};
 
-/// Has `run` run a launch on the fast engine, in detail or not, and the exact engine what is left of it. Whether it went on after CTAs, or
-/// what differs from a launch on the exact engine alone.
+/// Runs a launch with `run` on the fast engine, with or without detail, and its rest on the exact
+/// engine. Returns whether that resumed after committed CTAs; the error says what differs from a
+/// launch on the exact engine alone.
 pub(crate) fn resumed(
     program: &Program,
     launch: &Launch<1>,

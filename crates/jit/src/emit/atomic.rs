@@ -1,7 +1,8 @@
-//! Atomic operations on 32-bit and 64-bit integers, and sums of floats, in global and shared memory, lane by lane in increasing order.
+//! Atomic operations on 32-bit and 64-bit integers, and float additions, in global and shared
+//! memory, lane by lane in increasing order.
 //!
-//! Code runs on the only thread that touches these words: where several threads run a launch, no region is lent to code for
-//! writing, and the interpreter does it all.
+//! Only one host thread accesses these words: where several threads run a launch, code gets no
+//! region for an atomic, and the interpreter executes those on global memory.
 
 use super::forms::{NAN32, NAN64};
 use super::memory::{Access, Pattern};
@@ -15,7 +16,7 @@ use ir::mods::{AtomOp, Space};
 
 use Register::{EBX, ECX, EDX, ESI, R8, R8D, R9, R9D, RAX, RBP, RDI, RDX, RSI, XMM0, XMM1};
 
-/// Whether there is code for an operation.
+/// Returns whether there is code for an operation.
 fn can(atomic: &Atomic) -> bool {
     let integer = matches!(atomic.ty, Ty::U32 | Ty::S32 | Ty::B32 | Ty::U64 | Ty::S64 | Ty::B64);
     let operands = if atomic.op == AtomOp::Cas { 2 } else { 1 };
@@ -45,14 +46,14 @@ fn can(atomic: &Atomic) -> bool {
         && atomic.memory.src.iter().all(whole)
 }
 
-/// Whether it adds integers, and nobody asks for what was there.
+/// Returns whether an operation adds integers without returning the old value.
 fn is_integer_sum(atomic: &Atomic) -> bool {
     atomic.op == AtomOp::Add
         && !atomic.ty.is_float()
         && matches!(atomic.memory.dst.as_slice(), [] | [Dst::None])
 }
 
-/// A value in the frame's room for lanes: `part` of four, by the lane in `rdx`.
+/// Returns the operand in part `part` of the frame's `lane_room` for the lane in `rdx`.
 fn lane(part: i64) -> MemoryOperand {
     let to = Frame::LANE_ROOM + part * 256;
     MemoryOperand {
@@ -81,7 +82,8 @@ impl Emitter<'_> {
         true
     }
 
-    /// The loop over lanes: `rdi` is what offsets count from; `rcx` lanes that are left; `r9` whether memory has changed.
+    /// Loops over the lanes: `rdi` is the base of the offsets, `rcx` holds the lanes that are left,
+    /// `r9` whether memory has changed.
     fn each_lane(&mut self, atomic: &Atomic, on: On) {
         let wide = atomic.memory.word == 8;
         let (load, store) = match wide {
@@ -134,7 +136,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The sum of floats, rounded to nearest; a NaN is the canonical one.
+    /// Adds floats, rounded to nearest; a NaN becomes the canonical one.
     fn sum_floats(&mut self, wide: bool) {
         let number = self.asm.label();
         if wide {
@@ -155,7 +157,7 @@ impl Emitter<'_> {
         self.asm.bind(number);
     }
 
-    /// Counts up to a bound and begins with 0 again, or down to 0 and begins with the bound.
+    /// Increments up to a bound and wraps to 0, or decrements to 0 and wraps to the bound.
     fn count_word(&mut self, op: AtomOp) {
         let done = self.asm.label();
         if op == AtomOp::Inc {
@@ -173,7 +175,7 @@ impl Emitter<'_> {
         self.asm.bind(done);
     }
 
-    /// `rsi` becomes what is written, from what is there in `r8` and the operand in `rsi`.
+    /// Computes the new value into `rsi` from the old one in `r8` and the operand in `rsi`.
     fn combine_word(&mut self, atomic: &Atomic, wide: bool) {
         match atomic.op {
             AtomOp::Add if atomic.ty.is_float() => return self.sum_floats(wide),
@@ -198,12 +200,13 @@ impl Emitter<'_> {
                 }
             }
             AtomOp::Cas => {
-                // The second operand if the first is what is there, else what is there.
+                // The new value is the second operand if the old value equals the first one, else
+                // the old value.
                 self.asm.rr(pick(Op::Cmp_r64_rm64, Op::Cmp_r32_rm32), old, new);
                 self.asm.rm(Op::Mov_r64_rm64, RSI, lane(2));
                 pick(Op::Cmovne_r64_rm64, Op::Cmovne_r32_rm32)
             }
-            // What is written is the operand.
+            // The new value is the operand.
             _ => pick(Op::Mov_r64_rm64, Op::Mov_r32_rm32),
         };
         if atomic.op == AtomOp::Exch {

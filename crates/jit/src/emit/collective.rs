@@ -1,5 +1,5 @@
-//! Warp collectives of lanes that are all here: shuffles, votes, reductions. Where lanes are missing, or name others than each
-//! other, the interpreter sees to it.
+//! Warp collectives whose member lanes are all active: shuffles, votes, reductions. Where members
+//! are missing or lanes name different members, the interpreter executes the step.
 
 use super::{Emitter, On};
 use crate::asm::at;
@@ -24,7 +24,7 @@ impl Emitter<'_> {
             None => Frame::UNNAMED,
             Some(members) => {
                 self.uniform(members, EAX);
-                // All that are on are members, and all members that live are on.
+                // All active lanes must be members, and all live members active.
                 self.asm.rr(Op::Mov_r32_rm32, ECX, EAX);
                 self.asm.r(Op::Not_rm32, ECX);
                 self.asm.rr(Op::Test_rm32_r32, ECX, on.lanes);
@@ -53,7 +53,7 @@ impl Emitter<'_> {
         true
     }
 
-    /// A 32-bit operand that is the same in all lanes.
+    /// Loads a uniform 32-bit operand.
     fn uniform(&mut self, src: Src, to: Register) {
         match src {
             Src::Line(i, ..) => self.asm.rm(Op::Mov_r32_rm32, to, at(R15, 8 * i64::from(i))),
@@ -62,7 +62,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The word in `eax` as the result of all lanes that are on.
+    /// Stores the word in `eax` as the result of all active lanes.
     pub(super) fn put_word(&mut self, dst: Option<&Dst>, on: On) {
         match dst {
             Some(&Dst::Scalar(i)) => self.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(i)), RAX),
@@ -104,7 +104,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The operation of a reduction, and a word that changes nothing.
+/// Returns the operation of a reduction and its neutral element.
 pub(super) fn reduction(op: AtomOp, ty: Ty) -> Option<(Op32, u32)> {
     Some(match (op, ty) {
         (AtomOp::Add, Ty::U32 | Ty::S32) => (Op32::Add, 0),
@@ -119,7 +119,7 @@ pub(super) fn reduction(op: AtomOp, ty: Ty) -> Option<(Op32, u32)> {
     })
 }
 
-/// Whether there is code for a collective.
+/// Returns whether there is code for a collective.
 fn can(kind: CollectiveKind, what: &Collective) -> bool {
     let members = what.members.is_none_or(|m| matches!(m, Src::Const(_) | Src::Line(_, 0, _)));
     let word =

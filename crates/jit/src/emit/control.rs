@@ -1,6 +1,7 @@
-//! Ends of blocks. Branches of two targets run in the code, with the rules and charges of `fast`'s stack, on one of its own, and so does the
-//! end of whole warps; switches and other ends of threads are the interpreter's, and so is everything if the stack is too deep or another
-//! side of branches is to run first.
+//! Ends of blocks. On a stack of its own, with the rules and charges of `fast`'s stack, code
+//! executes branches of two targets, calls, unguarded returns, and the exit of whole warps. The
+//! interpreter executes switches and the other ends, and everything if the stack is too deep or if
+//! the launch runs the sides of branches in another order.
 
 use super::Emitter;
 use crate::asm::{Label, at};
@@ -10,17 +11,17 @@ use iced_x86::{Code as Op, Register};
 
 /// Code out of line.
 pub(super) enum Away {
-    /// Lanes part at the end of a block: `eax` holds those that go to the first target.
+    /// Lanes split at the end of a block; `eax` holds those that take the first target.
     Part(Label, u32),
-    /// Lanes that may wait go to a block.
+    /// Lanes go to a block that may be their reconvergence point.
     Go(Label, u32),
     /// The turn is over; lanes stand before a block.
     Over(Label, u32),
-    /// The interpreter has to see to the end of a block.
+    /// The interpreter executes the end of a block.
     Slow(Label, u32),
 }
 
-/// Blocks at which lanes may wait for others.
+/// Returns which blocks are reconvergence points.
 pub(super) fn waits(code: &Code) -> Vec<bool> {
     let mut waits = vec![false; code.blocks.len()];
     for block in &code.blocks {
@@ -39,7 +40,7 @@ impl Emitter<'_> {
             End::Go(to) => self.go(b, block, *to, block.end_issues),
             End::Branch(guard, to, next) => {
                 use Register::{EAX, EBX, RBP};
-                // It may be in the register.
+                // The predicate may still be in `eax`: load it before anything is emitted.
                 self.predicate(guard.pred, EAX);
                 self.asm.m(Op::Inc_rm64, at(RBP, Frame::BRANCHES));
                 let uniform = matches!(guard.pred, Src::Line(..) | Src::Const(_));
@@ -74,7 +75,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// All lanes that run go to a block. `b` is the block that is being compiled if the next one may be fallen into.
+    /// Sends all running lanes to a block. `b` is the block being compiled if control may fall
+    /// through to the next one.
     fn go(&mut self, b: u32, block: &Block, to: u32, issues: bool) {
         use Register::RBP;
         if issues && self.code.blocks[to as usize].first <= block.pc {
@@ -124,7 +126,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, stub);
     }
 
-    /// `r8` points to the top of the stack; goes to a label if the stack is the interpreter's, or has no room.
+    /// Sets `r8` to the top of the stack; jumps to `slow` if the interpreter has the stack, or if
+    /// it is full.
     fn own_stack(&mut self, slow: Label) {
         use Register::{R8, RBP};
         self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
@@ -134,7 +137,7 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jae_rel32_64, slow);
     }
 
-    /// Lanes part at the end of a block.
+    /// Splits the lanes at the end of a block.
     fn part(&mut self, b: u32) {
         use Register::{EAX, EBX, ECX, EDX, ESI, R8, RBP};
         let block = &self.code.blocks[b as usize];
@@ -145,14 +148,15 @@ impl Emitter<'_> {
             self.convert(&short);
         }
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::PARTED));
-        // edx: lanes that go to the second target.
+        // edx: the lanes that take the second target.
         self.asm.rr(Op::Mov_r32_rm32, EDX, EBX);
         self.asm.rr(Op::Xor_r32_rm32, EDX, EAX);
         self.asm.rm(Op::Mov_r32_rm32, ECX, at(RBP, Frame::REJOIN));
         self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_DEPTH));
         let joined = match block.rejoin {
             Rejoin::At(r) => {
-                // Those that wait stay where they are; unless others already wait there for the same.
+                // The waiting lanes keep their entry, unless the entry already has this
+                // reconvergence point.
                 let same = self.asm.label();
                 self.asm.ri(Op::Cmp_rm32_imm32, ECX, r as i32);
                 self.asm.jump(Op::Je_rel32_64, same);
@@ -186,7 +190,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, stub);
     }
 
-    /// Puts lanes on the stack above `r8`, unless their block is where they are to wait: then that is where they wait already.
+    /// Pushes lanes above `r8`, unless their target is their reconvergence point: they are in the
+    /// waiting entry already.
     fn push(&mut self, target: u32, lanes: Register, joined: Option<u32>) {
         use Register::{ECX, ESI, R8, RBP};
         if joined == Some(target) {
@@ -208,7 +213,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `r8` points to the top of the stack from now on.
+    /// Makes the entry at `r8` the top of the stack.
     fn set_top(&mut self) {
         use Register::{R8, RBP, RCX, RDX};
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
@@ -223,7 +228,7 @@ impl Emitter<'_> {
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
     }
 
-    /// All lanes that run go to a copy of a function, and will wait for each other where it returns to.
+    /// Sends all running lanes to a copy of a function; they reconverge where it returns to.
     fn call_function(&mut self, b: u32, block: &Block, to: u32, back: u32) {
         use Register::{EAX, EBX, R8, RBP};
         let slow = self.asm.label();
@@ -250,7 +255,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// All lanes that run return. Where nobody waits in the function, those that called it are next on the stack.
+    /// Returns all running lanes from a function. If no lanes wait in the function, their callers
+    /// are the next entry of the stack.
     fn come_back(&mut self, b: u32, back: u32) {
         use Register::{EAX, EBX, R8, RBP};
         let slow = self.asm.label();
@@ -265,7 +271,7 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jne_rel32_64, slow);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::ENDED));
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
-        // Others than those that return now may have waited.
+        // Lanes that returned earlier may have waited there.
         let resume = self.stubs.resume;
         self.asm.mr(Op::Cmp_rm32_r32, at(R8, SLOT_LANES), EBX);
         self.asm.jump(Op::Jne_rel32_64, resume);
@@ -276,7 +282,7 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, back);
     }
 
-    /// Whether a branch's target runs before its fall-through, in the order `taken`.
+    /// Returns whether a branch's target runs before its fall-through, in the order `taken`.
     fn taken_first(&self, block: &Block, to: u32, next: u32) -> bool {
         let key = |b: u32| {
             let place = self.code.blocks[b as usize].first;

@@ -1,8 +1,10 @@
-//! Branches around a few steps on registers: where lanes part, both sides run one after the other where they are, under masks of their
-//! lanes, and the stack is only counted for.
+//! If-conversion of branches around a few steps on registers: where lanes split, both sides run in
+//! place, one after the other under the masks of their lanes, and the stack's counters are updated
+//! as if it had been used.
 //!
-//! Nobody looks at a warp while such a side runs: its steps cannot fail, need no interpreter, and no turn ends in it. So that lanes have
-//! been at two places can be told from the counts alone, and those are what the stack would have made them.
+//! This is invisible from outside: the steps of such a side cannot fault and do not need the
+//! interpreter, and no turn ends in it, so nothing reads the warp's place in the meantime. Only
+//! counters could show the split, and they get the stack's values.
 
 use super::Emitter;
 use super::predicate::float_relation;
@@ -14,18 +16,19 @@ use iced_x86::{Code as Op, Register};
 
 use Register::{EAX, EBX, ECX, R8, R10D, RBP, RCX};
 
-/// Steps of a side, and blocks, at most.
+/// Most steps and blocks of a side.
 const MOST: usize = 24;
 const MOST_BLOCKS: usize = 4;
 
-/// A branch both of whose sides are short.
+/// A branch with two short sides.
 pub(super) struct Short {
-    /// The blocks that lanes in `eax` go through, and those of the others; none if they are where they meet.
+    /// The blocks that the lanes in `eax` run, and the blocks of the others; empty for a side that
+    /// goes straight to the reconvergence point.
     sides: [Vec<u32>; 2],
     rejoin: u32,
 }
 
-/// Whether there is code for a step at all levels that never needs the interpreter.
+/// Returns whether every level has code for a step that never calls the interpreter.
 fn is_plain(step: &Step) -> bool {
     let plain = match step.kind {
         Kind::Narrow { op, .. } => !matches!(op, Op32::Popc | Op32::Clz),
@@ -41,7 +44,7 @@ fn is_plain(step: &Step) -> bool {
     plain && step.guard.is_none()
 }
 
-/// The same of an operation on scalars.
+/// The same for an operation on scalars.
 fn is_plain_scalar(native: Native) -> bool {
     match native {
         Native::Narrow(op) => matches!(
@@ -67,12 +70,12 @@ fn is_plain_scalar(native: Native) -> bool {
 }
 
 impl Emitter<'_> {
-    /// The sides of a branch, if both are short.
+    /// Returns the sides of a branch if both are short.
     pub(super) fn short(&self, block: &Block) -> Option<Short> {
         let (&End::Branch(_, to, next), Rejoin::At(rejoin)) = (&block.end, block.rejoin) else {
             return None;
         };
-        // No jump goes back, for that may end a turn.
+        // A side has no back-edges, because a back-edge may end a turn.
         let side = |first: u32| {
             let (mut blocks, mut at, mut steps, mut from) = (Vec::new(), first, 0, block);
             while at != rejoin {
@@ -91,8 +94,8 @@ impl Emitter<'_> {
         Some(Short { sides: [side(to)?, side(next)?], rejoin })
     }
 
-    /// Both sides; `eax` has the lanes that go to the first one, `r8` points to the stack's top. Goes on behind this if lanes already wait where
-    /// these are to meet.
+    /// Compiles both sides, for the first side's lanes in `eax` and the stack's top at `r8`.
+    /// Control continues after this code if lanes already wait at the reconvergence point.
     pub(super) fn convert(&mut self, short: &Short) {
         let (waited, high) = (self.asm.label(), self.asm.label());
         let count = short.sides.iter().filter(|s| !s.is_empty()).count() as i32;
@@ -101,7 +104,7 @@ impl Emitter<'_> {
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::PARTED));
         self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::PUSHES), count);
         self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::MERGES), count);
-        // The height that the stack would have had, in entries.
+        // The height that the stack would have, in entries.
         self.asm.rr(Op::Mov_r64_rm64, RCX, R8);
         self.asm.rm(Op::Sub_r64_rm64, RCX, at(RBP, Frame::BOTTOM));
         self.asm.ri(Op::Shr_rm64_imm8, RCX, SLOT.trailing_zeros() as i32);

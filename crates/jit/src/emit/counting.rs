@@ -1,4 +1,5 @@
-//! Counts: issues and lanes by block, and in launches that are run in detail everything that their report shows.
+//! Counts: issues and lanes by block, and in launches that run in detail everything that their
+//! report shows.
 
 use super::{ALL, Emitter, On};
 use crate::asm::{Label, at};
@@ -11,7 +12,7 @@ use std::mem::offset_of;
 
 use Register::{EAX, EDX, R8, R9, R9D, RAX, RBP, RCX, RDX, RSI};
 
-/// An access that note is taken of out of line, if some lanes are off.
+/// An access under a partial mask, which is logged out of line.
 pub(super) struct Told {
     from: Label,
     back: Label,
@@ -19,7 +20,7 @@ pub(super) struct Told {
     on: On,
 }
 
-/// A place where lanes have ended or were never launched.
+/// A place whose absent or exited lanes are counted, out of line.
 pub(super) struct Gone {
     from: Label,
     back: Label,
@@ -27,7 +28,7 @@ pub(super) struct Gone {
 }
 
 impl Emitter<'_> {
-    /// Counts the issues from a step of a block on, up to the next barrier or the end of it.
+    /// Counts the issues from a step of a block to the next barrier or the block's end.
     pub(super) fn count(&mut self, b: u32, block: &Block, first: usize) {
         let steps = &self.code.steps[block.steps.clone()];
         let barrier = |s: &Step| matches!(s.kind, Kind::Barrier { .. });
@@ -50,14 +51,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// The same, by place.
+    /// Counts a run of issues by place, for launches in detail.
     fn count_place(&mut self, place: Place, n: i32) {
         let site = self.places.len() as i64 * size_of::<Site>() as i64;
         self.places.push(place);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SITES));
         self.asm.m(Op::Inc_rm64, at(R8, site + offset_of!(Site, times) as i64));
         self.asm.mr(Op::Add_rm64_r64, at(R8, site + offset_of!(Site, lanes) as i64), R9);
-        // Mostly all lanes of a warp are there.
+        // Mostly no lane of a warp is absent or exited.
         let (from, back) = (self.asm.label(), self.asm.label());
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::EXITED));
         self.asm.rm(Op::Or_r64_rm64, RAX, at(RBP, Frame::ABSENT));
@@ -85,7 +86,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Counts the access for which a way to the interpreter was made last: with others, if all lanes that run execute it.
+    /// Counts an access: together with others if all running lanes execute it. Applies to the
+    /// access of the last out-of-line call.
     pub(super) fn count_memory(&mut self, on: On) {
         if on.lanes == ALL.lanes {
             self.accesses += 1;
@@ -97,7 +99,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Counts accesses of all lanes that run, where nobody has looked at the counts since the first of them.
+    /// Flushes the count of accesses of all running lanes; called before anything can read the
+    /// count.
     pub(super) fn count_accesses(&mut self) {
         match std::mem::take(&mut self.accesses) {
             0 => {}
@@ -105,7 +108,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Counts lanes that the step's guard has turned off, as many as `rax` says.
+    /// Counts the lanes that the step's guard has turned off; `rax` holds their number.
     pub(super) fn count_off(&mut self) {
         if self.detailed {
             self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::GUARDED_OFF));
@@ -113,7 +116,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Takes note of the split levels of the entry of the stack that `r8` points to.
+    /// Records the split levels of the stack entry at `r8`.
     pub(super) fn count_depth(&mut self) {
         if self.detailed {
             self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
@@ -121,7 +124,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Takes note of split levels, in a register whose upper half is zero; `rdx` is lost.
+    /// Records split levels from a register whose upper half is zero. Clobbers `rdx`.
     pub(super) fn count_depth_of(&mut self, depth: Register) {
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::DEPTH), depth);
         self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST_DEPTH));
@@ -130,8 +133,8 @@ impl Emitter<'_> {
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST_DEPTH), RDX);
     }
 
-    /// Before an access: takes note of it, unless it is counted further on. What the interpreter has to know if it executes the access
-    /// in the end comes with the step's number.
+    /// Emitted before an access: logs it unless [`Self::count_access`] counts it later. Sets the
+    /// flags that tell the interpreter whether the access has been counted.
     pub(super) fn announce(&mut self, memory: &Memory, on: On) {
         if !self.detailed {
             return;
@@ -148,7 +151,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Before an access that is not counted further on: takes note of it.
+    /// Emitted before an access that is not counted later: logs it.
     pub(super) fn announce_any(&mut self, memory: &Memory, on: On) {
         if self.detailed {
             self.note(self.now, memory, on);
@@ -166,7 +169,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Counts an access of a whole warp on a line, by how lane 0's place in its region, in `rax`, lies. Keeps `rax`, `rcx` and `rdi`.
+    /// Counts an access of a whole warp at affine addresses, by lane 0's offset in its region, in
+    /// `rax`, modulo [`Line::ALIKE`]. Preserves `rax`, `rcx` and `rdi`.
     pub(super) fn count_access(&mut self, memory: &Memory, near: Option<u32>, on: On) {
         if !self.detailed || !lies_on_a_line(memory) {
             return;

@@ -1,5 +1,6 @@
-//! What operations on floats need, at every level: which results can be NaNs; which operations on 32-bit floats have code beyond the plain
-//! ones: other roundings, `.ftz`, `.sat`, approximations, conversions.
+//! Properties of float operations that every level uses: which results can be NaNs, and which
+//! operations on 32-bit floats have code for other roundings, `.ftz`, `.sat`, approximations and
+//! conversions.
 
 use fast::code::Src;
 use fast::ops::{Op32, Op64};
@@ -7,11 +8,11 @@ use iced_x86::RoundingControl;
 use ir::mods::{Flag, Precision, Rounding};
 use ir::{Inst, Op as Operation, Ty};
 
-/// PTX's NaNs.
+/// PTX's canonical NaNs.
 pub(super) const NAN32: u32 = 0x7fff_ffff;
 pub(super) const NAN64: u64 = 0x7fff_ffff_ffff_ffff;
 
-/// Whether a result can be a NaN, which has to be the canonical one.
+/// Returns whether a result can be a NaN, which must then be made canonical.
 pub(super) fn makes_nan(op: Op32) -> bool {
     matches!(
         op,
@@ -19,12 +20,12 @@ pub(super) fn makes_nan(op: Op32) -> bool {
     )
 }
 
-/// The same of 64-bit operations.
+/// The same for 64-bit operations.
 pub(super) fn makes_nan64(op: Op64) -> bool {
     matches!(op, Op64::DAdd | Op64::DSub | Op64::DMul | Op64::DFma | Op64::DDiv)
 }
 
-/// Whether an operand has no bit above its low word.
+/// Returns whether an operand has no bit set above its low word.
 pub(super) fn is_word(src: Src) -> bool {
     match src {
         Src::Narrow(_) => true,
@@ -34,7 +35,7 @@ pub(super) fn is_word(src: Src) -> bool {
     }
 }
 
-/// What a function of one operand, computed in 64-bit floats, is.
+/// A function of one operand that is computed in 64-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Approx {
     Rsqrt,
@@ -52,7 +53,7 @@ pub(super) enum What {
     Mul,
     Div,
     Fma,
-    /// One divided by the operand.
+    /// The reciprocal of the operand.
     Rcp,
     Sqrt,
     /// Division by the rule of `div.approx`.
@@ -60,7 +61,7 @@ pub(super) enum What {
     Approx(Approx),
     /// The operand itself.
     Same,
-    /// Rounded to an integral value.
+    /// The operand, rounded to an integral value.
     Integral,
     ToSigned,
     ToUnsigned,
@@ -100,7 +101,7 @@ impl Form {
                 What::DivApprox
             }
             (Operation::Div, Ty::F32) => What::Div,
-            // The approximations of these are correctly rounded.
+            // The approximate forms of these are correctly rounded.
             (Operation::Rcp, Ty::F32) => What::Rcp,
             (Operation::Sqrt, Ty::F32) => What::Sqrt,
             (Operation::Rsqrt, Ty::F32) => What::Approx(Approx::Rsqrt),
@@ -116,7 +117,7 @@ impl Form {
         Some(Self { what, rounding, ftz: flags.has(Flag::Ftz), sat: flags.has(Flag::Sat) })
     }
 
-    /// How many operands it has.
+    /// Number of operands.
     pub(super) fn operands(&self) -> usize {
         match self.what {
             What::Fma => 3,
@@ -125,13 +126,13 @@ impl Form {
         }
     }
 
-    /// Whether a result can be a NaN, or is a float at all.
+    /// Whether the result is a float, and so can be a NaN.
     pub(super) fn is_float(&self) -> bool {
         !matches!(self.what, What::ToSigned | What::ToUnsigned)
     }
 }
 
-/// A conversion of one 32-bit float.
+/// Returns the conversion of one 32-bit float.
 fn conversion(inst: &Inst, to: Ty) -> Option<What> {
     if inst.ty2 != Some(Ty::F32) || inst.operands.len() != 1 {
         return None;
@@ -150,8 +151,8 @@ fn conversion(inst: &Inst, to: Ty) -> Option<What> {
     })
 }
 
-/// What a logarithm is of operands that have one of their own: compared with, the relation's number, the result. Equal to 0, less, infinite, not a
-/// number.
+/// Operands with a special logarithm, as (comparand, comparison predicate, result): equal to 0,
+/// less than 0, infinite, NaN.
 pub(super) const LOG2_SPECIALS: [(f64, i32, f64); 4] = [
     (0.0, 0x00, f64::NEG_INFINITY),
     (0.0, 0x11, f64::NAN),

@@ -1,8 +1,10 @@
-//! Loads and stores of global, constant, shared and parameter memory.
+//! Loads and stores of global, constant, shared, local and parameter memory.
 //!
-//! Every byte that a lane reaches is checked before any is touched; what a check does not let through (another region than last time,
-//! a fault) the interpreter does as a whole. One address, adjacent addresses and any addresses each have their code. Lanes that are
-//! off touch nothing: vectors are loaded and stored under masks, and never stored whole to change a part.
+//! Every byte that a lane accesses is checked before any is touched. If a check fails (another
+//! region than last time, a fault), the interpreter executes the whole access. One address,
+//! adjacent addresses and arbitrary addresses each have their own code. Inactive lanes touch
+//! nothing: vectors are loaded and stored under masks, and a store never rewrites bytes of inactive
+//! lanes.
 
 use super::short::is_short;
 use super::{Emitter, On};
@@ -15,32 +17,33 @@ use ir::mods::Space;
 
 use Register::{EAX, ECX, EDX, R8, RAX, RBP, RCX, RDI, RDX, RSI};
 
-/// Bytes of a line of the host's caches.
+/// Bytes of a cache line of the host.
 const LINE: i64 = 64;
-/// How far ahead of an access the caches are asked: about what warps access while memory answers.
+/// Prefetch distance in bytes: about what warps access during one memory latency.
 const AHEAD: i64 = 1024;
 
-/// How the addresses of an access lie.
+/// The shape of an access's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// One for all lanes.
+    /// One address for all lanes.
     One,
-    /// Words of this many bytes, one after another.
+    /// One word per lane, contiguous in lane order.
     Adjacent,
-    /// Any.
+    /// Arbitrary addresses.
     Any,
 }
 
-/// What memory an access is to.
+/// The memory that an access is to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
-    /// Regions, by 64-bit addresses: the one of this number was accessed last.
+    /// Regions at 64-bit addresses; the frame's entry of this number holds the one accessed last.
     Map(u32),
-    /// A window of 32-bit addresses: where the frame has its beginning and its length.
+    /// A window of 32-bit addresses: the frame's offsets of its host address and its length.
     Window(i64, i64),
 }
 
-/// Where the lanes that are on begin and how far they reach, found out of line.
+/// Out-of-line computation of the first active lane's offset and of the bytes that the active lanes
+/// span.
 pub(super) struct Part {
     from: Label,
     back: Label,
@@ -48,7 +51,7 @@ pub(super) struct Part {
     shift: i32,
 }
 
-/// An access that there is code for.
+/// An access that code executes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access<'m> {
     pub(super) memory: &'m Memory,
@@ -66,7 +69,7 @@ impl Room {
 }
 
 impl Emitter<'_> {
-    /// Whether code can be made for an access to its space at such addresses.
+    /// Returns whether code can be made for an access to its space at such addresses.
     pub(super) fn has_room(memory: &Memory) -> bool {
         match memory.space {
             Space::Global | Space::Const | Space::Generic => match memory.addr {
@@ -78,7 +81,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// What memory an access is to, if code can be made for it.
+    /// Returns the memory that an access is to, if code can be made for it.
     pub(super) fn room(&mut self, memory: &Memory) -> Option<Room> {
         if !Self::has_room(memory) || !can_be_local(memory, self) {
             return None;
@@ -96,7 +99,7 @@ impl Emitter<'_> {
 
     fn pattern(memory: &Memory, words: usize) -> Pattern {
         match memory.addr {
-            // Each lane has words of its own there.
+            // Each lane has words of its own in local memory.
             _ if memory.space == Space::Local => Pattern::Any,
             Src::Const(_) | Src::Line(_, 0, _) => Pattern::One,
             Src::Line(_, stride, _) if stride == i64::from(memory.word) && words == 1 => {
@@ -148,7 +151,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// `rax` becomes the address of a scalar operand.
+    /// Computes the address of a scalar operand into `rax`.
     pub(super) fn scalar_address(&mut self, memory: &Memory, room: Room) {
         let window = matches!(room, Room::Window(..));
         self.s(memory.addr, RAX);
@@ -165,7 +168,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// From the address in `rax` and the bytes of the access in `rdx` to where it is in the host's memory, in `rdi`.
+    /// Converts the guest address in `rax` of an access of `rdx` bytes to the host address in
+    /// `rdi`.
     pub(super) fn locate(&mut self, room: Room, align: u64, cold: Label) {
         if align > 1 {
             self.asm.ri(Op::Test_rm32_imm32, EAX, align as i32 - 1);
@@ -189,7 +193,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::Add_r64_rm64, RDI, RAX);
     }
 
-    /// `rax + rdx <= rsi`.
+    /// Checks `rax + rdx <= rsi`.
     fn inside(&mut self, cold: Label) {
         self.asm.rr(Op::Sub_r64_rm64, RSI, RDX);
         self.asm.jump(Op::Jb_rel32_64, cold);
@@ -234,7 +238,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Where a parameter is, if all launches have it there.
+    /// Returns the offset of a parameter if it is constant, aligned and in bounds.
     fn param(&self, memory: &Memory) -> Option<u64> {
         let Src::Const(base) = memory.addr else { return None };
         let at = u64::from((base as u32).wrapping_add(memory.offset as u32));
@@ -243,7 +247,7 @@ impl Emitter<'_> {
         is.then_some(at)
     }
 
-    /// One word into `rax`, as the register holds it.
+    /// Loads one word into `rax`, extended as the register holds it.
     fn load_word(&mut self, memory: &Memory, from: MemoryOperand) {
         let to = memory.extend.map(|e| e.1);
         let (op, register) = match (memory.word, to) {
@@ -265,11 +269,13 @@ impl Emitter<'_> {
         }
     }
 
-    /// `rdi` becomes the place of lane 0's word of adjacent ones, which lanes that are off may have outside.
+    /// Sets `rdi` to the host address of lane 0's word of adjacent ones. If lane 0 is inactive,
+    /// that word may lie outside the region.
     pub(super) fn adjacent(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
         let shift = memory.word.trailing_zeros() as i32;
         self.scalar_address(memory, room);
-        // From the first lane that is on to the last one: out of line, if that is not all of them.
+        // The check covers the first active lane to the last; a partial mask takes an out-of-line
+        // path.
         let (part, back) = (self.asm.label(), self.asm.label());
         self.asm.rr(Op::Xor_r32_rm32, ECX, ECX);
         self.asm.ri64(RDX, 32 << shift);
@@ -287,8 +293,8 @@ impl Emitter<'_> {
         self.look_ahead(memory, room);
     }
 
-    /// Asks the host's caches for what warps further on will most likely access: outside of loops these follow soon. It may be
-    /// anywhere: such a request never fails.
+    /// Prefetches what later warps will probably access. Outside of loops, they access it soon. Any
+    /// address will do: a prefetch never faults.
     fn look_ahead(&mut self, memory: &Memory, room: Room) {
         if room.near().is_none() || self.depths[self.block as usize] > 0 {
             return;
@@ -314,8 +320,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// What addresses of lanes are offsets from in a region, in `rax`; goes to a label if the region is not aligned. Where its length and the
-    /// host's address of its bytes are, as long as `r8` stays.
+    /// Sets `rax` to the addend that turns the lanes' addresses into offsets in a region; jumps to
+    /// `cold` if the region is not aligned. Returns operands for the region's length and host
+    /// address, valid while `r8` is preserved.
     pub(super) fn in_region(
         &mut self,
         near: u32,
@@ -332,7 +339,7 @@ impl Emitter<'_> {
         (at(R8, entry + Near::LEN), at(R8, entry + Near::BYTES))
     }
 
-    /// `rsi` becomes the greatest offset that is allowed.
+    /// Sets `rsi` to the greatest offset in bounds.
     pub(super) fn limit(&mut self, len: MemoryOperand, bytes: u64, cold: Label) {
         self.asm.rm(Op::Mov_r64_rm64, RSI, len);
         self.asm.ri(Op::Sub_rm64_imm32, RSI, bytes as i32);
@@ -345,7 +352,7 @@ impl Emitter<'_> {
             return false;
         }
         if pattern == Pattern::One {
-            // The last lane's value stays: scattering does that.
+            // The last lane's value must remain, as it does with a scatter.
             pattern = Pattern::Any;
         }
 
@@ -366,14 +373,15 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether an access is to local memory that code can be made for: lanes' words are as far apart as fits into offsets, and nobody counts
-/// accesses.
+/// Returns whether code can be made for an access as far as local memory is concerned: the threads'
+/// memory must fit the offsets, and launches in detail leave such accesses to the interpreter.
 fn can_be_local(memory: &Memory, e: &Emitter<'_>) -> bool {
     memory.space != Space::Local || !e.detailed && e.code.local_bytes < 1 << 20
 }
 
 impl Emitter<'_> {
-    /// `rdi` becomes what offsets into a window count from; of local memory, that of the warp's first lane. Uses `rcx`.
+    /// Sets `rdi` to the host address that offsets into a window count from; for local memory, that
+    /// of the warp's first lane. Clobbers `rcx`.
     pub(super) fn window(&mut self, memory: &Memory, bytes: i64) {
         self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, bytes));
         if memory.space == Space::Local {
@@ -382,13 +390,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// Bytes of local memory of each thread, if an access is to it.
+    /// Returns the bytes of local memory per thread for an access to it.
     pub(super) fn apart_in_local(&self, memory: &Memory) -> Option<u64> {
         (memory.space == Space::Local).then_some(self.code.local_bytes as u64)
     }
 }
 
-/// Whether words of lanes side by side may turn out to be adjacent, though nothing says so.
+/// Returns whether the words of neighbouring lanes may turn out to be contiguous at run time,
+/// although the analysis does not know it.
 pub(super) fn may_meet(memory: &Memory) -> bool {
     memory.words == 1
         && memory.space != Space::Local

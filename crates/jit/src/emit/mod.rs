@@ -1,18 +1,20 @@
-//! From a decoded kernel to x86-64 code, one warp of 32 lanes in lock-step.
+//! Emission of x86-64 code from a decoded kernel, for one warp of 32 lanes in lockstep.
 //!
-//! Rows, masks and scalars live where the interpreter has them, or are brought back there whenever somebody else may look. What is not
-//! compiled is a call of the interpreter for that step, so that the code is complete from the first operation on.
+//! Rows, masks and scalars live where the interpreter keeps them, or are written back there before
+//! the interpreter can read them. A step without code is a call of the interpreter, so every kernel
+//! can be compiled.
 //!
-//! Everything that general registers do is here, once: entry and exit, ends of blocks, counts, predicates, scalars, checks of addresses,
-//! the loop of atomics over lanes. What is done with vectors is a level's ([`Vectors`]), each in a folder of its own.
+//! Everything that general registers do is here, once: entry and exit, ends of blocks, counts,
+//! predicates, scalars, checks of addresses, the loop of atomics over lanes. Work on vectors
+//! belongs to a level ([`Vectors`]), each in a folder of its own.
 //!
-//! | register | what |
+//! | register | contents |
 //! |---|---|
-//! | `rbx` | lanes that run; `r9` their number |
-//! | `r10` | lanes that are on in a guarded step |
+//! | `rbx` | the running lanes; `r9` their number |
+//! | `r10` | the active lanes of a guarded step |
 //! | `rbp` | the frame |
-//! | `r11` | constants |
-//! | `r12` .. `r15` | rows of 32 bits, rows of 64 bits, masks, scalars |
+//! | `r11` | the constant pool |
+//! | `r12` .. `r15` | 32-bit rows, 64-bit rows, masks, scalars |
 //! | vectors, mask registers | the level's |
 //! | others | scratch within a step |
 
@@ -56,81 +58,91 @@ use std::rc::Rc;
 pub(crate) use stubs::Stubs;
 use together::Words;
 
-/// Lanes that a step is executed for.
+/// The active lanes of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct On {
-    /// As a mask in a general register.
+    /// The general register that holds them as a mask.
     pub(super) lanes: Register,
 }
 
 const ALL: On = On { lanes: Register::EBX };
 const GUARDED: On = On { lanes: Register::R10D };
 
-/// What each level of vector instructions has its own code for.
+/// The part of the emitter that each level of vector instructions implements.
 trait Vectors: Sync {
-    /// The lanes that run are in `ebx`: takes note of them in registers of its own. Their number, in `r9`, follows.
+    /// Derives the level's masks from the running lanes in `ebx`. `r9` is set afterwards.
     fn running(&self, e: &mut Emitter<'_>);
 
-    /// The same of the lanes that are on in a guarded step, in `r10d`.
+    /// Derives the level's masks from the active lanes of a guarded step in `r10d`.
     fn guarded(&self, e: &mut Emitter<'_>);
 
-    /// Brings rows in registers back to memory.
+    /// Stores the rows in registers to memory.
     fn spill(&self, e: &mut Emitter<'_>);
 
-    /// Loads rows that are in registers; keeps `rax`.
+    /// Loads the rows that registers are assigned to. Preserves `rax`.
     fn reload(&self, e: &mut Emitter<'_>);
 
-    /// The same at the kernel's beginning, where rows are 0 that may be read before they are written.
+    /// Initialises registers at the kernel's entry, where rows that may be read before they are
+    /// written are 0.
     fn begin(&self, e: &mut Emitter<'_>) {
         self.reload(e);
     }
 
-    /// Compiles steps of a block together, from one on: how many.
+    /// Compiles a run of a block's steps, from `first` on, as one group; returns their number, 0 if
+    /// there is no such group.
     fn group(&self, _: &mut Emitter<'_>, _block: usize, _first: usize) -> usize {
         0
     }
 
-    /// Compiles a step on rows, if there is code for it.
+    /// Compiles a step on rows; returns whether there is code for it.
     fn execute(&self, e: &mut Emitter<'_>, kind: &Kind, on: On) -> bool;
 
-    /// The value in `rax` becomes that of all lanes that are on.
+    /// Broadcasts the value in `rax` to all active lanes of `dst`.
     fn splat(&self, e: &mut Emitter<'_>, dst: Dst, on: On);
 
-    /// The same of a 32-bit word in memory and a row of 32-bit values.
+    /// Broadcasts a 32-bit word in memory to all active lanes of a 32-bit row.
     fn splat_word(&self, e: &mut Emitter<'_>, row: u32, from: MemoryOperand, on: On);
 
-    /// 32 words at `rdi` become a row of 32-bit values.
+    /// Copies 32 words at `rdi` into a 32-bit row.
     fn copy_row(&self, e: &mut Emitter<'_>, row: u32, on: On);
 
-    /// Loads words into rows: of adjacent ones that of lane 0 is at `rdi`, and they have been checked.
+    /// Loads words into rows. For adjacent words, `rdi` points to lane 0's word and the access has
+    /// been checked.
     fn load(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
 
-    /// Stores words of rows, as [`Self::load`].
+    /// Stores words of rows, as [`Self::load`] does.
     fn store(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
 
-    /// Checked offsets and operands by lane, as 64-bit values in the frame's room for lanes; `rdi` is what offsets count from.
+    /// Writes checked offsets and operands by lane, as 64-bit values, to the frame's `lane_room`;
+    /// sets `rdi` to the base of the offsets.
     fn atomic_operands(&self, e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label);
 
-    /// The fourth of these values becomes the result.
+    /// Moves the fourth of these values to the result.
     fn atomic_result(&self, e: &mut Emitter<'_>, dst: Dst, on: On);
 
-    /// Distances of all lanes' addresses, without the offset, from that of the first lane that is on, in scratch vectors: what they
-    /// are in lanes that are off does not matter. That one's address becomes `rax`. Keeps all general registers but `rcx` and `rdx`.
+    /// Leaves the offset of each lane's address from that of the first active lane in scratch
+    /// vectors, without the instruction's constant offset; inactive lanes are undefined. Sets `rax`
+    /// to the first active lane's address. Preserves all other general registers but `rcx` and
+    /// `rdx`.
     fn apart(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, on: On);
 
-    /// Goes to a label if distances in scratch vectors differ from those at `rsi` in lanes that are on: those of a guarded step, all that run,
-    /// or those in `edx`. Keeps all general registers.
+    /// Compares the active lanes' offsets, left in scratch vectors by [`Self::apart`], with the
+    /// pattern at `rsi`; jumps to `to` if any differs. `on` names a guarded step's lanes, all
+    /// running lanes, or those in `edx`. Preserves all general registers.
     fn unlike(&self, e: &mut Emitter<'_>, wide: bool, on: On, to: Label);
 
-    /// Stores all lanes' addresses, without the offset, so many bytes behind `rdi`: 64 bits each, or 32. Keeps all general registers.
+    /// Stores all lanes' addresses, without the instruction's offset, at `rdi + to`: 64 bits each,
+    /// or 32. Preserves all general registers.
     fn put_addresses(&self, e: &mut Emitter<'_>, memory: &Memory, wide: bool, to: i64);
 
-    /// Vectors that a row of 32-bit values is, if accesses of shared memory may share what is known of their addresses.
+    /// Number of vectors in a 32-bit row if accesses to shared memory may share classified layouts,
+    /// else 0.
     fn parts(&self) -> usize {
         0
     }
 
-    /// Whether finding out how words lie costs so much less than any access that it is worth it for one.
+    /// Whether classifying a layout costs so much less than an access at arbitrary addresses that
+    /// it pays for a single one.
     fn lays_once(&self) -> bool {
         false
     }
@@ -140,21 +152,24 @@ trait Vectors: Sync {
         false
     }
 
-    /// Of addresses in a window, whose lanes are all on unless there are masks: puts that of each part's first lane into an entry of the frame, and goes to the first label
-    /// if words of each part lie side by side, to the second one if each part has one address.
+    /// Classifies the layout of the words at a row of addresses in a window. Stores the address of
+    /// each part's first lane in an entry of the frame; jumps to the first label if the words of
+    /// each part are contiguous, to the second if each part has one address. All lanes run unless
+    /// the level [has masks](Self::has_masks).
     fn lay(&self, _: &mut Emitter<'_>, _addr: Src, _entry: usize, _to: (Label, Label)) {}
 
-    /// Loads a part of a row of 32-bit values.
+    /// Loads a part of a 32-bit row.
     fn load_part(&self, _: &mut Emitter<'_>, _row: (u32, usize), _: MemoryOperand, _: Words) {}
 
-    /// Stores a part of an operand of 32-bit values, by the entry and what is added to its addresses: of all lanes, or of those that run.
+    /// Stores a part of a 32-bit operand at an entry's address plus an offset: all lanes, or the
+    /// running ones only.
     fn store_part(&self, _: &mut Emitter<'_>, _: Src, _part: usize, _to: (usize, i64), _: bool) {}
 
-    /// Compiles a shuffle or a reduction of lanes that are all here.
+    /// Compiles a shuffle or a reduction whose member lanes are all active.
     fn collective(&self, e: &mut Emitter<'_>, what: &Collective, on: On);
 }
 
-/// What has been written to memory last, from `rax`.
+/// The contents of `rax` after the last store from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     Pred(u32),
@@ -167,33 +182,35 @@ struct Cold {
     back: Label,
     step: u32,
     on: Register,
-    /// Whether it is an access that is counted where the run of steps ends, though the interpreter counts it as well.
+    /// Whether the run of steps counts the access at its end, although the interpreter counts it as
+    /// well.
     counted: bool,
 }
 
-/// Compiled code before it has a place.
+/// Compiled code before it is placed in memory.
 pub(crate) struct Emitted {
     pub(crate) code: Encoded,
     pub(crate) pool: Box<[Line]>,
-    /// Where the code is entered, and where warps begin.
+    /// The entry point, and the code that takes a warp.
     pub(crate) stubs: Stubs,
-    /// Where each block begins.
+    /// The beginning of each block.
     pub(crate) blocks: Vec<Label>,
-    /// Where steps after barriers begin, by step.
+    /// The code after each barrier, by step.
     pub(crate) resumes: Vec<(u32, Label)>,
     /// The block of each step.
     pub(crate) block_of: Vec<u32>,
     /// Steps that read special registers into scalars, in the frame's order.
     pub(crate) sregs: Vec<u32>,
-    /// Steps that read those that differ by lane into rows, in the seats' order.
+    /// Steps that read special registers that differ by lane into rows, in the seats' order.
     pub(crate) sreg_rows: Vec<u32>,
-    /// Steps that keep where they accessed global memory last, in the frame's order, which need not be theirs.
+    /// Steps that keep the region of their last global access, in the frame's order, which need not
+    /// be the steps' order.
     pub(crate) nears: Vec<u32>,
-    /// Where issues are counted in detail, and accesses.
+    /// Places where launches in detail count issues and accesses.
     pub(crate) places: Vec<Place>,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) notes: Vec<NotePlace>,
-    /// Steps that the interpreter is called for, whatever they meet.
+    /// Steps that always call the interpreter.
     pub(crate) left: Vec<u32>,
 }
 
@@ -210,52 +227,53 @@ pub(super) struct Emitter<'c> {
     pub(super) blend: bool,
     blocks: Vec<Label>,
     resumes: Vec<(u32, Label)>,
-    /// Blocks at which lanes may wait for others.
+    /// Blocks that are reconvergence points.
     waits: Vec<bool>,
     pub(super) nan: Nan,
-    /// Who reads rows; asked for at the levels that bring rows back when they have to.
+    /// Liveness of rows, at levels that store rows only when they must.
     pub(super) liveness: Liveness,
     pub(super) uses: Uses,
-    /// Steps that keep where they accessed global memory last.
+    /// Steps that keep the region of their last global access.
     pub(super) nears: Vec<u32>,
     /// Steps that read special registers into scalars.
     pub(super) sregs: Vec<u32>,
-    /// Steps that read those that differ by lane into rows.
+    /// Steps that read special registers that differ by lane into rows.
     pub(super) sreg_rows: Vec<u32>,
-    /// Whether everything is counted that a launch in detail counts.
+    /// Whether to count everything that a launch in detail counts.
     pub(super) detailed: bool,
     pub(super) places: Vec<Place>,
     pub(super) stretches: Vec<Stretch>,
     pub(super) notes: Vec<NotePlace>,
-    /// Accesses of all lanes that run, since they were counted last.
+    /// Accesses of all running lanes since the last flush of their count.
     accesses: i32,
-    /// Addresses in shared memory of which something is known, and accesses that go another way.
+    /// Rows of shared-memory addresses with a classified layout, and accesses that take the slow
+    /// path.
     known: Vec<together::Known>,
     elsewhere: Vec<together::Elsewhere>,
-    /// Loops around each block.
+    /// Loop depth of each block.
     depths: Vec<u32>,
-    /// Steps that the interpreter is called for, whatever they meet. Branches may be emitted twice.
+    /// Steps that always call the interpreter. A branch may be emitted twice, so steps may repeat.
     pub(super) left: Vec<u32>,
     told: Vec<counting::Told>,
     gone: Vec<counting::Gone>,
     unlike: Vec<noting::Unlike>,
-    /// What the interpreter has to know of the step being compiled, with its number.
+    /// Flags in the step's number that say whether its access has been counted.
     pub(super) told_as: u32,
-    /// Recipes by the place of what they are of; `None` if it has none.
+    /// Recipes by the address of their operation; `None` for operations without one.
     recipes: FxHashMap<usize, Option<Rc<Recipe>>>,
     cold: Vec<Cold>,
-    /// What is in `rax`, too, if nothing has come since.
+    /// The value that `rax` still holds, and the index of the instruction after its store.
     held: Option<(Held, usize)>,
     parts: Vec<memory::Part>,
-    /// Ends and gos, out of line.
+    /// Ends of blocks and jumps, out of line.
     away: Vec<control::Away>,
     stubs: Stubs,
 }
 
-/// Instructions of x86-64 that a kernel may take.
+/// Most x86-64 instructions of a kernel.
 const MOST: usize = 2_000_000;
 
-/// Compiles a kernel; `detailed` if it is to count what launches in detail count.
+/// Compiles a kernel; `detailed` adds the counts of launches in detail.
 pub(crate) fn emit(
     code: &Code,
     nan: Nan,
@@ -358,7 +376,7 @@ impl Emitter<'_> {
         self.end(b as u32, block);
     }
 
-    /// Compiles all of a block but its end.
+    /// Compiles a block without its end.
     fn steps(&mut self, b: usize, block: &Block) {
         self.block = b as u32;
         self.count(b as u32, block, 0);
@@ -441,7 +459,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The lanes of a guarded step; goes to a label if there is none.
+    /// Computes the active lanes of a guarded step; jumps to `skip` if there are none.
     fn guard(&mut self, guard: &Guard, skip: Label) {
         use Register::{EAX, EBX, R10D, RAX, RBP};
         self.guarded_lanes(guard, R10D);
@@ -455,7 +473,7 @@ impl Emitter<'_> {
         self.vectors.guarded(self);
     }
 
-    /// The lanes that run and in which a guard holds.
+    /// Computes the running lanes in which a guard holds.
     pub(super) fn guarded_lanes(&mut self, guard: &Guard, to: Register) {
         self.predicate(guard.pred, to);
         if guard.negated {
@@ -464,7 +482,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::And_r32_rm32, to, Register::EBX);
     }
 
-    /// Has the interpreter execute the step, here.
+    /// Emits a call of the interpreter for the step.
     pub(super) fn call(&mut self, on: On) {
         self.asm.rr(Op::Mov_r32_rm32, Register::EDX, on.lanes);
         self.asm.ri64(Register::RSI, self.now.into());
@@ -472,7 +490,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Call_rel32_64, stub);
     }
 
-    /// Has the interpreter execute the step if a condition holds: the step ends at the second label.
+    /// Adds an out-of-line call of the interpreter for the step; returns its label and the label,
+    /// to be bound by the caller, to which it returns.
     pub(super) fn cold(&mut self, on: On) -> (Label, Label) {
         let (from, back) = (self.asm.label(), self.asm.label());
         let step = self.now | self.told_as;
@@ -480,9 +499,10 @@ impl Emitter<'_> {
         (from, back)
     }
 
-    /// The recipe of an operation that the interpreter leaves to the exact engine's function.
+    /// Returns the recipe of an operation that the interpreter executes by the exact engine's
+    /// function.
     fn recipe_of(&mut self, generic: &Generic) -> Option<Rc<Recipe>> {
-        // Steps stay where they are as long as they are compiled.
+        // Steps do not move while they are compiled.
         let key = std::ptr::from_ref(generic).addr();
         self.recipes.entry(key).or_insert_with(|| Recipe::of(generic).map(Rc::new)).clone()
     }
@@ -507,22 +527,22 @@ impl Emitter<'_> {
         self.gone_out_of_line();
     }
 
-    /// Takes note that the last instruction wrote what is in `rax`.
+    /// Records that the last instruction stored `rax` to `what`.
     fn hold(&mut self, what: Held) {
         self.held = self.asm.mark().map(|at| (what, at));
     }
 
-    /// Whether something is in `rax`, because the last instruction wrote it from there.
+    /// Returns whether `rax` still holds `what`.
     fn holds(&self, what: Held) -> bool {
         self.held.is_some_and(|(held, at)| held == what && self.asm.mark() == Some(at))
     }
 
-    /// A constant for all lanes.
+    /// Returns a 32-bit constant, broadcast to all lanes.
     pub(super) fn bits32(&mut self, bits: u32) -> V {
         V::B(Register::R11, self.pool.word(bits.into()))
     }
 
-    /// A 64-bit constant for all lanes.
+    /// Returns a 64-bit constant, broadcast to all lanes.
     pub(super) fn bits64(&mut self, bits: u64) -> V {
         V::B(Register::R11, self.pool.word(bits))
     }

@@ -1,4 +1,4 @@
-//! Takes note of accesses whose addresses lie anyhow, in launches that are run in detail: see `notes`.
+//! Logging of accesses whose addresses are not affine, in launches that run in detail: see `notes`.
 
 use super::{Emitter, On};
 use crate::asm::{Label, at};
@@ -11,7 +11,7 @@ use ir::mods::Space;
 
 use Register::{CL, EAX, ECX, EDX, R8, RAX, RBP, RCX, RDI, RDX, RSI};
 
-/// An access that is like none of the pattern that was looked at first, or whose step has no list.
+/// An access that does not match its step's current pattern, or whose step has no list.
 pub(super) struct Unlike {
     from: Label,
     closed: Label,
@@ -22,7 +22,7 @@ pub(super) struct Unlike {
 }
 
 impl Emitter<'_> {
-    /// Takes note of an access of some lanes at a step.
+    /// Counts an access at the step's current pattern if it matches.
     pub(super) fn note(&mut self, step: u32, memory: &Memory, on: On) {
         let wide = !matches!(memory.space, Space::Shared | Space::Param | Space::Local);
         let shift = memory.bytes().min(Line::ALIKE).trailing_zeros();
@@ -59,7 +59,7 @@ impl Emitter<'_> {
         self.unlike.push(Unlike { from: unlike, closed, back, place, step, on });
     }
 
-    /// `ecx` becomes the high half of the address in `rax`.
+    /// Sets `ecx` to the high half of the address in `rax`.
     fn page(&mut self) {
         self.asm.rr(Op::Mov_r64_rm64, RCX, RAX);
         self.asm.ri(Op::Shr_rm64_imm8, RCX, 32);
@@ -84,7 +84,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Puts an access into the log of its step.
+    /// Appends an access to the log of its step.
     fn log(&mut self, place: usize, memory: &Memory, wide: bool, on: On) {
         let (room, drain) = (self.asm.label(), self.stubs.drain);
         let shape = place as i64 * Shape::SIZE;
@@ -107,7 +107,8 @@ impl Emitter<'_> {
         self.vectors.put_addresses(self, memory, wide, log::AT);
     }
 
-    /// Looks through a step's patterns: lanes in `edx`, the shape's place in `rcx`. `rsi` becomes 0 if the access is like none.
+    /// Searches a step's patterns for the access of the lanes in `edx`, with the offset of the
+    /// step's shape in `rcx`. Sets `rsi` to 0 if none matches.
     pub(super) fn note_stub(&mut self, stub: Label, wide: bool) {
         let (again, next, none) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.bind(stub);
@@ -143,7 +144,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The counter of the pattern at `rsi` of the first lane's place in `rax`.
+/// Returns the counter in the pattern at `rsi` for the first lane's position in `rax`.
 fn times() -> MemoryOperand {
     MemoryOperand::with_base_index_scale_displ_size(RSI, RAX, 8, Pattern::TIMES, 1)
 }

@@ -1,4 +1,4 @@
-//! Predicates: masks in memory, logic on them in general registers.
+//! Predicates: masks in memory, and logic on them in general registers.
 
 use super::{Emitter, Held, On};
 use crate::asm::at;
@@ -9,7 +9,7 @@ use ir::mods::Cmp;
 
 use Register::{EAX, ECX, R14, R15};
 
-/// The number of a relation in comparisons of floats, without exceptions.
+/// Returns the predicate immediate of a quiet float comparison (`vcmpss`).
 pub(super) fn float_relation(cmp: Cmp) -> Option<i32> {
     Some(match cmp {
         Cmp::Eq => 0x00,
@@ -31,7 +31,7 @@ pub(super) fn float_relation(cmp: Cmp) -> Option<i32> {
 }
 
 impl Emitter<'_> {
-    /// A predicate as a mask.
+    /// Loads a predicate as a mask.
     pub(super) fn predicate(&mut self, src: Src, to: Register) {
         match src {
             Src::Pred(i) if self.holds(Held::Pred(i)) => {
@@ -55,7 +55,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A mask, in `eax`, for the lanes that are on.
+    /// Stores the mask in `eax` for the active lanes.
     pub(super) fn put_predicate(&mut self, dst: u32, on: On) {
         let place = at(R14, 4 * i64::from(dst));
         if self.blend {
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         self.hold(Held::Pred(dst));
     }
 
-    /// A logical operation of EAX and ECX, into EAX; ECX is lost.
+    /// Computes a logical operation of `eax` and `ecx` into `eax`. Clobbers `ecx`.
     pub(super) fn combine(&mut self, op: Logic) {
         match op {
             Logic::Mov => {}

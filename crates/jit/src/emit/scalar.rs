@@ -1,4 +1,4 @@
-//! Operations on scalars: values that are the same in all lanes, or lie on a line over them.
+//! Operations on scalars: uniform values and the bases of affine ones.
 
 use super::forms::{NAN32, NAN64, makes_nan};
 use super::predicate::float_relation;
@@ -15,7 +15,7 @@ use ir::mods::BoolOp;
 use Register::{CL, EAX, ECX, EDX, R8, R15, RAX, RCX, RDX, XMM0, XMM1, XMM2};
 
 impl Emitter<'_> {
-    /// A scalar operand.
+    /// Loads a scalar operand.
     pub(super) fn s(&mut self, src: Src, to: Register) {
         match src {
             Src::Line(i, ..) if self.holds(Held::Scalar(i)) => {
@@ -29,7 +29,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A scalar becomes what is in `rax`.
+    /// Stores `rax` to a scalar.
     pub(super) fn put_scalar(&mut self, dst: u32) {
         self.asm.mr(Op::Mov_rm64_r64, at(R15, 8 * i64::from(dst)), RAX);
         self.hold(Held::Scalar(dst));
@@ -123,7 +123,7 @@ impl Emitter<'_> {
         true
     }
 
-    /// A 32-bit operation; the result is in `rax`.
+    /// Computes a 32-bit operation into `rax`.
     fn scalar32(&mut self, op: Op32, src: &[Src; 3]) -> bool {
         self.s(src[0], RAX);
         if makes_nan(op) || matches!(op, Op32::FFromU | Op32::FFromS) {
@@ -202,17 +202,17 @@ impl Emitter<'_> {
         };
         self.asm.rr(op, a, b);
         if let (Op::Imul_r32_rm32, false) = (op, matches!(src[2], Src::Const(0))) {
-            // The addend of a product; of other products it is 0.
+            // The addend of a multiply-add; 0 for plain products.
             self.s(src[2], RCX);
             self.asm.rr(Op::Add_r32_rm32, EAX, ECX);
         }
         true
     }
 
-    /// A float operation on `eax` and further operands.
+    /// Computes a float operation on `eax` and further operands.
     fn scalar_float(&mut self, op: Op32, src: &[Src; 3]) -> bool {
         match op {
-            // There is none for unsigned words, but one for whole registers.
+            // Only 64-bit signed integers cover all unsigned words.
             Op32::FFromU => {
                 self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
                 self.asm.rrr(Op::VEX_Vcvtsi2ss_xmm_xmm_rm64, XMM0, XMM1, RAX);
@@ -256,7 +256,7 @@ impl Emitter<'_> {
         true
     }
 
-    /// A 64-bit operation; the result is in `rax`.
+    /// Computes a 64-bit operation into `rax`.
     fn scalar64(&mut self, op: Op64, src: &[Src; 3]) -> bool {
         self.s(src[0], RAX);
         self.s(src[1], RCX);
@@ -316,7 +316,7 @@ impl Emitter<'_> {
         true
     }
 
-    /// A 64-bit float operation on `rax`, `rcx` and perhaps another operand.
+    /// Computes a 64-bit float operation on `rax`, `rcx` and perhaps a third operand.
     fn scalar_double(&mut self, op: Op64, third: Src) {
         self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM0, RAX);
         self.asm.rr(Op::VEX_Vmovq_xmm_rm64, XMM1, RCX);
@@ -338,7 +338,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::Cmovp_r64_rm64, RAX, RCX);
     }
 
-    /// A special register, from the seat's list or the CTA's.
+    /// Reads a special register from the seat's list or the CTA's.
     pub(super) fn sreg(&mut self, reg: Sreg, dst: u32) {
         let index = self.sregs.len() as i64;
         self.sregs.push(self.now);
@@ -348,7 +348,8 @@ impl Emitter<'_> {
         self.put_scalar(dst);
     }
 
-    /// A special register that differs by lane, and is the same in all CTAs: from the seat's rows.
+    /// Reads a special register that differs by lane and is the same in all CTAs, from the seat's
+    /// rows.
     pub(super) fn sreg_row(&mut self, reg: Sreg, row: u32, on: On) -> bool {
         if !is_by_warp(reg) {
             return false;
@@ -362,7 +363,8 @@ impl Emitter<'_> {
         true
     }
 
-    /// A line of 32-bit values, widened: the interpreter finds out if it wraps around over the lanes that are on.
+    /// Widens an affine 32-bit value. If it may wrap around, the interpreter decides for the active
+    /// lanes.
     pub(super) fn widen(
         &mut self,
         (signed, dst, base): (bool, u32, u32),
@@ -375,7 +377,8 @@ impl Emitter<'_> {
             return false;
         };
         let (cold, back) = self.cold(on);
-        // All lanes are looked at, which are more than those that are on: the interpreter knows better.
+        // The check covers all lanes, active or not, so it may fail although no active lane wraps
+        // around.
         self.s(Src::Line(base, 0, u64::MAX), RAX);
         if signed {
             self.asm.rr(Op::Movsxd_r64_rm32, RAX, EAX);
@@ -411,7 +414,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether a special register is another one in each warp of a CTA, and the same in all CTAs.
+/// Returns whether a special register differs by warp of a CTA and is the same in all CTAs.
 pub(crate) fn is_by_warp(reg: Sreg) -> bool {
     matches!(
         reg,

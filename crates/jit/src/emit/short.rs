@@ -1,7 +1,8 @@
-//! Words of less than 32 bits at any addresses: no instruction gathers or scatters them, so lanes take turns, in increasing order.
+//! Accesses to words of less than 32 bits at arbitrary addresses. No instruction gathers or
+//! scatters them, so code loops over the lanes, in increasing order.
 //!
-//! Checked offsets of lanes are in the first part of the frame's room for lanes, as 64-bit values; words are in the second one, as 32-bit
-//! values. `rdi` is what offsets count from.
+//! The first part of the frame's `lane_room` holds the lanes' checked offsets as 64-bit values, the
+//! second one the words as 32-bit values. `rdi` is the base of the offsets.
 
 use super::{Emitter, On};
 use crate::frame::Frame;
@@ -10,17 +11,17 @@ use iced_x86::{Code as Op, MemoryOperand, Register};
 
 use Register::{AL, AX, EAX, ECX, EDX, RBP, RDI, RDX, RSI};
 
-/// Where words are in the frame.
+/// The frame's offset of the words.
 pub(super) const WORDS: i64 = Frame::LANE_ROOM + 256;
 
-/// Whether words are short, and rows of 32-bit values take or give them.
+/// Returns whether words are shorter than 32 bits and their rows are 32-bit rows.
 pub(super) fn is_short(memory: &Memory) -> bool {
     memory.word < 4
         && memory.dst.iter().all(|d| matches!(d, Dst::Narrow(_) | Dst::None))
         && memory.extend.is_none_or(|e| e.1 == 32)
 }
 
-/// A value of the lane in `rdx`.
+/// Returns the operand for the value of the lane in `rdx`.
 fn lane(scale: u32, displacement: i64) -> MemoryOperand {
     let operand = MemoryOperand::new(RBP, RDX, scale, 0, 1, false, Register::None);
     MemoryOperand { displacement, ..operand }
@@ -38,7 +39,7 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jne_rel32_64, again);
     }
 
-    /// Loads words, `d` bytes behind the offsets.
+    /// Loads words, `d` bytes from the offsets.
     pub(super) fn short_words_in(&mut self, memory: &Memory, d: i64, on: On) {
         let op = match (memory.word, memory.extend) {
             (1, None) => Op::Movzx_r32_rm8,
@@ -53,7 +54,7 @@ impl Emitter<'_> {
         });
     }
 
-    /// Stores words: the greatest lane's stays where several have one address.
+    /// Stores words; where several lanes have one address, the greatest lane's value remains.
     pub(super) fn short_words_out(&mut self, memory: &Memory, d: i64, on: On) {
         let (op, value) =
             if memory.word == 1 { (Op::Mov_rm8_r8, AL) } else { (Op::Mov_rm16_r16, AX) };

@@ -1,5 +1,5 @@
-//! How code is entered and left, and how it calls its host. The stack is aligned in the code, off by a return address in the stub of
-//! steps.
+//! Entry and exit of compiled code, and calls of its host. The stack is aligned within the code,
+//! and off by a return address in the stub of steps.
 
 use super::Emitter;
 use crate::asm::{Asm, Label, at};
@@ -10,36 +10,39 @@ use Register::{EAX, EBX, EDX, ESI, R9D, R10D, R11, R12, R13, R14, R15, RAX, RBP,
 
 const SAVED: [Register; 6] = [RBX, RBP, R12, R13, R14, R15];
 
-/// Where pieces of code are that all blocks share.
+/// Labels of the code that all blocks share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stubs {
     /// The function that the host calls.
     pub(crate) enter: Label,
-    /// Calls of the host: for a step, to empty a log of accesses, for the end of a block, to go to one.
+    /// Calls of the host: for a step, to drain an access log, for the end of a block, to enter a
+    /// block.
     pub(super) step: Label,
     pub(super) drain: Label,
     pub(super) end: Label,
     pub(super) go: Label,
-    /// Returns, with lanes before a block; and with everything in memory.
+    /// Return to the host: with lanes before a block; with all state in memory.
     pub(super) leave: Label,
     pub(super) out: Label,
-    /// The stack's top has come to where its lanes wait; is to run; has used up its turn.
+    /// The stack's top has reached its reconvergence point; is to run; has used up its turn.
     pub(super) settle: Label,
     pub(super) resume: Label,
     pub(super) over: Label,
-    /// The first warp of a visit; a warp begins; goes on; is not one that code can take; goes on though the interpreter has its stack.
+    /// Take a warp: the first of a visit; at its entry; to continue; one that code cannot take; one
+    /// whose stack the interpreter has.
     pub(crate) first: Label,
     pub(crate) fresh: Label,
     pub(crate) again: Label,
     pub(crate) before: Label,
     pub(crate) alone: Label,
-    /// The turn of a warp is over, and its rows are in memory or never looked at again.
+    /// The turn of a warp is over, and its rows are in memory or dead.
     pub(super) next: Label,
-    /// All lanes of a warp may have ended; a warp waits at a barrier; all that wait there go on.
+    /// All lanes of a warp may have exited; a warp waits at a barrier; the warps that wait there
+    /// continue.
     pub(super) exit: Label,
     pub(super) park: Label,
     pub(super) release: Label,
-    /// Take note of accesses that are not like the last.
+    /// Search a step's patterns for an access that does not match the current one.
     pub(super) note32: Label,
     pub(super) note64: Label,
 }
@@ -90,7 +93,7 @@ impl Emitter<'_> {
         self.seat_stubs();
     }
 
-    /// `(frame)`, by the System V convention.
+    /// Emits the entry point: `(frame)`, by the System V convention.
     fn entry(&mut self) {
         let enter = self.stubs.enter;
         self.asm.bind(enter);
@@ -103,7 +106,8 @@ impl Emitter<'_> {
         self.asm.m(Op::Jmp_rm64, at(RBP, Frame::START));
     }
 
-    /// The turn is over; `rsi` holds the block that lanes stand before. Returns if the stack is the interpreter's.
+    /// Ends the turn, with the lanes' block in `rsi`; returns to the host if the interpreter has
+    /// the stack.
     fn leaving(&mut self) {
         let (leave, settle) = (self.stubs.leave, self.stubs.settle);
         self.asm.bind(leave);
@@ -122,7 +126,7 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
-    /// Calls the host for a step: `rsi` and `rdx` are set.
+    /// Calls the host for the step in `rsi` and the lanes in `rdx`.
     fn step_stub(&mut self) {
         let (stub, stay) = (self.stubs.step, self.asm.label());
         self.asm.bind(stub);
@@ -141,7 +145,7 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
-    /// Calls the host to empty the log of accesses of the number in `esi`, before a step that is executed for the lanes in `edx`.
+    /// Calls the host to drain the access log numbered `esi`, before a step for the lanes in `edx`.
     fn drain_stub(&mut self) {
         let stub = self.stubs.drain;
         self.asm.bind(stub);
@@ -158,7 +162,7 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
-    /// Calls the host for the end of a block or for going to one: `rsi` is set.
+    /// Calls the host for the end of the block in `rsi`, or to enter it.
     fn block_stub(&mut self, stub: Label, field: i64) {
         let stay = self.asm.label();
         self.asm.bind(stub);
@@ -174,7 +178,8 @@ impl Emitter<'_> {
         self.asm.r(Op::Jmp_rm64, RAX);
     }
 
-    /// What becomes of the stack's copy: the top has come to block `esi`, at which its lanes wait; the top is to run; the turn is over.
+    /// Emits the operations on the stack: merge the top, which has reached its reconvergence point
+    /// `esi`; run the top.
     fn stack_stubs(&mut self) {
         use Register::{ECX, R8, RCX};
         let (settle, resume, over) = (self.stubs.settle, self.stubs.resume, self.stubs.over);
@@ -196,10 +201,10 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, again);
         self.asm.bind(done);
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
-        // The turn may be over with that.
+        // The jump to the reconvergence point may have been the turn's last back-edge.
         self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::LEFT), 0);
         self.asm.jump(Op::Jle_rel32_64, over);
-        // The top runs, at its block: `r8` points to it.
+        // The top entry, at `r8`, runs its block.
         self.asm.bind(resume);
         self.asm.rm(Op::Mov_r32_rm32, EBX, at(R8, SLOT_LANES));
         self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_REJOIN));
@@ -213,13 +218,13 @@ impl Emitter<'_> {
         self.asm.m(Op::Jmp_rm64, entry);
     }
 
-    /// Masks and number of the lanes in `ebx`.
+    /// Sets masks and number of the lanes in `ebx`.
     pub(super) fn lanes(&mut self) {
         self.vectors.running(self);
         self.asm.rr(Op::Popcnt_r32_rm32, R9D, EBX);
     }
 
-    /// Returns with everything in memory and the warp where it should be.
+    /// Returns to the host with all state in memory and the warp's place up to date.
     fn return_now(&mut self) {
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::WITHIN as i32);
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NOWHERE as i32);
@@ -227,12 +232,12 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, out);
     }
 
-    /// Brings assigned rows back to memory.
+    /// Stores assigned rows to memory.
     pub(super) fn spill(&mut self) {
         self.vectors.spill(self);
     }
 
-    /// Loads everything that a call may have changed or lost; keeps `rax`.
+    /// Reloads everything that a call may have changed or clobbered. Preserves `rax`.
     fn reload(&mut self) {
         self.asm.rm(Op::Mov_r64_rm64, R11, at(RBP, Frame::CONSTANTS));
         self.asm.rm(Op::Mov_r32_rm32, EBX, at(RBP, Frame::LANES));

@@ -1,8 +1,11 @@
-//! Accesses to shared memory by the same addresses, but for what is added to them: how the words of lanes lie is found out once in a block.
+//! Layouts of shared-memory words, shared by accesses through the same row of addresses with
+//! different constant offsets.
 //!
-//! Tiles are gone through so: a row of addresses, and one access after another a little further on. While words of each part of a row lie side
-//! by side or are one, an access compares one number and reaches the words, at once if all lanes run; what that does not let through goes the
-//! way of any addresses, out of line.
+//! Tiled kernels access shared memory through one row of addresses and growing constant offsets.
+//! The layout of its words (contiguous or broadcast, by part of a row) is classified once per block
+//! and cached in an entry of the frame. Each access then needs one comparison before it accesses
+//! the words of a whole part at once; accesses that fail it take the path for arbitrary addresses,
+//! out of line.
 
 use super::memory::{Access, Pattern, Room};
 use super::{ALL, Emitter, On};
@@ -14,14 +17,14 @@ use ir::mods::Space;
 
 use Register::{EBX, ECX, RAX, RBP, RCX, RDI, RDX, RSI};
 
-/// Addresses that an entry of the frame is about.
+/// A row of addresses whose layout an entry of the frame holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     addr: Src,
     entry: usize,
 }
 
-/// An access that its entry does not let through.
+/// The out-of-line path of an access, for when its offset exceeds the entry's limit.
 pub(super) struct Elsewhere {
     from: Label,
     back: Label,
@@ -32,20 +35,20 @@ pub(super) struct Elsewhere {
     room: Room,
 }
 
-/// What words a part of a row has.
+/// The words of a part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Words {
-    /// Each lane its own: all of them, or those that run.
+    /// One word per lane, for all lanes or for the running ones.
     All,
     Masked,
-    /// All one.
+    /// One word for all lanes.
     One,
 }
 
-/// No offset is as small.
+/// A limit below every offset.
 const NONE: i32 = i32::MIN;
 
-/// Whether a step writes a row of addresses, or may.
+/// Returns whether a step writes, or may write, a row of addresses.
 fn writes(step: &Step, addr: Src) -> bool {
     let mut found = false;
     let known = step.results(&mut |dst| {
@@ -58,7 +61,8 @@ fn writes(step: &Step, addr: Src) -> bool {
     found || !known
 }
 
-/// The offset of an access of one word by rows of addresses.
+/// Returns the constant offset of an access to one aligned 32-bit word of shared memory through a
+/// row of addresses.
 fn offset(memory: &Memory) -> Option<i32> {
     let rows = matches!(memory.addr, Src::Narrow(_) | Src::Wide(_));
     let one = memory.word == 4 && memory.words == 1 && memory.extend.is_none();
@@ -68,17 +72,18 @@ fn offset(memory: &Memory) -> Option<i32> {
 }
 
 impl Emitter<'_> {
-    /// In a block's beginning, and where others may have run, nothing is known.
+    /// Forgets all layouts: at the beginning of a block, and where other warps may have run.
     pub(super) fn begin_together(&mut self) {
         self.known.clear();
     }
 
-    /// After a step: of what it has written, nothing is known.
+    /// Forgets the layouts of rows that a step has written.
     pub(super) fn written_together(&mut self, step: &Step) {
         self.known.retain(|known| !writes(step, known.addr));
     }
 
-    /// The entry about an access's addresses, found out here if there is none yet and others will ask.
+    /// Returns the entry for an access's addresses. Classifies their layout here if there is none
+    /// yet and other accesses will use it.
     fn entry_of(&mut self, memory: &Memory, on: On) -> Option<usize> {
         let parts = self.vectors.parts();
         if offset(memory).is_none() || on.lanes != ALL.lanes || parts == 0 {
@@ -98,7 +103,7 @@ impl Emitter<'_> {
         Some(entry)
     }
 
-    /// Whether another access of the block has the same addresses, but for what is added.
+    /// Returns whether a later access of the block uses the same row of addresses.
     fn comes_again(&self, memory: &Memory) -> bool {
         let block = &self.code.blocks[self.block as usize];
         let now = self.now as usize;
@@ -121,7 +126,7 @@ impl Emitter<'_> {
         false
     }
 
-    /// Fills an entry.
+    /// Classifies the layout of a row of addresses and fills its entry.
     fn find_out(&mut self, addr: Src, entry: usize, parts: usize) {
         let (none, side, one) = (self.asm.label(), self.asm.label(), self.asm.label());
         let (adjacent, masked) = (Frame::adjacent(entry), Frame::masked(entry));
@@ -155,8 +160,8 @@ impl Emitter<'_> {
         self.asm.bind(none);
     }
 
-    /// From the addresses of the parts' first lanes to where they are in the host's memory; `rsi` becomes the bytes from the last of them on. Goes to
-    /// a label if they are not aligned.
+    /// Converts the addresses of the parts' first lanes to host addresses; sets `rsi` to the bytes
+    /// from the highest of them to the end of shared memory. Jumps to `none` if one is not aligned.
     fn rooms(&mut self, entry: usize, parts: usize, none: Label) {
         self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::first(entry, 0)));
         self.asm.rr(Op::Mov_r64_rm64, RCX, RDX);
@@ -176,7 +181,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads by an entry, if there is one.
+    /// Compiles a load through an entry; returns whether there is one.
     pub(super) fn load_together(
         &mut self,
         memory: &Memory,
@@ -192,7 +197,7 @@ impl Emitter<'_> {
         true
     }
 
-    /// The same of a store.
+    /// Compiles a store through an entry; returns whether there is one.
     pub(super) fn store_together(
         &mut self,
         memory: &Memory,
@@ -218,13 +223,13 @@ impl Emitter<'_> {
         back
     }
 
-    /// Goes to a label if an entry does not let an access through.
+    /// Jumps to `to` if the access's offset exceeds an entry's limit.
     fn unless_inside(&mut self, most: i64, memory: &Memory, to: Label) {
         self.asm.mi(Op::Cmp_rm64_imm32, at(RBP, most), memory.offset as i32);
         self.asm.jump(Op::Jl_rel32_64, to);
     }
 
-    /// Where a part begins, by its entry and what is added: `rax` is used for it.
+    /// Returns a part's memory operand at an offset from an entry. Clobbers `rax`.
     pub(super) fn part_at(&mut self, (entry, offset): (usize, i64), part: usize) -> MemoryOperand {
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::first(entry, part)));
         at(RAX, offset)
@@ -237,7 +242,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Accesses that were not let through.
+    /// Compiles the accesses whose offset exceeds the entry's limit.
     pub(super) fn elsewhere_out_of_line(&mut self) {
         let code = self.code;
         let mut block = None;

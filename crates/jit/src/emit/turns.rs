@@ -1,8 +1,8 @@
-//! From the turn of one warp to that of the next, and barriers, in the code.
+//! The passage from one warp's turn to the next warp's, and barriers.
 //!
-//! A warp whose turn ends in an ordinary way (all its lanes have ended, it waits at a barrier, it has used up its back-edges) leaves where
-//! it stands in its seat; then the next warp of the CTA runs that has a turn. Whatever is out of the ordinary returns to the host, or
-//! calls it.
+//! A warp whose turn ends in an ordinary way (all its lanes have exited, it waits at a barrier, it
+//! has used up its back-edges) saves its place in its seat; then the next warp of the CTA that has
+//! a turn runs. Anything else returns to the host, or calls it.
 
 use super::{Emitter, On};
 use crate::asm::at;
@@ -16,7 +16,7 @@ use vm::BACK_EDGES;
 
 use Register::{EAX, EBX, ECX, EDX, ESI, R8, R9D, R12, R13, R14, R15, RAX, RBP, RCX, RDX, RSI};
 
-/// Where the frame keeps or a seat has what a register points to.
+/// Registers, and the fields of a seat that they are loaded from.
 const POINTERS: [(Register, i64); 4] =
     [(R12, Seat::NARROW), (R13, Seat::WIDE), (R14, Seat::PREDS), (R15, Seat::SCALARS)];
 
@@ -32,7 +32,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The next warp that has a turn, or back to the host.
+    /// Takes the next warp that has a turn, or returns to the host.
     fn next_stub(&mut self) {
         let (next, first, out) = (self.stubs.next, self.stubs.first, self.stubs.out);
         let (search, done) = (self.asm.label(), self.asm.label());
@@ -42,7 +42,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::Mov_r64_rm64, RCX, RAX);
         self.asm.rm(Op::Sub_r64_rm64, RAX, at(RBP, Frame::STARTED));
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::STARTED), RCX);
-        // Lanes that did not run all the while.
+        // Lanes that were absent or had exited throughout the turn.
         self.asm.mi(Op::Cmp_rm32_imm32, at(R8, Seat::GONE), 0);
         self.asm.jump(Op::Je_rel32_64, search);
         for (lanes, sum) in [(Seat::ABSENT, Frame::ABSENT_SUM), (Seat::EXITED, Frame::EXITED_SUM)] {
@@ -71,7 +71,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, out);
     }
 
-    /// A warp begins, goes on, or goes on though its stack is the interpreter's.
+    /// Take a warp: one at its entry, one that continues, and one that continues while the
+    /// interpreter has its stack.
     fn takes(&mut self) {
         let (fresh, again, alone) = (self.stubs.fresh, self.stubs.again, self.stubs.alone);
         self.asm.bind(fresh);
@@ -90,7 +91,7 @@ impl Emitter<'_> {
         self.go_on();
     }
 
-    /// Loads rows, and goes on where the seat says.
+    /// Loads rows, and continues where the seat says.
     fn go_on(&mut self) {
         self.vectors.reload(self);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
@@ -105,7 +106,7 @@ impl Emitter<'_> {
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::SREGS), RDX);
     }
 
-    /// Takes the warp in the seat that `r8` points to: everything but its rows.
+    /// Loads the state of the warp in the seat at `r8`, except for its rows.
     fn sit(&mut self) {
         self.pointers();
         self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, Seat::TOP));
@@ -133,7 +134,8 @@ impl Emitter<'_> {
         self.lanes();
     }
 
-    /// The turn is over by its back-edges: lanes at the top of the stack, to which `r8` points, stand before its block.
+    /// Ends a turn whose back-edges are used up: the lanes of the stack's top entry, at `r8`, stand
+    /// before its block.
     fn over_stub(&mut self) {
         let (over, next) = (self.stubs.over, self.stubs.next);
         self.asm.bind(over);
@@ -151,8 +153,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, next);
     }
 
-    /// All lanes that run end, at the end of block `esi`: if they are all that the warp has, and no barrier may have waited for them alone, the
-    /// warp has ended.
+    /// Exits all running lanes, at the end of block `esi`. If the warp has no others, and no
+    /// barrier may have waited only for them, the warp has ended.
     fn exit_stub(&mut self) {
         let (exit, slow, next) = (self.stubs.exit, self.stubs.end, self.stubs.next);
         self.asm.bind(exit);
@@ -172,8 +174,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, next);
     }
 
-    /// The warp waits: `ecx` has its lanes, `eax` the barrier counted from 1, `edx` the block, `esi` after which barrier of the kernel it goes
-    /// on.
+    /// Parks the warp at a barrier: `ecx` holds its lanes, `eax` the barrier counted from 1, `edx`
+    /// the block, `esi` the index of the resume point.
     fn park_stub(&mut self) {
         let (park, next) = (self.stubs.park, self.stubs.next);
         self.asm.bind(park);
@@ -193,7 +195,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Jmp_rel32_64, next);
     }
 
-    /// Warps that wait at barrier `eax`, counted from 1, go on in their next turns.
+    /// Releases the warps that wait at barrier `eax`, counted from 1; they continue in their next
+    /// turns.
     fn release_stub(&mut self) {
         let release = self.stubs.release;
         let (each, other) = (self.asm.label(), self.asm.label());
@@ -216,7 +219,7 @@ impl Emitter<'_> {
         self.asm.op0(Op::Retnq);
     }
 
-    /// A barrier of all threads without an outcome.
+    /// Compiles a barrier of all threads without a result.
     pub(super) fn barrier(&mut self, step: &Step, on: On) -> bool {
         let Kind::Barrier { kind: Barrier::Sync, id: Src::Const(id), pred: None, dst: Dst::None } =
             step.kind

@@ -1,4 +1,4 @@
-//! Calls of code back into the interpreter.
+//! Calls from compiled code back into the interpreter.
 
 use super::Code;
 use super::seats::Table;
@@ -10,7 +10,7 @@ use fast::{Declined, Until, Visit};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What calls back need.
+/// The state that calls back work on.
 pub(super) struct Host<'h, 't, 'm> {
     pub(super) visit: &'h mut Visit<'t, 'm>,
     pub(super) code: &'h Code,
@@ -24,7 +24,7 @@ pub(super) struct Host<'h, 't, 'm> {
 }
 
 impl Host<'_, '_, '_> {
-    /// Holds the warp that runs; its number.
+    /// Makes the visit hold the running warp; returns its number.
     fn hold(&mut self, frame: &Frame) -> usize {
         let warp = (frame.seat as usize).wrapping_sub(frame.seats as usize) / size_of::<Seat>();
         self.visit.hold(warp);
@@ -32,7 +32,7 @@ impl Host<'_, '_, '_> {
     }
 }
 
-/// Takes note of where the running lanes stand in the stack, for counts, and of those that cannot run.
+/// Updates the frame's absent and exited lanes and split depth, for counts.
 pub(super) fn stand(host: &Host<'_, '_, '_>, frame: &mut Frame) {
     let (absent, exited) = host.visit.absent();
     frame.live = !(absent | exited);
@@ -44,7 +44,8 @@ pub(super) fn stand(host: &Host<'_, '_, '_>, frame: &mut Frame) {
     }
 }
 
-/// Takes the stack of the warp that runs and is held from the interpreter, if code can work on it.
+/// Copies the stack of the held, running warp from the interpreter to its seat, if code can work on
+/// it.
 fn borrow_stack(host: &mut Host<'_, '_, '_>, frame: &mut Frame, warp: usize) {
     host.table.learn(host.code, host.visit, warp);
     let seat = &mut host.table.seats[warp];
@@ -54,7 +55,8 @@ fn borrow_stack(host: &mut Host<'_, '_, '_>, frame: &mut Frame, warp: usize) {
     frame.last = frame.bottom.wrapping_add(SLOTS - 3);
 }
 
-/// Gives the stack of the warp that runs and is held back to the interpreter, if code has it. The block of its top is told apart from it.
+/// Returns the stack of the held, running warp to the interpreter, if code has it. The block of the
+/// top entry is passed separately.
 fn give_stack_back(host: &mut Host<'_, '_, '_>, frame: &mut Frame, warp: usize) {
     if std::mem::replace(&mut frame.foreign, 1) != 0 {
         return;
@@ -64,7 +66,7 @@ fn give_stack_back(host: &mut Host<'_, '_, '_>, frame: &mut Frame, warp: usize) 
     host.table.tell(host.code, host.visit, warp);
 }
 
-/// Gives counts to the interpreter.
+/// Hands the frame's counts to the interpreter.
 pub(super) fn flush(host: &mut Host<'_, '_, '_>, frame: &mut Frame) -> Result<(), Declined> {
     let mut tally = std::mem::take(&mut frame.tally);
     let since = tally.issues - std::mem::take(&mut frame.started);
@@ -77,15 +79,16 @@ pub(super) fn flush(host: &mut Host<'_, '_, '_>, frame: &mut Frame) -> Result<()
     host.visit.count(&tally)
 }
 
-/// Runs a call back of the code: `None` if the code has to return.
+/// Runs a call back; `None` if the code has to return.
 fn call<T>(
     frame: *mut Frame,
     f: impl FnOnce(&mut Host<'_, '_, '_>, &mut Frame) -> Result<Option<T>, Declined>,
 ) -> Option<T> {
-    // SAFETY: code calls back with the frame that it was entered with, which the runner keeps until it has returned, and which nobody
-    // else reaches in the meantime.
+    // SAFETY: code calls back with the frame that it was entered with. The runner keeps that frame
+    // until the code has returned, and nothing else accesses it in the meantime.
     let frame = unsafe { &mut *frame };
-    // SAFETY: the runner has put a host there that lives until the code has returned; calls back do not nest.
+    // SAFETY: the runner has stored a host there that lives until the code has returned, and calls
+    // back do not nest.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_, '_>>() };
     match catch_unwind(AssertUnwindSafe(|| f(host, frame))) {
         Ok(Ok(value)) => value,
@@ -100,12 +103,12 @@ fn call<T>(
     }
 }
 
-/// Whether a warp may wait in a step.
+/// Returns whether a warp may wait in a step.
 fn waits(step: &Step) -> bool {
     matches!(step.kind, Kind::Barrier { .. })
 }
 
-/// See [`Frame::step`].
+/// Implements [`Frame::step`].
 pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
     let told = step & TOLD != 0 || step & TOLD_IN_PART != 0 && on != u32::MAX;
     let step = step & !(TOLD | TOLD_IN_PART);
@@ -126,7 +129,7 @@ pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32
     u32::from(stay.is_none())
 }
 
-/// A barrier that code leaves to the interpreter.
+/// Executes a barrier that code leaves to the interpreter.
 fn barrier(
     host: &mut Host<'_, '_, '_>,
     frame: &mut Frame,
@@ -134,7 +137,7 @@ fn barrier(
     on: u32,
 ) -> Result<Option<()>, Declined> {
     let warp = host.hold(frame);
-    // The interpreter looks at the stack, to say where the warp stands.
+    // The interpreter reads the stack to record where the warp stands.
     give_stack_back(host, frame, warp);
     host.table.tell_meeting(host.visit);
     let parks = host.visit.step(block, step as usize, on)?;
@@ -145,13 +148,14 @@ fn barrier(
     Ok((!parks).then_some(()))
 }
 
-/// After a step: where it has accessed global memory.
+/// Records the region of global memory that a step has accessed.
 fn look_near(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
     if let Ok(found) = host.code.nears.binary_search_by_key(&step, |n| n.0)
         && let Some(region) = host.visit.region(step as usize, on)
     {
         let near = host.code.nears[found].1;
-        // SAFETY: the slice is the runner's, which is borrowed for the visit and reached by the code alone otherwise.
+        // SAFETY: the slice belongs to the runner, which is borrowed for the visit; otherwise only
+        // the code accesses it.
         let nears = unsafe { &mut *host.nears };
         let now = Near { base: region.base, len: region.len, bytes: region.bytes };
         let last = std::mem::replace(&mut nears[near], now);
@@ -163,18 +167,19 @@ fn look_near(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
         if let Some(counting) = host.counting
             && last.base != region.base
         {
-            // SAFETY: the counters are the runner's, too.
+            // SAFETY: the counters belong to the runner, too.
             let counting = unsafe { &mut *counting };
             counting.leave(near, &last);
         }
     }
 }
 
-/// See [`Frame::drain`].
+/// Implements [`Frame::drain`].
 pub(super) extern "sysv64" fn drain(frame: *mut Frame, number: u32) {
     call(frame, |host, frame| {
         let Some(counting) = host.counting else { return Ok(Some(())) };
-        // SAFETY: the counters are the runner's, which is borrowed for the visit and reached by the code alone otherwise.
+        // SAFETY: the counters belong to the runner, which is borrowed for the visit; otherwise
+        // only the code accesses them.
         let notes = unsafe { &mut (*counting).notes };
         let (visit, code) = (&mut *host.visit, host.code);
         fast::wide(
@@ -187,26 +192,26 @@ pub(super) extern "sysv64" fn drain(frame: *mut Frame, number: u32) {
                 );
             },
         );
-        // Patterns may have moved.
+        // The patterns may have moved.
         frame.counters.noting = notes.noting();
         Ok(Some(()))
     });
 }
 
-/// See [`Frame::end`].
+/// Implements [`Frame::end`].
 pub(super) extern "sysv64" fn end(frame: *mut Frame, block: u32) -> *const u8 {
     let next = call(frame, |host, frame| {
         let warp = host.hold(frame);
         let end = &host.visit.code().blocks[block as usize].end;
         if let End::Branch(..) = end {
-            // The interpreter counts it again.
+            // The interpreter counts the branch again.
             frame.tally.branches -= 1;
         }
         let exits = matches!(end, End::Exit(..));
         flush(host, frame)?;
         give_stack_back(host, frame, warp);
         if exits {
-            // Others may have waited only for these threads.
+            // Other warps may have waited only for these threads.
             host.table.tell_meeting(host.visit);
         }
         let ended = host.visit.end(block);
@@ -221,7 +226,7 @@ pub(super) extern "sysv64" fn end(frame: *mut Frame, block: u32) -> *const u8 {
     next.unwrap_or(std::ptr::null())
 }
 
-/// See [`Frame::go`].
+/// Implements [`Frame::go`].
 pub(super) extern "sysv64" fn go(frame: *mut Frame, block: u32) -> *const u8 {
     let next = call(frame, |host, frame| {
         let warp = host.hold(frame);
@@ -233,7 +238,7 @@ pub(super) extern "sysv64" fn go(frame: *mut Frame, block: u32) -> *const u8 {
     next.unwrap_or(std::ptr::null())
 }
 
-/// Where code goes on; none if the turn is over.
+/// Returns the code address to continue at; `None` if the turn is over.
 fn next(host: &Host<'_, '_, '_>, frame: &mut Frame) -> Option<*const u8> {
     if frame.left <= 0 {
         return None;

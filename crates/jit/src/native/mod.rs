@@ -1,10 +1,12 @@
-//! Compiled code in executable memory, and its calls back into the interpreter. The unsafe code of this crate.
+//! Compiled code in executable memory, and its calls back into the interpreter. The unsafe code of
+//! this crate.
 //!
-//! What makes it sound: a [`Compiled`] holds the kernel that its code was made from, and runs that kernel alone, so the rows, masks and
-//! scalars that code reaches are those that the interpreter made for the same kernel; `check` has looked at every
-//! index of it. Guest memory is reached through pointers that are taken for each visit to a CTA, or for the launch where regions stay where they
-//! are, and only after code has checked offsets against lengths. While code runs, the interpreter's state is reached by code alone, and
-//! while a call back lasts, by the call alone.
+//! Soundness rests on the following. A [`Compiled`] holds the kernel that its code was made from
+//! and runs that kernel alone, so the rows, masks and scalars that code accesses are those that the
+//! interpreter made for the same kernel; `check` has verified every index in it. Pointers to guest
+//! memory are taken for each visit to a CTA, or for the launch where regions do not move, and code
+//! accesses them only after it has compared offsets with lengths. While code runs, only the code
+//! accesses the interpreter's state; during a call back, only the call does.
 #![allow(unsafe_code, reason = "code that is made at run time can only be called so")]
 
 mod calls;
@@ -36,7 +38,7 @@ pub struct Compiled {
 
 #[derive(Debug)]
 struct Code {
-    /// The pages that all addresses are in.
+    /// The pages that all code addresses point into.
     text: Mmap,
     constants: Box<[Line]>,
     enter: u64,
@@ -44,11 +46,12 @@ struct Code {
     /// Steps after barriers.
     resumes: Vec<u32>,
     block_of: Vec<u32>,
-    /// Steps that keep where they accessed global memory last, sorted, with their place in the frame's list.
+    /// Steps that keep the region of their last global access, sorted, with their index in the
+    /// frame's list.
     nears: Vec<(u32, usize)>,
     sregs: Vec<u32>,
     sreg_rows: Vec<u32>,
-    /// Addresses of blocks, and of steps after barriers.
+    /// Code addresses of blocks, and of the steps after barriers.
     table: Box<[u64]>,
     after: Box<[u64]>,
     places: Vec<Place>,
@@ -61,39 +64,40 @@ struct Code {
 /// Addresses of the code that takes a warp.
 #[derive(Clone, Copy, Debug)]
 struct Starts {
-    /// The first one of a visit.
+    /// The first warp of a visit.
     first: u64,
-    /// One at the kernel's beginning.
+    /// A warp at the kernel's entry.
     fresh: u64,
-    /// One that goes on.
+    /// A warp that continues.
     again: u64,
-    /// One that the code cannot take.
+    /// A warp that the code cannot take.
     before: u64,
-    /// One whose stack is the interpreter's.
+    /// A warp whose stack the interpreter has.
     alone: u64,
 }
 
 impl Compiled {
-    /// Compiles a kernel for this host, for launches that are run in detail or for others: counting costs.
+    /// Compiles a kernel for this host. Code for launches in detail counts more and is slower.
     ///
     /// # Errors
-    /// The kernel again, and why the interpreter has to run it.
+    /// Returns the kernel and the reason that the interpreter has to run it.
     pub fn new(kernel: Kernel, detailed: bool) -> Result<Self, (Kernel, Refused)> {
         Self::at(kernel, Level::best(), detailed)
     }
 
-    /// The same with no other vector instructions than those of a level; [`Refused::Host`] if the host does not have them, or if
-    /// there is no code for them.
+    /// Compiles a kernel with the vector instructions of `level` at most.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// As [`Self::new`]; [`Refused::Host`] if the host lacks the level, or if there is no code for
+    /// it.
     pub fn at(kernel: Kernel, level: Level, detailed: bool) -> Result<Self, (Kernel, Refused)> {
         let features = match possible(&kernel, level) {
             Ok(features) => features,
             Err(refused) => return Err((kernel, refused)),
         };
         let nan = Nan::new(kernel.code());
-        // With AVX2, groups bring rows into registers, and rows of their own make them longer.
+        // With AVX2, groups load rows into registers, and groups are longer where values have rows
+        // of their own.
         let shared = features.level == Level::Avx512;
         let kernel = if shared { kernel.with_shared_rows() } else { kernel };
         match emit(kernel.code(), nan, features, detailed).and_then(place) {
@@ -102,28 +106,30 @@ impl Compiled {
         }
     }
 
-    /// How much of the kernel runs compiled.
+    /// Returns how much of the kernel runs compiled.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
         self.code.coverage
     }
 
-    /// The steps that the interpreter executes, whatever they meet.
+    /// The steps that the interpreter always executes.
     pub fn left(&self) -> impl Iterator<Item = &fast::code::Step> {
         let steps = &self.kernel.code().steps;
         self.code.left.iter().filter_map(|&step| steps.get(step as usize))
     }
 
-    /// The machine code, for disassemblers: instructions alone, constants are elsewhere.
+    /// The machine code, for disassemblers: instructions only, without the constant pool.
     #[must_use]
     pub fn code(&self) -> &[u8] {
         self.code.text.get(..self.code.coverage.bytes).unwrap_or(&[])
     }
 
-    /// Runs a launch of the kernel under the mechanism `ipdom`, in detail if it has been compiled for that.
+    /// Runs a launch of the kernel under the mechanism `ipdom`, in detail if it was compiled for
+    /// that.
     ///
     /// # Errors
-    /// Why the exact engine has to run it, from the start.
+    /// Returns [`Declined`] if the exact engine has to run the launch, or to continue it: see
+    /// [`fast::run`].
     pub fn run(
         &self,
         state: impl BorrowMut<State<1>>,
@@ -133,7 +139,7 @@ impl Compiled {
     }
 }
 
-/// Whether a kernel can be compiled at a level, and for what instructions then.
+/// Returns the instructions to compile a kernel with at a level.
 fn possible(kernel: &Kernel, level: Level) -> Result<Features, Refused> {
     let features = Features::of_host(level).ok_or(Refused::Host)?;
     if kernel.code().steps.len() > MOST_STEPS {
@@ -145,7 +151,7 @@ fn possible(kernel: &Kernel, level: Level) -> Result<Features, Refused> {
     Ok(features)
 }
 
-/// Puts code into pages of its own: first writable, then executable.
+/// Places code in pages of its own: writable first, then executable.
 fn place(emitted: Emitted) -> Result<Code, Refused> {
     let lost = || Refused::Encoding("a label was lost".to_owned());
     let bytes = &emitted.code.bytes;
@@ -193,7 +199,7 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
     })
 }
 
-/// The tier, for the kernel that it was made for.
+/// The tier of one kernel.
 struct Native<'c>(&'c Compiled);
 
 impl Tier for Native<'_> {

@@ -1,4 +1,4 @@
-//! Visits to CTAs on one thread: code runs the turns of all their warps, as far as it can.
+//! Visits to CTAs on one host thread: code runs the turns of all their warps as far as it can.
 
 use super::calls::{Host, drain, end, flush, go, stand, step};
 use super::seats::Table;
@@ -12,19 +12,20 @@ use std::panic::resume_unwind;
 use std::ptr;
 use vm::BACK_EDGES;
 
-/// Runs turns on one thread.
+/// The worker of one host thread.
 pub(super) struct Runner<'c> {
     compiled: &'c Compiled,
     nears: Box<[Near]>,
     frame: Box<Frame>,
-    /// Of the resident CTAs, by slot, and of none.
+    /// Seats of the resident CTAs, by slot.
     tables: Vec<Option<Table>>,
     spare: Vec<Table>,
     counting: Option<Box<Counting>>,
-    /// The CTA that ran last, and which of `nears` are windows for it alone.
+    /// The CTA of the last visit, and the entries of `nears` that are valid for that CTA alone.
     cta: u64,
     lent: Vec<usize>,
-    /// Which of them are windows only until what was written becomes final, and how often it has.
+    /// By entry of `nears`, whether it is valid only until the next commit; and the number of
+    /// commits so far.
     kept: Box<[bool]>,
     settled: u64,
 }
@@ -50,7 +51,7 @@ impl<'c> Runner<'c> {
         }
     }
 
-    /// The seats of the CTA that is visited.
+    /// Returns the seats of the visited CTA.
     fn table(&mut self, visit: &mut Visit<'_, '_>) -> Table {
         let (slot, cta, code) = (visit.slot(), visit.cta(), &self.compiled.code);
         if self.tables.len() <= slot {
@@ -65,7 +66,7 @@ impl<'c> Runner<'c> {
         table
     }
 
-    /// Windows of another CTA are no longer to be reached.
+    /// Invalidates the regions that were valid for the last CTA alone.
     fn leave_windows(&mut self) {
         for near in self.lent.drain(..) {
             let last = std::mem::replace(&mut self.nears[near], Near::NONE);
@@ -75,11 +76,11 @@ impl<'c> Runner<'c> {
         }
     }
 
-    /// Makes the frame ready for a visit.
+    /// Prepares the frame for a visit.
     fn prepare(&mut self, visit: &mut Visit<'_, '_>, table: &mut Table) {
         let view = visit.view();
         let frame = &mut *self.frame;
-        // Code does not ask.
+        // Code does not check the length of the parameter block.
         assert!(view.params.1 == self.compiled.kernel.code().param_bytes, "other parameters");
         (frame.shared, frame.shared_len) = (view.shared.0, view.shared.1 as u64);
         (frame.params, frame.params_len) = (view.params.0, view.params.1 as u64);
@@ -95,7 +96,7 @@ impl<'c> Runner<'c> {
         frame.start = self.compiled.code.starts.first;
     }
 
-    /// Runs the turns of all warps.
+    /// Runs a turn of each warp.
     fn run(&mut self, visit: &mut Visit<'_, '_>, table: &mut Table) -> Result<(), Declined> {
         self.prepare(visit, table);
         let code = &self.compiled.code;
@@ -108,7 +109,8 @@ impl<'c> Runner<'c> {
         loop {
             let frame = &mut *self.frame;
             frame.host = (&raw mut host).cast();
-            // SAFETY: the code at `enter` is a function of this type, made by `emit::stubs`, in executable memory that `code` owns.
+            // SAFETY: the code at `enter` is a function of this type, made by `emit::stubs`, in
+            // executable memory that `code` owns.
             let enter: extern "sysv64" fn(*mut Frame) =
                 unsafe { std::mem::transmute(code.enter as *const u8) };
             enter(&raw mut *frame);
@@ -140,9 +142,9 @@ impl<'c> Runner<'c> {
 
 impl Worker for Runner<'_> {
     fn visit(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined> {
-        // A tier is only ever given the kernel that it was made for; without that, code would reach anywhere.
+        // Code for another kernel would access memory out of bounds.
         assert!(ptr::eq(visit.code(), self.compiled.kernel.code()), "another kernel");
-        // Code counts for launches in detail if and only if it was made for them.
+        // Code has counters if and only if it was compiled for launches in detail.
         assert!(visit.is_detailed() == self.counting.is_some(), "another kind of launch");
         if visit.cta() != self.cta {
             self.cta = visit.cta();
@@ -190,7 +192,7 @@ impl Worker for Runner<'_> {
     }
 }
 
-/// Makes the frame ready for the turn of the warp that is held, whose stack is the interpreter's.
+/// Prepares the frame for the turn of the held warp, whose stack the interpreter has.
 fn alone(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
     let Some(top) = host.visit.top() else { return };
     frame.lanes = top.lanes;
@@ -201,7 +203,7 @@ fn alone(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
     frame.start = host.code.starts.alone;
 }
 
-/// A frame in which everything is set that is the same in all visits.
+/// Returns a frame with everything set that is the same in all visits.
 fn frame(code: &Code) -> Frame {
     Frame {
         lanes: 0,

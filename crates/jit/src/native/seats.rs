@@ -1,4 +1,5 @@
-//! The seats of a CTA's warps, from its first visit to its last: what code knows of them, and what the interpreter is told.
+//! The seats of a CTA's warps from its first visit to its last, and the exchange of their state
+//! with the interpreter.
 
 use super::Code;
 use crate::emit::is_by_warp;
@@ -11,21 +12,22 @@ use vm::WARP_SIZE;
 /// The seats of a CTA.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// The CTA.
+    /// The CTA's number in the grid.
     pub(super) cta: u64,
     pub(super) seats: Box<[Seat]>,
     pub(super) meeting: Meeting,
-    /// Values of special registers: those that differ by warp, in lists one after another, and those of the CTA.
+    /// Values of special registers: a list per warp of those that differ by warp, and one of those
+    /// of the CTA.
     #[allow(dead_code, reason = "seats point into it")]
     sregs: Box<[u64]>,
-    /// The same by lane.
+    /// Rows of special registers that differ by lane, by warp.
     #[allow(dead_code, reason = "seats point into it")]
     sreg_rows: Box<[[u32; 32]]>,
     pub(super) cta_sregs: Box<[u64]>,
 }
 
 impl Table {
-    /// For CTAs with as many warps as the one that is visited.
+    /// Makes seats for CTAs with as many warps as the visited one.
     pub(super) fn new(code: &Code, visit: &Visit<'_, '_>) -> Self {
         let (warps, each) = (visit.warps(), code.sregs.len());
         let mut sregs = vec![0; warps * each].into_boxed_slice();
@@ -47,10 +49,11 @@ impl Table {
         Self { cta: u64::MAX, seats, meeting: Meeting::default(), sregs, sreg_rows, cta_sregs }
     }
 
-    /// All warps of the CTA that is visited stand at the kernel's beginning.
+    /// Places all warps of the visited CTA at the kernel's entry.
     pub(super) fn begin(&mut self, code: &Code, visit: &mut Visit<'_, '_>) {
         self.cta = visit.cta();
-        // In another order than the one that code knows, all stacks are the interpreter's.
+        // Code handles one order of a branch's sides; under the other one the interpreter has all
+        // stacks.
         let start = if visit.taken_first() { code.starts.fresh } else { code.starts.before };
         let entry = visit.code().entry;
         for (warp, seat) in self.seats.iter_mut().enumerate() {
@@ -67,7 +70,7 @@ impl Table {
         self.meeting = Meeting { live: visit.live(), plain: 1, ..Meeting::default() };
     }
 
-    /// Tells the interpreter where the warp that it holds stands, as code knows it.
+    /// Copies the place of the held warp from its seat to the interpreter.
     pub(super) fn tell(&self, code: &Code, visit: &mut Visit<'_, '_>, warp: usize) {
         let seat = &self.seats[warp];
         if seat.foreign != 0 {
@@ -83,7 +86,7 @@ impl Table {
         visit.stand(seat.stack(), resume, seat.waits != 0);
     }
 
-    /// Takes note of where the warp that is held stands, as the interpreter knows it.
+    /// Copies the place of the held warp from the interpreter to its seat.
     pub(super) fn learn(&mut self, code: &Code, visit: &Visit<'_, '_>, warp: usize) {
         let seat = &mut self.seats[warp];
         let (absent, exited) = visit.absent();
@@ -97,20 +100,20 @@ impl Table {
         if top.resume > 0 {
             let start = visit.code().blocks[top.block as usize].steps.start;
             let found = code.resumes.binary_search(&((start + top.resume) as u32));
-            // Warps wait at barriers alone.
+            // Warps wait only at barriers.
             let found = found.unwrap_or_else(|_| unreachable!());
             (seat.resume, seat.at) = (found as u32, code.after[found]);
         } else {
             seat.at = code.table[top.block as usize];
         }
         let height = visit.stack(&mut seat.slots).filter(|_| visit.taken_first());
-        // Room for two more entries.
+        // Code needs room for two more entries.
         match height.filter(|&h| h + 2 < seat.slots.len()) {
             Some(height) => seat.top = seat.slots.as_mut_ptr().wrapping_add(height - 1),
             None => seat.foreign = 1,
         }
         if visit.is_parked(warp) {
-            // At which barrier, `learn_meeting` has said, if that matters.
+            // If it matters at which barrier the warp waits, `learn_meeting` has set it.
             seat.start = 0;
             if seat.waits == 0 {
                 seat.waits = u32::MAX;
@@ -121,7 +124,7 @@ impl Table {
         }
     }
 
-    /// Tells the interpreter who is at barriers.
+    /// Copies the state of barriers to the interpreter.
     pub(super) fn tell_meeting(&self, visit: &mut Visit<'_, '_>) {
         visit.set_live(self.meeting.live);
         if self.meeting.plain == 0 {
@@ -134,7 +137,7 @@ impl Table {
         visit.set_barriers(&self.meeting.arrived, self.seats.iter().enumerate().filter_map(wait));
     }
 
-    /// Takes note of who is at barriers, as the interpreter knows it.
+    /// Copies the state of barriers from the interpreter.
     pub(super) fn learn_meeting(&mut self, code: &Code, visit: &Visit<'_, '_>) {
         self.meeting.live = visit.live();
         self.meeting.waiting = 0;

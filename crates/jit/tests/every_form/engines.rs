@@ -36,16 +36,16 @@ impl Count {
     }
 }
 
-/// Why a kernel was not compared, or what differs.
+/// Why a kernel was not compared, or how it differs.
 #[derive(Clone, Debug)]
 pub(super) enum Problem {
-    /// The front end, the verifier or the linker does not take it.
+    /// The front end, the verifier or the linker refuses it.
     Refused(String),
     /// It does not end on the exact engine.
     Stopped(String),
-    /// Another engine leaves it to the exact one.
+    /// Another engine declines it.
     Declined(String),
-    /// Another engine gives something else.
+    /// Another engine's results differ.
     Differs(String),
 }
 
@@ -69,7 +69,7 @@ fn program(kernel: &Kernel) -> Result<Program, Problem> {
     Program::link(module).map_err(|what| Problem::Refused(format!("{what:?}")))
 }
 
-/// The regions of results and of global memory among those of a launch.
+/// The regions of a launch that hold results and global memory.
 struct Regions {
     out: usize,
     memory: usize,
@@ -88,7 +88,7 @@ fn launch(program: &Program, kernel: &Kernel, seed: u64) -> (Launch<1>, Regions)
     let out = vec![0x5a; kernel.results.len() * THREADS as usize * 8];
     let data: Vec<u8> =
         [16, 32, 64].iter().flat_map(|&bits| of_bits(bits, ROWS * THREADS, &mut rng)).collect();
-    // A part is accessed from 64 bytes before it on; a matrix may reach behind it.
+    // An access may begin 64 bytes before its part of memory, and a matrix may extend beyond it.
     let words = kernel.parts.len() as u64 * GLOBAL / 8 + 2048;
     let bits = [16, 32, 64][rng.below(3)];
     let memory = of_bits(bits, words, &mut rng);
@@ -107,7 +107,7 @@ fn launch(program: &Program, kernel: &Kernel, seed: u64) -> (Launch<1>, Regions)
     (launch, Regions { out: first, memory: first + 2 })
 }
 
-/// Where memory differs: the instruction whose results these are.
+/// Returns the instruction whose results differ in memory.
 fn place(kernel: &Kernel, regions: &Regions, one: &[Vec<u8>], other: &[Vec<u8>]) -> Option<String> {
     let mut found = one
         .iter()
@@ -177,7 +177,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// Runs a launch; nothing comes back if the host has no compiled tier of the level.
+    /// Runs a launch; returns `None` if the host has no compiled tier of the level.
     fn run(
         self,
         program: &Program,

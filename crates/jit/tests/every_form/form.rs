@@ -1,5 +1,5 @@
-//! Instructions that the front end generates, taken apart, and what each needs of the kernel around
-//! it.
+//! Instructions that the front end generates, split into their parts, and their requirements on the
+//! surrounding kernel.
 
 /// An instruction: `opcode.words operands;`.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Form {
     pub(super) operands: Vec<String>,
 }
 
-/// Which threads can execute an instruction together.
+/// The threads that can execute an instruction together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Threads {
     /// Any lanes.
@@ -34,7 +34,7 @@ impl Form {
         self.words.iter().any(|w| w == word)
     }
 
-    /// The instruction's head with other operands.
+    /// Returns the instruction's head with other operands.
     pub(super) fn with(&self, operands: &[String]) -> String {
         let words: String = self.words.iter().map(|w| format!(".{w}")).collect();
         format!("{}{words} {};", self.opcode, operands.join(", "))
@@ -49,7 +49,7 @@ impl Form {
         }
     }
 
-    /// Whether the last operand names the lanes that take part.
+    /// Returns whether the last operand is a member mask.
     pub(super) fn has_members(&self) -> bool {
         let named = ["shfl", "vote", "match", "redux", "elect", "bar"];
         named.contains(&self.opcode.as_str()) && self.has("sync") && self.threads() == Threads::Any
@@ -60,17 +60,17 @@ impl Form {
         self.has("sp") || self.has("sp::ordered_metadata")
     }
 
-    /// Whether it reads or writes the carry flag.
+    /// Returns whether the instruction reads or writes the carry flag.
     pub(super) fn has_carry(&self) -> bool {
         self.has("cc") || ["addc", "subc", "madc"].contains(&self.opcode.as_str())
     }
 
-    /// Whether it writes memory.
+    /// Returns whether it writes memory.
     pub(super) fn stores(&self) -> bool {
         ["st", "atom", "red", "cp", "stmatrix"].contains(&self.opcode.as_str()) || self.has("store")
     }
 
-    /// The number of the operand that is written, if one is.
+    /// Returns the index of the operand that is written, if any.
     pub(super) fn result(&self) -> Option<usize> {
         let first = self.operands.first()?;
         let none = matches!(self.opcode.as_str(), "nanosleep")
@@ -78,7 +78,7 @@ impl Form {
         (!first.starts_with('[') && !none).then_some(0)
     }
 
-    /// Bytes of an access.
+    /// Returns the bytes of an access.
     pub(super) fn bytes(&self) -> u64 {
         let number = |w: &str| {
             let digits = w.trim_start_matches(|c: char| c.is_ascii_alphabetic());
@@ -92,7 +92,7 @@ impl Form {
     }
 }
 
-/// Operands between commas that are in no brackets.
+/// Splits operands at commas outside of brackets.
 fn split(text: &str) -> Vec<String> {
     let (mut out, mut depth) = (vec![String::new()], 0);
     for c in text.chars() {
@@ -111,7 +111,7 @@ fn split(text: &str) -> Vec<String> {
     trimmed.filter(|o| !o.is_empty()).collect()
 }
 
-/// Registers that a text names.
+/// Returns the registers that a text names.
 pub(super) fn registers(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for part in text.split('%').skip(1) {
@@ -124,7 +124,7 @@ pub(super) fn registers(text: &str) -> Vec<String> {
     out
 }
 
-/// The type that a register of the front end's examples has: its name says it.
+/// Returns the type of a register of the front end's examples, which its name contains.
 pub(super) fn type_of(register: &str) -> &str {
     match register.split_once('_') {
         Some((ty, _)) => ty,
@@ -132,7 +132,7 @@ pub(super) fn type_of(register: &str) -> &str {
     }
 }
 
-/// Bits of a register's type; 1 for predicates.
+/// Returns the bits of a register's type; 1 for predicates.
 pub(super) fn bits_of(ty: &str) -> u32 {
     match ty {
         "pred" => 1,

@@ -6,26 +6,26 @@ use super::values::value;
 use ir::testing::Rng;
 use std::fmt::Write as _;
 
-/// Threads that each row of values and results has room for.
+/// Capacity in threads of each row of values and results.
 pub(super) const THREADS: u64 = 160;
 /// Rows of values of each size.
 pub(super) const ROWS: u64 = 24;
 /// Bytes of global memory, and of shared memory, for an instruction that accesses memory.
 pub(super) const GLOBAL: u64 = THREADS * 32;
 pub(super) const SHARED: u64 = 96 * 32;
-/// Forms of a kernel, at most.
+/// Most forms of a kernel.
 pub(super) const PIECES: u64 = 8;
-/// Bytes of the parameter that uniform values are read from.
+/// Bytes of the parameter that holds uniform values.
 pub(super) const UNIFORM: u64 = 512;
-/// What the last row of results holds of each thread that has come to the end.
+/// What the last row of results holds for each thread that has reached the end.
 pub(super) const END: u64 = 0x00c0_ffee;
 
-/// How lanes come to an instruction.
+/// The lanes with which a path reaches an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// All lanes of the warp, the last one's that are there.
+    /// All lanes of the warp; in the last warp, those that were launched.
     All,
-    /// By all lanes, with operands that are the same in all of them.
+    /// All lanes, with uniform operands.
     Scalar,
     /// Under a guard.
     Guarded,
@@ -35,31 +35,31 @@ pub(super) enum Way {
     OneLane,
     /// In a loop that lanes leave one after another.
     Loop,
-    /// The same, with operands that are the same in all lanes: results differ by when lanes leave.
+    /// The same, with uniform operands: results differ by the iteration in which lanes leave.
     Uniform,
 }
 
-/// An instruction in a kernel: how it is executed, its text.
+/// An instruction in a kernel: the way it is executed, and its text.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) way: Way,
     pub(super) line: String,
 }
 
-/// A kernel, and where its results lie.
+/// A kernel, and the layout of its results.
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) text: String,
-    /// Threads of a block; there are two.
+    /// Threads per block; there are two blocks.
     pub(super) block: u32,
     pub(super) items: Vec<Item>,
-    /// By row of results, the item, and the register or what else it is.
+    /// By row of results, the item, and the name of the register or other value.
     pub(super) results: Vec<(usize, String)>,
     /// By part of global memory, the item.
     pub(super) parts: Vec<usize>,
 }
 
-/// One instruction's text: before all lanes part, in its place, after they have met.
+/// The text of one instruction: before the split, in its place, after the merge.
 #[derive(Default)]
 pub(super) struct Piece {
     pub(super) before: String,
@@ -67,16 +67,16 @@ pub(super) struct Piece {
     pub(super) after: String,
 }
 
-/// How the lanes of one instruction are chosen.
+/// The choice of lanes for one instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     pub(super) way: Way,
-    /// The predicate that is true in them, with `!` if it is to be false; none for all lanes.
+    /// The predicate that is true in these lanes, with `!` if it is false in them; empty for all
+    /// lanes.
     guard: &'static str,
 }
 
-/// Predicates: by constant masks of lanes, the last of one lane; and one that is the same in all
-/// threads of a block.
+/// Predicates: constant masks of lanes, the last with one lane; and one that is uniform in a block.
 const GUARDS: [&str; 5] = ["%g0", "%g1", "%g2", "%g3", "%g4"];
 const NEGATED: [&str; 5] = ["!%g0", "!%g1", "!%g2", "!%g3", "!%g4"];
 
@@ -85,15 +85,15 @@ pub(super) struct Builder {
     pub(super) declared: String,
     body: String,
     pub(super) block: u32,
-    /// Whether the carry flag is stored: if it is not, its value after the last instruction is not
-    /// read.
+    /// Whether the carry flag is stored. If it is not, its value after the last instruction is
+    /// dead.
     asks_for_carry: bool,
     items: Vec<Item>,
     results: Vec<(usize, String)>,
     parts: Vec<usize>,
 }
 
-/// All ways that any lanes can take.
+/// The ways for instructions that any lanes can execute.
 pub(super) const WAYS: &[Way] = &[
     Way::All,
     Way::All,
@@ -106,7 +106,7 @@ pub(super) const WAYS: &[Way] = &[
     Way::Uniform,
 ];
 
-/// The kernel of some forms that the same threads can execute, in some ways.
+/// Returns the kernel of forms that the same threads can execute, in some ways.
 pub(super) fn kernel(forms: &[&Form], ways: &[Way], seed: u64) -> Kernel {
     let mut rng = Rng::new(seed);
     let any = forms.iter().all(|f| f.threads() == Threads::Any);
@@ -130,14 +130,14 @@ pub(super) fn kernel(forms: &[&Form], ways: &[Way], seed: u64) -> Kernel {
 }
 
 impl Way {
-    /// Whether operands are the same in all lanes.
+    /// Whether operands are uniform.
     pub(super) fn is_uniform(self) -> bool {
         matches!(self, Self::Scalar | Self::Uniform)
     }
 }
 
 impl Builder {
-    /// All forms in one way.
+    /// Emits all forms in one way.
     fn section(&mut self, forms: &[&Form], way: Way, round: usize) {
         self.asks_for_carry = !way.is_uniform() || self.rng.one_in(2);
         let branch = if way == Way::OneLane { 3 } else { self.rng.below(3) };
@@ -152,7 +152,7 @@ impl Builder {
             };
             let lanes = Lanes { way, guard };
             pieces.push(self.piece(form, index, lanes, round));
-            // A result that nobody asks for.
+            // An atomic whose result is discarded.
             if form.opcode == "atom" && !form.operands[0].starts_with('{') && way != Way::OneLane {
                 let mut sink = (*form).clone();
                 "_".clone_into(&mut sink.operands[0]);
@@ -176,7 +176,7 @@ impl Builder {
         };
     }
 
-    /// One instruction.
+    /// Emits one instruction.
     fn piece(&mut self, form: &Form, region: usize, lanes: Lanes, round: usize) -> Piece {
         let id = self.items.len();
         self.items.push(Item { way: lanes.way, line: String::new() });
@@ -199,10 +199,11 @@ impl Builder {
         piece
     }
 
-    /// The carry flag: of a sum before, in a sum after unless it is not asked for.
+    /// Sets the carry flag by an addition before the instruction, and reads it by one after it
+    /// unless it is dead.
     fn carry(&mut self, piece: &mut Piece, way: Way) {
         let load = if way.is_uniform() { "ld.param" } else { "ld.global" };
-        // Registers of its own: what is known of a register holds wherever it is written.
+        // Registers of their own: the analysis of a register covers all its writes.
         let [x, y] = [(); 2].map(|()| self.register("b32"));
         for register in [&x, &y] {
             let from = match way {
@@ -218,7 +219,7 @@ impl Builder {
         }
     }
 
-    /// The operand that names lanes: those that come to the instruction.
+    /// Sets the member mask to the lanes that reach the instruction.
     fn members(&mut self, form: &Form, operands: &mut [String], piece: &mut Piece, lanes: Lanes) {
         let Some(last) = operands.last_mut().filter(|_| form.has_members()) else { return };
         let register = self.register("b32");
@@ -233,19 +234,19 @@ impl Builder {
         };
     }
 
-    /// A register of its own.
+    /// Declares a new register.
     pub(super) fn register(&mut self, ty: &str) -> String {
         let name = format!("%x{}", self.declared.len());
         let _ = writeln!(self.declared, ".reg .{ty} {name};");
         name
     }
 
-    /// Where a value is that is the same in all threads.
+    /// Returns the parameter address of a random uniform value.
     pub(super) fn uniform(&mut self) -> String {
         format!("pu+{}", 8 * self.rng.below(UNIFORM as usize / 8))
     }
 
-    /// A row of values of so many bits: where it is from the thread's first one.
+    /// Returns the offset, from the thread's first value, of a random row of values of `bits` bits.
     pub(super) fn row(&mut self, bits: u32) -> u64 {
         let class = match bits {
             0..=16 => 0,
@@ -255,13 +256,13 @@ impl Builder {
         (class * ROWS + self.rng.below(ROWS as usize) as u64) * THREADS * 8
     }
 
-    /// A row for results of the last item: where it is from the thread's first one.
+    /// Adds a row for results of the last item; returns its offset from the thread's first result.
     pub(super) fn result(&mut self, what: &str) -> u64 {
         self.results.push((self.items.len() - 1, what.to_owned()));
         (self.results.len() as u64 - 1) * THREADS * 8
     }
 
-    /// A part of global memory for the last item: where it begins.
+    /// Adds a part of global memory for the last item; returns its beginning.
     pub(super) fn part(&mut self) -> u64 {
         self.parts.push(self.items.len() - 1);
         (self.parts.len() as u64 - 1) * GLOBAL

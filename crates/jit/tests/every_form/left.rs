@@ -1,24 +1,24 @@
-//! Instructions that the net does not run, and why.
+//! Instructions that the test does not run, with the reasons.
 
 use super::engines::Problem;
 use super::form::{Form, Threads};
 
-/// What becomes of an instruction that is left out, if it is run all the same.
+/// The outcome if an excluded instruction is run all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is refused with a message that has this in it.
+    /// It is refused with a message that contains this.
     Refused(&'static str),
-    /// The exact engine does not come to the end with it.
+    /// It does not end on the exact engine.
     Stopped,
-    /// The fast engine leaves it to the exact one.
+    /// The fast engine declines it.
     Declined,
 }
 
-/// Instructions that are left out.
+/// A set of excluded instructions.
 pub(super) struct Left {
-    /// Which these are.
+    /// Returns whether a form belongs to the set.
     pub(super) covers: fn(&Form) -> bool,
-    /// Why.
+    /// The reason for the exclusion.
     pub(super) reason: &'static str,
     fate: Fate,
 }
@@ -33,17 +33,17 @@ impl Left {
     }
 }
 
-/// Whether an instruction is an atomic operation.
+/// Returns whether an instruction is an atomic operation.
 fn is_atomic(form: &Form) -> bool {
     matches!(form.opcode.as_str(), "atom" | "red")
 }
 
-/// Whether it accesses memory that cannot be written.
+/// Returns whether it accesses memory that cannot be written.
 fn is_read_only(form: &Form) -> bool {
     ["const", "param", "param::entry"].iter().any(|space| form.has(space))
 }
 
-/// Whether it is an atomic operation where there are such.
+/// Returns whether it is an atomic operation in a state space that has them.
 fn is_possible_atomic(form: &Form) -> bool {
     let nowhere = form.has("local") || form.has("param::func") || is_read_only(form);
     is_atomic(form) && !nowhere

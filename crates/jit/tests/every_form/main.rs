@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Instructions of the front end, each once.
+/// Returns the instructions of the front end, each once.
 fn forms() -> Vec<Form> {
     let mut seen = HashSet::new();
     let all = ptx::testing::instructions();
@@ -32,7 +32,7 @@ fn forms() -> Vec<Form> {
     once.map(|(_, text)| Form::new(&text)).collect()
 }
 
-/// What is wrong with forms in a kernel; with each by itself, if that is known.
+/// Runs forms in one kernel and, on a problem, each alone; returns the forms with a problem.
 fn wrong(forms: &[&Form], ways: &[Way], seed: u64, count: &mut Count) -> Vec<(String, Problem)> {
     let Err(problem) = run(&kernel(forms, ways, seed), seed, count) else { return Vec::new() };
     let alone = |form: &&Form| {
@@ -44,8 +44,8 @@ fn wrong(forms: &[&Form], ways: &[Way], seed: u64, count: &mut Count) -> Vec<(St
     if parts.is_empty() { vec![(names(), problem)] } else { parts }
 }
 
-/// Runs forms in one kernel. Those with a carry flag run in one of their own, too, where no other
-/// instruction writes the flag.
+/// Runs forms in one kernel. Forms with a carry flag also run in a kernel of their own, where no
+/// other instruction writes the flag.
 fn together(forms: &[&Form], seed: u64, count: &mut Count) -> Vec<(String, Problem)> {
     let mut found = Vec::new();
     for round in 0..harness::common::launches::number("ROUNDS", 1) {
@@ -59,7 +59,7 @@ fn together(forms: &[&Form], seed: u64, count: &mut Count) -> Vec<(String, Probl
     found
 }
 
-/// Groups of forms that the same threads execute.
+/// Groups forms by the threads that can execute them together.
 fn groups(forms: &[Form]) -> Vec<Vec<&Form>> {
     let mut out: Vec<Vec<&Form>> = Vec::new();
     for threads in [Threads::Any, Threads::Warp, Threads::Block] {
@@ -69,7 +69,7 @@ fn groups(forms: &[Form]) -> Vec<Vec<&Form>> {
     out
 }
 
-/// Does work on as many threads as the host has.
+/// Runs jobs on as many threads as the host has.
 fn on_threads<T: Send>(jobs: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

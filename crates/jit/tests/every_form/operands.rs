@@ -5,20 +5,20 @@ use super::kernel::{Builder, Piece, SHARED, UNIFORM, Way};
 use super::values::value;
 use std::fmt::Write as _;
 
-/// Where a source's value comes from.
+/// The origin of a source operand's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// Any value in each thread.
+    /// A value of its own in each thread.
     Memory,
-    /// The same in all threads.
+    /// A uniform value.
     Uniform,
-    /// So much more in each thread.
+    /// An affine value.
     Line,
-    /// Written in the instruction.
+    /// A literal in the instruction.
     Literal,
 }
 
-/// Where the words of a warp's lanes lie.
+/// The layout of the words that a warp's lanes access.
 #[derive(Clone, Copy)]
 enum Pattern {
     Adjacent,
@@ -120,7 +120,7 @@ impl Builder {
         }
     }
 
-    /// The distance of a thread's address from a region's begin, in `%w0`.
+    /// Computes the offset of a thread's address in a region, into `%w0`.
     fn distance(&mut self, form: &Form, thread: &str, last: u64) -> String {
         match self.pattern(form) {
             Pattern::Adjacent => format!("mul.wide.u32 %w0, {thread}, {};\n", form.bytes()),
@@ -143,8 +143,8 @@ impl Builder {
         base
     }
 
-    /// Four words of each thread get values, and are stored as results after an instruction that
-    /// stores.
+    /// Initializes four words per thread, and stores them as results after an instruction that
+    /// writes memory.
     fn own(&mut self, form: &Form, piece: &mut Piece, (space, at): (&str, &str)) {
         for word in 0..4 {
             let row = self.row(64);
@@ -220,7 +220,7 @@ impl Builder {
         let result = form.result();
         let members = form.has_members().then(|| operands.len() - 1);
         let mut names: Vec<(String, String)> = Vec::new();
-        // Now and then the result takes the place of an operand.
+        // Sometimes the result is also an operand.
         let free = &operands[..operands.len() - usize::from(members.is_some())];
         let same = self.operand_like_result(free, result).filter(|_| self.rng.one_in(4));
         if let (Some(index), Some(result)) = (same, result) {
@@ -232,7 +232,7 @@ impl Builder {
             }
             let is_result = result == Some(index) && same.is_none();
             let mut text = operand.clone();
-            // Longer names first: none is the beginning of another that is still to be replaced.
+            // Longer names first, so that no name is a prefix of one that is replaced later.
             let mut found = registers(operand);
             found.sort_by_key(|r| std::cmp::Reverse(r.len()));
             for name in found {
@@ -248,7 +248,7 @@ impl Builder {
                 }
                 let own = known.unwrap_or_else(|| {
                     let own = self.register(&ty);
-                    // A result that nobody has written before can be the same in all lanes.
+                    // A result register that is not written before can be uniform.
                     if !(is_result && way == Way::Scalar) {
                         self.load(form, (&own, &ty), source, (index, piece));
                     }
@@ -262,7 +262,7 @@ impl Builder {
         }
     }
 
-    /// An operand that is a register of the result's type.
+    /// Returns an operand that is a register of the result's type.
     fn operand_like_result(&mut self, operands: &[String], result: Option<usize>) -> Option<usize> {
         let plain = |operand: &str| {
             let [name] = <[String; 1]>::try_from(registers(operand)).ok()?;
@@ -274,9 +274,9 @@ impl Builder {
         self.rng.pick(&such).copied()
     }
 
-    /// Where the value of an operand comes from.
+    /// Chooses the origin of an operand's value.
     fn source(&mut self, form: &Form, ty: &str, (way, round): (Way, usize), own: bool) -> Source {
-        // Registers of bits hold packed and short floats, which have no literals.
+        // Untyped registers hold packed and short floats, which have no literals.
         let packed = form.words.iter().any(|w| w.contains('f'));
         let first = way == Way::All && round == 0;
         let number = matches!(ty, "b32" | "u32" | "s32" | "b64" | "u64" | "s64" | "f32" | "f64");
@@ -367,8 +367,7 @@ impl Builder {
     }
 }
 
-/// Values that some instructions demand: barriers, distances of a matrix's rows, sizes, metadata of
-/// sparse matrices.
+/// Returns a value that the instruction demands: a barrier, the stride of a matrix's rows, a size.
 fn special(form: &Form, (name, ty): (&str, &str), index: usize) -> Option<String> {
     if form.is_sparse() && index == 4 {
         // Codes whose indices increase; of `tf32`, the two that there are.
@@ -384,7 +383,7 @@ fn special(form: &Form, (name, ty): (&str, &str), index: usize) -> Option<String
     let value = match form.opcode.as_str() {
         "alloca" => 64,
         _ if ty != "b32" => return None,
-        // The first operand that is no result is the barrier, the next one the number of threads.
+        // The first operand after the result is the barrier, the next one the number of threads.
         _ if form.threads() == Threads::Block => {
             if index == usize::from(form.has("red")) {
                 3

@@ -1,4 +1,4 @@
-//! Runs launches on compiled code and on the exact engine, and compares: memory, and statistics number by number.
+//! Runs launches on compiled code and on the exact engine, and compares memory and all statistics.
 
 #[allow(dead_code, reason = "the interpreter's own tests use the rest")]
 #[path = "../../../fast/tests/common/mod.rs"]
@@ -12,21 +12,21 @@ use jit::{Compiled, Refused};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
 
-/// How launches went.
+/// Counts of launches by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Count {
     pub(crate) compared: u64,
     pub(crate) refused: u64,
     pub(crate) stopped: u64,
-    /// Launches that several threads ran to their end.
+    /// Launches that several host threads ran to the end.
     pub(crate) together: u64,
-    /// Launches that the exact engine went on with after CTAs.
+    /// Launches that the exact engine resumed after a commit.
     pub(crate) resumed: u64,
     pub(crate) native: usize,
     pub(crate) steps: usize,
 }
 
-/// The first instruction that a host of the AVX2 level may lack.
+/// Returns the first instruction that a host of the AVX2 level may lack.
 #[cfg(all(target_arch = "x86_64", unix))]
 fn beyond_avx2(code: &[u8]) -> Option<String> {
     use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind};
@@ -60,15 +60,15 @@ fn beyond_avx2(_: &[u8]) -> Option<String> {
     None
 }
 
-/// Whether the host has no compiled tier, so that there is nothing to compare.
+/// Returns whether the host has no compiled tier, so that there is nothing to compare.
 fn absent(refused: &Refused) -> bool {
     *refused == Refused::Host
 }
 
-/// The levels that there is code for.
+/// The levels that have code.
 pub(crate) const LEVELS: [Level; 2] = [Level::Avx512, Level::Avx2];
 
-/// Those of them that are to be tested: `LEVEL=avx2` or `LEVEL=avx512` names one.
+/// The levels to test: `LEVEL=avx2` or `LEVEL=avx512` selects one.
 pub(crate) fn levels() -> impl Iterator<Item = Level> {
     let wanted = std::env::var("LEVEL").ok();
     LEVELS.into_iter().filter(move |l| wanted.as_ref().is_none_or(|w| w == l.name()))
@@ -85,7 +85,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// All ways on compiled code that are worth a try on each launch.
+    /// The ways on compiled code that every launch is run in.
     fn all() -> impl Iterator<Item = Self> {
         let shapes = [(true, false), (true, true), (false, false)];
         levels().flat_map(move |level| {
@@ -96,7 +96,8 @@ impl Way {
     }
 }
 
-/// Runs a launch on both, at each level of the host that there is code for; what differs.
+/// Compares a launch on compiled code, at each level of the host, with the exact engine; returns
+/// the first difference.
 pub(crate) fn compare(
     program: &Program,
     launch: &Launch<1>,
@@ -105,7 +106,7 @@ pub(crate) fn compare(
     compare_in(Way::all(), program, launch, count)
 }
 
-/// Runs a launch on the exact engine and in some ways; what differs.
+/// Compares a launch in some ways with the exact engine; returns the first difference.
 pub(crate) fn compare_in(
     ways: impl Iterator<Item = Way>,
     program: &Program,
@@ -123,7 +124,7 @@ pub(crate) fn compare_in(
     Ok(())
 }
 
-/// Runs a launch in one way; what differs from the exact engine, which has its turn when it is first needed.
+/// Compares a launch in one way with the exact engine, which runs when its result is first needed.
 fn run_in(
     way: Way,
     program: &Program,
@@ -177,7 +178,8 @@ fn run_in(
     Ok(())
 }
 
-/// Runs a launch in a way that makes each CTA final, and on the exact engine what is left of it; whether there was something left.
+/// Runs a launch in a way that commits each CTA, and the rest of it on the exact engine; returns
+/// whether there was a rest.
 fn in_parts(
     way: Way,
     program: &Program,
@@ -194,7 +196,7 @@ fn in_parts(
     })
 }
 
-/// What differs from how the exact engine ends.
+/// Returns the difference from the exact engine's result.
 pub(crate) fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Result<(), String> {
     if exact.end != Step::Done {
         return Err(format!("it ends, the exact engine says {:?}", exact.end));
@@ -224,7 +226,7 @@ pub(crate) fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Re
     Ok(())
 }
 
-/// Compares a text's kernel with parameters `n`, `a`, `b`: buffers of random words.
+/// Compares a kernel with parameters `n`, `a`, `b`, with buffers of random words.
 pub(crate) fn with_buffers(text: &str, rng: &mut Rng, seed: u64, count: &mut Count) {
     let mut one = |program: &_, launch: &_| compare(program, launch, count);
     common::launches::with_buffers(text, rng, seed, &mut one);

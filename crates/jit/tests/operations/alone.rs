@@ -1,4 +1,5 @@
-//! Each operation by itself, on values of several kinds: that it has code, and gives what the exact engine gives.
+//! Each operation on values of several kinds alone: it must have code, and give the exact engine's
+//! results.
 
 use super::harness::common::launches::number;
 use super::harness::{Count, Way, compare_in, levels};
@@ -10,7 +11,7 @@ use jit::Compiled;
 use simt::machine::Machine;
 use vm::{Engine, Launch, Program, catalogued, load_variables};
 
-/// A kernel of one of the operations on values of several kinds.
+/// Returns a kernel of one of these operations.
 fn kernel_of(results: &str, op: &str, operands: &str) -> String {
     let register = |kind: char, i: usize| match kind {
         'b' => "0x2d".to_owned(),
@@ -53,7 +54,7 @@ entry:
     )
 }
 
-/// A launch of such a kernel on special values and others.
+/// Returns a launch of such a kernel on special and random values.
 fn on_special_values(program: &Program, rng: &mut Rng) -> Launch<1> {
     let entry = Entry::find("ipdom").expect("it is in the catalogue");
     let mut launch = Launch::<1>::new(ir::FuncId(0), catalogued(entry));
@@ -65,7 +66,7 @@ fn on_special_values(program: &Program, rng: &mut Rng) -> Launch<1> {
         2 => u64::from(SPECIAL[rng.below(SPECIAL.len())]) << 32 | rng.below(70) as u64,
         _ => {
             let [a, b] = std::array::from_fn(|_| u64::from(SPECIAL[rng.below(SPECIAL.len())]));
-            // Now and then half a word of another one.
+            // Sometimes half a word of another value.
             if rng.one_in(2) { a << 32 | b } else { (a << 48 | b) ^ (b << 13 & 0xffff_0000) }
         }
     };
@@ -76,7 +77,7 @@ fn on_special_values(program: &Program, rng: &mut Rng) -> Launch<1> {
     launch
 }
 
-/// What is wrong with an operation: that it is not known, has no code, or that the exact engine says something else.
+/// Returns an error if an operation is unknown, has no code, or differs from the exact engine.
 fn wrong_of((results, op, operands): (&str, &str, &str), launches: u64) -> Result<(), String> {
     let text = kernel_of(results, op, operands);
     let module = ir::text::parse(isa::FileId::default(), &text)

@@ -1,5 +1,6 @@
-//! Every operation that is compiled, against the exact engine: on special values, in lanes that are all on, guarded, or in one side of
-//! a branch; operands that vary, lie on a line, are uniform or constant; loads and stores of all widths and patterns.
+//! Every compiled operation against the exact engine: on special values; in convergent, guarded and
+//! divergent lanes; with varying, affine, uniform and constant operands; loads and stores of all
+//! widths and patterns.
 
 mod alone;
 #[path = "../harness/mod.rs"]
@@ -56,14 +57,14 @@ impl Builder<'_> {
         format!("{:#x}", [0, 1, 5, 8, 16, 31, 32, 40, 0x96, 0xca, 0xe8, 0xff][self.rng.below(12)])
     }
 
-    /// An operation on values of several kinds.
+    /// Returns an operation on values of several kinds.
     fn mixed(&mut self) -> String {
         let (results, op, operands) = MIXED[self.rng.below(MIXED.len())];
         let mut first = self.rng.below(6);
         let results: Vec<String> = results
             .chars()
             .map(|kind| {
-                // Results of one instruction go to different registers.
+                // The results of one instruction go to different registers.
                 first += 1;
                 format!("%{kind}{}", first % if kind == 'r' { 6 } else { 4 })
             })
@@ -71,7 +72,7 @@ impl Builder<'_> {
         let operands: Vec<String> = operands
             .chars()
             .map(|kind| match kind {
-                // A number has to be of the type that is converted.
+                // A literal must have the type that is converted.
                 kind if op.starts_with("cvt") => format!("%{kind}{}", self.rng.below(4)),
                 'h' => self.short(),
                 'r' => self.value(),
@@ -83,7 +84,7 @@ impl Builder<'_> {
         format!("{} = {op} {}", results.join(", "), operands.join(", "))
     }
 
-    /// The same of values that are the same in all lanes.
+    /// The same with uniform values.
     fn uniform(&mut self) -> String {
         let with = |kinds: &str| !kinds.contains('p') || kinds == "p";
         let fits = |m: &&(&str, &str, &str)| m.0.len() == 1 && with(m.2);
@@ -140,7 +141,7 @@ impl Builder<'_> {
         let (a, b, c) = (self.value(), self.value(), self.value());
         let (x, y, z) = (self.wide(), self.wide(), self.wide());
         let q = self.pred();
-        // Now and then a scalar's turn: its operands are the same in all lanes.
+        // Sometimes an operation with uniform operands.
         let text = match self.rng.below(34) {
             20..=31 => self.mixed(),
             32 | 33 => self.uniform(),
@@ -201,7 +202,7 @@ impl Builder<'_> {
         format!("%p{p} = setp.{cmp}.{how}.{ty} {a}, {b}, {q}")
     }
 
-    /// An operation whose operands are the same in all lanes.
+    /// Returns an operation with uniform operands.
     fn scalar(&mut self) -> String {
         let one = |s: &mut Self| match s.rng.below(3) {
             0 => "%n".to_owned(),
@@ -230,7 +231,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A register with an index: on a line, any, the same in all lanes, or in runs of lanes side by side.
+    /// Returns a register with an index: affine, random, uniform, or equal in runs of neighbouring
+    /// lanes.
     fn index(&mut self) -> String {
         match self.rng.below(6) {
             0 | 1 => "%i".to_owned(),
@@ -250,7 +252,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A read-modify-write operation on global or shared words.
+    /// Emits a read-modify-write operation on global or shared words.
     fn atomic(&mut self) {
         let shared = self.rng.one_in(2);
         let wide = self.rng.one_in(3);
@@ -292,7 +294,7 @@ impl Builder<'_> {
         self.line(&format!("{d} = atom.{op}.{space}.{sign}{bits} [{at}], {x}"));
     }
 
-    /// A collective, of all lanes or of those that happen to be on.
+    /// Emits a collective, of all lanes or of the active ones.
     fn collective(&mut self) {
         let [d, a, l] = std::array::from_fn(|_| format!("%r{}", self.rng.below(6)));
         let [p, q] = std::array::from_fn(|_| format!("%p{}", self.rng.below(4)));
@@ -324,7 +326,7 @@ impl Builder<'_> {
         let _ = writeln!(self.text, "  {text}");
     }
 
-    /// An access of so many elements of a type: its address is adjacent, the same, far apart, or any.
+    /// Emits an access to elements of a type, at adjacent, equal, strided or arbitrary addresses.
     fn access(&mut self) {
         let [shared, local] = [3, 5].map(|n| self.rng.one_in(n));
         let (ty, bytes) = [("u8", 1), ("s8", 1), ("u16", 2), ("s16", 2), ("u32", 4), ("u64", 8)]
@@ -339,7 +341,7 @@ impl Builder<'_> {
         };
         let _ = writeln!(self.text, "  %f = and.b32 {index}, {mask}");
         let stride = if self.rng.one_in(5) { size * 2 } else { size };
-        // Now and then the same address in all lanes, which is another word in each.
+        // Sometimes one address in all lanes, which is another word in each lane.
         let same = local && self.rng.one_in(2);
         let at = if same {
             "%own"
@@ -455,7 +457,7 @@ again:
         [1, 4, 3, -1i32 as u32, 0x4000_0000][b.rng.below(5)],
     );
     b.body(14, 2);
-    // A second round, so that there are rows in registers.
+    // A second iteration, with rows in registers.
     b.text.push_str("  %line = add.u32 %line, 1\n  %loop = setp.lt.u32 %line, 0x80000002\n");
     let rounds = b.rng.below(3);
     let _ = writeln!(b.text, "  %n = add.u32 %n, 4\n  %loop = setp.lt.u32 %n, {}", 4 * rounds);
@@ -493,7 +495,8 @@ fn operations_on_special_values_are_exact() {
     assert!(count.compared > 150 || count.steps == 0, "{count:?}");
 }
 
-/// `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test operations -- --ignored --nocapture`.
+/// `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test operations -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "a campaign"]
 fn many_operations_are_exact() {

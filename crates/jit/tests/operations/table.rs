@@ -1,4 +1,4 @@
-//! Operations, and the values that they are tested on.
+//! Operations, and the values to test them on.
 
 pub(super) const SPECIAL: [u32; 40] = [
     0,
@@ -16,7 +16,7 @@ pub(super) const SPECIAL: [u32; 40] = [
     0x8000_0001,
     0xffff_ffff,
     0xffff_fffe,
-    // 1, -1, infinities, NaNs of all kinds, subnormals, least and greatest.
+    // 1, -1, infinities, NaNs of all kinds, subnormals, the least and the greatest numbers.
     0x3f80_0000,
     0xbf80_0000,
     0x7f80_0000,
@@ -30,7 +30,8 @@ pub(super) const SPECIAL: [u32; 40] = [
     0x7f7f_ffff,
     0x4f00_0000,
     0xcb80_0001,
-    // Pairs of half precision, and where single precision is rounded to it: infinities, NaNs, subnormals, ties, the greatest.
+    // Pairs of half precision, and values that round to it from single precision: infinities, NaNs,
+    // subnormals, ties, the greatest number.
     0x7c00_3c00,
     0xfc00_7e01,
     0x0001_8400,
@@ -62,7 +63,7 @@ pub(super) const SPECIAL64: [u64; 36] = [
     0x7ff0_0000_0000_0001,
     0x0000_0000_0000_0003,
     0x8010_0000_0000_0000,
-    // Numbers where conversions are rounded or clamped.
+    // Values at which conversions round or clamp.
     0xbff0_0000_0000_0000,
     0x3fe0_0000_0000_0000,
     0xbff8_0000_0000_0000,
@@ -85,7 +86,7 @@ pub(super) const SPECIAL64: [u64; 36] = [
     0x7fff_ffbf_ffff_ffff,
 ];
 
-/// Operations on 32-bit values, by their operands.
+/// Operations on 32-bit values, with their numbers of operands.
 pub(super) const NARROW: [(&str, usize); 83] = [
     ("add.u32", 2),
     ("sub.u32", 2),
@@ -200,8 +201,8 @@ pub(super) const WIDE: [(&str, usize); 21] = [
 pub(super) const FLOAT_RELATIONS: [&str; 14] =
     ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "isnan"];
 
-/// Operations on values of several kinds: what their results and their operands are (`h`, `r`, `w` registers of 16, 32 and 64 bits, `p`
-/// predicates, `b` any byte as a number).
+/// Operations on values of several kinds, with the kinds of their results and operands (`h`, `r`,
+/// `w`: registers of 16, 32 and 64 bits; `p`: predicates; `b`: a random byte as a literal).
 pub(super) const MIXED: &[(&str, &str, &str)] = &[
     ("r", "lop3.b32", "rrrb"),
     ("rp", "lop3.or.b32", "rrrbp"),

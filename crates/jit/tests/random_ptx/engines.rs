@@ -1,4 +1,4 @@
-//! A kernel on the exact engine and on all others, and what differs.
+//! Runs a kernel on the exact engine and on all others, and reports differences.
 
 use converge::catalogue::Entry;
 use fast::{Declined, Level, Threads};
@@ -18,34 +18,34 @@ use crate::frame::meaning;
 use crate::kernel::{Kernel, Shape};
 use crate::operands::{IN_BYTES, OWN_BYTES, RACY_BYTES, WIDE_BYTES, eight_bytes, long, word};
 
-/// Issues of a block after which a kernel is taken to hang.
+/// Issues per block after which a kernel is assumed to hang.
 const LIMIT: u64 = 300_000;
 
-/// What the kernels did.
+/// Counts of kernels and launches by outcome.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Count {
     pub(crate) kernels: u64,
-    /// Kernels that ended well on the exact engine.
+    /// Kernels that ended without a fault on the exact engine.
     pub(crate) done: u64,
     pub(crate) faults: u64,
     pub(crate) hangs: u64,
     /// Launches compared with the exact engine's.
     pub(crate) compared: u64,
-    /// Launches that an engine left to the exact one before they began, and on the way.
+    /// Launches that an engine declined before they began, and while they ran.
     pub(crate) declined: BTreeMap<String, u64>,
     pub(crate) left: BTreeMap<String, u64>,
-    /// Launches that several threads of the host ran to their end.
+    /// Launches that several host threads ran to the end.
     pub(crate) together: u64,
-    /// Statements that the front end takes in no such place.
+    /// Statements that the front end refuses in their place.
     pub(crate) refused: BTreeMap<String, u64>,
-    /// Seconds, by what they went to.
+    /// Seconds, by activity.
     pub(crate) seconds: BTreeMap<&'static str, f64>,
-    /// Instructions in code, and all.
+    /// Steps with code, and all steps.
     pub(crate) native: usize,
     pub(crate) steps: usize,
 }
 
-/// A way to run a launch beside the exact engine's.
+/// A way to run a launch on the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     level: Level,
@@ -53,7 +53,7 @@ pub(crate) struct Way {
     assume: bool,
     detailed: bool,
     threads: usize,
-    /// Whether what each block has done is made final, so that the exact engine goes on behind it.
+    /// Whether each block's effects are committed, so that the exact engine resumes after it.
     finals: bool,
 }
 
@@ -69,8 +69,8 @@ impl fmt::Display for Way {
     }
 }
 
-/// The ways of a seed: the interpreter, and compiled code at each level that the host has; one of
-/// them, or more, on several threads.
+/// Returns the ways of a seed: the interpreter, and compiled code at each level of the host; at
+/// least one of them on several threads.
 pub(crate) fn ways(seed: u64) -> Vec<Way> {
     let mut rng = Rng::new(seed ^ 0x5eed);
     let assume = !rng.one_in(4);
@@ -95,7 +95,7 @@ pub(crate) struct Launchable {
     launch: Launch<1>,
 }
 
-/// How a launch ended.
+/// The end of a launch.
 struct Ended {
     end: Step<vm::Cause, 1>,
     memory: Vec<Region>,
@@ -105,19 +105,19 @@ struct Ended {
 /// Name, first address, and bytes.
 type Region = (String, u64, Vec<u8>);
 
-/// Why a kernel cannot be launched.
+/// The reason that a kernel cannot be launched.
 pub(crate) enum NotReady {
-    /// Statements that the front end does not take.
+    /// Statements that the front end refuses.
     Statements(BTreeMap<usize, String>),
     /// Something else.
     Other(String),
 }
 
-/// How the message begins of what the front end takes and the linker does not: there should be
-/// none.
+/// The prefix of a message for a kernel that the front end accepts and the linker refuses; there
+/// should be none.
 pub(crate) const LINK: &str = "link: ";
 
-/// Makes a kernel ready to be launched.
+/// Prepares a kernel for launches.
 pub(crate) fn ready(kernel: &Kernel) -> Result<Launchable, NotReady> {
     let text = kernel.text();
     let (tree, mut found) = ptx::parse(FileId(0), &text.ptx);
@@ -157,7 +157,7 @@ pub(crate) fn ready(kernel: &Kernel) -> Result<Launchable, NotReady> {
     Ok(Launchable { program, launch })
 }
 
-/// Buffers and parameters of a seed, and the shape of the kernel.
+/// Returns the launch of a kernel, with buffers and parameters from its seed.
 fn launch(program: &Program, kernel: &Kernel) -> Result<Launch<1>, String> {
     let module = program.module();
     let number = module.functions.iter().position(|f| f.name == "k").ok_or("no kernel")?;
@@ -195,7 +195,7 @@ fn launch(program: &Program, kernel: &Kernel) -> Result<Launch<1>, String> {
     Ok(launch)
 }
 
-/// Runs a kernel in all ways; what differs from the exact engine first.
+/// Runs a kernel in all ways; returns the first difference from the exact engine.
 pub(crate) fn compare(
     kernel: &Kernel,
     ready: &Launchable,
@@ -225,7 +225,7 @@ pub(crate) fn compare(
 }
 
 impl Count {
-    /// Does something and adds the time it takes.
+    /// Runs a function and adds its time.
     pub(crate) fn time<T>(&mut self, what: &'static str, f: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let out = f();
@@ -240,7 +240,7 @@ impl Launchable {
     }
 }
 
-/// Runs what is left of a launch on the exact engine.
+/// Runs the rest of a launch on the exact engine.
 fn on_exact(program: &Program, mut state: State<1>) -> Ended {
     let end = loop {
         match Engine::<1>.run(program, &mut state, &mut Blind, 1 << 20) {
@@ -252,9 +252,8 @@ fn on_exact(program: &Program, mut state: State<1>) -> Ended {
     Ended { end, memory: bytes(&state.into_memory()), stats }
 }
 
-/// Runs a launch in a way, and on the exact engine what is left to it; nothing if that is all of
-/// it. Decoding takes most of the time, so that the interpreter leaves what it has decoded to the
-/// next way.
+/// Runs a launch in a way, and the rest of it on the exact engine; `None` if that is all of it.
+/// Decoding takes most of the time, so the interpreter leaves its decoded kernel to the next way.
 fn in_way(
     ready: &Launchable,
     way: Way,
@@ -316,7 +315,7 @@ fn in_way(
 fn bytes(memory: &MemoryMap) -> Vec<Region> {
     let read = |region: &simt::memory::Region| {
         let mut bytes = vec![0; region.len() as usize];
-        // A region that cannot be read is told by its length.
+        // A region that cannot be read is compared by its length.
         if memory.read_bytes(region.base(), &mut bytes).is_err() {
             bytes.clear();
         }
@@ -325,7 +324,7 @@ fn bytes(memory: &MemoryMap) -> Vec<Region> {
     memory.regions().iter().map(read).collect()
 }
 
-/// What differs between two engines.
+/// A difference between two engines.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
     pub(crate) way: Option<Way>,
@@ -341,7 +340,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The first difference, in words.
+/// Describes the first difference.
 fn differs(kernel: &Kernel, exact: &Ended, other: &Ended) -> Option<String> {
     if exact.end != other.end {
         return Some(format!(
@@ -370,13 +369,13 @@ fn differs(kernel: &Kernel, exact: &Ended, other: &Ended) -> Option<String> {
             value(a)
         ));
     }
-    // Where a launch stops, blocks that are never resident are not counted alike.
+    // Engines may count never-resident blocks differently when a launch stops.
     let counted = matches!(exact.end, Step::Done);
     (counted && exact.stats != other.stats)
         .then(|| format!("statistics: {:#?}\non the exact engine {:#?}", other.stats, exact.stats))
 }
 
-/// Whose memory it is.
+/// Returns the thread that owns a place in memory.
 fn place(kernel: &Kernel, name: &str, offset: u64) -> String {
     if name != "out" {
         return "shared by all threads".to_owned();

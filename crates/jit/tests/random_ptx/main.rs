@@ -1,8 +1,9 @@
-//! Random PTX on all engines: memory bit by bit, how launches end, and statistics.
+//! Random PTX on all engines: memory is compared bit by bit, and so are the ends of launches and
+//! statistics.
 //!
-//! Kernels are those of [`generate::random`]. Each has a seed, which alone says what it is and in
-//! which ways it is run. On a difference the seed is told, and the kernel made as small as deleting
-//! statements can make it.
+//! Kernels are those of [`generate::random`]. A kernel and the ways in which it is run depend only
+//! on its seed. On a difference, the test reports the seed and minimises the kernel by deleting
+//! statements.
 //!
 //! `KERNELS=100000 SEED=0 cargo test -p simtlab-jit --release --test random_ptx -- --ignored
 //! --nocapture campaign`
@@ -20,7 +21,7 @@ use generate::random::{self, Pool};
 use generate::templates::Group;
 use generate::{frame, operands};
 
-/// A difference, with the kernel in which it was found made small.
+/// A difference, with the minimised kernel.
 struct Found {
     seed: u64,
     whole: Difference,
@@ -37,7 +38,7 @@ impl std::fmt::Display for Found {
     }
 }
 
-/// A kernel without what the front end does not take.
+/// Returns a kernel without the statements that the front end refuses.
 fn without_refused(mut kernel: Kernel, count: &mut Count) -> Result<(Kernel, Launchable), String> {
     for _ in 0..8 {
         match count.time("parsing and linking", || ready(&kernel)) {
@@ -54,7 +55,7 @@ fn without_refused(mut kernel: Kernel, count: &mut Count) -> Result<(Kernel, Lau
     Err(format!("seed {}: the front end refuses it\n{}", kernel.seed, kernel.text().ptx))
 }
 
-/// What a kernel differs in, in some ways.
+/// Returns the first difference of a kernel in some ways.
 fn difference(kernel: &Kernel, ways: &[Way]) -> Option<Difference> {
     let ready = ready(kernel).ok()?;
     compare(kernel, &ready, ways, &mut Count::default()).err()
@@ -80,7 +81,7 @@ fn all(pool: &Pool, seeds: Range<u64>, count: &mut Count) -> Result<(), Box<Foun
     seeds.into_iter().try_for_each(|seed| run(pool, seed, count))
 }
 
-/// Seeds that the tests run, in two halves side by side.
+/// Seeds of the tests, which run in two parallel halves.
 const SEEDS: u64 = 2000;
 
 #[test]
@@ -107,8 +108,8 @@ fn end_the_same(seeds: Range<u64>) {
     assert!(count.steps == 0 || count.native * 2 > count.steps, "{count:?}");
 }
 
-/// Every atomic on one address, with and without a result, by one lane, by a warp that is not full,
-/// by one that is, by several.
+/// Runs every atomic on one address, with and without a result, by one lane, by a partial warp, by
+/// a full warp, by several warps.
 #[test]
 fn atomics_on_one_address_end_the_same() {
     let (pool, mut count) = (Pool::new(), Count::default());
@@ -142,7 +143,7 @@ fn a_seed_alone_says_what_a_kernel_is() {
     }
 }
 
-/// What is left of a kernel is what the difference needs.
+/// A minimised kernel contains what its difference needs, and no more.
 #[test]
 fn kernels_are_made_small() {
     let pool = Pool::new();
@@ -160,7 +161,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// Goes on after a difference, up to `MOST` of them.
+/// Continues after a difference, up to `MOST` of them.
 #[test]
 #[ignore = "a campaign"]
 fn campaign() {

@@ -1,9 +1,8 @@
-//! Makes a kernel smaller while something still differs.
+//! Minimisation of kernels that differ.
 
 use crate::kernel::{Kernel, Shape};
 
-/// The smallest kernel that deleting statements, and taking fewer threads, comes to while `differs`
-/// holds.
+/// Deletes statements and threads from a kernel for as long as `differs` holds.
 pub(crate) fn minimise(kernel: Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) -> Kernel {
     let mut kernel = kernel;
     loop {
@@ -19,7 +18,7 @@ pub(crate) fn minimise(kernel: Kernel, differs: &mut dyn FnMut(&Kernel) -> bool)
     }
 }
 
-/// Takes a candidate over, if it still differs.
+/// Replaces the kernel by a candidate if that still differs.
 fn accept(
     kernel: &mut Kernel,
     candidate: Kernel,
@@ -36,7 +35,7 @@ fn accept(
 fn delete(kernel: &mut Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) {
     let mut run = kernel.count().max(1);
     while run > 0 {
-        // From behind, so that numbers in front stay as they are.
+        // From the end, so that the numbers of earlier statements do not change.
         let mut end = kernel.count();
         while end > 0 {
             let from = end.saturating_sub(run);
@@ -47,14 +46,14 @@ fn delete(kernel: &mut Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) {
     }
 }
 
-/// Puts what is in a statement into its place.
+/// Replaces statements by their contents.
 fn unwrap(kernel: &mut Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) {
     for number in (0..kernel.count()).rev() {
         accept(kernel, kernel.unwrapped(number), differs);
     }
 }
 
-/// Deletes single lines of statements of several.
+/// Deletes single lines of statements of several lines.
 fn delete_lines(kernel: &mut Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) {
     for (number, lines) in kernel.lines() {
         for line in (0..lines).rev() {
@@ -65,8 +64,8 @@ fn delete_lines(kernel: &mut Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) {
     }
 }
 
-/// Takes functions away; one that is called is missed by the front end, so that the kernel cannot
-/// be launched.
+/// Deletes functions. The front end refuses a kernel that calls a deleted one, so it cannot be
+/// launched.
 fn fewer_functions(kernel: &mut Kernel, differs: &mut dyn FnMut(&Kernel) -> bool) {
     for number in (0..kernel.functions.len().saturating_sub(1)).rev() {
         let mut candidate = kernel.clone();

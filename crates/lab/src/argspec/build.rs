@@ -1,4 +1,4 @@
-//! From a specification to the bytes of a buffer.
+//! Construction of buffers from their specifications.
 
 use std::path::Path;
 
@@ -10,27 +10,28 @@ use crate::elem::ElemType;
 use crate::limits::Limits;
 use crate::npy;
 
-/// What a specification needs to know of its surroundings.
+/// The context in which a specification is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildContext<'a> {
-    /// Where relative paths start.
+    /// Base folder of relative paths.
     pub directory: &'a Path,
-    /// The run's seed, for `random` without one.
+    /// The run's seed, for `random` without a seed.
     pub run_seed: u64,
     /// Caps on memory.
     pub limits: Limits,
 }
 
 impl BufferSpec {
-    /// Makes the buffer's contents; `name` is the buffer's.
+    /// Builds the contents of the buffer `name`.
     ///
     /// # Errors
-    /// If the buffer is too large, or its file is missing, damaged or of another type or shape.
+    /// Returns a diagnostic if the buffer is too large, or its file is missing, damaged, or of
+    /// another type or shape.
     pub fn build(&self, name: &str, context: BuildContext<'_>) -> Result<Array, Diagnostic> {
         if let Contents::File(path) = &self.contents {
             return self.load(path, context);
         }
-        // The parser gives a type and a shape to everything but a file.
+        // The parser requires a type and a shape unless the contents are a file.
         let (Some(ty), Some(shape)) = (self.ty, self.shape.as_ref()) else {
             return Err(Diagnostic::error("arg::shape", "the buffer has no type or shape")
                 .at(self.span, "")
@@ -43,7 +44,8 @@ impl BufferSpec {
         Array::new(ty, shape.clone(), data).map_err(|e| self.too_large(&e))
     }
 
-    /// Bytes of the buffer, if it states its type and shape and is not too large by itself.
+    /// Returns the size in bytes if the specification states type and shape and the size does not
+    /// exceed `cap`.
     #[must_use]
     pub fn stated_bytes(&self, cap: u64) -> Option<u64> {
         byte_size(self.ty?, self.shape.as_ref()?, cap).ok()
@@ -84,7 +86,7 @@ impl BufferSpec {
         self.as_declared(path, array)
     }
 
-    /// Holds a file against the type and shape that the specification states.
+    /// Checks a file against the type and shape that the specification states.
     fn as_declared(&self, path: &Path, array: Array) -> Result<Array, Diagnostic> {
         let found = array.describe();
         let mismatch = |what: &str, help: String| {
@@ -118,7 +120,7 @@ impl BufferSpec {
 }
 
 impl Progression {
-    /// Bit pattern of element `index`.
+    /// Returns the bit pattern of element `index`.
     #[must_use]
     pub fn element(&self, ty: ElemType, index: u64) -> u64 {
         match *self {

@@ -1,4 +1,4 @@
-//! Argument specifications: what `--arg` and launch files say about scalars and buffers.
+//! Argument specifications: the scalars and buffers of `--arg` and of launch files.
 //!
 //! ```text
 //! argument  = [ name "=" ] value
@@ -6,7 +6,7 @@
 //!           | "bytes[" hexadecimal digits "]"       raw bytes by value     p=bytes[01 00 00 00]
 //!           | "&" name [ "+" bytes ]                address of a buffer    &counts
 //!           | buffer
-//! buffer    = type "[" extent { "," extent } "]" [ ":" contents ]          x=f32[64,64]:random(seed=1)
+//! buffer    = type "[" extent { "," extent } "]" [ ":" contents ]     x=f32[64,64]:random(seed=1)
 //!           | "@" path                              an .npy file           m=@matrix.npy
 //! contents  = "zeros" | "ones" | "fill(" literal ")" | "[" literal { "," literal } "]"
 //!           | "iota" [ "(" [ "start=" n ] [ "," "step=" n ] ")" ]
@@ -14,10 +14,11 @@
 //!           | "@" path                              of this type and shape
 //! ```
 //!
-//! A buffer without contents holds zeros. How `random` makes its numbers is written at [`random`], so
-//! that any other program can make the same ones.
+//! A buffer without contents holds zeros. [`random`] documents the generator of `random`, so that
+//! other programs can reproduce its numbers.
 //!
-//! Parsing reads text only; [`BufferSpec::build`] opens files and allocates, within [`Limits`](crate::Limits).
+//! Parsing only reads text; [`BufferSpec::build`] opens files and allocates, within
+//! [`Limits`](crate::Limits).
 
 mod build;
 mod parse;
@@ -39,66 +40,67 @@ use crate::elem::{ElemType, Scalar};
 pub struct ArgSpec {
     /// The name before `=`, if there is one.
     pub name: Option<String>,
-    /// What is passed.
+    /// The value that is passed.
     pub value: ArgValue,
     /// The whole specification.
     pub span: Span,
 }
 
-/// What an argument passes.
+/// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgValue {
-    /// A number.
+    /// A typed number.
     Scalar(Scalar),
     /// Bytes by value, for parameters that are structures or arrays.
     Bytes(Vec<u8>),
     /// The address of a buffer made for this argument.
     Buffer(BufferSpec),
-    /// The address of a buffer that has a name, or of a place in it.
+    /// The address of a named buffer, plus an offset.
     Reference(BufferRef),
 }
 
-/// A buffer by its name.
+/// A reference to a named buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferRef {
     /// The buffer's name.
     pub name: String,
-    /// Bytes from its start.
+    /// Offset from its start in bytes.
     pub offset: u64,
 }
 
-/// How to make a buffer.
+/// The specification of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BufferSpec {
-    /// Element type; a file tells its own.
+    /// Element type; a file has its own.
     pub ty: Option<ElemType>,
-    /// Extents, slowest first; a file tells its own.
+    /// Extents, slowest first; a file has its own.
     pub shape: Option<Vec<u64>>,
-    /// What it holds at the start.
+    /// The initial contents.
     pub contents: Contents,
     /// The whole specification.
     pub span: Span,
 }
 
-/// What a buffer holds at the start.
+/// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contents {
     /// All bits zero.
     Zeros,
-    /// The same bit pattern everywhere.
+    /// The same bit pattern in all elements.
     Fill(u64),
-    /// `start + step * i` at flat index `i`: integers wrap, floats are computed in `f64` and rounded once.
+    /// `start + step * i` at flat index `i`; integers wrap, floats are computed in `f64` and then
+    /// rounded to the type.
     Iota(Progression),
     /// Random numbers.
     Random {
-        /// The seed, if the specification names one; else it comes from the run's seed and the buffer's name.
+        /// The seed; if `None`, it is derived from the run's seed and the buffer's name.
         seed: Option<u64>,
-        /// Where the numbers lie.
+        /// The range of the numbers.
         range: random::Range,
     },
-    /// These bit patterns, as many as the shape has elements.
+    /// A bit pattern for each element.
     Values(Vec<u64>),
-    /// The elements of an `.npy` file, relative to the specification's directory.
+    /// The elements of an `.npy` file, relative to the specification's folder.
     File(PathBuf),
 }
 
@@ -109,14 +111,14 @@ pub enum Progression {
     Int {
         /// First element.
         start: i128,
-        /// Difference of neighbours.
+        /// Difference between adjacent elements.
         step: i128,
     },
     /// For float elements.
     Float {
         /// First element.
         start: f64,
-        /// Difference of neighbours.
+        /// Difference between adjacent elements.
         step: f64,
     },
 }

@@ -1,7 +1,8 @@
-//! Reading specifications.
+//! The parser of argument specifications.
 //!
-//! The text is read once from left to right; every error points at the bytes it is about. A specification that comes from a
-//! launch file's string points into that file as long as the string holds no escapes, else at the whole string.
+//! It reads the text once from left to right, and every error refers to the bytes that cause it. If
+//! the specification is a string in a launch file, these are bytes of that file, unless the string
+//! contains escapes: then errors refer to the whole string.
 
 use std::path::PathBuf;
 
@@ -17,13 +18,13 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 /// Most dimensions of a buffer.
 const MAX_DIMS: usize = 32;
 
-/// The ways to say what a buffer holds, for suggestions.
+/// The kinds of contents, for suggestions.
 const CONTENTS: [&str; 5] = ["zeros", "ones", "fill", "iota", "random"];
 
-/// Reads one argument: `[name=]value`. `span` is where the text stands.
+/// Parses an argument, `[name=]value`; `span` is the place of the text.
 ///
 /// # Errors
-/// If it is not one; the error says where in the text, why, and what to write.
+/// Returns a diagnostic with the place, the reason and a remedy.
 pub fn parse_argument(text: &str, span: Span) -> Result<ArgSpec> {
     let mut parser = Parser { text, at: 0, span };
     let name = parser.name_before_equals()?;
@@ -32,10 +33,10 @@ pub fn parse_argument(text: &str, span: Span) -> Result<ArgSpec> {
     Ok(ArgSpec { name, value, span })
 }
 
-/// Reads what makes a buffer: `type[extents][:contents]` or `@file`. `span` is where the text stands.
+/// Parses a buffer, `type[extents][:contents]` or `@file`; `span` is the place of the text.
 ///
 /// # Errors
-/// As [`parse_argument`].
+/// Returns diagnostics like [`parse_argument`].
 pub fn parse_buffer(text: &str, span: Span) -> Result<BufferSpec> {
     let mut parser = Parser { text, at: 0, span };
     let start = parser.at;
@@ -61,7 +62,7 @@ impl<'a> Parser<'a> {
         self.text.get(self.at..).unwrap_or("")
     }
 
-    /// Where a part of the text stands in its file.
+    /// Returns the span of a part of the text.
     fn place(&self, range: std::ops::Range<usize>) -> Span {
         let exact = (self.span.end - self.span.start) as usize == self.text.len();
         if !exact {
@@ -81,7 +82,7 @@ impl<'a> Parser<'a> {
         Diagnostic::error(code, message).at(self.place(range), label)
     }
 
-    /// An error at the next character, or at the end.
+    /// Returns an error at the next character, or at the end of the text.
     fn unexpected(&self, message: impl Into<String>, expected: &str) -> Diagnostic {
         let width = self.rest().chars().next().map_or(0, char::len_utf8);
         self.error("arg::syntax", self.at..self.at + width, message, format!("expected {expected}"))
@@ -119,7 +120,7 @@ impl<'a> Parser<'a> {
             .help("quote the argument if the shell took it apart"))
     }
 
-    /// The longest run of characters that names are made of, and where it stands.
+    /// Takes the longest sequence of characters that may occur in names.
     fn word(&mut self) -> (&'a str, std::ops::Range<usize>) {
         self.skip_space();
         let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '%' | '-');
@@ -129,7 +130,8 @@ impl<'a> Parser<'a> {
         (&self.text[range.clone()], range)
     }
 
-    /// `name=` at the start. The sign must come before all others, since options inside parentheses have it too.
+    /// Parses `name=` at the start. The `=` must precede all other punctuation, because options in
+    /// parentheses contain it too.
     fn name_before_equals(&mut self) -> Result<Option<String>> {
         let Some(sign) = self.text.find(['=', ':', '[', '(', '@', '&']) else { return Ok(None) };
         if !self.text[sign..].starts_with('=') {
@@ -261,7 +263,7 @@ impl<'a> Parser<'a> {
         Ok(ArgValue::Bytes(bytes))
     }
 
-    /// After `type[`; `start` is where the type stands.
+    /// Parses a buffer after `type[`; `start` is the offset of the type.
     fn buffer(&mut self, ty: ElemType, start: usize) -> Result<ArgValue> {
         let shape = self.extents(ty)?;
         let shape_end = self.at;
@@ -347,7 +349,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A value up to one of these closing characters, which stays.
+    /// Parses a literal up to one of the characters in `ends`, which is not consumed.
     fn literal_until(&mut self, ty: ElemType, ends: &[char]) -> Result<u64> {
         self.skip_space();
         let length = self.rest().find(ends).unwrap_or(self.rest().len());
@@ -389,7 +391,8 @@ impl<'a> Parser<'a> {
         Ok(Contents::Values(values))
     }
 
-    /// `(key=text, ...)`, all optional; the keys are `known`. Gives each key's text and place.
+    /// Parses `(key=text, ...)`, where all keys are optional and listed in `known`. Returns the
+    /// range of each key's text.
     fn options<const N: usize>(
         &mut self,
         of: &str,
@@ -469,7 +472,7 @@ impl<'a> Parser<'a> {
         Ok(Contents::Random { seed, range })
     }
 
-    /// Whether the type has a value from `lo` to below `hi` and the distance is finite.
+    /// Returns whether the type can represent both bounds, and `lo < hi` at a finite distance.
     fn float_range_fits(&self, ty: ElemType, lo: f64, hi: f64) -> bool {
         let held = |value: f64| {
             ty.round(value).and_then(|bits| ty.to_f64(bits)).is_some_and(f64::is_finite)

@@ -1,8 +1,8 @@
-//! Random contents that any program can reproduce.
+//! Reproducible random contents.
 //!
-//! Element `i` (flat index in C order, from 0) depends on the seed and on `i` alone. Its 64 random bits are output number `i`
-//! of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) started at the
-//! seed. All arithmetic is modulo 2^64:
+//! Element `i` (flat index in C order, from 0) depends only on the seed and on `i`. Its 64 random
+//! bits are output number `i` of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
+//! number generators", OOPSLA 2014), started at the seed. All arithmetic is modulo 2^64:
 //!
 //! ```text
 //! z = seed + (i + 1) * 0x9e3779b97f4a7c15
@@ -11,9 +11,11 @@
 //! z =  z ^ (z >> 31)
 //! ```
 //!
-//! * Floats in `[lo, hi)` (default 0 to 1): `lo + (hi - lo) * ((z >> 11) * 2^-53)` in `f64`, each operation rounded to
-//!   nearest even, then rounded to the element type; a result not below `hi` becomes the next value below `hi`.
-//! * Integers in `[lo, hi]` (default: all that the type has): `lo + floor(z * (hi - lo + 1) / 2^64)`, exactly.
+//! * Floats in `[lo, hi)` (default 0 to 1): `lo + (hi - lo) * ((z >> 11) * 2^-53)` in `f64`, each
+//!   operation rounded to nearest even, then rounded to the element type; a result not below `hi`
+//!   becomes the next value below `hi`.
+//! * Integers in `[lo, hi]` (default: the whole range of the type): `lo + floor(z * (hi - lo + 1) /
+//!   2^64)`, exactly.
 //!
 //! In NumPy, for `f32[n]:random(seed=s,lo=a,hi=b)`:
 //!
@@ -27,31 +29,31 @@
 //! x = np.minimum(x, np.nextafter(np.float32(b), np.float32(-np.inf)))
 //! ```
 //!
-//! A specification that names no seed gets one from the run's seed and the buffer's name ([`seed_for`]), so that two buffers
-//! of a run differ and a run with the same seed repeats.
+//! If the specification has no seed, [`seed_for`] derives one from the run's seed and the buffer's
+//! name, so that the buffers of a run differ and a run with the same seed repeats.
 
 use crate::elem::ElemType;
 
-/// Where random numbers lie.
+/// The range of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// Integers from `lo` to `hi`, both included.
+    /// Integers from `lo` to `hi`, inclusive.
     Int {
-        /// Smallest.
+        /// Lower bound.
         lo: i128,
-        /// Largest.
+        /// Upper bound.
         hi: i128,
     },
-    /// Floats from `lo` to below `hi`.
+    /// Floats from `lo` to `hi`, without `hi`.
     Float {
-        /// Smallest.
+        /// Lower bound.
         lo: f64,
-        /// Upper bound, not reached.
+        /// Upper bound, exclusive.
         hi: f64,
     },
 }
 
-/// 64 random bits for element `index`.
+/// Returns 64 random bits for element `index`.
 #[must_use]
 pub fn bits(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -60,7 +62,8 @@ pub fn bits(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The seed of a buffer that names none: FNV-1a of its name (64 bits), exclusive-or the run's seed.
+/// Returns the seed of a buffer without one: the 64-bit FNV-1a hash of its name, exclusive-or the
+/// run's seed.
 #[must_use]
 pub fn seed_for(run_seed: u64, name: &str) -> u64 {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -69,14 +72,16 @@ pub fn seed_for(run_seed: u64, name: &str) -> u64 {
     hash ^ run_seed
 }
 
-/// Bit pattern of element `index` of type `ty`; the range is of the type's kind and not empty.
+/// Returns the bit pattern of element `index` of type `ty`. The range has to be of the type's kind
+/// and not empty.
 #[must_use]
 pub fn element(ty: ElemType, range: Range, seed: u64, index: u64) -> u64 {
     let z = bits(seed, index);
     match range {
         Range::Int { lo, hi } => {
             let count = (hi - lo + 1).clamp(1, 1 << 64) as u128;
-            // At most 64 bits times 65 bits shifted down by 64: the product needs up to 2^128 - 2^64, which fits.
+            // The factors have at most 64 and 65 bits; the largest product, (2^64 - 1) * 2^64, fits
+            // 128 bits.
             let offset = (u128::from(z) * count) >> 64;
             ty.wrap(lo + offset as i128)
         }
@@ -89,7 +94,7 @@ pub fn element(ty: ElemType, range: Range, seed: u64, index: u64) -> u64 {
     }
 }
 
-/// The largest value of a float type that is below `hi`.
+/// Returns the largest value of a float type below `hi`.
 fn next_below(ty: ElemType, hi: f64) -> u64 {
     let sign = 1_u64 << (ty.bits() - 1);
     let nearest = ty.round(hi).unwrap_or(0);
@@ -97,7 +102,7 @@ fn next_below(ty: ElemType, hi: f64) -> u64 {
         return nearest;
     }
     if nearest & !sign == 0 {
-        // Below zero of either sign comes the smallest negative value.
+        // The largest value below a zero of either sign is the smallest negative number.
         return sign | 1;
     }
     if nearest & sign == 0 { nearest - 1 } else { nearest + 1 }

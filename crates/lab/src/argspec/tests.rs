@@ -28,7 +28,7 @@ fn bits(text: &str) -> Vec<u64> {
     built(text).iter().collect()
 }
 
-/// `message | the text under the caret | help`.
+/// Formats a failure as `message | text under the caret | help`.
 fn failure(text: &str) -> String {
     let error = match parse_argument(text, place(text)) {
         Err(error) => error,
@@ -76,7 +76,7 @@ fn buffers_of_every_kind() {
     assert!(built("f64[0]").is_empty());
 }
 
-/// The expected bits were computed with NumPy from the text of [`random`].
+/// The expected bits were computed with NumPy from the documentation of [`random`].
 #[test]
 fn random_numbers_are_those_of_the_documented_generator() {
     assert_eq!(
@@ -255,7 +255,8 @@ proptest! {
             let range = random::Range::Float { lo, hi: lo + width };
             let value = ty.to_f64(random::element(ty, range, seed, i)).expect("a float type");
             prop_assert!(value < lo + width);
-            // Rounding to the type may go below `lo` by less than one unit in the last place.
+            // Rounding to the type may yield a value below `lo` by less than one unit in the last
+            // place.
             prop_assert!(ty.round(value) >= ty.round(lo) || value >= lo - lo.abs() / 128.0 - 1e-30);
         }
     }

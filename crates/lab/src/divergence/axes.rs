@@ -1,8 +1,9 @@
-//! What of a machine a comparison varies: its axes.
+//! The axes of a machine: options that a comparison varies, in addition to mechanisms and warp
+//! sizes.
 //!
-//! A machine names its axes ([`Isa::axes`]): options with the values worth a row, the default first. Without a word from the user
-//! each value of each axis is tried by itself, all else as it is by default; with one or more axes named, all combinations
-//! of their values are.
+//! A machine lists its axes ([`Isa::axes`]): options with the values that comparisons use, the
+//! default first. By default a comparison tries each value of each axis by itself, with all other
+//! axes at their defaults; if the user names axes, it tries all combinations of their values.
 
 use isa::suggest::nearest;
 use isa::{Diagnostic, Span};
@@ -10,13 +11,13 @@ use isa::{Diagnostic, Span};
 use crate::elem::shortened;
 use crate::machine::{Axis, Isa};
 
-/// Rows that a comparison may have of settings alone.
+/// Most settings of one comparison.
 const MOST: usize = 256;
 
-/// Values of axes: what a row is run with. Empty where all is by default.
+/// Values of axes, by name. Empty for the defaults.
 pub type Settings = Vec<(String, String)>;
 
-/// The settings that are tried when the user names none.
+/// Returns the settings of a comparison for which the user names none.
 #[must_use]
 pub fn usual_settings(machine: &dyn Isa) -> Vec<Settings> {
     let mut out = vec![Settings::new()];
@@ -27,11 +28,12 @@ pub fn usual_settings(machine: &dyn Isa) -> Vec<Settings> {
     out
 }
 
-/// All combinations of axes given as `NAME` (all its values) or `NAME=VALUE,VALUE,..`.
+/// Returns all combinations of axes, each given as `NAME` (all its values) or
+/// `NAME=VALUE,VALUE,..`. Values are checked only when a row is run.
 ///
 /// # Errors
-/// An axis that the machine does not have, with the nearest that it has; no value; more combinations than a table can hold.
-/// Whether the machine takes a value is seen when a row is run.
+/// Returns a diagnostic if an axis does not exist or is named twice, if a value is empty, or if
+/// there are too many combinations.
 pub fn settings_named(
     machine: &dyn Isa,
     given: &[(String, Span)],
@@ -88,7 +90,7 @@ fn find<'a>(machine: &dyn Isa, axes: &'a [Axis], name: &str) -> Result<&'a Axis,
     })
 }
 
-/// The width that a setting gives, if it gives one.
+/// Returns the group width that a setting determines, if it does.
 #[must_use]
 pub(super) fn width(machine: &dyn Isa, settings: &Settings) -> Option<u64> {
     let axes = machine.axes();
@@ -96,7 +98,7 @@ pub(super) fn width(machine: &dyn Isa, settings: &Settings) -> Option<u64> {
     settings.iter().find(|(name, _)| of(name)).and_then(|(_, value)| value.parse().ok())
 }
 
-/// `zmode=zero banks=2`; empty where all is by default.
+/// Formats settings as `zmode=zero banks=2`; empty for the defaults.
 #[must_use]
 pub(super) fn describe(settings: &Settings) -> String {
     settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")

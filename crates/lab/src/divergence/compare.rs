@@ -1,4 +1,4 @@
-//! Runs a job under many mechanisms and warp sizes.
+//! Runs of a job under several mechanisms, warp sizes and settings.
 
 use isa::{Diagnostic, Diagnostics};
 
@@ -14,143 +14,148 @@ use crate::probe::{Both, Place, Probe, Shows};
 use crate::run::{Job, UNSUPPORTED, Variant, VariantRun};
 use crate::stats::LaunchStats;
 
-/// Most issues of a block in the reference, if the job sets no limit.
+/// Limit of issues of the reference, if the job has none.
 const REFERENCE_LIMIT: u64 = 1 << 28;
-/// A run may take so many times the reference's issues, if the job sets no limit, before it is taken to hang.
+/// Limit of the other runs, if the job has none, as a multiple of the reference's issues.
 const PATIENCE: u64 = 4;
-/// But at least so many.
+/// Least limit of the other runs.
 const LEAST_LIMIT: u64 = 1 << 20;
 
-/// What to compare.
+/// The scope of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Mechanisms, by the machine's names.
     pub mechanisms: Vec<String>,
     /// Warp sizes.
     pub warp_sizes: Vec<u64>,
-    /// Which side of a divergent branch runs first, where a mechanism asks.
+    /// The side of a divergent branch that runs first, for mechanisms with that choice.
     pub order: Option<String>,
-    /// Values of the machine's axes: each is tried with each mechanism and warp size.
+    /// Values of the machine's axes; each setting is run with each mechanism and warp size.
     pub settings: Vec<Settings>,
-    /// Whether settings are tried with the first mechanism alone, the others being run by default.
+    /// Whether non-default settings are run with the first mechanism only.
     pub star: bool,
-    /// Whether lanes over time and losses by line are kept, for the report.
+    /// Whether to record lanes over time and losses by line, for the HTML report.
     pub look: bool,
 }
 
-/// A mechanism at a warp size.
+/// The results of a mechanism at a warp size, under one setting.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The mechanism.
     pub mechanism: String,
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub warp_size: u64,
-    /// Values of the machine's axes that are not by default.
+    /// Values of the machine's axes that differ from the defaults.
     pub settings: Settings,
-    /// What is said of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Whether memory and output are those of the reference; none if one of the two did not end.
+    /// Whether memory and output equal the reference's; `None` if either run did not complete.
     pub equal: Option<bool>,
-    /// What is not.
+    /// The differences from the reference.
     pub differences: Vec<Difference>,
-    /// Instructions executed that show the schedule; filled where results differ.
+    /// Executed instructions that expose the schedule; collected only if results differ.
     pub witnesses: Vec<(Shows, Place)>,
-    /// Accesses that race.
+    /// Pairs of instructions that race.
     pub races: Vec<Race>,
-    /// All launches together; none if the run could not begin.
+    /// Statistics summed over all launches; `None` if the run could not start.
     pub stats: Option<LaunchStats>,
-    /// How long lanes stayed apart.
+    /// Reconvergence times.
     pub times: Times,
-    /// The verdict in a sentence, where one explains it.
+    /// The verdict in one sentence, if it can be explained.
     pub sentence: Option<String>,
-    /// What is told of a hang, a fault or a refusal.
+    /// The diagnostic of a hang, a fault or a refusal.
     pub report: Option<Diagnostic>,
-    /// What the mechanism cost beside the others.
+    /// The cost relative to the other rows.
     pub impact: Impact,
-    /// Lanes over time and losses by line, where the plan asks and the machine tells events.
+    /// Lanes over time and losses by line, if the plan requests them and the machine supports
+    /// probes.
     pub views: Option<Views>,
 }
 
 impl Row {
-    /// `ipdom, W = 32`.
+    /// Formats mechanism and warp size as `ipdom, W = 32`.
     #[must_use]
     pub fn label(&self) -> String {
         format!("{}, W = {}", self.name(), self.warp_size)
     }
 
-    /// The mechanism, or the values of axes where the machine has only one.
+    /// Returns the values of the axes if they are not the defaults, otherwise the mechanism.
     #[must_use]
     pub fn name(&self) -> String {
         let settings = axes::describe(&self.settings);
         if settings.is_empty() { self.mechanism.clone() } else { settings }
     }
 
-    /// Most nested splits at an issue.
+    /// Returns the most nested splits at an issue.
     #[must_use]
     pub fn max_divergence_depth(&self) -> u64 {
         self.stats.as_ref().map_or(0, max_divergence_depth)
     }
 }
 
-/// A row's run looked at closely.
+/// Detailed records of a row's run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Views {
     /// Lost lane slots by line.
     pub losses: Explanation,
-    /// Lanes over time of some warps.
+    /// Lanes over time, for some warps.
     pub lanes: Recorded,
 }
 
-/// The cost of a row beside the others of its warp size.
+/// The cost of a row relative to the others of its warp size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impact {
-    /// Issues over those of the mechanism with the fewest, among those that ended; none if this one did not.
+    /// Issues divided by the fewest issues of a completed run; `None` if this run did not complete.
     pub divergence_impact_factor: Option<f64>,
-    /// Mean reconvergence time times depth over 100: what older tools print. It has no meaning of its own.
+    /// Mean reconvergence time times depth over 100, as older tools compute it. It has no meaning
+    /// of its own.
     pub legacy: f64,
 }
 
-/// All rows, with the reference.
+/// The rows of a comparison, and its reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The machine's name.
     pub machine: String,
-    /// The program, as the user named it.
+    /// The program's name as the user wrote it.
     pub module: String,
     /// The kernels, in the order of the launches.
     pub kernels: Vec<String>,
     /// The seed.
     pub seed: u64,
-    /// The order asked for.
+    /// The order of branch sides, if one was requested.
     pub order: Option<String>,
-    /// Kernels whose results depend on the size of the warp that they see, with the first instruction that makes it so, and how
-    /// many there are.
+    /// Kernels whose results depend on the warp size that they see, with the first instruction that
+    /// causes this and the number of such instructions.
     pub warp_size_dependent: Vec<(String, Dependence, usize)>,
-    /// What may go wrong, as far as that can be told without running anything.
+    /// Warnings from the static analysis of the program.
     pub warnings: Vec<Diagnostic>,
-    /// What the reference is: `serial`, or values of the machine's axes.
+    /// The name of the reference: `serial`, or values of the machine's axes.
     pub reference_name: String,
-    /// How the reference ended; what is told of it if it did not end well.
+    /// The diagnostic of the reference if it did not complete.
     pub reference: Result<(), Diagnostic>,
-    /// Whether the search for races could follow all of memory: if not, some may have been missed.
+    /// Whether the race detector could follow all of memory; if not, races may have been missed.
     pub races_complete: bool,
-    /// A row for each mechanism and warp size: mechanisms in the order asked for, sizes within.
+    /// One row for each mechanism, warp size and setting, in this order of nesting.
     pub rows: Vec<Row>,
 }
 
 impl Comparison {
-    /// Whether no row is `unsound` with other results: a mechanism that computes something else is a finding, a kernel that
-    /// depends on its schedule a property, and a mechanism that only expects lanes where they never come is known for it.
+    /// Returns whether no row is [`Verdict::Unsound`] with results that differ from the
+    /// reference's. Dependence on the schedule is a property of the kernel, and a mechanism with
+    /// unsound rejoin points may still compute the same results.
     #[must_use]
     pub fn sound(&self) -> bool {
         self.rows.iter().all(|r| r.verdict != Verdict::Unsound || r.equal != Some(false))
     }
 }
 
-/// Runs the job under every mechanism and warp size of the plan. None if the watch stopped it.
+/// Runs the job under every mechanism, warp size and setting of the plan. Returns `None` if the
+/// watch stopped it.
 ///
 /// # Errors
-/// If the launches cannot begin at all: what a single run would be refused for.
+/// Returns diagnostics if the launches cannot start for reasons other than the mechanism or the
+/// warp size.
 pub fn compare(
     job: &mut Job,
     plan: &Plan,
@@ -215,18 +220,18 @@ pub fn compare(
     }))
 }
 
-/// What all rows share.
+/// The inputs that all rows share.
 struct Setting {
-    /// Of the reference.
+    /// The name of the reference.
     name: String,
     multisets: Vec<String>,
     reference: VariantRun,
-    /// Races of the reference: what races there races under every mechanism.
+    /// Races of the reference. They are races under every mechanism.
     races: Vec<Race>,
     limit: u64,
     order: Option<String>,
     look: bool,
-    /// Issues of a warp that are kept.
+    /// Most recorded issues of a warp.
     steps: usize,
 }
 
@@ -296,7 +301,7 @@ fn row(
             let seen = !row.witnesses.is_empty();
             row.verdict = if seen { Verdict::OrderDependent } else { Verdict::Unsound };
             if row.races.is_empty() {
-                // Another schedule may take ways that the reference did not take.
+                // Another schedule may take paths that the reference did not take.
                 let mut races = Races::default();
                 let mut watched = Watched { watch, probe: &mut races };
                 if interrupted(&job.run_variant(&variant, &mut watched)?) {
@@ -318,7 +323,8 @@ fn row(
     Ok(Some(row))
 }
 
-/// Rows are held against others of their warp size; those of a machine's axes against all, for the width may be an axis.
+/// Returns whether two rows are compared by their issues: rows of one warp size, and rows of a
+/// machine's axes, whose width may be an axis.
 fn comparable(a: &Row, b: &Row) -> bool {
     a.warp_size == b.warp_size || !a.settings.is_empty() || !b.settings.is_empty()
 }
@@ -342,7 +348,7 @@ fn impacts(rows: &mut [Row]) {
     }
 }
 
-/// Most nested splits at an issue: 0 for a run that never diverged.
+/// Returns the most nested splits at an issue; 0 for a run that never diverged.
 pub(super) fn max_divergence_depth(stats: &LaunchStats) -> u64 {
     stats.counters.max_depth.saturating_sub(1)
 }

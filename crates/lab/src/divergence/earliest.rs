@@ -1,9 +1,10 @@
-//! Whether splits rejoin as soon as they could: a probe.
+//! A probe that counts the splits that do not rejoin at the earliest possible instruction.
 //!
-//! Lanes may run together wherever they stand at the same place ([`converge`]'s lanes merge on equal place alone), so the earliest
-//! sound point of a split is the first instruction to which lanes of more than one of its sides come. A split has *missed* it
-//! if an instruction is issued for lanes of one side alone that was issued before, since the split, for lanes of another side
-//! alone. A split whose sides never come to a common instruction has nothing to miss.
+//! Paths merge wherever their lanes are at the same place (see [`converge`]), so the earliest sound
+//! rejoin point of a split is the first instruction that lanes from more than one of its sides
+//! reach. A split *misses* it if an instruction is issued for lanes of one side alone after it was
+//! issued, since the split, for lanes of another side alone. A split whose sides have no
+//! instruction in common cannot miss it.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +14,24 @@ use smallvec::SmallVec;
 
 use crate::probe::{Beginning, EventSink, Lanes, Probe, WORDS};
 
-/// Splits of a group that are followed at once; others are not judged.
+/// Most open splits of a group that are followed; further ones are not judged.
 const MOST_OPEN: usize = 256;
 
-/// The probe.
+/// The probe of missed rejoin points.
 #[derive(Clone, Debug, Default)]
 pub struct Earliest {
     groups: BTreeMap<GroupId, Vec<Split>>,
     count: Splits,
 }
 
-/// Splits by how they ended.
+/// Numbers of splits by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Splits {
-    /// Rejoined at the earliest sound point, or without one.
+    /// Splits that merged at the earliest sound point, or that had none.
     pub early: u64,
-    /// Ran a common instruction once for each side.
+    /// Splits of which a common instruction was issued for each side separately.
     pub missed: u64,
-    /// Not followed.
+    /// Splits that were not followed.
     pub left: u64,
 }
 
@@ -39,14 +40,14 @@ struct Split {
     sides: SmallVec<[Side; 2]>,
 }
 
-/// Lanes that went one way, and where they have been since.
+/// Lanes that took one direction, and the program counters that they have visited since.
 #[derive(Clone, Debug)]
 struct Side {
     lanes: Lanes,
     seen: FxHashSet<u64>,
 }
 
-/// What an issue means for a split.
+/// The consequence of an issue for a split.
 enum After {
     Open,
     Early,
@@ -66,7 +67,7 @@ impl Split {
             self.sides[first].seen.insert(pc);
             return After::Open;
         }
-        // These sides have met: from now on they are one.
+        // These sides run together from here on, so they become one.
         for at in others.into_iter().rev() {
             let side = self.sides.remove(at);
             self.sides[first].lanes |= side.lanes;
@@ -78,7 +79,7 @@ impl Split {
 }
 
 impl Earliest {
-    /// What became of the splits. Those still open have missed nothing.
+    /// Returns the outcomes of the splits so far. Open splits have missed nothing.
     #[must_use]
     pub fn splits(&self) -> Splits {
         let open: usize = self.groups.values().map(Vec::len).sum();

@@ -1,7 +1,8 @@
-//! Where lanes are lost: by cause, by line of the program's text, by line of the source it was compiled from.
+//! Lost lane slots by cause, by line of the program's text, and by line of the source.
 //!
-//! Each lane slot of each issue has one cause ([`simt::slots`]); here the causes of an instruction's issues are summed, and
-//! instructions are summed to lines. Branches say how often they split their group, which is where lost slots begin.
+//! Each lane slot of each issue has one cause ([`simt::slots`]). This probe sums the causes by
+//! instruction, then by line. It also counts the splits of each branch, which is where losses
+//! begin.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use super::json::slots;
 use super::tables::{Column, SLOTS};
 use crate::probe::{Beginning, EventSink, Place, Probe, WORDS};
 
-/// The probe.
+/// The probe of lost lane slots.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
     places: Arc<[Place]>,
@@ -26,19 +27,19 @@ pub struct Losses {
     total: LaneSlots,
 }
 
-/// What a line lost.
+/// The losses of one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// Its first instruction as text.
+    /// Text of the line's first instruction.
     pub text: Arc<str>,
-    /// Where the lane slots of its issues went.
+    /// Lane slots of the line's issues, by cause.
     pub slots: LaneSlots,
     /// Branch issues that sent lanes to more than one place.
     pub splits: u64,
 }
 
 impl Line {
-    /// Lane slots that did no work.
+    /// Returns the lane slots in which no lane was on.
     #[must_use]
     pub fn lost(&self) -> u64 {
         lost(&self.slots)
@@ -58,7 +59,7 @@ fn lost(slots: &LaneSlots) -> u64 {
 }
 
 impl Losses {
-    /// Sums what the launch so far lost into lines.
+    /// Adds the counts of the current launch to its lines.
     fn fold(&mut self) {
         let counted = self.places.iter().zip(self.by_pc.iter().zip(&self.splits));
         for (place, (slots, splits)) in counted.filter(|c| c.1.0.issues() > 0) {
@@ -73,7 +74,7 @@ impl Losses {
         self.splits.clear();
     }
 
-    /// What was lost in all launches.
+    /// Returns the losses of all launches.
     #[must_use]
     pub fn explanation(mut self) -> Explanation {
         self.fold();
@@ -117,21 +118,23 @@ impl EventSink for Losses {
 /// Lost lane slots by line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// All lines together.
+    /// Sum over all lines.
     pub total: LaneSlots,
-    /// By line of the program's text, in the order of lines; without a line what a pass made of nothing.
+    /// By line of the program's text, in line order; `None` for operations that a pass inserted
+    /// without a line.
     pub text: Vec<(Option<u32>, Line)>,
-    /// By file and line that the text was compiled from.
+    /// By file and line of the source.
     pub source: Vec<((Arc<str>, u32), Line)>,
 }
 
-/// Columns of lost slots: all but those of lanes that work.
+/// The columns of lost slots: all but the first, of lanes that were on.
 fn columns() -> impl Iterator<Item = &'static Column> {
     SLOTS.iter().skip(1)
 }
 
 impl Explanation {
-    /// For people: causes, then the `most` lines of text and of source that lose most.
+    /// Renders the causes as text, then the `most` lines of text and of source with the highest
+    /// losses.
     #[must_use]
     pub fn to_text(&self, most: usize) -> String {
         let mut out = String::new();
@@ -199,7 +202,7 @@ impl Explanation {
         out.push_str("lost%: of all that is lost. Causes: of the lane slots of the line.\n");
     }
 
-    /// As JSON: `docs/explain.md`.
+    /// Renders JSON as `docs/explain.md` describes it.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let line = |l: &Line| {

@@ -1,4 +1,5 @@
-//! A comparison as JSON. Its form is versioned and documented in `docs/compare.md`, with a JSON Schema beside it.
+//! Comparisons as JSON. `docs/compare.md` documents the versioned form, together with a JSON
+//! Schema.
 
 use converge::Charges;
 use isa::Diagnostic;
@@ -12,13 +13,13 @@ use super::race::{Race, Side};
 use crate::probe::Place;
 use crate::stats::{CodeCost, INSERTED, LaunchStats, metric, times_json};
 
-/// What `schema` says in every report.
+/// The value of `schema` in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";
 
 /// The version of the form. Within a version keys are only ever added.
 pub const COMPARE_VERSION: u64 = 1;
 
-/// The comparison as JSON.
+/// Renders a comparison as JSON.
 #[must_use]
 pub fn to_json(comparison: &Comparison) -> Value {
     let rows: Vec<Value> = comparison.rows.iter().map(row).collect();
@@ -133,13 +134,13 @@ fn side(side: &Side) -> Value {
     value
 }
 
-/// Block, warp, lanes and threads.
+/// Renders the coordinates of threads in a launch.
 fn site(site: &Site) -> Value {
     let Site { block, warp, lanes, threads } = site;
     json!({ "block": block, "warp": warp, "lanes": lanes, "threads": threads })
 }
 
-/// `shared`, or else `global`: nothing else is shared between threads.
+/// Names a space; every space but shared memory counts as `global`, as threads share no other.
 pub(super) const fn space_name(space: Space) -> &'static str {
     match space {
         Space::Shared => "shared",
@@ -147,7 +148,7 @@ pub(super) const fn space_name(space: Space) -> &'static str {
     }
 }
 
-/// What an access does, in a word.
+/// Names the kind of an access.
 pub(crate) const fn access_name(kind: AccessKind) -> &'static str {
     match kind {
         AccessKind::Load => "read",
@@ -206,7 +207,7 @@ fn code(code: &CodeCost) -> Value {
     })
 }
 
-/// A place: its text, line and source line.
+/// Renders a place: its text, line, and source line.
 pub(super) fn place_json(place: &Place) -> Value {
     json!({
         "text": &*place.text,
@@ -215,7 +216,7 @@ pub(super) fn place_json(place: &Place) -> Value {
     })
 }
 
-/// A source line, with the inlined calls that it belongs to.
+/// Renders a source line with its inlined calls.
 fn source(source: &Source) -> Value {
     let call =
         |c: &InlinedCall| json!({ "function": &*c.function, "file": &*c.file, "line": c.line });

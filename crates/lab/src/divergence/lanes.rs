@@ -1,8 +1,8 @@
-//! Lanes over time: what each lane of a warp did at each of its issues, as far as memory is given to it. A probe.
+//! A probe that records what each lane of a warp did at each issue, within fixed bounds of memory.
 //!
-//! The first warps of a run are followed from their first issue on; in the end those are kept that are worth a look: the very
-//! first, and of the others those that lost the largest share of their lane slots. Whatever is left out is counted, so that a
-//! report can say so.
+//! It follows the first warps of a run from their first issue. At the end it keeps the first warp,
+//! and of the others those that lost the largest share of their lane slots. It counts what it
+//! omits, so that reports can say so.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
 
 /// Warps that are followed.
 const FOLLOWED: usize = 48;
-/// Different lane sets that are told apart, in lanes.
+/// Bound on the distinct lane sets, in lanes.
 const LANES: usize = 1 << 18;
 
-/// Which lanes fell under which cause at an issue.
+/// The lanes of an issue by the cause of their slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Causes {
     /// In the order of [`SlotCause::ALL`].
     by_cause: [Lanes; 6],
-    /// Of the predicated-off lanes, those that the machine's mask turns off.
+    /// The predicated-off lanes that the machine's mask, not a guard, turns off.
     masked_off: Lanes,
 }
 
 impl Causes {
-    /// Those of an issue.
+    /// Returns the causes of an issue.
     fn of(issue: &Issue<'_, WORDS>) -> Self {
         Self { by_cause: issue.lanes.by_cause(), masked_off: issue.lanes.masked_off() }
     }
 
-    /// Lanes under a cause.
+    /// Returns the lanes with a cause.
     #[must_use]
     pub fn lanes(&self, cause: SlotCause) -> Lanes {
         self.by_cause[cause as usize]
     }
 
-    /// Of the predicated-off lanes, those that the machine's mask turns off.
+    /// Returns the predicated-off lanes that the machine's mask, not a guard, turns off.
     #[must_use]
     pub fn masked_off(&self) -> Lanes {
         self.masked_off
@@ -48,54 +48,54 @@ impl Causes {
 /// One issue of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Index of its place among those of the recording.
+    /// Index of the instruction in [`Recorded::places`].
     pub place: u32,
-    /// Index of its lanes among those of the recording.
+    /// Index of the lane sets in [`Recorded::lanes`].
     pub lanes: u32,
-    /// Paths that the warp has.
+    /// Number of paths of the warp.
     pub depth: u32,
 }
 
-/// A warp and its first issues.
+/// A recorded warp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warp {
-    /// The launch, from 0.
+    /// Index of the launch, from 0.
     pub launch: usize,
-    /// Who.
+    /// The group.
     pub group: GroupId,
-    /// Lanes.
+    /// Width in lanes.
     pub width: u32,
     /// Its first issues.
     pub steps: Vec<Step>,
-    /// All its issues.
+    /// Number of all its issues.
     pub issues: u64,
-    /// Lane slots, and those of them that did no work.
+    /// Number of its lane slots.
     pub slots: u64,
-    /// Lane slots that did no work.
+    /// Lane slots in which no lane was on.
     pub lost: u64,
 }
 
-/// What was recorded of a run.
+/// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// The warps that are kept, in the order of their beginning.
+    /// The warps that are kept, in the order of their first issues.
     pub warps: Vec<Warp>,
-    /// Warps that the run had.
+    /// Number of warps of the run.
     pub of: usize,
-    /// Instructions.
+    /// Instructions that the steps refer to.
     pub places: Vec<Place>,
-    /// Lane sets.
+    /// Distinct lane sets that the steps refer to.
     pub lanes: Vec<Causes>,
 }
 
-/// The probe.
+/// The recording probe.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Issues of a warp that are kept.
+    /// Most recorded issues of a warp.
     most: usize,
     launch: usize,
     code: Arc<[Place]>,
-    /// Index among the places, plus one, by program counter.
+    /// Index into `places`, plus one, by program counter; 0 for none.
     seen: Vec<u32>,
     warps: Vec<Warp>,
     index: FxHashMap<(usize, GroupId), Option<usize>>,
@@ -106,7 +106,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder that keeps so many issues of a warp.
+    /// Creates a recorder that keeps at most `most` issues of a warp.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded, of at most so many warps.
+    /// Returns the record of at most `warps` warps.
     #[must_use]
     pub fn recorded(self, warps: usize) -> Recorded {
         let of = self.index.len();
@@ -138,7 +138,7 @@ impl Recorder {
         Recorded { warps: kept, of, places: self.places, lanes: self.sets }
     }
 
-    /// Index of a warp, if it is followed.
+    /// Returns the index of a warp, if it is followed.
     fn warp(&mut self, group: GroupId, width: u32) -> Option<usize> {
         let key = (self.launch, group);
         if let Some((last, at)) = self.last
@@ -201,12 +201,13 @@ impl EventSink for Recorder {
         let causes = Causes::of(issue);
         let warp = &mut self.warps[at];
         let whole = warp.steps.len() as u64 == warp.issues;
-        // Scalar issues have one lane, vectors of some machines as many as they ask for.
+        // Issues of one warp differ in width: scalar issues have one lane, and vector issues of
+        // some machines as many as they request.
         warp.width = warp.width.max(width);
         warp.issues += 1;
         warp.slots += u64::from(width);
         warp.lost += u64::from(width - causes.lanes(SlotCause::On).count().min(width));
-        // What is kept has no holes.
+        // The recorded issues are a prefix of the warp's issues, without gaps.
         if !whole || warp.steps.len() >= self.most {
             return;
         }

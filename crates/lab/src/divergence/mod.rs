@@ -1,7 +1,8 @@
-//! One kernel, every mechanism: what each does to it, and why they differ.
+//! Comparison of convergence mechanisms on one kernel.
 //!
-//! [`compare()`] runs a job under mechanisms and warp sizes, holds every run against fair serial execution and gives each a
-//! verdict; its [`Comparison`] becomes a table ([`to_text`]) or JSON ([`to_json`]).
+//! [`compare()`] runs a job under several mechanisms and warp sizes, compares every run with fair
+//! serial execution and gives each a verdict. [`to_text`] and [`to_json`] render the resulting
+//! [`Comparison`].
 
 mod axes;
 mod compare;

@@ -1,4 +1,4 @@
-//! Mechanisms, warp sizes and orders as users name them, and the catalogue as text.
+//! Parsing of mechanisms, warp sizes and orders, and the catalogue as text.
 
 use converge::{CATALOGUE, Entry, Order};
 use isa::suggest::nearest;
@@ -7,14 +7,14 @@ use isa::{Diagnostic, Span};
 use crate::elem::{parse_any_integer, shortened};
 use crate::machine::{Isa, Named};
 
-/// Largest issue group.
+/// Largest issue group in lanes.
 const WIDEST: u64 = 1024;
 
-/// The mechanisms of a list such as `ipdom,min-pc`; `all` is all that the machine has. Other names that the catalogue
-/// knows for a mechanism are taken, too. Each is given once, in the order of the list.
+/// Parses a list of mechanisms such as `ipdom,min-pc`; `all` means all that the machine has.
+/// Aliases of the catalogue are accepted. Returns each mechanism once, in the order of the list.
 ///
 /// # Errors
-/// A name that the machine does not have, with the nearest that it has.
+/// Returns a diagnostic with the nearest known name if the machine does not have a mechanism.
 pub fn mechanisms_named(
     machine: &dyn Isa,
     list: &str,
@@ -38,10 +38,10 @@ pub fn mechanisms_named(
     Ok(out)
 }
 
-/// The machine's name of the mechanism that a name or alias means.
+/// Resolves a name or alias of a mechanism to the machine's name for it.
 ///
 /// # Errors
-/// A name that the machine does not have, with the nearest that it has.
+/// Returns a diagnostic with the nearest known name if the machine does not have it.
 pub(crate) fn one_mechanism(
     machine: &dyn Isa,
     known: &[Named],
@@ -64,10 +64,10 @@ pub(crate) fn one_mechanism(
     }))
 }
 
-/// The warp sizes of a list such as `8,16,32`, each once.
+/// Parses a list of warp sizes such as `8,16,32`; returns each once.
 ///
 /// # Errors
-/// What is not a whole number from 1 to 1024.
+/// Returns a diagnostic if an element is not a whole number from 1 to 1024.
 pub fn numbers_named(list: &str, span: Span) -> Result<Vec<u64>, Diagnostic> {
     let mut out = Vec::new();
     for part in list.split(',').map(str::trim) {
@@ -85,10 +85,10 @@ pub fn numbers_named(list: &str, span: Span) -> Result<Vec<u64>, Diagnostic> {
     Ok(out)
 }
 
-/// An order of the sides of a branch.
+/// Checks the name of an order of branch sides.
 ///
 /// # Errors
-/// A name that no order has.
+/// Returns a diagnostic if there is no such order.
 pub fn order_named(name: &str, span: Span) -> Result<String, Diagnostic> {
     let names = || Order::ALL.iter().map(|(name, _)| *name);
     if names().any(|known| known == name) {
@@ -101,7 +101,7 @@ pub fn order_named(name: &str, span: Span) -> Result<String, Diagnostic> {
     }))
 }
 
-/// The catalogue for people: each mechanism with its source, state and limits.
+/// Renders the catalogue: each mechanism with its source, state and limits.
 #[must_use]
 pub fn catalogue_text() -> String {
     let mut out = String::new();
@@ -124,7 +124,7 @@ pub fn catalogue_text() -> String {
     out
 }
 
-/// Adds text in lines of at most 80 columns, indented by two, with a label before the first.
+/// Appends text in lines of at most 80 columns, indented by two, with `label` before the first.
 pub(super) fn paragraph(out: &mut String, label: &str, text: &str) {
     let indent = 2 + label.chars().count();
     let mut line = format!("  {label}");

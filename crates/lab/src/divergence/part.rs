@@ -1,9 +1,10 @@
-//! The first issue at which two mechanisms part.
+//! The first issue at which two mechanisms differ.
 //!
-//! Groups are held against each other one by one: issue number n of a group under one mechanism and under the other. What counts is
-//! the statement and the lanes that work on it; issues that a pass added, and issues for no lane, are left out, so that a
-//! mechanism with a pass of its own can be compared with one without. Of all groups the one that parts first in the first run
-//! is reported.
+//! Groups are compared one by one: issue number n of a group under one mechanism with its issue
+//! number n under the other. Two issues are equal if statement and lanes are equal. Operations that
+//! a pass inserted and issues without lanes are skipped, so that a mechanism with a pass can be
+//! compared with one without. Among all groups, the one that differs first in the first run is
+//! reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,19 +14,19 @@ use smallvec::SmallVec;
 
 use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
 
-/// Issues of the first run that are kept.
+/// Most recorded issues of the first run.
 const KEPT: usize = 1 << 22;
-/// Issues shown after the parting.
+/// Issues that are shown after the difference.
 pub(super) const AFTER: usize = 4;
 
-/// An issue as it is compared.
+/// One issue of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// Its number in the launch, all groups together.
+    /// Its number among the issues of all groups in the launch.
     pub number: u64,
-    /// What.
+    /// The instruction.
     pub place: Place,
-    /// Lanes that work on it.
+    /// The lanes for which it was issued, without those that the machine's mask turns off.
     pub lanes: Lanes,
 }
 
@@ -36,7 +37,7 @@ struct Record {
     mask: u32,
 }
 
-/// Which group of which launch.
+/// A group of a launch.
 type Key = (usize, GroupId);
 
 /// The probe of the first run.
@@ -50,12 +51,12 @@ pub struct Recording {
     kept: usize,
 }
 
-/// Whether an issue is compared.
+/// Returns whether an issue is compared.
 fn counts(place: &Place, lanes: &Lanes) -> bool {
     place.origin.is_empty() && lanes.any()
 }
 
-/// Whether two issues are the same step of a group.
+/// Returns whether two places are the same statement.
 fn same(a: &Place, b: &Place) -> bool {
     match (a.span, b.span) {
         (Some(a), Some(b)) => a == b,
@@ -64,7 +65,7 @@ fn same(a: &Place, b: &Place) -> bool {
 }
 
 impl Recording {
-    /// Whether all issues are kept.
+    /// Returns whether all issues were recorded.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.kept < KEPT
@@ -108,7 +109,7 @@ impl EventSink for Recording {
     }
 }
 
-/// The probe of the second run, which holds it against the first.
+/// The probe of the second run, which compares it with the first.
 #[derive(Debug)]
 pub struct Parting<'r> {
     first: &'r Recording,
@@ -118,35 +119,35 @@ pub struct Parting<'r> {
     number: u64,
 }
 
-/// Where two mechanisms part.
+/// The first difference between two mechanisms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parted {
-    /// The launch, from 0.
+    /// Index of the launch, from 0.
     pub launch: usize,
     /// The group.
     pub group: GroupId,
-    /// Issues of the group before it.
+    /// Number of equal issues of the group before the difference.
     pub common: usize,
-    /// The last common issue.
+    /// The last equal issue.
     pub last: Option<Moment>,
-    /// The issues that follow under the first mechanism; empty if the group has ended.
+    /// The next issues under the first mechanism; empty if the group has ended.
     pub first: Vec<Moment>,
-    /// And under the second.
+    /// The next issues under the second mechanism.
     pub second: Vec<Moment>,
 }
 
 impl<'r> Parting<'r> {
-    /// Holds a run against this one.
+    /// Creates a probe that compares a run with `first`.
     #[must_use]
     pub fn new(first: &'r Recording) -> Self {
         let (at, parted) = (BTreeMap::new(), BTreeMap::new());
         Self { first, launches: Vec::new(), at, parted, number: 0 }
     }
 
-    /// Where they part first; none if they never do, as far as issues were kept.
+    /// Returns the first difference; `None` if there is none among the recorded issues.
     #[must_use]
     pub fn outcome(mut self) -> Option<Parted> {
-        // Groups that ended early in the second run.
+        // Groups that ended earlier in the second run.
         for (key, records) in &self.first.groups {
             let at = self.at.get(key).copied().unwrap_or(0);
             if at < records.len() && !self.parted.contains_key(key) {

@@ -1,9 +1,11 @@
-//! How long lanes stay apart: a probe.
+//! A probe that measures reconvergence times.
 //!
-//! A *split* is a branch issue whose lanes go to more than one place. It *rejoins* at the first later issue of its group in
-//! which all lanes of the split that have not exited are active together, if lanes of more than one side are left. Its
-//! reconvergence time is the number of the group's issues between the two. This needs nothing from the mechanism, so
-//! mechanisms with stacks, lists or barriers are measured alike. Splits whose sides never meet are counted, not timed.
+//! A *split* is a branch issue whose lanes go to more than one place. It *rejoins* at the first
+//! later issue of its group in which all lanes of the split that have not exited are active
+//! together, if lanes of more than one side are left. Its reconvergence time is the number of
+//! issues of the group between the two. The definition does not depend on the mechanism, so
+//! mechanisms with stacks, lists or barriers are measured alike. Splits that do not rejoin are
+//! counted, not timed.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +14,25 @@ use smallvec::SmallVec;
 
 use crate::probe::{Beginning, EventSink, Lanes, Probe, WORDS};
 
-/// Splits of a group that are open at once and still followed; an older one is given up as never rejoined.
+/// Most open splits of a group that are followed; beyond, the oldest counts as never rejoined.
 const MOST_OPEN: usize = 2048;
 
-/// The probe.
+/// The probe of reconvergence times.
 #[derive(Clone, Debug, Default)]
 pub struct Rejoins {
     groups: BTreeMap<GroupId, Group>,
-    /// Of all launches so far.
+    /// Times of all launches so far.
     all: Histogram,
-    /// Of the launch at hand.
+    /// Times of the current launch.
     launch: Histogram,
-    /// Of the launches before it.
+    /// Times of the launches before the current one.
     done: Vec<Times>,
     begun: bool,
-    /// Splits that are open now.
+    /// Number of open splits.
     open_now: usize,
 }
 
-/// Times by how often they occurred, and splits that have none.
+/// Frequencies of times, and the number of splits without one.
 #[derive(Clone, Debug, Default)]
 struct Histogram {
     times: BTreeMap<u64, u64>,
@@ -54,9 +56,9 @@ struct Split {
 /// Reconvergence times of a run, in issues of the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
-    /// Splits that rejoined.
+    /// Number of splits that rejoined.
     pub rejoined: u64,
-    /// Splits that never did.
+    /// Number of splits that never did.
     pub never: u64,
     /// Mean time; 0 if none rejoined.
     pub mean: f64,
@@ -75,7 +77,7 @@ impl Histogram {
         Times { rejoined, never, mean, p50: self.quantile(50), p99: self.quantile(99) }
     }
 
-    /// The smallest time that at least `percent` of the splits do not exceed.
+    /// Returns the smallest time that at least `percent` of the splits do not exceed.
     fn quantile(&self, percent: u64) -> u64 {
         let all: u64 = self.times.values().sum();
         let rank = all.saturating_mul(percent).div_ceil(100).max(1);
@@ -91,13 +93,13 @@ impl Histogram {
 }
 
 impl Rejoins {
-    /// What was measured so far. Splits still open count as never rejoined.
+    /// Returns the times so far. Open splits count as never rejoined.
     #[must_use]
     pub fn times(&self) -> Times {
         self.all.times(self.open())
     }
 
-    /// What was measured of each launch.
+    /// Returns the times of each launch.
     #[must_use]
     pub fn by_launch(&self) -> Vec<Times> {
         let mut out = self.done.clone();
@@ -144,7 +146,7 @@ impl EventSink for Rejoins {
         group.issues += 1;
         group.exited = issue.lanes.exited;
         let active = issue.lanes.active;
-        // One lane alone rejoins nothing; and nothing is open most of the time.
+        // A single lane cannot rejoin anything, and most of the time no split is open.
         if group.open.is_empty() || active.count() < 2 {
             return;
         }

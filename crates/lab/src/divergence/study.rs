@@ -1,4 +1,4 @@
-//! Single runs looked at closely: what `explain`, `diff` and `trace` do.
+//! The commands `explain`, `diff` and `trace`: detailed studies of one run or two.
 
 use std::fmt::Write as _;
 
@@ -17,9 +17,9 @@ use crate::machine::Watch;
 use crate::probe::Probe;
 use crate::run::{Job, Variant, VariantRun};
 
-/// Issues of the first mechanism's run from which the second one's limit is made.
+/// Limit of the second run as a multiple of the first run's issues.
 const PATIENCE: u64 = 16;
-/// Least limit of a run, in issues of a block.
+/// Least limit of the second run in issues.
 const LEAST_LIMIT: u64 = 1 << 24;
 
 fn look(
@@ -32,10 +32,10 @@ fn look(
     job.run_variant(variant, &mut watched)
 }
 
-/// Runs a job and says where its lanes were lost.
+/// Runs a job and explains its lost lane slots.
 ///
 /// # Errors
-/// If the launches cannot begin.
+/// Returns diagnostics if the launches cannot start.
 pub fn explain(
     job: &mut Job,
     variant: &Variant,
@@ -46,10 +46,11 @@ pub fn explain(
     Ok((run, losses.explanation()))
 }
 
-/// Runs a job and traces it, up to `most` slices. Gives the trace as JSON text, and whether it is whole.
+/// Runs a job and records a trace of at most `most` events. Returns the trace as JSON text, and
+/// whether it is complete.
 ///
 /// # Errors
-/// If the launches cannot begin.
+/// Returns diagnostics if the launches cannot start.
 pub fn trace(
     job: &mut Job,
     variant: &Variant,
@@ -64,21 +65,21 @@ pub fn trace(
     Ok((run, timeline.finish(&about), complete))
 }
 
-/// Two mechanisms on one job.
+/// The comparison of two mechanisms, issue by issue.
 #[derive(Clone, Debug)]
 pub struct Diff {
     /// The two runs.
     pub runs: [VariantRun; 2],
-    /// Where they part; none if they do not.
+    /// The first difference, if there is one.
     pub parted: Option<Parted>,
     /// Whether all issues were compared.
     pub complete: bool,
 }
 
-/// Runs a job under two mechanisms and finds where they part.
+/// Runs a job under two mechanisms and finds their first difference.
 ///
 /// # Errors
-/// If the launches cannot begin.
+/// Returns diagnostics if the launches cannot start.
 pub fn diff(
     job: &mut Job,
     variants: &[Variant; 2],
@@ -94,13 +95,13 @@ pub fn diff(
     Ok(Diff { runs: [first, second], parted, complete: recording.complete() })
 }
 
-/// How a run ended: `done`, or the short name of its fault or hang.
+/// Returns the end of a run: `done`, or the short name of its fault or hang.
 fn end(run: &VariantRun) -> &'static str {
     run.ends.last().map_or("done", crate::machine::End::name)
 }
 
 impl Diff {
-    /// For people.
+    /// Renders the comparison as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let [a, b] = &self.runs;
@@ -171,7 +172,7 @@ impl Diff {
         }
     }
 
-    /// As JSON: `docs/explain.md`.
+    /// Renders JSON as `docs/explain.md` describes it.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let moments = |moments: &[Moment]| -> Value { moments.iter().map(moment_json).collect() };

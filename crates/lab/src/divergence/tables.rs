@@ -1,4 +1,5 @@
-//! The tables of a comparison: what rows cost, where lane slots went, what mechanisms did and what passes made of the code.
+//! The tables of a comparison: costs of the rows, lane slots, operations of the mechanisms, and
+//! costs of their passes.
 
 use std::fmt::Write as _;
 
@@ -10,10 +11,10 @@ use super::compare::{Comparison, Row, max_divergence_depth};
 use super::names::paragraph;
 use crate::stats::{CodeCost, LaunchStats};
 
-/// Columns of a line.
+/// Width of a line in columns.
 const LINE: usize = 80;
 
-/// All tables that there is something to say in.
+/// Renders all tables that are not empty.
 pub(super) fn tables(out: &mut String, comparison: &Comparison) {
     costs(out, comparison);
     out.push('\n');
@@ -22,13 +23,14 @@ pub(super) fn tables(out: &mut String, comparison: &Comparison) {
     code(out, &comparison.rows);
 }
 
-/// The first columns of a table: who a line is of, and its warp size.
+/// The first two columns of a table: a row's name and its warp size.
 struct Names {
     width: usize,
 }
 
 impl Names {
-    /// Columns for the longest name that leaves `rest` columns of a line to the others.
+    /// Fits the name column to the longest name, leaving `rest` columns of the line to the other
+    /// columns.
     fn new(head: &str, rows: &[Row], rest: usize) -> Self {
         let most = LINE.saturating_sub(rest + SIZE);
         let lengths = rows.iter().map(|r| r.name().chars().count());
@@ -40,7 +42,7 @@ impl Names {
         let _ = write!(out, "{head:<0$}{1:>SIZE$}", self.width, "W");
     }
 
-    /// A name with its warp size; one that is too long has a line of its own.
+    /// Writes a row's name and warp size. A name that is too long gets a line of its own.
     fn of(&self, out: &mut String, row: &Row) {
         let mut name = row.name();
         if name.chars().count() > self.width {
@@ -51,12 +53,12 @@ impl Names {
     }
 }
 
-/// Columns of a warp size.
+/// Width of the warp size column.
 const SIZE: usize = 5;
 
 fn costs(out: &mut String, comparison: &Comparison) {
     let rows = comparison.rows.as_slice();
-    // Only models with a clock have cycles.
+    // Only cycle-level models have cycles.
     let cycles = rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.cycles > 0));
     let names = Names::new("mechanism", rows, if cycles { 65 } else { 55 });
     names.head(out, "mechanism");
@@ -106,16 +108,16 @@ fn costs(out: &mut String, comparison: &Comparison) {
     paragraph(out, "", &legend);
 }
 
-/// Cycles of a run on a model with a clock, in a table that has such runs.
+/// Formats the cycle column, if the table has one.
 fn cycle_column(shown: bool, cycles: u64) -> String {
     let told = if cycles > 0 { count(cycles) } else { "-".to_owned() };
     if shown { format!("{told:>10}") } else { String::new() }
 }
 
-/// A column of the table of lane slots: its head, and how many slots are in it.
+/// A column of the table of lane slots: its head and its count.
 pub(super) type Column = (&'static str, fn(&LaneSlots) -> u64);
 
-/// Where lane slots went. Every slot is in one column.
+/// The columns of the table of lane slots. Every slot is in exactly one.
 pub(super) const SLOTS: [Column; 7] = [
     ("on", |s| s.of(SlotCause::On)),
     ("diverged", |s| s.of(SlotCause::Diverged)),
@@ -126,7 +128,7 @@ pub(super) const SLOTS: [Column; 7] = [
     ("empty", |s| s.of(SlotCause::NeverLaunched)),
 ];
 
-/// Where lane slots went, in percent.
+/// Renders the table of lane slots, in percent.
 fn slots(out: &mut String, rows: &[Row]) {
     let names = Names::new("lane slots, %", rows, 54);
     names.head(out, "lane slots, %");
@@ -149,10 +151,10 @@ fn slots(out: &mut String, rows: &[Row]) {
 
 const SLOTS_LEGEND: &str = "masked: off in the mask or predicate that stands for a branch, as diverged lanes are elsewhere. pred.off: off by a guard of the program. empty: no thread.";
 
-/// A column of the table of what mechanisms did: its head, and how often.
+/// A column of the table of mechanism operations: its head and its count.
 type Charge = (&'static str, fn(&LaunchStats) -> u64);
 
-/// What mechanisms did and keep.
+/// The operations and state of mechanisms.
 const CHARGES: [Charge; 7] = [
     ("splits", |s| s.charges.splits),
     ("merges", |s| s.charges.merges),
@@ -163,7 +165,7 @@ const CHARGES: [Charge; 7] = [
     ("bits", |s| s.state_bits),
 ];
 
-/// What mechanisms did at run time, for those that did or keep anything.
+/// Renders the operations of mechanisms at run time, for those that have any.
 fn charges(out: &mut String, rows: &[Row]) {
     let made: Vec<(&Row, &LaunchStats)> = rows
         .iter()
@@ -192,7 +194,7 @@ fn charges(out: &mut String, rows: &[Row]) {
 
 const CHARGES_LEGEND: &str = "splits, merges: of paths. pushes, pops: of stack, list or table entries. visits: entries looked at in a search. idle: issues with no lane in the group. bits: state kept for a group at its greatest depth.";
 
-/// What passes made of the code, for mechanisms that have one.
+/// Renders the costs of passes, for mechanisms that have one.
 fn code(out: &mut String, rows: &[Row]) {
     let made: Vec<(&Row, &CodeCost)> =
         rows.iter().filter_map(|r| Some((r, r.stats.as_ref()?.code.as_ref()?))).collect();
@@ -235,17 +237,17 @@ fn value(stats: &LaunchStats, metric: &str) -> f64 {
     crate::stats::metric(metric).map_or(0.0, |m| (m.value)(stats))
 }
 
-/// A count in at most nine columns.
+/// Formats a count in at most nine columns.
 fn count(n: u64) -> String {
     if n < 1_000_000_000 { n.to_string() } else { format!("{:.3}e9", n as f64 / 1e9) }
 }
 
-/// A factor in at most six columns.
+/// Formats a factor in at most six columns.
 fn ratio(factor: f64) -> String {
     if factor < 1000.0 { format!("{factor:.2}") } else { format!("{factor:.0}") }
 }
 
-/// A count in at most six columns.
+/// Formats a count in at most six columns.
 fn short(n: u64) -> String {
     if n < 1_000_000 { n.to_string() } else { format!("{:.1e}", n as f64) }
 }

@@ -1,4 +1,4 @@
-//! A comparison for people: at most 80 columns, and nothing told by colour alone.
+//! Comparisons as text of at most 80 columns, without colour.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use super::race::Race;
 use super::tables;
 use super::verdict::Verdict;
 
-/// Witnesses named one by one.
+/// Most items of a kind that are listed.
 const SHOWN: usize = 4;
 
-/// The tables and what there is to say about rows.
+/// Renders the tables, followed by remarks on the rows.
 #[must_use]
 pub fn to_text(comparison: &Comparison) -> String {
     let mut out = String::new();

@@ -1,7 +1,9 @@
-//! A run as a trace that Perfetto and Chrome show: blocks as processes, groups as tracks, paths as slices.
+//! A probe that records a run as a trace for Perfetto and Chrome: blocks are processes, groups are
+//! tracks, paths are slices.
 //!
-//! Time is the number of issues of all launches so far, shown as microseconds. A slice is a stretch of issues of one group by the same
-//! lanes; its arguments are the mask, the number of lanes, the lines it runs over and the depth. Barriers, collectives and fences are instants.
+//! Time is the number of issues of all launches so far, shown as microseconds. A slice is a
+//! sequence of issues of one group for the same lanes; its arguments are the mask, the number of
+//! lanes, the lines and the depth. Barriers, collectives and fences are instants.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,10 +16,11 @@ use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
 use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
 use crate::stats::RunStats;
 
-/// Blocks of different launches are different processes: so many numbers are left for each launch.
+/// Process numbers reserved for each launch, because blocks of different launches are different
+/// processes.
 const PROCESSES: u64 = 1 << 20;
 
-/// The probe. It keeps the trace as text.
+/// The probe, with the trace as text.
 #[derive(Debug)]
 pub struct Timeline {
     most: usize,
@@ -31,12 +34,13 @@ pub struct Timeline {
     named: BTreeSet<(u64, u32)>,
 }
 
-/// Events, with commas between them, as a document in the Trace Event format.
+/// Wraps comma-separated events into a document in the Trace Event format.
 fn enclose(other: &serde_json::Value, events: &str) -> String {
     format!("{{\"displayTimeUnit\":\"ms\",\"otherData\":{other},\"traceEvents\":[\n{events}\n]}}\n")
 }
 
-/// The timelines that a machine made of the launches of a run, as one document: a process for each launch.
+/// Joins the timelines that a machine recorded of a run's launches into one document, with a
+/// process for each launch.
 #[must_use]
 pub fn document(run: &RunStats) -> String {
     let mut text = String::new();
@@ -65,7 +69,7 @@ struct Slice {
 }
 
 impl Timeline {
-    /// A trace of at most `most` slices and instants.
+    /// Creates a trace of at most `most` slices and instants.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -81,13 +85,13 @@ impl Timeline {
         }
     }
 
-    /// Whether everything is in the trace.
+    /// Returns whether no event was dropped.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.events < self.most
     }
 
-    /// The trace as JSON text. `about` says what was run.
+    /// Returns the trace as JSON text. `about` describes the run.
     #[must_use]
     pub fn finish(mut self, about: &str) -> String {
         self.close();
@@ -106,7 +110,7 @@ impl Timeline {
         let _ = write!(self.text, "{event}");
     }
 
-    /// Names a track the first time it is seen.
+    /// Names a track and its process when they first occur.
     fn name(&mut self, group: GroupId) {
         let pid = self.process(group);
         if !self.named.insert((pid, group.group)) {
@@ -126,7 +130,7 @@ impl Timeline {
         self.places.get(pc).and_then(|p| p.line)
     }
 
-    /// Ends the slice at hand.
+    /// Ends the open slice.
     fn close(&mut self) {
         let Some(slice) = self.open.take() else { return };
         if self.events >= self.most {

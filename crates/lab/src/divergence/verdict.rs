@@ -1,7 +1,8 @@
-//! What is said of a run under a mechanism.
+//! Verdicts on runs under a mechanism.
 //!
-//! Fair serial execution is the reference: every thread executes its own program, and none waits for ever on another's
-//! turn. A mechanism has to leave the same memory, unless the kernel races or looks at the schedule.
+//! The reference is fair serial execution: every thread executes its own program, and none waits
+//! for ever for its turn. A mechanism has to leave the same memory, unless the kernel races or
+//! observes the schedule.
 
 use converge::Charges;
 use isa::Diagnostic;
@@ -13,23 +14,25 @@ use crate::array::Array;
 use crate::machine::{End, Stop};
 use crate::run::VariantRun;
 
-/// A run in one word.
+/// The overall result of a run under a mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Ended, with the memory of the reference.
+    /// Completed, with the results of the reference.
     Ok,
-    /// Ended with other memory or output, and the kernel executed instructions that show the schedule.
+    /// Completed with other memory or output, and the kernel executed instructions that expose the
+    /// schedule.
     OrderDependent,
-    /// The kernel has a data race, so no mechanism has to give what another gives.
+    /// The kernel has a data race, so mechanisms may legitimately differ.
     Racy,
     /// Did not end.
     Hang,
     /// Faulted.
     Fault,
-    /// Ended with other memory though the kernel neither races nor looks at the schedule: the mechanism is wrong for it. Or with
-    /// the same memory, but the mechanism expected lanes to meet at places that some of them never come to.
+    /// Completed with other memory or output although the kernel neither races nor observes the
+    /// schedule: the mechanism is wrong for it. Or completed with the same results, but the
+    /// mechanism used rejoin points that some lanes do not pass.
     Unsound,
-    /// The mechanism, or the warp size, does not take the kernel.
+    /// The mechanism or the warp size does not support the kernel.
     Unsupported,
 }
 
@@ -45,7 +48,7 @@ impl Verdict {
         Self::Unsupported,
     ];
 
-    /// Its name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,10 +63,10 @@ impl Verdict {
     }
 }
 
-/// Codes of faults by which a mechanism says that the kernel is not for it.
+/// Codes of faults by which a mechanism rejects a kernel.
 const REFUSALS: [&str; 2] = ["lanes-part", "mechanism"];
 
-/// What is to be told of a mechanism that expected lanes to meet where they need not.
+/// Describes splits whose rejoin point not all paths pass, if there were any.
 pub(super) fn expectation(charges: &Charges) -> Option<Diagnostic> {
     if charges.unsound == 0 {
         return None;
@@ -76,7 +79,8 @@ pub(super) fn expectation(charges: &Charges) -> Option<Diagnostic> {
     Some(Diagnostic::error("compare::rejoin", message).note(note))
 }
 
-/// The verdict that the end of a run gives by itself, with what is to be told; none if all launches ended.
+/// Returns the verdict that follows from the end of a run, with its diagnostic; `None` if all
+/// launches completed.
 pub(super) fn of_end(run: &VariantRun) -> Option<(Verdict, Diagnostic)> {
     match run.ends.last() {
         Some(End::Hang(stop)) => Some((Verdict::Hang, stop.report.clone())),
@@ -88,7 +92,8 @@ pub(super) fn of_end(run: &VariantRun) -> Option<(Verdict, Diagnostic)> {
     }
 }
 
-/// The verdict in a sentence: who waits for whom, which instruction shows the schedule, which accesses race.
+/// Explains the verdict in one sentence: the hang, the instruction that exposes the schedule, or
+/// the accesses that race.
 pub(super) fn sentence(row: &Row) -> Option<String> {
     match row.verdict {
         Verdict::Hang => Stop::sentence(row.report.as_ref()?).map(str::to_owned),
@@ -115,16 +120,17 @@ pub(super) fn sentence(row: &Row) -> Option<String> {
     }
 }
 
-/// Something in memory or output that is not as in the reference.
+/// A difference of memory or output from the reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The buffer or variable, or `output`.
     pub what: String,
-    /// Where and how, in a line.
+    /// Place and kind of the difference, in one line.
     pub text: String,
 }
 
-/// All differences of two runs that both ended. Buffers of `multisets` are compared without regard to order.
+/// Returns all differences between two completed runs. Buffers in `multisets` are compared as
+/// multisets.
 pub(super) fn differences(
     run: &VariantRun,
     reference: &VariantRun,

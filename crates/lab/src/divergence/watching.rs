@@ -1,4 +1,4 @@
-//! Hands probes to launches.
+//! Attachment of probes to launches.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use simt::observe::{Events, Issue};
 use crate::machine::{Progress, Watch};
 use crate::probe::{Beginning, EventSink, Place, Probe, Shows, WORDS};
 
-/// A watch that brings a probe along.
+/// A watch with a probe.
 pub struct Watched<'a> {
-    /// Who says whether to go on.
+    /// The watch that may stop the launch.
     pub watch: &'a mut dyn Watch,
-    /// Who looks.
+    /// The probe that observes it.
     pub probe: &'a mut dyn Probe,
 }
 
@@ -33,7 +33,7 @@ impl Watch for Watched<'_> {
     }
 }
 
-/// Notes the instructions executed that show something of the schedule: a probe.
+/// A probe that records executed instructions that expose the schedule.
 #[derive(Clone, Debug, Default)]
 pub struct Witnesses {
     places: Arc<[Place]>,
@@ -42,7 +42,7 @@ pub struct Witnesses {
 }
 
 impl Witnesses {
-    /// The instructions, those that are most often the cause first.
+    /// Returns the instructions, the most likely causes of a difference first.
     #[must_use]
     pub fn found(mut self) -> Vec<(Shows, Place)> {
         self.found.sort_by_key(|(shows, place)| (*shows, place.line));

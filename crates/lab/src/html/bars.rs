@@ -1,4 +1,4 @@
-//! Lane slots by cause as bars, and the patterns by which causes are told apart without colour.
+//! Lane slots by cause as bars, with patterns that distinguish the causes without colour.
 
 use std::fmt::Write as _;
 
@@ -8,21 +8,21 @@ use super::escape::text;
 use crate::divergence::{Causes, Comparison, Row, Verdict};
 use crate::probe::Lanes;
 
-/// A part of a bar, and what lanes in it are on the page.
+/// A part of a bar: one cause, or a portion of one.
 pub(super) struct Part {
-    /// The pattern's name.
+    /// Name of its pattern.
     pub(super) pattern: &'static str,
-    /// The name on the page.
+    /// Its name on the page.
     pub(super) name: &'static str,
-    /// The letter of its lanes.
+    /// The letter for its lanes in the lane views.
     pub(super) letter: char,
-    /// Its lane slots.
+    /// Returns its lane slots.
     slots: fn(&LaneSlots) -> u64,
-    /// Its lanes at an issue.
+    /// Returns its lanes at an issue.
     pub(super) lanes: fn(&Causes) -> Lanes,
 }
 
-/// A part that is one cause.
+/// Creates a part that is exactly one cause.
 macro_rules! part {
     ($cause:ident, $name:literal, $letter:literal) => {
         Part {
@@ -35,8 +35,8 @@ macro_rules! part {
     };
 }
 
-/// The causes in the order in which bars show them, with what the machine's masks turn off apart: elsewhere such lanes are on
-/// another path.
+/// The parts in the order of the bars. Lanes that the machine's mask turns off are separate from
+/// those that a guard turns off: on other machines the former would be on another path.
 pub(super) const PARTS: [Part; 7] = [
     part!(On, "on", '#'),
     Part {
@@ -69,7 +69,7 @@ pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" ari
 </defs></svg>
 "##;
 
-/// What each pattern stands for.
+/// Renders the legend of the patterns.
 pub(super) fn legend() -> String {
     let mut out = String::from("<ul class=\"legend\" aria-label=\"Legend\">");
     for Part { pattern, name, .. } in &PARTS {
@@ -82,12 +82,12 @@ pub(super) fn legend() -> String {
     out
 }
 
-/// A bar for each row that ran.
+/// Renders a bar for each row that ran.
 pub(super) fn bars(comparison: &Comparison) -> String {
     let mut out = legend();
     out.push_str("<ol class=\"bars\">\n");
     for (index, row) in comparison.rows.iter().enumerate() {
-        // What a mechanism did before it refused a kernel says nothing.
+        // The slots of a run that ended in a refusal are meaningless.
         if let Some(stats) = row.stats.as_ref().filter(|_| row.verdict != Verdict::Unsupported) {
             bar(&mut out, index, row, &stats.slots);
         }

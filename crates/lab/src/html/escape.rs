@@ -1,8 +1,9 @@
-//! Text and JSON inside a page.
+//! Escaping of text and JSON for the page.
 
 use serde_json::Value;
 
-/// Text as it stands between tags or in a quoted attribute. Control characters that HTML does not allow become U+FFFD.
+/// Escapes text for use between tags or in a quoted attribute. Control characters that HTML does
+/// not allow become U+FFFD.
 pub(super) fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
@@ -14,7 +15,7 @@ pub(super) fn text(raw: &str) -> String {
             '\'' => out.push_str("&#39;"),
             '\t' => out.push_str("    "),
             c if c.is_control() && c != '\n' => out.push('\u{fffd}'),
-            // Characters that turn the direction of a line could make a listing lie.
+            // Bidirectional control characters could make a listing misleading.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -22,13 +23,14 @@ pub(super) fn text(raw: &str) -> String {
     out
 }
 
-/// JSON as it may stand inside a `script` element: no character of markup is left, and it is the same JSON.
+/// Escapes JSON for use inside a `script` element. The result has no markup characters and parses
+/// to the same value.
 pub(super) fn json(value: &Value) -> String {
     let raw = value.to_string();
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {
-            // All of these occur inside of strings only.
+            // These characters occur only inside strings.
             '<' => out.push_str("\\u003c"),
             '>' => out.push_str("\\u003e"),
             '&' => out.push_str("\\u0026"),
@@ -40,7 +42,7 @@ pub(super) fn json(value: &Value) -> String {
     out
 }
 
-/// A count with thin spaces between groups of three digits.
+/// Formats a count with thin spaces between groups of three digits.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! Listings with room for what each line lost.
+//! Listings with columns for the losses of each line.
 //!
-//! The script fills the cells for the run that the reader chooses; the lines themselves are here. Long texts are folded to what was
-//! executed and its surroundings.
+//! The page contains the lines; its script fills in the columns for the run that the reader
+//! selects. Long texts are reduced to the executed lines and their surroundings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,16 +10,16 @@ use super::escape::text;
 use super::material::{Material, Text};
 use crate::divergence::Comparison;
 
-/// Texts up to so many lines are shown whole.
+/// Most lines of a text that is shown in full.
 const WHOLE: usize = 400;
-/// Lines shown on both sides of an executed one.
+/// Lines shown before and after an executed one.
 const AROUND: u32 = 6;
-/// Most lines shown of a text.
+/// Most lines shown of a longer text.
 const MOST: usize = 3_000;
-/// Longest line that is shown, in characters.
+/// Most characters shown of a line.
 const LONGEST: usize = 240;
 
-/// The listings: sources first, then the program.
+/// Renders the listings: sources first, then the program.
 pub(super) fn listings(comparison: &Comparison, material: &Material) -> String {
     let mut out = String::new();
     let views: Vec<_> = comparison.rows.iter().filter_map(|row| row.views.as_ref()).collect();
@@ -46,7 +46,7 @@ pub(super) fn listings(comparison: &Comparison, material: &Material) -> String {
     out
 }
 
-/// Line numbers that are shown, from 1.
+/// Returns the line numbers to show, from 1.
 fn shown(lines: usize, executed: &BTreeSet<u32>) -> Vec<u32> {
     let all = u32::try_from(lines).unwrap_or(u32::MAX);
     if lines <= WHOLE {

@@ -1,4 +1,5 @@
-//! What a page shows beside the comparison: the program's text, the source behind it, the graphs of its kernels.
+//! Content of a page in addition to the comparison: the program's text, its source, and the graphs
+//! of its kernels.
 
 use std::path::Path;
 
@@ -6,20 +7,20 @@ use crate::divergence::Comparison;
 use crate::machine::ControlFlow;
 use crate::run::{Job, MAX_PROGRAM_BYTES, read_input};
 
-/// Largest source file that is shown, in bytes.
+/// Size limit of source files in bytes.
 const MAX_SOURCE_BYTES: u64 = 4 << 20;
-/// Source files that are shown.
+/// Most source files.
 const MAX_SOURCES: usize = 8;
 
-/// Graphs that are shown: kernels, then functions that they call.
+/// Most graphs: those of kernels, then those of the functions that they call.
 const MAX_GRAPHS: usize = 24;
 
-/// A text with lines.
+/// A named text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// The file as the program's line table names it, or the program as the user named it.
+    /// The file as the line table names it, or the program as the user named it.
     pub name: String,
-    /// All of it.
+    /// The contents.
     pub text: String,
 }
 
@@ -28,17 +29,18 @@ pub struct Text {
 pub struct Material {
     /// The program, if it is text.
     pub program: Option<Text>,
-    /// Source files of the program's line table that could be read.
+    /// Source files of the line table that could be read.
     pub sources: Vec<Text>,
-    /// Source files that could not.
+    /// Source files of the line table that could not.
     pub missing: Vec<String>,
     /// The graphs of the kernels and of the functions that they call, each once.
     pub graphs: Vec<ControlFlow>,
 }
 
 impl Material {
-    /// Reads the texts for a comparison of this job. A source file is looked for beside the program and under its last name only: a
-    /// line table is text of others and may not choose what is read.
+    /// Reads the texts for a comparison of this job. A source file is looked up in the folder of
+    /// the program, by the last component of its name only: line tables are untrusted and must not
+    /// choose which files are read.
     #[must_use]
     pub fn of(job: &Job, comparison: &Comparison) -> Self {
         let path = job.module_path();
@@ -72,7 +74,7 @@ impl Material {
     }
 }
 
-/// The files of the line table that lines of a run came from, in order.
+/// Returns the distinct source files of executed lines, sorted.
 fn source_files(comparison: &Comparison) -> Vec<String> {
     let views = comparison.rows.iter().filter_map(|row| row.views.as_ref());
     let files = views.flat_map(|v| v.losses.source.iter().map(|((file, _), _)| file.to_string()));

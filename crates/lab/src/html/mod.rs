@@ -1,13 +1,14 @@
-//! A comparison as one HTML file that opens without a network.
+//! Comparisons as a single HTML file that works without a network.
 //!
-//! The page holds the same JSON that `compare --json` writes (`<script id="comparison">`), what is drawn beside it
-//! (`<script id="views">`), and a small script of its own. Tables, bars, listings and graphs are written here, so that they can be
-//! read and printed without the script; the script fills in what depends on the run that the reader chooses. Nothing is told by
-//! colour alone. What always holds:
+//! The page contains the JSON that `compare --json` writes (`<script id="comparison">`), the data
+//! of its views (`<script id="views">`), and a small script. Tables, bars, listings and graphs are
+//! static HTML, so they can be read and printed without the script, which fills in what depends on
+//! the selected run. Colour never carries information alone. Invariants:
 //!
-//! - text of others (names, program text, source lines) reaches the page only through the module `escape`;
-//! - nothing is loaded: a content policy forbids it;
-//! - the page's size is bounded, and what is left out is said where it is left out.
+//! - untrusted text (names, program text, source lines) reaches the page only through the module
+//!   `escape`;
+//! - the page loads nothing: its content security policy forbids it;
+//! - the page's size is bounded, and every omission is stated in its place.
 
 mod bars;
 mod escape;
@@ -22,14 +23,14 @@ mod views;
 pub use material::{Material, Text};
 pub use page::to_html;
 
-/// Issues of all warps of all rows that a page may hold.
+/// Most issues on a page, over all warps of all rows.
 const STEPS: usize = 96_000;
-/// Warps of a row.
+/// Most warps of a row.
 pub(crate) const WARPS: usize = 4;
-/// Issues of a warp, at most and at least.
+/// Most and least issues of a warp.
 const STEPS_OF_WARP: (usize, usize) = (1_500, 50);
 
-/// How many issues of each warp a report of so many rows holds.
+/// Returns how many issues of each warp a page with this many rows holds.
 #[must_use]
 pub fn steps_of_warp(rows: usize) -> usize {
     let (most, least) = STEPS_OF_WARP;

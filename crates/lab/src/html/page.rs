@@ -1,4 +1,4 @@
-//! The page as a whole.
+//! Assembly of the page.
 
 use std::fmt::Write as _;
 
@@ -17,10 +17,10 @@ use crate::divergence::{Comparison, Verdict, to_json};
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// Nothing may be loaded from anywhere.
+/// The content security policy: the page loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// The head of arrows in graphs.
+/// Arrowheads of the graphs.
 const ARROW: &str = "<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\" focusable=\"false\"><defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0 8 4 0 8z\" class=\"ink\"/></marker></defs></svg>\n";
 
 const LANES: &str = r##"<div class="pick"><label>run <select id="pick-row"></select></label> <label>warp <select id="pick-warp"></select></label></div>
@@ -42,7 +42,7 @@ const LANES: &str = r##"<div class="pick"><label>run <select id="pick-row"></sel
 <p class="keys">Keys: ← → one issue, Page Up and Page Down to where the lanes change, Home and End.</p>
 "##;
 
-/// The comparison as one page.
+/// Renders a comparison as a page.
 #[must_use]
 pub fn to_html(comparison: &Comparison, material: &Material) -> String {
     let kernels = comparison.kernels.join(", ");

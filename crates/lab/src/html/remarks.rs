@@ -1,4 +1,5 @@
-//! What there is to say about rows: races, hangs, faults, refusals, what differs and which instructions show the schedule.
+//! Remarks on the rows: races, hangs, faults, refusals, differences, and the instructions that
+//! expose the schedule.
 
 use std::fmt::Write as _;
 
@@ -6,10 +7,10 @@ use super::escape::text;
 use crate::divergence::{Comparison, Race, Row, Side, Verdict};
 use crate::probe::Place;
 
-/// Entries of a list that are shown one by one.
+/// Most items of a list that are shown.
 const SHOWN: usize = 6;
 
-/// A place that leads to its line in the listing.
+/// Renders a place as a link to its line in the listing.
 fn place(place: &Place) -> String {
     let what = text(&place.describe());
     match place.line {
@@ -18,7 +19,7 @@ fn place(place: &Place) -> String {
     }
 }
 
-/// All remarks; says so if there are none.
+/// Renders all remarks, or a sentence if there are none.
 pub(super) fn remarks(comparison: &Comparison) -> String {
     let mut out = String::new();
     if let Err(report) = &comparison.reference {

@@ -1,4 +1,4 @@
-//! The table of mechanisms: verdicts and costs.
+//! The table of mechanisms, with verdicts and costs.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::escape::{grouped, text};
 use crate::divergence::{Comparison, Row, Verdict};
 use crate::stats::{CodeCost, metric};
 
-/// Columns after the name, with what their heads say at length.
+/// Columns after the name, with their descriptions.
 const COLUMNS: [(&str, &str); 11] = [
     ("W", "lanes of an issue group"),
     ("verdict", "what is said of the run"),
@@ -27,10 +27,10 @@ const COLUMNS: [(&str, &str); 11] = [
     ("state, bits", "what the mechanism keeps for a group at its greatest depth"),
 ];
 
-/// The column of models with a clock.
+/// The additional column for machines with cycles.
 const CYCLES: (&str, &str) = ("cycles", "what the model with a clock took");
 
-/// Columns of the table of compiled code.
+/// Columns of the table of compiled code, with their descriptions.
 const CODE_COLUMNS: [(&str, &str); 10] = [
     ("W", "lanes of an issue group"),
     ("before", "instructions of the kernel and what it calls"),
@@ -44,7 +44,7 @@ const CODE_COLUMNS: [(&str, &str); 10] = [
     ("stores, loads", "spill stores and loads in the code"),
 ];
 
-/// A sign beside the verdict's word, for a quick look.
+/// Returns a symbol that accompanies the verdict.
 const fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Ok => "✓",
@@ -56,7 +56,7 @@ const fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The table. Each row has a button that chooses it for the views below.
+/// Renders the table. Rows with views have a button that selects them.
 pub(super) fn table(comparison: &Comparison) -> String {
     let mut out = String::from(
         "<div class=\"scroll\" role=\"region\" aria-label=\"Table of mechanisms\" tabindex=\"0\">\
@@ -125,7 +125,7 @@ fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
     out.push_str("</tr>\n");
 }
 
-/// What passes made of the code, where one did; else nothing.
+/// Renders the table of code that passes produced; empty if there is none.
 fn code_table(comparison: &Comparison) -> String {
     let mut lines = String::new();
     for (index, row) in comparison.rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the page's script draws: lanes over time and losses by line, for each row.
+//! Data for the page's script: lanes over time and losses by line, for each row.
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use crate::divergence::{Causes, Comparison, Explanation, Line, Recorded, Row, Wa
 use crate::machine::{ControlFlow, PostDominator};
 use crate::probe::Place;
 
-/// Lines with losses that a page holds, all rows together.
+/// Most lines with losses on a page, over all rows.
 const LINES: usize = 60_000;
 
-/// Places and lane sets, each told once for all rows.
+/// Places and lane sets, deduplicated over all rows.
 #[derive(Default)]
 struct Tables {
     places: Vec<Value>,
@@ -22,7 +22,7 @@ struct Tables {
     set_index: FxHashMap<String, usize>,
 }
 
-/// What tells places of different recordings apart.
+/// Identity of a place across recordings.
 type PlaceKey = (std::sync::Arc<str>, Option<u32>, Option<places::Source>);
 
 impl Tables {
@@ -48,7 +48,7 @@ impl Tables {
     }
 }
 
-/// A letter for each lane, by cause.
+/// Encodes an issue as a letter for each lane, by cause.
 fn letters(causes: &Causes, width: u32) -> String {
     let mut letters = vec!['-'; width as usize];
     for part in &PARTS {
@@ -59,7 +59,7 @@ fn letters(causes: &Causes, width: u32) -> String {
     letters.into_iter().collect()
 }
 
-/// The object for the script.
+/// Returns the data of the script.
 pub(super) fn views(comparison: &Comparison, material: &Material) -> Value {
     let mut tables = Tables::default();
     let mut lines_left = LINES;
@@ -110,7 +110,8 @@ fn warp(warp: &Warp, recorded: &Recorded, tables: &mut Tables) -> Value {
     })
 }
 
-/// By line: number, issues, lane slots, slots on, slots in the issuing group, splits.
+/// Encodes losses as one array for each line: number, issues, lane slots, slots on, slots in the
+/// issuing group, splits.
 fn heat(losses: &Explanation, material: &Material) -> Value {
     let line = |number: u32, line: &Line| {
         let slots = &line.slots;
@@ -133,7 +134,7 @@ fn heat(losses: &Explanation, material: &Material) -> Value {
     json!({ "lost": total.width - total.of(SlotCause::On), "text": text, "files": files })
 }
 
-/// Lines, ways on, post-dominators and frontiers by block.
+/// Encodes lines, post-dominators and frontiers by block.
 fn graph(flow: &ControlFlow) -> Value {
     let blocks: Vec<Value> = flow
         .blocks

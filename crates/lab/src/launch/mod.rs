@@ -1,12 +1,13 @@
-//! Launch files: what to run, on what, and what should come of it.
+//! Launch files: programs, launches, and expected results.
 //!
-//! A launch file is TOML and the same for every machine: a program, buffers, launches in order that share the buffers, and
-//! expectations. What only one machine understands stands in tables named `options`, which that machine reads. The format is
-//! documented in `docs/launch-files.md` and described by `docs/schemas/launch.schema.json`; a test holds the key lists
-//! here against both.
+//! A launch file is TOML, with the same format for every machine: a program, buffers, a sequence of
+//! launches that share the buffers, and expectations. Settings of a single machine are in tables
+//! named `options`, which that machine reads. `docs/launch-files.md` documents the format, and
+//! `docs/schemas/launch.schema.json` describes it; a test checks the key lists of this module
+//! against both.
 //!
-//! [`LaunchFile::parse`] reports everything wrong with a file at once, each finding with its place; it reads text only.
-//! Names are resolved here (a launch may refer to declared buffers only), types and sizes when a run is prepared.
+//! [`LaunchFile::parse`] reads text only and reports all errors of a file at once, with their
+//! places. It resolves names of buffers; types and sizes are checked when a run is prepared.
 
 mod read;
 mod schema_keys;
@@ -22,28 +23,28 @@ pub use schema_keys::{EXPECT_KEYS, LAUNCH_KEYS, ROOT_KEYS, RUN_KEYS};
 
 use crate::argspec::{ArgSpec, BufferSpec};
 
-/// The version of the format that this crate reads.
+/// The version of the format that this crate supports.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// Largest launch file that is read, in bytes.
+/// Size limit of launch files in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// A launch file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchFile {
-    /// Which machine runs it (`ptx`, `toy`, ...).
+    /// Name of the machine (`ptx`, `toy`, ...).
     pub machine: Located<String>,
-    /// The program, relative to the launch file.
+    /// Path of the program, relative to the launch file.
     pub module: Located<PathBuf>,
-    /// How to run it unless the command line says otherwise.
+    /// Settings that the command line may override.
     pub run: RunDefaults,
-    /// What only the machine understands.
+    /// Options for the machine.
     pub options: Vec<MachineOption>,
     /// Buffers in the order in which they are written.
     pub buffers: Vec<NamedBuffer>,
     /// Launches, in order.
     pub launches: Vec<LaunchEntry>,
-    /// What should come of them.
+    /// The expected results.
     pub expectations: Vec<Expectation>,
 }
 
@@ -52,15 +53,15 @@ pub struct LaunchFile {
 pub struct RunDefaults {
     /// Convergence mechanism.
     pub mechanism: Option<Located<String>>,
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub warp_size: Option<Located<u64>>,
-    /// Seed for everything random.
+    /// Seed of the scheduling policy and of random buffers.
     pub seed: Option<Located<u64>>,
-    /// Most issues of one launch.
+    /// Limit of issues.
     pub limit: Option<Located<u64>>,
 }
 
-/// One key of an `options` table.
+/// An entry of an `options` table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineOption {
     /// The key.
@@ -69,7 +70,7 @@ pub struct MachineOption {
     pub value: Located<OptionValue>,
 }
 
-/// A value that a machine reads.
+/// The value of a machine option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
     /// A string.
@@ -87,26 +88,26 @@ pub enum OptionValue {
 pub struct NamedBuffer {
     /// Its name.
     pub name: Located<String>,
-    /// How it is made.
+    /// The specification of its contents.
     pub spec: BufferSpec,
 }
 
 /// One launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchEntry {
-    /// The kernel; may be left away where the program has only one.
+    /// The kernel's name; optional if the program has only one.
     pub kernel: Option<Located<String>>,
-    /// Blocks in x, y, z.
+    /// Size of the grid in x, y, z, in blocks.
     pub grid: Option<Located<[u64; 3]>>,
-    /// Threads of a block in x, y, z.
+    /// Size of a block in x, y, z, in threads.
     pub block: Option<Located<[u64; 3]>>,
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory in bytes.
     pub shared: Option<Located<u64>>,
     /// Arguments.
     pub args: Vec<ArgSpec>,
-    /// Where the arguments stand.
+    /// The place of the argument list.
     pub args_span: Span,
-    /// What only the machine understands.
+    /// Options for the machine.
     pub options: Vec<MachineOption>,
     /// The whole entry.
     pub span: Span,
@@ -115,9 +116,9 @@ pub struct LaunchEntry {
 /// One expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// Under which mechanisms it is checked; none means all.
+    /// Mechanisms to which the expectation applies; all if empty.
     pub mechanisms: Vec<Located<String>>,
-    /// At which warp sizes it is checked; none means all.
+    /// Warp sizes to which the expectation applies; all if empty.
     pub warp_sizes: Vec<u64>,
     /// What is expected.
     pub what: Expected,
@@ -125,20 +126,20 @@ pub struct Expectation {
     pub span: Span,
 }
 
-/// What an expectation is about.
+/// The subject of an expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
     /// A buffer's contents after the last launch.
     Buffer(ExpectedBuffer),
-    /// A number of the run's statistics.
+    /// The value of a statistic.
     Statistic(ExpectedStatistic),
-    /// That a launch ends in a fault.
+    /// A fault that ends a launch.
     Trap(ExpectedTrap),
-    /// That a launch hangs, and how that is known (`deadlock`, `repeats`, `limit`).
+    /// A hang of a kind: `deadlock`, `repeats` or `limit`.
     Hang {
         /// The kind of hang.
         kind: Located<String>,
-        /// Which launch, from 0; none means any.
+        /// Index of the launch; any if `None`.
         launch: Option<u64>,
     },
 }
@@ -150,49 +151,49 @@ pub struct ExpectedBuffer {
     pub buffer: Located<String>,
     /// The contents.
     pub contents: ExpectedContents,
-    /// How far a float may be off.
+    /// Bounds within which values match.
     pub tolerance: crate::compare::Tolerance,
-    /// Whether order does not matter.
+    /// Whether contents are compared as multisets.
     pub multiset: bool,
-    /// The elements compared, as start and count in flat order; all if none.
+    /// The compared elements, as start and count in flat order; all if `None`.
     pub range: Option<Located<[u64; 2]>>,
 }
 
-/// Where expected contents come from.
+/// The source of expected contents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExpectedContents {
     /// An `.npy` file, relative to the launch file.
     File(Located<PathBuf>),
-    /// These literals, read as the buffer's type.
+    /// Literals of the buffer's type.
     Values(Located<Vec<Located<String>>>),
-    /// The same literal everywhere.
+    /// The same literal for all elements.
     Fill(Located<String>),
 }
 
-/// A statistic and what it should be.
+/// Bounds on a statistic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedStatistic {
     /// Its name.
     pub name: Located<String>,
-    /// Which launch, from 0; none means all together.
+    /// Index of the launch; the sum over all if `None`.
     pub launch: Option<u64>,
-    /// Exactly this.
+    /// Required value.
     pub equals: Option<f64>,
-    /// At least this.
+    /// Lower bound.
     pub min: Option<f64>,
-    /// At most this.
+    /// Upper bound.
     pub max: Option<f64>,
 }
 
-/// A fault that should occur.
+/// An expected fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedTrap {
     /// The trap's short name, such as `out-of-bounds`.
     pub code: Located<String>,
-    /// Which launch, from 0; none means any.
+    /// Index of the launch; any if `None`.
     pub launch: Option<u64>,
-    /// The line of the program at which it should occur.
+    /// Required line of the program.
     pub line: Option<u64>,
-    /// Text that the message should contain.
+    /// Text that the message has to contain.
     pub message: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Reading launch files.
+//! The parser of launch files.
 
 use std::path::PathBuf;
 
@@ -16,14 +16,14 @@ use crate::elem::shortened;
 use crate::toml_reader::{Reader, Table};
 use isa::suggest::nearest;
 
-/// The kinds of hang that `hang` names.
+/// The kinds of hangs.
 const HANGS: [&str; 3] = ["deadlock", "repeats", "limit"];
 
 impl LaunchFile {
-    /// Reads a launch file's text, which stands in `file` of the caller's source map.
+    /// Parses the text of a launch file; `file` is its entry in the caller's source map.
     ///
     /// # Errors
-    /// Everything that is wrong with it, in the order of the text where that can be told.
+    /// Returns all errors of the file, in text order.
     pub fn parse(text: &str, file: FileId) -> Result<Self, Diagnostics> {
         let mut found = Diagnostics::new();
         if u32::try_from(text.len()).is_err() {
@@ -34,7 +34,7 @@ impl LaunchFile {
         let mut told = None;
         for error in &errors {
             let range = error.span().unwrap_or(0..0);
-            // A nest of brackets is closed nowhere once for each of them.
+            // The parser reports unclosed nested brackets once for each level, at the same place.
             if told.replace((error.message(), range.clone()))
                 == Some((error.message(), range.clone()))
             {
@@ -61,7 +61,7 @@ impl LaunchFile {
     }
 }
 
-/// Findings by the places they are about.
+/// Sorts diagnostics by the place of their primary label.
 fn in_text_order(found: &Diagnostics) -> Diagnostics {
     let mut list: Vec<Diagnostic> = found.iter().cloned().collect();
     list.sort_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));
@@ -82,7 +82,7 @@ impl Reader<'_> {
         if root.get("module").is_none() {
             self.missing(&root, "module", "module = \"kernel.ptx\", the program's file");
         }
-        // Only for people.
+        // The description has no function.
         let _ = self.string(&root, "description");
         let run = self.run_defaults(&root);
         let options = self.options(&root);
@@ -224,7 +224,7 @@ impl Reader<'_> {
         LaunchEntry { kernel, grid, block, shared, args, args_span, options, span }
     }
 
-    /// One to three extents; those left away are 1.
+    /// Reads one to three extents; missing ones are 1.
     fn extents(&mut self, table: &Table<'_>, key: &str) -> Option<Located<[u64; 3]>> {
         let given = self.integers(table, key, 1..=3, 1, u64::from(u32::MAX))?;
         let mut value = [1; 3];
@@ -234,7 +234,7 @@ impl Reader<'_> {
         Some(Located { value, span: given.span })
     }
 
-    /// An array in the parameters' order, or a table by their names.
+    /// Reads arguments: an array in parameter order, or a table by parameter name.
     fn arguments(&mut self, table: &Table<'_>) -> (Vec<ArgSpec>, Span) {
         let Some(entry) = table.get("args") else { return (Vec::new(), table.span) };
         let span = entry.span;
@@ -345,7 +345,7 @@ impl Reader<'_> {
         Some(launch.value)
     }
 
-    /// Complains about keys that belong to another kind of expectation.
+    /// Reports keys that belong to other kinds of expectations.
     fn only(&mut self, table: &Table<'_>, subject: &str, allowed: &[&str]) {
         for entry in table.entries() {
             let common = [subject, "mechanism", "warp_size"].contains(&entry.key);

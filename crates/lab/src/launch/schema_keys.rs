@@ -1,6 +1,6 @@
-//! The keys of each table, for messages and for the test that holds the JSON Schema against them.
+//! The keys of each table, for messages and for the test that compares them with the JSON Schema.
 
-/// Keys at the top of a launch file.
+/// Keys of the root table.
 pub const ROOT_KEYS: &[&str] = &[
     "schema",
     "machine",

@@ -149,7 +149,7 @@ line = 4
 fn text_that_is_not_toml() {
     let found = parse("schema = \nmachine = \"ptx\nmodule").expect_err("not TOML");
     assert!(found.len() >= 2, "{found:?}");
-    // Nesting without end is an error, not a full stack.
+    // Deep nesting is an error, not a stack overflow.
     let deep = format!("a = {}", "[".repeat(100_000));
     assert!(parse(&deep).is_err());
     assert!(parse(&"[a.".repeat(50_000)).is_err());
@@ -173,7 +173,7 @@ fn the_schema_knows_the_same_keys() {
     assert_eq!(names, crate::stats::METRICS.iter().map(|m| m.name).collect::<Vec<_>>());
 }
 
-/// What the reader takes the schema takes, and the reverse, for the example and for one-line changes of it.
+/// Reader and schema accept and reject the same files: the example and one-line changes of it.
 #[test]
 fn the_schema_agrees_with_the_reader() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
@@ -207,7 +207,7 @@ fn the_schema_agrees_with_the_reader() {
     }
 }
 
-/// Every launch file of the repository's kernels is one, by reader and by schema.
+/// Reader and schema accept every launch file of the bundled kernels.
 #[test]
 fn bundled_launch_files_are_valid() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
@@ -233,7 +233,7 @@ fn bundled_launch_files_are_valid() {
     assert!(seen >= 8, "only {seen} launch files");
 }
 
-/// The example in the documentation is one, too.
+/// Reader and schema accept the example in the documentation.
 #[test]
 fn the_documented_example_is_valid() {
     let text = include_str!("../../../../docs/launch-files.md");

@@ -1,11 +1,11 @@
-//! Control-flow graphs as machines tell them.
+//! Control-flow graphs as machines describe them to users.
 
-/// A control-flow graph for people: blocks in layout order.
+/// A control-flow graph, with its blocks in layout order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlFlow {
     /// The kernel's name.
     pub kernel: String,
-    /// What is known of the graph as a whole, a sentence each.
+    /// Sentences about the graph as a whole.
     pub notes: Vec<String>,
     /// Its blocks.
     pub blocks: Vec<FlowBlock>,
@@ -18,33 +18,35 @@ pub struct FlowBlock {
     pub name: String,
     /// Its instructions as text, the terminator last.
     pub instructions: Vec<String>,
-    /// Indices of blocks that may follow, with what leads there.
+    /// Indices of the successors, with the condition of each edge.
     pub successors: Vec<(usize, String)>,
-    /// Index of the immediate post-dominator: where all ways on from here meet first.
+    /// The immediate post-dominator.
     pub post_dominator: PostDominator,
-    /// Line of its first instruction, if known.
+    /// Line of the first instruction, if known.
     pub line: Option<u32>,
-    /// Lines of its instructions, in their order.
+    /// Lines of the instructions, in their order.
     pub lines: Vec<u32>,
-    /// Indices of the blocks of its thread frontier, highest priority first; the first [`FlowBlock::FRONTIER`] of them.
+    /// Indices of the blocks in the thread frontier, highest priority first; at most
+    /// [`FlowBlock::FRONTIER`].
     pub frontier: Vec<usize>,
-    /// What else is known of it: loops, frontiers.
+    /// Further properties: loops, the size of the frontier.
     pub notes: Vec<String>,
 }
 
 impl FlowBlock {
-    /// Members of a frontier that are kept: frontiers together may be quadratic in the number of blocks.
+    /// Most members of a frontier that are kept. The sum of all frontiers can be quadratic in the
+    /// number of blocks.
     pub const FRONTIER: usize = 64;
 }
 
-/// Where the ways on from a block meet.
+/// The first place that all paths from a block pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PostDominator {
-    /// At this block.
+    /// The block of this index.
     Block(usize),
-    /// Only at the end of the kernel.
+    /// The end of the kernel.
     #[default]
     Exit,
-    /// Nowhere: no way leads to the end.
+    /// No path leads to the end.
     None,
 }

@@ -1,4 +1,4 @@
-//! Launches: what is asked of a machine, and what came of it.
+//! Launches: requests to a machine, and their results.
 
 pub use engine::{Choice, HostThreads, Level};
 use isa::{Diagnostic, Span};
@@ -9,43 +9,46 @@ use crate::launch::MachineOption;
 use crate::probe::Probe;
 use crate::stats::LaunchStats;
 
-/// The order in which a launch lets its groups run, and what that promises: the same class, the same results.
+/// The order in which a launch issues its groups. Schedules of the same class promise the same
+/// results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Short name of the class.
     pub class: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: String,
 }
 
-/// One launch, ready to run.
+/// One launch with all its settings.
 #[derive(Clone, Debug)]
 pub struct LaunchRequest<'a> {
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: &'a str,
-    /// Blocks in x, y, z.
+    /// Size of the grid in x, y, z, in blocks.
     pub grid: [u64; 3],
-    /// Threads of a block in x, y, z.
+    /// Size of a block in x, y, z, in threads.
     pub block: [u64; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory in bytes.
     pub shared: u64,
     /// The parameter block.
     pub params: &'a [u8],
-    /// Convergence mechanism, one of the machine's.
+    /// Convergence mechanism, by the machine's name for it.
     pub mechanism: &'a str,
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub warp_size: u64,
-    /// Seed for scheduling choices that are left open.
+    /// Seed of the scheduling policy.
     pub seed: u64,
-    /// Most issues; the machine's default if none.
+    /// Limit of issues, of a block or of the launch as the machine defines it; the machine's
+    /// default if `None`.
     pub limit: Option<u64>,
-    /// Whether statistics beyond the lane slots are wanted.
+    /// Whether to collect statistics beyond the lane slots.
     pub detailed: bool,
     /// The engine.
     pub engine: Choice,
-    /// The vector instructions that its engine may use, at most; all that the host has if none. Only time depends on them.
+    /// Highest level of vector instructions that the engine may use; the host's if `None`. Affects
+    /// time only, never results.
     pub level: Option<Level>,
-    /// Threads of the host that may run it, where the machine can use several.
+    /// Host threads that may run it, if the machine can use several.
     pub threads: HostThreads,
     /// The machine's own options.
     pub options: &'a [MachineOption],
@@ -55,13 +58,13 @@ pub struct LaunchRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct LaunchProblem {
-    /// What it is about.
+    /// The part of the request at fault.
     pub about: Subject,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
-    /// A way out.
+    /// A way to solve it.
     pub help: Option<String>,
-    /// A place in the program, if one explains it.
+    /// The place in the program that causes it, if one does.
     pub span: Option<Span>,
 }
 
@@ -88,16 +91,16 @@ pub enum Subject {
     Option(usize),
 }
 
-/// What came of a launch.
+/// The result of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchResult {
     /// How it ended.
     pub end: End,
-    /// What it cost.
+    /// Its statistics.
     pub stats: LaunchStats,
-    /// What the kernel printed.
+    /// The output that the kernel printed.
     pub output: Vec<u8>,
-    /// What the machine tells of itself in words: printed behind the output, and no part of what runs are compared by.
+    /// The machine's own report as text, printed after the output. Comparisons of runs ignore it.
     pub words: String,
 }
 
@@ -108,11 +111,11 @@ pub enum End {
     Done,
     /// A fault.
     Fault(Stop),
-    /// No end was in sight.
+    /// A hang: deadlock, repeated state, or limit.
     Hang(Stop),
-    /// The machine's engines, run side by side, do not agree: a fault of this project's, not of the program's.
+    /// The results of the machine's engines differ: a defect of this project, not of the program.
     Differs(Stop),
-    /// The watcher stopped it.
+    /// The watch stopped it.
     Interrupted,
 }
 
@@ -121,19 +124,20 @@ pub enum End {
 pub struct Stop {
     /// Short name: a trap's, or `deadlock`, `repeats`, `limit`.
     pub code: &'static str,
-    /// What is told to the user.
+    /// The diagnostic for the user.
     pub report: Diagnostic,
-    /// The program's line.
+    /// Line of the program.
     pub line: Option<u64>,
-    /// Where in the grid it was, on machines that have one: of a hang, where the first path waits.
+    /// Its place in the grid, on machines that have one; for a hang, that of the first waiting
+    /// path.
     pub place: Option<Box<Place>>,
 }
 
-/// How the note begins that tells a hang in a sentence: with the mechanism, then who waits where for whom.
+/// Start of the note that explains a hang in one sentence; the mechanism follows.
 pub const HANGS: &str = "hangs under ";
 
 impl Stop {
-    /// A hang in a sentence, where the machine tells one.
+    /// Returns the note that explains a hang in one sentence, if the machine wrote one.
     #[must_use]
     pub fn sentence(report: &Diagnostic) -> Option<&str> {
         report.notes.iter().map(String::as_str).find(|note| note.starts_with(HANGS))
@@ -141,7 +145,7 @@ impl Stop {
 }
 
 impl End {
-    /// `done`, `interrupted`, or the short name of the fault, hang or difference.
+    /// Returns `done`, `interrupted`, or the short name of the fault, hang or difference.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -152,36 +156,37 @@ impl End {
     }
 }
 
-/// How far a launch has come.
+/// The progress of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Blocks completed.
+    /// Completed blocks.
     pub blocks_done: u64,
-    /// Blocks in all.
+    /// Number of blocks.
     pub blocks: u64,
     /// Instructions issued.
     pub issues: u64,
 }
 
-/// Is asked now and then whether a launch should go on.
+/// Follows a launch and may stop it.
 pub trait Watch {
-    /// Takes note of the progress; `false` stops the launch.
+    /// Called at intervals; returns whether the launch should continue.
     fn go_on(&mut self, progress: Progress) -> bool;
 
-    /// Is told which engine runs a launch, and why no faster one does. Machines with one engine do not call it.
+    /// Called with a description of the engine that runs the launch, and the reason why no faster
+    /// one does. Machines with a single engine do not call it.
     fn ran_on(&mut self, _engine: &str) {}
 
-    /// Is told where a buffer lies before the first launch: its name, its address, its size in
-    /// bytes.
+    /// Called for each buffer before the first launch, with its name, address, and size in bytes.
     fn placed(&mut self, _buffer: &str, _address: u64, _bytes: u64) {}
 
-    /// What looks at the events of the launch, if anything does. Machines without events ignore it.
+    /// Returns the probe that observes the launch, if there is one. Machines without events ignore
+    /// it.
     fn probe(&mut self) -> Option<&mut dyn Probe> {
         None
     }
 }
 
-/// Watches nothing.
+/// A watch that never stops a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

@@ -1,9 +1,9 @@
-//! What the laboratory asks of a machine, and the list of machines.
+//! The interface of machines, and the list of them.
 //!
-//! The command line, launch files and file tests know machines only through [`Isa`]: an instruction set that loads programs
-//! and, as far as it can, assembles, disassembles and proves its conformance. A machine that does not support a command
-//! says so; nothing else in the laboratory depends on which machines there are. To add one, implement [`Isa`] and enter it in
-//! [`all`].
+//! The command line, launch files and file tests know machines only through [`Isa`]: an instruction
+//! set that loads programs and, if it can, assembles, disassembles and runs a conformance suite. A
+//! machine reports commands that it does not support; nothing else in the laboratory depends on the
+//! set of machines. To add one, implement [`Isa`] and enter it in [`all`].
 
 mod graph;
 mod launch;
@@ -21,27 +21,27 @@ use simt::memory::MemoryMap;
 use crate::launch::{Located, MachineOption, OptionValue};
 use isa::suggest::nearest;
 
-/// What a user can ask of a machine.
+/// A command that a machine may support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Run a program.
+    /// Runs a program.
     Run,
-    /// Check a program without running it.
+    /// Checks a program without running it.
     Check,
-    /// List a program's kernels.
+    /// Lists a program's kernels.
     List,
-    /// Show a kernel's control-flow graph.
+    /// Shows a kernel's control-flow graph.
     Cfg,
-    /// Turn assembly text into a binary.
+    /// Assembles text to a binary.
     Asm,
-    /// Turn a binary into assembly text.
+    /// Disassembles a binary to text.
     Disasm,
-    /// Run the machine's own conformance suite.
+    /// Runs the machine's conformance suite.
     Conform,
 }
 
 impl Command {
-    /// The command's name on the command line.
+    /// Returns the command's name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,20 +62,20 @@ impl fmt::Display for Command {
     }
 }
 
-/// A program's file: its bytes, and its place in the source map if it is text.
+/// The contents of a program's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Image<'a> {
     /// All bytes.
     pub bytes: &'a [u8],
-    /// Where spans point.
+    /// The file's entry in the source map, for spans.
     pub file: FileId,
 }
 
 impl<'a> Image<'a> {
-    /// The text, for machines that read text.
+    /// Returns the text, for machines that read text.
     ///
     /// # Errors
-    /// If the bytes are not UTF-8.
+    /// Returns a diagnostic if the bytes are not UTF-8.
     pub fn text(&self) -> Result<&'a str, Diagnostic> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let at = error.valid_up_to();
@@ -90,12 +90,12 @@ impl<'a> Image<'a> {
     }
 }
 
-/// A name and what it stands for.
+/// A name with its description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The name that users write.
     pub name: &'static str,
-    /// One line about it.
+    /// A one-line description.
     pub about: &'static str,
 }
 
@@ -104,20 +104,20 @@ pub struct Named {
 pub struct Axis {
     /// The option's name.
     pub name: &'static str,
-    /// Values worth a row each, the default first.
+    /// The values that comparisons use, the default first.
     pub values: &'static [&'static str],
     /// Whether the value is the number of lanes of a group.
     pub width: bool,
 }
 
 impl Axis {
-    /// An option with its values, the default first.
+    /// Creates an axis from an option and its values, the default first.
     #[must_use]
     pub const fn new(name: &'static str, values: &'static [&'static str]) -> Self {
         Self { name, values, width: false }
     }
 
-    /// As [`Axis::new`], of a number of lanes.
+    /// Creates an axis like [`Axis::new`] whose values are numbers of lanes.
     #[must_use]
     pub const fn width(name: &'static str, values: &'static [&'static str]) -> Self {
         Self { name, values, width: true }
@@ -126,74 +126,77 @@ impl Axis {
 
 /// An instruction set as the laboratory sees it.
 pub trait Isa: Sync {
-    /// The name used by `--isa` and by `machine` in launch files.
+    /// Returns the name used by `--isa` and by `machine` in launch files.
     fn name(&self) -> &'static str;
 
-    /// One line about it.
+    /// Returns a one-line description.
     fn about(&self) -> &'static str;
 
-    /// File name extensions of its programs, without the dot.
+    /// Returns the file name extensions of its programs, without the dot.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// What it supports.
+    /// Returns the supported commands.
     fn commands(&self) -> &'static [Command];
 
-    /// Convergence mechanisms, the default one first.
+    /// Returns the convergence mechanisms, the default one first.
     fn mechanisms(&self) -> Vec<Named>;
 
-    /// Mechanisms under which programs run without having been made for them: what tests try when they name none.
+    /// Returns the mechanisms that run programs not written for them. Tests that name no mechanism
+    /// use these.
     fn usual_mechanisms(&self) -> &'static [&'static str];
 
-    /// Warp size when nothing else is said.
+    /// Returns the default warp size.
     fn default_warp_size(&self) -> u64 {
         32
     }
 
-    /// Mechanism and warp size whose results `compare` holds the others against: `serial` where there is one, else the
-    /// first mechanism.
+    /// Returns the mechanism and the warp size of the reference in comparisons: `serial` if it
+    /// exists, otherwise the first mechanism.
     fn reference(&self) -> (&'static str, u64) {
         let known = self.mechanisms();
         let serial = known.iter().find(|m| m.name == "serial");
         (serial.or(known.first()).map_or("", |m| m.name), self.default_warp_size())
     }
 
-    /// Whether a launch has a grid of blocks; else both extents are 1.
+    /// Returns whether launches have a grid of blocks. If not, both extents are 1.
     fn has_grid(&self) -> bool {
         true
     }
 
-    /// The machine's own options: keys of `options` in launch files, and of `--option` on the command line.
+    /// Returns the machine's own options: keys of `options` in launch files, and of `--option` on
+    /// the command line.
     fn options(&self) -> Vec<Named> {
         Vec::new()
     }
 
-    /// The machine that reads programs as an option says, such as with another numbering of opcodes; none for options
-    /// that say nothing about reading.
+    /// Returns the machine to use for an option that changes how programs are read, such as another
+    /// numbering of opcodes; `None` for other options.
     ///
     /// # Errors
-    /// What the option can be.
+    /// Returns the possible values if `value` is not one of them.
     fn variant(&self, _option: &str, _value: &str) -> Result<Option<&'static dyn Isa>, String> {
         Ok(None)
     }
 
-    /// The option that an argument sets which is a number and nothing else (`--arg 0x20000000`), on machines whose programs
-    /// get the address of their arguments in a register.
+    /// Returns the option that a bare number as argument sets (`--arg 0x20000000`), on machines
+    /// whose programs get the address of their arguments in a register.
     fn bare_argument(&self) -> Option<&'static str> {
         None
     }
 
-    /// What comparisons vary beside mechanisms and warp sizes.
+    /// Returns the options that comparisons vary in addition to mechanisms and warp sizes.
     fn axes(&self) -> Vec<Axis> {
         Vec::new()
     }
 
-    /// Values of axes of the reference, where mechanism and warp size do not say it.
+    /// Returns the values of axes that define the reference, in addition to mechanism and warp
+    /// size.
     fn reference_settings(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// Reads a program: the wanted kernels and what they can reach, or everything if none is named. Findings are
-    /// collected; without errors there is a program.
+    /// Loads the wanted kernels and all that they can reach, or the whole program if none is named.
+    /// Adds diagnostics to `found`; returns `None` only if there are errors.
     fn load(
         &self,
         image: Image<'_>,
@@ -204,15 +207,17 @@ pub trait Isa: Sync {
     /// Assembles text to a binary.
     ///
     /// # Errors
-    /// What is wrong with the text, or that the machine has no assembler.
+    /// Returns diagnostics if the text does not assemble or the machine has no assembler.
     fn assemble(&self, _image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
         Err(unsupported(self.name(), Command::Asm))
     }
 
-    /// The listing of an assembly text: addresses and bytes. By default it is the disassembly of the binary.
+    /// Returns the listing of an assembly text, with addresses and bytes. The default is the
+    /// disassembly of the binary.
     ///
     /// # Errors
-    /// What is wrong with the text, or that the machine has no assembler or no listing.
+    /// Returns diagnostics if the text does not assemble or the machine has no assembler or
+    /// disassembler.
     fn listing(&self, image: Image<'_>) -> Result<String, Diagnostics> {
         let bytes = self.assemble(image)?;
         self.disassemble(Image { bytes: &bytes, file: image.file })
@@ -221,7 +226,7 @@ pub trait Isa: Sync {
     /// Disassembles a binary to text.
     ///
     /// # Errors
-    /// What is wrong with the binary, or that the machine has no disassembler.
+    /// Returns diagnostics if the binary does not load or the machine has no disassembler.
     fn disassemble(&self, _image: Image<'_>) -> Result<String, Diagnostics> {
         Err(unsupported(self.name(), Command::Disasm))
     }
@@ -229,15 +234,15 @@ pub trait Isa: Sync {
     /// Runs the machine's conformance suite.
     ///
     /// # Errors
-    /// If the machine has none.
+    /// Returns diagnostics if the machine has none.
     fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
         Err(unsupported(self.name(), Command::Conform))
     }
 
-    /// Runs the rows of a conformance table of the machine's own form.
+    /// Runs the rows of a conformance table in the machine's own format.
     ///
     /// # Errors
-    /// If it is no such table, or the machine reads none.
+    /// Returns diagnostics if the table is malformed or the machine reads none.
     fn conform_table(
         &self,
         _name: &str,
@@ -250,13 +255,13 @@ pub trait Isa: Sync {
 /// One case of a conformance suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConformCase {
-    /// What is tested.
+    /// The behaviour under test.
     pub name: String,
-    /// What went wrong, if anything did.
+    /// The failure, if the case failed.
     pub failure: Option<String>,
 }
 
-/// The error for a command that a machine does not support.
+/// Returns the error for a command that a machine does not support.
 #[must_use]
 pub fn unsupported(machine: &str, command: Command) -> Diagnostics {
     let with: Vec<&str> =
@@ -273,152 +278,157 @@ pub fn unsupported(machine: &str, command: Command) -> Diagnostics {
 
 /// A loaded program.
 pub trait Program: Send + Sync {
-    /// Its kernels, in the order of the text.
+    /// Returns the kernels, in the order of the text.
     fn kernels(&self) -> Vec<KernelInfo>;
 
-    /// A kernel's control-flow graph; none if the kernel is unknown or the machine has no such graph.
+    /// Returns a kernel's control-flow graph; `None` if the kernel is unknown or the machine has no
+    /// graphs.
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow>;
 
-    /// Functions that a kernel calls, directly or not, by the names that [`Program::control_flow`] takes.
+    /// Returns the functions that a kernel calls directly or indirectly, by the names that
+    /// [`Program::control_flow`] accepts.
     fn called(&self, _kernel: &str) -> Vec<String> {
         Vec::new()
     }
 
-    /// Where a kernel's results depend on how many lanes the warp has that it sees: on lane numbers, on shuffle distances.
+    /// Returns the instructions that make a kernel's results depend on the warp size that it sees,
+    /// such as those that read lane numbers or shuffle.
     fn warp_size_dependence(&self, _kernel: &str) -> Vec<Dependence> {
         Vec::new()
     }
 
-    /// The kernel IR that it was lowered to, if it was.
+    /// Returns the kernel IR to which the program was lowered, if it was.
     fn module(&self) -> Option<&ir::Module> {
         None
     }
 
-    /// What may go wrong when it runs, as far as that can be told before.
+    /// Returns warnings about problems that may occur at run time.
     fn warnings(&self) -> Vec<Diagnostic> {
         Vec::new()
     }
 
-    /// A context in which the program can be launched: its memory, with the program's own variables in it.
+    /// Creates a context for launches: memory that contains the program's variables.
     ///
     /// # Errors
-    /// If the host has no memory for them.
+    /// Returns a diagnostic if there is no memory for them.
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic>;
 
-    /// A context on memory that outlives it, as another context of this or another program left it. The memory is taken; none if
-    /// the machine's contexts cannot outlive themselves.
+    /// Creates a context on the memory that another context of this or another program left. Takes
+    /// the memory out of `left`. Returns `None` if the machine does not support this.
     ///
     /// # Errors
-    /// If there is no room for the program's variables.
+    /// Returns a diagnostic if there is no room for the program's variables.
     fn resume(&self, _left: &mut Left) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
         Ok(None)
     }
 }
 
-/// What a context leaves behind.
+/// The state that a context leaves to its successor.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// Memory, with everything in it.
+    /// Guest memory with its contents.
     pub memory: MemoryMap,
-    /// Where the program's own variables are in it; none before its first context.
+    /// Addresses of the program's variables in it; `None` before the program's first context.
     pub variables: Option<vm::Variables>,
 }
 
-/// An instruction that something depends on.
+/// An instruction that causes a dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependence {
-    /// The instruction as it is written.
+    /// The text of the instruction.
     pub text: String,
     /// Its line in the program.
     pub line: Option<u32>,
 }
 
-/// What a kernel takes.
+/// The properties of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelInfo {
     /// Its name.
     pub name: String,
     /// Its parameters, in order.
     pub params: Vec<ParamInfo>,
-    /// How many of the last parameters need no argument; they are 0 then.
+    /// Number of trailing parameters that may be omitted; they default to 0.
     pub optional: usize,
-    /// Bytes of shared memory that it declares.
+    /// Declared shared memory in bytes.
     pub shared: u64,
-    /// Bytes of local memory for each thread, without calls.
+    /// Local memory per thread in bytes, without that of callees.
     pub local: u64,
-    /// Where it is declared.
+    /// Its declaration.
     pub span: Option<Span>,
 }
 
-/// One parameter.
+/// A parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamInfo {
     /// Its name.
     pub name: String,
     /// Its type as the program spells it.
     pub spelling: String,
-    /// Bytes from the start of the parameter block.
+    /// Offset in the parameter block in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What may be passed.
+    /// The kind of value that it accepts.
     pub kind: ParamKind,
 }
 
-/// What a parameter holds.
+/// The kind of value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
-    /// A number that is not a float; may be an address if it has 8 bytes.
+    /// An integer; may be an address if it has 8 bytes.
     Integer,
-    /// A float.
+    /// A floating-point number.
     Float,
-    /// Bits without a declared meaning.
+    /// Bits without a declared type.
     Bits,
-    /// A structure or an array by value.
+    /// A structure or an array, by value.
     Aggregate,
 }
 
 /// Memory and launches of one program.
 pub trait Context {
-    /// Makes a buffer of these bytes in memory that all launches share. Gives its address.
+    /// Allocates a buffer with the contents `data` in memory that all launches share, and returns
+    /// its address.
     ///
     /// # Errors
-    /// Why there is no room, as a sentence.
+    /// Returns the reason as a sentence if the buffer cannot be allocated.
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String>;
 
-    /// Reads back `length` bytes.
+    /// Reads `length` bytes at `address`.
     ///
     /// # Errors
-    /// Why they cannot be read, as a sentence.
+    /// Returns the reason as a sentence if the bytes cannot be read.
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String>;
 
-    /// The program's own variables in global memory with their contents, in the order of the program.
+    /// Returns the names and contents of the program's global variables, in program order.
     fn variables(&self) -> Vec<(String, Vec<u8>)> {
         Vec::new()
     }
 
-    /// In which order a launch of this request lets its groups run.
+    /// Describes the order in which a launch of this request issues its groups.
     fn schedule(&self, _request: &LaunchRequest<'_>) -> Schedule {
         Schedule { class: "sequential", about: "one instruction after the other".to_owned() }
     }
 
-    /// Runs a kernel to its end, or until `watch` says to stop.
+    /// Runs a kernel until it ends or `watch` stops it.
     ///
     /// # Errors
-    /// What about the request cannot be had.
+    /// Returns the problem if the machine cannot run the request.
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
         watch: &mut dyn Watch,
     ) -> Result<LaunchResult, LaunchProblem>;
 
-    /// Gives up what [`Program::resume`] took, and where the program's variables are: the context is empty after that.
+    /// Gives up the memory that [`Program::resume`] took, and the addresses of the program's
+    /// variables. The context is empty afterwards.
     fn leave(&mut self) -> Left {
         Left::default()
     }
 }
 
-/// All machines, in the order in which messages list them.
+/// Returns all machines, in the order in which messages list them.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Isa] {
     &[
@@ -432,10 +442,10 @@ pub fn all() -> &'static [&'static dyn Isa] {
     ]
 }
 
-/// The machine of this name.
+/// Returns the machine of this name.
 ///
 /// # Errors
-/// If there is none; the finding names the nearest, and has no place yet.
+/// Returns a diagnostic without a location if there is none; it suggests the nearest name.
 pub fn find(name: &str) -> Result<&'static dyn Isa, Diagnostic> {
     let names = || all().iter().map(|m| m.name());
     all().iter().copied().find(|m| m.name() == name).ok_or_else(|| {
@@ -450,10 +460,10 @@ pub fn find(name: &str) -> Result<&'static dyn Isa, Diagnostic> {
     })
 }
 
-/// The machine that reads programs as the options say; options of other kinds do not matter.
+/// Returns the machine that reads programs as the options specify. Ignores other options.
 ///
 /// # Errors
-/// If an option says what there is not.
+/// Returns a diagnostic if an option has an invalid value.
 pub fn configured(
     machine: &'static dyn Isa,
     options: &[MachineOption],
@@ -471,7 +481,7 @@ pub fn configured(
     Ok(machine)
 }
 
-/// The machine whose programs have this file name extension.
+/// Returns the machine whose programs have this file name extension.
 #[must_use]
 pub fn by_extension(extension: &str) -> Option<&'static dyn Isa> {
     all().iter().copied().find(|m| m.extensions().contains(&extension))

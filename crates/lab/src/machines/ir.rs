@@ -1,4 +1,4 @@
-//! The kernel IR in its text form, run by the exact engine.
+//! The machine `ir`: the kernel IR in its text form.
 
 use isa::Diagnostics;
 

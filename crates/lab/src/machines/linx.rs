@@ -1,5 +1,8 @@
-//! The machine `linx`: LinxISA v0.4. A program is assembly text or a flat binary with one kernel, `program`, whose
-//! parameters (`.param`) are `a0` to `a7`; the program's own block headers say how many lanes its kernels have.
+//! The machine `linx`: LinxISA v0.4.
+//!
+//! A program is assembly text or a flat binary with a single kernel, `program`, whose parameters
+//! (`.param`) are passed in `a0` to `a7`. The program's block headers give the number of lanes of
+//! its kernel bodies.
 
 use std::collections::BTreeMap;
 
@@ -25,16 +28,17 @@ use crate::machines::shared::{
 use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats};
 
-/// The machine `linx`, in either numbering of tile operations.
+/// The machine `linx`, with either numbering of tile operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinxMachine {
-    /// The numbering.
+    /// The numbering of tile operations.
     pub tile_ops: TileOps,
-    /// How operands of 64-bit forms are read.
+    /// The reading of the operands of 64-bit forms.
     pub codec: Codec,
 }
 
-/// A mechanism: its name, one line about it, and what it sets; options may set more.
+/// A mechanism: its name, its one-line description, and the defaults that it sets; options may
+/// change them.
 type Mechanism = (&'static str, &'static str, fn(&mut Options));
 
 const MECHANISMS: [Mechanism; 5] = [
@@ -57,7 +61,7 @@ const MECHANISMS: [Mechanism; 5] = [
     }),
 ];
 
-/// Options of the file or the run rather than of the machine.
+/// Options of the file or the run, as opposed to those of the machine.
 const OF_THE_RUN: [Named; 4] = [
     Named {
         name: "map",
@@ -77,17 +81,17 @@ const OF_THE_RUN: [Named; 4] = [
     },
 ];
 
-/// The one kernel of a program.
+/// The only kernel of a program.
 const KERNEL: &str = "program";
-/// Issues between two looks at the watch.
+/// Issues between two polls of the watch.
 const SLICE: u64 = 1 << 16;
-/// Most issues when nothing else is said.
+/// Default limit of issues.
 const LIMIT: u64 = 100_000_000;
 
 struct LinxProgram {
     code: Code,
     params: Vec<Parameter>,
-    /// A binary does not say how many arguments it takes.
+    /// Whether arguments may be omitted: a binary does not declare its parameters.
     optional: bool,
     listing: Listing,
     labels: BTreeMap<String, u64>,
@@ -95,11 +99,11 @@ struct LinxProgram {
 }
 
 impl LinxMachine {
-    /// The machine `linx`.
+    /// LinxISA v0.4.
     pub const V04: Self = Self { tile_ops: TileOps::V04, codec: Codec::RegId10 };
-    /// With the tile operations' numbers of v0.3.
+    /// LinxISA v0.4 with the tile operation numbers of v0.3.
     pub const V03: Self = Self { tile_ops: TileOps::V03, codec: Codec::RegId10 };
-    /// In codec B: it assembles and disassembles, and does not run.
+    /// Codec B, which assembles and disassembles, but does not run.
     const OTHER_CODEC: Self = Self { tile_ops: TileOps::V04, codec: Codec::Other };
 
     fn assembled(self, image: Image<'_>) -> Result<isa::asm::Image, Diagnostics> {
@@ -182,7 +186,7 @@ impl Isa for LinxMachine {
         64
     }
 
-    /// One lane at a time.
+    /// Returns groups of one lane.
     fn reference(&self) -> (&'static str, u64) {
         ("exec", 1)
     }
@@ -268,7 +272,8 @@ impl Isa for LinxMachine {
 }
 
 impl LinxProgram {
-    /// The argument registers from the parameter block; each parameter has eight bytes of it.
+    /// Returns the argument registers from the parameter block, which has eight bytes for each
+    /// parameter.
     fn arguments(&self, block: &[u8]) -> Vec<u64> {
         let types = self.params.iter().map(|param| Some(param.ty)).chain(std::iter::repeat(None));
         let register = |(bytes, ty): (&[u8], Option<ParameterType>)| {
@@ -278,7 +283,7 @@ impl LinxProgram {
         block.chunks(8).zip(types).map(register).collect()
     }
 
-    /// An address, or that of a label.
+    /// Parses an address or resolves a label.
     fn place(&self, text: &str) -> Result<u64, String> {
         let hex = text.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16).ok());
         let number = hex.unwrap_or_else(|| text.parse().ok());
@@ -287,7 +292,8 @@ impl LinxProgram {
             .ok_or_else(|| format!("`{}` is no address and no label", crate::elem::shortened(text)))
     }
 
-    /// The numbering of tile operations is settled when the program is read.
+    /// Checks `tile_ops` against the numbering with which the program was read; it cannot change
+    /// afterwards.
     fn read_with(&self, tile_ops: &str) -> Result<(), String> {
         let read = if self.tile_ops == TileOps::V03 { "v0.3" } else { "v0.4" };
         if tile_ops == read {
@@ -336,7 +342,7 @@ struct LinxContext<'p> {
     memory: MemoryMap,
 }
 
-/// A range of addresses that a trap may map.
+/// A range of addresses that is mapped when a trap reports an address in it.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     start: u64,
@@ -357,10 +363,10 @@ fn ranges(text: &str) -> Result<Vec<Range>, String> {
     each.collect()
 }
 
-/// What the options of a launch say.
+/// The parsed options of a launch.
 struct Choices {
     machine: Options,
-    /// Ranges of the map action.
+    /// Ranges of the option `map`.
     mapped: Vec<Range>,
     entry: Option<u64>,
 }
@@ -379,7 +385,7 @@ fn configure(program: &LinxProgram, request: &LaunchRequest<'_>) -> Result<Choic
             "map" => choices.mapped.extend(ranges(&value).map_err(refuse)?),
             "entry" => choices.entry = Some(program.place(&value).map_err(refuse)?),
             "tile-ops" => program.read_with(&value).map_err(refuse)?,
-            // A program in another codec has not been loaded.
+            // A program in codec B does not load, so it never gets here.
             "codec" => {}
             name if OPTIONS.iter().any(|o| o.name == name) => {
                 choices.machine.set(name, &value).map_err(refuse)?;
@@ -454,7 +460,7 @@ impl LinxContext<'_> {
     }
 }
 
-/// Maps the range around a fault's address, once.
+/// Maps the range that contains a fault's address. Each range is mapped at most once.
 fn map_for(state: &mut ::linx::State, trap: &Trap, mapped: &mut Vec<Range>) -> bool {
     let Some(address) = trap.arg.filter(|_| trap.num == TrapNum::DataPageFault) else {
         return false;
@@ -538,16 +544,17 @@ impl Context for LinxContext<'_> {
     }
 }
 
-/// The memory after a launch without the program's own regions, so that the next launch can map them again.
+/// Returns the memory after a launch without the regions that the launch mapped, so that the next
+/// launch can map them again.
 fn unmapped(state: ::linx::State, before: &MemoryMap) -> MemoryMap {
     let mut kept = state.memory;
-    // Regions of launches before that one have been freed, and are remembered as such.
+    // Regions of earlier launches are freed, but still listed.
     let was = |base: Addr| before.region_at(base).is_some_and(Mapped::is_live);
     let regions = kept.regions().iter();
     let own: Vec<Addr> =
         regions.filter(|r| r.is_live()).map(Mapped::base).filter(|&base| !was(base)).collect();
     for base in own {
-        // Only regions that are mapped are listed.
+        // Freeing cannot fail: every base in the list is that of a live region.
         let _ = kept.free(base);
     }
     kept

@@ -1,5 +1,7 @@
-//! The machine `pmask`: a RISC-V core with XPHMG_PMASK. A program is an ELF file or assembly text with one kernel,
-//! `program`, that takes nothing; there is no grid.
+//! The machine `pmask`: a RISC-V core with XPHMG_PMASK.
+//!
+//! A program is an ELF file or assembly text with a single kernel, `program`, without parameters.
+//! There is no grid.
 
 use std::fmt::Write as _;
 
@@ -25,11 +27,11 @@ use crate::stats::{Counters, LaunchStats};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PmaskMachine;
 
-/// The one kernel of a program.
+/// The only kernel of a program.
 const KERNEL: &str = "program";
-/// Bytes of main memory at most.
+/// Largest size of main memory in bytes.
 const MOST_RAM: u64 = 1 << 30;
-/// Steps between two looks at the watch.
+/// Steps between two polls of the watch.
 const SLICE: u64 = 1 << 18;
 
 struct PmaskProgram {
@@ -51,14 +53,14 @@ fn read(image: Image<'_>) -> Result<PmaskProgram, Diagnostics> {
     Ok(PmaskProgram { program, text: text.map(|text| SourceFile::new("", text)) })
 }
 
-/// Options of a run, beside those of the machine.
+/// Options of a run, in addition to those of the machine.
 const RUN_OPTIONS: [Named; 3] = [
     Named { name: "input", about: "what the program can read from its console" },
     Named { name: "arguments", about: "its command line, for semihosting" },
     Named { name: "ram", about: "bytes of main memory" },
 ];
 
-/// What the options say, by the names that the book lists; else which one says nothing.
+/// Parses the options, whose names the book lists. On an error, returns the index of the option.
 fn configure(options: &[MachineOption]) -> Result<(Config, Launch), (usize, String)> {
     let (mut config, mut launch) = (Config::default(), Launch::default());
     for (index, option) in options.iter().enumerate() {
@@ -153,18 +155,18 @@ impl Isa for PmaskMachine {
         }
     }
 
-    /// An ELF executable.
+    /// Returns an ELF executable.
     fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
         Ok(pmask::elf::write(&read(image)?.program))
     }
 
-    /// All segments, with the names of places.
+    /// Disassembles all segments, with symbol names.
     fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
         let program = read(image)?.program;
         let mut out = String::new();
         for segment in &program.segments {
             let lines = pmask::asm::disassemble(&segment.bytes, segment.address);
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(out, "# {:#x}: {} bytes", segment.address, segment.size);
             out.push_str(&isa::disasm::listing(&lines));
         }
@@ -217,8 +219,8 @@ impl Program for PmaskProgram {
     }
 }
 
-/// Buffers are the program's own data: a buffer lies at the symbol of its name. A launch starts from the program's memory
-/// and the buffers as the launch before has left them.
+/// Memory and launches. A buffer lies at the symbol of the same name. A launch starts from the
+/// program's initial memory and the buffers as the previous launch left them.
 struct PmaskContext<'p> {
     program: &'p PmaskProgram,
     buffers: Vec<Buffer>,
@@ -229,7 +231,7 @@ struct Buffer {
     data: Vec<u8>,
 }
 
-/// Bytes from a symbol on up to the next one, or to the end of its segment.
+/// Returns the bytes from a symbol to the next one, or to the end of its segment.
 fn room(program: &pmask::Program, address: u64) -> Option<u64> {
     let inside =
         |s: &&pmask::program::Segment| address >= s.address && address - s.address < s.size;
@@ -277,7 +279,7 @@ impl PmaskContext<'_> {
         }
     }
 
-    /// Code 0 is the good end.
+    /// Returns the end of a program that has exited; code 0 means success.
     fn exit(&self, state: &pmask::State) -> End {
         match state.host.exit {
             Some(0) | None => End::Done,
@@ -371,7 +373,7 @@ impl Context for PmaskContext<'_> {
         };
         let output = std::mem::take(&mut state.host.output);
         for buffer in &mut self.buffers {
-            // It was written there before the run, and memory stays mapped.
+            // Cannot fail: the launch wrote the buffer there, and memory stays mapped.
             let _ = state.memory.read_bytes(Addr(buffer.address), &mut buffer.data);
         }
         Ok(LaunchResult { end, stats, output, words: String::new() })

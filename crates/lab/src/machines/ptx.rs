@@ -1,4 +1,4 @@
-//! PTX: text, lowered to the kernel IR, run by the exact engine.
+//! The machine `ptx`: PTX text, lowered to the kernel IR.
 
 use ::ptx::Select;
 use ::ptx::ast::FunctionKind;
@@ -13,14 +13,14 @@ use crate::run::choose_kernel;
 /// The machine `ptx`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ptx {
-    /// Whose limits hold when a program is read.
+    /// The device limits that apply when a program is read.
     limits: Limits,
 }
 
 impl Ptx {
-    /// Programs that devices can hold.
+    /// PTX under the limits of devices.
     pub const LIMITED: Self = Self { limits: Limits::OfTarget };
-    /// Programs of any size.
+    /// PTX without limits.
     const UNLIMITED: Self = Self { limits: Limits::None };
 }
 
@@ -53,7 +53,8 @@ impl Isa for Ptx {
         vec![vm::LIMITS_OF]
     }
 
-    /// What is declared has the same limits on all devices, or none; what a launch asks for depends on the device.
+    /// The limits on declarations are the same on all devices, so there are only two variants.
+    /// Limits on launches depend on the device and are checked at the launch.
     fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
         if option != vm::LIMITS_OF.name {
             return Ok(None);
@@ -64,7 +65,8 @@ impl Isa for Ptx {
         }))
     }
 
-    /// A kernel that is to run needs only what it can reach: what is not supported elsewhere in the file does no harm.
+    /// Lowers only what the wanted kernels can reach: unsupported code elsewhere in the file is not
+    /// an error.
     fn load(
         &self,
         image: Image<'_>,
@@ -99,7 +101,7 @@ impl Isa for Ptx {
     }
 }
 
-/// The kernels of a file, by name only.
+/// Returns the kernels of a file, with nothing but their names.
 fn kernels(tree: &::ptx::Module) -> Vec<KernelInfo> {
     let entries = tree.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
     entries

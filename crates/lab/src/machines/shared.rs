@@ -1,4 +1,5 @@
-//! What machines with a simple program have alike: one kernel, read from a text or a binary, in one memory.
+//! Code shared by the machines with simple programs: one kernel, read from text or a binary, in one
+//! memory.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +12,12 @@ use crate::launch::{MachineOption, OptionValue};
 use crate::machine::{Command, Image, LaunchProblem, ParamInfo, ParamKind, Program, Stop, Subject};
 use crate::stats::{Counters, LineSlots};
 
-/// What a machine with an assembler and a conformance suite, but without a control-flow graph, supports.
+/// Commands of a machine with an assembler and a conformance suite, but without a control-flow
+/// graph.
 pub(super) const COMMANDS: &[Command] =
     &[Command::Run, Command::Check, Command::List, Command::Asm, Command::Disasm, Command::Conform];
 
-/// One error without a place.
+/// Returns diagnostics with a single error, without a location.
 pub(super) fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
     one(Diagnostic::error(code, message))
 }
@@ -26,18 +28,18 @@ fn one(finding: Diagnostic) -> Diagnostics {
     found
 }
 
-/// The text of an image that has to be one.
+/// Returns the text of an image that must be text.
 pub(super) fn text_of<'a>(image: &Image<'a>) -> Result<&'a str, Diagnostics> {
     image.text().map_err(one)
 }
 
-/// The text of an image that may be a binary: a text has no zero byte and is UTF-8.
+/// Returns the text of an image that may be a binary. Text is UTF-8 without zero bytes.
 pub(super) fn as_text<'a>(image: &Image<'a>) -> Option<&'a str> {
     let text = std::str::from_utf8(image.bytes).ok()?;
     (!text.contains('\0')).then_some(text)
 }
 
-/// What [`Isa::load`](crate::machine::Isa::load) gives for a program that was read, or was not.
+/// Turns the result of reading a program into that of [`Isa::load`](crate::machine::Isa::load).
 pub(super) fn loaded<P: Program + 'static>(
     read: Result<P, Diagnostics>,
     found: &mut Diagnostics,
@@ -51,12 +53,12 @@ pub(super) fn loaded<P: Program + 'static>(
     }
 }
 
-/// A problem with part of a request.
+/// Returns a problem with part of a request.
 pub(super) fn problem(about: Subject, message: impl Into<String>) -> LaunchProblem {
     LaunchProblem { about, message: message.into(), help: None, span: None }
 }
 
-/// An option's value as the command line would have it.
+/// Returns an option's value as the command line spells it.
 pub(super) fn option_text(option: &MachineOption) -> String {
     match &option.value.value {
         OptionValue::String(text) => text.clone(),
@@ -67,7 +69,7 @@ pub(super) fn option_text(option: &MachineOption) -> String {
     }
 }
 
-/// Parameters of eight bytes each, as `.param` declares them.
+/// Returns parameters of eight bytes each, as `.param` declares them.
 pub(super) fn parameters(names: &[String]) -> Vec<ParamInfo> {
     let param = |(name, offset): (&String, u64)| ParamInfo {
         name: name.clone(),
@@ -79,14 +81,14 @@ pub(super) fn parameters(names: &[String]) -> Vec<ParamInfo> {
     names.iter().zip((0..).step_by(8)).map(param).collect()
 }
 
-/// A new allocation with these bytes.
+/// Allocates a region and fills it with `data`.
 pub(super) fn allocate(memory: &mut MemoryMap, name: &str, data: &[u8]) -> Result<u64, String> {
     let address = memory.allocate(name, data.len() as u64).map_err(|e| e.to_string())?;
     memory.host_write(address, data).map_err(|e| e.to_string())?;
     Ok(address.0)
 }
 
-/// Bytes of memory.
+/// Reads `length` bytes of memory.
 pub(super) fn read(memory: &MemoryMap, address: u64, length: usize) -> Result<Vec<u8>, String> {
     let mut data = Vec::new();
     data.try_reserve_exact(length).map_err(|e| e.to_string())?;
@@ -95,7 +97,7 @@ pub(super) fn read(memory: &MemoryMap, address: u64, length: usize) -> Result<Ve
     Ok(data)
 }
 
-/// The end of a program that has used up its issues.
+/// Returns the stop of a program that has used up its issues.
 pub(super) fn limit_reached(limit: u64) -> Stop {
     let message = format!("the program has not ended after {limit} issues: it may hang");
     let report = Diagnostic::error("limit", message);
@@ -103,12 +105,12 @@ pub(super) fn limit_reached(limit: u64) -> Stop {
     Stop { code: "limit", report, line: None, place: None }
 }
 
-/// Where instructions stand in the text that they were assembled from; nothing is known of a binary.
+/// Maps instructions to the text that they were assembled from. Empty for a binary.
 #[derive(Default)]
 pub(super) struct Listing {
     /// The text.
     pub(super) text: Option<SourceFile>,
-    /// Its statements by address.
+    /// The statements, by address.
     pub(super) lines: Vec<Line>,
 }
 
@@ -117,19 +119,19 @@ impl Listing {
         Self { text: Some(SourceFile::new("", text)), lines }
     }
 
-    /// The statement at an address.
+    /// Returns the statement at an address.
     pub(super) fn span(&self, pc: u64) -> Option<Span> {
         let next = self.lines.partition_point(|line| line.address <= pc);
         let line = self.lines.get(next.checked_sub(1)?)?;
         (pc - line.address < line.length).then_some(line.span)
     }
 
-    /// The line of a place in the text.
+    /// Returns the line at which a span starts.
     pub(super) fn line(&self, span: Span) -> Option<u32> {
         self.text.as_ref().map(|text| text.line_col(span.start).line)
     }
 
-    /// Slots by line.
+    /// Returns lane slots by line.
     pub(super) fn line_slots(&self, counters: &Counters) -> Vec<LineSlots> {
         let mut by_line: BTreeMap<u32, LaneSlots> = BTreeMap::new();
         for (pc, slots) in (0..).zip(counters.by_pc.slots()) {

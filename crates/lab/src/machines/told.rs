@@ -1,7 +1,8 @@
-//! Runs of machines whose program counters are addresses of a listing, told to probes.
+//! Probing of machines whose program counters are addresses in a listing.
 //!
-//! A probe knows code as a dense list of places. Here that list is the listing's statements, and the addresses of events become
-//! indices into it. Nothing is told of a program without a text.
+//! A probe sees code as a dense list of places. Here this list consists of the listing's
+//! statements, and the addresses of events are replaced by indices into it. Programs without text
+//! are not probed.
 
 use std::sync::Arc;
 
@@ -15,18 +16,18 @@ use super::shared::Listing;
 use crate::machine::Watch;
 use crate::probe::{Beginning, Place, Probe, Shape, Sinking};
 
-/// Longest text of a statement that is kept.
+/// Most characters of a statement's text that are kept.
 const LONGEST: usize = 160;
 
 /// The statements of a text as places.
 pub(super) struct Told {
-    /// Address and bytes of each place, in increasing order.
+    /// Address and length in bytes of each place, in increasing order of addresses.
     at: Vec<(u64, u64)>,
     places: Arc<[Place]>,
 }
 
 impl Told {
-    /// The statements of a listing; none of a binary.
+    /// Collects the statements of a listing; without text there are none.
     pub(super) fn new(text: Option<&SourceFile>, lines: &[Line]) -> Self {
         let lines = if text.is_some() { lines } else { &[] };
         let places = lines.iter().filter_map(|line| text.map(|text| place(text, line)));
@@ -36,12 +37,12 @@ impl Told {
         }
     }
 
-    /// As [`Told::new`].
+    /// Collects the statements of a [`Listing`], as [`Told::new`] does.
     pub(super) fn of(listing: &Listing) -> Self {
         Self::new(listing.text.as_ref(), &listing.lines)
     }
 
-    /// Tells the watch's probe, if it has one, that a launch begins.
+    /// Notifies the probe of the watch, if it has one, of the start of a launch.
     pub(super) fn begin(&self, kernel: &str, width: u64, block: u64, watch: &mut dyn Watch) {
         if let Some(probe) = watch.probe() {
             let width = u32::try_from(width).unwrap_or(u32::MAX);
@@ -50,7 +51,7 @@ impl Told {
         }
     }
 
-    /// Runs for at most `slice` steps.
+    /// Runs the machine for at most `slice` steps, observed by the probe if there is one.
     pub(super) fn run<M: Machine<1>, O: Observer<1>>(
         &self,
         (machine, program): (&M, &M::Program),
@@ -87,7 +88,7 @@ fn place(text: &SourceFile, line: &Line) -> Place {
     }
 }
 
-/// A probe as an observer of such a machine.
+/// An observer that forwards events to a probe, with indices as program counters.
 struct Teller<'a> {
     told: &'a Told,
     probing: Sinking<'a>,

@@ -1,6 +1,7 @@
-//! The toy machine: assembly text or a binary, one kernel `main`.
+//! The machine `toy`: assembly text or a binary, with a single kernel, `main`.
 //!
-//! It has no blocks, no shared memory and no divergence: a launch is `grid * block` threads in groups of the warp size.
+//! It has no blocks, no shared memory and no divergence: a launch is `grid * block` threads in
+//! groups of the warp size.
 
 use ::toy::{LaunchError, Toy, Trap};
 use isa::{Diagnostic, Diagnostics};
@@ -24,14 +25,14 @@ use crate::stats::{Counters, LaunchStats, PcSlots};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToyMachine;
 
-/// The one kernel of a program.
+/// The only kernel of a program.
 const KERNEL: &str = "main";
-/// Issues between two looks at the watch.
+/// Issues between two polls of the watch.
 const SLICE: u64 = 1 << 16;
-/// Most issues when nothing else is said.
+/// Default limit of issues.
 const LIMIT: u64 = 1_000_000_000;
 
-/// A loaded program, with its text if it came from one.
+/// A loaded program, with its text if it was assembled from one.
 struct ToyProgram {
     program: ::toy::Program,
     params: Vec<String>,
@@ -127,7 +128,7 @@ struct ToyContext<'p> {
     memory: MemoryMap,
 }
 
-/// Threads of a request, as far as this machine can have them.
+/// Returns the number of threads of a request.
 fn threads(request: &LaunchRequest<'_>) -> Result<u32, LaunchProblem> {
     let extents = request.grid.iter().chain(&request.block);
     let product = extents.copied().try_fold(1u64, u64::checked_mul);
@@ -155,7 +156,7 @@ impl ToyContext<'_> {
         })
     }
 
-    /// Steps to the end, to the limit, or until the watch says to stop.
+    /// Runs until the program ends, reaches the limit, or the watch stops it.
     fn drive<O: Observer<1>>(
         &self,
         state: &mut ::toy::State,
@@ -171,7 +172,7 @@ impl ToyContext<'_> {
             match told.run(what, state, observer, slice, watch) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => return End::Fault(self.fault(&fault)),
-                // The machine has no synchronisation, so nothing but a loop can keep it from ending.
+                // The machine has no synchronisation: only a loop can keep it from ending.
                 Step::Issued | Step::Hang(_) if slice < SLICE => {
                     return End::Hang(limit_reached(limit));
                 }

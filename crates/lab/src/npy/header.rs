@@ -1,32 +1,32 @@
-//! The header of an `.npy` file: a Python dictionary literal of three known keys.
+//! The header of an `.npy` file: a Python dictionary literal with three known keys.
 
 use super::NpyError;
 use crate::elem::{ElemType, shortened};
 
-/// Longest header that is read. NumPy's own safety limit for headers is 10,000 bytes.
+/// Size limit of headers in bytes. NumPy's own safety limit is 10,000.
 pub(super) const MAX_HEADER: u64 = 64 * 1024;
 
-/// Most dimensions; NumPy allows as many.
+/// Most dimensions, as in NumPy.
 const MAX_DIMS: usize = 64;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Element type.
     pub ty: ElemType,
-    /// Whether elements are stored with their most significant byte first.
+    /// Whether elements are stored in big-endian order.
     pub big_endian: bool,
-    /// Whether the first index runs fastest.
+    /// Whether the first index varies fastest.
     pub fortran_order: bool,
-    /// Extents, slowest first in C order.
+    /// Extents, in the order of the indices.
     pub shape: Vec<u64>,
 }
 
 impl Header {
-    /// Reads the dictionary.
+    /// Parses the dictionary.
     ///
     /// # Errors
-    /// If it is not the one that the format asks for, or the element type has no counterpart.
+    /// Returns an error if the dictionary is malformed or no element type corresponds to `descr`.
     pub fn parse(text: &str) -> Result<Self, NpyError> {
         let mut cursor = Cursor { text, at: 0 };
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
@@ -57,7 +57,8 @@ impl Header {
         })
     }
 
-    /// The dictionary as NumPy writes it, keys in alphabetical order, without the padding.
+    /// Formats the dictionary as NumPy writes it, with keys in alphabetical order, without the
+    /// padding.
     #[must_use]
     pub fn to_text(&self) -> String {
         let extents: Vec<String> = self.shape.iter().map(u64::to_string).collect();
@@ -71,7 +72,8 @@ impl Header {
     }
 }
 
-/// NumPy's type string. Untyped elements are written as unsigned integers, `bf16` as two untyped bytes.
+/// Returns NumPy's type string. Untyped elements are written as unsigned integers, `bf16` as two
+/// untyped bytes.
 fn type_string(ty: ElemType, big_endian: bool) -> String {
     let order = match (ty.bytes(), big_endian) {
         (1, _) => '|',
@@ -87,13 +89,13 @@ fn type_string(ty: ElemType, big_endian: bool) -> String {
     format!("{order}{kind}{}", ty.bytes())
 }
 
-/// Element type and byte order of NumPy's type string.
+/// Returns the element type and byte order of a NumPy type string.
 fn element_type(descr: &str) -> Result<(ElemType, bool), NpyError> {
     let refuse = |reason| Err(NpyError::Type { descr: shortened(descr), reason });
     let (big_endian, rest) = match descr.chars().next() {
         Some('<' | '|') => (false, &descr[1..]),
         Some('>') => (true, &descr[1..]),
-        // `=` is the writer's own order, which the file does not tell.
+        // `=` is the byte order of the writing host, which the file does not state.
         Some('=') => return refuse("its byte order is not stated"),
         Some('[') => return refuse("it is a record of several fields"),
         _ => (false, descr),
@@ -128,7 +130,7 @@ fn element_type(descr: &str) -> Result<(ElemType, bool), NpyError> {
     Ok((ty, big_endian))
 }
 
-/// A reader of the few Python literals that a header holds.
+/// A parser of the Python literals that occur in headers.
 struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -166,7 +168,7 @@ impl<'a> Cursor<'a> {
         if self.rest().is_empty() { Ok(()) } else { self.fail("the end of the header") }
     }
 
-    /// A quoted string without escapes: no key or type string has one.
+    /// Parses a quoted string without escapes; no key or type string contains one.
     fn string(&mut self) -> Result<&'a str, NpyError> {
         self.skip_space();
         let Some(quote) = self.rest().chars().next().filter(|c| matches!(c, '\'' | '"')) else {
@@ -182,7 +184,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A type string, or the start of a record type, which is refused by its first character.
+    /// Parses a type string; rejects record types by their first character.
     fn descr(&mut self) -> Result<&'a str, NpyError> {
         self.skip_space();
         match self.rest().starts_with('[') {

@@ -1,8 +1,9 @@
-//! NumPy's `.npy` files: reading and writing arrays.
+//! Reader and writer of NumPy's `.npy` files.
 //!
-//! The format is NumPy's own (`numpy.lib.format`): the magic bytes `\x93NUMPY`, a version, the length of a header, the
-//! header (a Python dictionary with `descr`, `fortran_order` and `shape`, nothing else), then the elements. Versions
-//! 1.0, 2.0 and 3.0 are read; both byte orders; C and Fortran order. What is written is what NumPy writes, byte for byte.
+//! The format is NumPy's own (`numpy.lib.format`): the magic bytes `\x93NUMPY`, a version, the
+//! length of a header, the header (a Python dictionary with `descr`, `fortran_order` and `shape`,
+//! nothing else), then the elements. The reader supports versions 1.0, 2.0 and 3.0, both byte
+//! orders, C and Fortran order. The writer's output equals NumPy's byte for byte.
 //!
 //! | `descr` | element type |
 //! |---|---|
@@ -12,8 +13,8 @@
 //! | `b1` | `u8` (0 and 1) |
 //! | `V1` `V2` `V4` `V8` | `b8` to `b64`; `V2` is how bfloat16 arrays are stored |
 //!
-//! Always true: nothing is allocated from a number in a header alone. Memory grows with the bytes that are there, up to the
-//! caller's cap.
+//! Invariant: memory is allocated for bytes that were read, never for a size in a header alone, and
+//! only up to the caller's cap.
 
 mod header;
 mod read;
@@ -25,16 +26,16 @@ pub use write::{save, write};
 
 use crate::array::ShapeError;
 
-/// Why a file is not an array.
+/// The reason why a file cannot be read as an array.
 #[derive(Debug, thiserror::Error)]
 pub enum NpyError {
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{}", crate::run::io_reason(.0))]
     Io(#[from] std::io::Error),
-    /// Not an `.npy` file.
+    /// The magic bytes are missing.
     #[error("not an .npy file: it does not start with \\x93NUMPY")]
     Magic,
-    /// A version of the format that does not exist yet.
+    /// An unknown version of the format.
     #[error("version {major}.{minor} of the .npy format is not known")]
     Version {
         /// Major version.
@@ -42,57 +43,57 @@ pub enum NpyError {
         /// Minor version.
         minor: u8,
     },
-    /// A header beyond all reason.
+    /// The header exceeds the size limit.
     #[error("the header claims {length} bytes; at most {} are read", header::MAX_HEADER)]
     HeaderTooLong {
-        /// Length claimed.
+        /// Length that the file states, in bytes.
         length: u64,
     },
-    /// The header is not the dictionary it has to be.
+    /// The header is not a valid dictionary.
     #[error("the header is malformed at byte {at}: expected {expected}")]
     Header {
         /// Byte offset in the header text.
         at: usize,
-        /// What should be there.
+        /// The expected text.
         expected: &'static str,
     },
     /// A key is missing.
     #[error("the header has no `{0}`")]
     MissingKey(&'static str),
-    /// A key that the format does not have, or has twice.
+    /// An unknown or repeated key.
     #[error("the header has an unknown or repeated key `{0}`")]
     Key(String),
-    /// An element type without a counterpart.
+    /// An element type without counterpart.
     #[error("elements of type `{descr}` cannot be read: {reason}")]
     Type {
         /// NumPy's type string (shortened).
         descr: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// The shape is too large, or cannot be counted.
+    /// A shape that is too large.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The file ends early.
+    /// The file is truncated.
     #[error("the file ends after {got} of {needed} bytes of {part}")]
     Truncated {
-        /// Which part is cut short.
+        /// The part that is incomplete.
         part: &'static str,
-        /// Bytes it should have.
+        /// Required bytes.
         needed: u64,
-        /// Bytes it has.
+        /// Available bytes.
         got: u64,
     },
     /// Bytes follow the last element.
     #[error("there are bytes after the last element, which ends at byte {end} of the file")]
     Trailing {
-        /// Offset where the file should end.
+        /// Offset at which the file should end.
         end: u64,
     },
 }
 
 impl NpyError {
-    /// A way out.
+    /// Returns the help text of a diagnostic.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {

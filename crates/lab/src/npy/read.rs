@@ -1,4 +1,4 @@
-//! Reading arrays.
+//! The reader.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,10 +7,10 @@ use super::NpyError;
 use super::header::{Header, MAX_HEADER};
 use crate::array::{Array, byte_size};
 
-/// Reads the array of a file. At most `cap` bytes of elements are taken.
+/// Reads an array from a file, with at most `cap` bytes of elements.
 ///
 /// # Errors
-/// If the file cannot be read, is not a whole `.npy` file, or holds more than `cap` bytes.
+/// Returns an error if the file cannot be read, is not a complete `.npy` file, or exceeds the cap.
 pub fn load(path: &Path, cap: u64) -> Result<Array, NpyError> {
     let file = std::fs::File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -19,10 +19,10 @@ pub fn load(path: &Path, cap: u64) -> Result<Array, NpyError> {
     read(std::io::BufReader::new(file), cap)
 }
 
-/// Reads an array to the end of `source`. At most `cap` bytes of elements are taken.
+/// Reads an array from `source`, to its end, with at most `cap` bytes of elements.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns errors like [`load`].
 pub fn read(mut source: impl Read, cap: u64) -> Result<Array, NpyError> {
     let (header, header_end) = read_header(&mut source)?;
     let needed = byte_size(header.ty, &header.shape, cap)?;
@@ -34,7 +34,7 @@ pub fn read(mut source: impl Read, cap: u64) -> Result<Array, NpyError> {
     Ok(Array::new(header.ty, header.shape, data)?)
 }
 
-/// The header and the offset at which the elements begin.
+/// Reads the header; returns it with the offset of the elements.
 fn read_header(source: &mut impl Read) -> Result<(Header, u64), NpyError> {
     let mut start = Vec::new();
     source.by_ref().take(8).read_to_end(&mut start)?;
@@ -58,7 +58,7 @@ fn read_header(source: &mut impl Read) -> Result<(Header, u64), NpyError> {
     Ok((header, 8 + length_bytes + length))
 }
 
-/// Versions 1 and 2 are Latin-1, version 3 is UTF-8.
+/// Decodes the header: Latin-1 in versions 1 and 2, UTF-8 in version 3.
 fn header_text(bytes: Vec<u8>, utf8: bool) -> Result<String, NpyError> {
     if !utf8 {
         return Ok(bytes.iter().map(|&byte| char::from(byte)).collect());
@@ -67,7 +67,8 @@ fn header_text(bytes: Vec<u8>, utf8: bool) -> Result<String, NpyError> {
         .map_err(|e| NpyError::Header { at: e.utf8_error().valid_up_to(), expected: "UTF-8 text" })
 }
 
-/// Exactly `needed` bytes; memory grows with what is there, not with what was promised.
+/// Reads exactly `needed` bytes. Memory grows with the bytes that are read, not with the number
+/// requested.
 fn read_exactly(
     source: &mut impl Read,
     needed: u64,
@@ -79,7 +80,7 @@ fn read_exactly(
     if got == needed { Ok(data) } else { Err(NpyError::Truncated { part, needed, got }) }
 }
 
-/// Elements turned little-endian and into C order.
+/// Converts elements to little-endian and C order.
 fn native_order(header: &Header, mut data: Vec<u8>) -> Vec<u8> {
     let size = header.ty.bytes();
     if header.big_endian {
@@ -93,7 +94,7 @@ fn native_order(header: &Header, mut data: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Walks the elements in C order and takes each from its place in Fortran order.
+/// Collects the elements in C order from data in Fortran order.
 fn to_c_order(shape: &[u64], size: usize, data: &[u8]) -> Vec<u8> {
     let extents: Vec<usize> = shape.iter().map(|&e| e as usize).collect();
     let mut strides = Vec::with_capacity(extents.len());

@@ -1,4 +1,4 @@
-//! The byte strings here were written by NumPy 2 (and ml_dtypes for bfloat16).
+//! The byte strings were written by NumPy 2 (and ml_dtypes for bfloat16).
 
 use super::*;
 use crate::array::Array;

@@ -1,4 +1,4 @@
-//! Writing arrays.
+//! The writer.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,18 +9,18 @@ use crate::array::Array;
 /// Writes an array to a file, replacing it.
 ///
 /// # Errors
-/// If the operating system refuses.
+/// Returns the error of the operating system.
 pub fn save(path: &Path, array: &Array) -> io::Result<()> {
     let mut file = io::BufWriter::new(std::fs::File::create(path)?);
     write(&mut file, array)?;
     file.flush()
 }
 
-/// Writes an array: little-endian, C order, version 1.0 (2.0 if the header is too long for that), elements starting at a
-/// multiple of 64 bytes.
+/// Writes an array: little-endian, in C order, version 1.0 (2.0 if the header is too long for it),
+/// with the elements at a multiple of 64 bytes.
 ///
 /// # Errors
-/// If `to` refuses.
+/// Returns the error of `to`.
 pub fn write(mut to: impl Write, array: &Array) -> io::Result<()> {
     let header = Header {
         ty: array.ty(),
@@ -29,7 +29,7 @@ pub fn write(mut to: impl Write, array: &Array) -> io::Result<()> {
         shape: array.shape().to_vec(),
     };
     let mut text = header.to_text();
-    // NumPy leaves room for the first extent to grow to 21 digits when an array is appended to.
+    // NumPy leaves room for the first extent to grow to 21 digits, for appending to the array.
     if let Some(first) = array.shape().first() {
         let digits = first.to_string().len();
         text.extend(std::iter::repeat_n(' ', 21 - digits));
@@ -52,7 +52,7 @@ pub fn write(mut to: impl Write, array: &Array) -> io::Result<()> {
     to.write_all(array.data())
 }
 
-/// Length of the header text, its padding and newline, so that the elements are aligned.
+/// Returns the length of the header text, padding and newline, such that the elements are aligned.
 fn padded_length(prefix: usize, text: usize) -> usize {
     (prefix + text + 1).next_multiple_of(64) - prefix
 }

@@ -1,4 +1,4 @@
-//! Expectations: made ready before a run, judged after it.
+//! Expectations: prepared before a run, checked after it.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::machine::{End, Stop};
 use crate::npy;
 use crate::stats::{self, RunStats, Unit};
 
-/// An expectation with everything it needs loaded.
+/// An expectation with all data that it needs.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     what: Prepared,
@@ -31,25 +31,25 @@ enum Prepared {
     Hang { kind: String, launch: Option<u64> },
 }
 
-/// Whether an expectation is met.
+/// The result of checking an expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOutcome {
-    /// Whether it is.
+    /// Whether the expectation is met.
     pub passed: bool,
-    /// What was checked or what is wrong; more than one line if not met.
+    /// What was checked, or, in one or more lines, what differs.
     pub text: String,
-    /// The expectation in the launch file.
+    /// The expectation's place in the launch file.
     pub span: Span,
 }
 
-/// What preparing needs.
+/// The inputs of [`prepare`].
 pub(super) struct Context<'a> {
     pub(super) directory: &'a Path,
     pub(super) buffers: &'a [(NamedBuffer, Array)],
     pub(super) cap: u64,
 }
 
-/// Loads what an expectation compares with, and holds types and sizes together.
+/// Loads the data that an expectation needs, and checks it against the buffers' types and sizes.
 pub(super) fn prepare(
     expectation: &Expectation,
     context: &Context<'_>,
@@ -71,7 +71,7 @@ fn prepare_buffer(
 ) -> Result<Prepared, Diagnostic> {
     let name = &expected.buffer;
     let Some((_, buffer)) = context.buffers.iter().find(|(b, _)| b.name.value == name.value) else {
-        // Its own finding says why it could not be built; this one would only repeat it.
+        // The buffer's own diagnostic explains why it could not be built.
         return Err(Diagnostic::error(
             "expect::buffer",
             format!("buffer `{}` is not there", name.value),
@@ -122,7 +122,7 @@ fn parse(ty: ElemType, literal: &Located<String>) -> Result<u64, Diagnostic> {
     })
 }
 
-/// An expected file, of the buffer's type and of this shape, or if no shape is given of this many elements.
+/// Loads an expected array of type `ty`, of the given shape or, without one, of `count` elements.
 fn expected_file(
     path: &Located<std::path::PathBuf>,
     ty: ElemType,
@@ -158,7 +158,7 @@ fn expected_file(
 }
 
 impl Check {
-    /// The buffer that it compares as a multiset, if it does.
+    /// Returns the buffer that this compares as a multiset, if it does.
     pub(super) fn multiset(&self) -> Option<&str> {
         match &self.what {
             Prepared::Buffer { expected, .. } if expected.multiset => Some(&expected.buffer.value),
@@ -166,12 +166,12 @@ impl Check {
         }
     }
 
-    /// Whether it is about a statistic.
+    /// Returns whether this checks a statistic.
     pub(super) fn is_statistic(&self) -> bool {
         matches!(self.what, Prepared::Statistic(_))
     }
 
-    /// Whether this expects `end` of launch number `index`. An expectation of another fault or hang does not.
+    /// Returns whether this expects exactly `end` of launch number `index`.
     pub(super) fn expects_end(&self, index: usize, end: &End) -> bool {
         match (&self.what, end) {
             (Prepared::Trap(trap), End::Fault(stop)) => {
@@ -184,7 +184,7 @@ impl Check {
         }
     }
 
-    /// Judges a run.
+    /// Checks the results of a run.
     pub(super) fn judge(
         &self,
         ends: &[End],
@@ -269,7 +269,7 @@ fn judge_statistic(expected: &ExpectedStatistic, stats: &RunStats) -> (bool, Str
     }
 }
 
-/// What of an expected trap a fault does not meet.
+/// Describes in what a fault differs from an expected trap; `None` if it does not.
 fn trap_mismatch(trap: &ExpectedTrap, stop: &Stop) -> Option<String> {
     if trap.code.value != stop.code {
         return Some(format!("expected trap {}, got {}", trap.code.value, stop.code));
@@ -323,7 +323,7 @@ fn judge_hang(kind: &str, launch: Option<u64>, ends: &[End]) -> (bool, String) {
 }
 
 impl Job {
-    /// Whether an expectation names this end of this launch.
+    /// Returns whether an expectation names this end of this launch.
     pub(super) fn expects_end(&self, index: usize, end: &End) -> bool {
         self.checks.iter().any(|c| c.expects_end(index, end))
     }

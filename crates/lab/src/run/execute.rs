@@ -1,4 +1,4 @@
-//! Running a job.
+//! Execution of jobs.
 
 use isa::{Diagnostic, Diagnostics, Span};
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::stats::RunStats;
 use isa::suggest::nearest;
 use simt::slots::{LaneSlots, SlotCause};
 
-/// A buffer in a context.
+/// A buffer in guest memory.
 struct Placed {
     name: String,
     address: u64,
@@ -27,7 +27,7 @@ struct Placed {
     bytes: usize,
 }
 
-/// Places a buffer in a context.
+/// Allocates a buffer in a context.
 fn place(
     context: &mut dyn Context,
     name: &str,
@@ -47,7 +47,7 @@ fn place(
     })
 }
 
-/// The address of a buffer by its name.
+/// Returns the address of the buffer that an argument refers to.
 fn address_of(
     placed: &[Placed],
     reference: &BufferRef,
@@ -64,7 +64,7 @@ fn address_of(
     }))
 }
 
-/// Stops a launch after a number of issues, or when the user says so.
+/// A watch that also stops a launch after a number of issues.
 struct Budget<'w> {
     issues: u64,
     watch: &'w mut dyn Watch,
@@ -80,24 +80,25 @@ impl Watch for Budget<'_> {
     }
 }
 
-/// What the launches came to, before anything is judged.
+/// The results of the launches, before expectations are checked.
 pub(super) struct Outcome {
     pub(super) results: Vec<LaunchResult>,
     pub(super) buffers: Vec<FinalBuffer>,
-    /// Seconds in launches.
+    /// Total time of the launches in seconds.
     pub(super) seconds: f64,
-    /// The program's own variables.
+    /// Names and contents of the program's global variables.
     pub(super) variables: Vec<(String, Vec<u8>)>,
-    /// The schedule of each launch that began.
+    /// The schedule of each launch that was started.
     pub(super) schedules: Vec<Schedule>,
 }
 
 impl Job {
-    /// Runs all launches and judges the expectations. `detailed` asks for statistics beyond the lane slots.
+    /// Runs all launches and checks the expectations. `detailed` requests statistics beyond the
+    /// lane slots.
     ///
     /// # Errors
-    /// If the launches cannot begin: arguments that do not fit, sizes that the machine does not take, no memory. Faults and
-    /// hangs of kernels are part of the report.
+    /// Returns diagnostics if the launches cannot start: arguments that do not fit, sizes that the
+    /// machine refuses, no memory. Faults and hangs of kernels are part of the report.
     pub fn run(&self, detailed: bool, watch: &mut dyn Watch) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
         let Outcome { mut results, buffers, schedules, .. } =
@@ -135,7 +136,7 @@ impl Job {
         Ok(Report { stats, schedules, ends, buffers, output, checks, skipped_checks, expected_end })
     }
 
-    /// Runs the launches up to the first that does not end by itself.
+    /// Runs the launches, up to the first that does not complete.
     pub(super) fn launch_all(
         &self,
         mechanism: &str,
@@ -212,7 +213,7 @@ impl Job {
         }
     }
 
-    /// Gives a launch's problem its place in what the user wrote.
+    /// Attributes a launch problem to a place in the user's input.
     fn locate(&self, problem: LaunchProblem, launch: &LaunchEntry) -> Diagnostic {
         let options = if launch.options.is_empty() { &self.options } else { &launch.options };
         let span = match problem.about {
@@ -242,10 +243,11 @@ impl Job {
         self.checks.iter().any(super::Check::is_statistic)
     }
 
-    /// After a hang in launch `index` with these slots: which other mechanism takes the job past that launch.
+    /// After a hang in launch `index`, finds another mechanism under which that launch completes.
     ///
-    /// A launch that has reached its limit of issues may only be long: then mechanisms that compile the program anew are not
-    /// tried, nor any if no lane has waited for others, for then they all do the same.
+    /// A launch at its limit of issues may simply be long. In that case only the usual mechanisms
+    /// are tried, and none if no lane was diverged or waiting, because then all mechanisms do the
+    /// same.
     fn who_finishes(
         &self,
         index: usize,
@@ -313,7 +315,7 @@ fn read_back(context: &dyn Context, placed: Vec<Placed>) -> Result<Vec<FinalBuff
             let message = format!("cannot read back buffer `{}`: {reason}", shortened(&p.name));
             one(Diagnostic::error("run::memory", message))
         })?;
-        // The bytes are as many as were placed under this type and shape.
+        // Cannot fail: the length is that of the array that was placed with this type and shape.
         if let Ok(contents) = Array::new(p.ty, p.shape, array) {
             buffers.push(FinalBuffer { name: p.name, contents });
         }

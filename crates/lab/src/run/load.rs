@@ -1,4 +1,4 @@
-//! Reading files that a user names.
+//! Reading of user-supplied files.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,10 +7,10 @@ use isa::{Diagnostic, Span};
 
 use crate::limits::human_bytes;
 
-/// Largest program that is read, in bytes.
+/// Size limit of programs in bytes.
 pub const MAX_PROGRAM_BYTES: u64 = 256 << 20;
 
-/// Why the operating system refuses, in words that are the same on all of them where that is possible.
+/// Describes an I/O error, if possible in words that do not depend on the operating system.
 #[must_use]
 pub fn io_reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind;
@@ -22,10 +22,10 @@ pub fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
-/// Reads a file of at most `cap` bytes. `named` is where its name stands.
+/// Reads a file of at most `cap` bytes. `named` is the place that names it.
 ///
 /// # Errors
-/// If it cannot be read or is larger.
+/// Returns a diagnostic if the file cannot be read or is larger.
 pub fn read_input(path: &Path, cap: u64, named: Option<Span>) -> Result<Vec<u8>, Diagnostic> {
     let fail = |reason: String, help: &str| {
         let message = format!("cannot read {}: {reason}", path.display());

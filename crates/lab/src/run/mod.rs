@@ -1,9 +1,9 @@
-//! Running: from a launch file or a program with arguments to a report.
+//! Runs, from a launch file or a program with arguments to a report.
 //!
-//! [`Job::prepare`] reads and checks everything that does not need execution (files, buffers, types, expected contents), so
-//! that a mistake is told before the first instruction. [`Job::run`] then makes a context, places the buffers, runs the
-//! launches in order and holds what came of them against the expectations. A job can be run more than once; each run
-//! starts from the same memory.
+//! [`Job::prepare`] reads and checks everything that does not require execution (files, buffers,
+//! types, expected contents), so that mistakes are reported before the first instruction.
+//! [`Job::run`] then creates a context, places the buffers, runs the launches in order and checks
+//! the expectations. A job can be run more than once; each run starts from the same memory.
 
 mod checks;
 mod execute;
@@ -34,28 +34,28 @@ use crate::machine::{Choice, End, HostThreads, Isa, KernelInfo, Level, Program, 
 use crate::stats::RunStats;
 use checks::Check;
 
-/// How to run, where the launch file does not say or is overruled.
+/// Settings of a run; they take precedence over those of the launch file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Convergence mechanism.
     pub mechanism: Option<Located<String>>,
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub warp_size: Option<Located<u64>>,
-    /// Seed for everything random.
+    /// Seed of the scheduling policy and of random buffers.
     pub seed: Option<u64>,
-    /// Most issues of one launch.
+    /// Limit of issues.
     pub limit: Option<u64>,
     /// The engine.
     pub engine: Choice,
-    /// The vector instructions that it may use, at most; all that the host has if none.
+    /// Highest level of vector instructions that it may use; the host's if `None`.
     pub level: Option<Level>,
-    /// Threads of the host for each launch.
+    /// Host threads of each launch.
     pub threads: HostThreads,
-    /// Caps on memory.
+    /// Limits of memory.
     pub limits: Limits,
 }
 
-/// Everything needed to run, read and checked.
+/// Everything that a run needs, read and checked.
 pub struct Job {
     machine: &'static dyn Isa,
     program: Arc<dyn Program>,
@@ -84,44 +84,45 @@ pub struct FinalBuffer {
     pub contents: Array,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Statistics of all launches that began.
+    /// Statistics of all launches that were started.
     pub stats: RunStats,
-    /// In which order each of them let its groups run.
+    /// The schedule of each of them.
     pub schedules: Vec<Schedule>,
-    /// How each of them ended.
+    /// The end of each of them.
     pub ends: Vec<End>,
-    /// All buffers, those made for arguments included.
+    /// All buffers, including those created for arguments.
     pub buffers: Vec<FinalBuffer>,
-    /// What the kernels printed.
+    /// Output that the kernels printed.
     pub output: Vec<u8>,
-    /// The expectations that apply, each met or not. Empty if a fault or hang that nobody expected made them moot.
+    /// The results of the applicable expectations. Empty if the run was interrupted, the engines
+    /// differ, or a fault or hang was not expected.
     pub checks: Vec<CheckOutcome>,
-    /// Expectations that other mechanisms or warp sizes have.
+    /// Number of expectations for other mechanisms or warp sizes.
     pub skipped_checks: usize,
-    /// Whether the last launch ended in a fault or hang that an expectation names.
+    /// Whether an expectation names the fault or hang in which the last launch ended.
     pub expected_end: bool,
 }
 
-/// A run in one word.
+/// The overall result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All launches ended as expected, and all expectations are met.
     Met,
     /// An expectation is not met.
     Unmet,
-    /// A fault or a hang that nobody expected.
+    /// A fault or hang that no expectation names.
     Stopped,
-    /// The machine's engines differ.
+    /// The results of the machine's engines differ.
     Differs,
     /// Stopped by the user.
     Interrupted,
 }
 
 impl Report {
-    /// The run in one word.
+    /// Returns the overall result.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self.ends.last() {
@@ -133,7 +134,7 @@ impl Report {
         }
     }
 
-    /// The buffer of this name.
+    /// Returns the buffer of this name.
     #[must_use]
     pub fn buffer(&self, name: &str) -> Option<&Array> {
         self.buffers.iter().find(|b| b.name == name).map(|b| &b.contents)
@@ -141,26 +142,26 @@ impl Report {
 }
 
 impl Job {
-    /// The machine that runs it.
+    /// Returns the machine.
     #[must_use]
     pub fn machine(&self) -> &'static dyn Isa {
         self.machine
     }
 
-    /// The mechanism it runs under.
+    /// Returns the name of the mechanism.
     #[must_use]
     pub fn mechanism(&self) -> &str {
         &self.mechanism.value
     }
 
-    /// Where the warp size was asked for, or the launch.
+    /// Returns the place of a setting, or that of the launch if the setting has none.
     fn place(&self, wanted: Option<Span>, launch: &LaunchEntry) -> Span {
         wanted.unwrap_or(launch.span)
     }
 }
 
-/// Code of the finding that a program cannot run under a mechanism or at a warp size.
+/// Diagnostic code for a program that cannot run under a mechanism or at a warp size.
 pub const UNSUPPORTED: &str = "run::unsupported";
 
-/// Results of this module.
+/// The result type of this module.
 pub(crate) type Result<T> = std::result::Result<T, isa::Diagnostics>;

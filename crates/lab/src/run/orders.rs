@@ -1,4 +1,4 @@
-//! A job as data, for whatever runs launches outside of this laboratory: a device.
+//! Jobs as data, for runners outside the laboratory, such as real devices.
 
 use isa::{Diagnostic, Diagnostics};
 
@@ -8,38 +8,38 @@ use crate::bind::{Pointer, bind_pointers};
 use crate::elem::shortened;
 use crate::launch::MachineOption;
 
-/// One launch with its arguments, in which buffers have no addresses yet.
+/// A launch whose buffers have no addresses yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// The kernel's name.
     pub kernel: String,
-    /// Blocks in x, y, z.
+    /// Size of the grid in x, y, z, in blocks.
     pub grid: [u64; 3],
-    /// Threads of a block in x, y, z.
+    /// Size of a block in x, y, z, in threads.
     pub block: [u64; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory in bytes.
     pub shared: u64,
-    /// The parameter block. It holds the distance from the start of a buffer at each of `pointers`.
+    /// The parameter block, with an offset into a buffer at each of `pointers`.
     pub params: Vec<u8>,
-    /// Where addresses of buffers are to be added.
+    /// The places in `params` to which buffer addresses have to be added.
     pub pointers: Vec<Pointer>,
 }
 
 impl Job {
-    /// The buffers as they are before the first launch, those made for arguments included.
+    /// Returns the initial contents of the buffers, including those created for arguments.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &Array)> {
         self.buffers.iter().map(|(buffer, array)| (buffer.name.value.as_str(), array))
     }
 
-    /// The machine's options, of the job and of each launch.
+    /// Returns the machine's options, both those of the job and those of each launch.
     pub fn options(&self) -> impl Iterator<Item = &MachineOption> {
         self.options.iter().chain(self.launches.iter().flat_map(|(_, launch)| &launch.options))
     }
 
-    /// The launches in order.
+    /// Returns the launches in order.
     ///
     /// # Errors
-    /// Arguments that do not fit the kernels.
+    /// Returns diagnostics if arguments do not fit the kernels.
     pub fn orders(&self) -> Result<Vec<Order>> {
         let mut found = Diagnostics::new();
         let mut orders = Vec::with_capacity(self.launches.len());

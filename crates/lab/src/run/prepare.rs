@@ -1,4 +1,4 @@
-//! Everything before the first instruction.
+//! Preparation of jobs: everything before the first instruction.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use crate::limits::human_bytes;
 use crate::machine::{self, Image, Isa, KernelInfo, Program};
 use isa::suggest::nearest;
 
-/// What a job is made of, wherever it comes from.
+/// The parts of a job, from a launch file or from the command line.
 pub struct JobParts {
     /// The machine.
     pub machine: &'static dyn Isa,
     /// The program's file.
     pub module: PathBuf,
-    /// Where it is named.
+    /// The place that names it.
     pub module_span: Span,
-    /// Where relative paths of buffers and expectations start.
+    /// Base folder of the relative paths of buffers and expectations.
     pub directory: PathBuf,
     /// Settings of the launch file.
     pub run: RunDefaults,
     /// The machine's options.
     pub options: Vec<MachineOption>,
-    /// Buffers that have names.
+    /// The named buffers.
     pub buffers: Vec<NamedBuffer>,
     /// Launches.
     pub launches: Vec<LaunchEntry>,
@@ -43,10 +43,10 @@ pub struct JobParts {
 }
 
 impl JobParts {
-    /// The parts that a launch file names. `named` is where the file itself is named.
+    /// Reads the parts from a launch file. `named` is the place that names the file.
     ///
     /// # Errors
-    /// If the file cannot be read or is not a launch file.
+    /// Returns diagnostics if the file cannot be read or is not a launch file.
     pub fn from_launch_file(
         path: &Path,
         named: Option<Span>,
@@ -63,10 +63,10 @@ impl JobParts {
         Self::from_parsed(read, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// The parts that a launch file names, whose paths start at `directory`.
+    /// Takes the parts from a parsed launch file; relative paths start at `directory`.
     ///
     /// # Errors
-    /// If there is no such machine.
+    /// Returns a diagnostic if the machine does not exist.
     pub fn from_parsed(read: LaunchFile, directory: &Path) -> Result<Self> {
         let machine = machine::find(&read.machine.value)
             .map_err(|finding| one(finding.at(read.machine.span, "unknown machine")))?;
@@ -84,7 +84,7 @@ impl JobParts {
     }
 }
 
-/// A single finding.
+/// Wraps a single diagnostic.
 pub(super) fn one(finding: Diagnostic) -> Diagnostics {
     let mut found = Diagnostics::new();
     found.push(finding);
@@ -92,10 +92,10 @@ pub(super) fn one(finding: Diagnostic) -> Diagnostics {
 }
 
 impl Job {
-    /// Reads and checks all that a run needs.
+    /// Reads and checks everything that a run needs.
     ///
     /// # Errors
-    /// Everything found wrong, as far as it can be told independently.
+    /// Returns all diagnostics that can be found independently of each other.
     pub fn prepare(
         mut parts: JobParts,
         settings: &Settings,
@@ -110,10 +110,10 @@ impl Job {
         Self::prepare_loaded(parts, program, settings)
     }
 
-    /// As [`Job::prepare`], with a program that is loaded already.
+    /// Prepares a job like [`Job::prepare`], with a program that is already loaded.
     ///
     /// # Errors
-    /// As [`Job::prepare`].
+    /// Returns diagnostics like [`Job::prepare`].
     pub fn prepare_loaded(
         mut parts: JobParts,
         program: Arc<dyn Program>,
@@ -169,7 +169,7 @@ impl Job {
     }
 }
 
-/// The kernels that launches name, each once; none if one of them names none.
+/// Returns the distinct kernels that launches name; empty if a launch names none.
 #[must_use]
 pub fn wanted(launches: &[LaunchEntry]) -> Vec<Located<String>> {
     let names: Option<Vec<Located<String>>> = launches.iter().map(|l| l.kernel.clone()).collect();
@@ -179,10 +179,10 @@ pub fn wanted(launches: &[LaunchEntry]) -> Vec<Located<String>> {
     names
 }
 
-/// Loads a program, whose text enters the source map if it is text.
+/// Loads a program and adds its text, if it is text, to the source map.
 ///
 /// # Errors
-/// What the machine finds wrong with it.
+/// Returns the diagnostics of the machine.
 pub fn load_program(
     machine: &'static dyn Isa,
     name: &str,
@@ -212,7 +212,7 @@ fn mechanism(
     Ok(Located { value, span: chosen.span })
 }
 
-/// The machine's own name of the mechanism that a name or alias means.
+/// Resolves a mechanism's name or alias to the machine's name for it.
 fn known_mechanism(
     machine: &'static dyn Isa,
     name: &Located<String>,
@@ -225,7 +225,8 @@ fn known_mechanism(
         .map_err(|finding| finding.at(name.span, "unknown mechanism"))
 }
 
-/// Gives buffers that are made for an argument a name of their own: the argument's, or else the parameter's.
+/// Turns buffers created for arguments into named ones, named after the argument or else the
+/// parameter.
 fn hoist(
     kernel: &KernelInfo,
     launch: &mut LaunchEntry,
@@ -258,7 +259,7 @@ fn build_buffers(
     found: &mut Diagnostics,
 ) -> Vec<(NamedBuffer, Array)> {
     let context = BuildContext { directory: &parts.directory, run_seed, limits: settings.limits };
-    // Sizes that are stated are added up before the first buffer is filled.
+    // The limit on stated sizes is enforced before the first buffer is filled.
     let mut stated: u64 = 0;
     for buffer in &parts.buffers {
         let bytes = buffer.spec.stated_bytes(settings.limits.buffer_bytes);
@@ -286,7 +287,7 @@ fn build_buffers(
     buffers
 }
 
-/// The finding for buffers that are too large together.
+/// Returns the error for buffers that exceed the total limit.
 fn over_total(cap: u64, span: Span) -> Diagnostic {
     let message = format!("the buffers together have more than {}", human_bytes(u128::from(cap)));
     Diagnostic::error("arg::too-large", message)
@@ -321,10 +322,11 @@ fn find_kernel<'k>(
     })
 }
 
-/// The kernel of this name, or the only one.
+/// Returns the kernel of this name, or the only one.
 ///
 /// # Errors
-/// If there is none, or no name where there is more than one. The finding has no place yet.
+/// Returns a diagnostic without a location if there is no such kernel, or if `name` is `None` and
+/// there are several.
 pub fn choose_kernel<'k>(
     kernels: &'k [KernelInfo],
     name: Option<&str>,

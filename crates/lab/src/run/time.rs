@@ -1,4 +1,4 @@
-//! How long a job's launches take.
+//! Timing of jobs.
 
 use std::time::Instant;
 
@@ -8,13 +8,14 @@ use crate::machine::{Choice, End, HostThreads, Level, Progress, Watch};
 /// One run of a job's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// Seconds in all launches together: running, and for the first of a shape decoding and compiling.
+    /// Total time of all launches in seconds, including the decoding and compilation of new
+    /// kernels.
     pub seconds: f64,
-    /// Instructions issued, times the lanes that were active.
+    /// Instructions issued, summed over the active lanes.
     pub thread_instructions: u64,
-    /// The engines that ran the launches, with what else is known of them.
+    /// The engine of each launch, as described to [`Watch::ran_on`].
     pub engines: Vec<String>,
-    /// Whether all launches ended by themselves.
+    /// Whether all launches completed.
     pub done: bool,
 }
 
@@ -32,10 +33,11 @@ impl Watch for Engines {
 }
 
 impl Job {
-    /// Runs the launches on an engine at a level, on so many threads of the host; `detailed` asks for statistics beyond the lane slots.
+    /// Times the launches on the given engine, level and host threads. `detailed` requests
+    /// statistics beyond the lane slots.
     ///
     /// # Errors
-    /// As [`Job::run`].
+    /// Returns diagnostics like [`Job::run`].
     pub fn time(
         &mut self,
         (engine, level): (Choice, Option<Level>),
@@ -59,7 +61,7 @@ impl Job {
     }
 }
 
-/// The time since a moment, in seconds.
+/// Returns the time since `start` in seconds.
 pub(super) fn since(start: Instant) -> f64 {
     start.elapsed().as_secs_f64()
 }

@@ -1,4 +1,4 @@
-//! One job under many settings: what comparisons are made of.
+//! Runs of one job under different settings, for comparisons.
 
 use std::path::Path;
 
@@ -10,38 +10,38 @@ use crate::launch::{Located, MachineOption, OptionValue};
 use crate::machine::{ControlFlow, Dependence, End, Watch};
 use crate::stats::{LaunchStats, RunStats};
 
-/// How a job is run, other than it says itself.
+/// Settings that replace those of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Convergence mechanism, one of the machine's.
     pub mechanism: String,
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub warp_size: u64,
-    /// Which side of a divergent branch runs first, where a mechanism asks.
+    /// The side of a divergent branch that runs first, for mechanisms with that choice.
     pub order: Option<String>,
-    /// Options of the machine that overrule the job's.
+    /// Machine options that override those of the job.
     pub options: Vec<(String, String)>,
-    /// Most issues of one block, if the job sets no limit.
+    /// Limit of issues, if the job has none.
     pub limit: Option<u64>,
 }
 
-/// What came of a variant.
+/// The results of a variant.
 #[derive(Clone, Debug)]
 pub struct VariantRun {
-    /// Statistics of all launches that began.
+    /// Statistics of all launches that were started.
     pub stats: RunStats,
-    /// How each of them ended.
+    /// The end of each of them.
     pub ends: Vec<End>,
     /// All buffers.
     pub buffers: Vec<FinalBuffer>,
-    /// The program's own variables in global memory.
+    /// Names and contents of the program's global variables.
     pub variables: Vec<(String, Vec<u8>)>,
-    /// What the kernels printed.
+    /// Output that the kernels printed.
     pub output: Vec<u8>,
 }
 
 impl VariantRun {
-    /// All launches together.
+    /// Returns the statistics summed over all launches.
     #[must_use]
     pub fn total(&self) -> LaunchStats {
         self.stats.total()
@@ -49,55 +49,55 @@ impl VariantRun {
 }
 
 impl Job {
-    /// The warp size that it is run with when nothing else is said.
+    /// Returns the job's own warp size.
     #[must_use]
     pub fn warp_size(&self) -> u64 {
         self.warp_size.value
     }
 
-    /// The program, as the user named it.
+    /// Returns the program's name as the user wrote it.
     #[must_use]
     pub fn module_name(&self) -> &str {
         &self.module_name
     }
 
-    /// The program's file.
+    /// Returns the path of the program's file.
     #[must_use]
     pub fn module_path(&self) -> &Path {
         &self.module
     }
 
-    /// What may go wrong when the program runs, as far as that can be told before.
+    /// Returns warnings about problems that may occur at run time.
     #[must_use]
     pub fn warnings(&self) -> Vec<Diagnostic> {
         self.program.warnings()
     }
 
-    /// The graph of one of the program's kernels; none if the machine has no such graphs.
+    /// Returns the control-flow graph of a kernel; `None` if the machine has no graphs.
     #[must_use]
     pub fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {
         self.program.control_flow(kernel)
     }
 
-    /// Functions that a kernel calls, directly or not.
+    /// Returns the functions that a kernel calls directly or indirectly.
     #[must_use]
     pub fn called(&self, kernel: &str) -> Vec<String> {
         self.program.called(kernel)
     }
 
-    /// The seed.
+    /// Returns the seed.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The kernels launched, in order.
+    /// Returns the launched kernels, in order.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.launches.iter().map(|(kernel, _)| kernel.name.as_str())
     }
 
-    /// Kernels whose results depend on how many lanes the warp has that they see, each once: with the first instruction that
-    /// makes it so, and how many there are.
+    /// Returns the distinct kernels whose results depend on the warp size that they see, each with
+    /// the first instruction that causes this and the number of such instructions.
     #[must_use]
     pub fn warp_size_dependences(&self) -> Vec<(String, Dependence, usize)> {
         let mut out: Vec<(String, Dependence, usize)> = Vec::new();
@@ -111,16 +111,17 @@ impl Job {
         out
     }
 
-    /// Buffers in which the order of elements does not count, as expectations say.
+    /// Returns the buffers that expectations compare as multisets.
     pub fn multisets(&self) -> impl Iterator<Item = &str> {
         self.checks.iter().filter_map(super::Check::multiset)
     }
 
-    /// Runs all launches under other settings, without judging expectations.
+    /// Runs all launches under the settings of a variant, without checking expectations.
     ///
     /// # Errors
-    /// If the launches cannot begin. A finding with the code [`UNSUPPORTED`](super::UNSUPPORTED) says that the mechanism or the
-    /// warp size is not for this program.
+    /// Returns diagnostics if the launches cannot start. The code
+    /// [`UNSUPPORTED`](super::UNSUPPORTED) marks a mechanism or warp size that the program does not
+    /// support.
     pub fn run_variant(
         &mut self,
         variant: &Variant,
@@ -151,7 +152,8 @@ impl Job {
         Ok(VariantRun { stats, ends, buffers, variables, output })
     }
 
-    /// Puts options into those of the job and of launches that have their own; gives back what was there.
+    /// Sets options in the job and in launches that have options of their own; returns the previous
+    /// lists.
     fn set_options(&mut self, options: &[(String, String)]) -> Vec<Vec<MachineOption>> {
         let span = self.mechanism.span;
         let lists = std::iter::once(&mut self.options)
@@ -159,7 +161,7 @@ impl Job {
         let mut kept = Vec::new();
         for (index, list) in lists.enumerate() {
             kept.push(list.clone());
-            // A launch without options of its own has the job's.
+            // A launch without options of its own uses the job's.
             if index > 0 && list.is_empty() {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! The options of `run`, as words with places: shared by the command line and by `run:` lines of file tests.
+//! The options of `run` as words with spans, shared by the command line and the `run:` lines of
+//! file tests.
 
 use isa::{Diagnostic, Diagnostics, Span};
 
@@ -7,10 +8,10 @@ use crate::argspec::{ArgSpec, parse_argument};
 use crate::elem::parse_any_integer;
 use crate::launch::{LaunchEntry, Located, MachineOption};
 
-/// A word that was given, or not.
+/// An optional word.
 pub type Word = Option<Located<String>>;
 
-/// What was written, nothing of it understood yet.
+/// The unparsed options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunWords {
     /// `--kernel`.
@@ -29,16 +30,17 @@ pub struct RunWords {
     pub seed: Word,
     /// `--limit`.
     pub limit: Word,
-    /// `--arg`, each.
+    /// Each `--arg`.
     pub args: Vec<Located<String>>,
-    /// `--option`, each.
+    /// Each `--option`.
     pub options: Vec<MachineOption>,
-    /// Where the whole stands: what a missing option is missing from.
+    /// The whole command, to which diagnostics about missing options refer.
     pub span: Span,
 }
 
 impl RunWords {
-    /// The words that describe a launch, with their options' names: those that a launch file replaces.
+    /// Returns the words that describe a launch, with the names of their options. A launch file
+    /// excludes them.
     pub fn launch_words(&self) -> impl Iterator<Item = (&'static str, &Located<String>)> {
         let options = [
             ("kernel", &self.kernel),
@@ -50,7 +52,7 @@ impl RunWords {
         given.chain(self.args.first().map(|word| ("arg", word)))
     }
 
-    /// How to run.
+    /// Parses the settings of the run.
     pub fn settings(&self, found: &mut Diagnostics) -> Settings {
         let mut whole = |word: &Word, name: &str, lo: u64, hi: u64| {
             let word = word.as_ref()?;
@@ -71,7 +73,7 @@ impl RunWords {
         }
     }
 
-    /// The same for a machine without a grid, unless extents are given: both are 1.
+    /// Sets grid and block to 1 unless they are given, for machines without a grid.
     #[must_use]
     pub fn without_grid(mut self) -> Self {
         let span = self.span;
@@ -81,7 +83,7 @@ impl RunWords {
         self
     }
 
-    /// What to launch.
+    /// Parses the launch.
     pub fn launch(&self, found: &mut Diagnostics) -> LaunchEntry {
         let grid = self.extents("grid", &self.grid, found);
         let block = self.extents("block", &self.block, found);
@@ -113,7 +115,7 @@ impl RunWords {
         }
     }
 
-    /// `X[,Y,Z]`; required.
+    /// Parses the required extents `X[,Y,Z]`.
     fn extents(
         &self,
         name: &str,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::machine::{ControlFlow, FlowBlock, PostDominator};
 
-/// Instructions shown of one block in a graph's node.
+/// Most instructions of a block in a Graphviz node.
 const SHOWN: usize = 12;
 
 fn rejoin(flow: &ControlFlow, block: &FlowBlock) -> String {
@@ -17,7 +17,7 @@ fn rejoin(flow: &ControlFlow, block: &FlowBlock) -> String {
     }
 }
 
-/// The graph for people: one paragraph a block.
+/// Renders the graph as text, one paragraph a block.
 #[must_use]
 pub fn flow_text(flow: &ControlFlow) -> String {
     let mut out = String::new();
@@ -50,7 +50,8 @@ pub fn flow_text(flow: &ControlFlow) -> String {
     out
 }
 
-/// The graph in Graphviz's language: solid edges are control flow, dashed ones lead to the immediate post-dominator.
+/// Renders the graph for Graphviz. Solid edges are control flow; dashed edges lead from branches to
+/// their immediate post-dominators.
 #[must_use]
 pub fn flow_dot(flow: &ControlFlow) -> String {
     let mut out = String::new();
@@ -65,7 +66,7 @@ pub fn flow_dot(flow: &ControlFlow) -> String {
             let _ = write!(label, "\n  ... {} more", block.instructions.len() - SHOWN);
         }
         label.push('\n');
-        // `\l` ends a line that is aligned left.
+        // Graphviz ends left-aligned lines with `\l`.
         let _ = writeln!(out, "  b{index} [label={}];", quoted(&label).replace("\\n", "\\l"));
     }
     for (index, block) in flow.blocks.iter().enumerate() {
@@ -85,7 +86,7 @@ pub fn flow_dot(flow: &ControlFlow) -> String {
     out
 }
 
-/// A string in Graphviz's quotes.
+/// Quotes a string for Graphviz.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

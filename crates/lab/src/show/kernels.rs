@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::machine::{KernelInfo, Program};
 
-/// Kernels with their parameters and sizes, for people; ends in a newline unless there are none.
+/// Lists kernels with their parameters and sizes.
 #[must_use]
 pub fn kernel_list(kernels: &[KernelInfo]) -> String {
     let mut out = String::new();
@@ -37,7 +37,8 @@ pub fn kernel_list(kernels: &[KernelInfo]) -> String {
     out
 }
 
-/// A line for each kernel whose results depend on how many lanes the warp has, naming the first instruction that makes it so.
+/// Returns a line for each kernel whose results depend on the warp size, with the first instruction
+/// that causes this.
 #[must_use]
 pub fn dependence_lines(program: &dyn Program) -> String {
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Programs and runs as text: lists of kernels, control-flow graphs, what came of a run.
+//! Programs and runs as text: lists of kernels, control-flow graphs, results of runs.
 
 mod flow;
 mod kernels;

@@ -1,4 +1,4 @@
-//! What came of a run, for people.
+//! Results of runs as text.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::elem::format_bits;
 use crate::machine::End;
 use crate::run::{CheckOutcome, FinalBuffer, Report, Verdict};
 
-/// Elements of a buffer shown in its line.
+/// Most elements that are shown of a buffer.
 const SHOWN: usize = 6;
 
-/// A buffer's type, shape and first elements.
+/// Formats a buffer's type, shape and first elements.
 #[must_use]
 pub fn buffer_line(buffer: &FinalBuffer) -> String {
     let array = &buffer.contents;
@@ -21,7 +21,8 @@ pub fn buffer_line(buffer: &FinalBuffer) -> String {
     format!("{} = {} [{}{more}]", buffer.name, array.describe(), shown.join(", "))
 }
 
-/// What ran, for those who ask: the mechanism and the schedule of each launch, a line for several that are alike.
+/// Describes the mechanism and the schedule of each launch; consecutive equal launches share a
+/// line.
 #[must_use]
 pub fn schedule_lines(report: &Report) -> String {
     let mut out = String::new();
@@ -47,7 +48,7 @@ pub fn schedule_lines(report: &Report) -> String {
     out
 }
 
-/// A line for each expectation that is met, and one for those that do not apply.
+/// Returns a line for each expectation that is met, and one that counts those that do not apply.
 #[must_use]
 pub fn check_lines(report: &Report) -> String {
     let mut out = String::new();
@@ -62,7 +63,8 @@ pub fn check_lines(report: &Report) -> String {
     out
 }
 
-/// Everything that did not go as expected: the fault or hang that nobody expected, then the expectations not met.
+/// Returns everything that was not as expected: launches that hung and were run again, an
+/// unexpected fault or hang, differences between the engines, and unmet expectations.
 #[must_use]
 pub fn findings(report: &Report) -> Diagnostics {
     let mut found = Diagnostics::new();
@@ -87,7 +89,7 @@ pub fn findings(report: &Report) -> Diagnostics {
     found
 }
 
-/// An expectation that is not met, as a finding at its place in the launch file.
+/// Turns an unmet expectation into a diagnostic at its place in the launch file.
 #[must_use]
 fn unmet(check: &CheckOutcome) -> Diagnostic {
     let mut lines = check.text.lines();
@@ -100,7 +102,7 @@ fn unmet(check: &CheckOutcome) -> Diagnostic {
     finding
 }
 
-/// The last line of a run that did not go as expected; nothing for one that did.
+/// Summarises a run that was not as expected; `None` for one that was.
 #[must_use]
 pub fn verdict_line(report: &Report) -> Option<String> {
     match report.verdict() {

@@ -1,6 +1,7 @@
-//! The JSON report. Its form is versioned and documented in `docs/stats-json.md`, with a JSON Schema beside it.
+//! The JSON report. `docs/stats-json.md` documents its versioned form, together with a JSON Schema.
 //!
-//! Within a version keys are only ever added. Counts are integers, averages and percentages are numbers.
+//! Within a version keys are only ever added. Counts are integers; means and percentages are
+//! floating-point numbers.
 
 use serde_json::{Map, Value, json};
 use simt::slots::{LaneSlots, SlotCause};
@@ -8,13 +9,13 @@ use simt::slots::{LaneSlots, SlotCause};
 use super::{AccessSite, LaunchStats, METRICS, RunStats, Traffic, Unit, metric};
 use crate::divergence::Times;
 
-/// What `schema` says in every report.
+/// The value of `schema` in every report.
 pub const JSON_SCHEMA_NAME: &str = "simtlab-stats";
 
 /// The version of the form.
 pub const JSON_VERSION: u64 = 1;
 
-/// The report as JSON.
+/// Renders the report as JSON.
 #[must_use]
 pub fn to_json(run: &RunStats) -> Value {
     let times = run.times.as_ref();
@@ -39,8 +40,9 @@ pub fn to_json(run: &RunStats) -> Value {
     })
 }
 
-/// The numbers that older tools print about divergence, as `docs/divergence-numbers.md` defines them. How a run compares with the best
-/// mechanism is not known of a single run.
+/// Returns the divergence numbers of older tools, as `docs/divergence-numbers.md` defines them. The
+/// impact factor, a comparison with the best mechanism, is null because a single run does not yield
+/// it.
 fn divergence(launch: &LaunchStats, times: Option<&Times>) -> Value {
     let depth = launch.counters.max_depth.saturating_sub(1);
     let rate = metric("average_divergence_rate").map_or(0.0, |m| (m.value)(launch));
@@ -55,7 +57,7 @@ fn divergence(launch: &LaunchStats, times: Option<&Times>) -> Value {
     })
 }
 
-/// Reconvergence times, in issues of the group.
+/// Renders reconvergence times, in issues of the group.
 pub(crate) fn times_json(times: &Times) -> Value {
     json!({
         "mean": times.mean, "p50": times.p50, "p99": times.p99,
@@ -123,7 +125,7 @@ fn metrics(launch: &LaunchStats) -> Value {
     let values = METRICS.iter().map(|metric| {
         let value = (metric.value)(launch);
         let value = match metric.unit {
-            // Exact: counts come from integers; beyond 2^53 the nearest f64 is given.
+            // Exact up to 2^53, as counts come from integers; beyond, the nearest f64.
             Unit::Count => json!(value as u64),
             Unit::Mean | Unit::Percent => json!(value),
         };

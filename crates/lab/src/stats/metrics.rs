@@ -4,19 +4,19 @@ use simt::slots::SlotCause;
 
 use super::LaunchStats;
 
-/// What a metric's value is.
+/// The kind of value of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A whole number of what the definition says.
+    /// An integer, in the unit that the definition names.
     Count,
-    /// An average, in what the definition says.
+    /// An average, in the unit that the definition names.
     Mean,
-    /// Hundredths of a whole.
+    /// Percent of a whole.
     Percent,
 }
 
 impl Unit {
-    /// The unit's name in the JSON report's documentation.
+    /// Returns the unit's name in the JSON report's documentation.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -27,22 +27,23 @@ impl Unit {
     }
 }
 
-/// One metric.
+/// A metric.
 #[derive(Clone, Copy)]
 pub struct Metric {
-    /// Its name everywhere.
+    /// The name in all reports and expectations.
     pub name: &'static str,
-    /// What its value is.
+    /// The kind of its value.
     pub unit: Unit,
-    /// What it counts or how it is computed.
+    /// What it counts, or the formula that computes it.
     pub definition: &'static str,
-    /// Its value for a launch, or for a sum of launches. 0 where there is nothing to count or to divide by.
+    /// Computes the value for a launch or a sum of launches. 0 if there is nothing to count or to
+    /// divide by, unless the definition says otherwise.
     pub value: fn(&LaunchStats) -> f64,
 }
 
 impl Metric {
-    /// Whether a value counts as this one: counts have to be equal, averages and percentages within half a hundredth, which
-    /// is what a report's two decimals tell.
+    /// Compares a value with an expected one. Counts have to be equal; means and percentages may
+    /// differ by 0.005, the precision of a report's two decimals.
     #[must_use]
     pub fn equals(&self, value: f64, expected: f64) -> bool {
         match self.unit {
@@ -58,7 +59,7 @@ impl std::fmt::Debug for Metric {
     }
 }
 
-/// The metric of this name.
+/// Returns the metric of this name.
 #[must_use]
 pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|m| m.name == name)
@@ -68,7 +69,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Branches that did not diverge; a run without branches loses none.
+/// Percentage of branches that did not diverge; 100 without branches.
 fn branch_efficiency(l: &LaunchStats) -> f64 {
     let c = &l.counters;
     if c.branches == 0 {

@@ -1,8 +1,9 @@
-//! What a run cost: counters, the metrics derived from them, and reports.
+//! Statistics of runs: counters, the metrics derived from them, and reports.
 //!
-//! [`Counters`] observes a run; [`LaunchStats`] holds the counts of one launch with what identifies it; [`METRICS`] is the one
-//! list of metrics, from which the text report, the JSON report, `statistic` expectations and `docs/statistics.md` all
-//! take their names and definitions. Metric names are those of NVIDIA's profilers where they have one.
+//! [`Counters`] observes a run. [`LaunchStats`] holds the counts of one launch and what identifies
+//! it. [`METRICS`] is the only list of metrics: the text report, the JSON report, `statistic`
+//! expectations and `docs/statistics.md` take names and definitions from it. A metric has the name
+//! that NVIDIA's profilers give it, if they have it.
 
 mod json;
 mod metrics;
@@ -28,55 +29,55 @@ use crate::divergence::Times;
 pub struct LaunchStats {
     /// The kernel's name.
     pub kernel: String,
-    /// Blocks in x, y, z.
+    /// Size of the grid in x, y, z, in blocks.
     pub grid: [u64; 3],
-    /// Threads of a block in x, y, z.
+    /// Size of a block in x, y, z, in threads.
     pub block: [u64; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u64,
-    /// Which engine ran it: `exact` or `fast`; empty on machines that have one alone.
+    /// The engine that ran the launch: `exact` or `fast`; empty on machines with a single engine.
     pub engine: &'static str,
-    /// The mechanism under which it ran again, having come to hang under the one asked for; all
-    /// counts are of this second run.
+    /// The mechanism of the second run, if the launch hung under the requested one. All counts are
+    /// those of the second run.
     pub retried: Option<&'static str>,
     /// How the launch ended: `done`, or the short name of its fault or hang.
     pub outcome: String,
     /// Lane slots.
     pub slots: LaneSlots,
-    /// Everything else that was counted.
+    /// All other counts.
     pub counters: Counters,
     /// Basic blocks begun by groups; 0 on machines without basic blocks.
     pub block_issues: u64,
     /// Threads launched.
     pub threads: u64,
-    /// What the convergence mechanisms did.
+    /// Operations of the convergence mechanism.
     pub charges: Charges,
-    /// Bits that the mechanism keeps for a group at its greatest depth; 0 where that is not known.
+    /// Most bits of state that the mechanism kept for one group; 0 if unknown.
     pub state_bits: u64,
-    /// What a pass made of the code for the mechanism, if one did.
+    /// The cost of the code that a pass produced for the mechanism, if one did.
     pub code: Option<CodeCost>,
-    /// Lane slots by source line, in the order of lines; empty where the program has no line table.
+    /// Lane slots by source line, in line order; empty if the program has no line table.
     pub lines: Vec<LineSlots>,
     /// Cycles, on machines that have them.
     pub cycles: u64,
-    /// What only this machine counts, by name.
+    /// Counts that only this machine has, by name.
     pub own: Vec<(String, u64)>,
-    /// Events of a timeline in the Trace Event format, if one was asked for. Not part of the reports.
+    /// Timeline in the Trace Event format, if one was requested. Not part of the reports.
     pub timeline: Vec<serde_json::Value>,
-    /// Instructions that access global or shared memory, in the order of the program.
+    /// Instructions that access global or shared memory, in program order.
     pub sites: Vec<AccessSite>,
 }
 
-/// What a pass made of the code for a mechanism.
+/// The cost of the code that a pass produced for a mechanism.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeCost {
-    /// In the code, of the kernel and what it calls.
+    /// Static counts of the kernel and the functions it calls.
     pub pass: PassCost,
-    /// Issues of what the pass inserted, in the order of [`INSERTED`].
+    /// Issues of inserted operations, in the order of [`INSERTED`].
     pub inserted: [u64; INSERTED.len()],
 }
 
-/// Why a pass inserts operations, with the names that reports use.
+/// Reasons for which a pass inserts operations, with their names in reports.
 pub const INSERTED: [(Origin, &str); 5] = [
     (Origin::Mask, "mask"),
     (Origin::Spill, "spill"),
@@ -86,7 +87,7 @@ pub const INSERTED: [(Origin, &str); 5] = [
 ];
 
 impl CodeCost {
-    /// Issues of what was inserted for one reason.
+    /// Returns the issues of operations inserted for one reason.
     #[must_use]
     pub fn inserted(&self, origin: Origin) -> u64 {
         let counts = INSERTED.iter().zip(self.inserted);
@@ -114,16 +115,16 @@ impl CodeCost {
     }
 }
 
-/// What the accesses of one line of the program came to.
+/// The memory traffic of one line of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessSite {
     /// Line of the program's text, from 1.
     pub line: u32,
-    /// File and line of the source behind it, where the program has a line table.
+    /// File and line of the source, if the program has a line table.
     pub source: Option<(String, u32)>,
     /// The instruction's text.
     pub text: String,
-    /// Requests, sectors, passes.
+    /// The traffic of its accesses.
     pub traffic: Traffic,
 }
 
@@ -134,11 +135,11 @@ pub struct LineSlots {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// Its slots.
+    /// The line's slots.
     pub slots: LaneSlots,
 }
 
-/// The statistics of a run: one launch after the other.
+/// The statistics of a run: a sequence of launches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStats {
     /// The machine's name.
@@ -147,27 +148,27 @@ pub struct RunStats {
     pub module: String,
     /// Convergence mechanism.
     pub mechanism: String,
-    /// Lanes of an issue group.
+    /// Width of an issue group in lanes.
     pub warp_size: u64,
-    /// The seed.
+    /// The seed of the run.
     pub seed: u64,
     /// The launches, in order.
     pub launches: Vec<LaunchStats>,
-    /// How long lanes stayed apart, if that was measured.
+    /// How long lanes stayed divergent, if that was measured.
     pub times: Option<RunTimes>,
 }
 
-/// How long lanes stayed apart in a run.
+/// How long lanes stayed divergent in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTimes {
-    /// In each launch.
+    /// By launch.
     pub launches: Vec<Times>,
-    /// In all of them.
+    /// Over all launches.
     pub total: Times,
 }
 
 impl RunStats {
-    /// All launches together: counts add up, maxima are maxima.
+    /// Returns the sum over all launches; maxima are combined by maximum.
     #[must_use]
     pub fn total(&self) -> LaunchStats {
         let mut total = LaunchStats::default();
@@ -189,7 +190,8 @@ impl RunStats {
         total
     }
 
-    /// Value of a metric, of one launch or of all together; none if there is no such metric or launch.
+    /// Returns a metric's value for one launch, or for all launches if `launch` is `None`. Returns
+    /// `None` if there is no such metric or launch.
     #[must_use]
     pub fn value(&self, name: &str, launch: Option<usize>) -> Option<f64> {
         let metric = metric(name)?;

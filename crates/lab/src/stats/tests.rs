@@ -10,7 +10,7 @@ fn mask(bits: u64) -> LaneMask<1> {
     LaneMask::from_bits(bits)
 }
 
-/// A warp of four: three issues, one of them a divergent branch, one with a lane guarded off.
+/// A warp of four: three issues, among them a divergent branch and one with a lane guarded off.
 fn sample() -> LaunchStats {
     let mut launch = LaunchStats {
         kernel: "k".into(),
@@ -80,7 +80,7 @@ fn metrics_follow_their_definitions() {
     assert_eq!(run.value("nonsense", None), None);
 }
 
-/// An access of 32 lanes at these addresses.
+/// Returns the traffic of an access of 32 lanes.
 fn access(space: Space, pc: u64, at: impl Fn(u64) -> u64) -> Traffic {
     let lanes: Vec<(u16, u64)> = (0..32).map(|lane| (lane, at(lane.into()))).collect();
     let mut counters = Counters::default();
@@ -199,7 +199,7 @@ fn the_json_report_is_what_its_schema_says() {
     let report = to_json(&run);
     let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    // Each metric is described, and nothing else is.
+    // The schema describes exactly the metrics of the list.
     let described = &schema["$defs"]["metrics"]["properties"];
     let described: Vec<&String> = described.as_object().expect("properties").keys().collect();
     assert_eq!(described, METRICS.iter().map(|m| m.name).collect::<Vec<_>>());

@@ -1,7 +1,7 @@
-//! The text report: metrics, and a bar for each place where lanes went.
+//! The text report: metrics, and a bar for each cause of lane slots.
 //!
-//! At most 80 columns and about 25 lines, no colour, the same on every terminal. Several launches are a line each, followed
-//! by the bars of all together.
+//! At most 80 columns and about 25 lines, without colour, the same on every terminal. Several
+//! launches take a line each; the bars below show their sum.
 
 use std::fmt::Write as _;
 
@@ -9,16 +9,16 @@ use simt::slots::SlotCause;
 
 use super::{AccessSite, LaunchStats, RunStats, Traffic};
 
-/// Columns of a bar.
+/// Width of a bar in columns.
 const BAR: usize = 34;
 
 /// Accesses listed under "where memory hurts".
 const SPOTS: usize = 4;
 
-/// Launches listed one by one; the rest is summed up in a line.
+/// Launches listed individually; one line counts the rest.
 const LISTED: usize = 8;
 
-/// The causes as people read them, in the order of the report.
+/// The causes with their labels, in the order of the report.
 const CAUSES: [(SlotCause, &str); 6] = [
     (SlotCause::On, "on"),
     (SlotCause::PredicatedOff, "predicated off"),
@@ -28,7 +28,7 @@ const CAUSES: [(SlotCause, &str); 6] = [
     (SlotCause::NeverLaunched, "never launched"),
 ];
 
-/// The report as text, ending in a newline.
+/// Renders the report as text that ends in a newline.
 #[must_use]
 pub fn to_text(run: &RunStats) -> String {
     let mut out = String::new();
@@ -55,7 +55,7 @@ pub fn to_text(run: &RunStats) -> String {
     out
 }
 
-/// Which engines ran the launches, where there is a choice.
+/// Names the engines that ran the launches, on machines with more than one.
 fn engines(launches: &[LaunchStats]) -> String {
     let mut names: Vec<&str> = launches.iter().map(|l| l.engine).collect();
     names.sort_unstable();
@@ -68,7 +68,8 @@ fn engines(launches: &[LaunchStats]) -> String {
     }
 }
 
-/// The accesses that cost most beyond what their bytes need: at most [`SPOTS`] lines, none where nothing is lost.
+/// Lists the accesses with the highest excess cost, at most [`SPOTS`] lines; prints nothing if
+/// there are none.
 fn hot_spots(out: &mut String, launches: &[LaunchStats]) {
     let mut sites: Vec<&AccessSite> = launches.iter().flat_map(|l| &l.sites).collect();
     sites.retain(|s| s.traffic.excess() > 0);
@@ -102,7 +103,7 @@ fn hot_spots(out: &mut String, launches: &[LaunchStats]) {
     }
 }
 
-/// `kernel, grid 12 x 32, block 32 x 8`.
+/// Formats a launch as `kernel, grid 12 x 32, block 32 x 8`.
 fn heading(launch: &LaunchStats) -> String {
     let mut text = format!(
         "{}, grid {}, block {}",
@@ -122,7 +123,7 @@ fn heading(launch: &LaunchStats) -> String {
     text
 }
 
-/// Extents without trailing ones.
+/// Formats extents without trailing ones.
 fn extents(extents: [u64; 3]) -> String {
     let used = extents.iter().rposition(|&e| e != 1).map_or(1, |last| last + 1);
     extents[..used].iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
@@ -140,7 +141,7 @@ fn launches(out: &mut String, launches: &[LaunchStats]) {
     }
 }
 
-/// At most `width` characters.
+/// Truncates text to `width` characters.
 fn shorten(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -211,7 +212,7 @@ fn bars(out: &mut String, total: &LaunchStats) {
     }
 }
 
-/// A bar of eighths of a column; anything at all is at least one eighth.
+/// Draws a bar in eighths of a column; `any` makes it at least one eighth long.
 fn bar(share: f64, any: bool) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share * (BAR * 8) as f64).round() as usize;
@@ -219,7 +220,7 @@ fn bar(share: f64, any: bool) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,4 +1,4 @@
-//! Jobs for tests: from the bundled kernels, and from IR text.
+//! Jobs for tests, from bundled kernels and from IR text.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use isa::SourceMap;
 use lab::launch::LaunchFile;
 use lab::run::{Job, JobParts, Settings};
 
-/// A bundled kernel's launch file.
+/// Prepares a bundled kernel's launch file.
 pub(crate) fn bundled(path: &str) -> Job {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     let mut sources = SourceMap::new();
@@ -14,7 +14,7 @@ pub(crate) fn bundled(path: &str) -> Job {
     Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready")
 }
 
-/// IR text with the rest of its launch file: everything after `schema`, `machine` and `module`.
+/// Prepares a job from IR text and the launch file's text after `schema`, `machine` and `module`.
 pub(crate) fn ir(name: &str, kernel: &str, launch: &str) -> Job {
     let folder = scratch(name);
     std::fs::write(folder.join("k.ir"), kernel).expect("can write");
@@ -27,7 +27,7 @@ pub(crate) fn ir(name: &str, kernel: &str, launch: &str) -> Job {
         .unwrap_or_else(|found| panic!("{:?}", found.iter().collect::<Vec<_>>()))
 }
 
-/// A folder of this test's own.
+/// Creates a folder for one test.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("can make a folder");

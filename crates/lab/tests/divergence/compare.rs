@@ -1,4 +1,5 @@
-//! Comparisons of mechanisms: verdicts, equality, numbers that can be checked by hand, and the form of the JSON.
+//! Comparisons of mechanisms: verdicts, equality, numbers that can be checked by hand, and the JSON
+//! schema.
 
 use std::path::Path;
 
@@ -29,7 +30,7 @@ fn row<'c>(comparison: &'c Comparison, mechanism: &str, warp_size: u64) -> &'c R
     rows.find(|r| r.mechanism == mechanism && r.warp_size == warp_size).expect("a row")
 }
 
-/// Lanes 0 to 9 run four instructions, the others two, then all meet.
+/// Lanes 0 to 9 run four instructions, the others two, then all rejoin.
 pub(crate) const DIAMOND: &str = "
 kernel @k(out: u64 global) {
   reg %tid, %v: b32
@@ -77,7 +78,7 @@ fn a_diamond_by_hand() {
         let row = row(&comparison, mechanism, 32);
         assert_eq!((row.verdict, row.equal), (Verdict::Ok, Some(true)));
         let stats = row.stats.as_ref().expect("ran");
-        // 4 before, 2 and 4 apart, 4 after.
+        // 4 before the branch, 2 and 4 on the sides, 4 after.
         assert_eq!(stats.slots.issues(), 14, "{mechanism}");
         assert_eq!(stats.slots.active(), 32 * 8 + 22 * 2 + 10 * 4);
         assert_eq!((stats.counters.divergent_branches, stats.counters.divergent_targets), (1, 2));
@@ -85,7 +86,7 @@ fn a_diamond_by_hand() {
         assert_eq!((row.times.mean, row.times.p50, row.times.p99), (6.0, 6, 6));
         assert_eq!(row.impact.divergence_impact_factor, Some(1.0));
     }
-    // Nothing merges: the four instructions after the branch are issued twice.
+    // No paths merge: the four instructions after the branch are issued twice.
     let apart = row(&comparison, "barrier-only", 32);
     assert_eq!(apart.stats.as_ref().map(|s| s.slots.issues()), Some(18));
     assert_eq!((apart.times.rejoined, apart.times.never), (0, 1));
@@ -107,7 +108,7 @@ fn a_lock_released_after_the_loop_hangs_where_lanes_wait_for_each_other() {
     assert!(to_text(&comparison).contains("ipdom at W = 32: hang"));
 }
 
-/// Odd lanes go another way; each lane then writes who is active with it.
+/// Odd lanes take another path; each lane then writes the mask of lanes that run with it.
 const ACTIVE: &str = "
 kernel @k(out: u64 global) {
   reg %tid, %v: b32
@@ -147,7 +148,7 @@ fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
     let comparison = compared(&mut job, &all, &[16, 32]);
     assert_eq!(comparison.rows.len(), 2 * all.len());
     for row in &comparison.rows {
-        // Where `basic` joins lanes is not a sound place in this kernel; its results are right all the same.
+        // `basic` uses an unsound rejoin point in this kernel, but its results are correct.
         let expected = match row.mechanism.as_str() {
             "basic" => row.verdict == Verdict::Unsound && row.equal == Some(true),
             _ => matches!(row.verdict, Verdict::Ok | Verdict::Unsupported),
@@ -189,15 +190,16 @@ fn the_json_is_as_its_schema_says() {
     }
 }
 
-/// `basic` expects the sides of the diamond to meet behind the branch, where one of them never comes: the results are the same,
-/// and the expectation is reported. It is right about a loop's branch.
+/// `basic` expects the sides of the diamond to rejoin at the instruction after the branch, which
+/// one side does not pass: the results are equal, and the unsound rejoin point is reported. It is
+/// right about a loop's branch.
 #[test]
 fn basic_is_unsound_where_lanes_jump_forward() {
     let comparison = compared(&mut ir("basic", DIAMOND, ONE_WARP), &["basic"], &[32]);
     let found = row(&comparison, "basic", 32);
     assert_eq!((found.verdict, found.equal), (Verdict::Unsound, Some(true)));
     assert_eq!(found.report.as_ref().map(|r| r.code), Some("compare::rejoin"));
-    // The four instructions after the branch are issued twice; no result is another.
+    // The four instructions after the branch are issued twice; the results are the same.
     assert_eq!(found.stats.as_ref().map(|s| (s.slots.issues(), s.charges.unsound)), Some((18, 1)));
     assert!(comparison.sound());
     let mut job = bundled("divergence/trip_count/launch.toml");

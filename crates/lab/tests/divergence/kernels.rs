@@ -1,4 +1,4 @@
-//! Every bundled PTX kernel under every mechanism: a campaign of an hour or so.
+//! A campaign of about an hour: every bundled PTX kernel under every mechanism.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use crate::common::bundled;
 use lab::divergence::{Plan, Row, Verdict, compare};
 use lab::machine::Unwatched;
 
-/// Folders whose launch files say themselves which mechanism hangs on them.
+/// Folders whose launch files state which mechanisms hang.
 const ABOUT_HANGS: [&str; 5] =
     ["spinlock", "spin_lock", "producer_consumer", "lock_order", "barriers"];
 
-/// Launch files of PTX kernels below a folder.
+/// Collects the launch files of PTX kernels below a folder.
 fn launch_files(folder: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("can be listed")
@@ -31,22 +31,23 @@ fn launch_files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a verdict is one that the mechanism may have on a kernel that is right.
+/// Returns whether the mechanism may have this verdict on a correct kernel.
 fn allowed(row: &Row) -> bool {
     let equal = row.equal == Some(true);
     match row.verdict {
         Verdict::Ok => equal,
         Verdict::OrderDependent | Verdict::Racy => true,
-        // Lanes that jump forward run alone to their end, and barriers that they come to hang.
+        // Lanes that jump forward run separately to their end, and hang at barriers.
         Verdict::Unsound => row.mechanism == "basic" && equal,
         Verdict::Hang => row.mechanism == "basic",
-        // Compile-time mechanisms say why.
+        // Compile-time mechanisms give a reason.
         Verdict::Unsupported => row.report.is_some(),
         Verdict::Fault => false,
     }
 }
 
-/// `cargo test --release -p simtlab-lab --test divergence -- --ignored --nocapture every_bundled_kernel`
+/// `cargo test --release -p simtlab-lab --test divergence -- --ignored --nocapture
+/// every_bundled_kernel`
 #[test]
 #[ignore = "a campaign of an hour"]
 #[allow(clippy::print_stdout, reason = "a campaign says how far it is")]

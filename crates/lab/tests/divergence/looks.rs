@@ -1,4 +1,4 @@
-//! `explain`, `diff` and `trace` on kernels whose every issue is known.
+//! The commands `explain`, `diff` and `trace` on kernels whose every issue is known.
 
 use crate::common::{bundled, ir};
 use crate::compare::{DIAMOND, ONE_WARP};
@@ -55,7 +55,7 @@ fn two_mechanisms_part_where_one_merges() {
     let diff = diff(&mut job, &variants, &mut Unwatched).expect("begins");
     assert!(diff.complete);
     let parted = diff.parted.as_ref().expect("they part");
-    // Four issues before the branch and a whole side are the same; then one goes on alone.
+    // Four issues before the branch and one whole side are the same; then they differ.
     assert!(parted.common >= 4 && parted.common < 14, "{parted:?}");
     let (a, b) = (&parted.first[0], &parted.second[0]);
     assert!(a.place != b.place || a.lanes != b.lanes);
@@ -85,7 +85,7 @@ fn a_trace_is_json_whose_slices_cover_all_issues() {
     let slices: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
     let covered: u64 = slices.iter().filter_map(|e| e["dur"].as_u64()).sum();
     assert_eq!(covered, run.total().slots.issues());
-    // Before, one side, the other side, after.
+    // Before the branch, one side, the other side, after it.
     assert_eq!(slices.len(), 4);
     let masks: Vec<_> = slices.iter().filter_map(|e| e["args"]["mask"].as_str()).collect();
     assert!(masks.contains(&"0x3ff") && masks.contains(&"0xfffffc00"), "{masks:?}");

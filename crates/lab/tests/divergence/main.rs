@@ -1,4 +1,4 @@
-//! The divergence laboratory: comparisons, races, and single runs looked at closely.
+//! The divergence laboratory: comparisons, races, and detailed studies of single runs.
 
 mod common;
 mod compare;

@@ -1,4 +1,4 @@
-//! The race detector: kernels that race must be reported, with both accesses; kernels that do not must not.
+//! The race detector reports every racy kernel with both accesses, and no kernel without races.
 
 use crate::common::{bundled, ir};
 use lab::divergence::{Race, Races, Watched};
@@ -6,7 +6,7 @@ use lab::machine::Unwatched;
 use lab::run::{Job, Variant};
 use simt::observe::AccessKind;
 
-/// The races of a run, and whether all memory was followed.
+/// Returns the races of a run, and whether all memory was followed.
 fn races(job: &mut Job, mechanism: &str, warp_size: u64) -> (Vec<Race>, bool) {
     let variant = Variant {
         mechanism: mechanism.to_owned(),
@@ -42,8 +42,9 @@ block = [1]
 args = [\"&out\"]
 ";
 
-/// A kernel whose threads each have `%tid`, `%block`, `%at` (of `out`), `%mine` (their own element) and `%other` (that of the
-/// thread next to it, 64 taken as 0). `%p` holds for thread 0 of its block, `%q` for block 0.
+/// Returns a kernel whose threads have `%tid`, `%block`, `%at` (the start of `out`), `%mine` (their
+/// own element) and `%other` (that of the next thread; after 63 comes 0). `%p` holds in thread 0 of
+/// a block, `%q` in block 0.
 fn kernel(body: &str) -> String {
     format!(
         "
@@ -83,7 +84,7 @@ fn all(name: &str, body: &str, launch: &str) -> Vec<Vec<Race>> {
     runs.iter().map(run).collect()
 }
 
-/// Reported under every mechanism, between these two kinds of accesses.
+/// Asserts that a race between these two kinds of accesses is reported under every mechanism.
 fn racy(name: &str, body: &str, launch: &str, kinds: [AccessKind; 2]) {
     for found in all(name, body, launch) {
         let race = found.first().unwrap_or_else(|| panic!("{name}: no race found"));
@@ -112,9 +113,9 @@ fn a_neighbour_read_without_a_barrier_races_and_with_one_does_not() {
     };
     racy("neighbour", &body(""), TWO_WARPS, [Store, Load]);
     free("neighbour_bar", &body("  bar.sync 0"), TWO_WARPS);
-    // A barrier of the warp orders neither warp with the other.
+    // A barrier of the warp does not order different warps.
     racy("neighbour_warp", &body("  warpsync 0xffffffff"), TWO_WARPS, [Store, Load]);
-    // A fence orders nothing by itself.
+    // A fence alone orders nothing.
     racy("neighbour_fence", &body("  fence.acq_rel.gpu"), TWO_WARPS, [Store, Load]);
 }
 
@@ -129,7 +130,7 @@ fn a_barrier_of_the_warp_orders_its_lanes() {
     };
     free("pair_warp", &body("  warpsync 0xffffffff"), &one_warp);
     racy("pair", &body(""), &one_warp, [Store, Load]);
-    // A vote is no memory barrier.
+    // A vote is not a memory barrier.
     let vote = "  %q = vote.all %p, 0xffffffff";
     racy("pair_vote", &body(vote), &one_warp, [Store, Load]);
 }
@@ -140,7 +141,7 @@ fn stores_to_one_place_race_and_atomics_do_not() {
     free("atomics", "  atom.add.relaxed.gpu.global.u32 [%at], 1", TWO_WARPS);
     let mixed = "  atom.add.relaxed.gpu.global.u32 [%at], 1\n  @%p st.global.u32 [%at], 7";
     racy("mixed", mixed, TWO_WARPS, [Atomic, Store]);
-    // Bytes next to each other are not the same place.
+    // Adjacent bytes are different locations.
     free("own", "  st.global.u32 [%mine], %tid\n  %v = ld.global.u32 [%mine]", TWO_WARPS);
 }
 

@@ -1,10 +1,10 @@
-//! Verdicts in a sentence, and warnings before anything runs.
+//! Explanations of verdicts, and warnings before a run.
 
 use crate::common::{bundled, ir};
 use crate::compare::{ONE_WARP, compared};
 use lab::divergence::{Verdict, to_text};
 
-/// A spin lock in a warp: the lock is let go behind the loop.
+/// A spin lock within a warp: the lock is released after the loop.
 const LOCK: &str = "kernel @k(out: u64 global) {
   reg %v: b32
   reg %p: pred
@@ -38,7 +38,8 @@ one:
 }
 ";
 
-/// The sentence of a kernel of 4 lanes under a mechanism, its verdict, and whether it was warned of.
+/// Returns the sentence and the verdict of a kernel of 4 lanes under a mechanism, and the number of
+/// warnings.
 fn told(name: &str, text: &str, mechanism: &str) -> (Option<String>, Verdict, usize) {
     let launch = ONE_WARP.replace("block = [32]", "block = [4]");
     let comparison = compared(&mut ir(name, text, &launch), &[mechanism], &[32]);
@@ -63,7 +64,7 @@ fn a_hang_says_who_spins_on_what_whom_has_to_release() {
         sentence.starts_with("hangs under min-pc: lanes 1-3 at line 8 spin on what lane 0"),
         "{sentence}"
     );
-    // Where it ends there is nothing to say, but the warning stays.
+    // A run that completes has no sentence, but the warning remains.
     let (sentence, verdict, warnings) = told("say_max_pc", LOCK, "max-pc");
     assert_eq!((sentence, verdict, warnings), (None, Verdict::Ok, 1));
 }
@@ -93,12 +94,12 @@ fn a_hang_tells_the_schedule_that_replays_it() {
     let text = to_text(&comparison);
     assert!(text.contains("before running") && text.contains("spin on what lane 0"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-    // What it says holds: the same again hangs after the same issues.
+    // The explanation is accurate: another run hangs after the same issues.
     let again = compared(&mut bundled("spinlock/textbook.toml"), &["ipdom"], &[8]);
     assert_eq!(again.rows[0].stats, comparison.rows[0].stats);
 }
 
-/// Every lane adds the lanes that run with it.
+/// Every lane adds the number of lanes that run with it.
 const ACTIVE: &str = "kernel @k(out: u64 global) {
   reg %t, %n: b32
   reg %p: pred

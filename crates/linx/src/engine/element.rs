@@ -1,4 +1,4 @@
-//! Elements of tiles: their types, how they lie in a tile, narrow floats widened.
+//! Elements of tiles: their types, their layout in a tile, narrow floats widened.
 
 use simt::arith::{Flags, FpEnv};
 

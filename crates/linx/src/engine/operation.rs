@@ -71,8 +71,8 @@ impl Context {
         })
     }
 
-    /// What a division tells through the export of its descriptor: bit 0, a divisor was zero; bit 1, a quotient
-    /// overflowed; bit 2, a result is NaN.
+    /// Returns the status that a division writes through the export of its descriptor: bit 0, a
+    /// divisor was zero; bit 1, a quotient overflowed; bit 2, a result is NaN.
     pub(super) fn division_status(&self, inputs: &[Vec<u64>], results: &[u64]) -> u64 {
         let divisor = |i: usize| match inputs.get(1) {
             Some(tile) => tile.get(i).copied().unwrap_or(0),

@@ -1,4 +1,5 @@
-//! Operands of markers and descriptors: functions, attributes, hints, scalars, tiles and their sizes.
+//! Operands of markers and descriptors: functions, attributes, hints, scalars, tiles and their
+//! sizes.
 
 use isa::asm::{Cursor, Fail, OperandSlot};
 
@@ -9,7 +10,7 @@ use crate::names::{ARG_FORMATS, DATA_TYPES};
 pub(super) const CUBE: [(&str, i64); 3] = [("TMATMUL", 0), ("TMATMUL.ACC", 2), ("ACCCVT", 8)];
 
 pub(super) const TMA: [(&str, i64); 3] = [("TLOAD", 0), ("TSTORE", 1), ("TMOV", 2)];
-/// What is read for `B.ARG format`: more names than are printed, since some share a number.
+/// The words read for `B.ARG format`: more names than are printed, since some share a number.
 pub(super) const ARG_WORDS: [(&str, i64); 7] = [
     ("NORM", 0),
     ("V2V", 0),
@@ -138,7 +139,8 @@ pub(super) fn print_scalars(values: &[i64]) -> String {
 
 const HANDS: [char; 4] = ['t', 'u', 'm', 'n'];
 
-/// Fields: absent, tile, reuse; twice. An absent source whose other bits are not zero is written with `~`.
+/// Fields: absent, tile, reuse; twice. An absent source whose other bits are not zero is written
+/// with `~`.
 pub(super) fn tiles(cursor: &mut Cursor<'_>, out: Out<'_>) -> Read {
     for i in [0, 3] {
         set(out, i, 1);

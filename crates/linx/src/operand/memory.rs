@@ -6,7 +6,7 @@ use super::register::scalar_register;
 use super::{LinxOperands, Out, Read, set};
 use crate::regid::Codec;
 
-/// `<<n`, 0 if it is not there.
+/// `<<n`, 0 if it is absent.
 fn shift_amount(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     if !cursor.eat("<<") {
         return Ok(0);
@@ -75,7 +75,8 @@ fn lane(k: i64, present: i64) -> String {
     }
 }
 
-/// Takes `lc0<<k` (`lc0` if k is 0) and says whether it was there. An `lc0` with a type is an index instead.
+/// Takes `lc0<<k` (`lc0` if k is 0) and returns whether it was there. An `lc0` with a type is an
+/// index instead.
 fn eat_lane(cursor: &mut Cursor<'_>, k: i64) -> Result<bool, Fail> {
     let mark = cursor.mark();
     if !cursor.eat("lc0") || cursor.peek() == Some('.') {
@@ -144,7 +145,7 @@ pub(super) fn memory_immediate(
     cursor.expect("]")
 }
 
-/// `[ri0, lc0<<2, vt#1.ud<<1]`; the index of a store (`mems`) is scaled by the access besides.
+/// `[ri0, lc0<<2, vt#1.ud<<1]`; the index of a store (`mems`) is also scaled by the access.
 pub(super) fn print_memory(this: LinxOperands, slot: OperandSlot<'_>, values: [i64; 4]) -> String {
     let [base, present, index, amount] = values;
     let k = scale(slot);

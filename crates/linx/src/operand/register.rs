@@ -7,7 +7,7 @@ use super::{Out, Read, set};
 use crate::names::system_register_id;
 use crate::regid::{self, other};
 
-/// A name and, behind `#`, a number, with what suffixes follow it.
+/// A name and, after `#`, a number, with the suffixes that follow it.
 pub(super) fn register<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a str, Option<u64>), Fail> {
     let name = cursor.take_while(|c| c.is_ascii_alphanumeric());
     let name = name.ok_or_else(|| cursor.expected("a register"))?;
@@ -33,7 +33,7 @@ pub(super) fn source(cursor: &mut Cursor<'_>, float: bool) -> Result<i64, Fail> 
         let suffix = cursor.take_while(|c| c.is_ascii_alphabetic()).unwrap_or_default();
         let suffix = suffix.to_ascii_lowercase();
         match regid::type_code(&suffix) {
-            // There is no format behind `.fb`.
+            // There is no format after `.fb`.
             Some(bits) if !float || (suffix.starts_with('f') && suffix != "fb") => {
                 return Ok(code | bits);
             }

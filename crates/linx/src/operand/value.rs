@@ -1,4 +1,5 @@
-//! Operands that are neither registers nor descriptors: flags, levels, distances, products, types of converts.
+//! Operands that are neither registers nor descriptors: flags, levels, distances, products, types
+//! of converts.
 
 use isa::asm::{Cursor, OperandSlot, OperandValue, Relation};
 

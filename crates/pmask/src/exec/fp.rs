@@ -1,4 +1,5 @@
-//! Floating point: exact values and flags of `simt::arith::soft`, and its faster twin where it shows no difference.
+//! Floating point: exact values and flags of `simt::arith::soft`, and its faster twin where it
+//! shows no difference.
 
 use simt::arith::soft::{self, IntConversion, MinMax};
 use simt::arith::{Cmp, F32, F64, Flags, Format, FpEnv, Rounding, float};
@@ -14,7 +15,7 @@ pub(crate) fn boxed(bits: u64) -> u64 {
     BOX | bits & 0xffff_ffff
 }
 
-/// The value of a register read in a format: what is not boxed reads as a NaN.
+/// Reads a register in a format: a value that is not boxed reads as a NaN.
 #[inline]
 pub(crate) fn unboxed(fmt: Fmt, register: u64) -> u64 {
     match fmt {
@@ -85,7 +86,7 @@ pub(crate) fn eval(op: FpOp, fmt: Fmt, from: Operands, env: FpEnv, raised: u8) -
     }
 }
 
-/// Whether the result is a number of the format rather than an integer.
+/// Returns whether the result is a number of the format rather than an integer.
 fn is_float(op: FpOp) -> bool {
     !matches!(op, FpOp::Eq | FpOp::Lt | FpOp::Le | FpOp::Class | FpOp::ToInt(_))
 }
@@ -155,8 +156,9 @@ fn format_op<F: Format>(op: FpOp, from: Operands, env: FpEnv, raised: u8) -> (u6
     }
 }
 
-/// The value where the only flag that can be raised is inexact: a normal result (its exponent above the least, so that
-/// it was not tiny before rounding either) is neither invalid nor a division by zero, an overflow or an underflow.
+/// Returns the value where the only flag that can be raised is inexact: a normal result (its
+/// exponent above the least, so that it was not tiny before rounding either) is neither invalid nor
+/// a division by zero, an overflow or an underflow.
 #[inline]
 fn quick<F: Format>(op: FpOp, from: Operands, env: FpEnv) -> Option<u64> {
     let Operands { a, b, c } = from;
@@ -180,7 +182,8 @@ fn quick<F: Format>(op: FpOp, from: Operands, env: FpEnv) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// With inexact raised already, values are those of the exact path, and so are the flags that are left.
+    /// With inexact raised already, values are those of the exact path, and so are the flags that
+    /// are left.
     #[test]
     fn the_quick_path_shows_no_difference() {
         let mut rng = isa::testing::Rng::new(7);

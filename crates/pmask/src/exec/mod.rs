@@ -1,6 +1,7 @@
 //! One instruction: from its decoded form to its effects on the state.
 //!
-//! An instruction that traps has changed nothing, but for lanes before the one at fault (see [`rsv`]).
+//! An instruction that traps has changed nothing, but for lanes before the one at fault (see
+//! [`rsv`]).
 
 mod alu;
 mod fp;
@@ -22,7 +23,7 @@ use crate::trap::{Trap, TrapCause};
 /// The one group of this machine.
 pub(crate) const GROUP: GroupId = GroupId { cta: 0, group: 0, first_thread: 0 };
 
-/// Who watches, and for which lane an access is made.
+/// The observer, and the lane for which an access is made.
 pub(crate) struct Context<'o, O> {
     pub(crate) observer: &'o mut O,
     pub(crate) lane: u16,
@@ -117,7 +118,8 @@ pub(crate) fn scalar<O: Observer<1>>(
     Ok(())
 }
 
-/// An instruction on data: what RSV repeats. `offset` is added to the address of an access.
+/// Executes an instruction on data: the part that RSV repeats. `offset` is added to the address of
+/// an access.
 #[inline]
 pub(crate) fn data<O: Observer<1>>(
     state: &mut State,
@@ -255,7 +257,7 @@ fn branch<O: Observer<1>>(
     next: u64,
     context: &mut Context<'_, O>,
 ) -> Result<(), Trap> {
-    // A branch changes nothing, so one that leads to itself does so for ever.
+    // A branch changes nothing, so one to itself repeats forever.
     state.stuck = taken && target == state.pc;
     let to = if taken { target } else { next };
     branched(state, to, context);
@@ -291,7 +293,7 @@ fn csr_access(
     Ok(())
 }
 
-/// Back to where the trap came from; lanes that the trap had disabled are enabled again.
+/// Returns to the place of the trap; lanes that the trap had disabled are enabled again.
 fn mret(state: &mut State, inst: &Inst) -> Result<(), Trap> {
     if state.mode != Mode::Machine {
         return Err(illegal(inst));

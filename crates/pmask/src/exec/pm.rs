@@ -30,8 +30,8 @@ pub(crate) fn bank_op(state: &mut State, op: PmOp, inst: &Inst) {
     }
 }
 
-/// Complement and the operations with a source. With bank 0 alone they may act on P0, if the machine is set so; else
-/// those on bank 0 do nothing.
+/// Complement and the operations with a source. With bank 0 alone they may act on P0, by an option;
+/// otherwise those on bank 0 do nothing.
 fn algebra(state: &mut State, op: PmOp, bank: u8, old: u64, source: u64) {
     let combine = |old: u64, source: u64| match op {
         PmOp::Not => !old,
@@ -59,17 +59,17 @@ fn write(state: &mut State, bank: u8, value: u64, p0: Option<bool>) {
     }
 }
 
-/// The bits that tests look at.
+/// Returns the bits that tests read.
 fn tested(state: &State, bank: u8) -> u64 {
     if state.config.literal_tests { state.bank(bank) } else { state.lanes(bank) }
 }
 
-/// Whether some lane of a bank is on.
+/// Returns whether some lane of a bank is on.
 pub(crate) fn any(state: &State, bank: u8) -> bool {
     tested(state, bank) != 0
 }
 
-/// What a test says of two values.
+/// Returns the result of a test of two values.
 #[inline]
 pub(crate) fn holds(test: Test, a: u64, b: u64) -> bool {
     match test {

@@ -1,9 +1,10 @@
 //! RSV: a scalar instruction repeated over the lanes of register windows, under the mask of a bank.
 //!
-//! Lanes run one after another, ascending, each seeing the results of those before it. A lane that is off does nothing
-//! but, with ZMODE set, zero its destination. A fault in lane k leaves the lanes before it done, k and later ones not
-//! started, SVFAULTI = k, and the instruction to be started again from lane 0; a first-fault load that faults after its
-//! first true lane stops there without a trap.
+//! Lanes run one after another, ascending, each seeing the results of those before it. A lane that
+//! is off does nothing but, with ZMODE set, zero its destination. A fault in lane k leaves the
+//! lanes before it done, k and later ones not started, SVFAULTI = k, and the instruction to be
+//! started again from lane 0; a first-fault load that faults after its first true lane stops there
+//! without a trap.
 
 use simt::LaneMask;
 use simt::memory::Width;
@@ -18,19 +19,19 @@ use crate::trap::Trap;
 /// The lanes of an instruction about to run.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes {
-    /// How many there are, at least 1.
+    /// Number of lanes, at least 1.
     pub(crate) count: u8,
-    /// Which are on.
+    /// The lanes that are on.
     pub(crate) on: u64,
 }
 
-/// The lanes that an affected instruction would run now.
+/// Returns the lanes that an affected instruction would run now.
 pub(crate) fn lanes(state: &State) -> Lanes {
     let count = state.rsv.vl.max(1);
     Lanes { count, on: state.lanes(state.rsv.pbank) & ones(count) }
 }
 
-/// Whether the instruction runs lane by lane now.
+/// Returns whether the instruction runs lane by lane now.
 pub(crate) fn affects(state: &State, inst: &Inst) -> bool {
     state.rsv.enabled
         && match inst.op {

@@ -1,9 +1,10 @@
 //! `RT.BBOX`: a ray against a box, scalar, behind an option of its own.
 //!
-//! The documents leave the records open; this is the smallest reading. At `rs1` lie, as binary32: the ray's origin (3),
-//! direction (3), tmin, tmax, then the box's least corner (3) and greatest corner (3): 56 bytes. P0 becomes 1 on a hit,
-//! as the result for lane 0. Unless PRED_ONLY (immediate bit 1), `rd` gets tnear in its low and tfar in its high half.
-//! T_CLAMP (bit 0) clamps both into the ray's range; the other flags have no effect. No floating-point flag is raised.
+//! The documents leave the records open; this is the smallest reading. At `rs1` lie, as binary32:
+//! the ray's origin (3), direction (3), tmin, tmax, then the box's least corner (3) and greatest
+//! corner (3): 56 bytes. P0 becomes 1 on a hit, as the result for lane 0. Unless PRED_ONLY
+//! (immediate bit 1), `rd` gets tnear in its low and tfar in its high half. T_CLAMP (bit 0) clamps
+//! both into the ray's range; the other flags have no effect. No floating-point flag is raised.
 
 use crate::decode::Inst;
 use crate::exec::mem;

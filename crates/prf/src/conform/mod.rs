@@ -1,16 +1,20 @@
-//! Conformance tables: tab-separated, the first line names the columns, told apart by them.
+//! Conformance tables: tab-separated; the columns named in the first line identify the kind.
 //!
-//! | columns | a row says |
-//! |---|---|
-//! | `op`, `imm`, `rs1_or_old_rd`, `rs2`, `result` | one lane of an instruction; hexadecimal, `imm` decimal, binary32 as bits |
-//! | `reference syntax line`, `canonical_word` | a line and the word it assembles to, both ways |
-//! | `id`, `threads_per_block`, `blocks`, `load_address`, `words`, `assembly (...`, `initial_memory`, `expected_nonzero_words_in_10000000_1fffffff` | a program: what it assembles to and what it leaves in memory |
+//! The rows of each kind of table, by its columns:
 //!
-//! | `trace`, `threads`, `config`, `total_cycles`, `load_address`, `words`, `assembly (...` | a program, what it assembles to, and its cycles |
-//! | `trace`, `warp`, `pc`, `occurrence`, `fetch_req` ... `wb` | the cycle of each stage of an instruction of such a program |
+//! - `op`, `imm`, `rs1_or_old_rd`, `rs2`, `result`: one lane of an instruction; hexadecimal, `imm`
+//!   decimal, binary32 as bits.
+//! - `reference syntax line`, `canonical_word`: a line and the word it assembles to, both ways.
+//! - `id`, `threads_per_block`, `blocks`, `load_address`, `words`, `assembly (...`,
+//!   `initial_memory`, `expected_nonzero_words_in_10000000_1fffffff`: a program, its words, and its
+//!   results in memory.
+//! - `trace`, `threads`, `config`, `total_cycles`, `load_address`, `words`, `assembly (...`: a
+//!   program, its words, and its cycles.
+//! - `trace`, `warp`, `pc`, `occurrence`, `fetch_req` ... `wb`: the cycle of each stage of an
+//!   instruction of such a program.
 //!
-//! Columns may stand in any order, and there may be others. In programs, statements are separated by `;` and memory is
-//! `address=word ...`, all other words zero.
+//! Columns may stand in any order, and there may be others. In programs, statements are separated
+//! by `;` and memory is `address=word ...`, all other words zero.
 
 mod timing;
 
@@ -44,9 +48,9 @@ const TIMING_TRACES: &str = include_str!("../../tests/data/timing-traces.tsv");
 
 pub use timing::{TimingTable, is_timing};
 
-/// A program that has not ended after this many instructions fails.
+/// Instructions after which a program that has not ended fails.
 const LIMIT: u64 = 10_000_000;
-/// Where results are expected, and where inputs may lie.
+/// The range in which results are expected, and inputs may lie.
 const HEAP: (u64, u64) = (0x1000_0000, 0x2000_0000);
 
 /// A row, by column name.
@@ -56,7 +60,8 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The column of this name or, for names that end in `(`, whose name starts so.
+    /// Returns the column of this name or, for names that end in `(`, the column whose name starts
+    /// with it.
     pub(crate) fn get(&self, name: &str) -> Result<&'a str, String> {
         let same = |h: &&str| **h == *name || name.ends_with('(') && h.starts_with(name);
         let at = self.header.iter().position(same);
@@ -95,7 +100,7 @@ fn rows(table: &str) -> Option<(Vec<&str>, Rows<'_>)> {
     Some((header, rows))
 }
 
-/// Checks every row of a table; `beside` is the other one where two belong together.
+/// Checks every row of a table; `beside` is the other table where two belong together.
 #[must_use]
 pub fn conform(table: &str, beside: Option<&str>) -> Report {
     let mut report = Report::default();
@@ -219,7 +224,8 @@ pub(crate) fn program_words(row: &Row<'_>) -> Result<Words, String> {
     Ok(Words(listed))
 }
 
-/// The statements of a program, one a line. In these tables, what says nothing else starts and ends a packet.
+/// Splits a program into statements, one a line. In these tables, a statement without packet bits
+/// starts and ends a packet.
 fn statements(text: &str) -> String {
     let line = |statement: &str| {
         let statement = statement.trim();
@@ -229,7 +235,7 @@ fn statements(text: &str) -> String {
     text.split(';').map(line).collect()
 }
 
-/// Maps what programs of tables may use.
+/// Maps the memory that programs of tables may use.
 fn heap(memory: &mut MemoryMap) -> Result<(), String> {
     let (base, length) = HEAP;
     let mapped = memory.map_at("heap", Addr(base), length, Permission::ReadWrite);
@@ -261,7 +267,7 @@ fn program(row: &Row<'_>) -> Result<(), String> {
     left(&state.memory, &expected)
 }
 
-/// Whether memory up to `0x1fff_ffff` holds these words and zeros elsewhere.
+/// Checks that memory up to `0x1fff_ffff` holds these words and zeros elsewhere.
 pub(crate) fn left(memory: &MemoryMap, expected: &BTreeMap<u32, u32>) -> Result<(), String> {
     for (&at, &word) in expected {
         let got = memory.load(Addr(at.into()), Width::B4).map_err(|e| e.to_string())?;

@@ -1,7 +1,9 @@
-//! Tables of the cycle model: programs with their total of cycles, and the cycle of every stage of every instruction.
+//! Tables of the cycle model: programs with their total of cycles, and the cycle of every stage of
+//! every instruction.
 //!
-//! The two belong together: a row of a trace is about a program of the other table. What configuration a program runs in stands in
-//! the column `config`: `default`, or parameters by their dotted names, `scheduler_policy=GTO` and `memory.latency=6` among them.
+//! The two belong together: a row of a trace refers to a program of the other table. The column
+//! `config` names the configuration of a program: `default`, or parameters by their dotted names,
+//! such as `scheduler_policy=GTO` and `memory.latency=6`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +18,7 @@ use crate::launch::Launch;
 use crate::program::Program;
 use crate::timing::{Params, Timed, TimingCounts};
 
-/// The stages as traces call them.
+/// The names of the stages in traces.
 const STAGES: [&str; 9] = [
     "fetch_req",
     "icache_out",
@@ -29,12 +31,12 @@ const STAGES: [&str; 9] = [
     "wb",
 ];
 
-/// Warp, address, and which time it executes this instruction.
+/// Warp, address, and the number of this execution of the instruction.
 type Key = (u32, u32, u32);
 /// The cycles of the stages by instruction.
 type Trace = BTreeMap<Key, [u64; 9]>;
 
-/// Whether a table is one of programs with their cycles, or one of traces.
+/// Returns the kind of a table of the cycle model; `None` for other tables.
 #[must_use]
 pub fn is_timing(table: &str) -> Option<TimingTable> {
     let (header, _) = rows(table)?;
@@ -54,7 +56,7 @@ pub enum TimingTable {
     Traces,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 struct Outcome {
     trace: Trace,
     counts: TimingCounts,
@@ -118,7 +120,7 @@ fn traced(row: &Row<'_>) -> Result<(Key, [u64; 9]), String> {
     Ok((key, times))
 }
 
-/// Whether an instruction came through as a row says.
+/// Checks the cycles of an instruction against a row.
 fn same_times(trace: &Trace, key: Key, expected: [u64; 9]) -> Result<(), String> {
     let (warp, pc, occurrence) = key;
     let place = format!("warp {warp} at {pc:#x}, time {occurrence}");

@@ -9,11 +9,11 @@ pub(crate) struct Cache {
     latency: u64,
     /// The line that each place holds.
     tags: Vec<Option<u32>>,
-    /// What was fetched in the last cycle.
+    /// The instruction fetched in the last cycle.
     pub(crate) fetched: Option<Box<Flight>>,
     /// The fetch that waits for memory, and the cycle of the answer.
     missing: Option<(Box<Flight>, u64)>,
-    /// What goes to the decoder in the next cycle.
+    /// The instruction that goes to the decoder in the next cycle.
     pub(crate) output: Option<Box<Flight>>,
     pub(crate) hits: u64,
     pub(crate) misses: u64,
@@ -42,7 +42,8 @@ impl Cache {
         self.fetched.is_none() && self.missing.is_none() && self.output.is_none()
     }
 
-    /// One cycle. Whether it can take another fetch; an instruction that goes to the decoder is in `output` then.
+    /// Runs one cycle; returns whether the cache can take another fetch. An instruction that goes
+    /// to the decoder is in `output` then.
     pub(crate) fn cycle(&mut self, cycle: u64) -> bool {
         if let Some((flight, answer)) = self.missing.take() {
             if cycle < answer {

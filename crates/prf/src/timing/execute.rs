@@ -1,8 +1,10 @@
-//! The functional units: what is dispatched enters its unit in the next cycle and comes out after the unit's latency.
+//! The functional units: a dispatched instruction enters its unit in the next cycle and leaves it
+//! after the unit's latency.
 //!
-//! Units take an instruction each cycle, but for the load/store unit, which serves one after the other. An instruction
-//! computes when it enters; a load or store when it has been served, so that accesses happen in the order of dispatch.
-//! Instructions whose mask is empty pass through their unit like all others.
+//! Units take an instruction each cycle, except for the load/store unit, which serves one after the
+//! other. An instruction computes when it enters; a load or store when it has been served, so that
+//! accesses happen in the order of dispatch. Instructions whose mask is empty pass through their
+//! unit like all others.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -42,13 +44,13 @@ pub(crate) struct Execute {
     dirty: BTreeSet<u32>,
 }
 
-/// What entering its unit did: an instruction has been computed.
+/// The event of an instruction that has been computed.
 pub(crate) struct Computed<'a> {
     pub(crate) flight: &'a Flight,
     pub(crate) target: Option<u32>,
 }
 
-/// What computing needs beside the instruction.
+/// The inputs of a computation besides the instruction.
 pub(crate) struct Bench<'a> {
     pub(crate) config: Config,
     pub(crate) memory: &'a mut MemoryMap,
@@ -75,7 +77,7 @@ impl Execute {
         }
     }
 
-    /// Cycles that writing back what was stored takes; nothing is left to write back then.
+    /// Returns the cycles that writing back dirty lines takes, and marks all lines clean.
     pub(crate) fn flush(&mut self) -> u64 {
         let lines = std::mem::take(&mut self.dirty).len() as u64;
         let LoadStore { flush_first, flush_next, .. } = self.params.load_store;
@@ -83,7 +85,7 @@ impl Execute {
         if lines == 0 { 0 } else { u64::from(flush_first) + u64::from(flush_next) * more }
     }
 
-    /// Why the unit of an instruction does not take it.
+    /// Returns why the unit of an instruction does not take it.
     pub(crate) fn takes(&self, flight: &Flight) -> Option<Stall> {
         let pipe = &self.pipes[flight.insn.op.unit() as usize];
         let memory = pipe.unit == Unit::LoadStore;
@@ -101,7 +103,7 @@ impl Execute {
         self.pipes[unit].input = Some(flight);
     }
 
-    /// Results of the last cycle enter the queues of their units.
+    /// Moves results of the last cycle to the queues of their units.
     pub(crate) fn enqueue_results(&mut self) {
         for pipe in &mut self.pipes {
             if pipe.queue.len() < self.queue {
@@ -120,13 +122,14 @@ impl Execute {
         self.pipes.get_mut(unit)?.queue.pop_front()
     }
 
-    /// Whether the load/store unit has something to do.
+    /// Returns whether the load/store unit has work.
     pub(crate) fn accesses(&self) -> bool {
         let pipe = &self.pipes[Unit::LoadStore as usize];
         pipe.input.is_some() || !pipe.inside.is_empty()
     }
 
-    /// One cycle of all units. `computed` hears of each instruction when it takes effect on memory or control.
+    /// Runs one cycle of all units. `computed` receives each instruction when it takes effect on
+    /// memory or control.
     pub(crate) fn cycle(
         &mut self,
         cycle: u64,
@@ -223,7 +226,7 @@ fn execute(
     }
 }
 
-/// What an instruction was given.
+/// Returns the inputs of an instruction.
 pub(crate) fn inputs(flight: &Flight, special: Special) -> Inputs<'_> {
     let Flight { insn, pc, live, predicate, ref a, ref b, .. } = *flight;
     Inputs { insn, pc, special, predicate, live, a, b }
@@ -233,7 +236,8 @@ pub(crate) fn stores(insn: &Insn) -> bool {
     matches!(insn.op, Op::Sw | Op::Sh | Op::Sb | Op::Prsw)
 }
 
-/// The address of each lane that accesses memory, and the bytes of an access; none for other instructions.
+/// The address of each lane that accesses memory, and the bytes of an access; none for other
+/// instructions.
 pub(crate) fn addresses(flight: &Flight) -> Option<(WarpMask, [u32; 32], u32)> {
     let insn = &flight.insn;
     let (base, size) = match insn.op {
@@ -247,10 +251,10 @@ pub(crate) fn addresses(flight: &Flight) -> Option<(WarpMask, [u32; 32], u32)> {
     Some((on, base.map(|b| b.wrapping_add_signed(insn.imm)), size))
 }
 
-/// The cache holds no more lines than this: older ones have been written back.
+/// Most lines that the cache holds: older ones have been written back.
 const LINES: usize = 256;
 
-/// Notes the lines that a store writes.
+/// Records the lines that a store writes.
 fn touch(flight: &Flight, line: u32, dirty: &mut BTreeSet<u32>) {
     let Some((on, addresses, _)) = addresses(flight).filter(|_| stores(&flight.insn)) else {
         return;
@@ -272,7 +276,7 @@ fn requests(flight: &Flight) -> u32 {
     named.len() as u32
 }
 
-/// Whether the flight changes something that its warp's mask does not cover: nothing may.
+/// Returns whether an effect stays within the instruction's mask, as every effect must.
 pub(crate) fn changes_only_its_lanes(flight: &Flight) -> bool {
     let on = participants(&flight.insn, flight.predicate, flight.live);
     match &flight.effect {

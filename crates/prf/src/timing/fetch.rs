@@ -1,8 +1,9 @@
 //! FETCH: resident warps, block admission and the warp scheduler.
 //!
-//! Two neighbouring slots, an even and an odd warp, are a group. A warp fetches while it is ready: in the faithful mode up to
-//! the end of its packet, after which it waits until everything it has in flight is written; interlocked, up to an
-//! instruction that control depends on. Slots are given back only when all resident blocks have ended.
+//! Two neighbouring slots, an even and an odd warp, are a group. A warp fetches while it is ready:
+//! in the faithful mode up to the end of its packet, after which it waits until everything it has
+//! in flight is written; interlocked, up to an instruction that control depends on. Slots are freed
+//! only when all resident blocks have ended.
 
 use std::collections::VecDeque;
 
@@ -25,14 +26,14 @@ pub(crate) struct Resident {
     pub(crate) in_flight: u32,
 }
 
-/// What the later stages tell the scheduler in a cycle.
+/// Events of a cycle that the later stages report to the scheduler.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     /// The cache can take a fetch.
     pub(crate) may_fetch: bool,
     /// The warp whose packet has ended.
     pub(crate) last: Option<usize>,
-    /// A jump that was resolved: its warp, and where to if it is taken.
+    /// A jump that was resolved: its warp, and its target if it is taken.
     pub(crate) resolved: Option<(usize, Option<u32>)>,
     /// Warps of which an instruction was written, and whether it was a `halt`.
     pub(crate) written: Vec<(usize, bool)>,
@@ -53,13 +54,13 @@ pub(crate) struct Scheduler {
     current: usize,
     started: Vec<usize>,
     others: Vec<usize>,
-    /// Blocks on their way to the slots, and the next block.
+    /// Blocks that are to be admitted, and the next block.
     waiting: VecDeque<u32>,
     next_block: u32,
     next_slot: usize,
-    /// Slots that blocks have or wait for.
+    /// Slots that blocks occupy or wait for.
     taken: usize,
-    /// When the slots of resident blocks that have all ended are free.
+    /// The cycle from which the slots of resident blocks that have all ended are free.
     free_at: Option<u64>,
     finish: u64,
     pub(crate) blocks_done: u32,
@@ -109,7 +110,8 @@ impl Scheduler {
         self.pair(group).all(|r| r.halted && r.in_flight == 0)
     }
 
-    /// One cycle: takes the news, then offers a fetch to a warp. Without a fetch there is the reason.
+    /// Runs one cycle: processes the events, then offers a fetch to a warp. Without a fetch it
+    /// returns the reason.
     pub(crate) fn cycle(
         &mut self,
         cycle: u64,
@@ -231,7 +233,7 @@ impl Scheduler {
         Some(Box::new(flight))
     }
 
-    /// Why no warp was offered a fetch.
+    /// Returns why no warp was offered a fetch.
     fn why_none(&self, full: &[bool]) -> Stall {
         let mut waits = Stall::Idle;
         for (slot, resident) in self.warps.iter().enumerate() {
@@ -260,8 +262,8 @@ impl Scheduler {
         }
     }
 
-    /// The block scheduler: hands over blocks while slots suffice, gives slots back once the data cache has been
-    /// flushed. Whether the kernel has ended.
+    /// The block scheduler: admits blocks while slots suffice, frees slots once the data cache has
+    /// been flushed. Returns whether the kernel has ended.
     pub(crate) fn blocks(
         &mut self,
         cycle: u64,
@@ -292,12 +294,12 @@ impl Scheduler {
     }
 }
 
-/// Whether an instruction is the last that its warp may fetch for now.
+/// Returns whether an instruction is the last that its warp may fetch for now.
 pub(crate) fn is_last(flight: &Flight, interlocked: bool) -> bool {
     if interlocked { flight.controls() } else { flight.insn.end }
 }
 
-/// Whether writing the instruction ends lanes, or ends the wait for one that might have.
+/// Returns whether writing the instruction ends lanes, or ends the wait for one that might have.
 pub(crate) fn is_halt(flight: &Flight) -> bool {
     flight.insn.op == Op::Halt
 }

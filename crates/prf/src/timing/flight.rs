@@ -5,12 +5,12 @@ use simt::mask::WarpMask;
 use crate::exec::{Effect, LANES, Lanes, Trap};
 use crate::op::Insn;
 
-/// Where an instruction can have come; each is passed in one cycle.
+/// A stage of an instruction; each is passed in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Fetched.
     Fetch,
-    /// Put out by the instruction cache.
+    /// Output by the instruction cache.
     Cache,
     /// Decoded; its predicate read.
     Decode,
@@ -20,9 +20,9 @@ pub enum Stage {
     Collecting,
     /// All operands read.
     Ready,
-    /// Given to its functional unit.
+    /// Dispatched to its functional unit.
     Dispatch,
-    /// The unit has put out the result.
+    /// The unit has output the result.
     Result,
     /// Written to registers or the predicate file.
     Written,
@@ -62,29 +62,30 @@ pub struct Record {
     pub block: u32,
     /// Index of the warp in its block.
     pub warp: u32,
-    /// Place of the warp on the multiprocessor.
+    /// The warp's slot on the multiprocessor.
     pub slot: u32,
     /// Address.
     pub pc: u32,
     /// The instruction.
     pub insn: Insn,
-    /// Lanes that took part.
+    /// Lanes that participated.
     pub on: WarpMask,
-    /// When.
+    /// The cycles of its stages.
     pub times: Times,
 }
 
-/// The instruction with what it has collected so far.
+/// The instruction with the inputs collected so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
-    /// Place of its warp.
+    /// The slot of its warp.
     pub(crate) slot: usize,
     pub(crate) pc: u32,
-    /// What was fetched; a `halt` of no lane where nothing could be.
+    /// The fetched instruction; a `halt` of no lane if none could be fetched.
     pub(crate) insn: Insn,
-    /// Why nothing could be fetched. Counts when it would be written, if its warp still has live lanes then.
+    /// The reason that nothing could be fetched. It takes effect when the instruction would be
+    /// written, if its warp still has live lanes then.
     pub(crate) fault: Option<Trap>,
-    /// The warp's live lanes as they were attached at fetch.
+    /// The warp's live lanes at fetch.
     pub(crate) live: WarpMask,
     pub(crate) predicate: WarpMask,
     pub(crate) a: Box<Lanes>,
@@ -129,7 +130,8 @@ impl Flight {
         self.times.0[stage as usize] = cycle;
     }
 
-    /// Whether its warp can fetch nothing sensible before it has had its effect: control depends on it.
+    /// Returns whether control depends on it, so that its warp cannot fetch until it has taken
+    /// effect.
     pub(crate) fn controls(&self) -> bool {
         self.fault.is_some() || self.insn.jumps() || self.insn.op == crate::op::Op::Halt
     }

@@ -1,7 +1,8 @@
 //! ISSUE: instruction buffers, operand collectors, dispatch; the scoreboard where there is one.
 //!
-//! Each group has a buffer. An even and an odd collector take instructions from them, one in a cycle, and read one operand
-//! from their register bank in each of two cycles. What has its operands goes to its unit in order.
+//! Each group has a buffer. An even and an odd collector take instructions from them, one in a
+//! cycle, and read one operand from their register bank in each of two cycles. Instructions with
+//! all operands go to their units in order.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use crate::timing::fetch::Scheduler;
 use crate::timing::flight::{Flight, Stage};
 use crate::timing::stats::Stall;
 
-/// What is not written yet, for each warp. Empty in the faithful mode.
+/// Registers and predicates that are not written yet, for each warp. Empty in the faithful mode.
 #[derive(Clone, Debug)]
 struct Scoreboard {
     registers: Vec<u64>,
@@ -20,7 +21,7 @@ struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Why an instruction has to wait.
+    /// Returns why an instruction has to wait.
     fn blocks(&self, slot: usize, insn: &Insn) -> Option<Stall> {
         let (registers, predicates) = (self.registers[slot], self.predicates[slot]);
         let written = insn.writes_register().then_some(insn.rd);
@@ -51,13 +52,13 @@ impl Scoreboard {
 pub(crate) struct Issue {
     full_from: usize,
     buffers: Vec<VecDeque<Box<Flight>>>,
-    /// Where searches of the buffers start.
+    /// The buffer at which searches start.
     start: usize,
     /// Even and odd; how many operands were read.
     collectors: [Option<(Box<Flight>, u32)>; 2],
     ready: VecDeque<Box<Flight>>,
     scoreboard: Option<Scoreboard>,
-    /// Why no buffer could fill a collector in this cycle.
+    /// The reason that no buffer could fill a collector in this cycle.
     blocked: Option<Stall>,
     pub(crate) predicate_reads: u64,
 }
@@ -78,7 +79,7 @@ impl Issue {
         }
     }
 
-    /// An instruction has been written: who waits for it need not any longer.
+    /// Clears what an instruction that has been written occupied.
     pub(crate) fn written(&mut self, flight: &Flight) {
         if let Some(board) = &mut self.scoreboard {
             board.mark(flight.slot, &flight.insn, false);
@@ -90,7 +91,7 @@ impl Issue {
         self.buffers.iter().map(|b| b.len() >= self.full_from).collect()
     }
 
-    /// One cycle. `takes` says why a unit does not take the oldest ready instruction.
+    /// Runs one cycle. `takes` returns why a unit does not take the oldest ready instruction.
     pub(crate) fn cycle(
         &mut self,
         cycle: u64,
@@ -125,7 +126,7 @@ impl Issue {
         }
     }
 
-    /// What keeps the stage busy when nothing is ready, the scoreboard aside.
+    /// Returns what keeps the stage busy when nothing is ready, the scoreboard aside.
     fn waiting(&self) -> Option<Stall> {
         let collecting = self.collectors.iter().any(Option::is_some);
         let free = self.scoreboard.is_none() && self.buffers.iter().any(|b| !b.is_empty());
@@ -159,7 +160,8 @@ impl Issue {
         }
     }
 
-    /// Fills the even collector or, if that got nothing, the odd one. Whether one was filled.
+    /// Fills the even collector or, if that got nothing, the odd one. Returns whether one was
+    /// filled.
     fn fill(&mut self, cycle: u64, scheduler: &Scheduler) -> bool {
         for parity in 0..2 {
             if self.collectors[parity].is_some() {

@@ -1,20 +1,21 @@
-//! The cycle-level model of the front end: FETCH, DECODE + PREDICATION, ISSUE, and as much of the units behind it as decides
-//! when an instruction is written.
+//! The cycle-level model of the front end: FETCH, DECODE + PREDICATION, ISSUE, and as much of the
+//! units after it as decides when an instruction is written.
 //!
-//! Instructions mean what they mean in the functional model: operands and masks are read in different cycles, effects are
-//! computed when an instruction enters its unit and committed when it is written. Stages are evaluated back to front,
-//! so that each hand-over costs a cycle; the order inside a cycle is that of `State::cycle`.
+//! Instructions mean what they mean in the functional model: operands and masks are read in
+//! different cycles, effects are computed when an instruction enters its unit and committed when it
+//! is written. Stages are evaluated back to front, so that each hand-over costs a cycle; the order
+//! inside a cycle is that of `State::cycle`.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`params`] | sizes and latencies, from TOML |
-//! | [`flight`] | an instruction on its way |
+//! | [`flight`] | an instruction in the pipeline |
 //! | `fetch` | resident warps, block admission, schedulers |
 //! | `cache` | instruction cache and memory |
 //! | `issue` | buffers, operand collectors, dispatch, scoreboard |
 //! | `execute`, `writeback` | units, result queues, write ports |
 //! | [`watch`] | hazards inside packets, as they happen |
-//! | [`stats`] | what is counted |
+//! | [`stats`] | counters |
 
 mod cache;
 mod execute;
@@ -56,13 +57,13 @@ pub use watch::Met;
 pub struct Timed {
     /// The functional choices.
     pub config: Config,
-    /// The profile: says whether the predicate port shares an identifier, unless the parameters do.
+    /// The profile: whether the predicate port shares an identifier, unless the parameters say.
     pub profile: Profile,
     /// Sizes and latencies.
     pub params: Params,
-    /// What orders the instructions of a warp.
+    /// The rule that orders the instructions of a warp.
     pub hazards: Hazards,
-    /// How many written instructions are kept with their times, for timelines.
+    /// Most written instructions whose times are kept, for timelines.
     pub records: usize,
 }
 
@@ -90,19 +91,19 @@ pub struct State {
     counts: Counts,
     timing: TimingCounts,
     records: Vec<Record>,
-    /// Room for so many more records.
+    /// Number of records that still fit.
     room: usize,
     missed: u64,
 }
 
 impl State {
-    /// Counts that both models have.
+    /// Returns the counters that both models have.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Counts of the cycle model.
+    /// Returns the counters of the cycle model.
     #[must_use]
     pub fn timing(&self) -> &TimingCounts {
         &self.timing
@@ -120,13 +121,13 @@ impl State {
         self.missed
     }
 
-    /// The first hazards inside packets that were met; [`TimingCounts::hazards`] counts all.
+    /// Returns the first hazards inside packets; [`TimingCounts::hazards`] counts all.
     #[must_use]
     pub fn hazards(&self) -> &[Met] {
         self.watcher.met()
     }
 
-    /// Blocks that have ended and given their slots back.
+    /// Returns the number of blocks that have ended and freed their slots.
     #[must_use]
     pub fn blocks_done(&self) -> u32 {
         self.scheduler.blocks_done
@@ -137,7 +138,7 @@ impl State {
 type Halted = (Stop, GroupId, u32);
 
 impl State {
-    /// One cycle. The lanes of the instruction that was dispatched, if one was.
+    /// Runs one cycle. Returns the lanes of the instruction that was dispatched, if one was.
     fn cycle<O: Observer<1>>(
         &mut self,
         program: &Program,
@@ -197,7 +198,7 @@ impl State {
         t.hazards = self.watcher.count;
     }
 
-    /// What was selected in the last cycle is written.
+    /// Writes the results that were selected in the last cycle.
     fn commit(&mut self, now: u64, config: Config, news: &mut News) -> Result<(), Halted> {
         for mut flight in std::mem::take(&mut self.selected) {
             flight.pass(Stage::Written, now);
@@ -239,7 +240,7 @@ impl State {
         self.records.push(Record { block, warp, slot: slot as u32, pc, insn, on, times });
     }
 
-    /// The units.
+    /// Runs the units.
     fn compute<O: Observer<1>>(
         &mut self,
         now: u64,
@@ -292,7 +293,7 @@ impl State {
         self.decoded = Some(flight);
     }
 
-    /// Counts a dispatched instruction's lanes, and hands it to its unit.
+    /// Counts a dispatched instruction's lanes, and passes it to its unit.
     fn dispatch<O: Observer<1>>(&mut self, flight: Box<Flight>, observer: &mut O) {
         self.timing.issued += 1;
         if let Some(resident) =
@@ -311,7 +312,7 @@ impl State {
         self.execute.dispatch(flight);
     }
 
-    /// Why nothing stands in the issue stage.
+    /// Returns why the issue stage is empty.
     fn why_empty(&self, lost_fetch: Option<Stall>, arbitration: bool) -> Stall {
         if self.cache.misses_now() {
             return Stall::CacheMiss;

@@ -1,28 +1,29 @@
 //! Sizes and latencies of the cycle model, read from TOML.
 //!
-//! What a file leaves out keeps the value of the published model. A single value can be set by its dotted name
-//! (`memory.latency`), with the same checks.
+//! Parameters that a file omits have the value of the published model. A single value can be set by
+//! its dotted name (`memory.latency`), with the same checks.
 
 use serde::{Deserialize, Serialize};
 
 use crate::op::Unit;
 
-/// Which warp is offered the next fetch.
+/// The rule for the warp that is offered the next fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// Group after group, the even then the odd warp of each.
     #[default]
     RoundRobin,
-    /// One group as long as it can go on, then the one that started longest ago.
+    /// One group for as long as it can fetch, then the one that started longest ago.
     GreedyThenOldest,
 }
 
-/// What orders the instructions of a warp.
+/// The rule that orders the instructions of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hazards {
-    /// Packets alone: a warp fetches up to the end of a packet, then waits until all of it is written.
+    /// Only packets: a warp fetches up to the end of a packet, then waits until all of it is
+    /// written.
     #[default]
     Faithful,
     /// A scoreboard on registers and predicates; packet bits mean nothing.
@@ -33,7 +34,7 @@ pub enum Hazards {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Which warp fetches.
+    /// The rule for the warp that fetches.
     pub scheduler: Policy,
     /// The multiprocessor.
     pub sm: Sm,
@@ -71,7 +72,8 @@ section! {
     Sm {
         /// Warps that it holds, an even number; two warps are a group.
         warps: u32 = 32,
-        /// Cycles from the last write of all resident blocks until their slots are free, or the kernel has ended.
+        /// Cycles from the last write of all resident blocks until their slots are free, or the
+        /// kernel has ended.
         finish: u32 = 5,
     }
 }
@@ -96,7 +98,7 @@ section! {
     Buffer {
         /// Entries.
         entries: u32 = 4,
-        /// From so many entries on, the warps of the group fetch nothing.
+        /// Entries from which on the warps of the group fetch nothing.
         full: u32 = 2,
     }
 }
@@ -128,7 +130,8 @@ section! {
     }
 }
 section! {
-    /// The load/store unit: one instruction at a time, one request for each address that its lanes name.
+    /// The load/store unit: one instruction at a time, one request for each address that its lanes
+    /// name.
     LoadStore {
         /// Instructions that can wait, the one in service included.
         queue: u32 = 32,
@@ -140,7 +143,7 @@ section! {
         store_first: u32 = 8,
         /// More for each further request of a store.
         store_next: u32 = 1,
-        /// So many requests of a store are buffered.
+        /// Requests of a store that are buffered.
         store_buffer: u32 = 16,
         /// More for each request beyond them.
         store_late: u32 = 3,
@@ -157,12 +160,13 @@ section! {
     Writeback {
         /// Results that wait for each unit.
         queue: u32 = 8,
-        /// Whether the predicate port looks for the identifier of register bank 0; if not said, as the profile has it.
+        /// Whether the predicate port looks for the identifier of register bank 0; if not said, as
+        /// the profile has it.
         shared_port: Option<bool> = None,
     }
 }
 
-/// What is wrong with parameters.
+/// An error in parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParamsError {
     /// Not TOML, an unknown key, or a value of the wrong kind.
@@ -170,7 +174,7 @@ pub enum ParamsError {
     Toml {
         /// Line of the text, from 1, if one is at fault.
         line: Option<usize>,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
     /// There is no parameter of this name.
@@ -183,14 +187,14 @@ pub enum ParamsError {
         name: &'static str,
         /// Its value.
         value: u32,
-        /// What holds for it.
+        /// The rule for it.
         rule: String,
     },
 }
 
-/// The longest latency.
+/// Largest latency.
 const MOST_CYCLES: u32 = 100_000;
-/// The most entries of a queue or a buffer.
+/// Most entries of a queue or a buffer.
 const MOST_ENTRIES: u32 = 1024;
 
 fn toml_error(error: &toml::de::Error, text: &str) -> ParamsError {
@@ -198,7 +202,7 @@ fn toml_error(error: &toml::de::Error, text: &str) -> ParamsError {
         let before = text.as_bytes().get(..span.start).unwrap_or_default();
         before.iter().filter(|&&b| b == b'\n').count() + 1
     });
-    // The first line says it; the others repeat the text.
+    // The first line is the message; the others repeat the text.
     let message = error.message().lines().next().unwrap_or("no TOML").chars().take(200).collect();
     ParamsError::Toml { line, message }
 }
@@ -207,7 +211,7 @@ impl Params {
     /// Reads a text of TOML.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// Returns the first error.
     pub fn parse(text: &str) -> Result<Self, ParamsError> {
         let params: Self = toml::from_str(text).map_err(|e| toml_error(&e, text))?;
         params.check()?;
@@ -278,7 +282,8 @@ impl Params {
         }
     }
 
-    /// Cycles from dispatch to result of a load or store of so many requests; one without a lane takes as long as the first.
+    /// Returns the cycles from dispatch to result of a load or store with this many requests; one
+    /// without a lane takes as long as the first.
     #[must_use]
     pub fn access_cycles(&self, store: bool, requests: u32) -> u32 {
         let p = &self.load_store;

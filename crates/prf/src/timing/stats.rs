@@ -1,8 +1,9 @@
-//! What the cycle model counts.
+//! Counters of the cycle model.
 //!
-//! Every cycle has one fetch slot and one issue slot; each is used or lost for one cause, so that uses and losses add up
-//! to the cycles ([`TimingCounts::adds_up`]). The issue slot is lost for the cause nearest to it: what stands ready or collects
-//! operands comes before what is buffered, that before the front end.
+//! Every cycle has one fetch slot and one issue slot; each is used or lost for one cause, so that
+//! uses and losses add up to the cycles ([`TimingCounts::adds_up`]). The issue slot is lost for the
+//! cause nearest to it: instructions that are ready or collect operands come before buffered ones,
+//! those before the front end.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use crate::op::Unit;
 
 macro_rules! stalls {
     ($($(#[$about:meta])* $stall:ident $name:literal,)*) => {
-        /// Why a slot was lost.
+        /// The reason that a slot was lost.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Stall { $($(#[$about])* $stall,)* }
 
@@ -63,15 +64,16 @@ stalls! {
 pub struct UnitCounts {
     /// Instructions executed.
     pub issues: u64,
-    /// Of those, for no lane: every lane was masked off.
+    /// Those of them with an empty mask.
     pub empty: u64,
     /// Lane slots that did something.
     pub lanes_on: u64,
-    /// Lane slots of live lanes that were masked off: they passed through the unit and changed nothing.
+    /// Lane slots of live lanes that were masked off: they passed through the unit and changed
+    /// nothing.
     pub lanes_off: u64,
 }
 
-/// Everything counted beside lane slots.
+/// All counters besides lane slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimingCounts {
     /// Cycles from the launch to the end.
@@ -88,20 +90,21 @@ pub struct TimingCounts {
     pub cache_hits: u64,
     /// Fetches that were not.
     pub cache_misses: u64,
-    /// Masks read from the predicate file: one for each decoded instruction, and retries where there is a scoreboard.
+    /// Masks read from the predicate file: one for each decoded instruction, and retries where
+    /// there is a scoreboard.
     pub predicate_file_reads: u64,
     /// Masks written to it.
     pub predicate_file_writes: u64,
     /// Cycles in which a result stood at the head of its queue and another one got the port.
     pub arbitration_lost: u64,
-    /// Hazards met inside packets.
+    /// Hazards inside packets.
     pub hazards: u64,
     /// By functional unit, in the order of [`Unit::ALL`].
     pub units: [UnitCounts; Unit::ALL.len()],
 }
 
 impl TimingCounts {
-    /// Whether each slot of each cycle was used or has a cause.
+    /// Returns whether each slot of each cycle was used or has a cause.
     #[must_use]
     pub fn adds_up(&self) -> bool {
         let sum = |lost: &[u64]| lost.iter().sum::<u64>();
@@ -127,7 +130,8 @@ impl TimingCounts {
         self.fetch_lost[stall as usize]
     }
 
-    /// Each count with its name; lost slots as `fetch_lost.CAUSE` and `issue_lost.CAUSE`, units as `unit.UNIT.COUNT`.
+    /// Each count with its name; lost slots as `fetch_lost.CAUSE` and `issue_lost.CAUSE`, units as
+    /// `unit.UNIT.COUNT`.
     #[must_use]
     pub fn named(&self) -> Vec<(String, u64)> {
         let single = [
@@ -170,7 +174,7 @@ impl TimingCounts {
     }
 }
 
-/// A table for people.
+/// A table for display.
 impl fmt::Display for TimingCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cycles, issued, .. } = self;

@@ -1,7 +1,8 @@
-//! Hazards as they happen: what two instructions of one packet do to each other, lane by lane and byte by byte.
+//! Hazards as they happen: conflicts between two instructions of one packet, lane by lane and byte
+//! by byte.
 //!
-//! A packet is a promise that its instructions are independent, whatever the timing. So all pairs of a packet count,
-//! even where the latencies of this machine happen to save the result.
+//! A packet is a promise that its instructions are independent, whatever the timing. So all pairs
+//! of a packet count, even where the latencies of this machine happen to save the result.
 
 use std::fmt;
 
@@ -13,10 +14,10 @@ use crate::op::{Insn, Op};
 use crate::timing::execute::{addresses, stores};
 use crate::timing::flight::Flight;
 
-/// The most hazards that are kept; all are counted.
+/// Most hazards that are kept; all are counted.
 const KEPT: usize = 64;
 
-/// A hazard that a program met.
+/// A hazard that happened in a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Met {
     /// Block.
@@ -27,7 +28,7 @@ pub struct Met {
     pub first: u32,
     /// Address of the later one.
     pub second: u32,
-    /// What happened.
+    /// The kind of hazard.
     pub kind: Kind,
 }
 
@@ -88,12 +89,12 @@ impl Watcher {
         }
     }
 
-    /// Everything of the warp's packet has been written.
+    /// Forgets the warp's packet, all of which has been written.
     pub(crate) fn drained(&mut self, slot: usize) {
         self.packets[slot] = Packet::default();
     }
 
-    /// An instruction was decoded: its mask is known.
+    /// Records an instruction that was decoded: its mask is known.
     pub(crate) fn decoded(&mut self, flight: &Flight, id: simt::observe::GroupId) {
         let on = participants(&flight.insn, flight.predicate, flight.live);
         let packet = &mut self.packets[flight.slot];
@@ -115,7 +116,7 @@ impl Watcher {
         }
     }
 
-    /// A load or store was served.
+    /// Records a load or store that was served.
     pub(crate) fn accessed(&mut self, flight: &Flight, id: simt::observe::GroupId) {
         let Some((on, addresses, size)) = addresses(flight) else { return };
         let store = stores(&flight.insn);
@@ -135,13 +136,13 @@ impl Watcher {
     }
 }
 
-/// Whether a hazard between two instructions happens with the lanes that they have.
+/// Returns whether a hazard between two instructions happens with their lanes.
 fn happens(kind: Kind, first: &Seen, second: &Seen) -> bool {
     match kind {
         Kind::Read(_) | Kind::Overwrite(_) | Kind::EarlyWrite(_) => {
             !first.on.is_disjoint(&second.on)
         }
-        // Retiring nobody harms nobody.
+        // A `halt` that retires no lane is harmless.
         Kind::Halt => first.insn.op == Op::Halt && first.on.any(),
         // Addresses decide, when they are known.
         Kind::Memory => false,
@@ -149,7 +150,7 @@ fn happens(kind: Kind, first: &Seen, second: &Seen) -> bool {
     }
 }
 
-/// Whether two sorted lists of accesses have a byte in common.
+/// Returns whether two sorted lists of accesses have a byte in common.
 fn overlap(a: &[(u32, u32)], b: &[(u32, u32)]) -> bool {
     let (mut i, mut j) = (0, 0);
     while let (Some(&(x, m)), Some(&(y, n))) = (a.get(i), b.get(j)) {

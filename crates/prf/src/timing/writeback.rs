@@ -1,13 +1,14 @@
 //! Write-back: one result in a cycle for each register bank and for the predicate file.
 //!
-//! The mux behind the result queues: what a comparison or a predicate load gives goes to the predicate file, all else to the
-//! bank of its warp. In the published model the predicate port looks for the identifier of register bank 0; then both
-//! choose the same queue, and two of its results are written, or one.
+//! The mux after the result queues: results of comparisons and predicate loads go to the predicate
+//! file, all others to the bank of their warp. In the published model the predicate port looks for
+//! the identifier of register bank 0; then both choose the same queue, and two of its results are
+//! written, or one.
 
 use crate::timing::execute::Execute;
 use crate::timing::flight::Flight;
 
-/// What a port looks for in the heads of queues.
+/// The results that a port accepts from the heads of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Port {
     Bank(usize),

@@ -1,12 +1,13 @@
 //! The syntax tree of a PTX file.
 //!
-//! It says what is written, not what it means: opcodes and modifiers are names with places, operands have one
-//! generic form for all opcodes, and nothing is resolved. Bodies are flat lists of statements with
-//! [`Statement::Open`] and [`Statement::Close`] for scopes, so no depth of nesting costs stack.
+//! It records what is written, not what it means: opcodes and modifiers are names with places,
+//! operands have one generic form for all opcodes, and nothing is resolved. Bodies are flat lists
+//! of statements with [`Statement::Open`] and [`Statement::Close`] for scopes, so no depth of
+//! nesting costs stack.
 //!
-//! Always holds (the parser makes it so, even of broken text): scopes in a body are balanced; the lists of an
-//! initialiser are balanced; expressions are at most [`MAX_DEPTH`] deep; operands nest at most [`MAX_DEPTH`]
-//! deep; the tree's size is proportional to the text's.
+//! Always holds (the parser ensures it, even for broken text): scopes in a body are balanced; the
+//! lists of an initialiser are balanced; expressions are at most [`MAX_DEPTH`] deep; operands nest
+//! at most [`MAX_DEPTH`] deep; the tree's size is proportional to the text's.
 
 use isa::{FileId, Span};
 
@@ -17,7 +18,7 @@ pub use operand::{Expression, Integer, Operand, OperandKind, Operator};
 
 mod operand;
 
-/// How deep expressions and operands may nest.
+/// Most levels to which expressions and operands may nest.
 pub const MAX_DEPTH: u16 = 200;
 
 /// A whole file.
@@ -39,7 +40,7 @@ pub struct Module {
     pub inits: Pool<Init>,
     /// Function directives such as `.maxntid`, and directives not known.
     pub directives: Pool<Directive>,
-    /// Bodies of all functions, one behind the other.
+    /// Bodies of all functions, one after the other.
     pub statements: Pool<Statement>,
     /// All instructions.
     pub instructions: Pool<Instruction>,
@@ -107,18 +108,18 @@ impl Module {
 pub struct Name {
     /// The name; of a dotted word without its dot.
     pub symbol: Symbol,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
-/// What a file consists of.
+/// An item of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// `.version 8.5`
     Version {
         /// Before the dot.
         major: u32,
-        /// Behind the dot.
+        /// After the dot.
         minor: u32,
         /// The directive.
         span: Span,
@@ -137,7 +138,7 @@ pub enum Item {
         /// The directive.
         span: Span,
     },
-    /// `.file`, also met in bodies.
+    /// `.file`, which also occurs in bodies.
     File(File),
     /// A module variable.
     Variable(Id<Declaration>),
@@ -147,7 +148,7 @@ pub enum Item {
     Alias {
         /// The new name.
         alias: Name,
-        /// What it stands for.
+        /// The function that it stands for.
         aliasee: Name,
         /// The directive.
         span: Span,
@@ -205,16 +206,16 @@ pub enum FunctionKind {
     Func,
 }
 
-/// How a name relates to other modules.
+/// The visibility of a name to other modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {
     /// Defined elsewhere.
     Extern,
-    /// Seen by other modules.
+    /// Visible to other modules.
     Visible,
-    /// Seen by others, gives way to a `.visible` one.
+    /// Visible to others, gives way to a `.visible` one.
     Weak,
-    /// Seen by others, merged with definitions of the same name.
+    /// Visible to others, merged with definitions of the same name.
     Common,
 }
 
@@ -255,7 +256,7 @@ pub struct Function {
 pub struct Directive {
     /// The name without its dot.
     pub name: Name,
-    /// What follows, up to the next directive, `{` or `;`.
+    /// The operands, up to the next directive, `{` or `;`.
     pub args: Run<Operand>,
 }
 
@@ -309,13 +310,13 @@ pub struct Declarator {
 /// A part of an initialiser; lists are flat with `Open` and `Close`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Init {
-    /// What it is.
+    /// The part.
     pub kind: InitKind,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
-/// What a part of an initialiser is.
+/// The kinds of parts of an initialiser.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InitKind {
     /// `{`
@@ -328,7 +329,7 @@ pub enum InitKind {
     Value(OperandKind),
 }
 
-/// What a body consists of.
+/// A statement of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// `{`
@@ -341,11 +342,11 @@ pub enum Statement {
     Instruction(Id<Instruction>),
     /// Registers or variables.
     Declaration(Id<Declaration>),
-    /// `.loc`; the instructions that follow refer to it, too.
+    /// `.loc`; the instructions that follow refer to it as well.
     Loc(Id<Loc>),
-    /// `.file`, seldom found here.
+    /// `.file`, rare here.
     File(Box<File>),
-    /// `.section`, seldom found here.
+    /// `.section`, rare here.
     Section(Box<Section>),
     /// `label: .branchtargets a, b;` or `label: .calltargets f, g;`
     Targets(Box<Targets>),
@@ -390,7 +391,7 @@ pub struct Loc {
     pub line: u32,
     /// Column from 1; 0 when unknown.
     pub column: u32,
-    /// Where the function that holds this was inlined.
+    /// The call at which the function that holds this was inlined.
     pub inlined: Option<InlinedAt>,
     /// The directive.
     pub span: Span,
@@ -427,7 +428,7 @@ pub struct Instruction {
     pub guard: Option<Guard>,
     /// The first word.
     pub opcode: Name,
-    /// The dotted words behind it, in source order, without dots.
+    /// The dotted words after it, in source order, without dots.
     pub modifiers: Run<Name>,
     /// The operands in order.
     pub operands: Run<Operand>,

@@ -8,9 +8,9 @@ use crate::pool::{Id, Run};
 /// An operand, or a part of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// What it is.
+    /// Its form.
     pub kind: OperandKind,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -56,7 +56,7 @@ pub enum OperandKind {
     Address(Symbol, i64),
     /// `[...]` with anything else in it: `[16]`, `[tex, {x, y}]`.
     Bracket(Run<Operand>),
-    /// `[...].unified`: an operand and the word behind it.
+    /// `[...].unified`: an operand and the word after it.
     Suffixed(Id<Operand>, Symbol),
     /// `{a, b}`
     Vector(Run<Operand>),
@@ -66,7 +66,7 @@ pub enum OperandKind {
     Expression(Id<Expression>),
 }
 
-/// An operator and what it is applied to.
+/// An operator and its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     /// The operator.
@@ -133,7 +133,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// How it is written; empty for `Apply` and `Choose`, which are no single word.
+    /// Returns its spelling; empty for `Apply` and `Choose`, which are not a single word.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

@@ -11,10 +11,10 @@ use crate::ast::{Operand, OperandKind, Type};
 use crate::names::Symbol;
 use crate::pool::Id;
 
-/// Where an address leads.
+/// The target of an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Address {
-    /// To memory.
+    /// Memory.
     Memory {
         /// The base.
         base: ir::Operand,
@@ -23,7 +23,7 @@ pub(super) enum Address {
         /// The space of the symbol, where the base is one.
         space: Option<IrSpace>,
     },
-    /// To a parameter that is in registers, by index; bytes from its start.
+    /// A parameter in registers, by index; bytes from its start.
     Param(u32, i64),
 }
 
@@ -140,7 +140,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Looks at the width of the register that is an address in a space.
+    /// Checks the width of the register that is an address in a space.
     pub(super) fn address_width(
         &mut self,
         base: ir::Operand,
@@ -155,7 +155,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The space of an access: the one written, else that of the variable where generic addresses would not reach it.
+    /// The space of an access: the one written, else that of the variable where generic addresses
+    /// would not reach it.
     pub(super) fn access_space(
         &mut self,
         operand: &Operand,

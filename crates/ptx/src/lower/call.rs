@@ -99,7 +99,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Runs `lower` so that only lanes whose guard holds come by.
+    /// Runs `lower` so that only lanes whose guard holds execute its code.
     fn guarded(&mut self, lower: impl FnOnce(&mut Self) -> Lowering<()>) -> Lowering<()> {
         let Some(Guard { pred, negated }) = self.context.guard else { return lower(self) };
         let after = self.code.label("");
@@ -296,7 +296,8 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// A function in a `.calltargets` list: it must be lowered, for its address may come from elsewhere.
+    /// Requests a function in a `.calltargets` list: it must be lowered, because its address may
+    /// come from elsewhere.
     fn call_target(&mut self, name: Symbol, span: Span) -> Lowering<()> {
         match self.cx.globals.get(&name).copied() {
             Some(Global::Function(id)) => self.cx.defined_function(id, span).map(|_| ()),
@@ -374,7 +375,7 @@ impl Body<'_, '_> {
         Ok(out)
     }
 
-    /// A constant of 128 bits in a register, for a call takes none of that width.
+    /// Puts a constant of 128 bits into a register, because a call takes none of that width.
     fn wide_constant(&mut self, value: ir::Operand) -> ir::Operand {
         let reg = self.code.temporary(RegTy::B128);
         let mov = super::emit::inst(Op::Mov, Some(ir::Ty::B128), reg, &[value]);

@@ -1,6 +1,7 @@
 //! Constant expressions.
 //!
-//! Integers have 64 bits, signed unless a part is unsigned (PTX ISA, section 4.6). Depth is limited by the parser.
+//! Integers have 64 bits, signed unless a part is unsigned (PTX ISA, section 4.6). Depth is limited
+//! by the parser.
 
 use isa::Diagnostic;
 
@@ -25,7 +26,7 @@ const fn int(bits: u64, unsigned: bool) -> Constant {
 /// The value of an operand, if it is a constant.
 ///
 /// # Errors
-/// Why it has no value; a name that is not a constant gives `Ok(None)`.
+/// Returns a diagnostic if it has no value; a name that is not a constant gives `Ok(None)`.
 pub(super) fn evaluate(tree: &Module, operand: &Operand) -> Result<Option<Constant>, Diagnostic> {
     match operand.kind {
         OperandKind::Integer(i) => Ok(Some(Constant::Int(i))),
@@ -149,7 +150,7 @@ fn float(op: Operator, a: f64, b: f64) -> Option<Constant> {
     Some(Constant::F64(value.to_bits()))
 }
 
-/// The bits of a constant as a type, or why it cannot be that type.
+/// Returns the bits of a constant as a type, or why it cannot be that type.
 pub(super) fn bits_as(value: Constant, ty: Type) -> Result<u128, &'static str> {
     let float = matches!(ty, Type::F32 | Type::F64);
     let half = matches!(

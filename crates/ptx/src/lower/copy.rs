@@ -1,7 +1,8 @@
 //! `cp.async`: copies from global to shared memory that end at a later wait.
 //!
-//! A copy is done where it stands in the program, which is one of the orders that the PTX ISA allows; groups and waits then
-//! have nothing to wait for. A kernel that reads what it did not wait for is not found out.
+//! A copy is done at its place in the program, which is one of the orders that the PTX ISA allows;
+//! groups and waits then have nothing to wait for. A kernel that reads data that it did not wait
+//! for is not detected.
 
 use ir::{Inst, Op, Origin, Reg, RegTy};
 
@@ -74,7 +75,8 @@ impl Body<'_, '_> {
         self.cx.error("ptx::copy", message, operand.span, label)
     }
 
-    /// Bytes that are read of them: as many as the operand says, or none where a predicate says that the source is ignored.
+    /// Bytes that are read of them: the operand's number, or none where a predicate says that the
+    /// source is ignored.
     fn bytes_read(&mut self, operand: &Operand, size: u64) -> Lowering<ir::Operand> {
         let negated = matches!(operand.kind, OperandKind::Not(_));
         if !negated && !self.is_predicate(operand) {

@@ -1,7 +1,9 @@
-//! Limits of devices on what a file declares: shared memory of a kernel, constant memory, threads of a block.
+//! Limits of devices on what a file declares: shared memory of a kernel, constant memory, threads
+//! of a block.
 //!
-//! Whose limits hold says [`Limits`]; the numbers are those of [`ir::device`]. `ptxas` refuses the same for every target:
-//! more than 48 KiB of shared variables ("uses too much shared data"), more than 64 KiB of constant ones.
+//! [`Limits`] selects whose limits hold; the numbers are those of [`ir::device`]. `ptxas` refuses
+//! the same for every target: more than 48 KiB of shared variables ("uses too much shared data"),
+//! more than 64 KiB of constant ones.
 
 use ir::device::{CONSTANT, Capability, Limits, MAX_BLOCK, MAX_THREADS, STATIC_SHARED};
 use ir::mods::Space;
@@ -12,10 +14,12 @@ use rustc_hash::FxHashSet;
 use super::Lowerer;
 use crate::ast::{Function, Module};
 
-/// Functions looked at for the shared variables of kernels, all kernels together: no real file comes near.
+/// Most functions visited for the shared variables of kernels, all kernels together: no real file
+/// comes near.
 const WORK: usize = 1 << 22;
 
-/// The compute capability of a file's target: the least, where it names several. None for a file that names none.
+/// Returns the compute capability of a file's target: the least, where it names several. `None` for
+/// a file that names none.
 #[must_use]
 pub fn target(tree: &Module) -> Option<Capability> {
     let mut words = tree.items.iter().filter_map(|item| match item {
@@ -31,7 +35,7 @@ pub(super) fn target_number(word: &str) -> Option<u32> {
     word.strip_prefix("sm_")?.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
 }
 
-/// What a function names and calls.
+/// The variables and functions that a function names.
 struct Uses {
     shared: Vec<u32>,
     callees: Vec<u32>,
@@ -40,7 +44,7 @@ struct Uses {
 }
 
 impl Lowerer<'_> {
-    /// Reports what no device can hold.
+    /// Reports uses beyond the limits of every device.
     pub(super) fn device_limits(&mut self) {
         if self.limits == Limits::None {
             return;
@@ -150,7 +154,7 @@ impl Lowerer<'_> {
         uses
     }
 
-    /// Warns of a bound on the threads of a block that no block can come to.
+    /// Warns of a bound on the threads of a block that no block can reach.
     pub(super) fn thread_limit(&mut self, function: &Function, threads: [u32; 3], at: Span) {
         let all = threads.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
         let wide = threads.iter().zip(MAX_BLOCK).any(|(&given, most)| given > most);
@@ -167,8 +171,9 @@ impl Lowerer<'_> {
         );
     }
 
-    /// Looks at a register of 32 bits that is an address in a space whose addresses have 64: `ptxas` warns of it, and refuses
-    /// it for sm_90 and later. Windows of shared, local and constant memory have addresses of 32 bits, too.
+    /// Checks a register of 32 bits that is an address in a space whose addresses have 64: `ptxas`
+    /// warns of it, and refuses it for sm_90 and later. Windows of shared, local and constant
+    /// memory have addresses of 32 bits, too.
     pub(super) fn narrow_address(&mut self, space: Option<Space>, at: Span) -> super::Lowering<()> {
         if !matches!(space, None | Some(Space::Generic | Space::Global)) {
             return Ok(());
@@ -186,7 +191,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The shared variables that a function and those that it can call name, each once.
+/// Returns the shared variables that a function and its callees name, each once.
 fn reached(uses: &[Uses], addressed: &[u32], from: u32, work: &mut usize) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = [from].into_iter().collect();
     let mut pending = vec![from];

@@ -1,14 +1,14 @@
-//! Putting IR together: registers, blocks, labels.
+//! Construction of IR: registers, blocks, labels.
 //!
-//! Branches name labels until all blocks are known; [`Code::into_function`] then turns them into blocks. Labels on the
-//! same place share a block.
+//! Branches name labels until all blocks are known; [`Code::into_function`] then turns them into
+//! blocks. Labels at the same place share a block.
 
 use ir::module::{Block, LocalVar, RegInfo, Signature, Term, TermKind};
 use ir::{BlockId, Inst, LaneReg, LocId, Op, Operand, Origin, RegTy};
 
 use super::names::Label;
 
-/// A function's code as it is put together.
+/// A function's code under construction.
 pub(super) struct Code {
     regs: Vec<RegInfo>,
     locals: Vec<LocalVar>,
@@ -64,7 +64,7 @@ impl Code {
 
     /// Places a label here.
     pub(super) fn place(&mut self, label: Label) {
-        // A block that holds nothing yet is this place, too.
+        // A block without instructions is this place, too.
         if self.open.as_ref().is_some_and(|b| !b.insts.is_empty()) {
             self.close(Term::new(TermKind::Fall));
         }
@@ -96,7 +96,7 @@ impl Code {
         }
     }
 
-    /// Whether control can fall to here, or nothing is here yet.
+    /// Returns whether control can fall to here, or nothing is here yet.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some() || self.blocks.last().is_none_or(|b| b.term.falls())
     }

@@ -18,7 +18,7 @@ use crate::ast::{Declaration, Declarator, Function, FunctionKind, Space, Stateme
 use crate::names::{Symbol, kw};
 use crate::pool::Id;
 
-/// The work on a function.
+/// The lowering of a function.
 pub(super) struct Body<'a, 't> {
     pub(super) cx: &'a mut Lowerer<'t>,
     pub(super) kernel: bool,
@@ -43,7 +43,7 @@ pub(super) struct Body<'a, 't> {
     name: Symbol,
 }
 
-/// Lowers a function. `None` if something is wrong, which was reported.
+/// Lowers a function. `None` if there is an error, which was reported.
 pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Function> {
     let tree = cx.tree;
     let function = &tree.functions[id];
@@ -72,11 +72,11 @@ pub(super) fn lower(cx: &mut Lowerer<'_>, id: Id<Function>) -> Option<ir::Functi
         let addressed = super::spilled::addressed(tree, run);
         let params = &tree.declarations[function.signature.params];
         let results = &tree.declarations[function.signature.returns];
-        // What is wrong was reported.
+        // Errors have been reported.
         let _ = body.spill_params(params, results, &addressed);
     }
     for statement in &tree.statements[run] {
-        // What is wrong was reported; the rest is looked at all the same.
+        // Errors have been reported; the rest is checked all the same.
         let _ = body.statement(statement);
     }
     body.finish(function.span);
@@ -190,7 +190,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    /// Whether parameters that end there are too many.
+    /// Reports parameters that end beyond the limit.
     fn parameter_limit(&mut self, end: u64, at: Span) -> Lowering<()> {
         let most = ir::device::parameter_bytes(self.cx.version, self.cx.sm);
         let held = ir::verify::MAX_PARAM_BYTES.into();
@@ -267,7 +267,7 @@ impl<'t> Body<'_, 't> {
         reg
     }
 
-    /// The IR's type of a type, for those that it has.
+    /// Returns the IR's type for a type, if there is one.
     pub(super) fn ir_ty(&mut self, ty: Type, span: Span) -> Lowering<ir::Ty> {
         match ir::Ty::from_name(ty.word()) {
             Some(ty) => Ok(ty),
@@ -451,7 +451,7 @@ impl<'t> Body<'_, 't> {
     }
 }
 
-/// What holds a register of a type.
+/// Returns the type of the register that holds a type.
 pub(super) fn register_ty(ty: Type) -> RegTy {
     match (ty, ty.bits()) {
         (Type::Pred, _) => RegTy::Pred,

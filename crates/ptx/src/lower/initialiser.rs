@@ -52,7 +52,8 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    /// Goes through a flat list of values and braces with the place of each brace's first value and its end.
+    /// Visits a flat list of values and braces, with the offset of each brace's first value and its
+    /// end.
     fn fill(&mut self, mut content: Content, inits: &[Init]) -> Lowering<Content> {
         let mut at = 0_u64;
         let mut open: Vec<(u64, u64)> = Vec::new();
@@ -126,7 +127,8 @@ impl<'a> Lowerer<'a> {
         self.write(content, at, &bytes, span)
     }
 
-    /// Writes bytes; zeros need not be written, and those before the bytes that no text stands for are counted.
+    /// Writes bytes unless all are zero. Zeros that fill a gap before them are charged to the
+    /// budget.
     fn write(&mut self, content: &mut Content, at: u64, bytes: &[u8], span: Span) -> Lowering<()> {
         if bytes.iter().all(|b| *b == 0) {
             return Ok(());
@@ -187,7 +189,7 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    /// The address that an operand stands for, as if it stood at the start of the variable.
+    /// Returns the address that an operand denotes, as if it stood at the start of the variable.
     fn reloc(&mut self, operand: &Operand) -> Lowering<Reloc> {
         let Some((name, addend, generic)) = self.address_of(operand, 0, false) else {
             let message = "an initialiser is a number, or the address of a variable or function";
@@ -254,7 +256,7 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// The bytes of an initialiser as they are put together.
+/// The bytes of an initialiser under construction.
 struct Content {
     layout: Layout,
     /// Bytes of one value.

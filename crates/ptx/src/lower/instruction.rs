@@ -1,4 +1,4 @@
-//! Instructions: guards, forms, and those that are one operation with operands in order.
+//! Instructions: guards, forms, and operations with operands in order.
 
 use ir::module::TermKind;
 use ir::{Guard, Inst, LocId, Op, Origin, Reg};
@@ -12,7 +12,7 @@ use super::{Failed, Lowering};
 use crate::ast::{Instruction, Operand, OperandKind, Type};
 use crate::spelling::{Arg, Kind, Special, Spelled, Target, Val};
 
-/// What all that an instruction becomes has in common.
+/// The guard and place that an instruction's operations share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Context {
     pub(super) guard: Option<Guard>,
@@ -28,7 +28,7 @@ impl Body<'_, '_> {
         self.code.push(inst);
     }
 
-    /// Ends the block with a place of the instruction being lowered.
+    /// Ends the block with the place of the instruction being lowered.
     pub(super) fn end(&mut self, kind: TermKind, origin: Origin) {
         self.code.end(kind, origin, self.context.loc);
     }
@@ -158,7 +158,7 @@ impl Body<'_, '_> {
                 spare -= 1;
             }
             let Some(operand) = given.next() else { break };
-            // All operands are looked at, so that every error is found.
+            // All operands are checked, so that every error is found.
             wrong |= self.argument(&mut inst, s, *arg, operand).is_err();
         }
         if wrong {
@@ -245,7 +245,7 @@ impl Body<'_, '_> {
         self.source(operand, ty, wider)
     }
 
-    /// Whether an operand's name is not declared in the function.
+    /// Returns whether an operand's name is not declared in the function.
     pub(super) fn scopes_do_not_have(&self, operand: &Operand) -> bool {
         match operand.kind {
             OperandKind::Name(name) | OperandKind::Member(name, _) => {
@@ -290,7 +290,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What the operands of particular operations must be, beyond their types.
+    /// Checks the operands of particular operations beyond their types.
     fn arguments_rules(&mut self, inst: &mut Inst, i: &Instruction) -> Lowering<()> {
         let tree = self.cx.tree;
         let span_of = |from_end: usize| {
@@ -366,7 +366,8 @@ impl Body<'_, '_> {
     }
 }
 
-/// Whether an operation of one type is written with a second one, of operands that are converted first.
+/// Returns whether an operation of one type is written with a second one, for operands that are
+/// converted first.
 fn mixed(op: Op, s: &Spelled) -> bool {
     s.types.len() == 2 && op.info().types2.is_empty()
 }

@@ -23,7 +23,7 @@ const STRINGS: &str = ".debug_str";
 /// Number of a `.file`, line, column.
 type Written = (u32, u32, u32);
 
-/// What is known of a file's lines.
+/// The source lines of a file.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// `.file` numbers, to indices of the output's files.
@@ -31,9 +31,9 @@ pub(super) struct Lines {
     paths: FxHashMap<Symbol, u32>,
     /// The bytes of the strings.
     strings: Vec<u8>,
-    /// Where in them labels stand.
+    /// Offsets of the labels in them.
     labels: FxHashMap<Symbol, usize>,
-    /// Strings that were asked for, by their first byte.
+    /// Strings that were requested, by their first byte.
     names: FxHashMap<usize, Arc<str>>,
     /// Entries of the output's table.
     inlined: FxHashMap<(Option<usize>, SourceLine), InlinedId>,
@@ -47,8 +47,8 @@ impl Lines {
         self.places.clear();
     }
 
-    /// The first byte of a string, given as a label and an offset from it. Only what begins where a
-    /// string does is one: all names together are no longer than the section.
+    /// Returns the first byte of a string, given as a label and an offset from it. It must be the
+    /// beginning of a string, so that all names together are no longer than the section.
     fn string_at(&self, label: Symbol, offset: u64) -> Option<usize> {
         let at = self.labels.get(&label)?.checked_add(usize::try_from(offset).ok()?)?;
         let begins = at.checked_sub(1).is_none_or(|before| self.strings.get(before) == Some(&0));
@@ -66,7 +66,7 @@ impl Lines {
 }
 
 impl Lowerer<'_> {
-    /// `.file`.
+    /// Reads a `.file`.
     pub(super) fn file(&mut self, index: u64, path: Symbol) {
         let (tree, files) = (self.tree, &mut self.out.files);
         let at = *self.lines.paths.entry(path).or_insert_with(|| {
@@ -76,7 +76,7 @@ impl Lowerer<'_> {
         self.lines.files.insert(index, at);
     }
 
-    /// The strings of the debug data.
+    /// Reads the strings of the debug data.
     pub(super) fn debug_strings(&mut self) {
         let tree = self.tree;
         for item in &tree.items {
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The line that a `.loc` gives: those of a function are asked for in their order.
+    /// Returns the line of a `.loc`. The `.loc`s of a function must be passed in their order.
     pub(super) fn source_line(&mut self, id: Id<Loc>) -> Option<SourceLine> {
         let loc = &self.tree.locs[id];
         let inlined = loc.inlined.and_then(|at| self.inlined_call(&at));

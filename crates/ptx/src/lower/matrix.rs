@@ -14,7 +14,7 @@ use crate::spelling::{
 };
 
 impl<'t> Body<'_, 't> {
-    /// The elements of `{a, b}`, of which there must be so many.
+    /// Returns the elements of `{a, b}`, whose number must be `count`.
     fn registers(&mut self, operand: &Operand, count: usize) -> Lowering<&'t [Operand]> {
         let tree = self.cx.tree;
         match operand.kind {
@@ -43,7 +43,7 @@ impl<'t> Body<'_, 't> {
     ) -> Lowering<()> {
         for part in self.registers(operand, count)? {
             let reg = self.destination(part, ty, false, true)?.map(Reg::Lane);
-            // Of two writes to one register the last stays.
+            // Of two writes to one register the last wins.
             for earlier in inst.results.iter_mut().filter(|r| **r == reg) {
                 *earlier = None;
             }
@@ -180,7 +180,7 @@ impl<'t> Body<'_, 't> {
         Ok(())
     }
 
-    /// The address of what is loaded or stored.
+    /// Adds the address of a load or store.
     fn place(&mut self, inst: &mut Inst, s: &Spelled, operand: &Operand) -> Lowering<()> {
         let Address::Memory { base, offset, space: found } = self.address(operand)? else {
             let message = "matrices are in shared or global memory";

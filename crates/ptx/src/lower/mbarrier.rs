@@ -1,6 +1,6 @@
 //! Barriers in memory: `mbarrier` and `cp.async.mbarrier.arrive`.
 //!
-//! Asynchronous copies are done where they stand, so arrivals that wait for them happen at once.
+//! Asynchronous copies are done at their place, so arrivals that wait for them happen at once.
 
 use ir::mods::{Flag, Space as IrSpace};
 use ir::{Inst, Op, Origin, Reg};

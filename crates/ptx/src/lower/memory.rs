@@ -166,7 +166,7 @@ impl<'t> Body<'_, 't> {
         self.cx.error("ptx::modifier", message, i.opcode.span, label)
     }
 
-    /// The last operand of accesses with `.L2::cache_hint`: looked at, but no result depends on it.
+    /// Checks the last operand of accesses with `.L2::cache_hint`; no result depends on it.
     fn cache_policy(&mut self, i: &Instruction, operand: Option<&Operand>) -> Lowering<()> {
         let Some(policy) = operand else { return Ok(()) };
         if !self.has_cache_policy(i) {
@@ -181,7 +181,7 @@ impl<'t> Body<'_, 't> {
         self.source(policy, Type::B64, false).map(|_| ())
     }
 
-    /// Whether the last operand is a cache policy.
+    /// Returns whether the last operand is a cache policy.
     pub(super) fn has_cache_policy(&self, i: &Instruction) -> bool {
         let tree = self.cx.tree;
         tree.modifiers[i.modifiers].iter().any(|m| tree.name(m.symbol) == "L2::cache_hint")
@@ -285,7 +285,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    /// The chunks that an access of so many bytes covers.
+    /// Returns the chunks that an access covers.
     fn chunks(
         &mut self,
         index: u32,
@@ -341,7 +341,7 @@ impl<'t> Body<'_, 't> {
             let Some(result) = *result else { continue };
             let whole = matches!(chunks.as_slice(), [chunk] if chunk.bytes == bytes);
             let same_width = u64::from(self.code.reg_ty(result).bits()) == 8 * bytes;
-            // What has to be packed or unpacked anyway goes straight to where it is wanted.
+            // A value that is packed or unpacked goes straight to its destination.
             let into = Some(result).filter(|_| same_width && !whole);
             let value = self.part(&chunks, at as u64, bytes, into, &mut origin)?;
             if into.is_some() {

@@ -1,15 +1,18 @@
 //! From the syntax tree to the kernel IR.
 //!
-//! [`lower`] lowers a file, or what one kernel of it can reach; [`check`] reports all that is wrong or not supported in a
-//! file. Both find every error, not only the first, each at its place. What comes out is meant to pass the IR's verifier.
+//! [`lower`] lowers a file, or the part that one kernel can reach; [`check`] reports everything
+//! that is wrong or not supported in a file. Both find every error, not only the first, each at its
+//! place. The result must pass the IR's verifier.
 //!
 //! Rules that hold throughout:
-//! - One PTX instruction becomes one IR instruction of [`ir::Origin::Source`]; what else it takes to express it (a
-//!   complemented predicate, packing of arguments) has [`ir::Origin::Lowering`].
+//! - One PTX instruction becomes one IR instruction of [`ir::Origin::Source`]; further instructions
+//!   that express it (a complemented predicate, packing of arguments) have
+//!   [`ir::Origin::Lowering`].
 //! - Registers are made when first used, so a declaration `%r<N>` costs nothing.
-//! - `.param` variables of calls are registers: an aggregate travels in chunks of at most four bytes (see `params`).
-//! - Names are resolved in the innermost scope that declares them; labels are known in their whole scope, ahead of
-//!   their place, too.
+//! - `.param` variables of calls are registers: an aggregate travels in chunks of at most four
+//!   bytes (see `params`).
+//! - Names are resolved in the innermost scope that declares them; labels are known in their whole
+//!   scope, also before their place.
 
 mod address;
 mod call;
@@ -52,19 +55,21 @@ use crate::names::Symbol;
 use crate::pool::Id;
 use crate::spelling::{Form, Spelled};
 
-/// Registers of arguments, targets of indexed branches, and 64ths of zeros between initialised bytes of one file. A few words of text
-/// can ask for many of them, again and again; real programs stay far below.
+/// Registers of arguments, targets of indexed branches, and 64ths of zeros between initialised
+/// bytes of one file. A few words of text can ask for many of them, again and again; real programs
+/// stay far below.
 const BUDGET: usize = 1 << 20;
 
 /// Most bytes of a thread's variables.
 const MAX_FRAME_BYTES: u64 = ir::device::LOCAL;
 
-/// What of a file to lower.
+/// The parts of a file to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select<'a> {
     /// Every function that has a body.
     All,
-    /// One kernel and what it can reach. Errors elsewhere are not reported.
+    /// One kernel and the functions and variables that it can reach. Errors elsewhere are not
+    /// reported.
     Kernel(&'a str),
     /// These kernels and what they can reach, likewise.
     Kernels(&'a [&'a str]),
@@ -85,7 +90,8 @@ type Lowering<T> = Result<T, Failed>;
 
 /// Lowers a file, or one kernel of it, for devices of its target.
 ///
-/// The module is `None` if there was an error. The tree may be incomplete; what the parser reported is not repeated.
+/// The module is `None` if there was an error. The tree may be incomplete; errors that the parser
+/// reported are not repeated.
 #[must_use]
 pub fn lower(tree: &Module, select: Select<'_>) -> (Option<ir::Module>, Diagnostics) {
     lower_for(tree, select, Limits::OfTarget)
@@ -116,7 +122,7 @@ pub fn check(tree: &Module) -> Diagnostics {
     lower(tree, Select::All).1
 }
 
-/// What a name of the module stands for.
+/// The meaning of a name of the module.
 #[derive(Clone, Copy, Debug)]
 enum Global {
     Variable(Id<Declaration>, Id<Declarator>),
@@ -130,7 +136,7 @@ struct Widths {
     results: Vec<u32>,
 }
 
-/// The work on a module.
+/// The lowering of a module.
 struct Lowerer<'t> {
     tree: &'t Module,
     out: ir::Module,
@@ -155,15 +161,15 @@ struct Lowerer<'t> {
     sm: u32,
     /// Widths of parameters and results, by the place of the signature's name.
     signatures: FxHashMap<u32, Rc<Widths>>,
-    /// How much more of what is larger than its text may be made: see [`BUDGET`].
+    /// What is left of the budget for output larger than its text: see [`BUDGET`].
     budget: usize,
-    /// Forms that were reported as too new for the file, or as gone from its target.
+    /// Forms that were reported as too new for the file, or as removed from its target.
     gated: Vec<*const Form>,
-    /// Whether what is external may stay undefined.
+    /// Whether external names may stay undefined.
     object: bool,
-    /// Whose limits hold.
+    /// The limits that hold.
     limits: Limits,
-    /// Where each variable of the output is declared.
+    /// The declaration of each variable of the output.
     var_spans: Vec<Span>,
 }
 
@@ -231,7 +237,7 @@ impl<'t> Lowerer<'t> {
                     if function.body.is_some() {
                         self.function_id(id);
                     } else {
-                        // Looked at for what is wrong with them.
+                        // Checked for errors.
                         let _ = self.signature_widths(&function.signature);
                     }
                 }
@@ -249,7 +255,7 @@ impl<'t> Lowerer<'t> {
     fn named_variable(&mut self, name: &str) {
         let found = self.tree.names.find(name).and_then(|s| self.globals.get(&s).copied());
         if let Some(Global::Variable(id, declarator)) = found {
-            // What is wrong was reported.
+            // Errors have been reported.
             let _ = self.variable(id, declarator, None);
         } else {
             let message = format!("there is no variable `{name}`");
@@ -296,7 +302,7 @@ impl<'t> Lowerer<'t> {
         let mut next = 0;
         loop {
             while let Some((id, d, declarator)) = self.contents.pop() {
-                // What is wrong was reported.
+                // Errors have been reported.
                 let _ = self.initialise(id, d, declarator);
             }
             let Some(&id) = self.queue.get(next) else { return };
@@ -322,7 +328,7 @@ impl<'t> Lowerer<'t> {
         func
     }
 
-    /// The place of something in the output's table.
+    /// Returns the entry for a place in the output's table.
     fn loc(&mut self, span: Span, line: Option<ir::module::SourceLine>) -> ir::LocId {
         self.out.add_loc(ir::module::Loc { span, line })
     }

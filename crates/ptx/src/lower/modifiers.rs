@@ -1,4 +1,4 @@
-//! Modifiers: finding the form, and the IR's modifiers for it.
+//! Modifiers: the choice of the form, and the IR's modifiers for it.
 
 use std::rc::Rc;
 
@@ -15,7 +15,8 @@ use crate::spelling::{self, Form, Kind, Misspelling, Spelled, families, family};
 const MAX_MODIFIERS: usize = 32;
 
 impl Lowerer<'_> {
-    /// The form of an instruction; what is wrong with its modifiers is reported, at each place that has it.
+    /// Returns the form of an instruction; errors in its modifiers are reported, at each place that
+    /// has them.
     pub(super) fn spelled(&mut self, instruction: &Instruction) -> Lowering<Rc<Spelled>> {
         let tree = self.tree;
         let modifiers = &tree.modifiers[instruction.modifiers];
@@ -98,7 +99,7 @@ impl Lowerer<'_> {
         );
     }
 
-    /// Whether operations on a warp's lanes have to name them: from PTX 6.4 and sm_70 on.
+    /// Returns whether operations on a warp's lanes have to name them: from PTX 6.4 and sm_70 on.
     fn needs_masks(&self) -> bool {
         let (version, sm) = (self.version, self.sm);
         version.0 != u32::MAX && version >= (6, 4) && sm != u32::MAX && sm >= 70
@@ -120,7 +121,7 @@ impl Lowerer<'_> {
         let at = instruction.opcode.span;
         if let Some(known) = family(name) {
             let text = self.spelling_of(instruction);
-            // The forms that there are of an opcode may be of an earlier tier than what is asked for.
+            // The existing forms of an opcode may be of an earlier tier than the one requested.
             let words = tree.modifiers[instruction.modifiers].iter().map(|m| tree.name(m.symbol));
             let label = match spelling::later_form(name, words) {
                 Some(later) => {
@@ -216,7 +217,7 @@ pub(super) fn space(word: &str) -> Option<IrSpace> {
         "global" => IrSpace::Global,
         "local" => IrSpace::Local,
         "param" | "param::entry" | "param::func" => IrSpace::Param,
-        // There is one CTA to a cluster.
+        // A cluster has one CTA.
         "shared" | "shared::cta" | "shared::cluster" => IrSpace::Shared,
         _ => return None,
     })
@@ -317,7 +318,7 @@ fn barrier(s: &Spelled) -> Option<Barrier> {
     })
 }
 
-/// Whether an atomic operation takes two values.
+/// Returns whether an atomic operation takes two values.
 pub(super) fn is_cas(mods: &Mods) -> bool {
     mods.atom == Some(AtomOp::Cas)
 }

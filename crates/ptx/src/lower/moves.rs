@@ -45,7 +45,7 @@ impl Body<'_, '_> {
                 let mut inst = self.packing(Op::Unpack, ty, part);
                 for operand in &tree.operands[parts] {
                     let reg = self.destination(operand, part, false, true)?.map(Reg::Lane);
-                    // Of two writes to one register the last stays.
+                    // Of two writes to one register the last wins.
                     for earlier in inst.results.iter_mut().filter(|r| **r == reg) {
                         *earlier = None;
                     }
@@ -74,7 +74,7 @@ impl Body<'_, '_> {
         let ir_ty = self.ir_ty(s.ty(), to.span)?;
         let mut values = self.stored(s, from, false)?;
         let results = self.loaded(s, to, false)?;
-        // A value that an element before it overwrites is kept apart.
+        // A value that an earlier element overwrites is saved first.
         for (k, value) in values.iter_mut().enumerate() {
             if let ir::Operand::Reg(Reg::Lane(reg)) = *value
                 && results[..k].contains(&Some(reg))
@@ -147,7 +147,7 @@ impl Body<'_, '_> {
         inst
     }
 
-    /// The type of a part, if so many parts make up the whole.
+    /// The type of a part, if this number of parts makes up the whole.
     fn part_type(&mut self, whole: Type, parts: usize, operand: &Operand) -> Lowering<Type> {
         let untyped = matches!(whole, Type::B16 | Type::B32 | Type::B64 | Type::B128);
         let bits =
@@ -273,7 +273,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// The address that an operand stands for, if it names something with an address.
+    /// Returns the address that an operand denotes, if it names something with an address.
     pub(super) fn symbol_of(&mut self, operand: &Operand) -> Lowering<Option<ir::Operand>> {
         let (name, offset, index) = match operand.kind {
             OperandKind::Name(name) => (name, 0, None),

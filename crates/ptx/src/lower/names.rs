@@ -1,7 +1,8 @@
 //! Names of a function: scopes, registers, labels.
 //!
-//! A table of what each name means now, and a record of what it meant outside the scope: finding a name takes the same
-//! time at any depth. Names like `%r17` are found by their stem if a range `%r<N>` is declared.
+//! A table holds the current meaning of each name, and a record its meaning outside the scope:
+//! finding a name takes the same time at any depth. Names like `%r17` are found by their stem if a
+//! range `%r<N>` is declared.
 
 use isa::Span;
 use rustc_hash::FxHashMap;
@@ -10,10 +11,11 @@ use crate::ast::{Module, Statement, Type};
 use crate::names::Symbol;
 use crate::pool::Run;
 
-/// What a name of a function stands for.
+/// The meaning of a name of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning {
-    /// A register of this type, by index in the function's list of register families; with elements of a vector.
+    /// A register of this type, by index in the function's list of register families; with elements
+    /// of a vector.
     Register { family: u32, ty: Type, vector: u8 },
     /// A variable of the thread, by index.
     Local { index: u32, element: u64 },
@@ -29,7 +31,7 @@ pub(super) enum Meaning {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label(pub(super) u32);
 
-/// What a label names.
+/// The kinds of labels.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LabelMeaning {
     /// A place.
@@ -57,7 +59,7 @@ impl<T: Copy> Table<T> {
         Self { now: FxHashMap::default(), before: Vec::new() }
     }
 
-    /// Declares a name; gives the place of a declaration in the same scope.
+    /// Declares a name; returns the place of an earlier declaration in the same scope.
     fn declare(&mut self, name: Symbol, entry: Entry<T>) -> Option<Span> {
         let old = self.now.insert(name, entry);
         self.before.push((name, old));
@@ -83,7 +85,8 @@ impl<T: Copy> Table<T> {
 #[derive(Debug)]
 pub(super) struct Scopes {
     values: Table<Meaning>,
-    /// Ranges of registers by their stem, which is no name itself: `a<2>` declares `a0` and `a1`.
+    /// Ranges of registers by their stem, which is not a name itself: `a<2>` declares `a0` and
+    /// `a1`.
     ranges: Table<Range>,
     labels: Table<LabelMeaning>,
     marks: Vec<[usize; 3]>,
@@ -105,7 +108,7 @@ pub(super) struct RegisterKey {
     pub(super) index: u64,
 }
 
-/// What a value's name was found to be.
+/// The result of looking up a value's name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found {
     /// A register, with its type, elements of a vector, and the place of its declaration.
@@ -136,19 +139,20 @@ impl Scopes {
         }
     }
 
-    /// Declares a value; gives the place of an earlier declaration in the same scope.
+    /// Declares a value; returns the place of an earlier declaration in the same scope.
     pub(super) fn declare(&mut self, name: Symbol, meaning: Meaning, span: Span) -> Option<Span> {
         let depth = self.depth();
         self.values.declare(name, Entry { meaning, span, depth })
     }
 
-    /// Declares a range of registers; gives the place of one of the same stem and scope.
+    /// Declares a range of registers; returns the place of an earlier one of the same stem and
+    /// scope.
     pub(super) fn declare_range(&mut self, stem: Symbol, range: Range, span: Span) -> Option<Span> {
         let depth = self.depth();
         self.ranges.declare(stem, Entry { meaning: range, span, depth })
     }
 
-    /// Declares a label; gives the place of an earlier one in the same scope.
+    /// Declares a label; returns the place of an earlier one in the same scope.
     pub(super) fn declare_label(
         &mut self,
         name: Symbol,
@@ -163,7 +167,7 @@ impl Scopes {
         self.labels.now.get(&name).map(|e| e.meaning)
     }
 
-    /// What a name means here.
+    /// Returns the meaning of a name here.
     pub(super) fn find(&self, tree: &Module, name: Symbol) -> Option<Found> {
         let exact = self.values.now.get(&name);
         let ranged = self.find_in_range(tree, name);
@@ -204,7 +208,7 @@ impl Scopes {
         best
     }
 
-    /// The range that a name is beyond: its stem, and how many registers it has.
+    /// Returns the range that a name is beyond: its stem, and its number of registers.
     pub(super) fn range_of<'t>(&self, tree: &'t Module, name: Symbol) -> Option<(&'t str, u64)> {
         let text = tree.name(name);
         let stem = text.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -212,12 +216,12 @@ impl Scopes {
         Some((stem, self.ranges.now.get(&symbol)?.meaning.count))
     }
 
-    /// How many registers the range of a stem has.
+    /// Returns the number of registers in the range of a stem.
     pub(super) fn registers_of(&self, stem: Symbol) -> Option<u64> {
         self.ranges.now.get(&stem).map(|entry| entry.meaning.count)
     }
 
-    /// Names that look like a name that is not there.
+    /// Returns a declared name that resembles an undeclared one.
     pub(super) fn nearest<'t>(&self, tree: &'t Module, name: Symbol) -> Option<&'t str> {
         let wrong = tree.name(name);
         let names = self.values.now.keys().chain(self.ranges.now.keys());

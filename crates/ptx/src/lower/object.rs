@@ -1,4 +1,4 @@
-//! Files that are to be linked with others: what they leave open and what others may see.
+//! Files that are to be linked with others: their undefined names, and the names that others see.
 
 use ir::VarId;
 use isa::Diagnostics;
@@ -6,12 +6,12 @@ use isa::Diagnostics;
 use super::{Lowerer, Select};
 use crate::ast::{FunctionKind, Item, Linkage, Module};
 
-/// How a name of a file binds to the same name of others.
+/// The binding of a name of a file to the same name of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// It is another file's to define.
+    /// Another file must define it.
     Undefined,
-    /// Others see it; there is one in all.
+    /// Others see it; there may be one in all.
     Strong,
     /// Others see it; it gives way to others of its name.
     Weak,
@@ -22,11 +22,12 @@ pub enum Binding {
 /// A lowered file that others may complete.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// The module. Functions that are undefined have no blocks, and variables that are undefined no content.
+    /// The module. Functions that are undefined have no blocks, and variables that are undefined no
+    /// content.
     pub module: ir::Module,
-    /// How each function binds.
+    /// The binding of each function.
     pub functions: Vec<Binding>,
-    /// How each variable binds.
+    /// The binding of each variable.
     pub vars: Vec<Binding>,
 }
 
@@ -39,7 +40,8 @@ fn binding(linkage: Option<Linkage>) -> Binding {
     }
 }
 
-/// Lowers a file whose external names others define. Kernels are seen by all, whatever is said of them.
+/// Lowers a file whose external names others define. Kernels are visible to all, whatever their
+/// linkage.
 #[must_use]
 pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
     let mut lowerer = Lowerer::new(tree);
@@ -58,7 +60,7 @@ pub fn lower_object(tree: &Module) -> (Option<Object>, Diagnostics) {
         }
     });
     let functions = functions.collect();
-    // Variables inside of functions are nobody else's.
+    // Variables inside of functions are local.
     let mut vars = vec![Binding::Local; lowerer.out.vars.len()];
     for item in &tree.items {
         let Item::Variable(id) = item else { continue };

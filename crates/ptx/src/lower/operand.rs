@@ -1,7 +1,8 @@
-//! Operands: what they name, and whether they fit what they are read or written as.
+//! Operands: their meaning, and whether they fit the type that they are read or written as.
 //!
-//! Rules of PTX ISA, section 9.4: sizes must agree, untyped bits go with everything of their size, integers with
-//! integers whatever their sign, floats only with the same format. Loads, stores and conversions may use wider registers.
+//! Rules of PTX ISA, section 9.4: sizes must agree, untyped bits go with everything of their size,
+//! integers with integers whatever their sign, floats only with the same format. Loads, stores and
+//! conversions may use wider registers.
 
 use ir::{LaneReg, Op, Origin, RegTy, Sreg};
 use isa::{Diagnostic, Span};
@@ -15,14 +16,14 @@ use crate::ast::{Operand, OperandKind, Type};
 use crate::names::{Symbol, kw};
 use crate::print::operand_text;
 
-/// What a special register gives.
+/// The value of a special register.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Special {
     Register(Sreg),
     Constant(u64),
 }
 
-/// Whether a register of type `found` can be used as `wanted`.
+/// Returns whether a register of type `found` can be used as `wanted`.
 pub(super) fn fits(found: Type, wanted: Type, wider: bool) -> bool {
     if found == Type::Pred || wanted == Type::Pred {
         return found == wanted;
@@ -70,7 +71,8 @@ pub(super) fn element_of(member: &str) -> Option<u8> {
 }
 
 impl Body<'_, '_> {
-    /// The register that an operand names, if it names one: with its type and the place of its declaration.
+    /// The register that an operand names, if it names one: with its type and the place of its
+    /// declaration.
     fn named_register(&mut self, operand: &Operand) -> Lowering<Option<(LaneReg, Type, Span)>> {
         let tree = self.cx.tree;
         let (name, member) = match operand.kind {
@@ -250,7 +252,7 @@ impl Body<'_, '_> {
         };
         let first = self.destination(&side(first), ty, false, true)?;
         let second = self.destination(&side(second), Type::Pred, false, true)?;
-        // Of two writes to one register the second stays.
+        // Of two writes to one register the second wins.
         Ok((first.filter(|_| first != second), Some(second)))
     }
 
@@ -274,7 +276,8 @@ impl Body<'_, '_> {
                 return constant(1);
             }
             "is_explicit_cluster" => return Some((Special::Constant(0), Type::Pred)),
-            // No device graph, no performance monitor, nothing from a driver, no shared memory that the system keeps.
+            // No device graph, no performance monitor, nothing from a driver, no shared memory that
+            // the system keeps.
             "current_graph_exec" => return Some((Special::Constant(0), Type::U64)),
             name if is_idle(name) => {
                 let ty = if name.ends_with("_64") { Type::U64 } else { Type::U32 };
@@ -282,7 +285,7 @@ impl Body<'_, '_> {
             }
             _ => {}
         }
-        // There is one CTA to a cluster, so clusters are numbered as CTAs are.
+        // A cluster has one CTA, so clusters are numbered as CTAs are.
         let renamed = match name {
             "clusterid.x" => "ctaid.x",
             "clusterid.y" => "ctaid.y",
@@ -301,7 +304,7 @@ impl Body<'_, '_> {
         Some((Special::Register(sreg), ty))
     }
 
-    /// Reports what an operand is instead of a value.
+    /// Reports an operand that is not a value.
     pub(super) fn not_a_value(&mut self, operand: &Operand) -> super::Failed {
         let tree = self.cx.tree;
         let text = operand_text(tree, operand);
@@ -344,11 +347,11 @@ impl Body<'_, '_> {
         self.cx.fail(diagnostic)
     }
 
-    /// Reports a name that means nothing.
+    /// Reports an undefined name.
     pub(super) fn undefined(&mut self, name: Symbol, span: Span) -> super::Failed {
         let tree = self.cx.tree;
         if tree.incomplete {
-            // Its declaration may be among what could not be read.
+            // Its declaration may be among the text that could not be read.
             return super::Failed;
         }
         let text = tree.name(name);
@@ -365,7 +368,7 @@ impl Body<'_, '_> {
             let help = format!("`{text}<{count}>` declares `{text}0` to `{text}{last}`");
             return self.cx.fail(diagnostic.help(help));
         }
-        // Looking through all names takes time; after many errors it would help nobody.
+        // Searching all names takes time, which is not worth it after many errors.
         let few = self.cx.diagnostics.error_count() < 50;
         let near = few.then(|| self.scopes.nearest(tree, name)).flatten();
         self.cx.fail(match near {
@@ -377,8 +380,9 @@ impl Body<'_, '_> {
     }
 }
 
-/// Whether PTX has a special register of this name, without its percent sign, that reads as zero here: `%envreg0` to
-/// `%envreg31` but for 1 and 2, `%pm0` to `%pm7` and their `_64`, `%reserved_smem_offset_...`.
+/// Returns whether PTX has a special register of this name, without its percent sign, that reads as
+/// zero here: `%envreg0` to `%envreg31` but for 1 and 2, `%pm0` to `%pm7` and their `_64`,
+/// `%reserved_smem_offset_...`.
 fn is_idle(name: &str) -> bool {
     let numbered = |number: &str, count: u8| {
         let plain = number == "0" || !number.starts_with('0');
@@ -393,7 +397,7 @@ fn is_idle(name: &str) -> bool {
     name.strip_prefix("pm").is_some_and(|n| numbered(n.strip_suffix("_64").unwrap_or(n), 8))
 }
 
-/// What is said of a variable where a value is needed.
+/// Reports a variable where a value is needed.
 fn variable(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error("ptx::operand", format!("`{name}` is a variable, not a value"))
         .at(span, "a register or constant is needed")

@@ -1,9 +1,10 @@
 //! `.param` variables of calls, as registers.
 //!
-//! A scalar is one register. An aggregate is a row of chunks: as many bytes each as its alignment, at most four, and
-//! smaller ones for what is left. So words of four bytes, of which most aggregates are made, are moves, and those of eight take
-//! one operation that packs or unpacks. Caller and callee find the same chunks from their own declarations. An access of a
-//! whole chunk is a move; parts of a chunk are unpacked or packed.
+//! A scalar is one register. An aggregate is a row of chunks: as many bytes each as its alignment,
+//! at most four, and smaller ones for what is left. So words of four bytes, of which most
+//! aggregates are made, are moves, and those of eight take one operation that packs or unpacks.
+//! Caller and callee find the same chunks from their own declarations. An access of a whole chunk
+//! is a move; parts of a chunk are unpacked or packed.
 
 use ir::{LaneReg, RegTy};
 use isa::Span;
@@ -31,7 +32,7 @@ pub(super) struct ParamVar {
     pub(super) chunks: Vec<Chunk>,
     /// Bytes.
     pub(super) size: u64,
-    /// Where it is declared.
+    /// Its declaration.
     pub(super) span: Span,
 }
 

@@ -1,4 +1,4 @@
-//! `createpolicy`: cache policies are values that no access looks at, so they are all zero.
+//! `createpolicy`: cache policies are values that no access reads, so they are all zero.
 
 use ir::{Op, Origin};
 

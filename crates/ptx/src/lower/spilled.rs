@@ -1,8 +1,9 @@
 //! Parameters and results of device functions whose address is taken.
 //!
-//! Parameters travel in registers (see `params`). One that a function takes the address of is copied to the thread's
-//! variables when the function begins, as the PTX ISA has it (`mov`: "the parameter will be copied onto the stack"), and every
-//! access of its name goes there: its address is one of `.local`. A result is read from there at every return.
+//! Parameters travel in registers (see `params`). One whose address a function takes is copied to
+//! the thread's variables when the function begins, as the PTX ISA requires (`mov`: "the parameter
+//! will be copied onto the stack"), and every access of its name goes there: its address is one of
+//! `.local`. A result is read from there at every return.
 
 use ir::mods::Space as IrSpace;
 use ir::module::LocalVar;
@@ -38,7 +39,8 @@ pub(super) fn addressed(tree: &Module, body: Run<Statement>) -> FxHashSet<Symbol
 }
 
 impl Body<'_, '_> {
-    /// Gives the parameters and results that are in `addressed` local variables, which their names mean from here on.
+    /// Gives the parameters and results that are in `addressed` local variables, which their names
+    /// mean from here on.
     pub(super) fn spill_params(
         &mut self,
         params: &[Declaration],
@@ -86,7 +88,8 @@ impl Body<'_, '_> {
         Ok(Some(local))
     }
 
-    /// Before a return: reads the results that are in local variables into the registers that they are returned in.
+    /// Reads, before a return, the results that are in local variables into the registers that they
+    /// are returned in.
     pub(super) fn fetch_results(&mut self) {
         for (local, chunks) in self.spilled_results.clone() {
             for chunk in chunks {

@@ -9,7 +9,7 @@ use crate::ast::{Declarator, Directive, Function, Item, Linkage, Name, Statement
 use crate::names::kw;
 use crate::pool::Id;
 
-/// The newest version of PTX that this reads: the one of `ptxas` 13.5.
+/// The newest supported version of PTX: the one of `ptxas` 13.5.
 const NEWEST: (u32, u32) = (9, 5);
 
 impl Lowerer<'_> {
@@ -46,7 +46,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A file begins with `.version`, then `.target`.
+    /// Checks that a file begins with `.version`, then `.target`.
     fn header_order(&mut self) {
         let tree = self.tree;
         let help = "begin the file with `.version 8.0`, `.target sm_80` and `.address_size 64`";
@@ -70,7 +70,8 @@ impl Lowerer<'_> {
         self.diagnostics.push(missing.help(help));
     }
 
-    /// Versions that exist, or may come to exist below the newest one that is known here.
+    /// Reports a version newer than the newest, or below 1.0. Others pass, even if they do not
+    /// exist.
     fn known_version(&mut self, span: Span) {
         let (major, minor) = self.version;
         if major > 0 && self.version <= NEWEST {
@@ -105,8 +106,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A directive without a form of its own: `.pragma`, or one that is not known. A known word here is a mistake; any
-    /// other may come from a newer version of PTX.
+    /// Reports a directive without a form of its own: `.pragma`, or an unknown one. A known word
+    /// here is a mistake; any other may come from a newer version of PTX.
     pub(super) fn directive(&mut self, directive: &Directive) {
         let name = directive.name;
         let text = self.tree.name(name.symbol);
@@ -218,7 +219,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A name that is defined a second time.
+    /// Reports a name that is defined a second time.
     pub(super) fn twice(&mut self, symbol: Symbol, span: Span, first: Option<Span>) {
         let message = format!("`{}` is defined twice", self.tree.name(symbol));
         let mut diagnostic =
@@ -253,7 +254,7 @@ impl Lowerer<'_> {
                 continue;
             }
             for declarator in tree.declarations[*id].declarators.ids() {
-                // What is wrong was reported.
+                // Errors have been reported.
                 let _ = self.variable(*id, declarator, None);
             }
         }

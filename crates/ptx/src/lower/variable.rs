@@ -12,7 +12,7 @@ use crate::pool::Id;
 /// Largest variable: no device has more memory.
 const MAX_SIZE: u64 = 1 << 40;
 
-/// What a declared name takes in memory.
+/// The memory of a declared name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// Type of an element.
@@ -103,13 +103,13 @@ impl Lowerer<'_> {
         Ok(Layout { ty, element, size, align, array: !dims.is_empty() })
     }
 
-    /// Whether the outermost dimension is left open, with no content to tell it.
+    /// Returns whether the outermost dimension is open, without an initialiser that determines it.
     fn is_unsized(&self, declarator: &Declarator) -> bool {
         let first = self.tree.operands[declarator.dims].first();
         first.is_some_and(|dim| dim.kind == OperandKind::Absent) && declarator.init.is_empty()
     }
 
-    /// How many elements the outermost list of an initialiser has.
+    /// Returns the number of elements of an initialiser's outermost list.
     fn open_length(&self, declarator: &Declarator, inner: &[Option<u64>]) -> u64 {
         let tree = self.tree;
         let (mut depth, mut lists, mut values) = (0_u32, 0_u64, 0_u64);
@@ -128,7 +128,8 @@ impl Lowerer<'_> {
         lists + values.div_ceil(per_row)
     }
 
-    /// The id of a module variable, made when first asked for. `user` is the place that asks.
+    /// Returns the id of a module variable, made when first requested. `user` is the place of the
+    /// use.
     pub(super) fn variable(
         &mut self,
         d: Id<Declaration>,
@@ -141,13 +142,13 @@ impl Lowerer<'_> {
         let tree = self.tree;
         let name = tree.name(tree.declarators[declarator].name.symbol).to_owned();
         let made = self.make_variable(d, declarator, name, user);
-        // One that could not be made is reported once.
+        // A variable that could not be made is reported once.
         self.variable_ids.insert(declarator, made.ok());
         made
     }
 
-    /// A variable under a name that may be taken. Its content is filled in later, so that chains of variables that
-    /// hold each other's addresses take no stack.
+    /// Makes a variable under a name that may be taken. Its content is filled in later, so that
+    /// chains of variables that hold each other's addresses take no stack.
     pub(super) fn make_variable(
         &mut self,
         d: Id<Declaration>,

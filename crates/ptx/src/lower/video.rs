@@ -20,7 +20,7 @@ use crate::spelling::{Kind, Spelled};
 /// Bits of an intermediate result.
 const INTERMEDIATE: u32 = 34;
 
-/// The greatest product that has to be told apart from greater ones before it is clamped: results
+/// The greatest product that must be distinguished from greater ones before it is clamped: results
 /// are shifted by 15 bits at most, and clamped to 32.
 const LARGE: u64 = 1 << 62;
 
@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// What the operation gives before it is clamped: 64 bits with a sign.
+    /// Computes the result before it is clamped: a signed 64-bit integer.
     fn intermediate(&mut self, s: &Spelled, a: Value, b: Value) -> Value {
         match s.form.opcode {
             "vadd" => self.wide(Op::Add, Ty::S64, &[a, b]),
@@ -114,7 +114,7 @@ impl Body<'_, '_> {
         self.wide(Op::Selp, Ty::S64, &[Value::Imm(1), Value::Imm(0), Value::lane(holds)])
     }
 
-    /// `vshl` and `vshr`. What is shifted out of the intermediate result is lost.
+    /// `vshl` and `vshr`. Bits shifted out of the intermediate result are lost.
     fn shift(&mut self, s: &Spelled, a: Value, b: Value) -> Value {
         let amount = match s.word(Kind::ShiftMode) {
             Some("wrap") => self.wide(Op::And, Ty::B64, &[b, Value::Imm(31)]),
@@ -191,7 +191,7 @@ impl Body<'_, '_> {
         self.emit(inst(Op::Bfi, Some(Ty::B32), to, &operands), Origin::Source);
     }
 
-    /// Clamps to the range of so many bits, with or without a sign.
+    /// Clamps to the range of `bits` bits, signed or not.
     fn saturated(&mut self, value: Value, signed: bool, bits: u32) -> Value {
         let range = 1_i64 << bits;
         let (least, most) = if signed { (-range / 2, range / 2 - 1) } else { (0, range - 1) };
@@ -214,7 +214,7 @@ impl Body<'_, '_> {
         Ok(self.extended(value, ty))
     }
 
-    /// An operand without its selector, and the part that this selects.
+    /// Splits an operand into the register and the part that its selector names.
     fn selected(&mut self, operand: &Operand) -> Lowering<(Operand, Option<Part>)> {
         let OperandKind::Member(name, selector) = operand.kind else {
             return Ok((operand.clone(), None));
@@ -235,8 +235,7 @@ impl Body<'_, '_> {
         matches!(self.scopes.find(self.cx.tree, name), Some(Found::Register(_, _, 1, _)))
     }
 
-    /// An operand of `vmad` without its minus sign, and whether it had one. That of a constant is
-    /// part of the constant.
+    /// Splits the minus sign from an operand of `vmad`. That of a constant is part of the constant.
     fn negated(&self, operand: &Operand) -> (Operand, bool) {
         let tree = self.cx.tree;
         match operand.kind {

@@ -78,7 +78,7 @@ impl Parser<'_> {
         Ok(declaration)
     }
 
-    /// The dotted words of a declaration, in any order behind the space.
+    /// The dotted words of a declaration, in any order after the space.
     fn declaration_head(&mut self, linkage: Option<Linkage>) -> Parsed<Declaration> {
         let start = self.token.start;
         let Some(space) =
@@ -141,7 +141,7 @@ impl Parser<'_> {
         d.vector = Some(elements);
     }
 
-    /// `[2]` behind `.const`.
+    /// `[2]` after `.const`.
     pub(super) fn bank(&mut self) -> Parsed<u64> {
         self.bump();
         let bank = self.count("the number of a constant bank")?;
@@ -207,7 +207,7 @@ impl Parser<'_> {
         Ok(Declarator { name, count, dims: Run::empty(), init: Run::empty() })
     }
 
-    /// The names behind `.branchtargets`, with the semicolon.
+    /// The names after `.branchtargets`, with the semicolon.
     pub(super) fn target_list(&mut self) -> Parsed<Run<Declarator>> {
         let mut targets = Vec::new();
         loop {

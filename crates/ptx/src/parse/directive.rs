@@ -158,7 +158,7 @@ impl Parser<'_> {
         Ok(File { index, path, stamp, span: self.since(start) })
     }
 
-    /// A directive that has no form of its own.
+    /// A directive without a form of its own.
     pub(super) fn directive(&mut self) -> Parsed<Directive> {
         let name = self.take_name();
         let first = self.scratch.len();

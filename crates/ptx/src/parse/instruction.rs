@@ -11,7 +11,8 @@ use crate::names::kw;
 use crate::pool::{Id, Run};
 
 impl Parser<'_> {
-    /// A body, from its opening brace to behind its closing one. Nested scopes take no stack.
+    /// Parses a body, from its opening brace to the end of its closing one. Nested scopes take no
+    /// stack.
     pub(super) fn body(&mut self) -> Run<Statement> {
         let first = self.module.statements.len();
         let mut open = vec![self.span()];
@@ -75,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a function begins here: `.entry` or `.func`, perhaps behind its linkage.
+    /// Returns whether a function begins here: `.entry` or `.func`, perhaps after its linkage.
     fn at_function(&self) -> bool {
         let rest = match self.slice() {
             ".entry" | ".func" => return true,
@@ -113,7 +114,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `name:`. A list or prototype takes the name; a label it is for everything else.
+    /// Parses the text after `name:`. A list or prototype takes the name; otherwise it is a label.
     fn labelled(&mut self, label: Name) -> Parsed<()> {
         let start = label.span.start;
         let word = if self.kind() == TokenKind::Dotted { self.symbol() } else { kw::SINK };

@@ -1,11 +1,12 @@
 //! The parser: recursive descent that always returns a tree.
 //!
-//! Whatever the text is, [`parse`] returns a [`Module`] and what was wrong. After an error it goes on at the
-//! next statement or directive and marks the tree as incomplete. Opcodes are not looked up: an instruction is
-//! a name, dotted words and operands in their general form. Grammar: PTX ISA 9.1, chapters 4, 5, 10 and 11.
+//! For every text, [`parse`] returns a [`Module`] and the errors. After an error it continues at
+//! the next statement or directive and marks the tree as incomplete. Opcodes are not looked up: an
+//! instruction is a name, dotted words and operands in their general form. Grammar: PTX ISA 9.1,
+//! chapters 4, 5, 10 and 11.
 //!
-//! Always holds: recursion is limited by [`MAX_DEPTH`]; every loop consumes a token or ends; the lexer's last
-//! token repeats, so nothing reads beyond the end.
+//! Always holds: recursion is limited by [`MAX_DEPTH`]; every loop consumes a token or ends; the
+//! lexer's last token repeats, so nothing reads beyond the end.
 
 mod declaration;
 mod directive;
@@ -18,15 +19,15 @@ use crate::ast::{MAX_DEPTH, Module, Name, Operand};
 use crate::lexer::{Lexer, Token, TokenKind};
 use crate::names::Symbol;
 
-/// An error that was reported; the caller has only to go on somewhere.
+/// An error that was reported; the caller only has to continue somewhere.
 struct Failed;
 
 type Parsed<T> = Result<T, Failed>;
 
 /// Reads a PTX file.
 ///
-/// Never fails: the tree holds all that could be read, and [`Module::incomplete`] says whether something is
-/// missing. Errors have the codes `ptx::...` and places in `file`.
+/// Never fails: the tree holds all that could be read, and [`Module::incomplete`] says whether
+/// something is missing. Errors have the codes `ptx::...` and places in `file`.
 #[must_use]
 pub fn parse(file: FileId, text: &str) -> (Module, Diagnostics) {
     if u32::try_from(text.len()).is_err() {
@@ -46,7 +47,7 @@ pub fn parse(file: FileId, text: &str) -> (Module, Diagnostics) {
 struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
-    /// The token to look at.
+    /// The current token.
     token: Token,
     /// End of the token before it.
     prev_end: u32,
@@ -56,7 +57,8 @@ struct Parser<'a> {
     scratch: Vec<Operand>,
     /// Nesting of operands and expressions.
     depth: u16,
-    /// Open braces inside the statement being read, so that recovery does not take theirs for a scope's.
+    /// Open braces inside the statement being read, so that recovery does not take theirs for a
+    /// scope's.
     braces: u32,
 }
 
@@ -143,7 +145,7 @@ impl<'a> Parser<'a> {
         if self.eat(kind) { Ok(()) } else { Err(self.fail(kind.describe())) }
     }
 
-    /// Whether the token is the first of its line. Only asked when something is wrong.
+    /// Returns whether the token is the first of its line. Called only after an error.
     fn at_line_start(&self) -> bool {
         let gap = self.text.get(self.prev_end as usize..self.token.start as usize).unwrap_or("");
         gap.contains('\n') || self.kind() == TokenKind::End
@@ -164,7 +166,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An error at the token: something else was expected. What is missing at the end of a line is shown there.
+    /// Reports an error at the token: something else was expected. A token that is missing at the
+    /// end of a line is shown there.
     #[cold]
     fn expected(&self, what: &str) -> Diagnostic {
         let message = format!("expected {what}, found {}", self.found());
@@ -182,7 +185,7 @@ impl<'a> Parser<'a> {
         self.report(diagnostic)
     }
 
-    /// The same where nothing is missing: the token itself has no place here.
+    /// The same where nothing is missing: the token itself must not be here.
     #[cold]
     fn misplaced(&mut self, what: &str) -> Failed {
         let message = format!("expected {what}, found {}", self.found());
@@ -214,15 +217,15 @@ impl<'a> Parser<'a> {
 
     // Recovery.
 
-    /// Forgets what a statement that went wrong had begun.
+    /// Discards the unfinished parts of a statement with an error.
     fn abandon(&mut self) -> u32 {
         self.scratch.clear();
         self.depth = 0;
         std::mem::take(&mut self.braces)
     }
 
-    /// Whether the token looks like the first of a statement: it begins a line and is a directive, a guard, an
-    /// opcode with modifiers, a label, or a brace.
+    /// Returns whether the token looks like the first of a statement: it begins a line and is a
+    /// directive, a guard, an opcode with modifiers, a label, or a brace.
     fn begins_statement(&self) -> bool {
         if !self.at_line_start() {
             return false;
@@ -266,15 +269,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where the next `;` stands or the line ends, whichever comes first, and whether it was the `;`. (One in a
-    /// comment counts; that only shortens what is skipped.)
+    /// Returns the position of the next `;` or of the line's end, whichever comes first, and
+    /// whether it is the `;`. (One in a comment counts; that only shortens the text that is
+    /// skipped.)
     fn rest_of_line(&self) -> (u32, bool) {
         let rest = self.text.get(self.token.start as usize..).unwrap_or("");
         let length = rest.find([';', '\n']).unwrap_or(rest.len());
         (self.token.start + length as u32, rest[length..].starts_with(';'))
     }
 
-    /// Skips to a directive that begins a line outside of braces, or behind a semicolon.
+    /// Skips to a directive that begins a line outside of braces, or to the end of the next
+    /// semicolon.
     #[cold]
     fn skip_item(&mut self) {
         self.abandon();

@@ -1,7 +1,7 @@
 //! Operands and constant expressions.
 //!
-//! One grammar for all opcodes. Frequent forms become a single [`Operand`]; everything else becomes an
-//! [`Expression`]. Parentheses leave no trace: the tree has the same shape without them.
+//! One grammar for all opcodes. Frequent forms become a single [`Operand`]; everything else becomes
+//! an [`Expression`]. Parentheses leave no trace: the tree has the same shape without them.
 
 use isa::{Diagnostic, Span};
 
@@ -11,7 +11,7 @@ use crate::lexer::TokenKind;
 use crate::names::kw;
 use crate::pool::Run;
 
-/// How strongly an operator binds, and which it is.
+/// Returns an operator and how strongly it binds.
 fn binary_operator(kind: TokenKind) -> Option<(u8, Operator)> {
     Some(match kind {
         TokenKind::OrOr => (1, Operator::OrOr),
@@ -36,7 +36,7 @@ fn binary_operator(kind: TokenKind) -> Option<(u8, Operator)> {
     })
 }
 
-/// Whether an operand surely ends before this token.
+/// Returns whether an operand surely ends before this token.
 fn ends_operand(kind: TokenKind) -> bool {
     matches!(
         kind,
@@ -82,7 +82,7 @@ impl Parser<'_> {
         Ok(result)
     }
 
-    /// `(a, b)`: the arguments of a call; but one operand that is not a call's is only in parentheses.
+    /// `(a, b)`: the arguments of a call; elsewhere a single operand is only parenthesised.
     fn list(&mut self, call: bool) -> Parsed<Operand> {
         let start = self.token.start;
         let first = self.scratch.len();
@@ -133,7 +133,7 @@ impl Parser<'_> {
         self.module.operands.push_all(self.scratch.drain(start..))
     }
 
-    /// `[...]`, and a word behind it.
+    /// `[...]`, and a word after it.
     fn bracket(&mut self) -> Parsed<Operand> {
         let start = self.token.start;
         self.bump();
@@ -164,12 +164,12 @@ impl Parser<'_> {
         Ok(operand)
     }
 
-    /// A name and what stands right behind it: `.x`, `[3]`, `(sym)`.
+    /// A name and its suffix: `.x`, `[3]`, `(sym)`.
     fn named(&mut self) -> Operand {
         let Name { symbol, span } = self.take_name();
         let kind = match self.kind() {
             _ if symbol == kw::SINK => OperandKind::Sink,
-            // A member stands right behind its register; a directive on the next line does not.
+            // A member directly follows its register; a directive on the next line does not.
             TokenKind::Dotted if self.token.start == span.end => {
                 let member = self.take_name();
                 OperandKind::Member(symbol, member.symbol)
@@ -179,7 +179,7 @@ impl Parser<'_> {
         Operand { kind, span: self.since(span.start) }
     }
 
-    /// What may follow a first operand: an index, an argument, operators.
+    /// Parses the rest after a first operand: an index, an argument, operators.
     pub(super) fn behind(&mut self, first: Operand, level: u8) -> Parsed<Operand> {
         let first = self.postfix(first)?;
         self.binary(first, level)
@@ -280,7 +280,7 @@ impl Parser<'_> {
         Ok(Operand { kind: inner.kind, span: self.since(start) })
     }
 
-    /// Whether `(` begins a cast `(.s64)`.
+    /// Returns whether `(` begins a cast `(.s64)`.
     fn at_cast(&self) -> bool {
         let rest = self.text.get(self.token.end as usize..).unwrap_or("");
         rest.trim_start().starts_with('.')

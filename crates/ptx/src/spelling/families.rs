@@ -1,8 +1,8 @@
-//! All opcode names of the PTX ISA, with what they are about and how far they are supported.
+//! All opcode names of the PTX ISA, with their subjects and how far they are supported.
 //!
-//! So that an opcode that cannot run is told apart from one that does not exist.
+//! They distinguish an opcode that cannot run from one that does not exist.
 
-/// How common an opcode is in real kernels, and so when it comes.
+/// The tier of an opcode: how common it is in real kernels, and so when support for it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Plain computation, memory, control flow.
@@ -24,7 +24,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// What opcodes of the tier are about.
+    /// The subject of the tier's opcodes.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -81,12 +81,12 @@ families! {
     }
 }
 
-/// Forms of opcodes that later devices have beyond those of the opcode's own tier.
+/// Forms of opcodes that later devices add to those of the opcode's own tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Later {
     /// The opcode.
     opcode: &'static str,
-    /// How one of its modifiers begins, which only these forms have.
+    /// Prefixes of modifiers that only these forms have.
     words: &'static [&'static str],
     /// Their tier.
     pub tier: Tier,
@@ -112,7 +112,7 @@ const LATER: &[Later] = &[
     later("stmatrix", &["m16n8", "b8"], Tier::ThreeB, 100),
 ];
 
-/// The later forms that an instruction is one of, by its opcode and modifiers.
+/// Returns the later forms that an instruction belongs to, by its opcode and modifiers.
 #[must_use]
 pub fn later_form<'w>(opcode: &str, words: impl Iterator<Item = &'w str>) -> Option<Later> {
     let row_of = |word: &str| {
@@ -122,7 +122,7 @@ pub fn later_form<'w>(opcode: &str, words: impl Iterator<Item = &'w str>) -> Opt
     words.filter_map(row_of).min().map(|first| LATER[first])
 }
 
-/// Whether a modifier is a word, or the word with more behind `::`.
+/// Returns whether a modifier is a word, or the word with more behind `::`.
 fn begins(modifier: &str, word: &str) -> bool {
     modifier
         .strip_prefix(word)

@@ -1,7 +1,7 @@
 //! Kinds of modifiers and their words.
 //!
-//! A word can belong to several kinds (`.lo` is a half of a product, or a comparison); which one is meant follows from
-//! the kinds that the opcode takes. Types are apart: see [`crate::ast::Type`].
+//! A word can belong to several kinds (`.lo` is a half of a product, or a comparison); the kinds
+//! that the opcode takes decide which one is meant. Types are separate: see [`crate::ast::Type`].
 
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident $what:literal { $($word:literal)+ } )+) => {
@@ -20,7 +20,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => &[$($word),+]),+ }
             }
 
-            /// What it is called in messages.
+            /// Its name in messages.
             #[must_use]
             pub fn what(self) -> &'static str {
                 match self { $(Self::$kind => $what),+ }
@@ -36,7 +36,7 @@ kinds! {
     Away "`.rna`" { "rna" }
     /// Rounding to an integral value.
     Integral "a rounding mode" { "rni" "rzi" "rmi" "rpi" }
-    /// How exact a function is.
+    /// The accuracy of a function.
     Approx "`.approx`" { "approx" }
     /// Division over the full range.
     Full "`.full`" { "full" }
@@ -54,7 +54,7 @@ kinds! {
     XorSign "`.xorsign`" { "xorsign" }
     /// Magnitudes: of `.xorsign.abs`, and of `redux`.
     Abs "`.abs`" { "abs" }
-    /// Which part of a product.
+    /// A part of a product.
     Half "`.lo`, `.hi` or `.wide`" { "lo" "hi" "wide" }
     /// Half of a 24-bit product, or of `dp2a`'s operand.
     LoHi "`.lo` or `.hi`" { "lo" "hi" }
@@ -64,7 +64,7 @@ kinds! {
     Cmp "a comparison such as `.eq`" {
         "eq" "ne" "lt" "le" "gt" "ge" "lo" "ls" "hi" "hs" "equ" "neu" "ltu" "leu" "gtu" "geu" "num" "nan"
     }
-    /// How a comparison is combined with a predicate.
+    /// The combination of a comparison with a predicate.
     BoolOp "`.and`, `.or` or `.xor`" { "and" "or" "xor" }
     /// A state space.
     Space "a state space such as `.global`" {
@@ -80,21 +80,21 @@ kinds! {
     FenceOrder "a memory order" { "sc" "acq_rel" "acquire" "release" }
     /// Scope.
     Scope "a scope" { "cta" "cluster" "gpu" "sys" }
-    /// What `membar` orders for.
+    /// The scope of `membar`.
     Level "`.cta`, `.gl` or `.sys`" { "cta" "gl" "sys" }
-    /// How a load uses caches.
+    /// The use of caches by a load.
     Cache "a cache operator" { "ca" "cg" "cs" "lu" "cv" }
-    /// How a store uses caches.
+    /// The use of caches by a store.
     StCache "a cache operator" { "wb" "cg" "cs" "wt" }
     /// The only space that some operations work on.
     GlobalSpace "`.global`" { "global" }
-    /// How the predicate of `lop3` is combined.
+    /// The combination of `lop3`'s predicate.
     AndOr "`.and` or `.or`" { "and" "or" }
     /// The only rounding of 16-bit formats.
     Nearest "`.rn`" { "rn" }
     /// Reads through the non-coherent cache.
     NonCoherent "`.nc`" { "nc" }
-    /// What `atom`, `red` or `redux` does.
+    /// The operation of `atom`, `red` or `redux`.
     Atom "an operation such as `.add`" { "add" "min" "max" "and" "or" "xor" "exch" "cas" "inc" "dec" }
     /// Subnormals are kept.
     NoFtz "`.noftz`" { "noftz" }
@@ -110,23 +110,23 @@ kinds! {
     SparseOrdered "`.sp::ordered_metadata`" { "sp::ordered_metadata" }
     /// A factor of a product.
     Factor "`.a` or `.b`" { "a" "b" }
-    /// What is added to a product.
+    /// The addend of a product.
     Addend "`.c`" { "c" }
-    /// What a product gives.
+    /// The result of a product.
     Sum "`.d`" { "d" }
     /// `.sync`
     Sync "`.sync`" { "sync" }
     /// `.aligned`
     Aligned "`.aligned`" { "aligned" }
-    /// Where a shuffle reads from.
+    /// The source lane of a shuffle.
     Shuffle "`.up`, `.down`, `.bfly` or `.idx`" { "up" "down" "bfly" "idx" }
-    /// What a vote asks.
+    /// The question of a vote.
     Vote "`.all`, `.any`, `.uni` or `.ballot`" { "all" "any" "uni" "ballot" }
-    /// What `match` asks.
+    /// The question of `match`.
     Match "`.any` or `.all`" { "any" "all" }
-    /// What a barrier does.
+    /// The action of a barrier.
     Barrier "`.sync`, `.arrive` or `.red`" { "sync" "arrive" "red" }
-    /// What a barrier computes.
+    /// The reduction of a barrier.
     RedOp "`.popc`, `.and` or `.or`" { "popc" "and" "or" }
     /// The barrier is one of the CTA.
     Cta "`.cta`" { "cta" }
@@ -138,7 +138,7 @@ kinds! {
     TestP "a property such as `.finite`" { "finite" "infinite" "number" "notanumber" "normal" "subnormal" }
     /// Direction of a funnel shift.
     Direction "`.l` or `.r`" { "l" "r" }
-    /// What shift amounts beyond the width do.
+    /// The effect of shift amounts beyond the width.
     ShiftMode "`.wrap` or `.clamp`" { "wrap" "clamp" }
     /// `bfind` gives a shift amount.
     ShiftAmt "`.shiftamt`" { "shiftamt" }
@@ -146,19 +146,19 @@ kinds! {
     To "`.to`" { "to" }
     /// All threads of the warp go the same way.
     Uni "`.uni`" { "uni" }
-    /// Which cache is meant.
+    /// A cache level.
     CacheLevel "a cache level" { "L1" "L2" }
     /// `brx.idx`
     Idx "`.idx`" { "idx" }
-    /// What `griddepcontrol` does.
+    /// The action of `griddepcontrol`.
     Dependence "`.launch_dependents` or `.wait`" { "launch_dependents" "wait" }
-    /// What `setmaxnreg` does.
+    /// The action of `setmaxnreg`.
     RegisterCount "`.inc` or `.dec`" { "inc" "dec" }
     /// `cp.async`
     Async "`.async`" { "async" }
-    /// How a copy uses caches.
+    /// The use of caches by a copy.
     CopyCache "`.ca` or `.cg`" { "ca" "cg" }
-    /// What is done with a group of copies.
+    /// The action on a group of copies.
     CopyGroup "`.commit_group`, `.wait_group` or `.wait_all`" { "commit_group" "wait_group" "wait_all" }
     /// `cvt.pack`
     Pack "`.pack`" { "pack" }
@@ -167,15 +167,15 @@ kinds! {
         "m8n8" "m8n8k4" "m16n8k4" "m16n8k8" "m16n8k16" "m16n8k32" "m16n8k64" "m16n8k128" "m16n8k256" "m8n8k16"
         "m8n8k32" "m8n8k128" "m16n16k16" "m16n16k8" "m8n32k16" "m32n8k16"
     }
-    /// How a matrix, or the left factor of a product, is stored.
+    /// The storage order of a matrix, or of the left factor of a product.
     LayoutA "`.row` or `.col`" { "row" "col" }
-    /// How the right factor of a product is stored.
+    /// The storage order of the right factor of a product.
     LayoutB "a second `.row` or `.col`" { "row" "col" }
-    /// How many matrices.
+    /// Number of matrices.
     MatrixCount "`.x1`, `.x2` or `.x4`" { "x1" "x2" "x4" }
     /// Matrices are transposed on their way.
     Trans "`.trans`" { "trans" }
-    /// How bits are multiplied.
+    /// The product of two bits.
     BitOp "`.xor` or `.and`" { "xor" "and" }
     /// Memory-mapped input and output.
     Mmio "`.mmio`" { "mmio" }
@@ -187,7 +187,7 @@ kinds! {
     PolicyCvt "`.cvt`" { "cvt" }
     /// The second level of caches.
     SecondLevel "`.L2`" { "L2" }
-    /// How accesses of a policy use the second level of caches.
+    /// The use of the second level of caches by accesses of a policy.
     Eviction "an eviction priority such as `.L2::evict_last`" {
         "L2::evict_last" "L2::evict_normal" "L2::evict_first" "L2::evict_unchanged"
     }
@@ -195,15 +195,15 @@ kinds! {
     OtherEviction "`.L2::evict_first` or `.L2::evict_unchanged`" {
         "L2::evict_first" "L2::evict_unchanged"
     }
-    /// What a video instruction does with its result and the third operand.
+    /// The operation of a video instruction on its result and the third operand.
     SecondaryOp "`.add`, `.min` or `.max`" { "add" "min" "max" }
     /// One is added to a sum of `vmad`.
     PlusOne "`.po`" { "po" }
-    /// How far the result of `vmad` is shifted.
+    /// The shift of `vmad`'s result.
     Scale "`.shr7` or `.shr15`" { "shr7" "shr15" }
     /// A comparison of integers.
     IntegerCmp "a comparison such as `.eq`" { "eq" "ne" "lt" "le" "gt" "ge" }
-    /// What is done to a barrier in memory.
+    /// The initialisation of a barrier in memory.
     MbarInit "`.init`" { "init" }
     /// A barrier in memory ends.
     MbarInval "`.inval`" { "inval" }
@@ -219,7 +219,7 @@ kinds! {
     TestOrders "`.acquire` or `.relaxed`" { "acquire" "relaxed" }
     /// A barrier in memory is asked whether a phase has completed.
     MbarTest "`.test_wait`" { "test_wait" }
-    /// How many arrivals a state waits for.
+    /// Number of arrivals that a state waits for.
     MbarPending "`.pending_count`" { "pending_count" }
     /// The arrival does not complete the phase.
     NoComplete "`.noComplete`" { "noComplete" }
@@ -235,7 +235,7 @@ kinds! {
     OwnShared "`.shared`" { "shared" "shared::cta" }
     /// Scopes of barriers in memory.
     MbarScope "`.cluster`" { "cta" "cluster" }
-    /// What combined bits are counted by.
+    /// The count of combined bits.
     Popc "`.popc`" { "popc" }
 }
 
@@ -255,7 +255,7 @@ impl Kinds {
         Self(bits)
     }
 
-    /// Whether a kind is in the set.
+    /// Returns whether a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: Kind) -> bool {
         self.0 >> kind as u128 & 1 != 0
@@ -267,7 +267,8 @@ impl Kinds {
     }
 }
 
-/// Whether a word is a hint about caches, which changes no result: `.L1::evict_last`, `.L2::128B`, `.L2::cache_hint`.
+/// Returns whether a word is a hint about caches, which changes no result: `.L1::evict_last`,
+/// `.L2::128B`, `.L2::cache_hint`.
 #[must_use]
 pub fn is_cache_hint(word: &str) -> bool {
     ["L1::", "L2::", "level::"].iter().any(|prefix| word.starts_with(prefix))

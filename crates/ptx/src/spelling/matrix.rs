@@ -1,4 +1,4 @@
-//! What the modifiers of instructions on matrices say, as the IR has it.
+//! The modifiers of instructions on matrices, in the IR's terms.
 
 use ir::Mods;
 use ir::matrix::Instruction;
@@ -41,7 +41,8 @@ pub(crate) fn matrix_mods(s: &Spelled) -> Option<Mods> {
     let wmma = instruction == Instruction::Wmma;
     let layouts = (s.word(Kind::LayoutA)?, s.word(Kind::LayoutB)?);
     let factor = types[1];
-    // Only the first shape has fragments of matrices stored in more than one way; elements of less than a byte are stored in one way.
+    // Only the first shape has fragments of matrices stored in more than one way; elements of less
+    // than a byte are stored in one way.
     let quads = !wmma && shape == MatrixShape::M8n8k4 && factor == ir::Ty::F16;
     let narrow = factor.bits() < 8;
     let known = ir::matrix::exists(instruction, shape, types);
@@ -65,7 +66,7 @@ pub(crate) fn matrix_mods(s: &Spelled) -> Option<Mods> {
     })
 }
 
-/// Which matrix a `wmma.load` or `wmma.store` moves.
+/// Returns the matrix that a `wmma.load` or `wmma.store` moves.
 pub(super) fn role(s: &Spelled) -> MatrixRole {
     match s.word(Kind::Factor) {
         Some("a") => MatrixRole::A,
@@ -74,7 +75,8 @@ pub(super) fn role(s: &Spelled) -> MatrixRole {
     }
 }
 
-/// The fragment that a `wmma.load` or `wmma.store` moves, with its modifiers, if there is such a one.
+/// The fragment that a `wmma.load` or `wmma.store` moves, with its modifiers, if there is such a
+/// one.
 pub(crate) fn fragment_mods(s: &Spelled) -> Option<(Mods, Fragment)> {
     let (shape, role, by_rows) = (shape(s)?, role(s), s.word(Kind::LayoutA)? == "row");
     let ty = ir::Ty::from_name(s.ty().word())?;
@@ -102,7 +104,7 @@ pub(crate) fn fragment(s: &Spelled) -> Option<Fragment> {
     fragment_mods(s).map(|(_, fragment)| fragment)
 }
 
-/// How many matrices an `ldmatrix` or `stmatrix` moves.
+/// Returns the number of matrices that an `ldmatrix` or `stmatrix` moves.
 pub(crate) fn matrix_count(s: &Spelled) -> usize {
     match s.word(Kind::MatrixCount) {
         Some("x2") => 2,

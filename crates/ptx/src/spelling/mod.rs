@@ -1,8 +1,9 @@
-//! How PTX spells instructions: the table of forms, and the assignment of modifiers to kinds.
+//! The spelling of instructions: the table of forms, and the assignment of modifiers to kinds.
 //!
-//! A [`Form`] says which modifiers, types and operands an opcode takes, and what it becomes in the kernel IR. An opcode
-//! has one form for each group of types that takes the same modifiers. Modifiers are assigned by kind, wherever they
-//! stand; [`spell`] says what is wrong if no form takes them.
+//! A [`Form`] lists the modifiers, types and operands of an opcode, and the operation of the kernel
+//! IR that it becomes. An opcode has one form for each group of types that takes the same
+//! modifiers. Modifiers are assigned by kind, in any order; [`spell`] reports the errors if no form
+//! takes them.
 
 mod families;
 mod kind;
@@ -35,7 +36,7 @@ impl Spelled {
         self.words[kind as usize]
     }
 
-    /// Whether the instruction has a word of the kind.
+    /// Returns whether the instruction has a word of the kind.
     #[must_use]
     pub fn has(&self, kind: Kind) -> bool {
         self.word(kind).is_some()
@@ -54,14 +55,14 @@ impl Spelled {
     }
 }
 
-/// What is wrong with an instruction's modifiers.
+/// An error in an instruction's modifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misspelling {
     /// The modifier at this index belongs to none of the kinds that the opcode takes.
     Unknown {
         /// Index of the modifier.
         index: usize,
-        /// What would be possible.
+        /// The possible words.
         possible: Vec<&'static str>,
     },
     /// The modifier at this index is the second of its kind.
@@ -81,21 +82,21 @@ pub enum Misspelling {
         /// The kinds' names.
         what: Vec<&'static str>,
     },
-    /// Each modifier is right by itself, but they do not go together.
+    /// Each modifier is right by itself, but not in this combination.
     Rule {
-        /// What is needed.
+        /// The rule.
         needed: &'static str,
     },
-    /// The type at this index is none that the opcode works on.
+    /// The type at this index is not one that the opcode works on.
     Type {
         /// Index of the modifier.
         index: usize,
-        /// What would be possible.
+        /// The possible types.
         possible: Vec<&'static str>,
     },
     /// There are too few types.
     TypeMissing {
-        /// What would be possible.
+        /// The possible types.
         possible: Vec<&'static str>,
     },
     /// There are more types than the opcode takes.
@@ -106,7 +107,7 @@ pub enum Misspelling {
 }
 
 impl Misspelling {
-    /// How far from right: the form with the smallest is the one that was meant.
+    /// Returns a measure of the error: the form with the smallest one was meant.
     fn distance(&self) -> u32 {
         match self {
             Self::Missing { .. } | Self::MissingOneOf { .. } | Self::Rule { .. } => 1,
@@ -124,7 +125,7 @@ pub type Word<'a> = (&'a str, Option<Type>);
 /// Finds the form of an opcode that takes these modifiers.
 ///
 /// # Errors
-/// What is wrong for the form that fits best; never empty.
+/// Returns the errors for the form that fits best; never empty.
 pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
     let mut best: Option<(u32, Vec<Misspelling>)> = None;
     let mut missing: Vec<&'static str> = Vec::new();

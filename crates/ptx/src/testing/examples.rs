@@ -98,7 +98,7 @@ fn matrices(s: &Spelled, optional: bool) -> Option<String> {
     })
 }
 
-/// Operands of a video instruction: whole words, or with all that the opcode takes beside them.
+/// Operands of a video instruction: whole words, or with all optional parts of the opcode.
 fn video(s: &Spelled, optional: bool) -> String {
     let [d, a, b, c] = [0, 1, 2, 3].map(|k| register(Type::U32, k));
     let third = s.has(Kind::SecondaryOp);
@@ -113,7 +113,7 @@ fn video(s: &Spelled, optional: bool) -> String {
     }
 }
 
-/// Operands of a form; `None` for those that this does not make.
+/// Operands of a form; `None` for forms without an example.
 fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
     let types = &s.types;
     match form.target {
@@ -151,7 +151,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
                 () => "%b64_0".to_owned(),
             });
         }
-        // A barrier has to be made before it is used, by an instruction of its own.
+        // A barrier must be initialised before use, by an instruction of its own.
         Target::Special(Special::Mbarrier) if form.args.contains(&Arg::A) => return None,
         Target::Special(Special::Video) => return Some(video(s, optional)),
         Target::Special(Special::Nop) => {
@@ -204,7 +204,8 @@ pub(super) fn type_choices(form: &Form) -> Vec<Vec<Type>> {
     })
 }
 
-/// All choices of a word for each required kind, then with each word of each optional kind in turn, then with all.
+/// All choices of a word for each required kind, then with each word of each optional kind in turn,
+/// then with all.
 fn word_choices(form: &Form) -> Vec<Vec<&'static str>> {
     let mut base = vec![Vec::new()];
     for kind in form.required.iter() {

@@ -1,5 +1,5 @@
-//! PTX for tests and for comparisons with an assembler: every form of the table as text, what is near to it, and files that are a
-//! little broken.
+//! PTX for tests and for comparisons with an assembler: every form of the table as text, its
+//! neighbours, and slightly broken files.
 
 mod examples;
 mod mutate;

@@ -113,7 +113,8 @@ pub fn mutate(text: &str, random: &mut Random) -> String {
             4 => parts.insert(at, WORDS[random.below(WORDS.len())].to_owned()),
             5 => parts[at] = parts[random.below(parts.len())].clone(),
             _ => {
-                // One bit of one byte; what is no longer text becomes a replacement character.
+                // One bit of one byte; bytes that are no longer text become a replacement
+                // character.
                 let mut bytes = parts[at].clone().into_bytes();
                 let byte = random.below(bytes.len());
                 if let Some(b) = bytes.get_mut(byte) {

@@ -1,5 +1,5 @@
-//! Instructions beside those of the table: one word or type more, less, or another. What an assembler takes of them is missing
-//! from the table.
+//! Neighbours of the table's instructions: one word or type more, less, or different. Those that an
+//! assembler accepts are missing from the table.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::examples::{register, type_choices, value_ty};
 use crate::ast::Type;
 use crate::spelling::{Arg, Form, Kind, Val, all_forms, spell};
 
-/// Words of no kind that instructions have all the same, somewhere.
+/// Words that belong to no kind but occur in instructions.
 const MORE: &[&str] = &[
     "oob",
     "rs",
@@ -58,14 +58,15 @@ const TYPES: &[Type] = &[
     Type::S16x2,
 ];
 
-/// An instruction in the making.
+/// An instruction under construction.
 #[derive(Clone)]
 struct Draft {
     words: Vec<&'static str>,
     types: Vec<Type>,
 }
 
-/// What can be done to a draft: each word added in front and behind, taken away, and replaced; types likewise.
+/// Returns the changes of a draft: each word added at the front and the end, removed, and replaced;
+/// types likewise.
 fn changes(draft: &Draft, vocabulary: &[&'static str]) -> Vec<Draft> {
     let mut out = vec![draft.clone()];
     let mut with_words = |words: Vec<&'static str>| {
@@ -107,7 +108,7 @@ fn changes(draft: &Draft, vocabulary: &[&'static str]) -> Vec<Draft> {
     out
 }
 
-/// The operands of a form in the ways in which they may go with the types.
+/// Returns the operands of a form in the ways in which they may match the types.
 fn operand_lists(form: &Form, draft: &Draft) -> Vec<String> {
     let first = draft.types.first().copied().unwrap_or(Type::B32);
     let second = draft.types.get(1).copied().unwrap_or(first);
@@ -228,7 +229,8 @@ fn required(form: &Form) -> Vec<Vec<&'static str>> {
     })
 }
 
-/// Every instruction that is one change away from one of the table with its required words, each once.
+/// Every instruction that is one change away from one of the table with its required words, each
+/// once.
 #[must_use]
 pub fn neighbours(opcode: &str) -> Vec<String> {
     let vocabulary = vocabulary(opcode);

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// How one number stands to another.
+/// The relation of one number to another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Relation {
     /// Less.
@@ -26,8 +26,8 @@ impl From<Ordering> for Relation {
     }
 }
 
-/// A comparison operator: the set of relations for which it is true. Covers all fourteen of PTX `setp`
-/// on floats; on integers, which are never unordered, the first six.
+/// A comparison operator: the set of relations for which it is true. Covers all fourteen of PTX
+/// `setp` on floats; on integers, which are never unordered, the first six.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cmp {
     /// `eq`: equal.
@@ -79,7 +79,7 @@ impl Cmp {
         Self::Nan,
     ];
 
-    /// Whether the operator is true of the relation.
+    /// Returns whether the operator is true of the relation.
     #[must_use]
     #[inline]
     pub const fn holds(self, relation: Relation) -> bool {

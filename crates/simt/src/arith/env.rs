@@ -1,8 +1,9 @@
 //! The floating-point environment of one operation, and the exception flags that it raises.
 //!
-//! An environment is a small `Copy` value: the machine builds it once for an instruction (from modifiers, a rounding
-//! field or a control register) and hands it to every lane. Nothing here is global or sticky; a machine with sticky
-//! flags ORs the returned [`Flags`] of the lanes that are on into its own register.
+//! An environment is a small `Copy` value: the machine builds it once for an instruction (from
+//! modifiers, a rounding field or a control register) and hands it to every lane. Nothing here is
+//! global or sticky; a machine with sticky flags ORs the returned [`Flags`] of the lanes that are
+//! on into its own register.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -33,8 +34,8 @@ impl Rounding {
         Self::NearestAway,
     ];
 
-    /// Whether a magnitude is incremented, given its sign, whether its last kept digit is odd, the first digit
-    /// dropped (`half`) and whether any later one was set (`sticky`).
+    /// Returns whether a magnitude is incremented, given its sign, whether its last kept digit is
+    /// odd, the first digit dropped (`half`) and whether any later one was set (`sticky`).
     #[inline]
     pub(crate) const fn increments(self, sign: bool, odd: bool, half: bool, sticky: bool) -> bool {
         match self {
@@ -47,27 +48,30 @@ impl Rounding {
     }
 }
 
-/// Which NaN an arithmetic operation delivers.
+/// The rule for the NaN that an arithmetic operation delivers.
 ///
 /// Operations that only move bits (`neg`, `abs`, `copysign`) do not apply it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum NanRule {
-    /// The canonical NaN of PTX: every bit but the sign set (`0x7fffffff`, `0x7fffffffffffffff`, `0x7fff`).
+    /// The canonical NaN of PTX: every bit but the sign set (`0x7fffffff`, `0x7fffffffffffffff`,
+    /// `0x7fff`).
     #[default]
     Ptx,
-    /// The canonical NaN of RISC-V: the positive quiet NaN without payload (`0x7fc00000`, ...). LinxISA uses it too.
+    /// The canonical NaN of RISC-V: the positive quiet NaN without payload (`0x7fc00000`, ...).
+    /// LinxISA uses it too.
     RiscV,
-    /// The first operand that is a NaN, made quiet; the RISC-V canonical NaN where no operand was one.
+    /// The first operand that is a NaN, made quiet; the RISC-V canonical NaN where no operand was
+    /// one.
     Propagate,
 }
 
-/// What governs one floating-point operation beside its operands.
+/// The parameters of one floating-point operation besides its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FpEnv {
     /// Rounding of inexact results.
     pub rounding: Rounding,
-    /// Flush to zero: subnormal operands are read as zero of their sign, subnormal results (after rounding) become
-    /// zero of their sign. PTX `.ftz`.
+    /// Flush to zero: subnormal operands are read as zero of their sign, subnormal results (after
+    /// rounding) become zero of their sign. PTX `.ftz`.
     pub ftz: bool,
     /// The NaN delivered.
     pub nan: NanRule,
@@ -102,9 +106,10 @@ impl FpEnv {
 
 /// IEEE 754 exception flags, in the bit positions of the RISC-V `fflags` register.
 ///
-/// Underflow follows the default (non-trapping) rule with tininess detected *after* rounding, as RISC-V and x86 do:
-/// it is raised when the result is inexact and would be below the smallest normal number even if the exponent range
-/// were unbounded. Flushing an operand raises nothing; flushing a result raises underflow and inexact.
+/// Underflow follows the default (non-trapping) rule with tininess detected *after* rounding, as
+/// RISC-V and x86 do: it is raised when the result is inexact and would be below the smallest
+/// normal number even if the exponent range were unbounded. Flushing an operand raises nothing;
+/// flushing a result raises underflow and inexact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u8);
 
@@ -136,14 +141,14 @@ impl Flags {
         Self(bits & 0x1f)
     }
 
-    /// Whether all of `other` are raised.
+    /// Returns whether all of `other` are raised.
     #[must_use]
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether none is raised.
+    /// Returns whether none is raised.
     #[must_use]
     #[inline]
     pub const fn is_empty(self) -> bool {

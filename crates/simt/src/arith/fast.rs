@@ -1,15 +1,15 @@
 //! Round-to-nearest-even on the host's own `f32` and `f64`, without flags.
 //!
-//! IEEE 754 fixes every bit of these results but those of NaNs, and Rust guarantees IEEE results for the basic
-//! operations and `sqrt`; NaNs are replaced by what [`FpEnv`] asks for. So these give the same bits as
-//! [`super::soft`] on every host, which tests check.
+//! IEEE 754 fixes every bit of these results but those of NaNs, and Rust guarantees IEEE results
+//! for the basic operations and `sqrt`; NaNs are replaced by what [`FpEnv`] asks for. So these give
+//! the same bits as [`super::soft`] on every host, which tests check.
 
 use super::env::{FpEnv, Rounding};
 use super::format::{F32, F64, Format, Native};
 use super::int::Int;
 use super::soft::{self, IntConversion, flush, nan_of};
 
-/// Whether the host computes operations of this format in this environment.
+/// Returns whether the host computes operations of this format in this environment.
 #[inline]
 pub(super) fn applies<F: Format>(env: FpEnv) -> bool {
     !matches!(F::NATIVE, Native::No) && matches!(env.rounding, Rounding::NearestEven)
@@ -72,13 +72,14 @@ fn finish<F: Format>(raw: u64, operands: &[u64], env: FpEnv) -> u64 {
     if F::is_nan(raw) { nan_of::<F>(operands, env) } else { flush::<F>(raw, env.ftz) }
 }
 
-/// `a * b + c` of numbers of at most 24 digits within the range of binary32, such that rounding it to at most 24
-/// digits gives the fused result.
+/// `a * b + c` of numbers of at most 24 digits within the range of binary32, such that rounding it
+/// to at most 24 digits gives the fused result.
 ///
-/// The product is exact (48 digits). Its sum with `c` is rounded to odd: the error of the rounded sum is computed
-/// exactly (Knuth's two-sum), and where it is not zero the last digit is made odd. Rounding that to `p` digits then
-/// gives the correctly rounded result, since 53 >= p + 2 (Boldo and Melquiond, 2008). Nothing overflows or underflows
-/// on the way: the exponents of binary32 products and sums fit binary64 with room.
+/// The product is exact (48 digits). Its sum with `c` is rounded to odd: the error of the rounded
+/// sum is computed exactly (Knuth's two-sum), and where it is not zero the last digit is made odd.
+/// Rounding that to `p` digits then gives the correctly rounded result, since 53 >= p + 2 (Boldo
+/// and Melquiond, 2008). Nothing overflows or underflows on the way: the exponents of binary32
+/// products and sums fit binary64 with room.
 #[inline]
 fn fma_to_odd(a: f64, b: f64, c: f64) -> f64 {
     let product = a * b;
@@ -86,7 +87,8 @@ fn fma_to_odd(a: f64, b: f64, c: f64) -> f64 {
     let virtual_c = sum - product;
     let error = (product - (sum - virtual_c)) + (c - virtual_c);
     let bits = sum.to_bits();
-    // Where the sum is not finite, the error is a NaN or meaningless. No branch: which way it goes is random.
+    // Where the sum is not finite, the error is a NaN or meaningless. No branch: which way it goes
+    // is random.
     let inexact = (error != 0.0) & (sum.abs() < f64::INFINITY);
     let even = bits & 1 == 0;
     let away = (error > 0.0) == (sum > 0.0);
@@ -96,8 +98,8 @@ fn fma_to_odd(a: f64, b: f64, c: f64) -> f64 {
 
 /// A number of a format narrower than binary32 (a NaN stays one).
 ///
-/// Its encoding, aligned to binary32's fields, reads as the number times a power of two, subnormals included; the
-/// product with the inverse of that power is exact.
+/// Its encoding, aligned to binary32's fields, reads as the number times a power of two, subnormals
+/// included; the product with the inverse of that power is exact.
 #[inline]
 fn wide<F: Format>(bits: u64) -> f64 {
     let magnitude = (bits & F::MAGNITUDE) << (F32::FRACTION_BITS - F::FRACTION_BITS);
@@ -119,8 +121,8 @@ fn narrow<F: Format>(value: f64) -> u64 {
     soft::convert::<F64, F>(value.to_bits(), FpEnv::PTX).0
 }
 
-/// To binary64 and binary32 from narrower formats, and from binary64 to binary32; nothing for NaNs, other formats and
-/// other roundings.
+/// Converts to binary64 and binary32 from narrower formats, and from binary64 to binary32; `None`
+/// for NaNs, other formats and other roundings.
 #[inline]
 pub(super) fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> Option<u64> {
     if S::is_nan(a) {
@@ -129,7 +131,8 @@ pub(super) fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> Option<u64> {
     match (S::NATIVE, D::NATIVE) {
         (Native::ViaDouble, Native::Double) => Some(wide::<S>(a).to_bits()),
         (Native::ViaDouble, Native::Single) => {
-            // Every number of these formats is a binary32 number; bfloat16 has subnormal ones to flush.
+            // Every number of these formats is a binary32 number; bfloat16 has subnormal ones to
+            // flush.
             Some(flush::<D>((wide::<S>(a) as f32).to_bits().into(), env.ftz))
         }
         (Native::Single, Native::Double) => {
@@ -144,8 +147,8 @@ pub(super) fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> Option<u64> {
     }
 }
 
-/// The nearest number to an integer; the conversions of Rust round to nearest even. For formats and environments
-/// where the host [`applies`].
+/// The nearest number to an integer; the conversions of Rust round to nearest even. For formats and
+/// environments where the host [`applies`].
 #[inline]
 pub(super) fn from_int<T: Int, F: Format>(a: u64) -> u64 {
     let value = T::extend(a);
@@ -159,8 +162,8 @@ pub(super) fn from_int<T: Int, F: Format>(a: u64) -> u64 {
     }
 }
 
-/// Truncation with clamping, which the conversions of Rust do; nothing for NaNs, other rules, other roundings and
-/// other formats.
+/// Truncates with clamping, as the conversions of Rust do; `None` for NaNs, other rules, other
+/// roundings and other formats.
 #[inline]
 pub(super) fn to_int<F: Format, T: Int>(a: u64, rule: IntConversion, env: FpEnv) -> Option<u64> {
     let clamps = !matches!(rule, IntConversion::Indefinite);

@@ -1,7 +1,8 @@
 //! Floating-point operations without flags: what a machine that keeps none should call.
 //!
-//! Each takes and returns encodings of a [`Format`] in the low bits of a `u64`, and gives exactly the value of the
-//! function of the same name in [`super::soft`]; where the host computes that value itself, it does.
+//! Each takes and returns encodings of a [`Format`] in the low bits of a `u64`, and gives exactly
+//! the value of the function of the same name in [`super::soft`]; where the host computes that
+//! value itself, it does.
 
 use super::compare::{Cmp, Relation};
 use super::env::{FpEnv, Rounding};
@@ -106,14 +107,14 @@ pub fn max<F: Format>(a: u64, b: u64, rule: MinMax, env: FpEnv) -> u64 {
     soft::max::<F>(a, b, rule, env).0
 }
 
-/// How `a` stands to `b`; with [`FpEnv::ftz`], subnormals compare as zeros.
+/// The relation of `a` to `b`; with [`FpEnv::ftz`], subnormals compare as zeros.
 #[must_use]
 #[inline]
 pub fn compare<F: Format>(a: u64, b: u64, env: FpEnv) -> Relation {
     soft::compare::<F>(a, b, env).0
 }
 
-/// Whether the operator is true of `a` and `b`.
+/// Returns whether the operator is true of `a` and `b`.
 #[must_use]
 #[inline]
 pub fn holds<F: Format>(op: Cmp, a: u64, b: u64, env: FpEnv) -> bool {
@@ -127,8 +128,8 @@ pub fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> u64 {
     fast::convert::<S, D>(a, env).unwrap_or_else(|| soft::convert::<S, D>(a, env).0)
 }
 
-/// Converts from format `S` to format `D`; a number beyond the largest finite one, or an infinity, becomes the
-/// largest finite one of its sign. PTX `.satfinite`.
+/// Converts from format `S` to format `D`; a number beyond the largest finite one, or an infinity,
+/// becomes the largest finite one of its sign. PTX `.satfinite`.
 #[must_use]
 #[inline]
 pub fn convert_satfinite<S: Format, D: Format>(a: u64, env: FpEnv) -> u64 {
@@ -169,7 +170,8 @@ pub fn neg<F: Format>(a: u64, ftz: bool) -> u64 {
     flush::<F>(a, ftz) ^ F::SIGN
 }
 
-/// `magnitude` with the sign of `sign`. PTX `copysign d, sign, magnitude`; RISC-V `fsgnj magnitude, sign`.
+/// `magnitude` with the sign of `sign`. PTX `copysign d, sign, magnitude`; RISC-V `fsgnj magnitude,
+/// sign`.
 #[must_use]
 #[inline]
 pub fn copysign<F: Format>(sign: u64, magnitude: u64) -> u64 {
@@ -234,7 +236,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// Whether `a` has the property. PTX `testp`.
+    /// Returns whether `a` has the property. PTX `testp`.
     #[must_use]
     #[inline]
     pub fn holds<F: Format>(self, a: u64) -> bool {
@@ -250,8 +252,9 @@ impl Property {
     }
 }
 
-/// The class of `a` as the one-hot mask of RISC-V `fclass`: bits 0 to 9 are -inf, negative normal, negative
-/// subnormal, -0, +0, positive subnormal, positive normal, +inf, signalling NaN, quiet NaN.
+/// The class of `a` as the one-hot mask of RISC-V `fclass`: bits 0 to 9 are -inf, negative normal,
+/// negative subnormal, -0, +0, positive subnormal, positive normal, +inf, signalling NaN, quiet
+/// NaN.
 #[must_use]
 #[inline]
 pub fn classify<F: Format>(a: u64) -> u64 {

@@ -1,9 +1,10 @@
 //! Binary floating-point formats.
 //!
-//! A [`Format`] is a marker type; a value of it is its encoding in the low bits of a `u64`. Every function of this
-//! module tree ignores the bits above the format in its operands and leaves them zero in its results.
+//! A [`Format`] is a marker type; a value of it is its encoding in the low bits of a `u64`. Every
+//! function of this module tree ignores the bits above the format in its operands and leaves them
+//! zero in its results.
 
-/// How a format can be computed with the host's own `f32` and `f64` in round-to-nearest-even.
+/// A method of computing a format with the host's own `f32` and `f64` in round-to-nearest-even.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Native {
     /// Not at all: always the exact integer implementation.
@@ -12,16 +13,16 @@ pub enum Native {
     Single,
     /// It is binary64.
     Double,
-    /// Its operations can be done in binary64 and rounded once more: with `p` digits, `2p + 2 <= 53` makes the double
-    /// rounding of sums, products, quotients and square roots harmless (Figueroa, 1995), and its numbers are all
-    /// binary32 numbers.
+    /// Its operations can be done in binary64 and rounded once more: with `p` digits, `2p + 2 <=
+    /// 53` makes the double rounding of sums, products, quotients and square roots harmless
+    /// (Figueroa, 1995), and its numbers are all binary32 numbers.
     ViaDouble,
 }
 
 /// A binary floating-point format of at most 64 bits.
 ///
-/// Encoding: sign, biased exponent, fraction, then [`Format::PAD_BITS`] bits that are ignored on input and zero on
-/// output.
+/// Encoding: sign, biased exponent, fraction, then [`Format::PAD_BITS`] bits that are ignored on
+/// input and zero on output.
 pub trait Format: Copy + Send + Sync + 'static + sealed::Sealed {
     /// PTX name of the type.
     const NAME: &'static str;
@@ -29,12 +30,12 @@ pub trait Format: Copy + Send + Sync + 'static + sealed::Sealed {
     const EXPONENT_BITS: u32;
     /// Width of the fraction field.
     const FRACTION_BITS: u32;
-    /// Whether the all-ones exponent encodes infinities and NaNs. If not, it encodes normal numbers, except for the
-    /// all-ones magnitude, which is the only NaN.
+    /// Whether the all-ones exponent encodes infinities and NaNs. If not, it encodes normal
+    /// numbers, except for the all-ones magnitude, which is the only NaN.
     const HAS_INFINITY: bool = true;
     /// Unused low bits of the container.
     const PAD_BITS: u32 = 0;
-    /// How the host can compute in it.
+    /// The host's method of computing in it.
     const NATIVE: Native = Native::No;
 
     /// Width of the encoding, padding included.
@@ -72,7 +73,7 @@ pub trait Format: Copy + Send + Sync + 'static + sealed::Sealed {
     /// The canonical NaN of RISC-V: positive, quiet, no payload.
     const RISCV_NAN: u64 = Self::INFINITY | Self::QUIET;
 
-    /// Whether the encoding is a NaN.
+    /// Returns whether the encoding is a NaN.
     #[must_use]
     #[inline]
     fn is_nan(bits: u64) -> bool {
@@ -80,28 +81,28 @@ pub trait Format: Copy + Send + Sync + 'static + sealed::Sealed {
         if Self::HAS_INFINITY { magnitude > Self::INFINITY } else { magnitude == Self::MAGNITUDE }
     }
 
-    /// Whether the encoding is a signalling NaN.
+    /// Returns whether the encoding is a signalling NaN.
     #[must_use]
     #[inline]
     fn is_signalling(bits: u64) -> bool {
         Self::HAS_INFINITY && Self::is_nan(bits) && bits & Self::QUIET == 0
     }
 
-    /// Whether the encoding is an infinity.
+    /// Returns whether the encoding is an infinity.
     #[must_use]
     #[inline]
     fn is_infinite(bits: u64) -> bool {
         Self::HAS_INFINITY && bits & Self::MAGNITUDE == Self::INFINITY
     }
 
-    /// Whether the encoding is a zero of either sign.
+    /// Returns whether the encoding is a zero of either sign.
     #[must_use]
     #[inline]
     fn is_zero(bits: u64) -> bool {
         bits & Self::MAGNITUDE == 0
     }
 
-    /// Whether the encoding is a subnormal number.
+    /// Returns whether the encoding is a subnormal number.
     #[must_use]
     #[inline]
     fn is_subnormal(bits: u64) -> bool {
@@ -109,7 +110,7 @@ pub trait Format: Copy + Send + Sync + 'static + sealed::Sealed {
         magnitude != 0 && magnitude < Self::MIN_NORMAL
     }
 
-    /// Whether the sign bit is set.
+    /// Returns whether the sign bit is set.
     #[must_use]
     #[inline]
     fn is_negative(bits: u64) -> bool {
@@ -148,7 +149,8 @@ format!(
     BF16, "bf16", 8, 7, NATIVE = Native::ViaDouble
 );
 format!(
-    /// TensorFloat-32: the range of binary32 with 10 fraction bits, in a 32-bit container whose low 13 bits are unused.
+    /// TensorFloat-32: the range of binary32 with 10 fraction bits, in a 32-bit container whose low
+    /// 13 bits are unused.
     TF32, "tf32", 8, 10, PAD_BITS = 13
 );
 format!(

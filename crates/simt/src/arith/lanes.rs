@@ -1,14 +1,17 @@
 //! Applying a pure function to the lanes of a mask.
 //!
-//! These combinators own no registers. They take the caller's: one column per operand with lane `i` at index `i`
-//! ([`map`], [`fill`]), columns of one register file in which a source may be the destination ([`map_columns`]), or
-//! strided windows of a register file that may overlap in any way ([`map_windows`]).
+//! These combinators own no registers. They take the caller's: one column per operand with lane `i`
+//! at index `i` ([`map`], [`fill`]), columns of one register file in which a source may be the
+//! destination ([`map_columns`]), or strided windows of a register file that may overlap in any way
+//! ([`map_windows`]).
 //!
-//! What always holds: the function is called for lanes that are on, once each, in ascending order, and for no
-//! other; so a lane that is off reads nothing and raises nothing. Its destination keeps its value ([`Inactive::Merge`]) or
-//! becomes the default value ([`Inactive::Zero`]). Mask bits beyond the lanes given are ignored.
+//! Always holds: the function is called for lanes that are on, once each, in ascending order,
+//! and for no other; so a lane that is off reads nothing and raises nothing. Its destination keeps
+//! its value ([`Inactive::Merge`]) or becomes the default value ([`Inactive::Zero`]). Mask bits
+//! beyond the lanes given are ignored.
 //!
-//! The function may keep state: that is how a machine collects sticky flags, of lanes that are on only.
+//! The function may keep state: that is how a machine collects sticky flags, of lanes that are on
+//! only.
 //!
 //! ```
 //! use simt::WarpMask;
@@ -34,14 +37,14 @@ use smallvec::SmallVec;
 
 use crate::mask::LaneMask;
 
-/// Lanes handled at a time where all are on: few enough that a block of every operand stays in host registers or the
-/// first-level cache.
+/// Lanes handled at a time where all are on: few enough that a block of every operand stays in host
+/// registers or the first-level cache.
 const BLOCK: usize = 16;
 
 /// A block with all lanes on.
 const ALL: u64 = (1 << BLOCK) - 1;
 
-/// What becomes of the destination of a lane that is off.
+/// The effect on the destination of a lane that is off.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Inactive {
     /// It keeps its value.
@@ -51,7 +54,7 @@ pub enum Inactive {
     Zero,
 }
 
-/// In which order lanes read and write where windows overlap.
+/// The order of reads and writes where windows overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Order {
     /// Every lane reads before any writes; of two lanes that write one place, the higher one wins.
@@ -79,7 +82,8 @@ pub enum Operand<T> {
     Uniform(T),
 }
 
-/// A window of a register file: lane `i` is element `(first + i * step) mod modulus`. A step of 0 broadcasts.
+/// A window of a register file: lane `i` is element `(first + i * step) mod modulus`. A step of 0
+/// broadcasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// The element of lane 0.
@@ -107,11 +111,11 @@ impl Window {
 /// The windows of one lane-wise instruction with `K` sources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Windows<const K: usize> {
-    /// What happens where they overlap.
+    /// The order where they overlap.
     pub order: Order,
-    /// Where results go.
+    /// The window of results.
     pub destination: Window,
-    /// Where operands come from.
+    /// The windows of operands.
     pub sources: [Window; K],
 }
 
@@ -154,8 +158,8 @@ pub fn map<T: Copy + Default, S: Copy + Default, const K: usize, const N: usize>
     run(mask, inactive, lanes, &mut access, f);
 }
 
-/// Sets each lane that is on, in the column of `file` that begins at `destination`, to `f` of its sources. Columns
-/// have `lanes` elements. All sources are read before any lane is written.
+/// Sets each lane that is on, in the column of `file` that begins at `destination`, to `f` of its
+/// sources. Columns have `lanes` elements. All sources are read before any lane is written.
 ///
 /// # Panics
 /// If a column reaches beyond the file.
@@ -176,7 +180,8 @@ pub fn map_columns<T: Copy + Default, const K: usize, const N: usize>(
     run(mask, inactive, lanes, &mut Columns { file, destination, sources }, f);
 }
 
-/// [`map_columns`] where a source overlaps the destination in part: every result before the first write.
+/// [`map_columns`] where a source overlaps the destination in part: every result before the first
+/// write.
 #[cold]
 fn map_overlapping<T: Copy + Default, const K: usize, const N: usize>(
     mask: &LaneMask<N>,
@@ -197,8 +202,8 @@ fn map_overlapping<T: Copy + Default, const K: usize, const N: usize>(
     file[destination..][..lanes].copy_from_slice(&results);
 }
 
-/// Sets the elements of the destination window of `file`, for each of `lanes` lanes that is on, to `f` of the
-/// elements of the source windows.
+/// Sets the elements of the destination window of `file`, for each of `lanes` lanes that is on, to
+/// `f` of the elements of the source windows.
 ///
 /// # Panics
 /// If a window's modulus is zero or above the size of the file.
@@ -238,7 +243,7 @@ pub fn map_windows<T: Copy + Default, const K: usize, const N: usize>(
     }
 }
 
-/// Where a combinator reads and writes. A block is read whole before any of it is written.
+/// The accesses of a combinator. A block is read whole before any of it is written.
 trait Access<T, S, const K: usize> {
     fn read(&self, lane: usize, operands: &mut [S; K]);
     fn read_block(&self, first: usize, operands: &mut [[S; BLOCK]; K]);
@@ -323,8 +328,8 @@ impl<T: Copy, const K: usize> Access<T, T, K> for Columns<'_, T, K> {
     }
 }
 
-/// Blocks with all lanes on as straight loops, other lanes one by one. Plain loops rather than array combinators, which
-/// compilers keep out of line.
+/// Blocks with all lanes on as straight loops, other lanes one by one. Plain loops rather than
+/// array combinators, which compilers keep out of line.
 #[inline]
 fn run<T: Copy + Default, S: Copy + Default, const K: usize, const N: usize>(
     mask: &LaneMask<N>,

@@ -1,8 +1,8 @@
 //! Lane arithmetic: what an instruction does to the lanes that are on.
 //!
-//! Pure functions of one lane's operands, shared by every machine; machines differ by parameters, never by copies.
-//! Values travel as `u64` carriers: the encoding in the low bits, operand bits above it ignored, result bits above
-//! it zero.
+//! Pure functions of one lane's operands, shared by every machine; machines differ by parameters,
+//! never by copies. Values travel as `u64` carriers: the encoding in the low bits, operand bits
+//! above it ignored, result bits above it zero.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,17 +1,22 @@
 //! Sums of products of small floats as matrix units make them.
 //!
-//! A block of products and the sum so far are added at once: every product is exact; all terms are aligned to the greatest exponent among
-//! them, cut to a fixed number of fraction bits below it, and added without rounding; the sum is then cut to single precision (toward zero) or
-//! rounded to half precision (to nearest, ties to even). A product's exponent is the sum of its factors' exponents, so it is not
-//! normalised before it is aligned; that of a factor which is zero is -126. Subnormals are numbers as any others. The result is the next
-//! block's sum so far. A result that is zero has no sign.
+//! A block of products and the sum so far are added at once: every product is exact; all terms are
+//! aligned to the greatest exponent among them, cut to a fixed number of fraction bits below it,
+//! and added without rounding; the sum is then cut to single precision (toward zero) or rounded to
+//! half precision (to nearest, ties to even). A product's exponent is the sum of its factors'
+//! exponents, so it is not normalised before it is aligned; that of a factor which is zero is -126.
+//! Subnormals are numbers as any others. The result is the next block's sum so far. A result that
+//! is zero has no sign.
 //!
-//! NaN, infinity times zero and infinities of both signs give the canonical NaN; what is too large is infinite.
+//! NaN, infinity times zero and infinities of both signs give the canonical NaN; what is too large
+//! is infinite.
 //!
-//! Source: M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, *Numerical behavior of NVIDIA tensor cores*, PeerJ CS 2021, and P. Xie et al.,
-//! *MMA-Sim: bit-accurate reference model of tensor cores and matrix cores*, 2025, which agrees with devices bit for bit in its
-//! authors' tests. The numbers are those that it gives for compute capability 8.x (of `m8n8k4`, for 7.0): blocks of 8 products of 16-bit
-//! formats, 4 of tf32, 16 of 8-bit formats; 24 fraction bits, 23 for `m8n8k4`, 13 for 8-bit formats, of which single precision keeps 13.
+//! Source: M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, *Numerical behavior of NVIDIA tensor
+//! cores*, PeerJ CS 2021, and P. Xie et al., *MMA-Sim: bit-accurate reference model of tensor cores
+//! and matrix cores*, 2025, which agrees with devices bit for bit in its authors' tests. The
+//! numbers are those that it gives for compute capability 8.x (of `m8n8k4`, for 7.0): blocks of 8
+//! products of 16-bit formats, 4 of tf32, 16 of 8-bit formats; 24 fraction bits, 23 for `m8n8k4`,
+//! 13 for 8-bit formats, of which single precision keeps 13.
 
 use super::Element;
 
@@ -105,7 +110,7 @@ impl Lines {
     }
 }
 
-/// How blocks of products are added.
+/// The rules by which blocks of products are added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sums {
     /// Products that are added at once.
@@ -130,8 +135,8 @@ impl Sums {
         Self { block, fraction, half: result == Element::F16, kept }
     }
 
-    /// A row of A times a column of B plus a number, as encodings. The lines are ranges of `k` numbers from `row` and `column` on; the
-    /// addend is of half precision only if the result is.
+    /// A row of A times a column of B plus a number, as encodings. The lines are ranges of `k`
+    /// numbers from `row` and `column` on; the addend is of half precision only if the result is.
     pub(super) fn dot(
         self,
         (a, row): (&Lines, usize),
@@ -196,7 +201,7 @@ impl Sums {
     }
 }
 
-/// `sum * 2^unit` in single precision of so many fraction bits, cut toward zero.
+/// Converts `sum * 2^unit` to single precision with `kept` fraction bits, cut toward zero.
 fn single(sum: i32, unit: i32, kept: u32) -> u64 {
     if sum == 0 {
         return 0;
@@ -252,7 +257,7 @@ enum Exception {
     Infinite(bool),
 }
 
-/// What a block with numbers that are not finite gives; nothing if all in it are finite.
+/// Returns the result of a block with numbers that are not finite; `None` if all are finite.
 fn exception(
     a: &Lines,
     left: std::ops::Range<usize>,

@@ -1,50 +1,55 @@
-//! Which lane, register and part of a register holds which element of a matrix.
+//! The position of each element of a matrix: lane, register and part of the register.
 //!
-//! Source: PTX ISA 9.1, "Matrix Fragments for mma". All shapes but one follow one rule: lane `l` belongs to group `g = l / 4` and is
-//! thread `t = l % 4` of it; a register holds `e` neighbouring elements of a row of A or of a column of B, those from `t * e` on; further
-//! registers go on 8 rows below and `4 * e` columns to the right. `m8n8k4` of f16 is four products of eight lanes each.
+//! Source: PTX ISA 9.1, "Matrix Fragments for mma". All shapes but one follow one rule: lane `l`
+//! belongs to group `g = l / 4` and is thread `t = l % 4` of it; a register holds `e` neighbouring
+//! elements of a row of A or of a column of B, those from `t * e` on; further registers continue 8
+//! rows below and `4 * e` columns to the right. `m8n8k4` of f16 is four products of eight lanes
+//! each.
 //!
-//! Fragments of `wmma` are the program's own business in PTX: what loads them knows where elements are. Here they are the fragments
-//! of the `mma` tiles that make up the shape, as on devices since compute capability 7.5: tiles side by side for 16 by 16, one below the other for
-//! 32 by 8, and the transpose of that for 8 by 32. Half-precision A and B have eight registers; where elements are fewer, registers repeat.
+//! PTX leaves the fragments of `wmma` open: a program only passes on what it has loaded. Here they
+//! are the fragments of the `mma` tiles that make up the shape, as on devices since compute
+//! capability 7.5: adjacent tiles for 16 by 16, one below the other for 32 by 8, and the transpose
+//! of that for 8 by 32. Half-precision A and B have eight registers; where there are fewer
+//! elements, registers repeat.
 
 use super::{Element, LANES, Shape};
 
-/// Which matrix of a product.
+/// The role of a matrix in a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The left factor.
     A,
     /// The right factor.
     B,
-    /// What is added, and the result.
+    /// The addend, and the result.
     C,
 }
 
-/// How matrices are spread over a warp.
+/// The distribution of a matrix over a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spread {
-    /// As `mma` has it.
+    /// The fragments of `mma`.
     Mma,
-    /// As `mma.m8n8k4` of f16 has it, with A or B by columns or not: lanes 0 to 3 and 16 to 19 hold one product, and so on.
+    /// The fragments of `mma.m8n8k4` of f16, with A or B by columns or not: lanes 0 to 3 and 16 to
+    /// 19 hold one product, and so on.
     Quads {
         /// Whether the matrix is stored by columns.
         columns: bool,
     },
-    /// As `wmma` has it here.
+    /// The fragments of `wmma`, as defined here.
     Wmma,
 }
 
 /// A matrix in the registers of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// Which matrix.
+    /// The matrix's role.
     pub role: Role,
     /// Sizes of the product.
     pub shape: Shape,
-    /// What its elements are.
+    /// The type of its elements.
     pub element: Element,
-    /// How it is spread.
+    /// Its distribution.
     pub spread: Spread,
 }
 
@@ -97,7 +102,7 @@ impl Fragment {
         }
     }
 
-    /// Which product's matrix, row and column a part of a lane's register is.
+    /// Returns the product, row and column of a part of a lane's register.
     #[must_use]
     pub const fn place(&self, lane: usize, register: usize, part: usize) -> (usize, usize, usize) {
         match self.spread {
@@ -113,7 +118,7 @@ impl Fragment {
         }
     }
 
-    /// A tile of `m` by 8, of whatever depth.
+    /// Positions in a tile of `m` by 8, of any depth.
     const fn tile(&self, m: usize, lane: usize, register: usize, part: usize) -> (usize, usize) {
         let (group, thread, parts) = (lane / 4, lane % 4, self.parts());
         let tall = m / 8;
@@ -130,7 +135,7 @@ impl Fragment {
         }
     }
 
-    /// Tiles of `mma` put together.
+    /// Positions in the `mma` tiles of a `wmma` fragment.
     const fn wmma(&self, lane: usize, register: usize, part: usize) -> (usize, usize) {
         let Shape { m, n, k } = self.shape;
         if m == 8 && n == 8 {
@@ -158,7 +163,7 @@ impl Fragment {
         match self.role {
             Role::A => (row + 16 * tile, column),
             Role::B => (row, column + 8 * tile),
-            // 16 by 16 has its tiles side by side, 32 by 8 one below the other.
+            // 16 by 16 has adjacent tiles, 32 by 8 one below the other.
             Role::C if m == 16 => (row, column + 8 * tile),
             Role::C => (row + 16 * tile, column),
         }
@@ -182,7 +187,8 @@ impl Fragment {
     }
 }
 
-/// The row and column of a part of a lane's register in an 8 by 8 matrix of 16-bit elements, as `ldmatrix` and its kin have it.
+/// Returns the row and column of a part of a lane's register in an 8 by 8 matrix of 16-bit
+/// elements, as `ldmatrix` defines them.
 #[must_use]
 pub const fn tile_place(lane: usize, part: usize, transposed: bool) -> (usize, usize) {
     let (row, column) = (lane / 4, lane % 4 * 2 + part);

@@ -1,17 +1,13 @@
 //! Warp-wide matrix multiplication: fragments, and what a product of them is.
 //!
-//! A matrix is spread over the registers of the 32 lanes of a warp; [`Fragment`] says which lane, register and part of a register
-//! holds which element, and is the only place that knows. [`Product::multiply`] gathers the elements, multiplies, and spreads
-//! the result.
+//! A matrix is spread over the registers of the 32 lanes of a warp; [`Fragment`] says which lane,
+//! register and part of a register holds which element, and is the only place that knows.
+//! [`Product::multiply`] gathers the elements, multiplies, and spreads the result.
 //!
-//! **Arithmetic.** Integers are exact: the sum wraps or, on request, saturates. Bits are combined and counted. Double precision is a chain
-//! of fused multiply-adds in increasing `k`. All other floats are `dot`'s fused sums of blocks, which are what measurements of
-//! devices of compute capability 8.x show.
-//!
-//! **Sparse left factors.** Half the elements of A are stored, and [`Metadata`] says which. The
-//! product is that of the stored elements and of those elements of B that they meet, as the dense
-//! product of half the depth adds it up: what the other elements of B are does not matter, not even
-//! if they are NaN.
+//! **Arithmetic.** Integers are exact: the sum wraps or, on request, saturates. Bits are combined
+//! and counted. Double precision is a chain of fused multiply-adds in increasing `k`. All other
+//! floats are `dot`'s fused sums of blocks, which are what measurements of devices of compute
+//! capability 8.x show.
 
 mod dot;
 mod fragment;
@@ -25,7 +21,7 @@ pub use sparse::{IndexOrder, Metadata, Misuse, Wrong};
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
-/// What an element of a matrix is.
+/// The type of a matrix's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// Half precision.
@@ -57,7 +53,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Bits that it takes in a register and in memory.
+    /// Bits of an element in a register and in memory.
     #[must_use]
     pub const fn bits(self) -> usize {
         match self {
@@ -70,7 +66,7 @@ impl Element {
         }
     }
 
-    /// Whether it is an integer or a bit.
+    /// Returns whether it is an integer or a bit.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::S8 | Self::U8 | Self::S4 | Self::U4 | Self::B1 | Self::S32)

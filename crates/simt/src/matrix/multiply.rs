@@ -6,7 +6,7 @@ use super::sparse::{IndexOrder, Metadata};
 use super::{Element, LANES, Shape};
 use crate::arith::{F16, F32, F64, FpEnv, Rounding, float};
 
-/// How bits are multiplied.
+/// The product of two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BitOp {
     /// Exclusive or.
@@ -22,15 +22,17 @@ pub struct Product {
     pub shape: Shape,
     /// Elements of D, A, B and C.
     pub elements: [Element; 4],
-    /// How fragments are spread: [`Spread::Mma`] or [`Spread::Wmma`]. `m8n8k4` of f16 is recognised.
+    /// The distribution of fragments: [`Spread::Mma`] or [`Spread::Wmma`]. `m8n8k4` of f16 is
+    /// recognised.
     pub spread: Spread,
-    /// Whether A, and whether B, is stored by columns: only `m8n8k4` of f16 has fragments that differ.
+    /// Whether A, and whether B, is stored by columns: it matters only to the fragments of `m8n8k4`
+    /// of f16.
     pub columns: [bool; 2],
-    /// How bits are multiplied.
+    /// The product of two bits.
     pub bits: BitOp,
     /// Whether sums of integers saturate.
     pub saturate: bool,
-    /// How double precision is rounded.
+    /// The rounding of double precision.
     pub rounding: Rounding,
     /// Whether half the elements of A are stored, and in which order the indices of their metadata
     /// may be. Only [`Spread::Mma`] has such products, of 16 rows, and neither of doubles nor of
@@ -73,7 +75,7 @@ impl Product {
         self.fragment(Role::B, self.elements[2], self.columns[1])
     }
 
-    /// What is added.
+    /// The addend.
     #[must_use]
     pub fn c(&self) -> Fragment {
         self.fragment(Role::C, self.elements[3], false)
@@ -97,8 +99,8 @@ impl Product {
         self.a().registers() + self.b().registers() + self.c().registers()
     }
 
-    /// Multiplies. Operands are the registers of A, then B, then C, each with a value for every lane; results are those of D. Metadata of
-    /// a sparse A and the selector follow C.
+    /// Multiplies. Operands are the registers of A, then B, then C, each with a value for every
+    /// lane; results are those of D.
     ///
     /// # Panics
     /// If there are fewer operands than [`Self::operands`].
@@ -130,7 +132,7 @@ impl Product {
         let [sum, a, b, addend] = self.elements;
         let (n, k) = (self.shape.n, self.depth());
         let mut out = vec![0; sums.len()];
-        // Where the row, the column and the sum of each element of the result are.
+        // The offsets of the row, the column and the sum for each element of the result.
         let places = (0..sums.len()).map(|at| {
             let (matrix, row, column) = (at / (m * n), at / n % m, at % n);
             ((matrix * m + row) * k, (matrix * n + column) * k)

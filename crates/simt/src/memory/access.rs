@@ -1,4 +1,4 @@
-//! Loads, stores and atomics of one owner of the map; and the words for those that are refused.
+//! Loads, stores and atomics of one owner of the map, and the errors of refused ones.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,14 +18,14 @@ const COPY_CHUNK: usize = 4096;
 pub(super) type Target = (usize, u64);
 
 impl MemoryMap {
-    /// Whether `size` bytes at `addr` may be accessed so, at a multiple of `align` (a power of two). Zero bytes may
-    /// be accessed anywhere.
+    /// Checks that `size` bytes at `addr` may be accessed in this way, at a multiple of `align` (a
+    /// power of two). Zero bytes may be accessed anywhere.
     ///
-    /// Use it before a vector access made of several scalars, and for all lanes of a store before the first of them
-    /// is committed.
+    /// Use it before a vector access made of several scalars, and for all lanes of a store before
+    /// the first of them is committed.
     ///
     /// # Errors
-    /// The error that the access would give.
+    /// Returns the error that the access would return.
     #[inline]
     pub fn check(&self, access: AccessKind, addr: Addr, size: u64, align: u64) -> AccessResult<()> {
         if size == 0 && addr.is_aligned(align) {
@@ -147,8 +147,8 @@ impl MemoryMap {
         Ok(())
     }
 
-    /// Copies bytes in with the host's authority: read-only memory is written too. This is how constants and
-    /// initialised variables get their values.
+    /// Copies bytes in with the host's authority: read-only memory is written too. This is how
+    /// constants and initialised variables get their values.
     ///
     /// # Errors
     /// If the bytes are not all inside one live region; then nothing is written.
@@ -192,7 +192,8 @@ impl MemoryMap {
     /// Copies `len` bytes under the guest's rules, as if through a buffer: the ranges may overlap.
     ///
     /// # Errors
-    /// If either range is not inside one live region, or the destination is read-only; then nothing is written.
+    /// If either range is not inside one live region, or the destination is read-only; then nothing
+    /// is written.
     pub fn copy(&mut self, to: Addr, from: Addr, len: u64) -> AccessResult<()> {
         if len == 0 {
             return Ok(());
@@ -306,7 +307,7 @@ impl MemoryMap {
     }
 }
 
-/// Why an access is refused.
+/// The errors of refused accesses.
 impl MemoryMap {
     /// The error for an access that the fast check did not pass.
     #[cold]

@@ -1,28 +1,30 @@
 //! Guest addresses, state spaces, and the layout of the one 64-bit address map.
 //!
-//! Global and constant memory are addressed by their generic address. Shared, local and parameter memory are
-//! *windows*: the generic address is the window's base plus the offset in the block that the thread's CTA (shared),
-//! the thread (local) or the launch (param) owns, so equal generic addresses mean different bytes in different CTAs or
-//! threads. Each window is 4 GiB, so the upper half of an address alone tells its space.
+//! Global and constant memory are addressed by their generic address. Shared, local and parameter
+//! memory are *windows*: the generic address is the window's base plus the offset in the block that
+//! the thread's CTA (shared), the thread (local) or the launch (param) owns, so equal generic
+//! addresses mean different bytes in different CTAs or threads. Each window is 4 GiB, so the upper
+//! half of an address alone tells its space.
 //!
-//! | from              | to (exclusive)     | what                                                                  |
-//! |-------------------|--------------------|-----------------------------------------------------------------------|
-//! | `0`               | `0x1_0000`         | null guard: never allocated; a fault here is reported as a null pointer |
-//! | `0x1_0000`        | `0x1_0000_0000`    | free for [`MemoryMap::map_at`](super::MemoryMap::map_at) (program images of other machines) |
-//! | `0x1_0000_0000`   | `0x2_0000_0000`    | shared window                                                         |
-//! | `0x2_0000_0000`   | `0x3_0000_0000`    | local window                                                          |
-//! | `0x3_0000_0000`   | `0x4_0000_0000`    | kernel parameter window                                               |
-//! | `0x4_0000_0000`   | `0x7_0000_0000`    | constant heap                                                         |
-//! | `0x7_0000_0000`   | `0x8000_0000_0000` | global heap                                                           |
-//! | `0x8000_0000_0000`| 2^64               | free for `map_at`                                                     |
+//! | from | to (exclusive) | what |
+//! |---|---|---|
+//! | `0` | `0x1_0000` | null guard: never allocated; a fault here is reported as a null pointer |
+//! | `0x1_0000` | `0x1_0000_0000` | free for [`map_at`](super::MemoryMap::map_at): images |
+//! | `0x1_0000_0000` | `0x2_0000_0000` | shared window |
+//! | `0x2_0000_0000` | `0x3_0000_0000` | local window |
+//! | `0x3_0000_0000` | `0x4_0000_0000` | kernel parameter window |
+//! | `0x4_0000_0000` | `0x7_0000_0000` | constant heap |
+//! | `0x7_0000_0000` | `0x8000_0000_0000` | global heap |
+//! | `0x8000_0000_0000` | 2^64 | free for `map_at` |
 //!
-//! Heaps are filled upwards from their base, so a program that allocates the same sizes in the same order gets the same
-//! addresses on every host.
+//! Heaps are filled upwards from their base, so a program that allocates the same sizes in the same
+//! order gets the same addresses on every host.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Addresses below this belong to nobody unless a machine maps them on purpose: a fault here is a null pointer.
+/// Addresses below this are unmapped unless a machine maps them on purpose: a fault here is a null
+/// pointer.
 pub const NULL_GUARD: u64 = 0x1_0000;
 /// Generic addresses of shared memory.
 pub const SHARED_WINDOW: Range<u64> = 0x1_0000_0000..0x2_0000_0000;
@@ -59,7 +61,7 @@ impl Addr {
         Self(self.0.wrapping_add(bytes))
     }
 
-    /// Whether the address is a multiple of `align`, which must be a power of two.
+    /// Returns whether the address is a multiple of `align`, which must be a power of two.
     #[must_use]
     #[inline]
     pub const fn is_aligned(self, align: u64) -> bool {
@@ -89,7 +91,7 @@ impl From<u64> for Addr {
 /// A state space: which memory an address means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
-    /// Any of the others, told apart by the address.
+    /// Any of the others, as the address says.
     Generic,
     /// Global memory, one per context.
     Global,
@@ -106,7 +108,8 @@ pub enum Space {
 impl Space {
     /// The space that a generic address lies in; never [`Space::Generic`].
     ///
-    /// Everything that is in no window and not in the constant heap counts as global, mapped or not.
+    /// Everything that is in no window and not in the constant heap counts as global, mapped or
+    /// not.
     #[must_use]
     #[inline]
     pub const fn of(generic: Addr) -> Self {
@@ -119,8 +122,8 @@ impl Space {
         }
     }
 
-    /// The window of a space whose addresses are offsets; `None` for generic, global and constant memory, whose
-    /// addresses are generic addresses.
+    /// The window of a space whose addresses are offsets; `None` for generic, global and constant
+    /// memory, whose addresses are generic addresses.
     #[must_use]
     pub const fn window(self) -> Option<Range<u64>> {
         match self {
@@ -151,8 +154,8 @@ impl fmt::Display for Space {
     }
 }
 
-/// Splits a generic address into its space and the address in that space: the offset for a window, the address itself
-/// for global and constant memory.
+/// Splits a generic address into its space and the address in that space: the offset for a window,
+/// the address itself for global and constant memory.
 #[must_use]
 #[inline]
 pub const fn resolve(generic: Addr) -> (Space, u64) {
@@ -164,8 +167,8 @@ pub const fn resolve(generic: Addr) -> (Space, u64) {
 
 /// The generic address of an address in a space: the inverse of [`resolve`].
 ///
-/// `None` where there is none: an offset of 4 GiB or more in a window, or an "address in the constant heap" of
-/// another space.
+/// `None` where there is none: an offset of 4 GiB or more in a window, or an "address in the
+/// constant heap" of another space.
 #[must_use]
 #[inline]
 pub const fn generic(space: Space, addr: u64) -> Option<Addr> {

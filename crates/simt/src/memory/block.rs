@@ -1,12 +1,13 @@
-//! A flat, owned, zero-initialised byte array with checked little-endian access: what global regions, shared memory,
-//! local memory and parameters are all made of.
+//! A flat, owned, zero-initialised byte array with checked little-endian access: what global
+//! regions, shared memory, local memory and parameters are all made of.
 //!
-//! Bytes live in 64-bit words, byte `i` of a word in bits `8i..8i + 8`, on every host. Through `&mut` words are plain
-//! memory. Through `&` every access is a relaxed atomic of a whole word (a store of part of a word is a compare-exchange
-//! loop), so host threads may share a block whatever a racing guest does: all accesses are atomics of one size, which
-//! is defined behaviour.
+//! Bytes live in 64-bit words, byte `i` of a word in bits `8i..8i + 8`, on every host. Through
+//! `&mut` words are plain memory. Through `&` every access is a relaxed atomic of a whole word (a
+//! store of part of a word is a compare-exchange loop), so host threads may share a block whatever
+//! a racing guest does: all accesses are atomics of one size, which is defined behaviour.
 //!
-//! Always holds: a block of `len` bytes has `len.div_ceil(8)` words, and bytes of the last word beyond `len` are zero.
+//! Always holds: a block of `len` bytes has `len.div_ceil(8)` words, and bytes of the last word
+//! beyond `len` are zero.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -42,14 +43,14 @@ impl Width {
         }
     }
 
-    /// How many bytes.
+    /// Number of bytes.
     #[must_use]
     #[inline]
     pub const fn bytes(self) -> u64 {
         1 << self as u64
     }
 
-    /// How many bits.
+    /// Number of bits.
     #[must_use]
     #[inline]
     pub const fn bits(self) -> u32 {
@@ -77,29 +78,29 @@ const fn place(offset: u64) -> (usize, u32) {
 }
 
 impl Block {
-    /// A block of `len` zero bytes. The host commits its pages when they are first written.
+    /// Returns a block of `len` zero bytes. The host commits its pages when they are first written.
     ///
     /// # Errors
-    /// If the host has not that much memory.
+    /// Returns [`OutOfHostMemory`] if the host does not have that much memory.
     pub fn zeroed(len: u64) -> Result<Self, OutOfHostMemory> {
         let words = usize::try_from(len.div_ceil(8)).map_err(|_| OutOfHostMemory { bytes: len })?;
         Ok(Self { words: Words::zeroed(words)?, len })
     }
 
-    /// A block with these bytes.
+    /// Returns a block with these bytes.
     ///
     /// # Errors
-    /// If the host has not that much memory.
+    /// Returns [`OutOfHostMemory`] if the host does not have that much memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, OutOfHostMemory> {
         let mut block = Self::zeroed(bytes.len() as u64)?;
         block.put_bytes(0, bytes);
         Ok(block)
     }
 
-    /// A deep copy that reports a lack of memory.
+    /// Returns a deep copy; reports a lack of memory.
     ///
     /// # Errors
-    /// If the host has not that much memory.
+    /// Returns [`OutOfHostMemory`] if the host does not have that much memory.
     pub fn try_clone(&self) -> Result<Self, OutOfHostMemory> {
         let mut copy = Self::zeroed(self.len)?;
         for (to, from) in copy.words.iter_mut().zip(&self.words) {
@@ -119,7 +120,7 @@ impl Block {
         self.len
     }
 
-    /// Whether the block has no bytes.
+    /// Returns whether the block has no bytes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -131,10 +132,11 @@ impl Block {
         &self.words
     }
 
-    /// Whether `size` bytes at `offset` are a multiple of `align` away from the start and inside the block.
+    /// Checks that `size` bytes at `offset` are inside the block, at a multiple of `align` from its
+    /// start.
     ///
     /// # Errors
-    /// [`Violation::Misaligned`], else [`Violation::OutOfBounds`].
+    /// Returns [`Violation::Misaligned`], else [`Violation::OutOfBounds`].
     #[inline]
     pub fn check(&self, offset: u64, size: u64, align: u64) -> Result<(), Violation> {
         if offset & align.wrapping_sub(1) != 0 {
@@ -260,7 +262,8 @@ impl Block {
     }
 }
 
-/// Accesses that a caller has checked. A wrong offset panics at worst: there is no unsafe code here.
+/// Accesses that a caller has checked. A wrong offset panics at worst: there is no unsafe code
+/// here.
 impl Block {
     #[inline]
     pub(super) fn get(&self, offset: u64, width: Width) -> u64 {

@@ -1,12 +1,14 @@
-//! Who may touch which words of a map, while several host threads run parts of one launch on it at once.
+//! Claims on the words of a map by several host threads that run parts of one launch at once.
 //!
-//! Each part (an *owner*) claims words before it touches them. A word can be read by any number of owners, or read and written by one,
-//! or changed by any number of owners with one and the same commuting operation. A claim that does not go together with those before
-//! it is refused, and nothing may be touched: so as long as no claim is refused, no owner can tell in which order the owners ran, and
-//! no two threads race.
+//! Each part (an *owner*) claims words before it accesses them. A word can be read by any number of
+//! owners, or read and written by one, or changed by any number of owners with one and the same
+//! commuting operation. A claim that conflicts with an earlier one is refused, and the words must
+//! not be accessed. So as long as no claim is refused, no result depends on the order in which the
+//! owners ran, and no two threads race.
 //!
-//! Claims are kept by line of 64 bytes: as masks of words in one word of the host's where the line has one owner, else word by word
-//! in a table. A region that nobody has written yet can be declared unwritten for good: its loads need no claims any more.
+//! Claims are kept by line of 64 bytes: as masks of words in one host word where the line has one
+//! owner, else word by word in a table. A region that nobody has written yet can be declared
+//! unwritten for good; its loads then need no claims.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -20,21 +22,23 @@ use super::zeroed::Words;
 const LINE: usize = 64;
 const WORD: usize = 4;
 const WORDS: usize = LINE / WORD;
-/// Owners there can be: their numbers have 29 bits and begin at 1.
+/// Most owners: their numbers have 29 bits and begin at 1.
 const OWNERS: u32 = (1 << 29) - 1;
 
-/// A line's entry: words read, words written, the owner; or this bit alone, if the line is in the table.
+/// A line's entry: words read, words written, the owner; or this bit alone, if the line is in the
+/// table.
 const SPREAD: u64 = 1 << 63;
 const OWNER_SHIFT: u32 = 32;
 
-/// A word's entry in the table: an owner's number, and this bit if it writes; or one of the two below.
+/// A word's entry in the table: an owner's number, and this bit if it writes; or one of the two
+/// below.
 const WRITES: u32 = 1 << 31;
 /// Any number of owners read it.
 const MANY: u32 = 1 << 30;
 /// Any number of owners change it by the operation whose number is in the low bits.
 const CHANGED: u32 = 1 << 30 | 1 << 29;
 
-/// What is known of a region.
+/// The state of a region: not declared yet.
 const UNKNOWN: u8 = 0;
 /// Nobody has written it, and nobody may: loads need no claims.
 const UNWRITTEN: u8 = 1;
@@ -42,14 +46,15 @@ const WRITTEN: u8 = 2;
 
 const SHARDS: usize = 64;
 
-/// What an access does to its words.
+/// The access that a claim is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// Reads them.
+    /// Reads its words.
     Read,
-    /// Writes them, and may read them.
+    /// Writes its words, and may read them.
     Write,
-    /// Changes them by a commuting operation of this number, and nobody is told what they were.
+    /// Changes its words by the commuting operation of this number, without returning the old
+    /// values.
     Change(u8),
 }
 
@@ -68,7 +73,7 @@ pub(super) struct Claims {
 struct Lines {
     state: AtomicU8,
     count: usize,
-    /// Made when the first claim is.
+    /// Allocated by the first claim.
     entries: OnceLock<Option<Words>>,
     /// Accesses that made claims.
     followed: AtomicU64,
@@ -76,7 +81,8 @@ struct Lines {
 
 type Table = HashMap<(u32, usize), [u32; WORDS], BuildHasherDefault<Mix>>;
 
-/// Multiplies and mixes: keys are small numbers, which no guest chooses to collide for more than time.
+/// A hash that multiplies and mixes: keys are small numbers, and a guest that forces collisions
+/// costs only time.
 #[derive(Debug, Default)]
 pub(super) struct Mix(u64);
 
@@ -103,7 +109,8 @@ impl Hasher for Mix {
 }
 
 impl Claims {
-    /// No claims yet, on regions of so many bytes. Those numbered in `written` are taken to be written.
+    /// Makes an empty set of claims on regions of these lengths. Those numbered in `written` count
+    /// as written.
     pub(super) fn new(bytes: impl Iterator<Item = usize>, written: &[u32]) -> Self {
         let lines = |(i, bytes): (usize, usize)| Lines {
             state: AtomicU8::new(if written.contains(&(i as u32)) { WRITTEN } else { UNKNOWN }),
@@ -120,7 +127,7 @@ impl Claims {
         }
     }
 
-    /// The number of one more owner; `None` if there are too many.
+    /// Returns the number of a new owner; `None` if there are too many.
     pub(super) fn owner(&self) -> Option<u32> {
         let owner = self.owners.fetch_add(1, Relaxed);
         if owner >= OWNERS {
@@ -131,41 +138,42 @@ impl Claims {
         Some(owner)
     }
 
-    /// From now on, a region that nobody has written is taken never to be.
+    /// Lets loads declare unwritten regions as unwritten for good from now on.
     pub(super) fn trust(&self) {
         self.trusting.store(true, Relaxed);
     }
 
-    /// Whether a claim was refused.
+    /// Returns whether a claim was refused.
     pub(super) fn refused(&self) -> bool {
         self.refused.load(Relaxed)
     }
 
-    /// Numbers of the regions that owners have written, or wanted to.
+    /// Returns the numbers of the regions that owners have written, or tried to write.
     pub(super) fn written(&self) -> Vec<u32> {
         let all = (0..).zip(&self.regions);
         all.filter(|(_, lines)| lines.state.load(Relaxed) == WRITTEN).map(|(i, _)| i).collect()
     }
 
-    /// Accesses to regions that owners have written.
+    /// Returns the number of accesses to regions that owners have written.
     pub(super) fn followed(&self) -> u64 {
         let written = self.regions.iter().filter(|lines| lines.state.load(Relaxed) == WRITTEN);
         written.map(|lines| lines.followed.load(Relaxed)).sum()
     }
 
-    /// Whether a region is one that nobody writes.
+    /// Returns whether a region is one that nobody writes.
     #[inline]
     pub(super) fn is_unwritten(&self, region: u32) -> bool {
         self.regions[region as usize].state.load(Relaxed) == UNWRITTEN
     }
 
-    /// Whether a region that is about to be read is one that nobody writes, as far as this is for loads to say.
+    /// Returns whether a region that is about to be read is unwritten for good; declares it so if
+    /// loads may.
     #[inline]
     fn stays_unwritten(&self, state: &AtomicU8) -> bool {
         match state.load(Relaxed) {
             UNWRITTEN => true,
             UNKNOWN if self.trusting.load(Relaxed) => {
-                // Who declares and who writes first decides, once and for all.
+                // The first declaration or write decides for good.
                 let was = state.compare_exchange(UNKNOWN, UNWRITTEN, Relaxed, Relaxed);
                 matches!(was, Ok(_) | Err(UNWRITTEN))
             }
@@ -197,7 +205,7 @@ impl Claims {
         granted
     }
 
-    /// Marks a region as written; whether others rely on it not being so.
+    /// Marks a region as written; returns whether others rely on it being unwritten.
     fn begins_writing(&self, lines: &Lines) -> bool {
         match lines.state.load(Relaxed) {
             WRITTEN => false,
@@ -277,7 +285,7 @@ impl Claims {
         let all = table.entry(at).or_default();
         let before = entry.swap(SPREAD, Relaxed);
         if before & SPREAD == 0 {
-            // What its one owner has claimed so far.
+            // The claims of its one owner so far.
             for (i, word) in all.iter_mut().enumerate() {
                 let (read, written) = (before >> i & 1 != 0, before >> (WORDS + i) & 1 != 0);
                 let number = (before >> OWNER_SHIFT) as u32;
@@ -319,7 +327,7 @@ mod tests {
         let claims = claims();
         let [a, b, c] = [(); 3].map(|()| claims.owner().unwrap());
         assert!(claims.claim(a, 0, (0, 128), Write) && claims.claim(a, 0, (4, 4), Read));
-        // Words beside each other, in one line.
+        // Adjacent words in one line.
         assert!(claims.claim(b, 0, (128, 4), Write) && claims.claim(c, 0, (132, 4), Write));
         assert!(claims.claim(b, 0, (136, 4), Read) && claims.claim(c, 0, (136, 4), Read));
         assert!(claims.claim(b, 0, (128, 4), Read) && claims.claim(a, 0, (136, 4), Read));

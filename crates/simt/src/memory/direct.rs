@@ -1,11 +1,12 @@
-//! A map's regions as plain bytes, for an engine that holds the map alone.
+//! A map's regions as plain bytes, for an engine that borrows the map exclusively.
 //!
-//! While a [`DirectMemory`] lives, nobody else can see the map, so its words need not be accessed as atomics: whole vectors can be
-//! copied. Accesses are checked as ever; only the error is left to the caller, who repeats a refused access on the map itself.
-//! Exists on little-endian hosts alone, where bytes of words lie in memory in the order of guest addresses.
+//! While a [`DirectMemory`] lives, nobody else can see the map, so its words need not be accessed
+//! as atomics: whole vectors can be copied. Accesses are checked as usual; only the error is left
+//! to the caller, who repeats a refused access on the map itself. This exists on little-endian
+//! hosts only, where the bytes of words lie in memory in the order of guest addresses.
 //!
-//! Several host threads can have a part of it each ([`DirectMemory::parts`]): a part gives no place that another part has given, unless
-//! both only read it.
+//! Several host threads can each have a part of it ([`DirectMemory::parts`]): a part grants no
+//! place that another part has granted, unless both only read it.
 #![allow(
     unsafe_code,
     reason = "atomic words that are exclusively borrowed have no safe view as bytes"
@@ -28,34 +29,34 @@ const PAGE: usize = PAGE_BYTES as usize;
 struct View<'m> {
     base: u64,
     writable: bool,
-    /// Its bytes, borrowed for `'m` by this view alone.
+    /// Its bytes, which only this view borrows for `'m`.
     bytes: *mut u8,
     len: usize,
     /// By page, whether it has been written since its map's last snapshot.
     dirty: &'m [AtomicU8],
-    /// By page, whether its bytes have been kept.
+    /// By page, whether its old contents are in a journal.
     kept: Box<[AtomicU8]>,
     of: PhantomData<&'m mut [u8]>,
 }
 
-// SAFETY: a view is an exclusive borrow of bytes, which may be sent and shared; who reaches the bytes through a shared view is up to the
-// handles below.
+// SAFETY: a view is an exclusive borrow of bytes, which may be sent and shared; the handles below
+// decide who accesses the bytes through a shared view.
 unsafe impl Send for View<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for View<'_> {}
 
-/// Whether a page has been kept.
+/// States of a page with respect to journals.
 const NOT_KEPT: u8 = 0;
 const BEING_KEPT: u8 = 1;
 const KEPT: u8 = 2;
 
-/// All regions, and what was in them.
+/// All regions, and their old contents.
 struct Regions<'m> {
     /// Sorted by address.
     views: Vec<View<'m>>,
-    /// What handles have kept that are gone.
+    /// Journals of handles that have been dropped.
     journals: Mutex<Vec<Journal>>,
-    /// Where journals have their room from.
+    /// The stock from which journals take their chunks.
     stock: &'m Stock,
 }
 
@@ -66,54 +67,58 @@ impl Drop for Regions<'_> {
     }
 }
 
-/// All regions of a map, exclusively borrowed. What places for writing have been given of can be [taken back](Self::undo).
+/// All regions of a map, exclusively borrowed. Writes to granted places can be [taken
+/// back](Self::undo).
 ///
-/// Always holds: bytes are reached through places alone. A handle without claims is the only one; handles with claims exist while that one
-/// is borrowed, and give places only of what they have claimed.
+/// Always holds: bytes are accessed only through places. A handle without claims is the only one;
+/// handles with claims exist while that one is borrowed, and grant only places that they have
+/// claimed.
 pub struct DirectMemory<'m> {
     regions: Arc<Regions<'m>>,
     part: Option<Part>,
-    /// Pages that it has kept before they were written, in no order.
+    /// Old contents of pages, journalled before they were written, in no order.
     journal: RefCell<Journal>,
 }
 
 /// A handle among several.
 struct Part {
     claims: Arc<Claims>,
-    /// In whose name it claims; nobody's is 0.
+    /// The owner for whom it claims; 0 for none.
     owner: u32,
 }
 
-/// What the parts of a memory have claimed.
+/// The claims of the parts of a memory.
 #[derive(Clone)]
 pub struct Together(Arc<Claims>);
 
 impl Together {
-    /// From now on, what nobody has written may be taken never to be written.
+    /// Treats regions that nobody has written as unwritten for good from now on.
     pub fn trust(&self) {
         self.0.trust();
     }
 
-    /// Whether a part wanted what another one has: then what they have done depends on the order.
+    /// Returns whether a claim of a part was refused because of another one: then the effects
+    /// depend on the order.
     #[must_use]
     pub fn refused(&self) -> bool {
         self.0.refused()
     }
 
-    /// Numbers of the regions that were written.
+    /// Returns the numbers of the regions that were written.
     #[must_use]
     pub fn written(&self) -> Vec<u32> {
         self.0.written()
     }
 
-    /// Accesses to regions that were written, as far as they were claimed one by one.
+    /// Returns the number of accesses to regions that were written, among those claimed one by one.
     #[must_use]
     pub fn followed(&self) -> u64 {
         self.0.followed()
     }
 }
 
-/// A checked place: which region, and which bytes of it. Only the handle that has given it can reach them.
+/// A checked place: a region, and a range of its bytes. Only the handle that has granted it can
+/// access them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     region: u32,
@@ -140,8 +145,8 @@ impl Place {
 }
 
 impl MemoryMap {
-    /// The map's regions as bytes. `None` if the host is not little-endian, a region is memory of the host's, or the host has no memory
-    /// to keep account.
+    /// Returns the map's regions as bytes. `None` if the host is not little-endian, a region is
+    /// host memory, or the host has no memory for the bookkeeping.
     #[must_use]
     pub fn direct(&mut self) -> Option<DirectMemory<'_>> {
         if cfg!(target_endian = "big") {
@@ -179,7 +184,8 @@ impl MemoryMap {
 }
 
 impl DirectMemory<'_> {
-    /// Parts for as many threads, of which `written` says what an earlier attempt has found to be written; and what they claim.
+    /// Returns `count` parts, and their claims. `written` names the regions that an earlier attempt
+    /// has found to be written.
     #[must_use]
     pub fn parts(&mut self, count: usize, written: &[u32]) -> (Vec<DirectMemory<'_>>, Together) {
         let claims = Claims::new(self.regions.views.iter().map(|v| v.len), written);
@@ -193,27 +199,28 @@ impl DirectMemory<'_> {
         ((0..count).map(part).collect(), Together(claims))
     }
 
-    /// What handles have kept that are gone; with room for those of all handles that are not.
+    /// Returns the journals of dropped handles, with capacity for those of all live handles.
     fn journals(&self) -> MutexGuard<'_, Vec<Journal>> {
         self.regions.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is one of several parts.
+    /// Returns whether it is one of several parts.
     #[inline]
     #[must_use]
     pub fn is_part(&self) -> bool {
         self.part.is_some()
     }
 
-    /// What follows is claimed in the name of somebody new. Nothing changes for a memory without parts.
+    /// Makes further claims on behalf of a new owner. Does nothing to a memory without parts.
     pub fn next_owner(&mut self) {
         if let Some(part) = &mut self.part {
             part.owner = part.claims.owner().unwrap_or(0);
         }
     }
 
-    /// The place of `size` bytes at `addr`, if all of them are in one live region and may be written, where that is asked for, and no
-    /// other part has them. The region numbered `hint` is tried first. Alignment is not looked at.
+    /// Returns the place of `size` bytes at `addr` if all of them are in one live region, may be
+    /// written if `write`, and are not claimed by another part. The region numbered `hint` is tried
+    /// first. Alignment is not checked.
     #[inline]
     #[must_use]
     pub fn place(&self, hint: u32, addr: u64, size: u64, write: bool) -> Option<Place> {
@@ -221,7 +228,8 @@ impl DirectMemory<'_> {
         self.find(hint, addr, size, claim)
     }
 
-    /// The place of `size` bytes at `addr`, to be [changed](Self::change) by the operation of this number.
+    /// Returns the place of `size` bytes at `addr`, to be [changed](Self::change) by the operation
+    /// of this number.
     #[inline]
     #[must_use]
     pub fn place_to_change(&self, hint: u32, addr: u64, size: u64, op: u8) -> Option<Place> {
@@ -252,7 +260,8 @@ impl DirectMemory<'_> {
         Some(Place { region, size: size as u32, offset, owner, claim })
     }
 
-    /// Keeps the pages of a place that will be written; whether there was memory for them.
+    /// Journals the pages of a place that will be written; returns whether there was memory for
+    /// them.
     #[inline]
     fn keep(&self, region: u32, offset: usize, size: usize) -> bool {
         let kept = &self.regions.views[region as usize].kept;
@@ -271,7 +280,7 @@ impl DirectMemory<'_> {
         let was =
             state.compare_exchange(NOT_KEPT, BEING_KEPT, Ordering::Acquire, Ordering::Acquire);
         if was.is_err() {
-            // Another part keeps it, which takes no longer than a copy.
+            // Another part is journalling the page, which takes no longer than a copy.
             while state.load(Ordering::Acquire) == BEING_KEPT {
                 std::hint::spin_loop();
             }
@@ -285,13 +294,15 @@ impl DirectMemory<'_> {
 
     fn copy_page(&self, view: &View<'_>, region: u32, page: usize) -> bool {
         let (start, end) = (page * PAGE, ((page + 1) * PAGE).min(view.len));
-        // SAFETY: the range is inside the view. Nobody writes a page before it has been kept, and who wants to waits while this goes on.
+        // SAFETY: the range is inside the view. Nobody writes a page before it has been journalled,
+        // and other writers wait meanwhile.
         let before = unsafe { std::slice::from_raw_parts(view.bytes.add(start), end - start) };
         self.journal.borrow_mut().keep(self.regions.stock, region, page as u32, before)
     }
 
-    /// The region of a place, for somebody who will reach all of it without asking for places: its address, its bytes, and where they
-    /// are, which they stay. `None` if there are other parts that may write it, or no memory to keep it.
+    /// Returns the region of a place, for a caller that will access all of it without asking for
+    /// places: its address, its length, and a host pointer, which stays valid. `None` if other
+    /// parts may write the region, or if there is no memory to journal it.
     #[must_use]
     pub fn whole(&self, place: Place) -> Option<(u64, usize, *mut u8)> {
         let view = self.regions.views.get(place.region as usize)?;
@@ -304,8 +315,9 @@ impl DirectMemory<'_> {
         Some((view.base, view.len, view.bytes))
     }
 
-    /// As many of `len` bytes from a place on as are in its region, all of them claimed as the place is, for somebody who will reach them
-    /// without asking: how many, and where they are. `None` if another part has some of them, or this is no part.
+    /// Claims up to `len` bytes of a region from a place on, in the same way as the place, for a
+    /// caller that will access them without asking for places. Returns their number and a host
+    /// pointer; `None` if another part has some of them, or if this is not a part.
     #[must_use]
     pub fn window(&self, place: Place, len: usize) -> Option<(usize, *mut u8)> {
         let (part, (at, _)) = (self.part.as_ref()?, self.at(place)?);
@@ -322,7 +334,8 @@ impl DirectMemory<'_> {
         Some((len, at))
     }
 
-    /// As [`whole`](Self::whole), but no more of a large region than the `window` aligned bytes around the place's first; for a handle that is not one of several parts.
+    /// As [`whole`](Self::whole), but at most the `window` aligned bytes around the place's first
+    /// byte; for a handle that is not one of several parts.
     #[must_use]
     pub fn around(&self, place: Place, window: usize) -> Option<(u64, usize, *mut u8)> {
         let view = self.regions.views.get(place.region as usize)?;
@@ -337,21 +350,22 @@ impl DirectMemory<'_> {
         Some((view.base + start as u64, len, view.bytes.wrapping_add(start)))
     }
 
-    /// Bytes of a place's region.
+    /// Returns the bytes of a place's region.
     #[must_use]
     pub fn region_len(&self, place: Place) -> usize {
         self.regions.views.get(place.region as usize).map_or(0, |view| view.len)
     }
 
-    /// Bytes kept for [taking back](Self::undo) by this handle.
+    /// Returns the bytes that this handle has journalled for [undo](Self::undo).
     #[inline]
     #[must_use]
     pub fn kept(&self) -> usize {
         self.journal.borrow().bytes()
     }
 
-    /// Nothing that was written so far will be taken back. Places for writing that were given so far are no longer to be written to, nor what
-    /// [`whole`](Self::whole) and [`around`](Self::around) gave for writing. Does nothing to a part.
+    /// Commits all writes so far. Places granted for writing so far must no longer be written to,
+    /// nor the memory that [`whole`](Self::whole) and [`around`](Self::around) have returned for
+    /// writing. Does nothing to a part.
     pub fn settle(&mut self) {
         if self.part.is_some() {
             return;
@@ -371,13 +385,15 @@ impl DirectMemory<'_> {
         journal.clear();
     }
 
-    /// Takes everything back: memory is as it was in the beginning, or when it was last [settled](Self::settle).
+    /// Takes all writes back: restores memory as it was in the beginning, or at the last
+    /// [commit](Self::settle).
     pub fn undo(&mut self) {
         let views = &self.regions.views;
         let back = |region: u32, page: u32, bytes: &[u8]| {
             let (view, start) = (&views[region as usize], page as usize * PAGE);
             let len = bytes.len().min(view.len - start);
-            // SAFETY: the page is inside the view; the handle is borrowed exclusively, and no other one is in use.
+            // SAFETY: the page is inside the view; the handle is borrowed exclusively, and no other
+            // one is in use.
             let to = unsafe { view.bytes.add(start) };
             // SAFETY: as above; the journal is memory of its own.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, len) };
@@ -389,7 +405,8 @@ impl DirectMemory<'_> {
         self.regions.stock.put(others.drain(..));
     }
 
-    /// The address of a region's first byte, and its bytes, if there is such a region and no part may write it.
+    /// Returns the address of a region's first byte, and its bytes, if the region exists and no
+    /// part may write it.
     #[inline]
     #[must_use]
     pub fn region(&self, region: u32) -> Option<(u64, &[u8])> {
@@ -399,12 +416,12 @@ impl DirectMemory<'_> {
         {
             return None;
         }
-        // SAFETY: the bytes are borrowed by the view; with parts, nobody writes the region while they exist; without, only through
-        // an exclusive borrow of this handle.
+        // SAFETY: the view borrows the bytes. With parts, nobody writes the region while they
+        // exist; without, only an exclusive borrow of this handle does.
         Some((view.base, unsafe { std::slice::from_raw_parts(view.bytes, view.len) }))
     }
 
-    /// Where a place's bytes are, if it is one of this handle's.
+    /// Returns the host pointer and length of a place, if this handle has granted it.
     #[inline]
     fn at(&self, place: Place) -> Option<(*mut u8, usize)> {
         let view = self.regions.views.get(place.region as usize)?;
@@ -414,13 +431,13 @@ impl DirectMemory<'_> {
         (inside && own).then(|| (view.bytes.wrapping_add(place.offset), size))
     }
 
-    /// The bytes of a place.
+    /// Returns the bytes of a place.
     #[inline]
     #[must_use]
     pub fn bytes(&self, place: Place) -> &[u8] {
         match self.at(place) {
-            // SAFETY: the bytes are inside the view; those of a handle's own places are written by nobody else, and by itself only
-            // while it is borrowed exclusively.
+            // SAFETY: the bytes are inside the view; nobody else writes those of a handle's own
+            // places, and the handle itself does only while it is borrowed exclusively.
             Some((at, size)) if !matches!(place.claim, Claim::Change(_)) => unsafe {
                 std::slice::from_raw_parts(at, size)
             },
@@ -428,11 +445,11 @@ impl DirectMemory<'_> {
         }
     }
 
-    /// The bytes of a place for writing, to change.
+    /// Returns the bytes of a place for writing.
     #[inline]
     pub fn bytes_mut(&mut self, place: Place) -> &mut [u8] {
         match self.at(place) {
-            // SAFETY: as above; nobody else reaches the bytes of a place for writing at all.
+            // SAFETY: as above; nobody else accesses the bytes of a place for writing at all.
             Some((at, size)) if place.claim == Claim::Write => unsafe {
                 std::slice::from_raw_parts_mut(at, size)
             },
@@ -440,18 +457,19 @@ impl DirectMemory<'_> {
         }
     }
 
-    /// Replaces the 4 or 8 bytes of a place that was given for it by a function of them, and says whether they have changed. Other
-    /// parts may do so at the same time.
+    /// Replaces the 4 or 8 bytes of a place that was granted for it by a function of them, and
+    /// returns whether they have changed. Other parts may do so at the same time.
     ///
     /// # Panics
-    /// If the place was not given for it, or is not aligned.
+    /// Panics if the place was not granted for it, or is not aligned.
     pub fn change(&self, place: Place, f: impl Fn(u64) -> u64) -> bool {
         let found = self.at(place).filter(|_| matches!(place.claim, Claim::Change(_)));
         let (at, size) = found.expect("a place to change");
         assert!(matches!(size, 4 | 8) && at.align_offset(size) == 0, "an aligned word");
         let order = Ordering::Relaxed;
         if size == 4 {
-            // SAFETY: it is aligned and inside the view, and all who reach it while parts exist do so by atomics of this size.
+            // SAFETY: it is aligned and inside the view, and everyone who accesses it while parts
+            // exist does so by atomics of this size.
             let word = unsafe { AtomicU32::from_ptr(at.cast()) };
             let update = |old: u32| Some(f(old.into()) as u32);
             word.fetch_update(order, order, update).is_ok_and(|old| update(old) != Some(old))
@@ -466,7 +484,7 @@ impl DirectMemory<'_> {
 
 impl Drop for DirectMemory<'_> {
     fn drop(&mut self) {
-        // There is room for it.
+        // The capacity was reserved.
         self.journals().push(self.journal.take());
     }
 }

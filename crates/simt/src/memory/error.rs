@@ -1,4 +1,4 @@
-//! What can go wrong with guest memory: accesses ([`AccessError`]) and changes of the map ([`MapError`]).
+//! Errors of guest memory: of accesses ([`AccessError`]) and of changes of the map ([`MapError`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub enum Violation {
     /// Nowhere near an allocation.
     #[error("not mapped")]
     NotMapped,
-    /// A generic address of a window (shared, local, param), used where only global and constant memory is meant.
+    /// A generic address of a window (shared, local, param), used where only global and constant
+    /// memory is meant.
     #[error("wrong state space")]
     WrongSpace,
 }
@@ -47,7 +48,7 @@ impl Violation {
     }
 }
 
-/// What an access does to memory.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
     /// Reads.
@@ -59,7 +60,7 @@ pub enum AccessKind {
 }
 
 impl AccessKind {
-    /// Whether read-only memory refuses it.
+    /// Returns whether read-only memory refuses it.
     #[must_use]
     #[inline]
     pub const fn writes(self) -> bool {
@@ -77,7 +78,7 @@ impl fmt::Display for AccessKind {
     }
 }
 
-/// Where an access lies relative to an allocation.
+/// The position of an access relative to an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// It starts this many bytes before the first byte.
@@ -99,7 +100,7 @@ pub struct Nearest {
     pub len: u64,
     /// Whether it has been freed.
     pub freed: bool,
-    /// Where the access lies.
+    /// The position of the access.
     pub position: Position,
 }
 
@@ -114,20 +115,21 @@ pub struct Symbol {
     pub len: u64,
 }
 
-/// An access that was refused. Nothing has been changed by it.
+/// An access that was refused. It has changed nothing.
 ///
-/// It says where in memory; machine, launch, CTA, warp, lanes and pc are added by whoever executes.
+/// It names the place in memory; whoever executes adds machine, launch, CTA, warp, lanes and pc.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct AccessError {
     /// The rule it broke.
     pub violation: Violation,
-    /// What it wanted to do.
+    /// The kind of the access.
     pub access: AccessKind,
-    /// The space that `addr` is an address of: [`Space::Generic`] for the map, or the space of a block.
+    /// The space that `addr` is an address of: [`Space::Generic`] for the map, or the space of a
+    /// block.
     pub space: Space,
     /// The first byte: a generic address, or an offset if `space` has a window.
     pub addr: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub size: u64,
     /// The alignment it needed, in bytes.
     pub align: u64,
@@ -138,7 +140,7 @@ pub struct AccessError {
 /// The outcome of an access to the map; the error is boxed to keep the good path short.
 pub type AccessResult<T> = Result<T, Box<AccessError>>;
 
-/// A block as error texts name it: which space it is behind, and the variables in it.
+/// A block as error texts name it: its space, and the variables in it.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockInfo<'a> {
     /// The space whose window shows it.
@@ -190,7 +192,8 @@ impl Nearest {
         Self { name: Arc::clone(name), base, len, freed, position }
     }
 
-    /// Bytes between the access's first byte and the allocation; an access at the very end counts as one byte away.
+    /// Bytes between the access's first byte and the allocation; an access at the very end counts
+    /// as one byte away.
     #[must_use]
     pub fn distance(&self) -> u64 {
         match self.position {
@@ -261,7 +264,8 @@ impl fmt::Display for AccessError {
 }
 
 impl AccessError {
-    /// Says where the access lies relative to the nearest allocation: `is 4 bytes past the end of "y" (...)`.
+    /// Says where the access lies relative to the nearest allocation: `is 4 bytes past the end of
+    /// "y" (...)`.
     fn place(&self, f: &mut fmt::Formatter<'_>, is: &str) -> fmt::Result {
         let Some(nearest) = &self.nearest else { return Ok(()) };
         let named = Named(nearest, self.space);
@@ -282,7 +286,7 @@ impl AccessError {
     }
 }
 
-/// A change of the address map that was refused. Nothing has been changed by it.
+/// A change of the address map that was refused. It has changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
     /// The configured limit of mapped bytes.
@@ -304,7 +308,7 @@ pub enum MapError {
     Host {
         /// The allocation's name.
         name: Arc<str>,
-        /// What the host refused.
+        /// The allocation that the host refused.
         error: OutOfHostMemory,
     },
     /// No gap of the heap is long enough.
@@ -316,7 +320,7 @@ pub enum MapError {
         name: Arc<str>,
         /// The bytes asked for.
         len: u64,
-        /// Which heap is full.
+        /// The full heap.
         heap: Space,
     },
     /// An alignment that is not a power of two, or an address that does not have it.
@@ -327,16 +331,17 @@ pub enum MapError {
         /// The alignment asked for.
         align: u64,
     },
-    /// A fixed address range that is taken, reserved for a window, or beyond the end of the address space.
+    /// A fixed address range that is taken, reserved for a window, or beyond the end of the address
+    /// space.
     #[error("cannot map \"{name}\" ({len} bytes at {base}): the range meets {with}")]
     Overlap {
         /// The region's name.
         name: Arc<str>,
-        /// Where it should have started.
+        /// The requested address.
         base: Addr,
         /// The bytes asked for.
         len: u64,
-        /// What is already there.
+        /// The region or window that is already there.
         with: String,
     },
     /// An address at which no allocation starts.

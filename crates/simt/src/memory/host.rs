@@ -1,28 +1,30 @@
-//! Memory of the host that a guest may reach: the one place where guest accesses go through a raw pointer.
+//! Host memory that a guest may access: the one place where guest accesses go through a raw
+//! pointer.
 #![allow(unsafe_code, reason = "memory that others own can only be reached through a pointer")]
 
 use std::ptr::NonNull;
 
-/// A range of host memory, lent to a guest address map.
+/// A range of host memory, registered with a guest address map.
 ///
-/// Registered with [`MemoryMap::register_host`](super::MemoryMap::register_host), it is accessed under the same checks
-/// as any region; host threads that share the map take turns on it.
+/// [`MemoryMap::register_host`](super::MemoryMap::register_host) registers it. It is accessed under
+/// the same checks as any region; host threads that share the map take turns on it.
 #[derive(Debug)]
 pub struct HostRange {
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: by the contract of `new` nothing else accesses the range while this value lives, from whatever thread, so
-// it may move between threads as a `&mut [u8]` may.
+// SAFETY: by the contract of `new` nothing else accesses the range while this value lives, from
+// whatever thread, so it may move between threads as a `&mut [u8]` may.
 unsafe impl Send for HostRange {}
 
 impl HostRange {
     /// The range of `len` bytes from `start` on.
     ///
     /// # Safety
-    /// Until the value is dropped, the range must be valid for reads and writes and initialised, must not be longer
-    /// than `isize::MAX` bytes, and must be accessed through this value only: as if it were a `&mut [u8]`.
+    /// Until the value is dropped, the range must be valid for reads and writes and initialised,
+    /// must not be longer than `isize::MAX` bytes, and must be accessed through this value only: as
+    /// if it were a `&mut [u8]`.
     #[must_use]
     pub const unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len }
@@ -34,13 +36,14 @@ impl HostRange {
         self.len
     }
 
-    /// Whether the range has no bytes.
+    /// Returns whether the range has no bytes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The address of the first byte in the host: it identifies the range, and is never used to access it.
+    /// The address of the first byte in the host: it identifies the range, and is never used to
+    /// access it.
     pub(super) fn identity(&self) -> usize {
         self.start.addr().get()
     }
@@ -48,8 +51,8 @@ impl HostRange {
     /// The bytes.
     #[must_use]
     pub const fn bytes(&self) -> &[u8] {
-        // SAFETY: `new` promises valid, initialised memory that only this value accesses; the borrow of `self` keeps
-        // `bytes_mut` away.
+        // SAFETY: `new` promises valid, initialised memory that only this value accesses; the
+        // borrow of `self` keeps `bytes_mut` away.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 

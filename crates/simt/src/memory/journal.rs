@@ -1,7 +1,8 @@
 //! Pages as they were before a launch wrote them, in chunks of host memory that outlive the launch.
 //!
-//! Each handle to a memory has a [`Journal`] of its own and takes chunks out of a [`Stock`] of the map's, so that a page is kept without a lock,
-//! an allocation or a fault of the host's. The stock is bounded, and shrinks while launches write less.
+//! Each handle to a memory has a [`Journal`] of its own and takes chunks out of the map's
+//! [`Stock`], so that keeping a page needs no lock, no allocation and no page fault of the host.
+//! The stock is bounded, and shrinks while launches write less.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,15 +13,15 @@ const PAGE: usize = PAGE_BYTES as usize;
 /// Pages of a chunk.
 const PAGES: usize = 64;
 
-/// Chunks that a map keeps between launches, at most: 32 MiB.
+/// Most chunks that a map keeps between launches: 32 MiB.
 const MOST_SPARE: usize = 128;
 
 /// Room for [`PAGES`] pages.
 #[derive(Debug)]
 struct Chunk {
-    /// Whose bytes follow each other: the region, the page in it.
+    /// The pages whose bytes follow each other: region, and page in it.
     pages: Vec<(u32, u32)>,
-    /// A page's worth for each, of which the last page of a region uses less.
+    /// A page of bytes for each; the last page of a region may use less.
     bytes: Vec<u8>,
 }
 
@@ -48,7 +49,8 @@ impl Stock {
         spare.or_else(Chunk::new)
     }
 
-    /// A launch has ended, with these journals. An eighth of the chunks that it did not need goes back to the host.
+    /// Takes back the chunks of a launch's journals. An eighth of the chunks that it did not need
+    /// returns to the host.
     pub(super) fn put(&self, journals: impl IntoIterator<Item = Journal>) {
         let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unused = spare.len();
@@ -77,7 +79,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Keeps the bytes of a page; whether there was memory for them.
+    /// Keeps the bytes of a page; returns whether there was memory for them.
     pub(super) fn keep(&mut self, stock: &Stock, region: u32, page: u32, bytes: &[u8]) -> bool {
         let full = |chunk: &Chunk| chunk.pages.len() == PAGES;
         if self.chunks.last().is_none_or(full) {
@@ -88,14 +90,14 @@ impl Journal {
             self.chunks.push(chunk);
         }
         let Some(chunk) = self.chunks.last_mut() else { return false };
-        // There is room for both: nothing is allocated.
+        // There is capacity for both: nothing is allocated.
         chunk.bytes.resize(chunk.pages.len() * PAGE, 0);
         chunk.bytes.extend_from_slice(bytes);
         chunk.pages.push((region, page));
         true
     }
 
-    /// Bytes of the pages that it has kept.
+    /// Returns the bytes of the pages that it has kept.
     pub(super) fn bytes(&self) -> usize {
         let last = self.chunks.last().map_or(0, |chunk| chunk.pages.len());
         (self.chunks.len().saturating_sub(1) * PAGES + last) * PAGE
@@ -113,7 +115,8 @@ impl Journal {
         }
     }
 
-    /// Has `back` put each page where it was, by region, page and bytes, of which only those count that the page has.
+    /// Calls `back` with the region, number and old bytes of each page. For a short page at the end
+    /// of a region, only the bytes that it has count.
     pub(super) fn replay(&self, mut back: impl FnMut(u32, u32, &[u8])) {
         for chunk in &self.chunks {
             for (&(region, page), bytes) in chunk.pages.iter().zip(chunk.bytes.chunks(PAGE)) {
@@ -146,7 +149,7 @@ mod tests {
         for (i, page) in pages.into_iter().enumerate() {
             assert_eq!(page, (3, i as u32, if i == 199 { 5 } else { PAGE }, i as u8));
         }
-        // A short page in between is followed by a page's worth of nothing.
+        // A short page in between is padded to a whole one.
         assert!(journal.keep(&stock, 4, 0, &[9; PAGE]));
         assert_eq!(replayed(&journal)[199..], [(3, 199, PAGE, 199), (4, 0, PAGE, 9)]);
         assert_eq!(journal.bytes(), 201 * PAGE);

@@ -16,25 +16,27 @@ use super::{
 /// Every allocation starts at a multiple of this many bytes, as CUDA's do.
 pub const ALLOCATION_ALIGN: u64 = 256;
 
-/// Unmapped bytes after each allocation, at least; longer allocations have a sixteenth of their length.
+/// Unmapped bytes after each allocation, at least; longer allocations have a sixteenth of their
+/// length.
 pub const RED_ZONE: u64 = 256;
 
-/// The longest red zone, in bytes.
+/// The most bytes of a red zone.
 const MAX_RED_ZONE: u64 = 16 << 20;
 
 /// The largest alignment that can be asked for.
 const MAX_ALIGN: u64 = 1 << 30;
 
-/// Regions mapped at a fixed address start at a multiple of this, so that offsets are aligned as addresses are.
+/// Regions mapped at a fixed address start at a multiple of this, so that offsets are aligned as
+/// addresses are.
 const FIXED_ALIGN: u64 = 16;
 
-/// How many freed allocations are remembered at least.
+/// Least number of freed allocations that are remembered.
 const QUARANTINE: usize = 16_384;
 
-/// How many bytes of owned memory a map holds at most, unless told otherwise.
+/// Most bytes of owned memory that a map holds by default.
 pub const DEFAULT_LIMIT: u64 = 8 << 30;
 
-/// Which heap an allocation is made in.
+/// The heap of an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Heap {
     /// Constant memory.
@@ -64,16 +66,16 @@ impl Heap {
     }
 }
 
-/// What to allocate.
+/// A request for an allocation.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The name for error texts: the buffer's argument or the variable's name.
     pub name: Arc<str>,
     /// Length in bytes.
     pub len: u64,
-    /// Where.
+    /// The heap.
     pub heap: Heap,
-    /// What guests may do with it; the host writes it through [`MemoryMap::host_write`] whatever this says.
+    /// The guests' permission; the host writes through [`MemoryMap::host_write`] regardless.
     pub permission: Permission,
     /// A power of two up to 2^30; less than [`ALLOCATION_ALIGN`] means that.
     pub align: u64,
@@ -109,10 +111,11 @@ impl Request {
     }
 }
 
-/// The guest memory of one context: global and constant memory, see the [module](super) for the map's layout.
+/// The guest memory of one context: global and constant memory, see the [module](super) for the
+/// map's layout.
 ///
-/// Always holds: regions are sorted by address and do not overlap; those that are live and owned have `mapped` bytes
-/// together, at most `limit` unless a clone or a restore went beyond it.
+/// Always holds: regions are sorted by address and do not overlap; those that are live and owned
+/// have `mapped` bytes together, at most `limit` unless a clone or a restore went beyond it.
 pub struct MemoryMap {
     pub(super) regions: Vec<Region>,
     /// The regions of the last accesses.
@@ -120,20 +123,20 @@ pub struct MemoryMap {
     /// Held for 16-byte accesses through a shared view, which no single atomic covers.
     pub(super) wide: Mutex<()>,
     pub(super) counters: Counters,
-    /// Room for pages that launches keep.
+    /// Chunks for pages that launches journal.
     pub(super) stock: Stock,
     limit: u64,
 }
 
-/// What makes the next allocation deterministic.
+/// The state that makes the next allocation deterministic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counters {
-    /// Where the next allocation is tried, for the constant and the global heap.
+    /// Address at which the next allocation is tried, for the constant and the global heap.
     next: [u64; 2],
     next_id: u64,
-    /// How many frees there were.
+    /// Number of frees so far.
     frees: u64,
-    /// How many freed regions are remembered.
+    /// Number of freed regions that are remembered.
     quarantined: usize,
     /// Bytes of live owned regions.
     pub(super) mapped: u64,
@@ -206,8 +209,8 @@ impl MemoryMap {
     /// Allocates zero-filled memory. An allocation of no bytes has an address of its own too.
     ///
     /// # Errors
-    /// If the alignment is not a power of two up to 2^30, or the limit, the host's memory or the address space does
-    /// not allow it.
+    /// If the alignment is not a power of two up to 2^30, or the limit, the host's memory or the
+    /// address space does not allow it.
     pub fn allocate_with(&mut self, request: Request) -> Result<Addr, MapError> {
         let Request { name, len, heap, permission, align } = request;
         let storage = self.own(&name, len)?;
@@ -221,11 +224,12 @@ impl MemoryMap {
         Ok(self.insert(base, len, name, permission, storage))
     }
 
-    /// Maps a zero-filled region at a fixed address, as a program image asks for it. There are no red zones around it.
+    /// Maps a zero-filled region at a fixed address, as a program image requires. There are no
+    /// red zones around it.
     ///
     /// # Errors
-    /// If the address is not a multiple of 16, the range meets a window or a live region or leaves the address space,
-    /// or the limit or the host's memory does not allow it.
+    /// If the address is not a multiple of 16, the range meets a window or a live region or leaves
+    /// the address space, or the limit or the host's memory does not allow it.
     pub fn map_at(
         &mut self,
         name: &str,
@@ -263,8 +267,8 @@ impl MemoryMap {
         Ok(())
     }
 
-    /// Makes a range of host memory reachable for guests, at an address of the global heap. It stays so until the
-    /// region is freed or the map is dropped.
+    /// Makes a range of host memory reachable for guests, at an address of the global heap. It
+    /// stays so until the region is freed or the map is dropped.
     ///
     /// # Errors
     /// If the address space does not allow it.
@@ -280,8 +284,8 @@ impl MemoryMap {
         Ok(self.insert(base, len, name, permission, storage))
     }
 
-    /// Frees the allocation that starts at `addr`. Its addresses are not used again soon, so that a later access is
-    /// reported as a use after free.
+    /// Frees the allocation that starts at `addr`. Its addresses are not used again soon, so that a
+    /// later access is reported as a use after free.
     ///
     /// # Errors
     /// If no allocation starts there, or it has been freed already.
@@ -325,12 +329,13 @@ impl MemoryMap {
         (addr.0 - region.base < region.len || addr.0 == region.base).then_some(region)
     }
 
-    /// How many regions start at or before an address.
+    /// Returns the number of regions that start at or before an address.
     pub(super) fn before(&self, addr: Addr) -> usize {
         self.regions.partition_point(|r| r.base <= addr.0)
     }
 
-    /// The index of the live region with all `size` bytes from `addr` on, trying the region `hint` first.
+    /// The index of the live region with all `size` bytes from `addr` on, trying the region `hint`
+    /// first.
     #[inline]
     pub(super) fn locate(&self, hint: usize, addr: Addr, size: u64) -> Option<usize> {
         if self.regions.get(hint).is_some_and(|r| r.holds(addr, size)) {
@@ -386,7 +391,8 @@ impl MemoryMap {
         let align = align.max(ALLOCATION_ALIGN);
         let next = self.counters.next[heap as usize];
         let found = self.gap(next..heap.range().end, len, align).or_else(|| {
-            // The heap has been used up once: give up the quarantine and start again at its beginning.
+            // The heap has been used up once: give up the quarantine and start again at its
+            // beginning.
             self.forget(|_| false);
             self.gap(heap.range(), len, align)
         });
@@ -397,7 +403,8 @@ impl MemoryMap {
         Ok(base)
     }
 
-    /// The lowest aligned address in `range` with room for `len` bytes, and red zones on both sides.
+    /// The lowest aligned address in `range` with room for `len` bytes, and red zones on both
+    /// sides.
     fn gap(&self, range: Range<u64>, len: u64, align: u64) -> Option<u64> {
         let mut base = range.start.checked_next_multiple_of(align)?;
         let mut index =
@@ -440,11 +447,11 @@ impl MemoryMap {
         Addr(base)
     }
 
-    /// A deep copy that reports a lack of memory. A host range becomes a copy of its bytes, owned by the new map,
-    /// even where that goes beyond the limit.
+    /// Returns a deep copy; reports a lack of memory. A host range becomes a copy of its bytes,
+    /// owned by the new map, even where that exceeds the limit.
     ///
     /// # Errors
-    /// If the host has not that much memory.
+    /// Returns [`OutOfHostMemory`] if the host does not have that much memory.
     pub fn try_clone(&self) -> Result<Self, OutOfHostMemory> {
         let regions: Vec<Region> =
             self.regions.iter().map(Region::try_clone).collect::<Result<_, _>>()?;

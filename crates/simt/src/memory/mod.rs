@@ -1,34 +1,36 @@
 //! Guest memory: one 64-bit address map per context.
 //!
-//! A [`MemoryMap`] holds what a context's kernels share: global and constant memory, as named [`Region`]s at
-//! deterministic addresses. What belongs to a CTA or a thread (shared memory, local memory, parameters) is a [`Block`]
-//! of whoever executes it, reached through a window of generic addresses ([`resolve`], [`generic`]). The layout
-//! (bounds are the constants [`SHARED_WINDOW`] and so on):
+//! A [`MemoryMap`] holds what a context's kernels share: global and constant memory, as named
+//! [`Region`]s at deterministic addresses. What belongs to a CTA or a thread (shared memory, local
+//! memory, parameters) is a [`Block`] of whoever executes it, reached through a window of generic
+//! addresses ([`resolve`], [`generic`]). The layout (bounds are the constants [`SHARED_WINDOW`] and
+//! so on):
 //!
-//! | from               | to (exclusive)      | what                                                       |
-//! |--------------------|---------------------|------------------------------------------------------------|
-//! | `0`                | `0x1_0000`          | null guard                                                 |
-//! | `0x1_0000`         | `0x1_0000_0000`     | free for [`MemoryMap::map_at`]                             |
-//! | `0x1_0000_0000`    | `0x4_0000_0000`     | windows: shared, local, parameters, 4 GiB each             |
-//! | `0x4_0000_0000`    | `0x7_0000_0000`     | constant heap                                              |
-//! | `0x7_0000_0000`    | `0x8000_0000_0000`  | global heap                                                |
-//! | `0x8000_0000_0000` | 2^64                | free for [`MemoryMap::map_at`]                             |
+//! | from | to (exclusive) | what |
+//! |---|---|---|
+//! | `0` | `0x1_0000` | null guard |
+//! | `0x1_0000` | `0x1_0000_0000` | free for [`MemoryMap::map_at`] |
+//! | `0x1_0000_0000` | `0x4_0000_0000` | windows: shared, local, parameters, 4 GiB each |
+//! | `0x4_0000_0000` | `0x7_0000_0000` | constant heap |
+//! | `0x7_0000_0000` | `0x8000_0000_0000` | global heap |
+//! | `0x8000_0000_0000` | 2^64 | free for [`MemoryMap::map_at`] |
 //!
-//! What always holds:
+//! Always holds:
 //!
-//! - An access reaches bytes of one live region or fails with an [`AccessError`] that names the nearest allocation;
-//!   an access that fails has changed nothing.
+//! - An access reaches bytes of one live region or fails with an [`AccessError`] that names the
+//!   nearest allocation; an access that fails has changed nothing.
 //! - Scalars are little-endian and must be naturally aligned.
-//! - Heap allocations start at multiples of 256 bytes with at least 256 unmapped bytes between them. The address of an
-//!   allocation depends on the allocations and frees before it only. Freed addresses are not used again before the
-//!   heap's whole range has been used once, and at least the last 16,384 frees are remembered by name.
+//! - Heap allocations start at multiples of 256 bytes with at least 256 unmapped bytes between
+//!   them. The address of an allocation depends on the allocations and frees before it only. Freed
+//!   addresses are not used again before the heap's whole range has been used once, and at least
+//!   the last 16,384 frees are remembered by name.
 //! - Memory is zero until written, and the host commits its pages no earlier.
 //! - [`MemoryMap::snapshot`] copies the pages written since the last snapshot and no others.
-//! - Host threads may share a map through [`SharedMemory`]: a racing guest gets some value it wrote, never undefined
-//!   behaviour of the host.
+//! - Host threads may share a map through [`SharedMemory`]: a racing guest gets some value it
+//!   wrote, never undefined behaviour of the host.
 //!
-//! Uninitialised reads are not tracked; a map of the bytes written would stand beside the map of the pages written, in
-//! the one type that all stores to a region pass through (`Tracked`).
+//! Uninitialised reads are not tracked; a map of the bytes written would accompany the map of
+//! the pages written, in the one type that all stores to a region pass through (`Tracked`).
 
 mod access;
 mod address;

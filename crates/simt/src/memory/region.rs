@@ -18,7 +18,7 @@ impl RegionId {
     }
 }
 
-/// What guests may do with a region.
+/// The guests' permission on a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Permission {
     /// Loads only.
@@ -28,22 +28,22 @@ pub enum Permission {
     ReadWrite,
 }
 
-/// Whose bytes a region shows.
+/// The owner of the bytes that a region shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backing {
     /// The map's own.
     Owned,
     /// A registered range of host memory.
     Host,
-    /// Nobody's: the region has been freed, and its addresses are in quarantine.
+    /// None: the region has been freed, and its addresses are in quarantine.
     Freed,
 }
 
 /// A mapped range of guest addresses, or one that was freed not long ago.
 pub struct Region {
-    // First, as every access looks at them.
+    // First, because every access reads them.
     pub(super) base: u64,
-    /// The bytes that accesses can reach: `len`, or 0 once freed.
+    /// Bytes that can be accessed: `len`, or 0 once freed.
     pub(super) reach: u64,
     pub(super) permission: Permission,
     pub(super) storage: Storage,
@@ -52,7 +52,7 @@ pub struct Region {
     pub(super) name: Arc<str>,
 }
 
-/// Where the bytes are.
+/// The storage of the bytes.
 pub(super) enum Storage {
     Owned(Tracked),
     /// Host threads that share the map take turns; see [`HostRange`].
@@ -80,7 +80,7 @@ impl Region {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Returns whether it has no bytes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -104,13 +104,13 @@ impl Region {
         Space::of(self.base())
     }
 
-    /// What guests may do with it.
+    /// Returns the guests' permission.
     #[must_use]
     pub const fn permission(&self) -> Permission {
         self.permission
     }
 
-    /// Whose bytes it shows.
+    /// Returns the owner of its bytes.
     #[must_use]
     pub const fn backing(&self) -> Backing {
         match self.storage {
@@ -120,13 +120,13 @@ impl Region {
         }
     }
 
-    /// Whether it can be accessed.
+    /// Returns whether it can be accessed.
     #[must_use]
     pub const fn is_live(&self) -> bool {
         !matches!(self.storage, Storage::Freed(_))
     }
 
-    /// Whether it is live and has all the `size` bytes from `addr` on.
+    /// Returns whether it is live and has all the `size` bytes from `addr` on.
     #[inline]
     pub(super) const fn holds(&self, addr: Addr, size: u64) -> bool {
         let offset = addr.0.wrapping_sub(self.base);
@@ -173,7 +173,8 @@ impl HostCells {
         Self { range, base: Arc::default() }
     }
 
-    /// The contents as pages. Its owner may have written them too, so all of them are compared with the last snapshot.
+    /// The contents as pages. Its owner may have written them too, so all of them are compared with
+    /// the last snapshot.
     pub(super) fn snapshot(&mut self) -> Arc<Pages> {
         for (index, page) in self.range.bytes().chunks(PAGE_BYTES as usize).enumerate() {
             Pages::update(
@@ -197,9 +198,9 @@ impl HostCells {
     }
 }
 
-/// Calls `f` on the host's bytes while no other host thread has them.
+/// Calls `f` on the host's bytes while no other host thread accesses them.
 pub(super) fn with_host<T>(cells: &Mutex<HostCells>, f: impl FnOnce(&mut [u8]) -> T) -> T {
-    // A panic of another thread leaves bytes as they are: there is nothing it could have broken.
+    // A panic of another thread leaves the bytes in a valid state.
     f(cells.lock().unwrap_or_else(PoisonError::into_inner).range.bytes_mut())
 }
 

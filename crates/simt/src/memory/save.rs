@@ -8,9 +8,9 @@ use super::region::Storage;
 use super::snapshot::{Pages, Tracked};
 use super::{MapError, MemoryMap, Permission, Region, RegionId};
 
-/// The state of a map at one time: cheap to keep and to copy, shares every page that was not written in between with
-/// the snapshots before and after it. Two snapshots are equal if their maps were, byte for byte and in everything
-/// that decides how the maps go on.
+/// The state of a map at one time: cheap to keep and to copy, shares every page that was not
+/// written in between with the snapshots before and after it. Two snapshots are equal if their maps
+/// were, byte for byte and in everything that decides how the maps continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     regions: Arc<[Saved]>,
@@ -45,13 +45,14 @@ impl Contents {
 }
 
 impl Snapshot {
-    /// How many pages of [`PAGE_BYTES`](super::PAGE_BYTES) it refers to. Pages that are all zero are none.
+    /// Number of pages of [`PAGE_BYTES`](super::PAGE_BYTES) that it refers to. All-zero pages do
+    /// not count.
     #[must_use]
     pub fn pages(&self) -> usize {
         self.regions.iter().filter_map(|r| r.contents.pages()).map(|pages| pages.stored()).sum()
     }
 
-    /// How many of these pages are the very same host memory in `other`.
+    /// Number of these pages that are the same host memory in `other`.
     #[must_use]
     pub fn pages_shared_with(&self, other: &Self) -> usize {
         let of = |id| other.regions.iter().find(|r| r.id == id).and_then(|r| r.contents.pages());
@@ -61,8 +62,8 @@ impl Snapshot {
 }
 
 impl MemoryMap {
-    /// The map's state now. Copies only the pages written since the last snapshot or restore (host ranges are compared
-    /// whole, as their owner may have written them).
+    /// The map's state now. Copies only the pages written since the last snapshot or restore (host
+    /// ranges are compared whole, as their owner may have written them).
     pub fn snapshot(&mut self) -> Snapshot {
         let save = |r: &mut Region| Saved {
             id: r.id,
@@ -82,14 +83,16 @@ impl MemoryMap {
         Snapshot { regions: self.regions.iter_mut().map(save).collect(), counters: self.counters }
     }
 
-    /// Goes back (or forward) to a snapshot's state: allocations made since are gone, freed ones are back. The limit
-    /// stays as it is, even where the snapshot's regions go beyond it.
+    /// Restores a snapshot's state: allocations made since are removed, freed ones come back. The
+    /// limit stays as it is, even where the snapshot's regions exceed it.
     ///
-    /// A host range gets its bytes back, except that a snapshot cannot bring back a range that is not registered any
-    /// more. A range that a [clone](Self::try_clone) has made its own counts as registered.
+    /// A host range gets its bytes back, except that a snapshot cannot bring back a range that is
+    /// not registered any more. A range that a [clone](Self::try_clone) has made its own counts as
+    /// registered.
     ///
     /// # Errors
-    /// If such a host range is gone, or the host has no memory for what was freed; then nothing is changed.
+    /// Returns [`MapError`] if such a host range is not registered any more, or if the host has no
+    /// memory for what was freed; then nothing is changed.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MapError> {
         // First all that can fail, then all that changes something.
         let index: BTreeMap<RegionId, usize> =
@@ -129,7 +132,7 @@ impl MemoryMap {
         Ok(())
     }
 
-    /// Where the bytes of a saved region will be, given the map's region of the same identity.
+    /// Returns the storage for a saved region, given the map's region of the same identity.
     fn plan(&self, saved: &Saved, index: Option<usize>) -> Result<Plan, MapError> {
         let candidate = index.filter(|&i| self.regions[i].len == saved.len);
         match (&saved.contents, candidate.map(|i| (i, &self.regions[i].storage))) {
@@ -152,10 +155,10 @@ impl MemoryMap {
     }
 }
 
-/// Where the bytes of a region will be after a restore.
+/// The storage of a region after a restore.
 enum Plan {
     /// In new storage.
     Use(Storage),
-    /// In that of the map's region of this index.
+    /// That of the map's region of this index.
     Keep(usize),
 }

@@ -1,9 +1,10 @@
 //! The map as several host threads see it.
 //!
-//! Every access is a relaxed atomic of a whole 64-bit word, or happens under a lock (16-byte accesses, host ranges).
-//! So whatever the guest's threads race for, the host's behaviour is defined; each aligned access of up to eight bytes
-//! is single-copy atomic, as GPUs have it, and 16-byte accesses are so among themselves. Order between accesses comes
-//! from [`SharedMemory::fence`].
+//! Every access is a relaxed atomic of a whole 64-bit word, or happens under a lock (16-byte
+//! accesses, host ranges). So whatever the guest's threads race for, the host's behaviour is
+//! defined; each aligned access of up to eight bytes is single-copy atomic, as GPUs have it, and
+//! 16-byte accesses are so among themselves. Order between accesses comes from
+//! [`SharedMemory::fence`].
 
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{MutexGuard, PoisonError};
@@ -12,9 +13,11 @@ use super::hints::Hints;
 use super::region::{Storage, get_le, put_le, update_le, with_host};
 use super::{AccessKind, AccessResult, Addr, MemoryMap, Width};
 
-/// A view of a map that can be cloned for each host thread. While views exist nothing can be allocated or freed.
+/// A view of a map that can be cloned for each host thread. While views exist nothing can be
+/// allocated or freed.
 ///
-/// Dropping the last view ends the exclusive borrow of the map; a thread's join makes its writes visible.
+/// Dropping the last view ends the exclusive borrow of the map; a thread's join makes its writes
+/// visible.
 #[derive(Clone, Debug)]
 pub struct SharedMemory<'a> {
     map: &'a MemoryMap,
@@ -74,7 +77,8 @@ impl SharedMemory<'_> {
         Ok(())
     }
 
-    /// As [`MemoryMap::atomic`], atomically; `f` may be called several times and its last call counts.
+    /// As [`MemoryMap::atomic`], atomically; `f` may be called several times and its last call
+    /// counts.
     ///
     /// # Errors
     /// As for [`store`](Self::store); then `f` is not called.
@@ -133,7 +137,8 @@ impl SharedMemory<'_> {
     /// As [`MemoryMap::write_bytes`]; no more than each byte is atomic.
     ///
     /// # Errors
-    /// If the bytes are not all inside one live region, or it is read-only; then nothing is written.
+    /// If the bytes are not all inside one live region, or it is read-only; then nothing is
+    /// written.
     pub fn write_bytes(&self, addr: Addr, bytes: &[u8]) -> AccessResult<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -157,7 +162,8 @@ impl SharedMemory<'_> {
     /// As [`MemoryMap::fill`]; no more than each byte is atomic.
     ///
     /// # Errors
-    /// If the bytes are not all inside one live region, or it is read-only; then nothing is written.
+    /// If the bytes are not all inside one live region, or it is read-only; then nothing is
+    /// written.
     pub fn fill(&self, addr: Addr, len: u64, byte: u8) -> AccessResult<()> {
         if len == 0 {
             return Ok(());
@@ -177,7 +183,8 @@ impl SharedMemory<'_> {
         Ok(())
     }
 
-    /// Orders this thread's accesses before it against those after it, for all host threads that fence too.
+    /// Orders this thread's accesses before it against those after it, for all host threads that
+    /// fence too.
     pub fn fence(&self) {
         fence(Ordering::SeqCst);
     }

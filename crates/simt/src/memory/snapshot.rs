@@ -1,8 +1,8 @@
 //! Copy-on-write snapshots at page granularity.
 //!
-//! Live storage stays flat; beside it stands a byte per page that says whether the page was written since the last
-//! snapshot, and the page table of that snapshot. Taking a snapshot copies the pages written since then and shares all
-//! others; pages that are all zero are not stored at all.
+//! Live storage stays flat, accompanied by a byte per page that says whether the page was written
+//! since the last snapshot, and by the page table of that snapshot. Taking a snapshot copies the
+//! pages written since then and shares all others; pages that are all zero are not stored at all.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -17,7 +17,8 @@ pub(super) const PAGE_WORDS: usize = (PAGE_BYTES / 8) as usize;
 
 pub(super) type Page = [u64; PAGE_WORDS];
 
-/// The contents of one block or host range at one time. A page that is absent is all zero, and so are those beyond the end.
+/// The contents of one block or host range at one time. A page that is absent is all zero, and so
+/// are those beyond the end.
 ///
 /// Always holds: no stored page is all zero, so that equal contents have pages at the same places.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +36,12 @@ impl Pages {
         self.0[index] = page;
     }
 
-    /// How many pages are stored.
+    /// Number of stored pages.
     pub(super) fn stored(&self) -> usize {
         self.0.iter().flatten().count()
     }
 
-    /// How many stored pages are the very same memory in both.
+    /// Number of stored pages that both share.
     pub(super) fn shared_with(&self, other: &Self) -> usize {
         let pairs = self.0.iter().zip(&other.0);
         pairs
@@ -48,8 +49,8 @@ impl Pages {
             .count()
     }
 
-    /// The table with page `index` now holding `words` (fewer than a page at the end of a block); the old page is
-    /// kept if it is equal.
+    /// The table with page `index` now holding `words` (fewer than a page at the end of a block);
+    /// the old page is kept if it is equal.
     pub(super) fn update(table: &mut Arc<Self>, index: usize, words: impl Iterator<Item = u64>) {
         let mut page = [0; PAGE_WORDS];
         for (to, from) in page.iter_mut().zip(words) {
@@ -80,7 +81,7 @@ impl PartialEq for Pages {
 
 impl Eq for Pages {}
 
-/// Whether two pages are the same memory (or both absent, hence zero).
+/// Returns whether two pages are the same memory (or both absent, hence zero).
 fn identical(a: Option<&Arc<Page>>, b: Option<&Arc<Page>>) -> bool {
     match (a, b) {
         (None, None) => true,
@@ -94,7 +95,7 @@ fn identical(a: Option<&Arc<Page>>, b: Option<&Arc<Page>>) -> bool {
 /// Always holds: a page that is not marked equals that page of `base`.
 #[derive(Debug)]
 pub(super) struct Tracked {
-    /// The live bytes. Who writes them marks them.
+    /// The live bytes. Whoever writes them marks their pages.
     pub(super) block: Block,
     dirty: Box<[AtomicU8]>,
     base: Arc<Pages>,
@@ -111,7 +112,8 @@ impl Tracked {
         Ok(Self { block, dirty: dirty.into_boxed_slice(), base: Arc::default() })
     }
 
-    /// The live bytes, and by page whether it was written since the last snapshot: who writes the ones sets the others.
+    /// Returns the live bytes, and by page whether it was written since the last snapshot. Whoever
+    /// writes the bytes sets the flags.
     pub(super) fn parts(&mut self) -> (&mut Block, &[AtomicU8]) {
         (&mut self.block, &self.dirty)
     }
@@ -149,7 +151,8 @@ impl Tracked {
         Arc::clone(&self.base)
     }
 
-    /// Makes the contents those of a snapshot of a block of the same length, touching only pages that may differ.
+    /// Makes the contents those of a snapshot of a block of the same length, touching only pages
+    /// that may differ.
     pub(super) fn restore(&mut self, pages: &Arc<Pages>) {
         let words = self.block.words_mut();
         for (index, dirty) in self.dirty.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Byte ranges laid over 64-bit words, for words held exclusively and for words shared by host threads.
+//! Byte ranges laid over 64-bit words, for words held exclusively and for words shared by host
+//! threads.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +12,7 @@ pub(super) trait Cells {
     fn set(&mut self, first: usize, words: impl ExactSizeIterator<Item = u64>);
 }
 
-/// Words nobody else can see: plain writes.
+/// Words that nobody else can see: plain writes.
 pub(super) struct Exclusive<'a>(pub(super) &'a mut [AtomicU64]);
 
 impl Cells for Exclusive<'_> {
@@ -59,7 +60,8 @@ struct Laid {
     word: usize,
     /// The first byte's place in it.
     first: usize,
-    /// Bytes in that word if they do not begin it; whole words after them; bytes in the word after those.
+    /// Bytes in that word if they do not begin it; whole words after them; bytes in the word after
+    /// those.
     head: usize,
     words: usize,
     tail: usize,
@@ -81,7 +83,7 @@ impl Laid {
     }
 }
 
-/// The bits of a word that `bytes` bytes from byte `first` on have, of which there is one at least.
+/// The bits of a word that `bytes` bytes, at least one, from byte `first` on have.
 const fn mask(first: usize, bytes: usize) -> u64 {
     u64::MAX >> (64 - 8 * bytes) << (8 * first)
 }

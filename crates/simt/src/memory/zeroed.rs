@@ -1,8 +1,9 @@
-//! Zero-filled word storage: fallible, and left untouched so that the host commits no page before the guest writes it. The
-//! standard library offers either of the two in safe code, not both.
+//! Zero-filled word storage: fallible, and untouched, so that the host commits no page before the
+//! guest writes it. The standard library offers either of the two in safe code, not both.
 //!
-//! Long storage is pages of its own, in large ones where the host has them: one fault and one entry of its page tables instead of
-//! hundreds, which is most of what it costs to fill a buffer once and go through it once.
+//! Long storage has pages of its own, large ones where the host has them: one fault and one
+//! page-table entry instead of hundreds, which are most of the cost of filling a buffer once and
+//! reading it once.
 #![allow(
     unsafe_code,
     reason = "a fallible zeroed allocation has no safe form in the standard library, and pages are bytes"
@@ -16,8 +17,8 @@ use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapMut, MmapOptions};
 
-/// Bytes of a large page, of storage that gets pages of its own, and of storage that gets large ones at most: of those a word that is
-/// written commits all.
+/// Bytes of a large page; the least length of storage with pages of its own; and the greatest of
+/// storage with large pages, of which a single written word commits all.
 const LARGE: usize = 2 << 20;
 const LONG: usize = 2 * LARGE;
 const LONGEST: usize = 1 << 30;
@@ -26,34 +27,36 @@ const LONGEST: usize = 1 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the host cannot provide {bytes} bytes of memory")]
 pub struct OutOfHostMemory {
-    /// How many bytes were asked for.
+    /// The bytes asked for.
     pub bytes: u64,
 }
 
 impl OutOfHostMemory {
-    /// Ends the process as an infallible allocation does: for `Clone`, which cannot fail otherwise.
+    /// Ends the process as an infallible allocation does: for `Clone`, which has no other way to
+    /// fail.
     pub(super) fn abort(self) -> ! {
         let bytes = usize::try_from(self.bytes).unwrap_or(isize::MAX as usize);
         handle_alloc_error(Layout::from_size_align(bytes, 1).unwrap_or(Layout::new::<u64>()))
     }
 }
 
-/// Words of zero at first.
+/// Words, initially zero.
 pub(super) struct Words {
     start: NonNull<AtomicU64>,
     count: usize,
-    /// What `start` points into.
+    /// The memory that `start` points into.
     _owner: Owner,
 }
 
-/// Who gives the memory back.
+/// The owner that frees the memory.
 #[allow(dead_code, reason = "it is only there to be dropped")]
 enum Owner {
     Allocator(Box<[AtomicU64]>),
     Pages(MmapMut),
 }
 
-// SAFETY: the words are owned, and reached through borrows of this value alone, as those of a `Box<[AtomicU64]>`, which may be sent.
+// SAFETY: the words are owned, and accessed only through borrows of this value, like those of a
+// `Box<[AtomicU64]>`, which may be sent.
 unsafe impl Send for Words {}
 // SAFETY: likewise, and shared.
 unsafe impl Sync for Words {}
@@ -63,7 +66,8 @@ impl Deref for Words {
 
     #[inline]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: `start` points to so many words that the owner keeps and nobody else reaches; the borrow of `self` keeps mutable ones away.
+        // SAFETY: `start` points to `count` words that the owner keeps and nobody else accesses;
+        // the borrow of `self` excludes mutable ones.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
@@ -71,7 +75,7 @@ impl Deref for Words {
 impl DerefMut for Words {
     #[inline]
     fn deref_mut(&mut self) -> &mut [AtomicU64] {
-        // SAFETY: as above, and the borrow of `self` keeps all others away.
+        // SAFETY: as above, and the borrow of `self` excludes all others.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.count) }
     }
 }
@@ -86,7 +90,7 @@ impl<'a> IntoIterator for &'a Words {
 }
 
 impl fmt::Debug for Words {
-    /// Their number: there may be many.
+    /// Prints only their number: there may be many.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Words").field("count", &self.count).finish_non_exhaustive()
     }
@@ -113,15 +117,15 @@ impl Words {
             return Ok(Self::of(allocated(count)?));
         }
         let error = OutOfHostMemory { bytes: bytes as u64 };
-        // What is never written is not reserved either: clients may have more device memory than
-        // the host has of its own.
+        // Memory that is never written is not reserved either: clients may have more device memory
+        // than the host has memory.
         let mut options = MmapOptions::new();
         let mut pages =
             options.len(bytes + LARGE).no_reserve_swap().map_anon().map_err(|_| error)?;
         let first = pages.as_ptr().align_offset(LARGE).min(LARGE);
         #[cfg(target_os = "linux")]
         if bytes <= LONGEST {
-            // A host that has none does without.
+            // A host without large pages ignores the advice.
             let _ = pages.advise_range(
                 memmap2::Advice::HugePage,
                 first,
@@ -145,8 +149,8 @@ fn allocated(count: usize) -> Result<Box<[AtomicU64]>, OutOfHostMemory> {
     if words.is_null() {
         return Err(error);
     }
-    // SAFETY: the pointer comes from the global allocator with the layout of `[AtomicU64; count]`, nobody else has it,
-    // and all-zero bytes are a valid `AtomicU64`.
+    // SAFETY: the pointer comes from the global allocator with the layout of `[AtomicU64; count]`,
+    // nobody else has it, and all-zero bytes are a valid `AtomicU64`.
     Ok(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(words, count)) })
 }
 

@@ -87,7 +87,7 @@ fn setp_float<F: Format>(results: usize) -> LaneFn {
     }
 }
 
-/// Of packed pairs: the outcome for the low halves, then the one for the high halves.
+/// Compares packed pairs: the result for the low halves, then the one for the high halves.
 fn setp_packed<F: Format>(results: usize) -> LaneFn {
     if results == 2 {
         lane2!([F: Format]; |e, a, b, p| {
@@ -107,7 +107,7 @@ fn truth(e: &LaneOp, holds: u64) -> u64 {
     if holds == 0 { 0 } else { e.extra }
 }
 
-/// What `set` writes for true in a result type.
+/// Returns the value that `set` writes for true in a result type.
 pub(super) fn truth_of(ty: Ty) -> u64 {
     match ty {
         Ty::F32 => 0x3f80_0000,

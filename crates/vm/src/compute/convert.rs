@@ -34,8 +34,8 @@ fn is_packed(ty: Ty) -> bool {
     matches!(ty, Ty::F16x2 | Ty::Bf16x2 | Ty::E4m3x2 | Ty::E5m2x2)
 }
 
-/// Extends a value of a narrow integer type to the register it is written to: conversions sign-extend into wider
-/// registers. `op.extra` holds the register's value mask.
+/// Extends a value of a narrow integer type to the register it is written to: conversions
+/// sign-extend into wider registers. `op.extra` holds the register's value mask.
 #[inline]
 fn widen<D: Int>(e: &LaneOp, value: u64) -> u64 {
     D::extend(value) & e.extra
@@ -103,7 +103,7 @@ fn saturate<F: Format>(e: &LaneOp, value: u64) -> u64 {
     }
 }
 
-/// One value from one format to another, saturated as the flags ask.
+/// Converts one value from one format to another, saturated by the flags.
 #[inline]
 fn convert<S: Format, D: Format>(e: &LaneOp, a: u64) -> u64 {
     let value = if e.mods.flags.has(Flag::SatFinite) {
@@ -200,7 +200,7 @@ fn pack_int(to: Ty, operands: usize) -> Option<LaneFn> {
         let pair = part(a) << D::BITS | part(b);
         (c << (2 * D::BITS) | pair) & 0xffff_ffff
     }
-    /// Of fewer bits than any integer type has.
+    /// For fewer bits than any integer type has.
     fn pack_bits<const BITS: u32, const SIGNED: bool>(e: &LaneOp, a: u64, b: u64, c: u64) -> u64 {
         let mask = (1_u64 << BITS) - 1;
         let (least, most) =

@@ -32,7 +32,7 @@ fn always_approximate(op: Op) -> bool {
     matches!(op, Op::Rsqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Tanh)
 }
 
-/// Saturation or clamping at zero, as the flags ask.
+/// Saturates or clamps at zero, by the flags.
 #[inline]
 fn finish<F: Format>(e: &LaneOp, value: u64) -> u64 {
     if e.mods.flags.has(Flag::Sat) {
@@ -165,7 +165,7 @@ fn approximate<F: Format>(op: Op) -> Option<LaneFn> {
     })
 }
 
-/// The forms with `.ftz` work on the upper word alone.
+/// The forms with `.ftz` work only on the upper word.
 fn approximate_f64(op: Op, ftz: bool) -> Option<LaneFn> {
     Some(match (op, ftz) {
         (Op::Rcp, _) => lane!(|_e, a| approx::rcp_upper_f64(a)),

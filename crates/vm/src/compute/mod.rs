@@ -1,8 +1,8 @@
 //! Per-lane computations: from an instruction to the function that executes it.
 //!
-//! [`resolve`] picks, once at link time, a [`LaneFn`] for an operation, its types and modifiers. The functions
-//! themselves are `simt::arith`'s; here is only which of them an operation means. Adding a per-lane operation is one arm in
-//! the file of its family.
+//! [`resolve`] picks, once at link time, a [`LaneFn`] for an operation, its types and modifiers.
+//! The functions themselves are `simt::arith`'s; this module only decides which of them an
+//! operation means. A new per-lane operation is one arm in the file of its family.
 
 mod bits;
 mod compare;
@@ -26,7 +26,8 @@ pub(crate) type LaneFn = fn(&mut Columns<'_>, &LaneOp);
 /// Most lanes that a [`LaneFn`] is called for.
 pub(crate) const CHUNK: usize = 64;
 
-/// Where lane operations find their registers: row `r` of lane `i` is `file[(base + r) * stride + first + i]`.
+/// The registers that lane operations access: row `r` of lane `i` is `file[(base + r) * stride +
+/// first + i]`.
 pub(crate) struct Columns<'a> {
     pub(crate) file: &'a mut [u64],
     pub(crate) stride: usize,
@@ -105,7 +106,8 @@ impl Columns<'_> {
         lanes::map_columns(&on, Inactive::Merge, self.lanes, self.file, to, operands, f);
     }
 
-    /// Sets two results of every lane that is on. All sources of a lane are read before it is written.
+    /// Sets two results of every lane that is on. All sources of a lane are read before it is
+    /// written.
     #[inline]
     fn map2<const K: usize>(
         &mut self,
@@ -129,7 +131,8 @@ fn sources<const K: usize>(op: &LaneOp) -> [Src; K] {
     std::array::from_fn(|i| op.src.get(i).copied().unwrap_or(Src::Const(0)))
 }
 
-/// A [`LaneFn`] from an expression over the environment `e` (a [`LaneOp`]) and operand values, generic over types if given.
+/// A [`LaneFn`] from an expression over the environment `e` (a [`LaneOp`]) and operand values,
+/// generic over types if given.
 macro_rules! lane {
     ($([$($g:ident: $bound:path),+];)? |$e:ident $(, $a:ident)*| $body:expr) => {{
         fn run$(<$($g: $bound),+>)?(columns: &mut $crate::compute::Columns<'_>, op: &$crate::code::LaneOp) {
@@ -188,7 +191,8 @@ macro_rules! by_format {
 
 use {by_format, by_int, lane, lane2};
 
-/// The function of an instruction, or `None` if this engine has none for its operation, types and modifiers.
+/// The function of an instruction, or `None` if this engine has none for its operation, types and
+/// modifiers.
 pub(crate) fn resolve(inst: &Inst) -> Option<LaneFn> {
     let ty = inst.ty.unwrap_or(Ty::B32);
     let found = movement::resolve(inst, ty)

@@ -13,7 +13,8 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
         Op::Mov => lane!(|_e, a| a),
         Op::Pack => pack,
         Op::Unpack => unpack,
-        // 32-bit generic addresses cannot name a window: what is left of one is cut to the register.
+        // 32-bit generic addresses cannot name a window: what is left of one is cut to the
+        // register.
         Op::CvtaTo => match window(inst.mods.space?) {
             Some(_) if ty == Ty::U32 => lane!(|e, a| a.wrapping_add(e.extra) & 0xffff_ffff),
             Some(_) => lane!(|e, a| a.wrapping_add(e.extra)),
@@ -36,7 +37,8 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     })
 }
 
-/// First generic address of a space that is a window; `None` where generic and specific addresses are the same.
+/// First generic address of a space that is a window; `None` where generic and specific addresses
+/// are the same.
 pub(crate) fn window(space: Space) -> Option<u64> {
     match space {
         Space::Shared => Some(SHARED_WINDOW.start),
@@ -72,7 +74,8 @@ fn select_wide(columns: &mut Columns<'_>, op: &LaneOp) {
     );
 }
 
-/// Joins `src.len()` parts of equal width into one or two words. `op.extra` is the width of a part in bits.
+/// Joins `src.len()` parts of equal width into one or two words. `op.extra` is the width of a part
+/// in bits.
 fn pack(columns: &mut Columns<'_>, op: &LaneOp) {
     let bits = op.extra as u32;
     for lane in columns.on {

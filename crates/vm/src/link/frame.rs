@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use simt::Pc;
 use smallvec::{SmallVec, smallvec};
 
-/// What is known of the function being linked.
+/// The layout of the function being linked.
 pub(super) struct Frame<'m> {
     pub(super) function: &'m Function,
     /// First row of each register.
@@ -55,7 +55,8 @@ impl Frame<'_> {
         regs.iter().flat_map(|&r| self.rows_of(r)).collect()
     }
 
-    /// Rows, or warp-file indices, of an instruction's results; discarded ones go to the scratch rows.
+    /// Rows, or warp-file indices, of an instruction's results; discarded ones go to the scratch
+    /// rows.
     pub(super) fn results(&self, inst: &Inst) -> Linked<Rows> {
         let mut out = Rows::new();
         let scratch = if inst.is_uniform() { self.warp_scratch } else { self.scratch };
@@ -65,7 +66,7 @@ impl Frame<'_> {
                 Some(Reg::Warp(reg)) => out.extend(self.scalars_of(reg)),
                 None => {
                     out.push(scratch);
-                    // Of a 128-bit value that is split into parts, the parts are narrower.
+                    // The parts of a split 128-bit value are narrower.
                     let ty = inst.result_slot(i).and_then(|slot| inst.slot_ty(slot));
                     if ty == Some(Ty::B128) {
                         out.push(scratch + 1);

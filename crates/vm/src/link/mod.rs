@@ -1,8 +1,9 @@
 //! Linking: from an IR module to code that the engine executes.
 //!
-//! Functions are laid out one after another, blocks in layout order; a place ([`Pc`]) is an index into that code. An end of
-//! block that only falls through takes no place. Rows of a function's frame: its registers in order (128-bit ones take two),
-//! one row for each address of a local variable that is used, two scratch rows for discarded results.
+//! Functions are laid out one after another, blocks in layout order; a place ([`Pc`]) is an index
+//! into that code. An end of block that only falls through takes no place. Rows of a function's
+//! frame: its registers in order (128-bit ones take two), one row for each address of a local
+//! variable that is used, two scratch rows for discarded results.
 
 mod frame;
 mod operations;
@@ -69,7 +70,7 @@ impl<'m> Linker<'m> {
             info.shared.sort_unstable();
             info.shared.dedup();
         }
-        // What could not be linked left holes, over which no plan can be made.
+        // An instruction that could not be linked leaves a hole, over which no plan can be made.
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
@@ -110,7 +111,7 @@ impl<'m> Linker<'m> {
         }
     }
 
-    /// Links a function; whether it calls indirectly.
+    /// Links a function; returns whether it calls indirectly.
     fn function(&mut self, index: u32, function: &'m Function) -> bool {
         let mut frame = self.frame(function);
         let entry = Pc(self.code.len() as u64);

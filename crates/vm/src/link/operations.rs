@@ -228,7 +228,7 @@ impl Frame<'_> {
     pub(super) fn collective(&mut self, inst: &Inst) -> Linked<Exec> {
         let mods = &inst.mods;
         let unsupported = || LinkErrorKind::Unsupported(inst.op.name());
-        // Where the member mask stands among the operands.
+        // The index of the member mask among the operands.
         let (kind, members_at) = match inst.op {
             Op::Shfl => (CollectiveKind::Shuffle(mods.shuffle.ok_or_else(unsupported)?), Some(3)),
             Op::Vote => (CollectiveKind::Vote(mods.vote.ok_or_else(unsupported)?), Some(1)),

@@ -1,7 +1,8 @@
 //! Instructions on matrices in the exact engine.
 //!
-//! All 32 lanes of the architectural warp take part; where one is missing for good, the lanes that come fault. What lanes are to
-//! touch is checked when they come, before anything is read or written; the instruction takes effect when the last of them has come.
+//! All 32 lanes of the architectural warp participate; where one is missing for good, the lanes
+//! that arrive fault. Accesses are checked when their lanes arrive, before anything is read or
+//! written; the instruction takes effect when the last lane has arrived.
 
 use super::{Matrix, Registers, Values};
 use crate::access::{self, check_place, generic_address};
@@ -15,7 +16,8 @@ use simt::matrix::LANES;
 use simt::memory::{AccessKind, Width};
 use simt::observe::{Events, Observer};
 
-/// Lanes come to an instruction on matrices: whether their warps are whole, and may touch what they are to touch.
+/// Checks, when lanes arrive at an instruction on matrices, that their warps are whole and that
+/// their accesses are allowed.
 pub(crate) fn arrive<const N: usize, O: Observer<N>>(
     state: &mut State<N>,
     now: &Now<N>,
@@ -90,7 +92,7 @@ fn check_metadata<const N: usize>(
     }
 }
 
-/// What a thread touches, at generic addresses.
+/// Returns the pieces of memory that a thread accesses, at generic addresses.
 fn pieces<const N: usize>(
     state: &State<N>,
     cta: &Cta<N>,
@@ -113,7 +115,7 @@ fn operand<const N: usize>(state: &State<N>, cta: &Cta<N>, src: Src, thread: usi
     value(cta, thread / state.info.width as usize, &state.info.vars, src, thread)
 }
 
-/// The instruction takes effect for a whole warp.
+/// Executes the instruction for a whole warp.
 pub(crate) fn finish<const N: usize>(
     state: &mut State<N>,
     slot: usize,
@@ -164,7 +166,7 @@ fn load<const N: usize>(
         for piece in pieces(state, cta, matrix, op, mem, thread) {
             let bytes = u64::from(piece.bytes);
             let place = (mem.space, piece.at);
-            // A block that was there when its lane came may have been freed since by another group.
+            // Another group may have freed the block since its lane arrived.
             let there = check_place(state, cta, thread, place, AccessKind::Load, bytes).is_ok();
             let mut value = 0;
             for (i, (width, at)) in words(piece.bytes, piece.at).enumerate().filter(|_| there) {

@@ -1,7 +1,8 @@
 //! Matrices in the registers of a warp: products, and loads and stores of fragments.
 //!
-//! [`Matrix`] is what an instruction does, apart from any state: which pieces of memory each lane touches, which registers they become,
-//! and what is multiplied. Where elements are is [`simt::matrix`]'s.
+//! [`Matrix`] describes an instruction without a state: which pieces of memory each lane accesses,
+//! which registers they become, and what is multiplied. [`simt::matrix`] defines the positions of
+//! elements.
 
 mod engine;
 
@@ -10,16 +11,16 @@ pub(crate) use engine::{arrive, finish};
 use simt::matrix::{Fragment, LANES, Misuse, Product, tile_place};
 use smallvec::SmallVec;
 
-/// What an instruction does with matrices.
+/// An operation on matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matrix {
     /// Multiplies.
     Multiply(Product),
     /// Transposes an 8 by 8 matrix of 16-bit elements.
     Transpose,
-    /// Loads so many 8 by 8 matrices of 16-bit elements, perhaps transposed.
+    /// Loads a number of 8 by 8 matrices of 16-bit elements, perhaps transposed.
     LoadTiles(usize, bool),
-    /// Stores so many 8 by 8 matrices of 16-bit elements, perhaps transposed.
+    /// Stores a number of 8 by 8 matrices of 16-bit elements, perhaps transposed.
     StoreTiles(usize, bool),
     /// Loads a fragment, stored by columns or not.
     LoadFragment(Fragment, bool),
@@ -39,20 +40,21 @@ pub struct Piece {
 /// The pieces of a lane.
 pub type Pieces = SmallVec<[Piece; 8]>;
 
-/// What the pieces of a lane hold.
+/// The contents of a lane's pieces.
 pub type Values = SmallVec<[u128; 8]>;
 
 /// Registers with a value for every lane.
 pub type Registers = Vec<[u64; LANES]>;
 
 impl Matrix {
-    /// Whether it writes memory.
+    /// Returns whether it writes memory.
     #[must_use]
     pub fn stores(self) -> bool {
         matches!(self, Self::StoreTiles(..) | Self::StoreFragment(..))
     }
 
-    /// Whether it touches memory: it then has an address, and for fragments a stride, as its first operands.
+    /// Returns whether it accesses memory: it then has an address, and for fragments a stride, as
+    /// its first operands.
     #[must_use]
     pub fn is_memory(self) -> bool {
         !matches!(self, Self::Multiply(_) | Self::Transpose)
@@ -68,7 +70,8 @@ impl Matrix {
         }
     }
 
-    /// What a lane touches: with its address, and elements from one row, or column, to the next.
+    /// Returns the pieces that a lane accesses, from its address and the number of elements between
+    /// rows, or columns.
     #[must_use]
     pub fn pieces(self, lane: usize, address: u64, stride: u64) -> Pieces {
         match self {
@@ -87,7 +90,8 @@ impl Matrix {
                         let index = (outer as u64).wrapping_mul(stride).wrapping_add(inner as u64);
                         let bits = index.wrapping_mul(fragment.element.bits() as u64);
                         let unit = fragment.element.register_bits() / parts;
-                        // What begins within a byte is misaligned, and so is every odd address.
+                        // An element that begins within a byte is misaligned; an odd address stands
+                        // for that.
                         let odd = u64::from(!bits.is_multiple_of(8));
                         let at = address.wrapping_add((bits / 8) | odd);
                         out.push(Piece { at, bytes: unit as u32 / 8 });
@@ -99,7 +103,7 @@ impl Matrix {
         }
     }
 
-    /// The registers that loaded pieces become.
+    /// Returns the registers for loaded pieces.
     #[must_use]
     pub fn loaded(self, values: &[Values; LANES]) -> Registers {
         match self {
@@ -140,7 +144,7 @@ impl Matrix {
         }
     }
 
-    /// What registers put into the pieces of each lane.
+    /// Returns the values that registers store to the pieces of each lane.
     #[must_use]
     pub fn stored(self, registers: &[[u64; LANES]]) -> Vec<Values> {
         let mut out = vec![Values::new(); LANES];
@@ -191,7 +195,7 @@ impl Matrix {
         metadata.misuse(word).map(|misuse| (word, misuse))
     }
 
-    /// The results of what touches no memory.
+    /// Returns the results of an operation without memory accesses.
     #[must_use]
     pub fn computed(self, operands: &[[u64; LANES]]) -> Registers {
         match self {
@@ -200,7 +204,7 @@ impl Matrix {
                 let mut out = [0; LANES];
                 for (lane, value) in out.iter_mut().enumerate() {
                     for part in 0..2 {
-                        // The element that lies at the mirrored place.
+                        // The element at the mirrored place.
                         let (row, column) = tile_place(lane, part, true);
                         let from = operands[0][4 * row + column / 2] >> (16 * (column % 2));
                         *value |= (from & 0xffff) << (16 * part);
@@ -213,7 +217,7 @@ impl Matrix {
     }
 }
 
-/// Whether the parts of a lane's register lie side by side in memory.
+/// Returns whether the parts of a lane's register are contiguous in memory.
 fn is_whole(fragment: &Fragment, columns: bool, lane: usize, register: usize) -> bool {
     let along = |part| {
         let (_, row, column) = fragment.place(lane, register, part);

@@ -1,11 +1,11 @@
-//! Kernels that are measured at sizes of their own, beside their native limit.
+//! Kernels with fixed sizes, for which a native implementation may be measured too.
 
-/// A kernel that is measured at a size at which its native limit is known.
+/// A kernel at a fixed size.
 pub(super) struct Known {
     pub(super) name: &'static str,
     pub(super) program: &'static str,
     pub(super) kernel: &'static str,
-    /// Elements, or the side of a square of them, or segments of 1,024.
+    /// Elements, or the side of a square of them, or segments of 1,024 elements.
     pub(super) n: usize,
     pub(super) grid: &'static str,
     pub(super) block: &'static str,
@@ -18,7 +18,7 @@ macro_rules! bundled {
     };
 }
 
-/// A kernel that does nothing: what a launch costs.
+/// A kernel without work, which measures the cost of a launch.
 const EMPTY: &str =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty() { ret; }\n";
 

@@ -1,7 +1,8 @@
-//! `bench`: the engines side by side, and the native limit where there is one.
+//! The command `bench`: times of the engines, and of native code for kernels that have it.
 //!
-//! Each kernel runs on every engine in turn, several times over; a row has the median. Times are those of launches as a whole; the
-//! first on an engine decodes and compiles the kernel, which later ones find at hand.
+//! Each kernel runs on every engine in turn, several times; a row has the median. A time covers the
+//! whole launch. The first launch on an engine includes decoding and compilation, which later ones
+//! reuse.
 
 mod known;
 
@@ -19,17 +20,17 @@ use super::run::LAUNCH_FILE;
 use crate::args::{Bench, EngineName};
 use crate::out::{Exit, Out};
 
-/// One line of the table.
+/// A row of the table.
 struct Row {
     kernel: String,
     engine: String,
     seconds: f64,
     thread_instructions: u64,
-    /// Time over that of the native limit.
+    /// Time divided by that of native code.
     ratio: Option<f64>,
 }
 
-/// Measures what is named, or the known kernels.
+/// Measures the given targets, or the known kernels if there are none.
 pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
     let known = KNOWN.iter().map(|k| k.name.to_owned());
@@ -60,10 +61,11 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     Exit::Ok
 }
 
-/// What is measured: an engine, its level at most, threads of the host (0: all), and whether all statistics are counted.
+/// A measurement: the engine, its highest level, host threads (0 for all), and whether to collect
+/// all statistics.
 type Measured = (Choice, Option<Level>, usize, bool);
 
-/// The runs to measure: all, or the one of an engine.
+/// Returns the measurements: all of them, or that of one engine.
 fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Measured> {
     let most = level.unwrap_or_else(Level::best).or_less();
     let level = Some(most);
@@ -77,7 +79,7 @@ fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Measured> {
                 (Choice::Fast, level, 0, false),
                 (Choice::Fast, level, 1, true),
             ];
-            // What hosts without more have.
+            // The level of hosts without AVX-512.
             if most > Level::Avx2 {
                 runs.push((Choice::Fast, Some(Level::Avx2), 1, false));
             }

@@ -1,4 +1,4 @@
-//! `device`: kernels on a real GPU, and its results against ours.
+//! The command `device`: kernels on a real GPU, and comparison of its results with ours.
 
 mod run;
 mod suites;
@@ -51,7 +51,7 @@ enum DeviceCommand {
     },
 }
 
-/// From a second to a day.
+/// Parses a number of seconds, up to a day.
 fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
     clap::value_parser!(u64).range(1..=86_400)
 }
@@ -164,7 +164,7 @@ pub(crate) fn device(args: &Device, out: &mut Out) -> Exit {
     }
 }
 
-/// This program as a worker.
+/// Returns the command that starts this program as a worker.
 fn worker() -> Result<WorkerCommand, DeviceError> {
     let program = std::env::current_exe().map_err(|e| {
         DeviceError::Worker(format!("cannot be started: this program has no known file: {e}"))

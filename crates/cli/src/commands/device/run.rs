@@ -1,4 +1,4 @@
-//! `device run`.
+//! The command `device run`.
 
 use device::compare::compare;
 use device::record::{Record, RunEnd, RunRecord};
@@ -60,7 +60,7 @@ pub(super) fn run(args: &RunDevice, out: &mut Out) -> Exit {
     end_of(run, out)
 }
 
-/// A record of this run from a file.
+/// Loads the record of this run from a file.
 fn recorded(path: &std::path::Path, run: &Run) -> Result<Record, String> {
     let mut record = Record::load(path).map_err(|e| e.to_string())?;
     let (text, inputs) = (run.text_hash(), run.inputs_hash());
@@ -77,7 +77,7 @@ fn recorded(path: &std::path::Path, run: &Run) -> Result<Record, String> {
     Ok(record)
 }
 
-/// Runs it on the device; what the kernels print goes to standard output.
+/// Runs a kernel on the device; copies its output to standard output.
 fn on_device(args: &RunDevice, run: Run, out: &mut Out) -> Result<Record, Exit> {
     let request = Request { choice: args.which.choice(), runs: vec![run] };
     let mut runs = Vec::new();
@@ -96,7 +96,7 @@ fn on_device(args: &RunDevice, run: Run, out: &mut Out) -> Result<Record, Exit> 
     }
 }
 
-/// Tells how the run ended, and gives the exit code.
+/// Reports the end of the run; returns the exit status.
 fn end_of(run: &RunRecord, out: &mut Out) -> Exit {
     match &run.end {
         RunEnd::Done => Exit::Ok,

@@ -1,4 +1,4 @@
-//! `device verify` and `device report`.
+//! The commands `device verify` and `device report`.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn suites(text: &str) -> Result<Vec<Suite>, String> {
     text.split(',').map(|name| named(name.trim())).collect()
 }
 
-/// Longest time that can be asked for, in seconds.
+/// Longest accepted time in seconds.
 const LONGEST: u64 = 7 * 86_400;
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -1,5 +1,5 @@
-//! `exec`: runs a program with the virtual device's libraries in place of NVIDIA's, and tells what
-//! its kernels did.
+//! The command `exec`: runs a program with the virtual device's libraries in place of NVIDIA's, and
+//! reports on its kernels.
 
 mod program;
 mod report;
@@ -30,8 +30,8 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     let this = std::env::current_exe()
         .map_err(|e| format!("this program's own place is not known: {e}"))?;
     let libraries = Libraries::find(args, &this)?;
-    // From here on a signal ends the program, not this one, which stays to report and to remove the
-    // folder.
+    // From here on signals are forwarded to the program. This process survives them, to print the
+    // report and remove the folder.
     signals::catch();
     let folder = Folder::new().map_err(|e| format!("no folder for the run can be made: {e}"))?;
     folder.fill(&libraries, &this)?;

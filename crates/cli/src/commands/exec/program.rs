@@ -1,4 +1,4 @@
-//! The program that is run: its environment, its signals, its end.
+//! The program that `exec` runs: its environment, its signals, its exit status.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use super::setup::Folder;
 use super::signals;
 use crate::args::{EngineName, Exec};
 
-/// How the program has ended.
+/// The exit status of the program.
 pub(super) struct Ended(ExitStatus);
 
 impl Ended {
-    /// The program's code; of one that a signal has ended, 128 and the signal's number, as shells
-    /// have it.
+    /// Returns the program's exit code; for a program that a signal ended, 128 plus the signal's
+    /// number, as in shells.
     pub(super) fn code(&self) -> u8 {
         match (self.0.code(), self.signal()) {
             (Some(code), _) => code as u8,
@@ -22,7 +22,7 @@ impl Ended {
         }
     }
 
-    /// The signal that has ended it.
+    /// Returns the signal that ended the program, if one did.
     pub(super) fn signal(&self) -> Option<signals::Signal> {
         #[cfg(unix)]
         {
@@ -35,10 +35,10 @@ impl Ended {
     }
 }
 
-/// A program that runs.
+/// A running program.
 pub(super) struct Program {
     child: Child,
-    /// Whether it leads a group of processes of its own, to which all go that it starts.
+    /// Whether it leads a process group of its own, which its child processes join.
     leads: bool,
 }
 
@@ -56,7 +56,7 @@ impl Program {
         Ok(Self { child, leads })
     }
 
-    /// Waits for the program's end; signals are passed on to it meanwhile.
+    /// Waits for the end of the program, and forwards signals to it meanwhile.
     pub(super) fn wait(self) -> Result<Ended, String> {
         let failed = |e: std::io::Error| format!("the program cannot be waited for: {e}");
         #[cfg(unix)]
@@ -71,8 +71,8 @@ impl Program {
     }
 }
 
-/// Makes the program the leader of a group, unless a terminal is there: its foreground job is one
-/// group, which gets the terminal's signals and may read from it.
+/// Makes the program the leader of a process group, unless there is a terminal. The terminal's
+/// foreground job is one group, which receives the terminal's signals and may read from it.
 #[cfg(unix)]
 fn lead(command: &mut Command) -> bool {
     use std::io::IsTerminal as _;
@@ -102,10 +102,10 @@ mod watched {
     use super::Program;
     use super::signals::{self, KILL};
 
-    /// Time between two looks at signals.
+    /// Interval between polls of signals.
     const LOOK: Duration = Duration::from_millis(20);
 
-    /// Time that processes have which the program leaves behind when a signal has ended it.
+    /// Time that remaining processes of the group have to end after a signal.
     const GRACE: Duration = Duration::from_secs(2);
 
     pub(super) fn wait(mut program: Program) -> io::Result<ExitStatus> {
@@ -117,7 +117,7 @@ mod watched {
                 while !ended.load(Ordering::SeqCst) {
                     for signal in signals::take() {
                         signalled.store(true, Ordering::SeqCst);
-                        // A group that has the terminal has got its signal by itself.
+                        // A group with a terminal has already received the signal from it.
                         if leads || !signals::is_of_terminals(signal) {
                             signals::send(if leads { -id } else { id }, signal);
                         }
@@ -135,7 +135,7 @@ mod watched {
         Ok(status)
     }
 
-    /// Ends what is left of the program's group, which has got the signal, too.
+    /// Ends the remaining processes of the program's group, which have received the signal too.
     fn end_group(id: i32) {
         let begun = Instant::now();
         while signals::send(-id, 0) {
@@ -148,18 +148,18 @@ mod watched {
     }
 }
 
-/// What clients are told by their environment.
+/// Sets the environment variables that configure clients.
 fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if let Some(joined) = search_path(folder.path(), std::env::var_os("LD_LIBRARY_PATH")) {
         command.env("LD_LIBRARY_PATH", joined);
     }
     command.env("SIMTLAB_JOURNAL", folder.journal());
-    // Triton: the assemblers that it calls, for capabilities below 9.0 and from there on, and the
-    // driver that it links.
+    // Triton: the assemblers that it calls, for capabilities below 9.0 and from 9.0 on, and the
+    // driver that it links against.
     let ptxas = folder.ptxas();
     command.env("TRITON_PTXAS_PATH", &ptxas).env("TRITON_PTXAS_BLACKWELL_PATH", &ptxas);
     command.env("TRITON_LIBCUDA_PATH", folder.path());
-    // CuPy: PTX instead of machine code, and no closed libraries for sums and sorting.
+    // CuPy: PTX instead of machine code, and no closed-source libraries for sums and sorting.
     command.env("CUPY_COMPILE_WITH_PTX", "1").env("CUPY_ACCELERATORS", "");
     if let Some(capability) = &args.capability {
         command.env("SIMTLAB_COMPUTE_CAPABILITY", capability);
@@ -180,8 +180,8 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     }
 }
 
-/// The loader's search path with a folder before all others. Empty elements are left out: to the
-/// loader they are the current directory, and a variable that is set but empty has one.
+/// Returns the loader's search path with the folder `first` in front. Drops empty elements, which
+/// the loader would take for the current directory; a variable that is set but empty contains one.
 fn search_path(first: &std::path::Path, before: Option<OsString>) -> Option<OsString> {
     let before = before.unwrap_or_default();
     let others = std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! What processes have run, as text and as JSON.
+//! The report on the processes of a run, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,20 +10,20 @@ use super::program::Ended;
 use super::setup::Libraries;
 use super::signals;
 
-/// Stops, refusals and calls of one kind that are printed whole.
+/// Most stops, refusals and calls that are printed of each kind.
 const SHOWN: usize = 10;
 
-/// What a kernel did in all its launches.
+/// The launches of one kernel.
 #[derive(Default)]
 struct Kernel {
     launches: u64,
     seconds: f64,
-    /// Launches on the exact engine, by reason.
+    /// Number of launches on the exact engine, by reason.
     exact: BTreeMap<String, u64>,
     totals: LaunchTotals,
 }
 
-/// A launch that has stopped.
+/// A launch that faulted or hung, or in which the engines differ.
 struct Stop {
     kernel: String,
     kind: String,
@@ -31,23 +31,23 @@ struct Stop {
     text: String,
 }
 
-/// Calls of one function that failed in the same way.
+/// Failed calls of one function with the same status.
 struct Failed {
     times: u64,
     name: String,
-    /// Arguments of the first.
+    /// Arguments of the first call.
     arguments: String,
-    /// What there is to say of the first.
+    /// Explanation of the first failure.
     note: Option<String>,
 }
 
-/// A launch that had not ended when its process did.
+/// A launch that was interrupted by the end of its process.
 struct Running {
     kernel: String,
     text: String,
 }
 
-/// What processes have run.
+/// The events of all processes, aggregated.
 #[derive(Default)]
 pub(super) struct Report {
     processes: u64,
@@ -55,9 +55,9 @@ pub(super) struct Report {
     stops: Vec<Stop>,
     /// By process.
     running: BTreeMap<u32, Running>,
-    /// Calls that are not supported, and how often.
+    /// Number of calls of each unsupported function.
     unsupported: BTreeMap<String, u64>,
-    /// By function and status, in order of the first of each.
+    /// By function and status, in the order of their first occurrence.
     failed: Vec<((String, i32), Failed)>,
     refused: Vec<String>,
 }
@@ -107,17 +107,17 @@ impl Report {
         self.stops.iter().filter(|s| s.kind == kind).count() as u64
     }
 
-    /// Whether a launch has faulted or hung.
+    /// Returns whether a launch faulted or hung, or the engines differ.
     pub(super) fn has_stops(&self) -> bool {
         !self.stops.is_empty()
     }
 
-    /// Whether engines that were compared differ.
+    /// Returns whether the engines differ in a launch.
     pub(super) fn has_differences(&self) -> bool {
         self.count(DIFFERENCE) > 0
     }
 
-    /// Whether a call has failed, is not supported, or has asked for what cannot run.
+    /// Returns whether a call failed, is not supported, or was refused.
     pub(super) fn has_errors(&self) -> bool {
         !(self.failed.is_empty() && self.unsupported.is_empty() && self.refused.is_empty())
     }
@@ -157,7 +157,7 @@ impl Report {
         text
     }
 
-    /// The first line. A launch counts once it has begun.
+    /// Returns the first line. It counts every launch that was started.
     fn head(&self) -> String {
         let ended: u64 = self.kernels.values().map(|k| k.launches).sum();
         let begun = ended + (self.stops.len() + self.running.len()) as u64;
@@ -188,7 +188,7 @@ impl Report {
         text
     }
 
-    /// Kernels, those that took longest first.
+    /// Appends the table of kernels, in descending order of time.
     fn table(&self, text: &mut String) {
         let mut kernels: Vec<(&String, &Kernel)> = self.kernels.iter().collect();
         kernels.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
@@ -266,7 +266,7 @@ impl Report {
     }
 }
 
-/// Says why no process may have initialised the driver.
+/// Explains why no process initialised the driver.
 fn nothing_initialised(ended: &Ended, libraries: &Libraries) -> String {
     if let Some(signal) = ended.signal() {
         let name = signals::name(signal);
@@ -293,7 +293,7 @@ fn many(n: u64, one: &str, more: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { more })
 }
 
-/// Says how many of a list were left out.
+/// Appends the number of list items that were omitted.
 fn more(text: &mut String, all: usize) {
     if all > SHOWN {
         let _ = writeln!(text, "  and {} more", all - SHOWN);

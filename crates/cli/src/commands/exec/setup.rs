@@ -1,4 +1,4 @@
-//! What a run needs: the libraries, and a folder in which the program finds them.
+//! The prerequisites of a run: the libraries, and a folder in which the program finds them.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{DirBuilder, File};
@@ -10,23 +10,23 @@ use object::read::{Object as _, ObjectSymbol as _, ReadCache};
 
 use crate::args::Exec;
 
-/// Names under which programs look for the driver, and the file that is behind both.
+/// File name of the driver library, and the names by which programs load it.
 const DRIVER: (&str, [&str; 2]) = ("libcuda.so", ["libcuda.so.1", "libcuda.so"]);
 
-/// The runtime libraries, where they have been built: `crates/cudart/link.sh` makes them.
+/// The runtime libraries, which are optional: `crates/cudart/link.sh` builds them.
 const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
 
-/// A function that our driver library has and no other.
+/// A function that only this project's driver library exports.
 const OURS: &str = "simtlab_unsupported";
 
-/// Where the libraries are.
+/// The location of the libraries.
 pub(super) struct Libraries {
     folder: PathBuf,
 }
 
 impl Libraries {
-    /// The folder that has our driver library. Libraries of that name that are not ours are never
-    /// taken.
+    /// Finds the folder with this project's driver library. Other libraries of that name are never
+    /// used.
     pub(super) fn find(args: &Exec, this: &Path) -> Result<Self, String> {
         let mut places: Vec<PathBuf> = args.libraries.iter().cloned().collect();
         if places.is_empty() {
@@ -60,18 +60,18 @@ impl Libraries {
         ))
     }
 
-    /// Where they are.
+    /// Returns the folder of the libraries.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Names of the runtime libraries that have not been built.
+    /// Returns the names of the runtime libraries that have not been built.
     pub(super) fn missing_runtimes(&self) -> Vec<&'static str> {
         RUNTIMES.into_iter().filter(|name| !self.folder.join(name).is_file()).collect()
     }
 }
 
-/// Whether a library is our driver: it has a function that nobody else's has.
+/// Returns whether a library is this project's driver, by a function that no other exports.
 fn is_ours(library: &Path) -> bool {
     let Ok(file) = File::open(library) else { return false };
     let cache = ReadCache::new(file);
@@ -80,13 +80,13 @@ fn is_ours(library: &Path) -> bool {
     symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(OURS))
 }
 
-/// A folder that goes away at the end.
+/// A temporary folder, removed on drop.
 pub(super) struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// A new folder that only this user can enter, under a name that nobody can guess.
+    /// Creates a folder that only this user can enter, with an unpredictable name.
     pub(super) fn new() -> io::Result<Self> {
         let base = std::env::temp_dir();
         let mut last = io::Error::other("no name is free");
@@ -95,7 +95,7 @@ impl Folder {
             let mut builder = DirBuilder::new();
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            // What is there already, a link as well, is an error.
+            // An existing entry is an error, even if it is a link.
             match builder.create(&path) {
                 Ok(()) => return Ok(Self { path }),
                 Err(error) => last = error,
@@ -108,17 +108,17 @@ impl Folder {
         &self.path
     }
 
-    /// Where the program's processes write what they have run.
+    /// Returns the path of the journal, which the program's processes write.
     pub(super) fn journal(&self) -> PathBuf {
         self.path.join("journal")
     }
 
-    /// The stand-in for `ptxas`.
+    /// Returns the path of the substitute for `ptxas`.
     pub(super) fn ptxas(&self) -> PathBuf {
         self.path.join("ptxas")
     }
 
-    /// Puts the libraries and the stand-in there.
+    /// Links the libraries into the folder and writes the substitute for `ptxas`.
     pub(super) fn fill(&self, libraries: &Libraries, this: &Path) -> Result<(), String> {
         for name in DRIVER.1 {
             link(&libraries.folder.join(DRIVER.0), &self.path.join(name))?;
@@ -135,12 +135,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed stays for the system to clear away.
+        // If the removal fails, the folder is left to the system's cleanup.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// A number that nobody can guess: maps are keyed by what the system gives of such.
+/// Returns an unpredictable number: hash maps are keyed with randomness of the operating system.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -155,7 +155,7 @@ fn link(to: &Path, from: &Path) -> Result<(), String> {
     std::fs::copy(to, from).map(drop).map_err(|e| format!("{}: {e}", from.display()))
 }
 
-/// A script that calls this program as `ptxas`.
+/// Writes a script that calls this program as `ptxas`.
 fn write_ptxas(path: &Path, this: &Path) -> Result<(), String> {
     let quoted = this.display().to_string().replace('\'', r"'\''");
     let script = format!("#!/bin/sh\nexec '{quoted}' ptxas \"$@\"\n");

@@ -1,17 +1,18 @@
-//! Accesses of global and shared memory: at addresses of all kinds, or apart from those of other blocks.
+//! Accesses to global and shared memory, at arbitrary addresses or at words that other CTAs do not
+//! access.
 
 use super::{Builder, SHARED, VALUES, WORDS, WORDS64};
 use std::fmt::Write;
 
 impl Builder<'_> {
-    /// Makes an address of `bytes` aligned bytes in a buffer.
+    /// Computes an aligned address of `bytes` bytes in a buffer.
     fn address(&mut self, buffer: &str, bytes: u32) {
         let index = match self.rng.below(5) {
             0 | 1 => "%g".to_owned(),
             2 => "%t".to_owned(),
             _ => self.value(),
         };
-        // Wild kernels may leave the buffer, or wrap around.
+        // Wild kernels may leave the buffer or wrap around.
         let mask =
             if self.wild && self.rng.one_in(6) { u32::MAX >> 1 } else { WORDS * 4 / bytes - 1 };
         let wide = self.one_of(&["u32", "s32"]);
@@ -25,7 +26,8 @@ impl Builder<'_> {
         let _ = writeln!(self.text, "  %at = add.u64 {buffer}, %wide");
     }
 
-    /// An access that does not meet those of other threads, but for words that all change alike.
+    /// Emits an access to a word that no other thread accesses, or that all threads change by the
+    /// same operation.
     fn memory_apart(&mut self, op: &str) {
         let (d, a) = (self.target(), self.value());
         let own = |b: &mut Self| {
@@ -133,7 +135,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A read-modify-write operation on shared memory.
+    /// Emits a read-modify-write operation on shared memory.
     fn on_shared(&mut self, d: &str, a: &str, w: &str) {
         let (index, wide) = (self.value(), self.rng.one_in(3));
         let (bytes, ty) = if wide { (8, "64") } else { (4, "32") };

@@ -1,10 +1,11 @@
-//! Accesses of shared memory one after another by the same addresses, but for what is added: as kernels go through tiles.
+//! Sequences of accesses to shared memory with one row of addresses and different offsets, as in
+//! tiled kernels.
 
 use super::{Builder, SHARED};
 use std::fmt::Write;
 
 impl Builder<'_> {
-    /// A row of addresses, and a few accesses by it.
+    /// Emits a row of addresses, and a few accesses with it.
     pub(super) fn tile(&mut self) {
         let row = self.addresses();
         let _ = writeln!(self.text, "  {row}");
@@ -32,7 +33,8 @@ impl Builder<'_> {
         }
     }
 
-    /// How `%f` becomes addresses: side by side or one for each half, or quarter, of a warp, a few apart, or any.
+    /// Computes addresses in `%f`: adjacent words, equal addresses in each half, quarter or smaller
+    /// part of a warp, short distances, or arbitrary addresses.
     fn addresses(&mut self) -> String {
         let mask = [3, 7, 15, 31][self.rng.below(4)];
         match self.rng.below(10) {

@@ -89,7 +89,7 @@ pub(super) fn combined(b: &mut Build, how: BoolOp, holds: Value, p: Value) -> Va
     }
 }
 
-/// Of values of 16 bits or fewer, which have no shifts of their own.
+/// Shifts values of 16 bits or fewer, for which there are no vector shifts.
 fn shift(say: &Say<'_>) -> Option<Recipe> {
     let bits = say.ty.bits();
     if bits >= 32 {
@@ -106,7 +106,7 @@ fn shift(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// A word of two, which 64-bit lanes have room for.
+/// Shifts a pair of words in one 64-bit lane.
 fn funnel(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let (low, high, by) = (b.arg(0), b.arg(1), b.arg(2));
@@ -125,7 +125,8 @@ fn funnel(say: &Say<'_>) -> Option<Recipe> {
     b.word(value)
 }
 
-/// The low bits, as many as lanes say; all of them from the width on.
+/// Returns a mask of `length` low bits in each lane; all bits if `length` is the lane's width or
+/// more.
 fn ones(b: &mut Build, length: Value) -> Value {
     let one = b.c(1);
     let above = b.binary(Micro::Shl, one, length);
@@ -139,7 +140,7 @@ fn extract(say: &Say<'_>) -> Option<Recipe> {
     let value = if say.ty.is_signed() {
         let bits = u64::from(say.ty.bits());
         let shifted = b.sar(x, start);
-        // The field's top bit becomes the lane's, and comes down again.
+        // Shifts the field's top bit to the lane's, and back with sign extension.
         let length = b.half_with(Micro::MinU, length, bits);
         let width = b.c(bits);
         let rest = b.sub(width, length);
@@ -166,7 +167,8 @@ fn insert(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Leading zeros of 32-bit words, from the exponent of the value as a float, of which no more than the highest bit may count.
+/// Counts the leading zeros of 32-bit words, by the exponent of the word as a float. Masking it
+/// with `!(x >> 1)` keeps the highest set bit and cannot round up to the next power of two.
 fn leading_zeros(b: &mut Build, x: Value) -> Value {
     let next = b.half_with(Micro::Shr, x, 1);
     let highest = b.half(Micro::AndNot, next, x);
@@ -174,12 +176,13 @@ fn leading_zeros(b: &mut Build, x: Value) -> Value {
     let exponent = b.half_with(Micro::Shr, float, 23);
     let bias = b.constant(158, false);
     let zeros = b.half(Micro::Sub, bias, exponent);
-    // Not below 0, where the sign bit is set; 158, and so 32, for 0.
+    // Negative if the float's sign bit is set, that is for words with no leading zero; 158, and so
+    // 32, for 0.
     let zeros = b.half_with(Micro::MaxS, zeros, 0);
     b.half_with(Micro::MinU, zeros, 32)
 }
 
-/// The same of lanes.
+/// Counts the leading zeros of lanes.
 fn leading(b: &mut Build, x: Value) -> Value {
     let zeros = leading_zeros(b, x);
     if !b.wide {
@@ -221,7 +224,7 @@ fn count(say: &Say<'_>) -> Option<Recipe> {
     b.word(value)
 }
 
-/// Bits that are set: of each four by a table, summed over bytes.
+/// Counts set bits: a table lookup for each four bits, summed over bytes.
 fn population(b: &mut Build, x: Value) -> Value {
     let table = b.bytes([0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4]);
     let four = 0x0f0f_0f0f_0f0f_0f0f;
@@ -238,7 +241,7 @@ fn population(b: &mut Build, x: Value) -> Value {
     b.cut(sum, 7)
 }
 
-/// Bits within bytes by tables, then bytes.
+/// Reverses the bits of each byte by table lookups, then the bytes.
 fn reverse(say: &Say<'_>) -> Option<Recipe> {
     let bytes = say.ty.bits() as u8 / 8;
     let mut b = Build::for_type(say);
@@ -258,7 +261,7 @@ fn reverse(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// The control word of a mode that is the generic one with certain bytes.
+/// Returns the control word that makes the generic mode do what `mode` does with `control`.
 fn control(mode: Option<PrmtMode>, control: u64) -> u64 {
     let s = control & 3;
     let bytes = match mode {
@@ -284,7 +287,7 @@ fn permute(say: &Say<'_>) -> Option<Recipe> {
     };
     let control = control(say.inst.mods.prmt, number);
     let selector = |i: u8| control >> (4 * (i % 4)) & 0xf;
-    // For each of the two words where its bytes go; the others are 0.
+    // A shuffle of each of the two words puts its selected bytes in place and zeros elsewhere.
     let mut value = None;
     for (word, from) in [(x, 0), (y, 4)] {
         let index = |i: usize| {
@@ -309,7 +312,7 @@ fn permute(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// All bits of bytes whose lowest bit is set, of bytes that are 0 and 1.
+/// Sets all bits of each byte whose lowest bit is set, and clears the other bytes.
 fn whole_bytes(b: &mut Build, x: Value) -> Value {
     let x = b.with(Micro::And, x, 0x0101_0101);
     let above = b.shl(x, 8);
@@ -321,7 +324,7 @@ fn sign_bytes(b: &mut Build, x: Value) -> Value {
     whole_bytes(b, x)
 }
 
-/// With selectors of lanes, one in each byte.
+/// Permutes with selectors that vary by lane, one expanded into each byte.
 fn permute_any(mut b: Build, x: Value, y: Value) -> Option<Recipe> {
     let c = b.arg(2);
     let c = b.cut(c, 16);
@@ -373,7 +376,7 @@ fn extend(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Every other byte as 16-bit words.
+/// Extends every other byte to a 16-bit word.
 fn every_other(b: &mut Build, x: Value, signed: bool) -> Value {
     let x = b.with(Micro::And, x, 0x00ff_00ff);
     if !signed {
@@ -407,7 +410,7 @@ fn dot(say: &Say<'_>) -> Option<Recipe> {
     b.one(sum)
 }
 
-/// Parts of one width, the first in the low bits.
+/// Packs parts of one width, the first in the low bits.
 fn pack(say: &Say<'_>) -> Option<Recipe> {
     let bits = say.inst.ty2.map_or(32, Ty::bits);
     let mut b = Build::for_type(say);
@@ -432,7 +435,7 @@ fn unpack(say: &Say<'_>) -> Option<Recipe> {
     b.give(parts)
 }
 
-/// Addresses in windows, and generic ones.
+/// Converts addresses in a window to generic ones, or back.
 fn window(say: &Say<'_>) -> Option<Recipe> {
     let start = match say.inst.mods.space? {
         Space::Shared => SHARED_WINDOW.start,

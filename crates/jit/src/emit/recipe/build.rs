@@ -1,4 +1,5 @@
-//! Recipes as they are written: a value for each micro-operation. Constants are computed at once, equal values are one.
+//! A builder for recipes, with one value per micro-operation. It folds constants and shares equal
+//! values.
 
 use super::{Arith, Micro, Node, Recipe, Say, Sort};
 use iced_x86::RoundingControl;
@@ -10,14 +11,15 @@ pub(in crate::emit) struct Value(pub(in crate::emit) usize);
 
 const SIGN64: u64 = 1 << 63;
 
-/// A recipe that is being written, on lanes of one width; some of its operations may be on 32-bit halves of lanes.
+/// A recipe under construction, on lanes of one width. Single operations may work on the 32-bit
+/// halves of 64-bit lanes.
 #[derive(Debug)]
 pub(in crate::emit) struct Build {
-    /// Whether operations are on 64-bit lanes, and whether the recipe's lanes are such.
+    /// Whether operations are now on 64-bit lanes, and whether the recipe's lanes have 64 bits.
     pub(super) wide: bool,
     pub(super) lanes: bool,
     pub(super) nodes: Vec<Node>,
-    /// Operands that are numbers.
+    /// The operands that are immediates.
     numbers: Vec<Option<u64>>,
 }
 
@@ -27,7 +29,7 @@ impl Build {
         Self { wide, lanes: wide, nodes: Vec::new(), numbers }
     }
 
-    /// On lanes that values of the instruction's type fit in.
+    /// Starts a recipe on the narrowest lanes that fit the instruction's type.
     pub(super) fn for_type(say: &Say<'_>) -> Self {
         Self::new(say, say.ty.bits() > 32)
     }
@@ -37,12 +39,12 @@ impl Build {
         self.give(vec![(result, sort)])
     }
 
-    /// A word of 64-bit lanes.
+    /// Ends the recipe with the low word of each lane as its result.
     pub(super) fn word(self, result: Value) -> Option<Recipe> {
         self.give(vec![(result, Sort::Word)])
     }
 
-    /// A value of a type.
+    /// Ends the recipe with a value of a type as its result.
     pub(super) fn typed(self, result: Value, ty: Ty) -> Option<Recipe> {
         let sort = if ty.bits() > 32 { Sort::Whole } else { Sort::Word };
         self.give(vec![(result, sort)])
@@ -60,7 +62,7 @@ impl Build {
         }))
     }
 
-    /// An operand of the instruction.
+    /// Returns an operand of the instruction, as a constant if it is an immediate.
     pub(super) fn arg(&mut self, index: usize) -> Value {
         match self.numbers.get(index) {
             Some(&Some(bits)) => self.constant(bits, self.lanes),
@@ -68,29 +70,29 @@ impl Build {
         }
     }
 
-    /// The same, never as a constant.
+    /// Returns an operand that is not folded as a constant.
     pub(super) fn operand(&mut self, index: usize) -> Value {
         self.node(Node::Operand(index, false))
     }
 
-    /// The same once more, so that it need not stay in between.
+    /// Returns the same operand, loaded again, so that it need not stay in a register.
     pub(super) fn again(&mut self, index: usize) -> Value {
         self.node(Node::Operand(index, true))
     }
 
-    /// Bits in all lanes.
+    /// Returns a constant in all lanes of the current width.
     pub(super) fn c(&mut self, bits: u64) -> Value {
         let wide = self.wide;
         self.constant(bits, wide)
     }
 
-    /// The same in lanes of 64 bits or of 32.
+    /// Returns a constant in all lanes of 64 bits or of 32.
     pub(super) fn constant(&mut self, bits: u64, wide: bool) -> Value {
         let low = bits & 0xffff_ffff;
         self.node(Node::Const(if wide { bits } else { low << 32 | low }))
     }
 
-    /// A byte for each of 16 in turn.
+    /// Returns a constant of 16 bytes, repeated.
     pub(super) fn bytes(&mut self, bytes: [u8; 16]) -> Value {
         self.node(Node::Bytes(bytes))
     }
@@ -98,7 +100,7 @@ impl Build {
     fn known(&self, value: Value, wide: bool) -> Option<u64> {
         match self.nodes[value.0] {
             Node::Const(bits) if wide => Some(bits),
-            // Halves of 64-bit constants may differ.
+            // The halves of a 64-bit constant may differ.
             Node::Const(bits) => {
                 Some(bits & 0xffff_ffff).filter(|low| bits >> 32 == *low || !self.lanes)
             }
@@ -106,7 +108,7 @@ impl Build {
         }
     }
 
-    /// What an operation gives for constants.
+    /// Evaluates an operation on constants.
     fn fold(micro: Micro, a: u64, b: u64, wide: bool) -> Option<u64> {
         let bits = if wide { 64 } else { 32 };
         let shift = |by: u64, f: fn(u64, u32) -> u64| if by < bits { f(a, by as u32) } else { 0 };
@@ -146,7 +148,7 @@ impl Build {
         if commutes && matches!(self.nodes[a.0], Node::Const(_) | Node::Bytes(_)) {
             (a, b) = (b, a);
         }
-        // Shifts by one amount of all lanes have a form of their own.
+        // Shifts of all lanes by one amount have their own micro-operations.
         if let (Micro::Shl | Micro::Shr | Micro::Sar, Some(by)) = (micro, self.known(b, wide)) {
             let bits = if wide { 64 } else { 32 };
             return match micro {
@@ -185,13 +187,13 @@ impl Build {
         self.act(micro, [a, b, c], self.wide)
     }
 
-    /// With a constant.
+    /// Applies an operation to a value and a constant.
     pub(super) fn with(&mut self, micro: Micro, a: Value, bits: u64) -> Value {
         let c = self.c(bits);
         self.binary(micro, a, c)
     }
 
-    /// On 32-bit halves of lanes, with a constant.
+    /// Applies an operation on 32-bit halves of lanes to a value and a constant.
     pub(super) fn half_with(&mut self, micro: Micro, a: Value, bits: u64) -> Value {
         let c = self.constant(bits, false);
         self.act(micro, [a, c, c], false)
@@ -233,12 +235,12 @@ impl Build {
         self.ternary(Micro::Choose, holds, yes, no)
     }
 
-    /// The complement.
+    /// Complements all bits.
     pub(super) fn not(&mut self, holds: Value) -> Value {
         self.with(Micro::Xor, holds, u64::MAX)
     }
 
-    /// Where a value is negative, as a mask.
+    /// Returns a mask of the lanes with a negative value.
     pub(super) fn negative(&mut self, a: Value) -> Value {
         if self.wide {
             let zero = self.c(0);
@@ -247,14 +249,14 @@ impl Build {
         self.unary(Micro::SarBy(31), a)
     }
 
-    /// Where the first is greater as an unsigned number.
+    /// Returns a mask of the lanes in which `a` is greater than `b` as an unsigned number.
     pub(super) fn greater_unsigned(&mut self, a: Value, b: Value) -> Value {
         let sign = if self.wide { SIGN64 } else { 1 << 31 };
         let (a, b) = (self.with(Micro::Xor, a, sign), self.with(Micro::Xor, b, sign));
         self.binary(Micro::Greater, a, b)
     }
 
-    /// A shift that brings the sign along; amounts beyond the width leave nothing else.
+    /// Shifts right with sign extension; amounts beyond the width leave only copies of the sign.
     pub(super) fn sar(&mut self, a: Value, by: Value) -> Value {
         if !self.wide {
             return self.binary(Micro::Sar, a, by);
@@ -265,19 +267,19 @@ impl Build {
         self.xor(a, sign)
     }
 
-    /// A predicate operand as a mask.
+    /// Returns a predicate operand as a mask.
     pub(super) fn predicate(&mut self, index: usize) -> Value {
         let (zero, p) = (self.c(0), self.arg(index));
         self.sub(zero, p)
     }
 
-    /// An operand of an integer type, extended to the lane.
+    /// Returns an operand of an integer type, extended to the lane.
     pub(super) fn integer(&mut self, index: usize, ty: Ty) -> Value {
         let a = self.arg(index);
         self.extended(a, ty)
     }
 
-    /// The low bits of a lane that are a value of an integer type, extended to the lane.
+    /// Extends the low bits of a lane, a value of an integer type, to the lane.
     pub(super) fn extended(&mut self, a: Value, ty: Ty) -> Value {
         let lane = if self.wide { 64 } else { 32 };
         let bits = ty.bits();
@@ -297,7 +299,7 @@ impl Build {
         self.with(Micro::Sub, a, sign)
     }
 
-    /// The low bits.
+    /// Clears all but the low `bits` bits.
     pub(super) fn cut(&mut self, a: Value, bits: u32) -> Value {
         if bits >= 64 { a } else { self.with(Micro::And, a, (1 << bits) - 1) }
     }
@@ -311,7 +313,7 @@ impl Build {
         self.binary(Micro::Compare(relation), a, b)
     }
 
-    /// Where a float is no number.
+    /// Returns a mask of the lanes with a NaN.
     pub(super) fn nan(&mut self, a: Value) -> Value {
         self.compare(3, a, a)
     }

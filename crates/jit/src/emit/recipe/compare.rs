@@ -1,4 +1,4 @@
-//! Comparisons and choices.
+//! Comparisons and selections.
 
 use super::bits::combined;
 use super::float::Format;
@@ -18,7 +18,7 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
     }
 }
 
-/// Where a comparison of operands holds, its complement too.
+/// Computes the mask of a comparison, and its complement for a second result.
 fn relation(say: &Say<'_>) -> Option<Recipe> {
     if matches!(say.ty, Ty::F16x2 | Ty::Bf16x2 | Ty::F32x2) {
         return None;
@@ -77,7 +77,7 @@ fn integers(say: &Say<'_>, b: &mut Build, cmp: Cmp) -> Option<(Value, Value)> {
         _ => Ty::U64,
     };
     let (x, y) = (b.integer(0, ty), b.integer(1, ty));
-    // Values of fewer bits than the lane are not negative if they have no sign.
+    // An unsigned value narrower than the lane is not negative as a signed one.
     let signed = !unsigned || ty.bits() < if b.wide { 64 } else { 32 };
     let mut greater =
         |x, y| if signed { b.binary(Micro::Greater, x, y) } else { b.greater_unsigned(x, y) };
@@ -101,7 +101,7 @@ fn select(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// The first where the third is not negative, or not less than zero.
+/// Selects the first operand where the third is at least zero, else the second.
 fn by_sign(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::for_type(say);
     if b.wide {
@@ -137,7 +137,7 @@ fn property(say: &Say<'_>) -> Option<Recipe> {
         }
         Some(TestP::Number) => b.compare(0x07, x, x),
         Some(TestP::NotANumber) => b.nan(x),
-        // Zeros are normal, too.
+        // `testp.normal` includes zeros.
         Some(test @ (TestP::Normal | TestP::Subnormal)) => {
             let small = b.binary(Micro::Equal, exponent, zero);
             let magnitude = b.with(Micro::And, x, !format.sign);

@@ -9,7 +9,8 @@ use ir::mods::{Flag, Rounding};
 
 use RoundingControl::{RoundDown, RoundToNearest, RoundTowardZero};
 
-/// Floats whose low bits are integers: 2^52; half as much more, so that they may be negative; 2^84, in units of 2^32.
+/// Doubles whose low bits can be set to an integer: 2^52; 2^52 + 2^51, for signed integers; 2^84,
+/// in units of 2^32.
 const WHOLE: u64 = 0x4330_0000_0000_0000;
 const SIGNED: u64 = 0x4338_0000_0000_0000;
 const UPPER: u64 = 0x4530_0000_0000_0000;
@@ -20,7 +21,7 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
         return None;
     }
     let float = |ty: Ty| matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64);
-    // Not by width: types of packed and of short floats are as wide.
+    // Packed and short float types have the same widths, so width alone does not decide.
     let integer = |ty: Ty| {
         let bits = matches!(ty, Ty::B8 | Ty::B16 | Ty::B32 | Ty::B64);
         let signed = matches!(ty, Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64);
@@ -36,7 +37,7 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
     }
 }
 
-/// A result, extended as its type says to the register that it goes to.
+/// Ends a recipe with a result that is extended, as its type demands, to its register.
 fn in_register(say: &Say<'_>, mut b: Build, value: Value) -> Option<Recipe> {
     let value = b.extended(value, say.ty);
     let value = b.cut(value, say.register);
@@ -62,7 +63,7 @@ fn between_integers(say: &Say<'_>, from: Ty) -> Option<Recipe> {
     };
     let huge = from.bits() == 64 && !from.is_signed();
     let value = match (huge, say.ty.is_signed(), bits) {
-        // Nothing to clamp, or on one side alone.
+        // Nothing to clamp, or only one bound.
         (true, false, 64) => value,
         (false, false, 64) => {
             let negative = b.negative(value);
@@ -78,22 +79,22 @@ fn between_integers(say: &Say<'_>, from: Ty) -> Option<Recipe> {
     in_register(say, b, value)
 }
 
-/// Signed integers of at most 33 bits in 64-bit lanes as double precision, exact.
+/// Converts signed integers of at most 33 bits, in 64-bit lanes, to doubles. Exact.
 pub(super) fn double_of(b: &mut Build, value: Value) -> Value {
     let biased = b.with(Micro::Add, value, SIGNED);
     b.with(Micro::Float(Arith::Sub, RoundToNearest), biased, SIGNED)
 }
 
-/// The integers that floats of double precision are, if they have at most 51 bits.
+/// Converts doubles with integral values of at most 51 bits to integers.
 pub(super) fn integer_of(b: &mut Build, value: Value) -> Value {
     let biased = b.with(Micro::Float(Arith::Add, RoundToNearest), value, SIGNED);
     b.with(Micro::Sub, biased, SIGNED)
 }
 
-/// 64-bit integers as double precision: both words exactly, and their sum rounded once.
+/// Converts 64-bit integers to doubles: each word exactly, then one rounded sum.
 fn double_of_whole(b: &mut Build, value: Value, signed: bool, rounding: RoundingControl) -> Value {
     let high = b.shr(value, 32);
-    // As much more as makes a signed word an unsigned one.
+    // Biases a signed high word to an unsigned one.
     let (flip, less) = if signed { (1 << 31, 2f64.powi(63)) } else { (0, 0.0) };
     let high = b.with(Micro::Xor, high, UPPER | flip);
     let off = (2f64.powi(84) + less + 2f64.powi(52)).to_bits();
@@ -104,19 +105,20 @@ fn double_of_whole(b: &mut Build, value: Value, signed: bool, rounding: Rounding
     if rounding != RoundDown {
         return sum;
     }
-    // Zero has no sign.
+    // Rounding down must not produce a negative zero.
     let zero = b.c(0);
     let none = b.binary(Micro::Equal, value, zero);
     b.binary(Micro::AndNot, none, sum)
 }
 
-/// 64-bit integers with digits that do not matter for single precision made one, so that double precision has them exactly.
+/// Folds the digits of 64-bit integers that single precision cannot hold into a sticky bit, so that
+/// the conversion to double precision is exact.
 fn few_digits(b: &mut Build, value: Value, signed: bool) -> Value {
     let low = b.with(Micro::And, value, 0x7ff);
     let low = b.with(Micro::Add, low, 0x7ff);
     let sticky = b.or(value, low);
     let few = b.with(Micro::And, sticky, !0x7ff);
-    // Below 2^52 there are few enough.
+    // Below 2^52 the conversion is exact without that.
     let (offset, range) = if signed { (1 << 52, 1 << 53) } else { (0, 1 << 52) };
     let moved = b.with(Micro::Add, value, offset);
     let limit = b.c(range);
@@ -134,7 +136,7 @@ fn to_float(say: &Say<'_>, from: Ty) -> Option<Recipe> {
         let single = if signed || from.bits() < 32 {
             b.unary(Micro::FloatOf(rounding), value)
         } else {
-            // Both halves exactly; their sum is rounded once.
+            // Both halves convert exactly; only their sum is rounded.
             let (high, low) = (b.shr(value, 16), b.cut(value, 16));
             let high = b.unary(Micro::FloatOf(RoundToNearest), high);
             let low = b.unary(Micro::FloatOf(RoundToNearest), low);
@@ -143,7 +145,7 @@ fn to_float(say: &Say<'_>, from: Ty) -> Option<Recipe> {
             b.binary(Micro::Float(Arith::Add, rounding), high, low)
         };
         let single = clamped(say, &mut b, single);
-        // What half precision has no digits for is beyond its range.
+        // Values with more digits than half precision has after this rounding are beyond its range.
         let bits = format.lowered(&mut b, single, rounding);
         return b.one(bits);
     }
@@ -172,7 +174,7 @@ fn to_float(say: &Say<'_>, from: Ty) -> Option<Recipe> {
     b.word(bits)
 }
 
-/// A float operand as double precision, in 64-bit lanes; exact.
+/// Converts a float operand to double precision, in 64-bit lanes. Exact.
 fn double_operand(b: &mut Build, from: Format, ftz: bool) -> Value {
     if from.ty == Ty::F64 {
         return b.arg(0);
@@ -184,7 +186,7 @@ fn double_operand(b: &mut Build, from: Format, ftz: bool) -> Value {
 }
 
 fn to_integer(say: &Say<'_>, from: Format) -> Option<Recipe> {
-    // Toward zero if nothing is written.
+    // Conversions without a rounding modifier round toward zero.
     let rounding = say.rounding(RoundTowardZero)?;
     let mut b = Build::new(say, true);
     let x = double_operand(&mut b, from, say.has(Flag::Ftz));
@@ -211,13 +213,15 @@ fn to_integer(say: &Say<'_>, from: Format) -> Option<Recipe> {
     in_register(say, b, value)
 }
 
-/// The 64-bit integers that floats of double precision are, or the nearest that there are: their digits, shifted to where they belong.
+/// Converts doubles with integral values to 64-bit integers, saturated: shifts the significand by
+/// the exponent.
 fn whole_of(b: &mut Build, x: Value, signed: bool) -> Value {
     let exponent = b.shr(x, 52);
     let exponent = b.with(Micro::And, exponent, 0x7ff);
     let digits = b.with(Micro::And, x, (1 << 52) - 1);
     let digits = b.with(Micro::Or, digits, 1 << 52);
-    // One of the amounts is negative, as an unsigned number great: nothing is left.
+    // One of the two amounts is negative, that is, huge as an unsigned number, and its shift yields
+    // 0.
     let up = b.with(Micro::Sub, exponent, 1075);
     let left = b.binary(Micro::Shl, digits, up);
     let zero = b.c(0);
@@ -248,7 +252,7 @@ fn between_floats(say: &Say<'_>, from: Format) -> Option<Recipe> {
     if to.ty == from.ty {
         return same(say, to, rounding);
     }
-    // Single precision alone is flushed.
+    // `.ftz` applies to single precision only.
     let flush = ftz && from.ty == Ty::F32;
     if to.ty == Ty::F64 {
         let mut b = Build::new(say, true);
@@ -279,14 +283,15 @@ fn between_floats(say: &Say<'_>, from: Format) -> Option<Recipe> {
     b.word(bits)
 }
 
-/// Within a format: as it is, or rounded to an integral value.
+/// Converts within a format: a copy, or rounding to an integral value.
 fn same(say: &Say<'_>, format: Format, rounding: RoundingControl) -> Option<Recipe> {
     let integral = matches!(
         say.inst.mods.rounding,
         Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
     );
     let mut b = Build::for_type(say);
-    // An integral value is made of what `.ftz` leaves; else single precision alone is flushed.
+    // Rounding to an integral value sees the flushed operand; a copy is flushed in single precision
+    // only.
     let ftz = say.has(Flag::Ftz) && (integral || format.ty == Ty::F32);
     let value = format.operand(&mut b, 0, ftz);
     let value = if integral { b.unary(Micro::Integral(rounding), value) } else { value };
@@ -295,7 +300,7 @@ fn same(say: &Say<'_>, format: Format, rounding: RoundingControl) -> Option<Reci
     b.one(bits)
 }
 
-/// Two values of single precision into a packed pair, the first in the high half.
+/// Packs two floats of single precision into a pair, the first in the high half.
 fn pack(say: &Say<'_>, from: Ty) -> Option<Recipe> {
     let format = Format::of(say.ty).filter(|f| matches!(f.ty, Ty::F16 | Ty::Bf16))?;
     if from != Ty::F32 || !matches!(say.ty, Ty::F16x2 | Ty::Bf16x2) {

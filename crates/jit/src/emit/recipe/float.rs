@@ -1,6 +1,9 @@
-//! Floats of all formats. Those of half precision are computed in single precision and rounded once more: 24 digits are enough for sums,
-//! products and quotients of 11, so that the second rounding never meets what the first one made even. Of sums of a product the first
-//! rounding is to odd, from which any second one is right.
+//! Float arithmetic in all formats.
+//!
+//! Half precision is computed in single precision and rounded a second time. For sums and products
+//! of 11 digits the double rounding is harmless, because 24 digits are at least twice as many plus
+//! two. For a fused multiply-add the first rounding is to odd, after which any second rounding is
+//! correct.
 
 use super::{Arith, Build, Micro, Recipe, Say, Value};
 use iced_x86::RoundingControl;
@@ -9,7 +12,7 @@ use ir::{Op, Ty};
 
 use RoundingControl::RoundToNearest;
 
-/// A format, as bits of its values.
+/// A format, as bit patterns of its values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     pub(super) ty: Ty,
@@ -41,7 +44,7 @@ impl Format {
         })
     }
 
-    /// Subnormal numbers as zeros of their sign, if that is asked for.
+    /// Replaces subnormal numbers by zeros of their sign if `ftz`.
     pub(super) fn flushed(&self, b: &mut Build, value: Value, ftz: bool) -> Value {
         if !ftz {
             return value;
@@ -52,7 +55,7 @@ impl Format {
         b.choose(small, sign, value)
     }
 
-    /// A value's bits as a float of the lane: half precision becomes single.
+    /// Converts a value's bits to a float of the lane: half precision becomes single.
     pub(super) fn raised(&self, b: &mut Build, bits: Value) -> Value {
         match self.ty {
             Ty::F16 => b.unary(Micro::OfHalf, bits),
@@ -67,7 +70,8 @@ impl Format {
         self.raised(b, bits)
     }
 
-    /// The bits of a float of the lane, rounded to the format; NaNs become the canonical one.
+    /// Rounds a float of the lane to the format and returns its bits; NaNs become the canonical
+    /// one.
     pub(super) fn lowered(&self, b: &mut Build, value: Value, rounding: RoundingControl) -> Value {
         let bits = match self.ty {
             Ty::F16 => b.unary(Micro::HalfOf(rounding), value),
@@ -79,7 +83,7 @@ impl Format {
     }
 }
 
-/// The upper halves of single-precision floats, rounded.
+/// Rounds single-precision floats to their upper halves.
 fn upper_half(b: &mut Build, value: Value, rounding: RoundingControl) -> Value {
     let more = match rounding {
         RoundingControl::RoundTowardZero => return b.shr(value, 16),
@@ -88,7 +92,7 @@ fn upper_half(b: &mut Build, value: Value, rounding: RoundingControl) -> Value {
             let odd = b.with(Micro::And, odd, 1);
             b.with(Micro::Add, odd, 0x7fff)
         }
-        // Away from zero on one side.
+        // Rounds away from zero for one sign, toward zero for the other.
         up => {
             let negative = b.negative(value);
             let side = if up == RoundingControl::RoundUp { b.not(negative) } else { negative };
@@ -99,7 +103,8 @@ fn upper_half(b: &mut Build, value: Value, rounding: RoundingControl) -> Value {
     b.shr(sum, 16)
 }
 
-/// What flags ask for after an operation: clamped to `[+0, 1]`, NaNs to `+0`; or not negative, NaNs as they are.
+/// Applies `.sat` (clamp to `[+0, 1]`, NaN to `+0`) or `.relu` (clamp to at least 0, NaN unchanged)
+/// to a result.
 pub(super) fn clamped(say: &Say<'_>, b: &mut Build, value: Value) -> Value {
     let zero = b.c(0);
     if say.has(Flag::Sat) {
@@ -158,12 +163,12 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
     }
 }
 
-/// Whether an operation needs more digits than single precision has.
+/// Returns whether an operation needs more digits than single precision has.
 fn is_wide_fma(say: &Say<'_>) -> bool {
     say.inst.op == Op::Fma && matches!(say.ty, Ty::Bf16 | Ty::Bf16x2)
 }
 
-/// Both halves of words, one after the other.
+/// Computes the two halves of words, one after the other.
 fn pairs(say: &Say<'_>, format: Format) -> Option<Recipe> {
     let wide = is_wide_fma(say);
     let mut b = Build::new(say, wide);
@@ -172,7 +177,7 @@ fn pairs(say: &Say<'_>, format: Format) -> Option<Recipe> {
     for shift in [0, 16] {
         let args: Vec<Value> = (0..say.inst.operands.len())
             .map(|i| {
-                // What is above the low half does not matter.
+                // Bits above the low half do not matter.
                 let word = if shift > 0 { b.again(i) } else { b.operand(i) };
                 b.shr(word, shift)
             })
@@ -185,7 +190,7 @@ fn pairs(say: &Say<'_>, format: Format) -> Option<Recipe> {
     b.word(value)
 }
 
-/// An operation on floats of half precision, in lanes of single precision.
+/// Computes an operation on half-precision floats in lanes of single precision.
 fn small(say: &Say<'_>, b: &mut Build, format: Format, args: &[Value]) -> Option<Value> {
     let ftz = say.has(Flag::Ftz);
     if say.rounding(RoundToNearest)? != RoundToNearest {
@@ -210,7 +215,7 @@ fn small(say: &Say<'_>, b: &mut Build, format: Format, args: &[Value]) -> Option
     let value = match (arith, say.inst.op) {
         (Some(arith), _) => b.arith(arith, [args[0], args[1], args[1]]),
         (_, Op::Fma) => {
-            // Of 11 digits each: exact.
+            // The product of two 11-digit significands is exact.
             let product = b.arith(Arith::Mul, [args[0], args[1], args[1]]);
             sum_to_odd(b, product, args[2])
         }
@@ -222,7 +227,8 @@ fn small(say: &Say<'_>, b: &mut Build, format: Format, args: &[Value]) -> Option
     Some(format.flushed(b, bits, ftz))
 }
 
-/// A sum, rounded to nearest and then, if that is not exact, to whichever neighbour is odd.
+/// Computes a sum rounded to odd: rounded to nearest and, if that is inexact and even, moved to the
+/// odd neighbour on the error's side.
 fn sum_to_odd(b: &mut Build, x: Value, y: Value) -> Value {
     let sum = b.arith(Arith::Add, [x, y, y]);
     let (error, step) = {
@@ -231,7 +237,7 @@ fn sum_to_odd(b: &mut Build, x: Value, y: Value) -> Value {
         let first = b.arith(Arith::Sub, [sum, second, second]);
         let first = b.arith(Arith::Sub, [x, first, first]);
         let error = b.arith(Arith::Add, [first, lost, lost]);
-        // Towards the error's side.
+        // The step towards the error's side.
         let apart = b.xor(sum, error);
         let apart = b.negative(apart);
         (error, b.with(Micro::Or, apart, 1))
@@ -245,7 +251,7 @@ fn sum_to_odd(b: &mut Build, x: Value, y: Value) -> Value {
     b.add(sum, step)
 }
 
-/// Double precision to single, rounded to odd: in the low words of 64-bit lanes.
+/// Converts double precision to single, rounded to odd, in the low words of 64-bit lanes.
 pub(super) fn single_to_odd(b: &mut Build, value: Value) -> Value {
     let cut = b.unary(Micro::Single(RoundingControl::RoundTowardZero), value);
     let back = b.unary(Micro::Double, cut);
@@ -254,7 +260,8 @@ pub(super) fn single_to_odd(b: &mut Build, value: Value) -> Value {
     b.or(cut, odd)
 }
 
-/// `a * b + c` of the short format with the range of single precision, in 64-bit lanes: products are exact in double precision.
+/// Computes `a * b + c` of bf16, which has the range of single precision, in 64-bit lanes: products
+/// are exact in double precision.
 fn brain_fma(say: &Say<'_>, b: &mut Build, args: &[Value]) -> Value {
     let ftz = say.has(Flag::Ftz);
     let format = Format::BF16;
@@ -277,7 +284,8 @@ fn brain_fma(say: &Say<'_>, b: &mut Build, args: &[Value]) -> Value {
     b.cut(bits, 16)
 }
 
-/// The lesser or the greater of two or three; a NaN loses against a number, or wins.
+/// Computes the minimum or maximum of two or three values. A NaN loses against a number, or wins
+/// with `.NaN`.
 fn extreme(say: &Say<'_>, b: &mut Build, args: &[Value]) -> Option<Value> {
     let (&first, rest) = args.split_first()?;
     let mut value = first;
@@ -291,7 +299,8 @@ fn extreme(say: &Say<'_>, b: &mut Build, args: &[Value]) -> Option<Value> {
 }
 
 fn extreme_of(say: &Say<'_>, b: &mut Build, x: Value, y: Value) -> Value {
-    // Of two zeros the second is taken: both ways, joined, have the sign that is wanted.
+    // For two zeros the instruction returns its second operand; joining both orders gives the right
+    // sign.
     let (op, join) =
         if say.inst.op == Op::Max { (Micro::FMax, Micro::And) } else { (Micro::FMin, Micro::Or) };
     let (one, other) = (b.binary(op, x, y), b.binary(op, y, x));
@@ -305,7 +314,7 @@ fn extreme_of(say: &Say<'_>, b: &mut Build, x: Value, y: Value) -> Value {
     b.choose(nan_x, y, value)
 }
 
-/// An operation on floats as wide as the lanes that it is done on.
+/// Computes an operation on floats as wide as the lanes.
 fn lane(say: &Say<'_>, b: &mut Build, format: Format, args: &[Value]) -> Option<Value> {
     let ftz = say.has(Flag::Ftz);
     let rounding = say.rounding(RoundToNearest)?;
@@ -340,7 +349,7 @@ fn lane(say: &Say<'_>, b: &mut Build, format: Format, args: &[Value]) -> Option<
         Op::Min | Op::Max => extreme(say, b, &args)?,
         _ => return None,
     };
-    // What is too small becomes zero before it is clamped.
+    // `.ftz` applies to the result before it is clamped.
     let value = format.flushed(b, value, ftz);
     let value = clamped(say, b, value);
     Some(format.lowered(b, value, RoundToNearest))

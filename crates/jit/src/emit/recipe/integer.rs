@@ -25,7 +25,7 @@ pub(super) fn recipe(say: &Say<'_>) -> Option<Recipe> {
     }
 }
 
-/// Of values of 16 bits or fewer, which have no operations of their own.
+/// Arithmetic on values of 16 bits or fewer, for which there are no vector instructions.
 fn plain(say: &Say<'_>) -> Option<Recipe> {
     if say.ty.bits() >= 32 {
         return None;
@@ -47,7 +47,7 @@ fn plain(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Clamped to the range of a signed word: sums that overflow differ in sign from both operands.
+/// Adds or subtracts signed words in 64-bit lanes, clamped to the range of a word.
 fn saturating(say: &Say<'_>) -> Option<Recipe> {
     if say.ty != Ty::S32 {
         return None;
@@ -59,7 +59,7 @@ fn saturating(say: &Say<'_>) -> Option<Recipe> {
     b.word(value)
 }
 
-/// A signed value of 64-bit lanes, within bounds.
+/// Clamps a signed value of 64-bit lanes.
 pub(super) fn clamp(b: &mut Build, value: Value, (least, most): (i64, i64)) -> Value {
     let (low, high) = (b.c(least as u64), b.c(most as u64));
     let above = b.binary(Micro::Greater, value, high);
@@ -75,7 +75,7 @@ fn extreme(say: &Say<'_>) -> Option<Recipe> {
         return None;
     }
     let max = say.inst.op == Op::Max;
-    // Values of fewer bits are not negative if they have no sign.
+    // An unsigned value narrower than the lane is not negative as a signed one.
     let greater = if say.ty.is_signed() || say.ty.bits() < 32 {
         b.binary(Micro::Greater, x, y)
     } else {
@@ -87,7 +87,7 @@ fn extreme(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Zero if a value is negative.
+/// Replaces negative values by zero.
 fn relu(b: &mut Build, value: Value) -> Value {
     let negative = b.negative(value);
     b.binary(Micro::AndNot, negative, value)
@@ -111,7 +111,7 @@ fn distance(say: &Say<'_>) -> Option<Recipe> {
             } else {
                 b.greater_unsigned(y, x)
             };
-            // Negated where the second is greater.
+            // Negates the difference where the second operand is greater.
             let apart = b.sub(x, y);
             let apart = b.xor(apart, greater);
             let apart = b.sub(apart, greater);
@@ -123,7 +123,7 @@ fn distance(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Quotients and remainders of 32 bits or fewer: those of 64-bit floats, cut, are exact.
+/// Divides values of 32 bits or fewer in double precision; the truncated quotient is exact.
 fn divide(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let [x, y] = [0, 1].map(|i| b.integer(i, say.ty));
@@ -144,7 +144,7 @@ fn divide(say: &Say<'_>) -> Option<Recipe> {
     b.word(value)
 }
 
-/// Whole products of 16-bit values.
+/// Multiplies 16-bit values to 32 bits.
 fn wide_product(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::for_type(say);
     let (x, y) = (b.integer(0, say.ty), b.integer(1, say.ty));
@@ -158,7 +158,7 @@ fn wide_product(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// The upper half of products of 32 bits or fewer, which 64-bit lanes have room for.
+/// Computes the upper half of a product of 32 bits or fewer in 64-bit lanes.
 fn high_word(say: &Say<'_>) -> Option<Recipe> {
     let bits = say.ty.bits();
     let mut b = Build::new(say, true);
@@ -176,7 +176,7 @@ fn high_word(say: &Say<'_>) -> Option<Recipe> {
     b.word(value)
 }
 
-/// The upper half of products of 64 bits, from those of words.
+/// Computes the upper half of a 64-bit product from products of words.
 fn high_product(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let (x, y) = (b.operand(0), b.operand(1));
@@ -205,7 +205,7 @@ fn high_product(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Products of the low 24 bits.
+/// Multiplies the low 24 bits.
 fn product24(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let signed = say.ty.is_signed();
@@ -231,7 +231,7 @@ fn product24(say: &Say<'_>) -> Option<Recipe> {
     b.word(value)
 }
 
-/// Sums with a carry in and a carry out.
+/// Adds with carry in and carry out.
 fn carry(say: &Say<'_>) -> Option<Recipe> {
     match say.ty.bits() {
         32 => carry_word(say),
@@ -240,7 +240,7 @@ fn carry(say: &Say<'_>) -> Option<Recipe> {
     }
 }
 
-/// Of words: the carry is what is above them in 64-bit lanes.
+/// Adds words in 64-bit lanes: the carry is the bits above the word.
 fn carry_word(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let (x, y) = (b.arg(0), b.arg(1));
@@ -271,7 +271,7 @@ fn carry_word(say: &Say<'_>) -> Option<Recipe> {
     b.give(vec![(value, Sort::Word), (out, Sort::Predicate)])
 }
 
-/// Of 64-bit values: one of two sums has wrapped around, if any has.
+/// Adds 64-bit values: there is a carry out if either of the two sums wraps around.
 fn carry_whole(say: &Say<'_>) -> Option<Recipe> {
     let mut b = Build::new(say, true);
     let (x, y, p) = (b.arg(0), b.arg(1), b.arg(2));
@@ -291,7 +291,7 @@ fn carry_whole(say: &Say<'_>) -> Option<Recipe> {
     b.give(vec![(value, Sort::Whole), (out, Sort::Predicate)])
 }
 
-/// Pairs of 16-bit integers, each half by itself.
+/// Computes each half of a pair of 16-bit integers.
 fn packed(say: &Say<'_>) -> Option<Recipe> {
     let half = if say.ty == Ty::S16x2 { Ty::S16 } else { Ty::U16 };
     if say.inst.operands.len() != 2 {

@@ -1,8 +1,10 @@
-//! Operations that are a few vector instructions: each is described once, as a recipe of micro-operations that every level has.
+//! Operations that take a few vector instructions. Each is described once, as a recipe of
+//! micro-operations that every level implements.
 //!
-//! A recipe works on lanes of 32 bits or of 64. Operands come in as wide as the lanes, narrower ones with zeros above; what is true of a lane
-//! is all its bits. A level goes through the list in order, once for each vector of a row; constants cost it nothing where an
-//! instruction takes memory. What an operation does is written in `simt::arith`: a recipe gives the same bits.
+//! A recipe works on lanes of 32 bits or of 64. Operands are as wide as the lanes, narrower ones
+//! zero-extended; a condition is a mask of all the lane's bits. A level lowers the list in order,
+//! once for each vector of a row; constants cost nothing where an instruction takes a memory
+//! operand. `simt::arith` defines what an operation does; a recipe yields the same bits.
 
 mod bits;
 mod build;
@@ -18,67 +20,70 @@ use iced_x86::RoundingControl;
 use ir::mods::{Flag, Rounding};
 use ir::{Inst, Op as Operation, Operand, Ty};
 
-/// What one or two instructions of a level do to all lanes of a vector. Second operands may be constants.
+/// A micro-operation: one or two instructions of a level, on all lanes of a vector. The second
+/// operand may be a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Micro {
     And,
     Or,
     Xor,
-    /// The second without the bits of the first.
+    /// The second operand without the bits of the first.
     AndNot,
-    /// Any function of three bits, by its truth table.
+    /// A bitwise function of three operands, by its truth table.
     Table(u8),
     Add,
     Sub,
-    /// The low word of the product; of 64-bit lanes, the product of low words.
+    /// The low word of the product; in 64-bit lanes, the whole product of the low words.
     Mul,
-    /// The product of low words of 64-bit lanes with their signs.
+    /// The signed product of the low words of 64-bit lanes.
     MulSigned,
-    /// By a constant.
+    /// Shifts by a constant.
     ShlBy(u8),
     ShrBy(u8),
-    /// Of 32-bit lanes alone.
+    /// 32-bit lanes only.
     SarBy(u8),
-    /// By amounts of lanes: nothing is left of what is shifted too far.
+    /// Shifts by an amount per lane; amounts beyond the width yield 0.
     Shl,
     Shr,
-    /// Of 32-bit lanes alone.
+    /// 32-bit lanes only.
     Sar,
-    /// Of 32-bit lanes alone.
+    /// 32-bit lanes only.
     MinU,
     MinS,
     MaxS,
-    /// Where lanes are the same, or the first is greater as a signed number.
+    /// Masks of lanes that are equal, and of lanes in which the first is greater as a signed
+    /// number.
     Equal,
     Greater,
-    /// The second where the first holds, else the third.
+    /// The second operand where the mask in the first is set, else the third.
     Choose,
-    /// Bytes of the first by the low four bits of those of the second, within 16 bytes; 0 where the top bit is set.
+    /// Bytes of the first operand selected by the low four bits of the second's bytes, within 16
+    /// bytes; 0 where the selector's top bit is set.
     Shuffle,
-    /// The difference of 16-bit words.
+    /// Differences of 16-bit words.
     Sub16,
-    /// Sums of products of two signed 16-bit words.
+    /// Sums of the products of two adjacent signed 16-bit words.
     Dot16,
-    /// Floats of the lanes' width.
+    /// Floats of the lane's width.
     Float(Arith, RoundingControl),
     /// The second operand if one is a NaN or both are zeros.
     FMin,
     FMax,
-    /// Where a relation of floats holds, by its number.
+    /// A mask of lanes in which a float comparison holds, by its predicate immediate.
     Compare(u8),
-    /// Rounded to an integral value.
+    /// Rounding to an integral value.
     Integral(RoundingControl),
-    /// From signed words to single precision.
+    /// Signed words to single precision.
     FloatOf(RoundingControl),
-    /// From single to half precision, and back.
+    /// Single to half precision, and back.
     HalfOf(RoundingControl),
     OfHalf,
-    /// From single to double precision, in 64-bit lanes, and back.
+    /// Single to double precision, in 64-bit lanes, and back.
     Double,
     Single(RoundingControl),
 }
 
-/// Arithmetic on floats.
+/// Float arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arith {
     Add,
@@ -90,7 +95,7 @@ pub(super) enum Arith {
 }
 
 impl Micro {
-    /// How many operands it has.
+    /// Number of operands.
     pub(super) fn operands(self) -> usize {
         match self {
             Self::Table(_) | Self::Choose | Self::Float(Arith::Fma, _) => 3,
@@ -102,46 +107,49 @@ impl Micro {
     }
 }
 
-/// How a value comes about.
+/// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    /// An operand of the instruction; a second time, for one that does not stay.
+    /// An operand of the instruction; `true` for a second load of one that need not stay in a
+    /// register.
     Operand(usize, bool),
-    /// In all 64-bit lanes, or twice in them in all 32-bit ones.
+    /// Bits in all 64-bit lanes; a 32-bit constant stands in both halves.
     Const(u64),
-    /// In each 16 bytes.
+    /// Bytes repeated every 16 bytes.
     Bytes([u8; 16]),
-    /// From values before it, on lanes of 64 bits or of 32.
+    /// An operation on earlier values, on lanes of 64 bits if the flag is set, else of 32.
     Do(Micro, [Value; 3], bool),
 }
 
-/// What a result is.
+/// The kind of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// All bits of a lane, or none.
+    /// A mask: all bits of a lane or none.
     Predicate,
-    /// The low word.
+    /// The low word of a lane.
     Word,
     /// All of a 64-bit lane.
     Whole,
 }
 
-/// A recipe.
+/// The description of an operation.
 #[derive(Debug)]
 pub(super) struct Recipe {
     /// Whether lanes have 64 bits.
     pub(super) wide: bool,
     pub(super) nodes: Vec<Node>,
     pub(super) results: Vec<(Value, Sort)>,
-    /// The node that uses a value last; the value's own if none does, and none at all if it is a result.
+    /// The last node that uses a value; the value's own node if there is none, `usize::MAX` for a
+    /// result.
     pub(super) last: Vec<usize>,
 }
 
-/// Registers that a recipe may have at a time.
+/// Most registers that a recipe may occupy at once.
 const MOST: usize = 7;
 
 impl Recipe {
-    /// That of an operation that is left to the exact engine's function otherwise, with results where it can put them.
+    /// Returns the recipe of an operation that is otherwise left to the exact engine's function, if
+    /// its results can be stored where they go.
     pub(super) fn of(generic: &Generic) -> Option<Self> {
         let recipe = describe(generic)?;
         let scalar = |s: &Src| matches!(s, Src::Const(_) | Src::Line(_, 0, _));
@@ -176,8 +184,8 @@ impl Recipe {
         Self { wide, nodes, results, last }
     }
 
-    /// Registers that are in use at a time, at most: constants may have to be in one, for as long as they are used, and words of
-    /// 64-bit lanes wait for each other in others.
+    /// Most registers in use at once. A constant may need one while it is used, and so does each
+    /// 64-bit lane result that is narrowed to a word.
     fn pressure(&self) -> usize {
         let words = self.results.iter().filter(|r| self.wide && r.1 == Sort::Word).count();
         let (mut now, mut most) = (0, 0);
@@ -202,11 +210,11 @@ impl Recipe {
     }
 }
 
-/// What an instruction says beyond its operation.
+/// The modifiers of an instruction.
 struct Say<'i> {
     inst: &'i Inst,
     ty: Ty,
-    /// Bits of the register of the first result.
+    /// Bits of the first result's register.
     register: u32,
     /// Whether an operand has 64 bits, whatever its type.
     whole: bool,
@@ -217,7 +225,7 @@ impl Say<'_> {
         self.inst.mods.flags.has(flag)
     }
 
-    /// Its rounding, or that which it has if none is written.
+    /// Returns the instruction's rounding, or `or` if it names none.
     fn rounding(&self, or: RoundingControl) -> Option<RoundingControl> {
         Some(match self.inst.mods.rounding {
             None => or,
@@ -229,7 +237,7 @@ impl Say<'_> {
         })
     }
 
-    /// An operand that is a number.
+    /// Returns an operand that is an immediate.
     fn number(&self, operand: usize) -> Option<u64> {
         match self.inst.operands.get(operand) {
             Some(&Operand::Imm(bits)) => Some(bits as u64),

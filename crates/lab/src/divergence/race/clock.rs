@@ -1,4 +1,4 @@
-//! Vector clocks of many threads, shared where threads know the same.
+//! Vector clocks of many threads. Threads share a clock while they know the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ pub struct Thread {
     pub index: u32,
 }
 
-/// Up to which epoch each thread's accesses come before. A vector for each block that is known at all; blocks whose threads all
-/// know the same share one.
+/// A vector clock: for each thread, the last epoch whose accesses happen before. It has one vector
+/// for each known block; clocks with equal vectors may share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge(BTreeMap<u64, Arc<Vec<u32>>>);
 
 impl Knowledge {
-    /// Whether an access of a thread in an epoch comes before.
+    /// Returns whether an access of a thread in an epoch happens before.
     pub(super) fn covers(&self, thread: Thread, epoch: u32) -> bool {
         let epochs = self.0.get(&thread.cta);
         epochs.and_then(|e| e.get(thread.index as usize)).is_some_and(|&known| known >= epoch)
     }
 
-    /// From now on all of a thread's accesses up to this epoch come before.
+    /// Records that all accesses of a thread up to an epoch happen before.
     pub(super) fn learn(&mut self, thread: Thread, epoch: u32) {
         let epochs = Arc::make_mut(self.0.entry(thread.cta).or_default());
         let index = thread.index as usize;
@@ -34,7 +34,7 @@ impl Knowledge {
         epochs[index] = epochs[index].max(epoch);
     }
 
-    /// All that either knows.
+    /// Takes the maximum with another clock.
     pub(super) fn join(&mut self, other: &Self) {
         for (cta, theirs) in &other.0 {
             let Some(ours) = self.0.get_mut(cta) else {
@@ -59,7 +59,7 @@ impl Knowledge {
     }
 }
 
-/// Whether one vector knows no more than another.
+/// Returns whether no element of `a` exceeds that of `b`.
 fn at_most(a: &[u32], b: &[u32]) -> bool {
     let rest = a.get(b.len()..).unwrap_or(&[]);
     a.iter().zip(b).all(|(a, b)| a <= b) && rest.iter().all(|&e| e == 0)

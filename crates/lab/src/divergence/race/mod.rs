@@ -1,18 +1,23 @@
-//! Finds data races: a probe.
+//! A probe that detects data races.
 //!
-//! The rule is that of the PTX memory model, as far as it is about races: two accesses to a common byte by different threads, at
-//! least one of them a write, race unless one *happens before* the other, or both are strong (atomic, volatile, relaxed
-//! or more) and each thread is in the other's scope. Happens-before is the order of each thread's own program, and:
+//! It implements the race rule of the PTX memory model: two accesses to a common byte by different
+//! threads, at least one of them a write, race unless one *happens before* the other, or both are
+//! strong (atomic, volatile, relaxed or stronger) and each thread is in the other's scope.
+//! Happens-before includes the program order of each thread, and:
 //!
-//! - CTA barriers: what arrives comes before what is let go;
-//! - `bar.warp.sync`: the same for its lanes (lanes of one warp that wait at two of them at once are taken to meet). Shuffles and votes order no memory, and lanes of a warp run in no order that a
-//!   program may rely on;
-//! - release and acquire: a release, or a fence before a strong write, comes before an acquire, or a strong read before a fence,
-//!   that reads the value written or one that read-modify-writes made of it, as far as scopes reach.
+//! - CTA barriers: arrivals happen before the release;
+//! - `bar.warp.sync`: the same for its lanes, where lanes of one warp that wait at two of them at
+//!   the same time are assumed to synchronise. Shuffles and votes do not order memory, and lanes of
+//!   a warp run in no order that a program may rely on;
+//! - release and acquire: a release, or a fence before a strong write, happens before an acquire,
+//!   or a strong read before a fence, that reads the value written or one derived from it by
+//!   read-modify-writes, within the scopes.
 //!
-//! Each thread has an epoch, which each of its releases ends, and a vector clock (the algorithm of FastTrack, Flanagan and Freund
-//! 2009, with clocks shared among the threads of a block). Launches follow each other, so each begins anew. Memory is bounded:
-//! [`Races::complete`] says whether everything could be followed. What is reported is a race whatever was lost.
+//! Each thread has an epoch, which each of its releases ends, and a vector clock (the algorithm of
+//! FastTrack, Flanagan and Freund 2009, with clocks shared among the threads of a block). Launches
+//! are ordered, so each starts with empty clocks. Memory is bounded: [`Races::complete`] tells
+//! whether everything could be followed. Every reported race is a race, even if not everything
+//! could be followed.
 
 mod clock;
 mod shadow;
@@ -32,42 +37,42 @@ pub use clock::Thread;
 use shadow::{Entry, Shadow};
 use sync::{Location, Meeting, State};
 
-/// Pairs of instructions that are told apart.
+/// Most pairs of instructions that are reported.
 const PAIRS: usize = 32;
 /// Lanes of the architectural warp.
 const WARP: u32 = 32;
-/// Places with a release that are followed.
+/// Most addresses with a release that are followed.
 const LOCATIONS: usize = 1 << 16;
 
 /// One of two accesses that race.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// Who.
+    /// The thread.
     pub thread: Thread,
-    /// The same in the coordinates of the launch.
+    /// Its coordinates in the launch.
     pub site: Site,
-    /// What.
+    /// Load, store or atomic.
     pub kind: AccessKind,
-    /// Where in the program.
+    /// The instruction.
     pub place: Place,
 }
 
-/// Two instructions whose accesses race.
+/// Two instructions whose accesses race, at the first address where they did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
-    /// Where the bytes lie.
+    /// The space of the bytes.
     pub space: Space,
-    /// The first of them: a guest address, or an offset in shared memory.
+    /// Address of the first byte: a guest address, or an offset in shared memory.
     pub address: u64,
-    /// The access that came first in this run.
+    /// The access that was executed first in this run.
     pub first: Side,
-    /// The other.
+    /// The other access.
     pub second: Side,
-    /// How often these two instructions raced.
+    /// Number of races between these two instructions.
     pub count: u64,
 }
 
-/// The probe.
+/// The race detector.
 #[derive(Debug, Default)]
 pub struct Races {
     places: Arc<[Place]>,
@@ -82,19 +87,19 @@ pub struct Races {
 }
 
 impl Races {
-    /// The races found, in the order of the program.
+    /// Returns the races, ordered by program counters.
     #[must_use]
     pub fn found(&self) -> Vec<Race> {
         self.found.values().cloned().collect()
     }
 
-    /// Whether everything could be followed: if not, races may have been missed.
+    /// Returns whether everything could be followed. If not, races may have been missed.
     #[must_use]
     pub fn complete(&self) -> bool {
         !self.lossy && !self.shadow.lossy
     }
 
-    /// The lanes of a group as threads.
+    /// Returns the thread of a lane.
     fn thread(group: GroupId, lane: usize) -> Thread {
         let lane = u32::try_from(lane).unwrap_or(u32::MAX);
         Thread { cta: group.cta, index: group.first_thread.saturating_add(lane) }
@@ -123,7 +128,7 @@ impl Races {
         self.found.insert(key, race);
     }
 
-    /// One lane's access.
+    /// Checks and records the access of one lane.
     fn touch(&mut self, access: &Access<'_>, thread: Thread, address: u64) {
         let shared = access.space == Space::Shared;
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
@@ -155,8 +160,8 @@ impl Races {
         }
     }
 
-    /// Release and acquire at a place. A strong write publishes what a fence or its own release lets others know; a weak one
-    /// ends what was published there.
+    /// Applies release and acquire at an address. A strong write publishes the knowledge of a
+    /// preceding fence or of its own release; a weak write ends what was published there.
     fn synchronise(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
         if !strong {
@@ -187,13 +192,13 @@ impl Races {
         self.locations.entry(key).or_default().publish(thread.cta, scope, &published);
     }
 
-    /// Whether an instruction is a barrier of the warp.
+    /// Returns whether an instruction is a barrier of the warp.
     fn orders_warp(&self, pc: u64) -> bool {
         let place = usize::try_from(pc).ok().and_then(|pc| self.places.get(pc));
         place.is_some_and(|place| place.orders_warp)
     }
 
-    /// Lanes come to a barrier of the warp.
+    /// Records the arrival of lanes at a barrier of the warp.
     fn warp_arrive(&mut self, group: GroupId, lanes: impl Iterator<Item = usize>) {
         for lane in lanes {
             let thread = Self::thread(group, lane);
@@ -202,7 +207,7 @@ impl Races {
         }
     }
 
-    /// A barrier of the warp is complete: all that wait in these lanes' warps go on.
+    /// Releases all threads that wait at a barrier of the warp in these lanes' warps.
     fn warp_release(&mut self, group: GroupId, lanes: impl Iterator<Item = usize>) {
         for lane in lanes {
             let warp = Self::thread(group, lane).index / WARP;

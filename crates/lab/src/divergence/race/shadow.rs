@@ -1,7 +1,8 @@
-//! The accesses that later ones may race with.
+//! Shadow memory: the accesses with which later ones may race.
 //!
-//! Memory is followed in granules of eight bytes. A granule keeps the last write of each byte and the reads since that are not
-//! ordered with each other, at most [`READS`] of them; how many granules are followed is bounded, too.
+//! Memory is followed in granules of eight bytes. A granule keeps the last write of each byte and
+//! the later reads that are not ordered among themselves, at most [`READS`] of them. The number of
+//! granules is bounded too.
 
 use rustc_hash::FxHashMap;
 use simt::observe::{AccessKind, Scope};
@@ -9,12 +10,12 @@ use smallvec::SmallVec;
 
 use super::clock::{Knowledge, Thread};
 
-/// Reads of a granule that are kept.
+/// Most reads that a granule keeps.
 const READS: usize = 16;
-/// Granules that are followed.
+/// Most granules.
 const GRANULES: usize = 1 << 20;
 
-/// Where a granule lies: block, for shared memory, and address over 8.
+/// A granule: its block if it is in shared memory, and its address divided by 8.
 pub(super) type Key = (Option<u64>, u64);
 
 /// An access to bytes of a granule.
@@ -24,13 +25,14 @@ pub(super) struct Entry {
     pub(super) epoch: u32,
     pub(super) pc: u64,
     pub(super) kind: AccessKind,
-    /// The scope of a strong access; none for a weak one.
+    /// The scope of a strong access; `None` for a weak one.
     pub(super) strong: Option<Scope>,
     pub(super) bytes: u8,
 }
 
 impl Entry {
-    /// Whether two accesses to common bytes need no order: both strong, and each in the other's scope.
+    /// Returns whether two accesses to common bytes need no order: both are strong, and each thread
+    /// is in the other's scope.
     fn agrees(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (self.strong, other.strong) else { return false };
         self.thread.cta == other.thread.cta || (a != Scope::Cta && b != Scope::Cta)
@@ -41,20 +43,20 @@ impl Entry {
 struct Granule {
     writes: SmallVec<[Entry; 1]>,
     reads: SmallVec<[Entry; 1]>,
-    /// Whether reads were forgotten that a write could race with.
+    /// Whether reads were dropped with which a write could race.
     forgotten: bool,
 }
 
-/// All granules of a launch.
+/// The granules of a launch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     granules: FxHashMap<Key, Granule>,
-    /// Whether something was not followed.
+    /// Whether an access was not followed.
     pub(super) lossy: bool,
 }
 
 impl Shadow {
-    /// Enters an access; `race` is told of each earlier access that it races with.
+    /// Records an access; calls `race` for each earlier access that it races with.
     pub(super) fn access(
         &mut self,
         key: Key,
@@ -71,7 +73,8 @@ impl Shadow {
         let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !old.agrees(&now);
         granule.writes.iter().filter(|old| meets(old)).for_each(&mut race);
         if !now.kind.writes() {
-            // A read that this one follows can be forgotten: what comes after this one comes after it.
+            // A read that happens before this one can be dropped: whatever this one happens before,
+            // it does too.
             granule.reads.retain(|old| !(ordered(old) && old.bytes & !now.bytes == 0));
             if granule.reads.len() == READS {
                 granule.reads.remove(0);
@@ -81,7 +84,7 @@ impl Shadow {
             return;
         }
         granule.reads.iter().filter(|old| meets(old)).for_each(&mut race);
-        // Reads that nobody writes after are no loss.
+        // Dropped reads matter only if a write follows.
         self.lossy |= std::mem::take(&mut granule.forgotten);
         for list in [&mut granule.writes, &mut granule.reads] {
             list.iter_mut().for_each(|old| old.bytes &= !now.bytes);
@@ -90,7 +93,7 @@ impl Shadow {
         granule.writes.push(now);
     }
 
-    /// A block has ended: nobody reaches its shared memory any more.
+    /// Drops the shared memory of a block that has ended.
     pub(super) fn forget(&mut self, cta: u64) {
         self.granules.retain(|key, _| key.0 != Some(cta));
     }

@@ -1,4 +1,4 @@
-//! What threads learn from each other: at barriers, and through what they release and acquire.
+//! Transfer of knowledge between threads, at barriers and through releases and acquires.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,12 +10,13 @@ use super::clock::{Knowledge, Thread};
 /// A thread's clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// Releases so far. Epochs count from 1, so that nothing known is 0.
+    /// Number of releases. Epochs count from 1: a known epoch of 0 means no knowledge.
     releases: u32,
     known: Arc<Knowledge>,
-    /// What its last fence lets others know through later strong writes, and how far.
+    /// Knowledge that its last fence makes later strong writes publish, and the fence's scope.
     fenced: Option<(Arc<Knowledge>, Scope)>,
-    /// What its strong reads have seen, to be known after a fence: within the block, and beyond.
+    /// Knowledge that its strong reads have read, which a fence turns into its own: a fence of any
+    /// scope that published within the block, and a fence of a wider scope the rest.
     seen: Knowledge,
     seen_wide: Knowledge,
     has_seen: bool,
@@ -26,7 +27,7 @@ fn wide(scope: Scope) -> bool {
 }
 
 impl State {
-    /// The epoch of its next access.
+    /// Returns the epoch of the thread's next access.
     pub(super) fn epoch(&self) -> u32 {
         self.releases + 1
     }
@@ -35,7 +36,7 @@ impl State {
         Arc::clone(&self.known)
     }
 
-    /// All that it knows, its own accesses included; they end an epoch.
+    /// Returns all that the thread knows, including its own accesses, and ends its epoch.
     fn release(&mut self, thread: Thread) -> Arc<Knowledge> {
         let mut all = Knowledge::clone(&self.known);
         all.learn(thread, self.epoch());
@@ -47,7 +48,7 @@ impl State {
         Arc::make_mut(&mut self.known).join(knowledge);
     }
 
-    /// A fence of both directions.
+    /// Applies a fence that both acquires and releases.
     pub(super) fn fence(&mut self, thread: Thread, scope: Scope) {
         if self.has_seen {
             let seen = std::mem::take(&mut self.seen);
@@ -61,7 +62,7 @@ impl State {
         self.fenced = Some((self.release(thread), scope));
     }
 
-    /// A strong read of a place where something was published.
+    /// Applies a strong read of an address at which knowledge was published.
     pub(super) fn read(&mut self, thread: Thread, at: &Location, scope: Scope, acquires: bool) {
         let near = at.near.get(&thread.cta);
         let far = at.far.as_ref().filter(|_| wide(scope));
@@ -78,7 +79,8 @@ impl State {
         self.has_seen |= near.is_some() || far.is_some();
     }
 
-    /// What a strong write publishes and how far: its own release's, or the last fence's.
+    /// Returns the knowledge that a strong write publishes, and its scope: that of its own release,
+    /// or that of the last fence.
     pub(super) fn publish(
         &mut self,
         thread: Thread,
@@ -94,7 +96,7 @@ impl State {
     }
 }
 
-/// What was published at a place: to threads of each block, and to all.
+/// Knowledge published at an address: to threads of each block, and to all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Location {
     near: BTreeMap<u64, Knowledge>,
@@ -110,15 +112,16 @@ impl Location {
     }
 }
 
-/// Threads that meet at a barrier.
+/// The state of a barrier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meeting {
     arrived: BTreeSet<Thread>,
-    /// All that those who arrived know.
+    /// Join of the clocks of the threads that have arrived.
     gathered: Knowledge,
-    /// What the last to arrive knew: those who met before know the same.
+    /// The clock of the last thread to arrive. Threads that synchronised before share it, so it
+    /// need not be joined again.
     last: Option<Arc<Knowledge>>,
-    /// What those let go know; set when the first of them is.
+    /// The clock of released threads; set when the first of them is released.
     outcome: Option<Arc<Knowledge>>,
 }
 
@@ -134,17 +137,17 @@ impl Meeting {
         state.releases = state.releases.saturating_add(1);
     }
 
-    /// Threads that are to be let go.
+    /// Returns the threads that have arrived and are not released.
     pub(super) fn arrived(&self) -> Vec<Thread> {
         self.arrived.iter().copied().collect()
     }
 
-    /// Whether it has begun to let threads go: who arrives now meets others.
+    /// Returns whether a release has started; later arrivals belong to the next use of the barrier.
     pub(super) fn is_over(&self) -> bool {
         self.outcome.is_some()
     }
 
-    /// Lets a thread go.
+    /// Releases a thread.
     pub(super) fn release(&mut self, thread: Thread, state: &mut State) {
         let outcome = match &self.outcome {
             Some(outcome) => Arc::clone(outcome),
@@ -152,7 +155,7 @@ impl Meeting {
         };
         self.arrived.remove(&thread);
         self.outcome = Some(Arc::clone(&outcome));
-        // It has waited since it arrived, so it knows nothing that the others do not know now.
+        // The thread has only waited since it arrived, so the join includes all that it knows.
         state.known = outcome;
     }
 }

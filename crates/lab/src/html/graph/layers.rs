@@ -1,13 +1,14 @@
-//! Layers of a graph: which node stands in which layer, and in which order.
+//! Layers of a graph: the layer of each node and the order within each layer.
 //!
-//! The method is that of Sugiyama, Tagawa and Toda (1981): edges that go back are set aside, nodes are layered by their longest
-//! way from the entry, edges over several layers get a *dummy* in each layer between, and nodes of a layer are ordered by the
-//! barycentres of their neighbours, which keeps the order with the fewest crossings of all that were tried.
+//! The method is that of Sugiyama, Tagawa and Toda (1981). Back-edges are set aside. The layer of a
+//! node is the length of the longest path from the entry. An edge across several layers gets a
+//! *dummy* in each layer between. The nodes of a layer are ordered by the barycentres of their
+//! neighbours; of all orders tried, the one with the fewest crossings is kept.
 
-/// A node of the drawing: a block, or a dummy that an edge runs through.
+/// A node of the drawing: a block, or a dummy of an edge.
 pub(super) type Slot = usize;
 
-/// Sweeps over the layers.
+/// Number of sweeps over the layers.
 const SWEEPS: usize = 12;
 
 /// A layered graph.
@@ -15,17 +16,17 @@ const SWEEPS: usize = 12;
 pub(super) struct Layered {
     /// Slots by layer, in order.
     pub(super) layers: Vec<Vec<Slot>>,
-    /// Layer of each slot. Blocks have the first slots, dummies the rest.
+    /// Layer of each slot. The first slots are blocks, the rest dummies.
     pub(super) layer_of: Vec<usize>,
-    /// Each forward edge as the slots it runs through: source, dummies, target.
+    /// Each forward edge as a list of slots: source, dummies, target.
     pub(super) chains: Vec<Vec<Slot>>,
-    /// Index of each chain's edge.
+    /// Edge index of each chain.
     pub(super) chain_edge: Vec<usize>,
-    /// Indices of edges that go back.
+    /// Indices of the back-edges.
     pub(super) back: Vec<usize>,
-    /// Slots one layer up and down.
+    /// Neighbours of each slot in the previous layer.
     pub(super) up: Vec<Vec<Slot>>,
-    /// As `up`.
+    /// Neighbours of each slot in the next layer.
     pub(super) down: Vec<Vec<Slot>>,
 }
 
@@ -66,7 +67,7 @@ impl Layered {
         out
     }
 
-    /// Orders the slots of each layer.
+    /// Orders the slots within each layer.
     fn order(&mut self) {
         let mut best = (self.crossings(), self.layers.clone());
         let mut position = vec![0; self.layer_of.len()];
@@ -105,7 +106,7 @@ impl Layered {
         self.layers[layer] = keyed.into_iter().map(|k| k.2).collect();
     }
 
-    /// Crossings of edges between neighbouring layers.
+    /// Counts the crossings of edges between adjacent layers.
     fn crossings(&self) -> u64 {
         let mut position = vec![0usize; self.layer_of.len()];
         for layer in &self.layers {
@@ -128,7 +129,7 @@ impl Layered {
     }
 }
 
-/// Pairs that are out of order; sorts the list.
+/// Counts the inversions of a list, and sorts it.
 fn inversions(list: &mut [usize]) -> u64 {
     if list.len() < 2 {
         return 0;
@@ -151,7 +152,8 @@ fn inversions(list: &mut [usize]) -> u64 {
     count
 }
 
-/// Which edges lead to a node that is on the way to them, in a depth-first walk from the entry and then from each node left.
+/// Marks the edges whose target is an ancestor of their source, in a depth-first search from the
+/// entry and from each node that it does not reach.
 fn back_edges(n: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut out = vec![Vec::new(); n];
     for (index, &(from, _)) in edges.iter().enumerate() {
@@ -185,7 +187,7 @@ fn back_edges(n: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     back
 }
 
-/// The longest way to each node along forward edges, in edges.
+/// Returns the length of the longest path to each node along forward edges.
 fn longest_ways(n: usize, edges: &[(usize, usize)], forward: &[usize]) -> Vec<usize> {
     let mut out = vec![Vec::new(); n];
     let mut entering = vec![0usize; n];
@@ -214,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_loop_with_a_branch_is_layered_by_longest_ways() {
-        // 0 -> 1 -> {2, 3} -> 4 -> 1 (back), 4 -> 5, 0 -> 5 over three dummies.
+        // 0 -> 1 -> {2, 3} -> 4 -> 1 (back-edge), 4 -> 5, 0 -> 5 through three dummies.
         let edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 1), (4, 5), (0, 5)];
         let graph = Layered::new(6, &edges);
         assert_eq!(graph.layer_of[..6], [0, 1, 2, 2, 3, 4]);
@@ -229,7 +231,7 @@ mod tests {
     fn crossings_are_inversions() {
         assert_eq!(inversions(&mut [2, 1, 0]), 3);
         assert_eq!(inversions(&mut [0, 0, 1]), 0);
-        // Two edges that cross as the nodes are numbered are untangled.
+        // Two edges that cross in numbering order are untangled.
         assert_eq!(Layered::new(5, &[(0, 1), (0, 2), (1, 4), (2, 3)]).crossings(), 0);
     }
 

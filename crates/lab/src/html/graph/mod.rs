@@ -1,4 +1,5 @@
-//! A kernel's control-flow graph as a picture, with where paths meet again and the thread frontier of each block.
+//! A kernel's control-flow graph as a picture, with the immediate post-dominator and the thread
+//! frontier of each block.
 
 mod layers;
 mod place;
@@ -10,24 +11,24 @@ use crate::machine::{ControlFlow, FlowBlock, PostDominator};
 use layers::Layered;
 use place::BOX;
 
-/// Graphs of more blocks are listed, not drawn.
+/// Most blocks of a graph that is drawn.
 const DRAWN: usize = 240;
-/// And of more edges: where each block leads to all others, a picture tells nothing.
+/// Most edges of a graph that is drawn; a picture of more is unreadable.
 const EDGES: usize = 720;
-/// Blocks that are listed.
+/// Most blocks in the table.
 const LISTED: usize = 600;
-/// Height of a box, and of the room between layers.
+/// Height of a box, and of the space between layers.
 const HEIGHT: f64 = 84.0;
 const ROOM: f64 = 44.0;
-/// Room for each edge that goes back.
+/// Width of the track of a back-edge.
 const LANE: f64 = 12.0;
 const MARGIN: f64 = 14.0;
-/// Members of a frontier that a box names.
+/// Most members of a frontier that a box names.
 const NAMED: usize = 5;
-/// Characters of an instruction that a box shows.
+/// Most characters of an instruction that a box shows.
 const CODE: usize = 27;
 
-/// The graph of a kernel: the picture, then the same as a table.
+/// Renders the graph of a kernel: a picture, then the same as a table.
 pub(super) fn graph(index: usize, flow: &ControlFlow) -> String {
     let mut out = String::new();
     let kernel = text(&flow.kernel);
@@ -89,7 +90,7 @@ fn edges(flow: &ControlFlow) -> (Vec<(usize, usize)>, Vec<String>) {
     for (from, block) in flow.blocks.iter().enumerate() {
         let own = edges.len();
         for (to, why) in block.successors.iter().filter(|s| s.0 < flow.blocks.len()) {
-            // Cases of a switch that lead to one block are one edge.
+            // Cases of a switch with the same target are one edge.
             match edges[own..].iter().position(|e| e.1 == *to) {
                 Some(at) => labels[own + at].push(why),
                 None => {
@@ -107,7 +108,7 @@ fn edges(flow: &ControlFlow) -> (Vec<(usize, usize)>, Vec<String>) {
     (edges, labels.into_iter().map(label).collect())
 }
 
-/// `T` and `F` for the sides of a branch.
+/// Abbreviates the sides of a branch to `T` and `F`.
 fn short(why: &str) -> String {
     match why {
         "taken" => "T".to_owned(),
@@ -135,7 +136,7 @@ fn draw(out: &mut String, flow: &ControlFlow, edges: &[(usize, usize)], labels: 
         let mut path = String::new();
         for (index, pair) in chain.windows(2).enumerate() {
             let (x0, x1) = (x[pair[0]], x[pair[1]]);
-            // Edges leave and enter a box side by side.
+            // The edges of a branch are apart where they leave the box.
             let side = |label: &str| match label {
                 "T" => 16.0,
                 "F" => -16.0,

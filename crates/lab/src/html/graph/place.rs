@@ -1,16 +1,17 @@
-//! Where nodes stand: each layer's slots keep their order and their distance, and come as near to their neighbours as that allows.
+//! Horizontal placement of nodes. The slots of a layer keep their order and a minimum distance, and
+//! are moved as near to their neighbours as that allows.
 
 use super::layers::Layered;
 
-/// Width of a block's box, and of the way that an edge takes through a layer.
+/// Width of a block's box, and of an edge that passes a layer.
 pub(super) const BOX: f64 = 190.0;
 const WAY: f64 = 18.0;
-/// Between boxes.
+/// Least distance between slots.
 const GAP: f64 = 26.0;
-/// Rounds of pulling.
+/// Number of rounds over the layers.
 const ROUNDS: usize = 24;
 
-/// Middle of each slot along the layer, from 0, and the width of all.
+/// Returns the horizontal centre of each slot, from 0, and the total width.
 pub(super) fn middles(graph: &Layered, blocks: usize) -> (Vec<f64>, f64) {
     let half = |slot: usize| if slot < blocks { BOX / 2.0 } else { WAY / 2.0 };
     let mut x = vec![0.0; graph.layer_of.len()];
@@ -38,7 +39,8 @@ pub(super) fn middles(graph: &Layered, blocks: usize) -> (Vec<f64>, f64) {
     (x, width)
 }
 
-/// The mean of a slot's neighbours: above, below, and in the last rounds both.
+/// Returns the mean position of a slot's neighbours: above in even rounds, below in odd ones, and
+/// both in the last four.
 fn wanted(graph: &Layered, x: &[f64], slot: usize, round: usize) -> f64 {
     let (up, down) = (&graph.up[slot], &graph.down[slot]);
     let both = round + 4 >= ROUNDS;
@@ -51,8 +53,8 @@ fn wanted(graph: &Layered, x: &[f64], slot: usize, round: usize) -> f64 {
     above.iter().chain(below).map(|s| x[*s]).sum::<f64>() / n as f64
 }
 
-/// Puts a layer's slots as near to where they want to be as order and distance allow, in the sense of least squares: pool
-/// adjacent violators.
+/// Places the slots of a layer as near to their wanted positions as order and distance allow, in
+/// the sense of least squares (pool adjacent violators).
 fn settle(layer: &[usize], wanted: &[f64], half: &dyn Fn(usize) -> f64, x: &mut [f64]) {
     let mut offsets = Vec::with_capacity(layer.len());
     let mut at = 0.0;
@@ -62,7 +64,7 @@ fn settle(layer: &[usize], wanted: &[f64], half: &dyn Fn(usize) -> f64, x: &mut 
         }
         offsets.push(at);
     }
-    // Pools of (mean, how many).
+    // Pools of adjacent slots: mean and number of members.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for (want, offset) in wanted.iter().zip(&offsets) {
         pools.push((want - offset, 1));

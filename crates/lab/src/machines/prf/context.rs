@@ -1,4 +1,4 @@
-//! Memory and launches, on either model.
+//! Memory and launches, for both models.
 
 use ::prf::{LaunchError, Options, Prf, Timed, Trap};
 use isa::Diagnostic;
@@ -16,34 +16,34 @@ use crate::machines::shared::{self, limit_reached, option_text, problem};
 use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats, PcSlots};
 
-/// Issues between two looks at the watch.
+/// Issues between two polls of the watch.
 const SLICE: u64 = 1 << 16;
-/// As many, where each may take many cycles.
+/// The same for the cycle-level model, where an issue may take many cycles.
 const TIMED_SLICE: u64 = 1 << 12;
-/// Most issues when nothing else is said.
+/// Default limit of issues.
 const LIMIT: u64 = 1_000_000_000;
-/// The most instructions of a timeline.
+/// Most instructions in a timeline.
 const RECORDS: usize = 200_000;
-/// Where the block of arguments lies.
+/// Address of the argument block.
 const ARGUMENTS: u64 = 0x0f00_0000;
-/// Where the heap of programs that bring no buffers starts.
+/// Start of the heap, which programs without parameters get by default.
 const HEAP: u64 = 0x1000_0000;
-/// Where buffers start and end.
+/// Address range of buffers.
 const BUFFERS: (u64, u64) = (0x2000_0000, 0xf000_0000);
-/// Buffers start at multiples of this, with as much unmapped between them at least.
+/// Alignment of buffers, and the least unmapped space between two of them, in bytes.
 const ALIGN: u64 = 256;
 
-/// The blocks of a state that have ended.
+/// Returns the number of a state's blocks that have ended.
 type Done<S> = fn(&S) -> u32;
 
 pub(super) struct PrfContext<'p> {
     program: &'p PrfProgram,
     memory: MemoryMap,
-    /// Where the next buffer starts.
+    /// Address of the next buffer.
     next: u64,
 }
 
-/// What the options of a request say.
+/// Parses the options of a request.
 fn options(given: &[MachineOption]) -> Result<Options, LaunchProblem> {
     let mut options = Options::default();
     for (index, option) in given.iter().enumerate() {
@@ -54,7 +54,7 @@ fn options(given: &[MachineOption]) -> Result<Options, LaunchProblem> {
     Ok(options)
 }
 
-/// The x extent, as far as this machine can have it.
+/// Returns the x extent; this machine has only one dimension.
 fn extent(extents: [u64; 3], about: Subject) -> Result<u32, LaunchProblem> {
     let [x, y, z] = extents;
     if y != 1 || z != 1 {
@@ -63,7 +63,7 @@ fn extent(extents: [u64; 3], about: Subject) -> Result<u32, LaunchProblem> {
     u32::try_from(x).map_err(|_| problem(about, format!("{x} is more than {}", u32::MAX)))
 }
 
-/// The block of arguments: one word for each parameter.
+/// Builds the argument block: one 32-bit word for each parameter.
 fn arguments(params: &[(String, bool)], block: &[u8]) -> Result<Vec<u8>, LaunchProblem> {
     let mut words = Vec::new();
     let mut rest = block;
@@ -84,7 +84,7 @@ impl<'p> PrfContext<'p> {
         Self { program, memory: MemoryMap::new(), next: BUFFERS.0 }
     }
 
-    /// Maps a region at a fixed address unless it is there; fills it.
+    /// Writes `data` to a fixed region, which is mapped first if it is absent or too small.
     fn fixed(&mut self, name: &str, at: u64, length: u64, data: &[u8]) -> Result<(), String> {
         let there = self.memory.region_at(Addr(at)).map(|r| (r.base(), r.len()));
         if let Some((base, had)) = there {
@@ -120,7 +120,7 @@ impl<'p> PrfContext<'p> {
                 argument = ARGUMENTS as u32;
             }
         }
-        // Programs without parameters have nowhere else to put results.
+        // A program without parameters has no other place for its results.
         let heap = options.heap.unwrap_or(if params.is_empty() { 1 << 20 } else { 0 });
         if heap > 0 {
             self.fixed("heap", HEAP, heap, &[]).map_err(in_launch)?;
@@ -132,7 +132,7 @@ impl<'p> PrfContext<'p> {
         Ok(::prf::Launch { threads, blocks, total, argument, entry, memory })
     }
 
-    /// Steps to the end, to the limit, or until the watch says to stop. `done` gives the blocks that have ended.
+    /// Runs until the program ends, reaches the limit, or the watch stops it.
     fn drive<M, O>(
         &self,
         (machine, program): (&M, &::prf::Program),
@@ -165,7 +165,7 @@ impl<'p> PrfContext<'p> {
         }
     }
 
-    /// Launches on one of the models and runs it to its end.
+    /// Launches a program on one of the models and runs it to its end.
     fn execute<M>(
         &mut self,
         machine: &M,
@@ -217,7 +217,7 @@ impl<'p> PrfContext<'p> {
         Ok((end, stats, state))
     }
 
-    /// On the functional model.
+    /// Runs a launch on the functional model.
     fn functional(
         &mut self,
         options: &Options,
@@ -236,7 +236,7 @@ impl<'p> PrfContext<'p> {
         Ok(LaunchResult { end, stats, output: Vec::new(), words })
     }
 
-    /// On the cycle-level model.
+    /// Runs a launch on the cycle-level model.
     fn timed(
         &mut self,
         options: &Options,

@@ -1,7 +1,8 @@
-//! The machine `prf`: assembly text or words in hexadecimal, one kernel `main`.
+//! The machine `prf`: assembly text or words in hexadecimal, with a single kernel, `main`.
 //!
-//! `.param` declares what the block of arguments holds, one word each; its address is special register 3. Buffers lie from
-//! `0x2000_0000` on, apart from one another. With the option `timing` programs run on the cycle-level model.
+//! `.param` declares the argument block, one word for each parameter; special register 3 holds its
+//! address. Buffers start at `0x2000_0000`, with unmapped space between them. The option `timing`
+//! selects the cycle-level model.
 
 mod context;
 mod timeline;
@@ -25,12 +26,12 @@ use context::PrfContext;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrfMachine;
 
-/// The one kernel of a program.
+/// The only kernel of a program.
 const KERNEL: &str = "main";
-/// The most hazards that are warned of one by one.
+/// Most hazards that are reported individually.
 const HAZARDS: usize = 16;
 
-/// A loaded program, with its text if it came from one.
+/// A loaded program, with its text if it was assembled from one.
 struct PrfProgram {
     words: Words,
     program: ::prf::Program,
@@ -59,7 +60,8 @@ fn read(image: Image<'_>, found: &mut Diagnostics) -> Result<PrfProgram, Diagnos
     Ok(PrfProgram { words, program, params, file: image.file, listing })
 }
 
-/// Warns of packets that the cycle-level machine may run otherwise than they read. Open packets have a warning already.
+/// Warns of packets that the cycle-level model may execute out of the order in which they are
+/// written. Open packets already have a warning of their own.
 fn hazards(program: &::prf::Program, listing: &Listing, found: &mut Diagnostics) {
     let hazards = ::prf::hazard::check(program);
     let mut hazards = hazards.iter().filter(|h| h.kind != ::prf::hazard::Kind::Open);
@@ -134,12 +136,12 @@ impl Isa for PrfMachine {
         loaded(read(image, found), found)
     }
 
-    /// Addressed words.
+    /// Returns words with addresses, as text.
     fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
         Ok(read(image, &mut Diagnostics::new())?.words.to_text().into_bytes())
     }
 
-    /// A text that assembles to the same words.
+    /// Returns a text that assembles to the same words.
     fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
         let program = read(image, &mut Diagnostics::new())?;
         let dialect = ::prf::dialect(Options::default().config.encoding);
@@ -165,7 +167,7 @@ impl Isa for PrfMachine {
     }
 }
 
-/// The table that belongs to one of the cycle model's, if it stands beside it.
+/// Reads the companion of a timing table from the same folder, if it is there.
 fn beside(table: &str, name: &str) -> Option<String> {
     let path = Path::new(table).with_file_name(name);
     let bytes = read_input(&path, MAX_PROGRAM_BYTES, None).ok()?;
@@ -181,7 +183,8 @@ fn cases(name: &str, report: isa::conform::Report) -> Vec<ConformCase> {
 }
 
 impl PrfProgram {
-    /// The program in a configuration: texts are assembled for its encoding, words decoded by it.
+    /// Returns the program for a configuration: text is reassembled for its encoding, words are
+    /// decoded anew.
     fn configured(&self, config: ::prf::Config) -> Result<::prf::Program, String> {
         if config == Options::default().config {
             return Ok(self.program.clone());

@@ -1,8 +1,9 @@
-//! A run of the cycle-level model as events of a timeline: a track for each warp, a slice for each instruction.
+//! Timeline of a run of the cycle-level model, in the Trace Event format.
 //!
-//! The process stands for the multiprocessor, the tracks for the places of warps on it. A slice reaches from fetch to
-//! write-back; inside it stand the stages. Time is cycles, shown as microseconds. Warps have several instructions in flight, so
-//! each warp has as many tracks as it needs: a slice goes to the first one that is free.
+//! The process is the multiprocessor. Each warp slot has tracks, and each instruction is a slice
+//! from fetch to write-back that contains a slice for each stage. Time is in cycles, which viewers
+//! show as microseconds. A warp has several instructions in flight, so its slot gets as many tracks
+//! as it needs: a slice goes to the first free one.
 
 use ::prf::timing::State;
 use ::prf::timing::flight::Stage;
@@ -10,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::machines::shared::Listing;
 
-/// Tracks of a warp: more instructions are not in flight in practice; what is beyond goes to the last one.
+/// Most tracks of a warp slot. More instructions are rarely in flight; the last track takes them.
 const TRACKS: usize = 16;
 
-/// The stages as slices inside an instruction's.
+/// The stages with a slice inside the instruction's slice.
 const SLICES: [(&str, Stage, Stage); 5] = [
     ("fetch", Stage::Fetch, Stage::Cache),
     ("decode", Stage::Cache, Stage::Buffered),
@@ -22,7 +23,7 @@ const SLICES: [(&str, Stage, Stage); 5] = [
     ("execute", Stage::Dispatch, Stage::Result),
 ];
 
-/// The events of a run.
+/// Returns the events of a run.
 pub(super) fn events(state: &State, listing: &Listing) -> Vec<Value> {
     let mut events = vec![json!({
         "ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": { "name": "multiprocessor" }

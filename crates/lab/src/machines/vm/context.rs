@@ -1,4 +1,4 @@
-//! Memory and launches.
+//! Guest memory and launches of IR programs.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use crate::stats::{
     AccessSite, CodeCost, Counters, INSERTED, LaunchStats, LineSlots, PcSlots, Traffic,
 };
 
-/// Global memory that all launches of a run share.
+/// The global memory that all launches of a run share.
 pub(super) struct VmContext<'p> {
     program: &'p VmProgram,
-    /// The program as the passes of mechanisms have made it, by kernel and pass.
+    /// The program as transformed by the passes of mechanisms, by kernel and pass.
     prepared: BTreeMap<(FuncId, Pass), (VmProgram, PassCost)>,
     memory: MemoryMap,
     variables: Variables,
@@ -171,7 +171,7 @@ impl<'p> VmContext<'p> {
         Ok(result)
     }
 
-    /// Runs the launch once with every fact of the analyses checked, on memory of its own.
+    /// Runs a copy of the launch with every fact of the analyses checked at run time.
     fn check_facts<const N: usize>(
         &self,
         program: &VmProgram,
@@ -200,7 +200,8 @@ impl<'p> VmContext<'p> {
         checked.map_err(|violation| problem(format!("a fact is wrong: {violation}")))
     }
 
-    /// The program that a mechanism's pass makes for a kernel.
+    /// Takes the program that a mechanism's pass produces for a kernel out of the cache, or
+    /// prepares it.
     fn take_prepared(
         &mut self,
         key: (FuncId, Pass),
@@ -229,7 +230,8 @@ impl<'p> VmContext<'p> {
         }
     }
 
-    /// The launch that is asked for, on this memory; memory of its own is lent to it when it has been checked.
+    /// Translates the request into a launch on `memory`, and returns the pass that its mechanism
+    /// needs.
     pub(super) fn prepare<const N: usize>(
         &self,
         request: &LaunchRequest<'_>,
@@ -267,7 +269,7 @@ impl<'p> VmContext<'p> {
         Ok((launch, entry.pass))
     }
 
-    /// Which part of the request the engine refuses.
+    /// Attributes an error of the engine to a part of the request.
     pub(super) fn problem(&self, error: &LaunchError) -> LaunchProblem {
         let (about, help) = match error {
             LaunchError::Dimension { what: "grid", .. } => (Subject::Grid, None),
@@ -302,7 +304,7 @@ impl<'p> VmContext<'p> {
     }
 }
 
-/// A problem of the launch as a whole.
+/// Returns a problem of the launch as a whole.
 pub(super) fn general(message: String) -> LaunchProblem {
     LaunchProblem { about: Subject::Launch, message, help: None, span: None }
 }
@@ -379,7 +381,7 @@ fn stats(
     }
 }
 
-/// What the mechanism keeps for the lanes that it sees together.
+/// Returns the bits that the mechanism keeps for the lanes of one group.
 fn state_bits(request: &LaunchRequest<'_>, depth: u64) -> u64 {
     let Ok(entry) = converge::Entry::find(request.mechanism) else { return 0 };
     let threads = request.block.iter().copied().fold(1, u64::saturating_mul);
@@ -390,7 +392,7 @@ fn state_bits(request: &LaunchRequest<'_>, depth: u64) -> u64 {
     entry.state_bits(lanes, depth)
 }
 
-/// Issues of what a pass inserted.
+/// Counts the issues of operations that a pass inserted.
 fn inserted(program: &VmProgram, counters: &Counters) -> [u64; INSERTED.len()] {
     let mut out = [0; INSERTED.len()];
     for (code, slots) in program.program.code().iter().zip(counters.by_pc.slots()) {
@@ -402,7 +404,7 @@ fn inserted(program: &VmProgram, counters: &Counters) -> [u64; INSERTED.len()] {
     out
 }
 
-/// Slots by line: of the program's source where it has a line table, else of the program's text.
+/// Returns lane slots by source line; without a line table, by line of the program's text.
 fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
     let mut by_line: BTreeMap<(String, u32), LaneSlots> = BTreeMap::new();
     for (code, slots) in program.program.code().iter().zip(counters.by_pc.slots()) {
@@ -422,7 +424,7 @@ fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
     by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
 }
 
-/// Traffic by line of the program's text.
+/// Returns memory traffic by line of the program's text.
 fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
     let mut by_line: BTreeMap<u32, AccessSite> = BTreeMap::new();
     for (pc, traffic) in counters.traffic_by_pc.iter() {
@@ -488,7 +490,7 @@ impl Context for VmContext<'_> {
     }
 
     fn schedule(&self, request: &LaunchRequest<'_>) -> Schedule {
-        // What the request asks for that is wrong is told when it is launched.
+        // Errors in the request are reported at the launch.
         let launch = self.prepare::<16>(request, MemoryMap::new()).ok();
         let resident = launch.map_or(vm::Resident::Device, |(launch, _)| launch.resident);
         let resident = match resident {
@@ -534,7 +536,7 @@ impl Context for VmContext<'_> {
 }
 
 impl VmContext<'_> {
-    /// Runs a launch on the exact engine alone.
+    /// Runs a launch on the exact engine.
     pub(super) fn on_exact(
         &mut self,
         request: &LaunchRequest<'_>,

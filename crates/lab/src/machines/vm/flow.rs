@@ -10,7 +10,7 @@ use ir::{Block, BlockId, FuncId, Function, LocId, Module, Op, Operand};
 use super::VmProgram;
 use crate::machine::{ControlFlow, FlowBlock, PostDominator};
 
-/// The graph of a kernel or function.
+/// Returns the control-flow graph of a kernel or function.
 pub(super) fn control_flow(program: &VmProgram, name: &str) -> Option<ControlFlow> {
     let module = program.module();
     let function = &module.functions[module.function(name)?.index()];
@@ -40,7 +40,8 @@ pub(super) fn control_flow(program: &VmProgram, name: &str) -> Option<ControlFlo
     Some(ControlFlow { kernel: name.to_owned(), notes: shape(&cfg, &loops), blocks })
 }
 
-/// Functions that a kernel calls, directly or not, in the order in which calls lead to them. Calls through addresses are not followed.
+/// Returns the functions that a kernel calls directly or indirectly, in breadth-first order.
+/// Indirect calls are not followed.
 pub(super) fn called(module: &Module, kernel: &str) -> Vec<String> {
     let mut seen: Vec<FuncId> = module.function(kernel).into_iter().collect();
     let mut next = 0;
@@ -59,7 +60,7 @@ pub(super) fn called(module: &Module, kernel: &str) -> Vec<String> {
     called.filter(|f| !f.blocks.is_empty()).map(|f| f.name.clone()).collect()
 }
 
-/// The first members of a block's thread frontier; blocks that are never reached have none.
+/// Returns the first members of a block's thread frontier; empty for unreachable blocks.
 fn frontier(cfg: &Cfg, frontiers: &Frontiers, node: Node) -> Vec<usize> {
     if !cfg.is_reachable(node) {
         return Vec::new();
@@ -71,7 +72,7 @@ fn block_name(node: Node) -> String {
     format!("B{}", node.index())
 }
 
-/// Loops, and whether the graph is built of sequences, branches and loops alone.
+/// Describes the loops, and whether the graph consists of sequences, branches and loops only.
 fn shape(cfg: &Cfg, loops: &Loops) -> Vec<String> {
     let mut notes = Vec::new();
     let deepest = loops.ids().map(|l| loops.depth(l)).max().unwrap_or(0);
@@ -115,7 +116,8 @@ fn notes(cfg: &Cfg, loops: &Loops, node: Node, frontier: u32) -> Vec<String> {
     notes
 }
 
-/// Lines of the text that a block's operations came from, each once in a row: what the programmer wrote, not what it became.
+/// Returns the lines of text from which a block's operations were lowered; consecutive operations
+/// of one line yield it once.
 fn instructions(program: &VmProgram, block: &Block) -> Vec<(u32, String)> {
     let mut out: Vec<(u32, String)> = Vec::new();
     let mut last = LocId(0);

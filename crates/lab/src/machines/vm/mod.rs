@@ -1,4 +1,4 @@
-//! Programs of the kernel IR on the exact engine, for every machine that lowers to it.
+//! Programs of the kernel IR, for every machine that lowers to it.
 
 mod context;
 mod flow;
@@ -22,14 +22,14 @@ use crate::machine::{
     Context, ControlFlow, Dependence, KernelInfo, Left, Named, ParamInfo, ParamKind, Program,
 };
 
-/// The mechanism that runs when nothing else is said.
+/// The default mechanism.
 const DEFAULT_MECHANISM: &str = "ipdom";
 
-/// The mechanisms that need nothing from the program: `convergence-barriers` rejoins only where a program has barriers, and
-/// `uniform` takes what a pass has made uniform.
+/// The mechanisms that run any program: `convergence-barriers` merges paths only where a program
+/// has barriers, and `uniform` requires a pass that makes control flow uniform.
 pub(super) const USUAL_MECHANISMS: &[&str] = &["serial", "ipdom", "min-pc"];
 
-/// All run-time mechanisms, the default one first.
+/// Returns all run-time mechanisms, the default one first.
 pub(super) fn mechanisms() -> Vec<Named> {
     let named = |e: &converge::Entry| Named { name: e.name, about: e.summary };
     let mut all: Vec<Named> = converge::CATALOGUE.iter().map(named).collect();
@@ -40,22 +40,22 @@ pub(super) fn mechanisms() -> Vec<Named> {
 /// A linked program with its text.
 pub(super) struct VmProgram {
     program: vm::Program,
-    /// The text that places point into.
+    /// The text that spans refer to.
     text: SourceFile,
-    /// The target that it is compiled for, if it says one.
+    /// The target for which the program is compiled, if the text names one.
     target: Option<Capability>,
     /// Launches decoded and compiled before.
     cache: Mutex<engine::Cache>,
 }
 
-/// Verifies and links a module whose places point into `text`, compiled for a target. What is wrong is added to `found`.
+/// Verifies and links a module whose spans refer to `text`. Adds errors to `found`.
 pub(super) fn link(
     module: Module,
     text: &str,
     target: Option<Capability>,
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
-    // Linking verifies, too, but then the module is gone, from which messages take their names.
+    // Linking verifies too, but consumes the module, from which messages take their names.
     if let Err(errors) = ir::verify(&module) {
         errors.iter().for_each(|e| found.push(e.diagnostic(&module)));
         return None;
@@ -87,27 +87,27 @@ impl VmProgram {
         self.program.module()
     }
 
-    /// Where a place is declared in the text; none for "nowhere".
+    /// Returns the span of a location; `None` if the location is unknown.
     fn span(&self, loc: LocId) -> Option<Span> {
         (loc != LocId(0)).then(|| self.module().loc(loc).span)
     }
 
-    /// Line of the text.
+    /// Returns the line of the text at which a span starts.
     fn line(&self, span: Span) -> u32 {
         self.text.line_col(span.start).line
     }
 
-    /// The place of an instruction.
+    /// Returns the location of an instruction.
     fn loc_of(&self, pc: Pc) -> LocId {
         self.program.at(pc).map_or(LocId(0), vm::Code::loc)
     }
 
-    /// The source line behind a place, if the program has a line table.
+    /// Returns the source line of a location, if the program has a line table.
     fn source(&self, loc: LocId) -> Option<Source> {
         Source::of(self.module(), loc)
     }
 
-    /// The line of the text that a place is in, and the instruction as it is written there.
+    /// Returns the line of the text at a location, with the instruction as written there.
     fn text_line(&self, loc: LocId) -> Option<TextLine> {
         let span = self.span(loc)?;
         let text = places::written(self, span)?;
@@ -126,7 +126,7 @@ impl VmProgram {
         }
     }
 
-    /// Bytes of the shared variables that the function names itself.
+    /// Returns the size in bytes of the shared variables that the function itself names.
     fn shared_bytes(&self, function: &Function) -> u64 {
         let vars = &self.module().vars;
         let mut used: Vec<usize> = function

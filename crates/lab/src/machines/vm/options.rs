@@ -1,18 +1,18 @@
-//! The `options` of launch files that the exact engine reads.
+//! The `options` of launch files for machines that lower to the kernel IR.
 //!
 //! | option | |
 //! |---|---|
-//! | `order` | which side of a divergent branch runs first: `taken`, `fallthrough`, `minority`, `majority` |
-//! | `slice` | issues after which a fair mechanism lets another path run; 0 means never |
+//! | `order` | side of a branch to run first: `taken`, `fallthrough`, `minority`, `majority` |
+//! | `slice` | issues after which a fair mechanism switches to another path; 0 means never |
 //! | `predicate` | longest forward branch that is run as predicated code |
-//! | `policy` | which of several runnable paths runs: `first`, `round-robin`, `random` (seeded) |
-//! | `resident` | blocks resident at once |
-//! | `stack` | bytes of registers and local variables that a thread may have |
-//! | `heap` | bytes that `malloc` gives out |
-//! | `forward-progress` | `yes`: a launch that hangs runs again under `serial`, where every lane goes on |
-//! | `check-facts` | `yes`: every fact of the analyses that faster engines rest on is checked at each issue |
-//! | `limits-of` | compute capability of the device whose limits hold, such as `9.0`; `target`: the program's own; `none`: no limits |
-//! | `warp` | lanes of the warp that the program sees: 32 on every device; see "Warp sizes" in the book's page on PTX |
+//! | `policy` | choice among runnable paths: `first`, `round-robin`, `random` (seeded) |
+//! | `resident` | number of resident blocks |
+//! | `stack` | limit of a thread's registers and local variables, in bytes |
+//! | `heap` | limit of the heap of `malloc`, in bytes |
+//! | `forward-progress` | `yes`: run a launch that hangs again under `serial` |
+//! | `check-facts` | `yes`: check every fact of the analyses at each issue |
+//! | `limits-of` | whose limits hold: a compute capability such as `9.0`, `target` or `none` |
+//! | `warp` | lanes of the warp that the program sees; see "Warp sizes" in the book's page on PTX |
 
 use converge::{Order, Policy};
 use ir::device::{Capability, Limits};
@@ -37,20 +37,20 @@ const NAMES: [&str; 11] = [
     LIMITS_OF.name,
 ];
 
-/// The option under which launches that hang run again.
+/// The option that runs launches that hang again, under a fair mechanism.
 pub(super) const FORWARD_PROGRESS: &str = "forward-progress";
 
-/// The option that says whose limits hold.
+/// The option that selects the device whose limits hold.
 pub(in super::super) const LIMITS_OF: Named = Named {
     name: "limits-of",
     about: "compute capability of the device whose limits hold; `target`, or `none` for no limits",
 };
 
-/// What helps where a launch asks for more than the device has.
+/// Help for launches that exceed a limit of the device.
 pub(super) const OTHER_DEVICE: &str = "the option `limits-of` names another device by its compute capability, such as 9.0; \
      `none` lifts the limits of devices";
 
-/// Whose limits hold, as the option says.
+/// Parses the value of `limits-of`.
 pub(in super::super) fn limits(value: &str) -> Result<Limits, String> {
     value.parse().map_err(|error| {
         format!("`{}`: {error}; `limits-of` can also be target or none", shortened(value))
@@ -59,12 +59,12 @@ pub(in super::super) fn limits(value: &str) -> Result<Limits, String> {
 
 const CHECK_FACTS: &str = "check-facts";
 
-/// Whether facts of the analyses are to be checked.
+/// Returns whether facts of the analyses are checked.
 pub(super) fn checks_facts(options: &[MachineOption]) -> bool {
     says_yes(options, CHECK_FACTS)
 }
 
-/// Whether a launch that hangs is to run again where every lane goes on.
+/// Returns whether a launch that hangs is run again.
 pub(super) fn needs_progress(options: &[MachineOption]) -> bool {
     says_yes(options, FORWARD_PROGRESS)
 }
@@ -76,7 +76,7 @@ fn says_yes(options: &[MachineOption], name: &str) -> bool {
 
 const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 
-/// Writes the options into the launch.
+/// Applies the options to a launch. Later options override earlier ones.
 pub(super) fn apply<const N: usize>(
     launch: &mut Launch<N>,
     options: &[MachineOption],
@@ -95,7 +95,7 @@ pub(super) fn apply<const N: usize>(
     Ok(())
 }
 
-/// A message and a way out.
+/// An error message and its help.
 type Refused = (String, String);
 
 fn set<const N: usize>(
@@ -150,7 +150,7 @@ fn set<const N: usize>(
 fn whole(option: &MachineOption, least: u64) -> Result<u64, Refused> {
     let value = match &option.value.value {
         OptionValue::Integer(value) => u64::try_from(*value).ok(),
-        // The command line knows only text.
+        // The command line passes values as text.
         OptionValue::String(text) => text.parse().ok(),
         _ => None,
     };

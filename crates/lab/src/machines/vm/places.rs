@@ -7,16 +7,16 @@ use places::Sources;
 use super::VmProgram;
 use crate::probe::{Place, Shows};
 
-/// Longest text of an instruction that is kept.
+/// Most characters of an instruction's text that are kept.
 const LONGEST: usize = 160;
 
-/// All code of a program, by program counter.
+/// Returns the places of all code, by program counter.
 pub(super) fn places(program: &VmProgram) -> Arc<[Place]> {
     let mut sources = Sources::new(program.module());
     program.program.code().iter().map(|code| place(program, code, &mut sources)).collect()
 }
 
-/// An instruction as it stands in the text, on one line.
+/// Returns the text of a span on one line.
 pub(super) fn written(program: &VmProgram, span: isa::Span) -> Option<String> {
     let text = program.text.text().get(span.range())?;
     let words: Vec<&str> = text.split_whitespace().collect();

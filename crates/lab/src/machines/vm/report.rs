@@ -1,4 +1,4 @@
-//! Faults and hangs of the exact engine, told to people.
+//! Diagnostics for faults and hangs, and for differences between the engines.
 
 use ir::LocId;
 use isa::Diagnostic;
@@ -12,15 +12,15 @@ use vm::Recheck;
 use super::VmProgram;
 use crate::machine::{End, LaunchRequest, Stop};
 
-/// Waiting paths listed one by one.
+/// Waiting paths that are listed individually.
 const SHOWN: usize = 6;
 
-/// Lanes of a group in the grid.
+/// Returns the location of lanes in the grid.
 fn site<const N: usize>(id: GroupId, lanes: &LaneMask<N>, request: &LaunchRequest<'_>) -> Site {
     Site::new(id, lanes, request.grid, request.block)
 }
 
-/// The place of lanes of a group at an instruction.
+/// Returns the location of lanes in the grid and in the source.
 fn place<const N: usize>(
     program: &VmProgram,
     (id, lanes, loc): (GroupId, &LaneMask<N>, LocId),

@@ -1,4 +1,4 @@
-//! What is said of loops that wait: before a run as a warning, after a hang in a sentence.
+//! Diagnostics for spin loops: warnings before a run, an explanation after a hang.
 
 use ::flow::{PostDominators, SpinWait, WriteIs, kernel::graph_of, spin_waits};
 use ir::{Function, LocId};
@@ -10,7 +10,7 @@ use super::super::shared::option_text;
 use super::VmProgram;
 use crate::machine::{HANGS, LaunchRequest};
 
-/// The loops of all functions that may wait for ever, as warnings.
+/// Warns of the loops of all functions that may wait for ever.
 pub(super) fn warnings(program: &VmProgram) -> Vec<Diagnostic> {
     let functions = program.module().functions.iter();
     functions
@@ -44,14 +44,14 @@ fn warning(program: &VmProgram, function: &Function, spin: &SpinWait) -> Diagnos
         .help("let go inside of the loop, or run it where every lane makes progress; `simtlab compare` shows where it ends")
 }
 
-/// `0-3,7`.
+/// Formats lanes as `lane 3` or `lanes 0-3,7`.
 fn names<const N: usize>(lanes: &LaneMask<N>) -> String {
     let text = lanes.to_string();
     let list = text.trim_matches(['{', '}']);
     if lanes.count() == 1 { format!("lane {list}") } else { format!("lanes {list}") }
 }
 
-/// A verb for so many lanes.
+/// Selects the singular or plural form of a verb.
 fn verb<const N: usize>(
     lanes: &LaneMask<N>,
     one: &'static str,
@@ -60,7 +60,7 @@ fn verb<const N: usize>(
     if lanes.count() == 1 { one } else { many }
 }
 
-/// A hang in one sentence.
+/// Explains a hang in one sentence.
 pub(super) fn sentence<const N: usize>(
     program: &VmProgram,
     hang: &Hang<N>,
@@ -75,7 +75,7 @@ pub(super) fn sentence<const N: usize>(
     Some(format!("{HANGS}{}: {story}", request.mechanism))
 }
 
-/// The schedule that replays a run.
+/// Describes the schedule, which reproduces a run.
 pub(super) fn schedule(request: &LaunchRequest<'_>) -> String {
     let options = request.options.iter().filter(|o| o.key.value != "map");
     let options: String =
@@ -95,7 +95,7 @@ fn at(program: &VmProgram, pc: Pc) -> String {
         .map_or_else(|| "a line of a pass".to_owned(), |n| format!("line {n}"))
 }
 
-/// Nobody can go on: who waits for what, and what those wait for that it takes.
+/// Explains a deadlock: which lanes wait for what, and what the lanes that they need wait for.
 fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Option<String> {
     let first = waiters.iter().find(|w| w.wait != Wait::Turn).or(waiters.first())?;
     let waits = |w: &Waiter<N>| verb(&w.lanes, "waits", "wait");
@@ -124,7 +124,7 @@ fn deadlock<const N: usize>(program: &VmProgram, waiters: &[Waiter<N>]) -> Optio
     })
 }
 
-/// Some go round and round: who, where, and what the parked ones would have to do.
+/// Explains a livelock: which lanes loop where, and what the waiting lanes would have to do.
 fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<String> {
     let mut running = group.iter().filter(|w| w.wait == Wait::Running);
     let waiting = running.clone().find_map(|w| Some((*w, spin_at(program, w.pc)?)));
@@ -157,7 +157,7 @@ fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<
             names(&spinner.lanes)
         ));
     };
-    // A block that post-dominates the loop is where lanes that leave it are taken to rejoin.
+    // Lanes that leave a loop wait at a block that post-dominates it: its rejoin point.
     let rejoins = block_of(program, parked.pc).is_some_and(|(f, b)| {
         f == function && {
             let cfg = graph_of(&program.module().functions[f]);
@@ -177,7 +177,7 @@ fn endless<const N: usize>(program: &VmProgram, group: &[&Waiter<N>]) -> Option<
     ))
 }
 
-/// Function and block of a place.
+/// Returns the function and block of a program counter.
 fn block_of(program: &VmProgram, pc: Pc) -> Option<(usize, usize)> {
     let function = program.program.at(pc)?.function();
     let base = program.program.entry(function)?.0;
@@ -185,7 +185,7 @@ fn block_of(program: &VmProgram, pc: Pc) -> Option<(usize, usize)> {
     places.iter().position(|range| range.contains(&pc.0)).map(|block| (function, block))
 }
 
-/// The loop that waits around a place.
+/// Returns the spin loop around a program counter, with its function and block.
 fn spin_at(program: &VmProgram, pc: Pc) -> Option<(usize, usize, SpinWait)> {
     let (function, block) = block_of(program, pc)?;
     let found = spin_waits(program.module().functions.get(function)?).found;

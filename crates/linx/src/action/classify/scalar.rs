@@ -5,7 +5,7 @@ use simt::arith::Rounding;
 use super::super::{Alu, Rmw, SOp};
 use super::{access, alu, bits, float, rmw, test};
 
-/// Why a scalar form does not execute.
+/// The reason that a scalar form does not execute.
 pub(super) fn scalar_reason(name: &str) -> &'static str {
     match name {
         n if n.starts_with("lr.") || n.starts_with("sc.") => {

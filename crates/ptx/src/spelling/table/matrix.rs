@@ -1,6 +1,7 @@
 //! Matrices: products, and loads and stores of fragments.
 //!
-//! Which sizes go with which elements is [`ir::matrix::KINDS`]'s; rows here group them by the version that brought them.
+//! [`ir::matrix::KINDS`] defines which sizes go with which elements; rows here group them by the
+//! version that introduced them.
 
 use ir::Op;
 
@@ -197,7 +198,7 @@ pub(super) static ROWS: &[Form] = &[
         .ty(&[B16])
         .need(&[Kind::Sync, Kind::Aligned, Kind::MatrixShape, Kind::Trans])
         .since(7, 8, 75),
-    // Of half precision the types of the factors are not written.
+    // For half precision, the types of the factors are not written.
     special("wmma", Special::Mma, &[Rest])
         .shapes(FLAT)
         .ty(SUMS)

@@ -1,4 +1,4 @@
-//! Barriers in memory, as devices since sm_80 have them.
+//! Barriers in memory of devices since sm_80.
 
 use super::Arg::{A, D, Ds, O, S};
 use super::Val::{P, T};

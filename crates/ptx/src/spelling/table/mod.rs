@@ -1,8 +1,9 @@
-//! The forms: one row for each opcode and group of types that takes the same modifiers and operands.
+//! The forms: one row for each opcode and group of types that takes the same modifiers and
+//! operands.
 //!
-//! A row names the opcode, its types, the kinds of modifiers that it needs and may have, its operands, and what it
-//! becomes. Source: PTX ISA 9.1, chapter 9; where the manual is silent, what `ptxas` 13.5 takes. Adding an opcode
-//! that the kernel IR has takes one row here.
+//! A row names the opcode, its types, the kinds of modifiers that it needs and may have, its
+//! operands, and the operation that it becomes. Source: PTX ISA 9.1, chapter 9; where the manual is
+//! silent, the behaviour of `ptxas` 13.5. A new opcode that the kernel IR has takes one row here.
 
 use ir::Op;
 use ir::mods::{Flag, Flags};
@@ -22,7 +23,7 @@ use super::kind::{Kind, Kinds};
 use super::{Spelled, Tier, family};
 use crate::ast::Type;
 
-/// What an operand is read or written as.
+/// The type that an operand is read or written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Val {
     /// The first type.
@@ -62,9 +63,9 @@ pub enum Arg {
     A,
     /// As many sources or destinations as the vector modifier says.
     V,
-    /// Anything: the special rule looks at it.
+    /// Anything: the special rule checks it.
     Any,
-    /// Any number of operands; the special rule looks at them.
+    /// Any number of operands; the special rule checks them.
     Rest,
 }
 
@@ -117,7 +118,7 @@ pub enum Special {
     Nop,
 }
 
-/// What a form becomes.
+/// The target of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// One operation, operands in order.
@@ -131,7 +132,7 @@ pub enum Target {
 pub struct Form {
     /// The first word.
     pub opcode: &'static str,
-    /// How many types are written.
+    /// Number of types that are written.
     pub types: usize,
     sets: [&'static [Type]; 4],
     shapes: &'static [&'static str],
@@ -145,13 +146,13 @@ pub struct Form {
     pub hints: bool,
     /// The operands.
     pub args: &'static [Arg],
-    /// What it becomes.
+    /// Its target.
     pub target: Target,
     /// Flags that the operation gets.
     pub flags: Flags,
     /// The operation's type where none is written.
     pub ir_ty: Option<ir::Ty>,
-    /// What else must hold of the modifiers, in the order in which it is told.
+    /// Further rules for the modifiers, in the order in which they are reported.
     rules: [Option<Rule>; 2],
     /// PTX version from which on it is there.
     pub ptx: (u32, u32),
@@ -159,12 +160,12 @@ pub struct Form {
     pub sm: u32,
 }
 
-/// What must hold of modifiers that are right each by itself.
+/// A rule for modifiers that are each right by themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Whether it holds.
     pub holds: fn(&Spelled) -> bool,
-    /// In words: what is needed.
+    /// The rule in words.
     pub text: &'static str,
 }
 
@@ -226,13 +227,13 @@ impl Form {
         self
     }
 
-    /// The rule of a row, in the place of the one that it may have.
+    /// Sets the rule of a row, in place of an earlier one.
     const fn rule(mut self, holds: fn(&Spelled) -> bool, text: &'static str) -> Self {
         self.rules[0] = Some(Rule { holds, text });
         self
     }
 
-    /// A second rule, which is told only if the first one holds.
+    /// Adds a second rule, which is reported only if the first one holds.
     const fn then_rule(mut self, holds: fn(&Spelled) -> bool, text: &'static str) -> Self {
         self.rules[1] = Some(Rule { holds, text });
         self
@@ -250,7 +251,7 @@ impl Form {
         self.sets.get(position).copied().unwrap_or(&[])
     }
 
-    /// What else must hold of the modifiers.
+    /// Returns the further rules for the modifiers.
     pub fn rules(&self) -> impl Iterator<Item = Rule> {
         self.rules.into_iter().flatten()
     }

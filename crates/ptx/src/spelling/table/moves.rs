@@ -25,7 +25,8 @@ pub(super) static ROWS: &[Form] = &[
     op("selp", Op::Selp, &[D(T), S(T), S(T), S(PNot)]).ty(SELECTABLE),
     op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_S32),
     op("slct", Op::Slct, &[D(T), S(T), S(T), S(T2)]).ty(SELECTABLE).ty(ONLY_F32).opt(&[Kind::Ftz]),
-    // Integers to integers, floats to integers, integers to floats, floats to floats, floats to packed formats.
+    // Integers to integers, floats to integers, integers to floats, floats to floats, floats to
+    // packed formats.
     op("cvt", Op::Cvt, CVT1)
         .ty(INTEGERS)
         .ty(INTEGERS)

@@ -1,4 +1,4 @@
-//! What must hold of an instruction's modifiers beyond their kinds.
+//! Rules for an instruction's modifiers beyond their kinds.
 
 use crate::ast::Type::{self, *};
 use crate::spelling::{Kind, Spelled};
@@ -64,7 +64,8 @@ pub(super) fn comparable(s: &Spelled) -> bool {
     }
 }
 
-/// Operations of `atom` and `red` that go with the type. Formats of 16 bits keep subnormals, and say so.
+/// Operations of `atom` and `red` that go with the type. Formats of 16 bits keep subnormals, and
+/// must say so.
 pub(super) fn combinable(s: &Spelled) -> bool {
     let half = matches!(s.ty(), F16 | F16x2 | Bf16 | Bf16x2);
     let float = half || matches!(s.ty(), F32 | F64);
@@ -77,12 +78,12 @@ pub(super) fn combinable(s: &Spelled) -> bool {
         "exch" => matches!(s.ty(), B32 | B64 | B128),
         _ => matches!(s.ty(), B16 | B32 | B64 | B128),
     };
-    // Of single precision `ptxas` takes `.noftz`, too.
+    // For single precision `ptxas` takes `.noftz`, too.
     let single = s.ty() == F32 && s.word(Kind::Atom) == Some("add");
     right && (single || half == s.has(Kind::NoFtz))
 }
 
-/// `red` gives nothing back, so it neither exchanges nor compares and swaps.
+/// `red` returns nothing, so it neither exchanges nor compares and swaps.
 pub(super) fn reducible_in_memory(s: &Spelled) -> bool {
     let gives = matches!(s.word(Kind::Atom), Some("exch" | "cas"));
     let acquires = matches!(s.word(Kind::AtomOrder), Some("acquire" | "acq_rel"));
@@ -123,7 +124,7 @@ pub(super) fn second_level(s: &Spelled) -> bool {
     s.word(Kind::CacheLevel) == Some("L2")
 }
 
-/// Parameters of functions have no place that a generic address could have.
+/// Parameters of functions have no generic address.
 pub(super) fn addressable(s: &Spelled) -> bool {
     s.word(Kind::Space) != Some("param::func")
 }
@@ -138,7 +139,8 @@ pub(super) fn vector_bits(s: &Spelled) -> u32 {
     length * s.ty().bits()
 }
 
-/// Vectors beyond 128 bits have elements of 32 or 64 bits; ordered accesses have a scope, and only those.
+/// Vectors beyond 128 bits have elements of 32 or 64 bits; ordered accesses have a scope, and only
+/// those.
 pub(super) fn accessible(s: &Spelled) -> bool {
     let ordered = matches!(s.word(Kind::Order), Some("relaxed" | "acquire" | "release"));
     let most = if matches!(s.ty().bits(), 32 | 64) { 256 } else { 128 };
@@ -171,7 +173,7 @@ pub(super) fn one_bound(s: &Spelled) -> bool {
     !(s.has(Kind::Sat) && s.has(Kind::Relu))
 }
 
-/// Where the type that is converted to cannot hold every value.
+/// Saturation, if the target type cannot hold every value.
 pub(super) fn saturable(s: &Spelled) -> bool {
     let (to, from) = (s.ty(), s.source_ty());
     let signed = |t: Type| matches!(t, S8 | S16 | S32 | S64);
@@ -215,8 +217,9 @@ pub(super) fn nearest_or_zero(s: &Spelled) -> bool {
     matches!(s.word(Kind::Rounding), Some("rn" | "rz"))
 }
 
-/// Conversions that lose precision say how they round; those to the same format may round to an integral value. From bfloat16 to
-/// wider formats `ptxas` takes a rounding that never comes into effect.
+/// Conversions that lose precision say how they round; those to the same format may round to an
+/// integral value. From bfloat16 to wider formats `ptxas` takes a rounding that never comes into
+/// effect.
 pub(super) fn convertible(s: &Spelled) -> bool {
     let (to, from) = (s.ty(), s.source_ty());
     let (rounding, integral) = (s.has(Kind::Rounding), s.has(Kind::Integral));
@@ -228,7 +231,7 @@ pub(super) fn convertible(s: &Spelled) -> bool {
     let right = if to == from {
         !rounding
     } else if matches!((to, from), (F16, Bf16) | (Bf16, F16)) {
-        // To nearest even if nothing is said; `ptxas` takes no other modifier.
+        // To nearest even without a modifier; `ptxas` takes no other modifier.
         return !integral && !s.has(Kind::Ftz) && !s.has(Kind::Sat);
     } else if precision(to) > precision(from) {
         !integral && (!rounding || from == Bf16)

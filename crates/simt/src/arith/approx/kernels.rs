@@ -1,12 +1,14 @@
 //! Elementary functions in binary64, for operands that are binary32 numbers.
 //!
-//! Each returns the function to a relative error below 2^-32, a NaN where it has no value, and never calls the host's
-//! math library. Coefficients are minimax in relative error, found with the Remez exchange in 40-digit arithmetic
-//! and rounded to binary64; each comment gives the error of the polynomial on its interval.
+//! Each returns the function to a relative error below 2^-32, a NaN where it has no value, and
+//! never calls the host's math library. Coefficients are minimax in relative error, found with the
+//! Remez exchange in 40-digit arithmetic and rounded to binary64; each comment gives the error of
+//! the polynomial on its interval.
 
 use super::reduction::quarter_turns;
 
-/// Adding and subtracting this rounds a number below 2^51 to an integer, which lies in the low bits of the sum.
+/// Adding and subtracting this rounds a number below 2^51 to an integer, which lies in the low bits
+/// of the sum.
 pub const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
 /// `(2^f - 1) / f` on [-1/2, 1/2]: 2^-32.0.
@@ -20,7 +22,8 @@ pub const EXP2: [f64; 7] = [
     0.000_015_252_732_376_357_992,
 ];
 
-/// `log2((1 + s) / (1 - s)) / s` in `s^2`, for arguments of the logarithm in [sqrt(1/2), sqrt(2)]: 2^-37.8.
+/// `log2((1 + s) / (1 - s)) / s` in `s^2`, for arguments of the logarithm in [sqrt(1/2), sqrt(2)]:
+/// 2^-37.8.
 pub const LOG2: [f64; 5] = [
     2.885_390_081_790_086,
     0.961_796_673_341_364_3,

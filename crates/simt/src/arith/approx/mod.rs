@@ -1,13 +1,13 @@
 //! The approximate functions of PTX (`.approx`, `.full`) as published sequences of IEEE operations.
 //!
-//! Hardware computes these with tables that are not published, so no implementation can give the same bits. Ours are
-//! defined here instead: each result is that of a fixed sequence of binary64 additions, subtractions,
-//! multiplications, divisions, square roots and integer operations, rounded to nearest even, and one final rounding to
-//! the format. Any host, scalar or vector, gets the same bits. There are no tables to gather from and no calls into a
-//! math library.
+//! Hardware computes these with tables that are not published, so no implementation can give the
+//! same bits. Ours are defined here instead: each result is that of a fixed sequence of binary64
+//! additions, subtractions, multiplications, divisions, square roots and integer operations,
+//! rounded to nearest even, and one final rounding to the format. Any host, scalar or vector, gets
+//! the same bits. There are no tables to gather from and no calls into a math library.
 //!
-//! Errors measured over every binary32 operand (the ignored tests `every_binary32_*` repeat it), against the bound of
-//! the PTX ISA. An ulp is that of the exact result:
+//! Errors measured over every binary32 operand (the ignored tests `every_binary32_*` repeat it),
+//! against the bound of the PTX ISA. An ulp is that of the exact result:
 //!
 //! | function | PTX bound | ours |
 //! |---|---|---|
@@ -21,9 +21,9 @@
 //! | [`div`] | 2 ulp, 0 for divisors above 2^126 | 0.5 ulp, 0 for divisors above 2^126 |
 //! | [`div_full`] | 2 ulp | 0.5 ulp: correctly rounded |
 //!
-//! Special operands follow the tables of the PTX ISA; with [`FpEnv::ftz`], subnormal operands and results are zeros of
-//! their sign. [`FpEnv::rounding`] is not looked at. The functions also serve `f16` and `bf16`, whose bounds are far
-//! wider.
+//! Special operands follow the tables of the PTX ISA; with [`FpEnv::ftz`], subnormal operands and
+//! results are zeros of their sign. [`FpEnv::rounding`] is not looked at. The functions also serve
+//! `f16` and `bf16`, whose bounds are far wider.
 
 mod kernels;
 mod reduction;
@@ -83,7 +83,8 @@ pub fn lg2<F: Format>(a: u64, env: FpEnv) -> u64 {
 
 /// The sine of an angle in radians. PTX `sin.approx.f32`.
 ///
-/// The operand is reduced modulo `pi/2` with enough digits at any magnitude, so large operands lose no accuracy.
+/// The operand is reduced modulo `pi/2` with enough digits at any magnitude, so large operands lose
+/// no accuracy.
 #[must_use]
 #[inline]
 pub fn sin<F: Format>(a: u64, env: FpEnv) -> u64 {
@@ -104,8 +105,8 @@ pub fn tanh<F: Format>(a: u64, env: FpEnv) -> u64 {
     unary::<F>(a, env, kernels::tanh)
 }
 
-/// `a / b`, but zero (a NaN, for infinite `a`) where `2^126 < |b| < 2^128`, because `1 / b` is subnormal there. PTX
-/// `div.approx.f32`.
+/// `a / b`, but zero (a NaN, for infinite `a`) where `2^126 < |b| < 2^128`, because `1 / b` is
+/// subnormal there. PTX `div.approx.f32`.
 #[must_use]
 #[inline]
 pub fn div(a: u64, b: u64, env: FpEnv) -> u64 {
@@ -133,16 +134,16 @@ pub fn rsqrt_f64(a: u64, env: FpEnv) -> u64 {
     float::rcp::<F64>(float::sqrt::<F64>(a, env), env)
 }
 
-/// `1 / a` of the upper word of a binary64, rounded to the 20 fraction bits of that word; the lower word is zero. PTX
-/// `rcp.approx.ftz.f64`.
+/// `1 / a` of the upper word of a binary64, rounded to the 20 fraction bits of that word; the lower
+/// word is zero. PTX `rcp.approx.ftz.f64`.
 #[must_use]
 #[inline]
 pub fn rcp_upper_f64(a: u64) -> u64 {
     upper_word(a, |x| 1.0 / x)
 }
 
-/// `1 / sqrt(a)` of the upper word of a binary64, rounded to the 20 fraction bits of that word; the lower word is
-/// zero. PTX `rsqrt.approx.ftz.f64`.
+/// `1 / sqrt(a)` of the upper word of a binary64, rounded to the 20 fraction bits of that word; the
+/// lower word is zero. PTX `rsqrt.approx.ftz.f64`.
 #[must_use]
 #[inline]
 pub fn rsqrt_upper_f64(a: u64) -> u64 {

@@ -12,8 +12,8 @@ pub const HALF_PI: (f64, f64) = (1.570_796_325_802_803, 9.920_935_796_805_404e-1
 const TWO_OVER_PI: [u64; 5] =
     [0, 0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 
-/// Splits a finite binary32 number `x` into `n * pi/2 + r` with `|r| <= pi/4` (but for rounding); gives `n` modulo
-/// 2^64 or 4, and `r` to a relative error below 2^-32.
+/// Splits a finite binary32 number `x` into `n * pi/2 + r` with `|r| <= pi/4` (but for rounding);
+/// gives `n` modulo 2^64 or 4, and `r` to a relative error below 2^-32.
 #[inline]
 pub(super) fn quarter_turns(x: f64) -> (u64, f64) {
     if x.abs() < LARGE {

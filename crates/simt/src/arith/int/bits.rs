@@ -37,7 +37,8 @@ pub fn cnot<T: Int>(a: u64) -> u64 {
     u64::from(T::truncate(a) == 0)
 }
 
-/// `a << amount`; the amount is the low 32 bits of its carrier, unsigned. PTX `shl` with [`Overshift::Clamp`].
+/// `a << amount`; the amount is the low 32 bits of its carrier, unsigned. PTX `shl` with
+/// [`Overshift::Clamp`].
 #[must_use]
 #[inline]
 pub fn shl<T: Int>(a: u64, amount: u64, rule: Overshift) -> u64 {
@@ -49,8 +50,8 @@ pub fn shl<T: Int>(a: u64, amount: u64, rule: Overshift) -> u64 {
     }
 }
 
-/// `a >> amount`, filled with the sign for signed types, with zeros otherwise; the amount is the low 32 bits of its
-/// carrier, unsigned. PTX `shr` with [`Overshift::Clamp`].
+/// `a >> amount`, filled with the sign for signed types, with zeros otherwise; the amount is the
+/// low 32 bits of its carrier, unsigned. PTX `shr` with [`Overshift::Clamp`].
 #[must_use]
 #[inline]
 pub fn shr<T: Int>(a: u64, amount: u64, rule: Overshift) -> u64 {
@@ -73,8 +74,9 @@ pub enum FunnelShift {
     Right,
 }
 
-/// Shifts the 64-bit value with `high` in bits 63..32 and `low` in bits 31..0 by an amount clamped to 32, or taken
-/// modulo 32, and takes one word of it. PTX `shf.{l,r}.{clamp,wrap}.b32 d, low, high, amount`.
+/// Shifts the 64-bit value with `high` in bits 63..32 and `low` in bits 31..0 by an amount clamped
+/// to 32, or taken modulo 32, and takes one word of it. PTX `shf.{l,r}.{clamp,wrap}.b32 d, low,
+/// high, amount`.
 #[must_use]
 #[inline]
 pub fn funnel_shift(
@@ -95,8 +97,9 @@ pub fn funnel_shift(
     }
 }
 
-/// Extracts `length` bits of `a` from bit `start` on (each taken modulo 256), extended by the field's sign for
-/// signed types. A field reaching beyond the type ends at its top bit; one starting beyond it is all sign. PTX `bfe`.
+/// Extracts `length` bits of `a` from bit `start` on (each taken modulo 256), extended by the
+/// field's sign for signed types. A field reaching beyond the type ends at its top bit; one
+/// starting beyond it is all sign. PTX `bfe`.
 #[must_use]
 #[inline]
 pub fn bfe<T: Int>(a: u64, start: u64, length: u64) -> u64 {
@@ -110,8 +113,8 @@ pub fn bfe<T: Int>(a: u64, start: u64, length: u64) -> u64 {
     if sign { field | T::MASK & !field_mask } else { field }
 }
 
-/// Replaces `length` bits of `b` from bit `start` on (each taken modulo 256) by the low bits of `a`; bits beyond the
-/// type are dropped. PTX `bfi`.
+/// Replaces `length` bits of `b` from bit `start` on (each taken modulo 256) by the low bits of
+/// `a`; bits beyond the type are dropped. PTX `bfi`.
 #[must_use]
 #[inline]
 pub fn bfi<T: Int>(a: u64, b: u64, start: u64, length: u64) -> u64 {
@@ -127,9 +130,9 @@ const fn low_mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// Position of the most significant bit that differs from the sign (of the most significant 1, for unsigned types),
-/// or `0xffffffff` if there is none; with `shift_amount`, how far left it must be shifted to become the top bit. PTX
-/// `bfind`.
+/// Position of the most significant bit that differs from the sign (of the most significant 1, for
+/// unsigned types), or `0xffffffff` if there is none; with `shift_amount`, how far left it must be
+/// shifted to become the top bit. PTX `bfind`.
 #[must_use]
 #[inline]
 pub fn bfind<T: Int>(a: u64, shift_amount: bool) -> u64 {
@@ -170,7 +173,8 @@ pub fn ctz<T: Int>(a: u64) -> u64 {
     u64::from(T::truncate(a).trailing_zeros().min(T::BITS))
 }
 
-/// Any function of three bits, bit by bit: entry `4a + 2b + c` of the truth table `table`. PTX `lop3.b32`.
+/// Any function of three bits, bit by bit: entry `4a + 2b + c` of the truth table `table`. PTX
+/// `lop3.b32`.
 #[must_use]
 #[inline]
 pub fn lop3<T: Int>(a: u64, b: u64, c: u64, table: u8) -> u64 {
@@ -183,8 +187,8 @@ pub fn lop3<T: Int>(a: u64, b: u64, c: u64, table: u8) -> u64 {
     T::truncate(out)
 }
 
-/// A run of `width` ones from bit `position` on, of 32 bits. Amounts of 32 and more clamp (no bit is in reach, or
-/// the run ends at bit 31) or are taken modulo 32. PTX `bmsk`.
+/// A run of `width` ones from bit `position` on, of 32 bits. Amounts of 32 and more clamp (no bit
+/// is in reach, or the run ends at bit 31) or are taken modulo 32. PTX `bmsk`.
 #[must_use]
 #[inline]
 pub fn bmsk(position: u64, width: u64, rule: Overshift) -> u64 {
@@ -195,8 +199,8 @@ pub fn bmsk(position: u64, width: u64, rule: Overshift) -> u64 {
     low_mask(width as u32) << position & 0xffff_ffff
 }
 
-/// The low `bits` bits of `a`, extended as `T` (`u32` or `i32`) says; none gives zero. 32 bits and more keep `a`
-/// (clamp) or are taken modulo 32. PTX `szext`.
+/// The low `bits` bits of `a`, extended as `T` (`u32` or `i32`) says; none gives zero. 32 bits and
+/// more keep `a` (clamp) or are taken modulo 32. PTX `szext`.
 #[must_use]
 #[inline]
 pub fn szext<T: Int>(a: u64, bits: u64, rule: Overshift) -> u64 {
@@ -209,9 +213,10 @@ pub fn szext<T: Int>(a: u64, bits: u64, rule: Overshift) -> u64 {
     T::truncate(if negative { a | !mask } else { a & mask })
 }
 
-/// Position of the `|offset|`-th one of the 32-bit `mask`, counting from bit `base` upwards (`offset` positive) or
-/// downwards (negative), `base` included; `base` itself if it is set and `offset` is zero; `0xffffffff` if there is
-/// none. A base above 31, undefined in PTX, finds nothing. PTX `fns`.
+/// Position of the `|offset|`-th one of the 32-bit `mask`, counting from bit `base` upwards
+/// (`offset` positive) or downwards (negative), `base` included; `base` itself if it is set and
+/// `offset` is zero; `0xffffffff` if there is none. A base above 31, undefined in PTX, finds
+/// nothing. PTX `fns`.
 #[must_use]
 #[inline]
 pub fn fns(mask: u64, base: u64, offset: u64) -> u64 {
@@ -236,7 +241,7 @@ pub fn fns(mask: u64, base: u64, offset: u64) -> u64 {
     u64::from(found)
 }
 
-/// How the control operand of [`prmt`] picks bytes.
+/// The byte selection by the control operand of [`prmt`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum PermuteMode {
     /// Four selectors of four bits: three pick the byte, the top one replicates its sign.

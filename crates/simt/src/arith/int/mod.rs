@@ -1,11 +1,13 @@
 //! Integer arithmetic of 8, 16, 32 and 64 bits.
 //!
-//! Operands and results are `u64` carriers; the type parameter is the Rust integer that the operation works in:
-//! `add::<u32>`, `shr::<i64>`. Operand bits above the type are ignored, result bits above it are zero.
-//! A negative `i32` therefore travels as its 32-bit two's complement, zero-extended: use [`Int::extend`] to widen.
+//! Operands and results are `u64` carriers; the type parameter is the Rust integer that the
+//! operation works in: `add::<u32>`, `shr::<i64>`. Operand bits above the type are ignored, result
+//! bits above it are zero. A negative `i32` therefore travels as its 32-bit two's complement,
+//! zero-extended: use [`Int::extend`] to widen.
 //!
-//! Rules are those of the PTX ISA ("Integer Arithmetic Instructions", "Logic and Shift Instructions") where nothing
-//! else is said; where machines differ, the difference is a parameter ([`DivByZero`], [`Overshift`]).
+//! Rules are those of the PTX ISA ("Integer Arithmetic Instructions", "Logic and Shift
+//! Instructions") where nothing else is said; where machines differ, the difference is a parameter
+//! ([`DivByZero`], [`Overshift`]).
 
 mod bits;
 mod packed;
@@ -43,7 +45,8 @@ pub trait Int: Copy + Ord + Send + Sync + 'static + sealed::Sealed {
     fn truncate(bits: u64) -> u64 {
         bits & Self::MASK
     }
-    /// `self / rhs` and `self % rhs` truncated toward zero, wrapping on overflow; `None` if `rhs` is zero.
+    /// `self / rhs` and `self % rhs` truncated toward zero, wrapping on overflow; `None` if `rhs`
+    /// is zero.
     fn div_rem(self, rhs: Self) -> Option<(Self, Self)>;
     /// The sum clamped to the type's range.
     fn saturating_sum(self, rhs: Self) -> Self;
@@ -112,17 +115,19 @@ int! {
     i64 true i128;
 }
 
-/// What integer division by zero delivers. Signed overflow (`MIN / -1`) gives `MIN`, remainder 0, everywhere.
+/// The result of an integer division by zero. Signed overflow (`MIN / -1`) gives `MIN`, remainder
+/// 0, everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DivByZero {
-    /// All ones; the remainder is the dividend. RISC-V; PTX leaves it to the machine, and GPUs do the same.
+    /// All ones; the remainder is the dividend. RISC-V; PTX leaves it to the machine, and GPUs do
+    /// the same.
     #[default]
     AllOnes,
     /// Zero; the remainder is the dividend. LinxISA and the predicate-register-file GPU.
     Zero,
 }
 
-/// What a shift by the width or more does.
+/// The result of a shift by the width or more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Overshift {
     /// The amount is clamped to the width: everything is shifted out. PTX.
@@ -190,7 +195,8 @@ pub fn mul_hi<T: Int>(a: u64, b: u64) -> u64 {
     T::of(a).high_product(T::of(b)).bits()
 }
 
-/// The upper half of the product of a signed `a` and an unsigned `b`, both as wide as `T`. RISC-V `mulhsu`.
+/// The upper half of the product of a signed `a` and an unsigned `b`, both as wide as `T`. RISC-V
+/// `mulhsu`.
 #[must_use]
 #[inline]
 pub fn mul_hi_signed_unsigned<T: Int>(a: u64, b: u64) -> u64 {
@@ -199,7 +205,8 @@ pub fn mul_hi_signed_unsigned<T: Int>(a: u64, b: u64) -> u64 {
     T::truncate(((a * i128::from(T::truncate(b))) >> T::BITS) as u64)
 }
 
-/// The whole of `a * b` in twice the width; for 64-bit types use [`mul_lo`] and [`mul_hi`]. PTX `mul.wide`.
+/// The whole of `a * b` in twice the width; for 64-bit types use [`mul_lo`] and [`mul_hi`]. PTX
+/// `mul.wide`.
 #[must_use]
 #[inline]
 pub fn mul_wide<T: Int>(a: u64, b: u64) -> u64 {
@@ -342,15 +349,15 @@ pub fn neg<T: Int>(a: u64) -> u64 {
     T::truncate(a.wrapping_neg())
 }
 
-/// How `a` stands to `b`; never unordered.
+/// The relation of `a` to `b`; never unordered.
 #[must_use]
 #[inline]
 pub fn compare<T: Int>(a: u64, b: u64) -> Relation {
     T::of(a).cmp(&T::of(b)).into()
 }
 
-/// Whether the operator is true of `a` and `b`. The unsigned `lo`, `ls`, `hi`, `hs` of PTX are `Lt`, `Le`, `Gt`, `Ge`
-/// at an unsigned type.
+/// Returns whether the operator is true of `a` and `b`. The unsigned `lo`, `ls`, `hi`, `hs` of PTX
+/// are `Lt`, `Le`, `Gt`, `Ge` at an unsigned type.
 #[must_use]
 #[inline]
 pub fn holds<T: Int>(op: Cmp, a: u64, b: u64) -> bool {
@@ -367,14 +374,16 @@ pub fn holds<T: Int>(op: Cmp, a: u64, b: u64) -> bool {
     }
 }
 
-/// Converts an integer of type `S` to type `D` by extending or truncating. PTX `cvt` between integers.
+/// Converts an integer of type `S` to type `D` by extending or truncating. PTX `cvt` between
+/// integers.
 #[must_use]
 #[inline]
 pub fn convert<S: Int, D: Int>(a: u64) -> u64 {
     D::truncate(S::extend(a))
 }
 
-/// Converts an integer of type `S` to type `D`, clamping to its range. PTX `cvt.sat` between integers.
+/// Converts an integer of type `S` to type `D`, clamping to its range. PTX `cvt.sat` between
+/// integers.
 #[must_use]
 #[inline]
 pub fn convert_sat<S: Int, D: Int>(a: u64) -> u64 {

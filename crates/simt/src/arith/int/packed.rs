@@ -2,7 +2,8 @@
 
 use super::Int;
 
-/// Applies a 16-bit operation to both halves of a 32-bit word. PTX `.s16x2`, `.u16x2`, and packed half formats.
+/// Applies a 16-bit operation to both halves of a 32-bit word. PTX `.s16x2`, `.u16x2`, and packed
+/// half formats.
 #[must_use]
 #[inline]
 pub fn lanes2<const N: usize>(operands: [u64; N], f: impl Fn([u64; N]) -> u64) -> u64 {
@@ -18,8 +19,8 @@ pub fn lanes4<const N: usize>(operands: [u64; N], f: impl Fn([u64; N]) -> u64) -
     byte(3) << 24 | byte(2) << 16 | byte(1) << 8 | byte(0)
 }
 
-/// `c` plus the dot product of four bytes each of `a` (of type `A`) and `b` (of type `B`), modulo 2^32. PTX `dp4a`;
-/// `A` and `B` are `u8` or `i8`.
+/// `c` plus the dot product of four bytes each of `a` (of type `A`) and `b` (of type `B`), modulo
+/// 2^32. PTX `dp4a`; `A` and `B` are `u8` or `i8`.
 #[must_use]
 #[inline]
 pub fn dp4a<A: Int, B: Int>(a: u64, b: u64, c: u64) -> u64 {
@@ -30,8 +31,9 @@ pub fn dp4a<A: Int, B: Int>(a: u64, b: u64, c: u64) -> u64 {
     sum & 0xffff_ffff
 }
 
-/// `c` plus the dot product of the two halves of `a` (of type `A`) and two bytes of `b` (of type `B`), the upper two
-/// if `high`, modulo 2^32. PTX `dp2a`; `A` is `u16` or `i16`, `B` is `u8` or `i8`.
+/// `c` plus the dot product of the two halves of `a` (of type `A`) and two bytes of `b` (of type
+/// `B`), the upper two if `high`, modulo 2^32. PTX `dp2a`; `A` is `u16` or `i16`, `B` is `u8` or
+/// `i8`.
 #[must_use]
 #[inline]
 pub fn dp2a<A: Int, B: Int>(a: u64, b: u64, c: u64, high: bool) -> u64 {

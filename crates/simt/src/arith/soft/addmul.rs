@@ -71,7 +71,8 @@ pub fn mul<F: Format>(a: u64, b: u64, env: FpEnv) -> (u64, Flags) {
 
 /// `a * b + c`, rounded once.
 ///
-/// Infinity times zero is invalid even when `c` is a quiet NaN (RISC-V requires the flag; IEEE 754 leaves it open).
+/// Infinity times zero is invalid even when `c` is a quiet NaN (RISC-V requires the flag; IEEE 754
+/// leaves it open).
 #[must_use]
 #[inline(never)]
 pub fn fma<F: Format>(a: u64, b: u64, c: u64, env: FpEnv) -> (u64, Flags) {
@@ -119,16 +120,17 @@ pub fn fma<F: Format>(a: u64, b: u64, c: u64, env: FpEnv) -> (u64, Flags) {
 
 /// The exact product of two decoded significands.
 fn product(sign: bool, ea: i32, ma: u64, eb: i32, mb: u64) -> Term {
-    // Both lie in [2^63, 2^64), so the product lies in [2^126, 2^128): one digit before the point or two.
+    // Both lie in [2^63, 2^64), so the product lies in [2^126, 2^128): one digit before the point
+    // or two.
     Term { sign, exponent: ea + eb + 1, significand: u128::from(ma) * u128::from(mb) }
 }
 
 /// The sum of two nonzero terms, rounded.
 ///
-/// A term has at most 106 significant digits at the top of its 128 bits. Two places are freed there, one for the
-/// carry and one so that both are even: 20 low bits are zero. A term shifted further than that loses digits into its
-/// lowest bit; then the shift is at least two, a difference cancels one leading digit at most, and the folded bit
-/// stays far below every digit that is kept.
+/// A term has at most 106 significant digits at the top of its 128 bits. Two places are freed
+/// there, one for the carry and one so that both are even: 20 low bits are zero. A term shifted
+/// further than that loses digits into its lowest bit; then the shift is at least two, a difference
+/// cancels one leading digit at most, and the folded bit stays far below every digit that is kept.
 fn add_terms<F: Format>(a: Term, b: Term, env: FpEnv) -> (u64, Flags) {
     let (a, b) = (normalised(a), normalised(b));
     let (big, small) =

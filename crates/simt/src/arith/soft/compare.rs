@@ -5,14 +5,15 @@ use crate::arith::compare::Relation;
 use crate::arith::env::{Flags, FpEnv};
 use crate::arith::format::Format;
 
-/// How `a` stands to `b`, quietly: only a signalling NaN is invalid (RISC-V `feq`, PTX `setp`).
+/// The relation of `a` to `b`, quietly: only a signalling NaN is invalid (RISC-V `feq`, PTX
+/// `setp`).
 #[must_use]
 pub fn compare<F: Format>(a: u64, b: u64, env: FpEnv) -> (Relation, Flags) {
     let signalling = F::is_signalling(a) || F::is_signalling(b);
     (relation::<F>(a, b, env), Flags::NV.when(signalling))
 }
 
-/// How `a` stands to `b`; any NaN is invalid (RISC-V `flt`, `fle`).
+/// The relation of `a` to `b`; any NaN is invalid (RISC-V `flt`, `fle`).
 #[must_use]
 pub fn compare_signalling<F: Format>(a: u64, b: u64, env: FpEnv) -> (Relation, Flags) {
     (relation::<F>(a, b, env), Flags::NV.when(F::is_nan(a) || F::is_nan(b)))
@@ -30,14 +31,15 @@ fn relation<F: Format>(a: u64, b: u64, env: FpEnv) -> Relation {
     order_key::<F>(a).cmp(&order_key::<F>(b)).into()
 }
 
-/// What `min` and `max` do with NaNs. In every rule minus zero is less than plus zero.
+/// The rule of `min` and `max` for NaNs. In every rule minus zero is less than plus zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MinMax {
-    /// A NaN loses against a number; two NaNs give the NaN of the environment. PTX `min`, RISC-V `fmin`, IEEE
-    /// 754-2019 minimumNumber.
+    /// A NaN loses against a number; two NaNs give the NaN of the environment. PTX `min`, RISC-V
+    /// `fmin`, IEEE 754-2019 minimumNumber.
     #[default]
     Number,
-    /// Any NaN gives the NaN of the environment. PTX `min.NaN`, RISC-V `fminm`, IEEE 754-2019 minimum.
+    /// Any NaN gives the NaN of the environment. PTX `min.NaN`, RISC-V `fminm`, IEEE 754-2019
+    /// minimum.
     Propagate,
 }
 

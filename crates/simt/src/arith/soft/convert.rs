@@ -7,8 +7,8 @@ use crate::arith::int::Int;
 
 /// Converts a number from format `S` to format `D`.
 ///
-/// [`FpEnv::ftz`] applies to a side that is binary32 and to no other, as PTX `cvt.ftz` says. A NaN follows the
-/// environment; where it propagates, the leading payload bits are kept.
+/// [`FpEnv::ftz`] applies to a side that is binary32 and to no other, as PTX `cvt.ftz` says. A NaN
+/// follows the environment; where it propagates, the leading payload bits are kept.
 #[must_use]
 pub fn convert<S: Format, D: Format>(a: u64, env: FpEnv) -> (u64, Flags) {
     let (sign, class) = decode::<S>(a, env.ftz && is_single::<S>());
@@ -61,11 +61,11 @@ pub fn from_int<T: Int, F: Format>(a: u64, env: FpEnv) -> (u64, Flags) {
     round::<F>(sign, 63 - shift as i32, magnitude << shift, env)
 }
 
-/// What converting to an integer delivers for a NaN and for a number out of range.
+/// The integer that a NaN or a number out of range converts to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum IntConversion {
-    /// PTX: out of range clamps to the nearest integer of the type. A NaN gives zero, but if the source is binary64
-    /// or the destination has 64 bits, only the top bit set.
+    /// PTX: out of range clamps to the nearest integer of the type. A NaN gives zero, but if the
+    /// source is binary64 or the destination has 64 bits, only the top bit set.
     #[default]
     Ptx,
     /// RISC-V: out of range clamps; a NaN gives the largest integer.
@@ -76,8 +76,8 @@ pub enum IntConversion {
     Indefinite,
 }
 
-/// Converts to an integer of type `T`, rounding by the mode of `env`; NV alone where the result is not the rounded
-/// number, else NX where it is not exact.
+/// Converts to an integer of type `T`, rounding by the mode of `env`; NV alone where the result is
+/// not the rounded number, else NX where it is not exact.
 #[must_use]
 pub fn to_int<F: Format, T: Int>(a: u64, rule: IntConversion, env: FpEnv) -> (u64, Flags) {
     let top = 1u64 << (T::BITS - 1);
@@ -128,7 +128,8 @@ fn integral(sign: bool, exponent: i32, significand: u64, rounding: Rounding) -> 
     (u128::from(kept) + u128::from(up), half || sticky)
 }
 
-/// The integral number nearest by the rounding mode, in the same format; NX where it differs from `a`.
+/// The integral number nearest by the rounding mode, in the same format; NX where it differs from
+/// `a`.
 #[must_use]
 pub fn round_to_integral<F: Format>(a: u64, env: FpEnv) -> (u64, Flags) {
     match decode::<F>(a, env.ftz) {

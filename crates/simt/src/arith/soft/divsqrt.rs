@@ -39,7 +39,8 @@ pub fn sqrt<F: Format>(a: u64, env: FpEnv) -> (u64, Flags) {
         (true, _) => invalid::<F>(env),
         (false, Class::Infinite) => (infinity::<F>(false), Flags::NONE),
         (false, Class::Finite { exponent, significand }) => {
-            // An odd exponent leaves one factor of two inside the root; either way the root lies in [2^63, 2^64).
+            // An odd exponent leaves one factor of two inside the root; either way the root lies in
+            // [2^63, 2^64).
             let radicand = u128::from(significand) << (63 + (exponent & 1));
             let root = radicand.isqrt();
             let jam = u64::from(root * root != radicand);

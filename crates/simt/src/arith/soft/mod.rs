@@ -1,12 +1,12 @@
 //! Exact floating point in integer arithmetic, generic over [`Format`].
 //!
-//! Every operation computes the exact result (or as many digits of it as rounding can see, the rest folded into the
-//! lowest bit), then rounds once. All take the full [`FpEnv`] and return the value with its
-//! [`Flags`]. This is the reference of the crate; [`super::float`] takes the host's own arithmetic where the
-//! result is known to be the same.
+//! Every operation computes the exact result (or as many digits of it as rounding can see, the rest
+//! folded into the lowest bit), then rounds once. All take the full [`FpEnv`] and return the value
+//! with its [`Flags`]. This is the reference of the crate; [`super::float`] takes the host's own
+//! arithmetic where the result is known to be the same.
 //!
-//! What always holds: operand bits above the format are ignored, result bits above it are zero; a NaN result comes
-//! from [`FpEnv::nan`]; a signalling NaN operand raises NV.
+//! Always holds: operand bits above the format are ignored, result bits above it are zero; a
+//! NaN result comes from [`FpEnv::nan`]; a signalling NaN operand raises NV.
 
 mod addmul;
 mod compare;
@@ -158,8 +158,8 @@ fn round_wide<F: Format>(sign: bool, exponent: i32, significand: u128, env: FpEn
 
 /// Rounds `significand / 2^63 * 2^exponent` into the format.
 ///
-/// The top bit of the significand is set; its lowest bit stands for itself and every nonzero digit beyond. That bit
-/// lies at least ten places below the last digit that any format keeps.
+/// The top bit of the significand is set; its lowest bit stands for itself and every nonzero digit
+/// beyond. That bit lies at least ten places below the last digit that any format keeps.
 fn round<F: Format>(sign: bool, exponent: i32, significand: u64, env: FpEnv) -> (u64, Flags) {
     if exponent > F::MAX_EXPONENT {
         return overflow::<F>(sign, env);
@@ -186,7 +186,8 @@ fn round<F: Format>(sign: bool, exponent: i32, significand: u64, env: FpEnv) -> 
     (signed::<F>(sign, magnitude), flags)
 }
 
-/// Whether a number below the smallest normal one stays below it when rounded to full precision.
+/// Returns whether a number below the smallest normal one stays below it when rounded to full
+/// precision.
 fn tiny_after_rounding<F: Format>(
     sign: bool,
     exponent: i32,

@@ -35,7 +35,7 @@ fn what_was_written_can_be_taken_back() {
         let place = direct.place(0, b.0 + 3, 1, true).unwrap();
         let (base, len, bytes) = direct.whole(place).unwrap();
         assert_eq!((base, len), (b.0, 64));
-        // SAFETY: they are the region's bytes, which nobody else has.
+        // SAFETY: they are the region's bytes, which nobody else accesses.
         unsafe { std::slice::from_raw_parts_mut(bytes, len) }.fill(1);
         if undo {
             direct.undo();
@@ -46,7 +46,7 @@ fn what_was_written_can_be_taken_back() {
         assert_eq!(bytes, [u8::from(!undo); 64]);
         assert_eq!(map.snapshot() == before, undo);
     }
-    // What was written is marked as such: a snapshot is taken back in full.
+    // Writes are marked: a snapshot is restored in full.
     map.restore(&before).unwrap();
     assert_eq!(map.snapshot(), before);
     assert_eq!(map.load(a.wrapping_add(4092), Width::B4), Ok(0x0707_0707));
@@ -77,10 +77,10 @@ fn parts_have_what_they_claim() {
     });
     assert!(!together.refused());
     assert_eq!(together.written(), [0, 1]);
-    // A window ends with its region, and nobody else has words of it.
+    // A window ends with its region, and no other part has words of it.
     let place = parts[3].place(0, b.0 + 32, 4, true).unwrap();
     assert_eq!(parts[3].window(place, 100).map(|w| w.0), Some(32));
-    // Neither the place of another part nor that of an owner before gives bytes.
+    // A place of another part, or of an earlier owner, gives no bytes.
     let place = parts[0].place(0, a.0, 4, false).unwrap();
     assert_eq!(parts[0].bytes(place), [1; 4]);
     assert_eq!((parts[1].bytes(place), parts[0].whole(place)), (&[][..], None));
@@ -105,13 +105,14 @@ fn what_was_settled_stays() {
     let a = map.allocate("a", 5 * PAGE_BYTES + 8).unwrap();
     let mut direct = map.direct().unwrap();
     for value in 1..4 {
-        // Around the first of a page's bytes, or its last: all of the page. At the end, what there is.
+        // Around the first of a page's bytes, or its last: all of the page. At the end, what there
+        // is.
         for at in [0, 2 * PAGE_BYTES - 1, 5 * PAGE_BYTES + 7] {
             let place = direct.place(0, a.0 + at, 1, true).unwrap();
             let (base, len, bytes) = direct.around(place, PAGE).unwrap();
             assert_eq!(base, a.0 + at / PAGE_BYTES * PAGE_BYTES);
             assert_eq!(len, if at > 4 * PAGE_BYTES { 8 } else { PAGE });
-            // SAFETY: they are the region's bytes, which nobody else has.
+            // SAFETY: they are the region's bytes, which nobody else accesses.
             unsafe { std::slice::from_raw_parts_mut(bytes, len) }.fill(value);
         }
         assert_eq!(direct.kept(), 3 * PAGE);
