@@ -6,27 +6,38 @@ use crate::{memory, pointer, pool};
 exports! {
     cuMemGetInfo_v2(free: Ptr, total: Ptr) => |d| memory::info(d, free, total);
     cuMemAlloc_v2(out: Ptr, len: usize) => |d| memory::alloc(d, out, len);
-    cuMemAllocPitch_v2(out: Ptr, pitch: Ptr, width: usize, height: usize, element: u32) => |d| memory::alloc_pitch(d, out, pitch, width, height, element);
-    cuMemAllocManaged(out: Ptr, len: usize, flags: u32) => |d| memory::alloc_managed(d, out, len, flags);
+    cuMemAllocPitch_v2(out: Ptr, pitch: Ptr, width: usize, height: usize, element: u32)
+        => |d| memory::alloc_pitch(d, out, pitch, width, height, element);
+    cuMemAllocManaged(out: Ptr, len: usize, flags: u32)
+        => |d| memory::alloc_managed(d, out, len, flags);
     cuMemFree_v2(address: u64) => |d| memory::free(d, address);
-    cuMemGetAddressRange_v2(base: Ptr, len: Ptr, address: u64) => |d| memory::address_range(d, base, len, address);
+    cuMemGetAddressRange_v2(base: Ptr, len: Ptr, address: u64)
+        => |d| memory::address_range(d, base, len, address);
     cuMemAllocHost_v2(out: Ptr, len: usize) => |d| memory::host_alloc_plain(d, out, len);
     cuMemHostAlloc(out: Ptr, len: usize, flags: u32) => |d| memory::host_alloc(d, out, len, flags);
     cuMemFreeHost(address: Ptr) => |d| memory::host_free(d, address);
-    cuMemHostRegister | cuMemHostRegister_v2 (address: Ptr, len: usize, flags: u32) => |d| memory::host_register(d, address, len, flags);
+    cuMemHostRegister | cuMemHostRegister_v2 (address: Ptr, len: usize, flags: u32)
+        => |d| memory::host_register(d, address, len, flags);
     cuMemHostUnregister(address: Ptr) => |d| memory::host_unregister(d, address);
-    cuMemHostGetDevicePointer_v2(out: Ptr, address: Ptr, flags: u32) => |d| memory::host_device_pointer(d, out, address, flags);
+    cuMemHostGetDevicePointer_v2(out: Ptr, address: Ptr, flags: u32)
+        => |d| memory::host_device_pointer(d, out, address, flags);
     cuMemHostGetFlags(out: Ptr, address: Ptr) => |d| memory::host_flags(d, out, address);
-    cuMemAdvise(address: u64, len: usize, advice: i32, device: i32) => |d| memory::advise(d, address, len, advice, device);
-    cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: u64) => |d| memory::advise(d, address, len, advice, (location >> 32) as i32);
+    cuMemAdvise(address: u64, len: usize, advice: i32, device: i32)
+        => |d| memory::advise(d, address, len, advice, device);
+    cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: u64)
+        => |d| memory::advise(d, address, len, advice, (location >> 32) as i32);
     cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (address: u64, len: usize, device: i32, stream: u64) => |d| memory::prefetch(d, address, len, device, stream);
     cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz (address: u64, len: usize, location: u64, _flags: u32, stream: u64) => |d| memory::prefetch(d, address, len, (location >> 32) as i32, stream);
 
     // Attributes.
-    cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64) => |d| pointer::attribute(d, out, attribute, address);
-    cuPointerGetAttributes(count: u32, attributes: Ptr, values: Ptr, address: u64) => |d| pointer::attributes(d, count, attributes, values, address);
-    cuPointerSetAttribute(value: Ptr, attribute: i32, address: u64) => |d| pointer::set_attribute(d, value, attribute, address);
-    cuMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize) => |d| pointer::range_attribute(d, out, size, attribute, address, len);
+    cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64)
+        => |d| pointer::attribute(d, out, attribute, address);
+    cuPointerGetAttributes(count: u32, attributes: Ptr, values: Ptr, address: u64)
+        => |d| pointer::attributes(d, count, attributes, values, address);
+    cuPointerSetAttribute(value: Ptr, attribute: i32, address: u64)
+        => |d| pointer::set_attribute(d, value, attribute, address);
+    cuMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize)
+        => |d| pointer::range_attribute(d, out, size, attribute, address, len);
 
     // Pools.
     cuDeviceGetDefaultMemPool(out: Ptr, device: i32) => |d| pool::default_of(d, out, device);
@@ -34,12 +45,18 @@ exports! {
     cuDeviceSetMemPool(device: i32, pool: u64) => |d| pool::set_current(d, device, pool);
     cuMemPoolCreate(out: Ptr, properties: Ptr) => |d| pool::create(d, out, properties);
     cuMemPoolDestroy(pool: u64) => |d| pool::destroy(d, pool);
-    cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr) => |d| pool::get_attribute(d, pool, attribute, out);
-    cuMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr) => |d| pool::set_attribute(d, pool, attribute, value);
+    cuMemPoolGetAttribute(pool: u64, attribute: i32, out: Ptr)
+        => |d| pool::get_attribute(d, pool, attribute, out);
+    cuMemPoolSetAttribute(pool: u64, attribute: i32, value: Ptr)
+        => |d| pool::set_attribute(d, pool, attribute, value);
     cuMemPoolTrimTo(pool: u64, keep: usize) => |d| pool::trim(d, pool, keep);
-    cuMemPoolSetAccess(pool: u64, list: Ptr, count: usize) => |d| pool::set_access(d, pool, list, count);
-    cuMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr) => |d| pool::get_access(d, out, pool, location);
-    cuMemAllocAsync | cuMemAllocAsync_ptsz (out: Ptr, len: usize, stream: u64) => |d| pool::alloc_async(d, out, len, stream);
+    cuMemPoolSetAccess(pool: u64, list: Ptr, count: usize)
+        => |d| pool::set_access(d, pool, list, count);
+    cuMemPoolGetAccess(out: Ptr, pool: u64, location: Ptr)
+        => |d| pool::get_access(d, out, pool, location);
+    cuMemAllocAsync | cuMemAllocAsync_ptsz (out: Ptr, len: usize, stream: u64)
+        => |d| pool::alloc_async(d, out, len, stream);
     cuMemAllocFromPoolAsync | cuMemAllocFromPoolAsync_ptsz (out: Ptr, len: usize, pool: u64, stream: u64) => |d| pool::alloc_from(d, out, len, pool, stream);
-    cuMemFreeAsync | cuMemFreeAsync_ptsz (address: u64, stream: u64) => |d| pool::free_async(d, address, stream);
+    cuMemFreeAsync | cuMemFreeAsync_ptsz (address: u64, stream: u64)
+        => |d| pool::free_async(d, address, stream);
 }

@@ -11,57 +11,92 @@ exports! {
     cudaGraphClone(out: Ptr, graph: u64) => { context()?; cuGraphClone(out, graph) };
 
     // Nodes.
-    cudaGraphAddKernelNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => graph::add_kernel(out, graph, (after, count), params);
-    cudaGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => graph::add_copy(out, graph, (after, count), params);
+    cudaGraphAddKernelNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => graph::add_kernel(out, graph, (after, count), params);
+    cudaGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => graph::add_copy(out, graph, (after, count), params);
     cudaGraphAddMemcpyNode1D(out: Ptr, graph: u64, after: Ptr, count: usize, to: u64, from: u64, len: usize, kind: i32) => graph::add_line(out, graph, (after, count), (to, from, len), kind);
-    cudaGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => { context()?; cuGraphAddMemsetNode(out, graph, after, count, params, 0) };
-    cudaGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => { context()?; cuGraphAddHostNode(out, graph, after, count, params) };
-    cudaGraphAddChildGraphNode(out: Ptr, graph: u64, after: Ptr, count: usize, child: u64) => { context()?; cuGraphAddChildGraphNode(out, graph, after, count, child) };
-    cudaGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize) => { context()?; cuGraphAddEmptyNode(out, graph, after, count) };
-    cudaGraphAddEventRecordNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64) => { context()?; cuGraphAddEventRecordNode(out, graph, after, count, event) };
-    cudaGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64) => { context()?; cuGraphAddEventWaitNode(out, graph, after, count, event) };
-    cudaGraphKernelNodeSetParams(node: u64, params: Ptr) => cuGraphKernelNodeSetParams_v2(node, graph::kernel(params)?.at());
-    cudaGraphMemcpyNodeSetParams(node: u64, params: Ptr) => { context()?; cuGraphMemcpyNodeSetParams(node, crate::copy::of_layers(params)?.at()) };
-    cudaGraphMemsetNodeSetParams(node: u64, params: Ptr) => { context()?; cuGraphMemsetNodeSetParams(node, params) };
-    cudaGraphHostNodeSetParams(node: u64, params: Ptr) => { context()?; cuGraphHostNodeSetParams(node, params) };
+    cudaGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => { context()?; cuGraphAddMemsetNode(out, graph, after, count, params, 0) };
+    cudaGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => { context()?; cuGraphAddHostNode(out, graph, after, count, params) };
+    cudaGraphAddChildGraphNode(out: Ptr, graph: u64, after: Ptr, count: usize, child: u64)
+        => { context()?; cuGraphAddChildGraphNode(out, graph, after, count, child) };
+    cudaGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize)
+        => { context()?; cuGraphAddEmptyNode(out, graph, after, count) };
+    cudaGraphAddEventRecordNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
+        => { context()?; cuGraphAddEventRecordNode(out, graph, after, count, event) };
+    cudaGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
+        => { context()?; cuGraphAddEventWaitNode(out, graph, after, count, event) };
+    cudaGraphKernelNodeSetParams(node: u64, params: Ptr)
+        => cuGraphKernelNodeSetParams_v2(node, graph::kernel(params)?.at());
+    cudaGraphMemcpyNodeSetParams(node: u64, params: Ptr)
+        => { context()?; cuGraphMemcpyNodeSetParams(node, crate::copy::of_layers(params)?.at()) };
+    cudaGraphMemsetNodeSetParams(node: u64, params: Ptr)
+        => { context()?; cuGraphMemsetNodeSetParams(node, params) };
+    cudaGraphHostNodeSetParams(node: u64, params: Ptr)
+        => { context()?; cuGraphHostNodeSetParams(node, params) };
     cudaGraphDestroyNode(node: u64) => { context()?; cuGraphDestroyNode(node) };
 
     // Dependencies. Since version 13, edge data comes before each count.
-    cudaGraphAddDependencies(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize) => graph::add_edges(graph, from, to, third, fourth);
-    cudaGraphAddDependencies_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: usize) => { context()?; cuGraphAddDependencies_v2(graph, from, to, edges, count) };
-    cudaGraphRemoveDependencies(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize) => graph::remove_edges(graph, from, to, third, fourth);
-    cudaGraphRemoveDependencies_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: usize) => { context()?; cuGraphRemoveDependencies_v2(graph, from, to, edges, count) };
-    cudaGraphGetNodes(graph: u64, out: Ptr, count: Ptr) => { context()?; cuGraphGetNodes(graph, out, count) };
-    cudaGraphGetRootNodes(graph: u64, out: Ptr, count: Ptr) => { context()?; cuGraphGetRootNodes(graph, out, count) };
-    cudaGraphGetEdges(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize) => graph::edges(graph, from, to, third, fourth);
-    cudaGraphGetEdges_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: Ptr) => { context()?; cuGraphGetEdges_v2(graph, from, to, edges, count) };
-    cudaGraphNodeGetDependencies(node: u64, out: Ptr, third: usize, fourth: usize) => graph::neighbours(node, out, third, fourth, true);
-    cudaGraphNodeGetDependencies_v2(node: u64, out: Ptr, edges: Ptr, count: Ptr) => { context()?; cuGraphNodeGetDependencies_v2(node, out, edges, count) };
-    cudaGraphNodeGetDependentNodes(node: u64, out: Ptr, third: usize, fourth: usize) => graph::neighbours(node, out, third, fourth, false);
-    cudaGraphNodeGetDependentNodes_v2(node: u64, out: Ptr, edges: Ptr, count: Ptr) => { context()?; cuGraphNodeGetDependentNodes_v2(node, out, edges, count) };
+    cudaGraphAddDependencies(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize)
+        => graph::add_edges(graph, from, to, third, fourth);
+    cudaGraphAddDependencies_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: usize)
+        => { context()?; cuGraphAddDependencies_v2(graph, from, to, edges, count) };
+    cudaGraphRemoveDependencies(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize)
+        => graph::remove_edges(graph, from, to, third, fourth);
+    cudaGraphRemoveDependencies_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: usize)
+        => { context()?; cuGraphRemoveDependencies_v2(graph, from, to, edges, count) };
+    cudaGraphGetNodes(graph: u64, out: Ptr, count: Ptr)
+        => { context()?; cuGraphGetNodes(graph, out, count) };
+    cudaGraphGetRootNodes(graph: u64, out: Ptr, count: Ptr)
+        => { context()?; cuGraphGetRootNodes(graph, out, count) };
+    cudaGraphGetEdges(graph: u64, from: Ptr, to: Ptr, third: usize, fourth: usize)
+        => graph::edges(graph, from, to, third, fourth);
+    cudaGraphGetEdges_v2(graph: u64, from: Ptr, to: Ptr, edges: Ptr, count: Ptr)
+        => { context()?; cuGraphGetEdges_v2(graph, from, to, edges, count) };
+    cudaGraphNodeGetDependencies(node: u64, out: Ptr, third: usize, fourth: usize)
+        => graph::neighbours(node, out, third, fourth, true);
+    cudaGraphNodeGetDependencies_v2(node: u64, out: Ptr, edges: Ptr, count: Ptr)
+        => { context()?; cuGraphNodeGetDependencies_v2(node, out, edges, count) };
+    cudaGraphNodeGetDependentNodes(node: u64, out: Ptr, third: usize, fourth: usize)
+        => graph::neighbours(node, out, third, fourth, false);
+    cudaGraphNodeGetDependentNodes_v2(node: u64, out: Ptr, edges: Ptr, count: Ptr)
+        => { context()?; cuGraphNodeGetDependentNodes_v2(node, out, edges, count) };
     cudaGraphNodeGetType(node: u64, out: Ptr) => { context()?; cuGraphNodeGetType(node, out) };
 
     // Executable graphs.
-    cudaGraphInstantiate | cudaGraphInstantiateWithFlags (out: Ptr, graph: u64, flags: u64) => { context()?; cuGraphInstantiateWithFlags(out, graph, flags) };
+    cudaGraphInstantiate | cudaGraphInstantiateWithFlags (out: Ptr, graph: u64, flags: u64)
+        => { context()?; cuGraphInstantiateWithFlags(out, graph, flags) };
     cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz (out: Ptr, graph: u64, params: Ptr) => { context()?; cuGraphInstantiateWithParams(out, graph, params) };
     cudaGraphExecDestroy(exec: u64) => { context()?; cuGraphExecDestroy(exec) };
-    cudaGraphExecUpdate(exec: u64, graph: u64, info: Ptr) => { context()?; cuGraphExecUpdate_v2(exec, graph, info) };
-    cudaGraphExecKernelNodeSetParams(exec: u64, node: u64, params: Ptr) => cuGraphExecKernelNodeSetParams_v2(exec, node, graph::kernel(params)?.at());
+    cudaGraphExecUpdate(exec: u64, graph: u64, info: Ptr)
+        => { context()?; cuGraphExecUpdate_v2(exec, graph, info) };
+    cudaGraphExecKernelNodeSetParams(exec: u64, node: u64, params: Ptr)
+        => cuGraphExecKernelNodeSetParams_v2(exec, node, graph::kernel(params)?.at());
     cudaGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr) => { context()?; cuGraphExecMemcpyNodeSetParams(exec, node, crate::copy::of_layers(params)?.at(), 0) };
-    cudaGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr) => { context()?; cuGraphExecMemsetNodeSetParams(exec, node, params, 0) };
-    cudaGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr) => { context()?; cuGraphExecHostNodeSetParams(exec, node, params) };
-    cudaGraphUpload | cudaGraphUpload_ptsz (exec: u64, stream: u64) => { context()?; cuGraphUpload(exec, stream) };
-    cudaGraphLaunch | cudaGraphLaunch_ptsz (exec: u64, stream: u64) => { context()?; cuGraphLaunch(exec, stream) };
+    cudaGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr)
+        => { context()?; cuGraphExecMemsetNodeSetParams(exec, node, params, 0) };
+    cudaGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)
+        => { context()?; cuGraphExecHostNodeSetParams(exec, node, params) };
+    cudaGraphUpload | cudaGraphUpload_ptsz (exec: u64, stream: u64)
+        => { context()?; cuGraphUpload(exec, stream) };
+    cudaGraphLaunch | cudaGraphLaunch_ptsz (exec: u64, stream: u64)
+        => { context()?; cuGraphLaunch(exec, stream) };
 
     // Capture.
-    cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz (stream: u64, mode: i32) => { context()?; cuStreamBeginCapture_v2(stream, mode) };
+    cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz (stream: u64, mode: i32)
+        => { context()?; cuStreamBeginCapture_v2(stream, mode) };
     cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz (stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32) => { context()?; cuStreamBeginCaptureToGraph(stream, graph, after, edges, count, mode) };
-    cudaStreamEndCapture | cudaStreamEndCapture_ptsz (stream: u64, out: Ptr) => { context()?; cuStreamEndCapture(stream, out) };
-    cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz (stream: u64, out: Ptr) => { context()?; cuStreamIsCapturing(stream, out) };
+    cudaStreamEndCapture | cudaStreamEndCapture_ptsz (stream: u64, out: Ptr)
+        => { context()?; cuStreamEndCapture(stream, out) };
+    cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz (stream: u64, out: Ptr)
+        => { context()?; cuStreamIsCapturing(stream, out) };
     cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => graph::capture_info(stream, status, id, (graph, after, edges, count));
     cudaStreamGetCaptureInfo_v2 | cudaStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr) => { context()?; cuStreamGetCaptureInfo_v3(stream, status, id, graph, after, 0, count) };
     cudaStreamGetCaptureInfo_v3 | cudaStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => { context()?; cuStreamGetCaptureInfo_v3(stream, status, id, graph, after, edges, count) };
     cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz (stream: u64, after: Ptr, second: usize, third: usize, fourth: usize) => graph::update(stream, after, [second, third, fourth]);
     cudaStreamUpdateCaptureDependencies_v2 | cudaStreamUpdateCaptureDependencies_v2_ptsz (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32) => { context()?; cuStreamUpdateCaptureDependencies_v2(stream, after, edges, count, flags) };
-    cudaThreadExchangeStreamCaptureMode(mode: Ptr) => { context()?; cuThreadExchangeStreamCaptureMode(mode) };
+    cudaThreadExchangeStreamCaptureMode(mode: Ptr)
+        => { context()?; cuThreadExchangeStreamCaptureMode(mode) };
 }
