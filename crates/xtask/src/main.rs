@@ -7,6 +7,7 @@ mod mutants;
 mod ptxas;
 mod python;
 mod tree;
+mod words;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,8 @@ enum Chore {
     Mutants(mutants::Options),
     /// Compare what the PTX front end takes with what NVIDIA's assembler takes.
     Ptxas(ptxas::Options),
+    /// Whether names are made of the field's terms and of common words.
+    Words(words::Options),
 }
 
 #[allow(clippy::print_stderr, reason = "a command's error message")]
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Mutants(options) => mutants::run(&options),
         Chore::Ptxas(options) => ptxas::run(&options),
+        Chore::Words(options) => words::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
