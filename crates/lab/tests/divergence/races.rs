@@ -192,6 +192,17 @@ fn messages_need_release_and_acquire() {
         "  %v = ld.relaxed.gpu.global.u32 [%at]\n  fence.acq_rel.gpu",
     );
     free("message_fences", &fences, TWO_BLOCKS);
+    // A fence of the block before it takes nothing from the fence of the device.
+    let both = message(
+        "  fence.acq_rel.gpu\n  st.relaxed.gpu.global.u32 [%at], %v",
+        "  %v = ld.relaxed.gpu.global.u32 [%at]\n  fence.acq_rel.cta\n  fence.acq_rel.gpu",
+    );
+    free("message_two_fences", &both, TWO_BLOCKS);
+    let block_alone = message(
+        "  fence.acq_rel.gpu\n  st.relaxed.gpu.global.u32 [%at], %v",
+        "  %v = ld.relaxed.gpu.global.u32 [%at]\n  fence.acq_rel.cta",
+    );
+    racy("message_block_fence", &block_alone, TWO_BLOCKS, [Store, Load]);
     let half = message(
         "  fence.acq_rel.gpu\n  st.relaxed.gpu.global.u32 [%at], %v",
         "  %v = ld.relaxed.gpu.global.u32 [%at]",

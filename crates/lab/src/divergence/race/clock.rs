@@ -18,6 +18,11 @@ pub struct Thread {
 pub(super) struct Knowledge(BTreeMap<u64, Arc<Vec<u32>>>);
 
 impl Knowledge {
+    /// Returns whether no access is known to happen before.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns whether an access of a thread in an epoch happens before.
     pub(super) fn covers(&self, thread: Thread, epoch: u32) -> bool {
         let epochs = self.0.get(&thread.cta);

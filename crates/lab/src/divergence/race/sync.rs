@@ -57,7 +57,8 @@ impl State {
                 let seen = std::mem::take(&mut self.seen_wide);
                 self.learn(&seen);
             }
-            self.has_seen = false;
+            // A fence of the block leaves what only a wider fence may take.
+            self.has_seen = !self.seen_wide.is_empty();
         }
         self.fenced = Some((self.release(thread), scope));
     }
