@@ -393,29 +393,10 @@ impl Entry {
 /// Bits of a place in [`Entry::state_bits`].
 pub const PLACE_BITS: u64 = 32;
 
-/// The known name or alias with the fewest edits, if they are at most a third of its length.
+/// The known name or alias that is nearest to a wrong one, if one is near.
 fn nearest(name: &str) -> Option<&'static str> {
-    let given: Vec<char> = name.chars().take(65).collect();
-    let names =
-        CATALOGUE.iter().flat_map(|e| std::iter::once(e.name).chain(e.aliases.iter().copied()));
-    let scored = names.map(|known| (edits(&given, known), known));
-    let (distance, best) = scored.min_by_key(|s| s.0)?;
-    (distance * 3 <= best.len().max(3)).then_some(best)
-}
-
-/// Levenshtein distance.
-fn edits(given: &[char], known: &str) -> usize {
-    let mut row: Vec<usize> = (0..=given.len()).collect();
-    for (i, k) in known.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, g) in given.iter().enumerate() {
-            let replace = diagonal + usize::from(k != *g);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[given.len()]
+    let names = |e: &'static Entry| std::iter::once(e.name).chain(e.aliases.iter().copied());
+    isa::suggest::nearest(name, CATALOGUE.iter().flat_map(names))
 }
 
 #[cfg(test)]

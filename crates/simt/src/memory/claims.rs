@@ -10,14 +10,13 @@
 //! owner, else word by word in a table. A region that nobody has written yet can be declared
 //! unwritten for good; its loads then need no claims.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::zeroed::Words;
+use rustc_hash::FxHashMap;
 
 const LINE: usize = 64;
 const WORD: usize = 4;
@@ -79,34 +78,7 @@ struct Lines {
     followed: AtomicU64,
 }
 
-type Table = HashMap<(u32, usize), [u32; WORDS], BuildHasherDefault<Mix>>;
-
-/// A hash that multiplies and mixes: keys are small numbers, and a guest that forces collisions
-/// costs only time.
-#[derive(Debug, Default)]
-pub(super) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(b.into()));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(word.into());
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-}
+type Table = FxHashMap<(u32, usize), [u32; WORDS]>;
 
 impl Claims {
     /// Makes an empty set of claims on regions of these lengths. Those numbered in `written` count
