@@ -100,7 +100,8 @@ fn prepare(
     let mut found = Diagnostics::new();
     let kernels = file.runs.iter().map(|run| run.kernel.clone());
     let kernels: Vec<Located<String>> = kernels.collect::<Option<_>>().unwrap_or_default();
-    let program = isa.load(Image { bytes: text.as_bytes(), file: FILE }, &kernels, &mut found);
+    let program =
+        machine::load(isa, Image { bytes: text.as_bytes(), file: FILE }, &kernels, &mut found);
     match program {
         Some(_) if found.has_errors() => Err(found),
         Some(_) if file.check => Ok(None),

@@ -6,12 +6,14 @@
 #![allow(unsafe_code, reason = "addresses that others own can only be reached through pointers")]
 
 mod arguments;
+mod front;
 mod maps;
 mod room;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use arguments::{Argument, arguments};
+pub use front::{on_own_stack, room_for_text};
 pub use maps::{Extent, Extents};
 pub use room::room;
 

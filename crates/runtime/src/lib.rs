@@ -12,7 +12,6 @@
 
 mod blocks;
 mod context;
-mod front;
 mod journal;
 mod launch;
 mod linker;
@@ -26,8 +25,9 @@ mod windows;
 
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use engine::{Choice, Level, Ran};
-pub use front::room_for_text;
-pub use hostmem::{Argument, HostStruct, arguments, host_string, read_host, readable, write_host};
+pub use hostmem::{
+    Argument, HostStruct, arguments, host_string, read_host, readable, room_for_text, write_host,
+};
 pub use ir::FuncId as KernelId;
 pub use journal::{DIFFERENCE, Event, Journal, LaunchTotals};
 pub use launch::{Failure, Report, Shape};

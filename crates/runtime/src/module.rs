@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hostmem::on_own_stack;
 use ir::device::Capability;
 use ir::module::{Param, Signature};
 use ir::{FuncId, Function, LocId};
@@ -11,8 +12,6 @@ use ptx::Select;
 use ptx::ast::{FunctionKind, Item, Linkage};
 use simt::Pc;
 use thiserror::Error;
-
-use crate::front::on_own_stack;
 
 /// The reasons why PTX cannot be loaded, with places.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

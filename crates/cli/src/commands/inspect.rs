@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::machine::{Image, Isa, Program};
+use lab::machine::{self, Image, Isa, Program};
 use lab::run::{MAX_PROGRAM_BYTES, read_input};
 use lab::show;
 
@@ -58,7 +58,7 @@ fn load(
         }
     };
     let file = sources.add(path.display().to_string(), std::str::from_utf8(&bytes).unwrap_or(""));
-    let program = isa.load(Image { bytes: &bytes, file }, &[], &mut found);
+    let program = machine::load(isa, Image { bytes: &bytes, file }, &[], &mut found);
     if found.has_errors() { (None, found) } else { (program, found) }
 }
 

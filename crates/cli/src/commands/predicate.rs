@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::machine::{Image, Isa, Program};
+use lab::machine::{self, Image, Isa, Program};
 use lab::run::{JobParts, MAX_PROGRAM_BYTES, read_input};
 
 use super::choose_isa;
@@ -118,7 +118,7 @@ fn load(
     let text = std::str::from_utf8(&bytes).unwrap_or("");
     let file = sources.add(path.display().to_string(), text);
     let mut found = Diagnostics::new();
-    match isa.load(Image { bytes: &bytes, file }, &[], &mut found) {
+    match machine::load(isa, Image { bytes: &bytes, file }, &[], &mut found) {
         Some(program) if !found.has_errors() => Ok((program, found)),
         _ => Err(found),
     }

@@ -252,6 +252,34 @@ pub trait Isa: Sync {
     }
 }
 
+/// Loads a program on a stack that suffices for any text, whatever the caller's is: what is wrong is
+/// added to `found`. None if it cannot run.
+pub fn load(
+    machine: &dyn Isa,
+    image: Image<'_>,
+    wanted: &[Located<String>],
+    found: &mut Diagnostics,
+) -> Option<Box<dyn Program>> {
+    let bytes = image.bytes.len();
+    if !hostmem::room_for_text(bytes) {
+        let message = format!(
+            "a program of {} is too large for the memory that this process may have",
+            crate::limits::human_bytes(bytes as u128)
+        );
+        found.push(
+            Diagnostic::error("input::memory", message)
+                .at(Span::new(image.file, 0, 0), "")
+                .help("raise the limit (`ulimit -v`), or split the program"),
+        );
+        return None;
+    }
+    let loaded = hostmem::on_own_stack(|| machine.load(image, wanted, found));
+    loaded.unwrap_or_else(|| {
+        found.push(Diagnostic::error("input::memory", "the host has no thread to load it on"));
+        None
+    })
+}
+
 /// One case of a conformance suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConformCase {

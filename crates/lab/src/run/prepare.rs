@@ -192,7 +192,7 @@ pub fn load_program(
 ) -> Result<Arc<dyn Program>> {
     let file = sources.add(name, std::str::from_utf8(image).unwrap_or(""));
     let mut found = Diagnostics::new();
-    match machine.load(Image { bytes: image, file }, wanted, &mut found) {
+    match machine::load(machine, Image { bytes: image, file }, wanted, &mut found) {
         Some(program) if !found.has_errors() => Ok(Arc::from(program)),
         _ => Err(found),
     }

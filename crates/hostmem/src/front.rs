@@ -2,6 +2,8 @@
 
 use std::thread::Builder;
 
+use crate::room;
+
 /// Bytes of stack for reading and linking a text. Clients load modules from threads of their own,
 /// whose stacks may be small. [`ptx::ast::MAX_DEPTH`] limits nesting, so this is enough for any
 /// text.
@@ -18,11 +20,11 @@ const BASE: u64 = (STACK as u64) + (16 << 20);
 #[must_use]
 pub fn room_for_text(bytes: usize) -> bool {
     let needed = BYTES_PER_BYTE.saturating_mul(bytes as u64).saturating_add(BASE);
-    hostmem::room().is_none_or(|room| room >= needed)
+    room().is_none_or(|room| room >= needed)
 }
 
-/// Runs `work` on a thread with a stack of known size. Returns `None` if no thread can be started.
-pub(crate) fn on_own_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
+/// Runs work on a stack of a known size; `None` if there is no thread to be had for it.
+pub fn on_own_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = Builder::new().name("simtlab-load".to_owned()).stack_size(STACK);
         let thread = thread.spawn_scoped(scope, work).ok()?;
