@@ -5,8 +5,7 @@ use std::thread::Builder;
 use crate::room;
 
 /// Bytes of stack for reading and linking a text. Clients load modules from threads of their own,
-/// whose stacks may be small. [`ptx::ast::MAX_DEPTH`] limits nesting, so this is enough for any
-/// text.
+/// whose stacks may be small. Parsers limit nesting, so this is enough for any text.
 const STACK: usize = 16 << 20;
 
 /// An upper bound of the bytes that reading, lowering and linking allocate per byte of text. Texts

@@ -196,7 +196,7 @@ fn parts(
         module_span: span,
         directory: PathBuf::new(),
         run: RunDefaults::default(),
-        options: Vec::new(),
+        options: program.options.clone(),
         buffers: buffers.collect(),
         launches: vec![launch],
         expectations: Vec::new(),

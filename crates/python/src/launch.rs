@@ -5,9 +5,10 @@ use std::time::Instant;
 use isa::{Diagnostic, Diagnostics, Span};
 use lab::bind::bind;
 use lab::divergence::mechanisms_named;
+use lab::launch::MachineOption;
 use lab::machine::{
     Choice, Context, End, HostThreads, KernelInfo, LaunchProblem, LaunchRequest, LaunchResult,
-    Subject,
+    ParamInfo, Subject,
 };
 use lab::run::choose_kernel;
 use lab::stats::{RunStats, to_json};
@@ -56,6 +57,28 @@ struct Ended {
     output: Vec<u8>,
     /// The bytes of the arrays that are wanted back, in the order of arguments.
     arrays: Vec<Vec<u8>>,
+}
+
+/// Warnings about arrays of doubles that the kernel takes for arrays of 32-bit floats.
+fn doubles_as_floats(program: &Program, kernel: &KernelInfo, args: &[Given]) -> Vec<String> {
+    let double = |arg: &Given| arg.kind == "array" && arg.text == "f64";
+    if !args.iter().any(double) {
+        return Vec::new();
+    }
+    let floats = program.program.float_pointers(&kernel.name);
+    let params = args.iter().enumerate().filter(|(_, arg)| double(arg)).filter_map(|(i, arg)| {
+        let named = |name: &String| kernel.params.iter().position(|p| p.name == *name);
+        let index = arg.name.as_ref().map_or(Some(i), named)?;
+        floats.contains(&index).then(|| kernel.params.get(index)).flatten()
+    });
+    let warning = |param: &ParamInfo| {
+        format!(
+            "a float64 array is passed for {} of {}, through which the kernel accesses 32-bit \
+             floats alone: pass a float32 array, such as a.astype(numpy.float32)",
+            param.name, kernel.name
+        )
+    };
+    params.map(warning).collect()
 }
 
 /// Report as JSON, output, and the arrays wanted back.
@@ -131,7 +154,7 @@ fn run(program: &Program, world: &mut World, wanted: &Wanted) -> Result<Ended, T
         Ok(Some(mut context)) => {
             let began = begin(
                 context.as_mut(),
-                (kernel, &specs),
+                (kernel, &specs, &program.options),
                 wanted,
                 (&mechanism, &places),
                 &mut signals,
@@ -163,7 +186,7 @@ fn run(program: &Program, world: &mut World, wanted: &Wanted) -> Result<Ended, T
         End::Hang(stop) => Err(Trouble::Stopped(false, Box::new(stop), sources)),
         End::Interrupted => Err(Trouble::Memory("the launch was interrupted".to_owned())),
         End::Done => Ok(Ended {
-            json: report(program, wanted, &mechanism, &began, &signals.engine),
+            json: report(program, kernel, wanted, &mechanism, &began, &signals.engine),
             output: [&began.result.output[..], began.result.words.as_bytes()].concat(),
             arrays: began.arrays,
         }),
@@ -181,7 +204,7 @@ struct Began {
 
 fn begin(
     context: &mut dyn Context,
-    (kernel, specs): (&KernelInfo, &[lab::ArgSpec]),
+    (kernel, specs, options): (&KernelInfo, &[lab::ArgSpec], &[MachineOption]),
     wanted: &Wanted,
     (mechanism, places): (&str, &Places),
     signals: &mut Signals,
@@ -219,7 +242,7 @@ fn begin(
         engine: if wanted.exact { Choice::Exact } else { Choice::Fast },
         level: None,
         threads: threads(wanted.jobs),
-        options: &[],
+        options,
     };
     let start = Instant::now();
     let result =
@@ -268,11 +291,13 @@ fn located(problem: LaunchProblem, places: &Places) -> Diagnostic {
 
 fn report(
     program: &Program,
+    kernel: &KernelInfo,
     wanted: &Wanted,
     mechanism: &str,
     began: &Began,
     engine: &str,
 ) -> String {
+    let warnings = doubles_as_floats(program, kernel, &wanted.args);
     let stats = wanted.stats.then(|| {
         to_json(&RunStats {
             machine: program.machine.name().to_owned(),
@@ -284,5 +309,6 @@ fn report(
             times: None,
         })
     });
-    json!({ "stats": stats, "engine": engine, "seconds": began.seconds }).to_string()
+    json!({ "stats": stats, "engine": engine, "seconds": began.seconds, "warnings": warnings })
+        .to_string()
 }

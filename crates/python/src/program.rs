@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use isa::{Diagnostic, SourceMap, Span};
-use lab::launch::Located;
+use lab::launch::{Located, MachineOption, OptionValue};
 use lab::machine::{self, Isa, ParamKind};
 use lab::run::{MAX_PROGRAM_BYTES, load_program, read_input};
 use pyo3::prelude::*;
@@ -25,6 +25,8 @@ pub(crate) struct Program {
     pub(crate) program: Arc<dyn machine::Program>,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
+    /// Options of the machine, for all launches.
+    pub(crate) options: Vec<MachineOption>,
     /// The program's text is the first.
     pub(crate) sources: SourceMap,
     /// Devices on which it may have variables.
@@ -68,6 +70,7 @@ fn load(
     path: PathBuf,
     text: Option<String>,
     kernels: &[String],
+    limits_of: Option<&str>,
 ) -> Result<Program, Trouble> {
     let mut sources = SourceMap::new();
     let fail = |finding| Trouble::Compile(one(finding), SourceMap::new());
@@ -78,6 +81,10 @@ fn load(
             (machine, read_input(&path, MAX_PROGRAM_BYTES, None).map_err(fail)?)
         }
     };
+    let options: Vec<MachineOption> = limits_of.into_iter().map(limits).collect();
+    let machine = machine::configured(machine, &options).map_err(|finding| {
+        Trouble::Launch(one(Diagnostic { primary: None, ..finding }), SourceMap::new())
+    })?;
     let wanted: Vec<Located<String>> =
         kernels.iter().map(|k| Located { value: k.clone(), span: Span::default() }).collect();
     match load_program(machine, &name, &bytes, &wanted, &mut sources) {
@@ -87,6 +94,7 @@ fn load(
             program,
             name,
             path,
+            options,
             sources,
             on: Mutex::default(),
         }),
@@ -102,6 +110,15 @@ fn load(
     }
 }
 
+/// The option that says whose limits hold.
+fn limits(value: &str) -> MachineOption {
+    let span = Span::default();
+    MachineOption {
+        key: Located { value: "limits-of".to_owned(), span },
+        value: Located { value: OptionValue::String(value.to_owned()), span },
+    }
+}
+
 /// Findings about names that stand in no text.
 fn placeless(found: &isa::Diagnostics) -> isa::Diagnostics {
     let mut out = isa::Diagnostics::new();
@@ -113,7 +130,8 @@ fn placeless(found: &isa::Diagnostics) -> isa::Diagnostics {
 
 #[pymethods]
 impl Program {
-    /// Loads a program from a file, or from text; all of it, or the kernels named.
+    /// Loads a program from a file, or from text; all of it, or the kernels named. Limits are those
+    /// of a device, if one is named.
     #[new]
     fn new(
         py: Python<'_>,
@@ -121,8 +139,10 @@ impl Program {
         path: PathBuf,
         text: Option<String>,
         kernels: Vec<String>,
+        limits_of: Option<String>,
     ) -> PyResult<Self> {
-        py.detach(|| load(name, path, text, &kernels)).map_err(|trouble| trouble.raise(py))
+        py.detach(|| load(name, path, text, &kernels, limits_of.as_deref()))
+            .map_err(|trouble| trouble.raise(py))
     }
 
     /// The kernels with their parameters, as JSON.

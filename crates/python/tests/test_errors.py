@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simtlab
-from conftest import FOREVER, INDEX, PARAMETERS
+from conftest import FOREVER, HEAD, INDEX, PARAMETERS
 
 
 def refused(*args, **options):
@@ -35,6 +35,27 @@ def test_source_lines(kernels):
         simtlab.run(kernels / "saxpy/saxpy.ptx", "saxpy", 1, 32, [32, 1.0, x, x])
     file, line = caught.value.source
     assert file.endswith("saxpy.cu") and line == 7
+    assert caught.value.inlined == ()
+
+
+def test_inlined_calls():
+    text = HEAD + """
+.visible .entry k(.param .u64 a) {
+    .reg .b64 %a;
+    ld.param.u64 %a, [a];
+    .loc 1 14 3
+    .loc 2 120 5, function_name s, inlined_at 1 14 3
+    st.global.u32 [%a+4], 1;
+    ret;
+}
+.file 1 "kernel.cu"
+.file 2 "intrinsics.hpp"
+.section .debug_str { s: .b8 95,90,51,112,117,116,80,106,0 }
+"""
+    with pytest.raises(simtlab.Fault) as caught:
+        simtlab.run(text, "k", 1, 1, [np.zeros(1, np.uint32)])
+    assert caught.value.source == ("intrinsics.hpp", 120)
+    assert caught.value.inlined == (("put(unsigned int*)", "kernel.cu", 14),)
 
 
 def test_nothing_is_copied_back_after_a_fault():

@@ -3,12 +3,13 @@
 import array
 import ctypes
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 import simtlab
-from conftest import COUNT, INDEX, PARAMETERS
+from conftest import COUNT, HEAD, INDEX, PARAMETERS
 
 
 def saxpy(kernels, n=1000, **options):
@@ -218,3 +219,78 @@ def test_buffers_of_device_arrays():
     if sys.version_info >= (3, 12):
         view = memoryview(there)
         assert (view.shape, view.format, view.readonly, view.tolist()) == ((2, 3), "H", True, [[0, 1, 2], [3, 4, 5]])
+
+
+def accesses(*lines):
+    """A kernel that takes two pointers, with these instructions behind the loads of both."""
+    body = "\n    ".join(lines)
+    return HEAD + f"""
+.visible .entry k(.param .u64 a, .param .u64 b) {{
+    .reg .pred %p; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .f64 %d<4>; .reg .b64 %a<6>;
+    ld.param.u64 %a1, [a];
+    ld.param.u64 %a2, [b];
+    cvta.to.global.u64 %a3, %a1;
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %a4, %r0, 4;
+    add.u64 %a5, %a3, %a4;
+    {body}
+    ret;
+}}
+"""
+
+
+FLOATS = accesses("ld.global.f32 %f1, [%a5];", "st.global.f32 [%a5+4], %f1;")
+# As newer compilers write it: registers and accesses of bits, computations of floats.
+BITS = accesses("ld.global.b32 %r1, [%a5];", "add.f32 %r2, %r1, %r1;", "st.global.b32 [%a5], %r2;")
+
+
+@pytest.mark.parametrize("program", [FLOATS, BITS])
+def test_float64_for_float32_gives_a_warning(program):
+    for args in ([np.zeros(4), np.zeros(4)], {"b": np.zeros(4), "a": np.zeros(4)}):
+        with pytest.warns(RuntimeWarning, match="float64 array is passed for a of k") as caught:
+            simtlab.run(program, "k", 1, 1, args)
+        # Nothing is accessed through the other, and the warning points at the call.
+        assert len(caught) == 1 and caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("lines", [
+    # Doubles, words of doubles, bits of which nobody says what they are, doubles at one place of two.
+    ["ld.global.f64 %d1, [%a5];"],
+    ["ld.global.u32 %r1, [%a5];", "add.u32 %r1, %r1, 1;", "st.global.u32 [%a5], %r1;"],
+    ["ld.global.b32 %r1, [%a5];"],
+    ["ld.global.f32 %f1, [%a5];", "st.global.f64 [%a3], %d1;"],
+    # A copy of the pointer goes where it is not followed.
+    ["ld.global.f32 %f1, [%a5];", "st.global.u64 [%a2], %a1;"],
+    ["ld.global.f32 %f1, [%a5];", "shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;", "cvt.u32.u64 %r2, %a1;",
+     "shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;"],
+])
+def test_other_accesses_of_float64_give_no_warning(lines):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simtlab.run(accesses(*lines), "k", 1, 1, [np.zeros(4), np.zeros(4)])
+
+
+def test_float32_and_comparisons_of_pointers_give_no_warning():
+    # Which of the two is read depends on the other pointer, which is not read itself.
+    chosen = accesses("setp.eq.u64 %p, %a2, 0;", "selp.b64 %a4, %a1, %a3, %p;", "ld.global.f32 %f1, [%a4];")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simtlab.run(chosen, "k", 1, 1, [np.zeros(4, np.float32), np.zeros(4)])
+
+
+def test_limits_of_another_device():
+    shared = HEAD + ".visible .entry k() { .shared .b8 s[60000]; .reg .b32 %r; mov.u32 %r, s; st.shared.u32 [%r], 1; ret; }\n"
+    with pytest.raises(simtlab.CompileError):
+        simtlab.run(shared, "k", 1, 1)
+    simtlab.run(shared, "k", 1, 1, limits_of="none")
+    dynamic = HEAD + """.extern .shared .align 4 .b8 s[];
+.visible .entry k() { .reg .b32 %r; mov.u32 %r, s; st.shared.u32 [%r+100000], 1; ret; }
+"""
+    module = simtlab.Module(dynamic, limits_of="8.0")
+    module.launch("k", 1, 1, shared=160 << 10)
+    with pytest.raises(simtlab.LaunchError, match="shared"):
+        simtlab.Module(dynamic, limits_of="7.5").launch("k", 1, 1, shared=160 << 10)
+    simtlab.compare(shared, "k", 1, 1, mechanisms="ipdom", limits_of="none", report=False)
+    for wrong in ("soon", "", 9.0):
+        with pytest.raises(simtlab.LaunchError, match="limits.of|target or none"):
+            simtlab.run(shared, "k", 1, 1, limits_of=wrong)

@@ -309,6 +309,13 @@ pub trait Program: Send + Sync {
     /// Returns the kernels, in the order of the text.
     fn kernels(&self) -> Vec<KernelInfo>;
 
+    /// Returns the numbers of a kernel's parameters that are pointers through which 32-bit floats
+    /// alone are accessed, as far as that is known before the kernel runs: only parameters all of
+    /// whose accesses are known.
+    fn float_pointers(&self, _kernel: &str) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// Returns a kernel's control-flow graph; `None` if the kernel is unknown or the machine has no
     /// graphs.
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow>;

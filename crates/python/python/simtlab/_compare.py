@@ -102,11 +102,12 @@ def compare(
     seed: Optional[int] = None,
     limit: Optional[int] = None,
     report: bool = True,
+    limits_of: Optional[str] = None,
 ) -> Comparison:
     """Runs a launch under mechanisms and warp sizes, and holds each against fair serial execution.
 
     `what` is a launch file, a directory with a `launch.toml`, or, with a kernel, grid and block, PTX as `simtlab.run` takes it.
-    All mechanisms are compared at the launch's warp size if none are named. The arrays do not change.
+    `limits_of` is as for `simtlab.run`. All mechanisms are compared at the launch's warp size if none are named. The arrays do not change.
     """
     variations = _Variations(
         _list(mechanisms, "mechanisms"), _list(warp_sizes, "warp_sizes"), order, seed, limit, bool(report)
@@ -114,8 +115,8 @@ def compare(
     if kernel is None:
         if isinstance(what, str) and "\n" in what:
             raise LaunchError("a program is compared with a kernel, a grid and a block")
-        if args or grid is not None or block is not None or shared:
-            raise LaunchError("a launch file says grid, block and arguments itself; with a program, name the kernel, too")
+        if args or grid is not None or block is not None or shared or limits_of is not None:
+            raise LaunchError("a launch file says grid, block, arguments and options itself; with a program, name the kernel, too")
         path = os.fspath(what)
         path = os.path.join(path, _LAUNCH_FILE) if os.path.isdir(path) else path
         return _comparison(_simtlab.compare_file(path, variations))
@@ -123,7 +124,7 @@ def compare(
         raise LaunchError("a program is compared with a kernel, a grid and a block")
     passed = Passed(args, None)
     launch = wanted(kernel, grid, block, passed, shared)
-    return _comparison(_simtlab.compare_program(load(what, [kernel]), launch, variations))
+    return _comparison(_simtlab.compare_program(load(what, [kernel], limits_of), launch, variations))
 
 
 def _comparison(made: Any) -> Comparison:

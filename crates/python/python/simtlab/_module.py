@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -58,20 +59,22 @@ class Result:
     output: str
 
 
-def load(ptx: Ptx, kernels: Sequence[str]) -> "_simtlab.Program":
+def load(ptx: Ptx, kernels: Sequence[str], limits_of: Optional[str] = None) -> "_simtlab.Program":
     """A program from a path, or from text, which has line ends or nothing that paths have."""
+    if limits_of is not None and not isinstance(limits_of, str):
+        raise LaunchError(f"limits_of takes a compute capability such as '9.0', 'target' or 'none', not {limits_of!r}")
     if isinstance(ptx, bytes):
         try:
             ptx = ptx.decode()
         except UnicodeDecodeError as error:
             raise LaunchError(f"the program is not text: {error}") from None
     if isinstance(ptx, str) and ("\n" in ptx or ".entry" in ptx):
-        return _simtlab.Program("<text>", "<text>", ptx.rstrip("\0"), list(kernels))
+        return _simtlab.Program("<text>", "<text>", ptx.rstrip("\0"), list(kernels), limits_of)
     try:
         path = os.fspath(ptx)
     except TypeError:
         raise LaunchError(f"a program is a path or PTX text, not a {type(ptx).__name__}") from None
-    return _simtlab.Program(str(path), path, None, list(kernels))
+    return _simtlab.Program(str(path), path, None, list(kernels), limits_of)
 
 
 def wanted(
@@ -114,6 +117,8 @@ def _launch(program: "_simtlab.Program", device: Optional[Device], launch: Wante
     report, output, arrays = _simtlab.launch(program, device, launch)
     passed.take_back(arrays)
     report = json.loads(report)
+    for text in report["warnings"]:
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
     stats = None if report["stats"] is None else _stats.make(report["stats"])
     return Result(stats, report["engine"], report["seconds"], output.decode(errors="replace"))
 
@@ -121,14 +126,22 @@ def _launch(program: "_simtlab.Program", device: Optional[Device], launch: Wante
 class Module:
     """A program that is loaded once and launched many times on a device, where its variables stay from launch to launch.
 
-    `kernels` names those that are wanted: what is not supported elsewhere in the file does no harm then.
+    `kernels` names those that are wanted: what is not supported elsewhere in the file does no harm then. `limits_of` is the compute
+    capability of the device whose limits hold, such as "9.0", by default that of the program's target; "none" lifts them.
     """
 
-    def __init__(self, ptx: Ptx, kernels: Sequence[str] = (), *, device: Optional[Device] = None):
+    def __init__(
+        self,
+        ptx: Ptx,
+        kernels: Sequence[str] = (),
+        *,
+        device: Optional[Device] = None,
+        limits_of: Optional[str] = None,
+    ):
         if isinstance(kernels, str):
             kernels = [kernels]
         self.device = device_or_default(device)
-        self._program = load(ptx, kernels)
+        self._program = load(ptx, kernels, limits_of)
         self._kernels: Dict[str, Kernel] = {}
         for kernel in json.loads(self._program.kernels()):
             parameters = tuple(Parameter(**parameter) for parameter in kernel["params"])
@@ -170,14 +183,16 @@ def run(
     limit: Optional[int] = None,
     jobs: Optional[int] = None,
     stats: bool = True,
+    limits_of: Optional[str] = None,
 ) -> Result:
     """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own.
 
     `args` are numbers, NumPy scalars and arrays, and bytes for structures, in the order of the parameters or as a dict by their
-    names. Arrays are copied in and, if they are writable and the launch ends well, back. Raises `Fault`, `Hang`, `LaunchError`
+    names. Arrays are copied in and, if they are writable and the launch ends well, back. `limits_of` is as for `Module`. Warns
+    (`RuntimeWarning`) of a float64 array that the kernel takes for one of 32-bit floats. Raises `Fault`, `Hang`, `LaunchError`
     or `CompileError`.
     """
     passed = Passed(args, None)
     options: Dict[str, Any] = dict(mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs, stats=stats)
     launch = wanted(kernel, grid, block, passed, shared, **options)
-    return _launch(load(ptx, [kernel]), None, launch, passed)
+    return _launch(load(ptx, [kernel], limits_of), None, launch, passed)

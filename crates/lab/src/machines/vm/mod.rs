@@ -3,6 +3,7 @@
 mod context;
 mod flow;
 mod options;
+mod params;
 mod places;
 mod report;
 mod spin;
@@ -178,6 +179,10 @@ impl Program for VmProgram {
 
     fn module(&self) -> Option<&Module> {
         Some(self.module())
+    }
+
+    fn float_pointers(&self, kernel: &str) -> Vec<usize> {
+        params::float_pointers(self.module(), kernel)
     }
 
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {
