@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
-use fast::{Apart, Declined, Detail, Finished, GoOn, Level, WarpAccess, WarpAccesses};
+use fast::{
+    Declined, Detail, Finished, ForkedObserver, LaunchObserver, Level, WarpAccess, WarpAccesses,
+};
 use simt::memory::MemoryMap;
 use simt::observe::{Access, GroupId};
 use simt::{Pc, WarpMask};
@@ -53,8 +55,8 @@ pub(crate) fn attempt(
         match ran {
             Ok(mut finished) => {
                 if let Some(detail) = &finished.detail {
-                    observer.settled();
-                    observer.done(detail);
+                    observer.commit();
+                    observer.declined_after_commit(detail);
                     counters.set_totals(&finished.stats);
                 }
                 *memory = std::mem::take(&mut finished.memory);
@@ -84,16 +86,16 @@ struct Observer<'a> {
     monitor: &'a mut dyn Monitor,
 }
 
-impl GoOn for Observer<'_> {
-    fn go_on(&mut self, blocks_done: u64, issues: u64) -> bool {
+impl LaunchObserver for Observer<'_> {
+    fn poll(&mut self, blocks_done: u64, issues: u64) -> bool {
         self.monitor.poll(Progress { blocks_done, issues })
     }
 
-    fn looks(&mut self) -> bool {
+    fn wants_lanes(&mut self) -> bool {
         self.monitor.wants_lanes()
     }
 
-    fn standing(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
+    fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
         self.monitor.lanes(lanes);
     }
 
@@ -101,40 +103,40 @@ impl GoOn for Observer<'_> {
         self.accesses.add(access, 1);
     }
 
-    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
         self.accesses.add(access, times);
     }
 
-    fn line(&mut self, line: &fast::Line) -> bool {
-        self.accesses.line(line)
+    fn strided_access(&mut self, access: &fast::StridedAccess) -> bool {
+        self.accesses.line(access)
     }
 
-    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
         self.accesses.warp(access)
     }
 
-    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
         self.accesses.warps(accesses)
     }
 
-    fn has_parts(&self) -> bool {
+    fn can_commit(&self) -> bool {
         true
     }
 
-    fn settled(&mut self) {
+    fn commit(&mut self) {
         self.committed.add_accesses(&std::mem::take(&mut self.accesses).finish());
     }
 
-    fn done(&mut self, detail: &Detail) {
+    fn declined_after_commit(&mut self, detail: &Detail) {
         self.committed.add_detail(detail);
     }
 
-    fn apart(&self) -> Option<Box<dyn Apart>> {
+    fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
         Some(Box::new(BlockAccesses(AccessCounts::default())))
     }
 
-    fn join(&mut self, apart: Box<dyn Apart>) {
-        if let Ok(blocks) = apart.into_any().downcast::<BlockAccesses>() {
+    fn merge(&mut self, fork: Box<dyn ForkedObserver>) {
+        if let Ok(blocks) = fork.into_any().downcast::<BlockAccesses>() {
             self.accesses.merge(blocks.0);
         }
     }
@@ -143,8 +145,8 @@ impl GoOn for Observer<'_> {
 /// Counts accesses of some CTAs on another thread. The counts do not depend on the order of CTAs.
 struct BlockAccesses(AccessCounts);
 
-impl GoOn for BlockAccesses {
-    fn go_on(&mut self, _: u64, _: u64) -> bool {
+impl LaunchObserver for BlockAccesses {
+    fn poll(&mut self, _: u64, _: u64) -> bool {
         true
     }
 
@@ -152,24 +154,24 @@ impl GoOn for BlockAccesses {
         self.0.add(access, 1);
     }
 
-    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
         self.0.add(access, times);
     }
 
-    fn line(&mut self, line: &fast::Line) -> bool {
-        self.0.line(line)
+    fn strided_access(&mut self, access: &fast::StridedAccess) -> bool {
+        self.0.line(access)
     }
 
-    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
         self.0.warp(access)
     }
 
-    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
         self.0.warps(accesses)
     }
 }
 
-impl Apart for BlockAccesses {
+impl ForkedObserver for BlockAccesses {
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
         self
     }

@@ -67,7 +67,7 @@ impl Machine<'_> {
                 let here =
                     pieces.iter().enumerate().filter_map(|(lane, p)| Some((lane, p.get(i)?.at)));
                 let here: Vec<_> = here.collect();
-                self.announce_places(warp, memory, (kind, size), pc, here);
+                self.report_addresses(warp, memory, (kind, size), pc, here);
             }
         }
         let mut values: [Values; LANES] = std::array::from_fn(|_| Values::new());
@@ -81,14 +81,14 @@ impl Machine<'_> {
             let thread = warp.first_thread as usize + lane;
             for (i, piece) in pieces.iter().enumerate() {
                 let size = (piece.bytes.into(), piece.bytes.into());
-                self.reach(|reach| -> Result<(), Declined> {
-                    let place = reach.place(memory, piece.at, size, thread, stores)?;
+                self.with_memory(|warp_memory| -> Result<(), Declined> {
+                    let place = warp_memory.place(memory, piece.at, size, thread, stores)?;
                     if stores {
-                        let bytes = reach.bytes_mut(place, piece.bytes as usize);
+                        let bytes = warp_memory.bytes_mut(place, piece.bytes as usize);
                         bytes.copy_from_slice(&stored[lane][i].to_le_bytes()[..bytes.len()]);
                     } else {
                         let mut value = [0; 16];
-                        let bytes = reach.bytes(place, piece.bytes as usize);
+                        let bytes = warp_memory.bytes(place, piece.bytes as usize);
                         value[..bytes.len()].copy_from_slice(bytes);
                         values[lane].push(u128::from_le_bytes(value));
                     }
@@ -116,19 +116,20 @@ impl Machine<'_> {
             let of = |memory: &Memory, lane| warp.lane(memory.addr, lane);
             let read = lanes(on).filter(|&lane| bytes(lane) != 0);
             let read = read.map(|lane| (lane, of(&op.from, lane))).collect();
-            self.announce_places(warp, &op.from, (AccessKind::Load, op.size), pc, read);
+            self.report_addresses(warp, &op.from, (AccessKind::Load, op.size), pc, read);
             let written = lanes(on).map(|lane| (lane, of(&op.to, lane))).collect();
-            self.announce_places(warp, &op.to, (AccessKind::Store, op.size), pc, written);
+            self.report_addresses(warp, &op.to, (AccessKind::Store, op.size), pc, written);
         }
         for lane in lanes(on) {
             let thread = warp.first_thread as usize + lane;
             let count = bytes(lane);
-            self.reach(|reach| -> Result<(), Declined> {
+            self.with_memory(|warp_memory| -> Result<(), Declined> {
                 let mut value = [0; 16];
                 if count > 0 {
                     let at = warp.lane(op.from.addr, lane);
-                    let from = reach.place(&op.from, at, (count, size), thread, false)?;
-                    value[..count as usize].copy_from_slice(reach.bytes(from, count as usize));
+                    let from = warp_memory.place(&op.from, at, (count, size), thread, false)?;
+                    value[..count as usize]
+                        .copy_from_slice(warp_memory.bytes(from, count as usize));
                 } else if !warp
                     .lane(op.from.addr, lane)
                     .wrapping_add_signed(op.from.offset)
@@ -138,8 +139,8 @@ impl Machine<'_> {
                     return Err(Declined::Running("a misaligned copy of nothing"));
                 }
                 let at = warp.lane(op.to.addr, lane);
-                let to = reach.place(&op.to, at, (size, size), thread, true)?;
-                reach.bytes_mut(to, size as usize).copy_from_slice(&value[..size as usize]);
+                let to = warp_memory.place(&op.to, at, (size, size), thread, true)?;
+                warp_memory.bytes_mut(to, size as usize).copy_from_slice(&value[..size as usize]);
                 Ok(())
             })?;
         }
@@ -148,7 +149,7 @@ impl Machine<'_> {
 
     /// Reports accesses of lanes at addresses without the operand's offset: one event for each
     /// space.
-    fn announce_places(
+    fn report_addresses(
         &mut self,
         warp: &Warp,
         memory: &Memory,
@@ -176,7 +177,7 @@ impl Machine<'_> {
                 .collect();
             rest.retain(|p| Space::of(Addr(p.1)) != space);
             let (order, scope, lanes) = (memory.order, memory.scope, here.as_slice());
-            self.watch.access(&Access {
+            self.observer.access(&Access {
                 group,
                 pc: Pc(pc),
                 kind,

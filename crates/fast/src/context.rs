@@ -8,10 +8,10 @@ use vm::{Setup, Stats, WARP_SIZE};
 
 /// CTAs that need at least this many bytes of host memory are probed before the launch begins: an
 /// allocation that fails later would abort the process.
-const PROBED: usize = 16 << 20;
+const PROBE_BYTES: usize = 16 << 20;
 
 /// An estimate of the bytes that a worker allocates for each warp.
-const KEPT: usize = 2 << 10;
+const WARP_OVERHEAD: usize = 2 << 10;
 
 /// The parameters of a launch, constant while it runs.
 pub(crate) struct Context<'c> {
@@ -60,13 +60,13 @@ impl<'c> Context<'c> {
         let code = self.code;
         let rows =
             size_of::<Narrow>() * code.narrow as usize + size_of::<Wide>() * code.wide as usize;
-        let warp = rows + 4 * code.preds as usize + 8 * code.scalars as usize + KEPT;
+        let warp = rows + 4 * code.preds as usize + 8 * code.scalars as usize + WARP_OVERHEAD;
         let warps = self.threads.div_ceil(WARP_SIZE) as usize;
         let local = code.local_bytes.saturating_mul(self.threads as usize);
         let cta = warp.saturating_mul(warps).saturating_add(local);
         let bytes = cta.saturating_add(self.shared_bytes as usize).saturating_mul(ctas);
         // Small amounts are not probed.
-        bytes < PROBED || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
+        bytes < PROBE_BYTES || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
     }
 
     /// Returns a special register of a thread of a CTA.

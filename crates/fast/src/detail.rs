@@ -6,7 +6,7 @@
 //! step.
 
 use crate::code::{Code, End, Kind};
-use crate::tier::Counts;
+use crate::tier::WorkerCounts;
 use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
 
@@ -67,11 +67,17 @@ impl Detail {
         self.max_depth = self.max_depth.max(depth);
         self.depth_sum += depth * n as u64;
         self.active_lanes[slots.active() as usize] += n as u64;
-        self.slots(code, block, (first, n), slots);
+        self.add_slots(code, block, (first, n), slots);
     }
 
     /// Adds lane slots to each of `n` issues from instruction `first` of a block on.
-    fn slots(&mut self, code: &Code, block: u32, (first, n): (usize, usize), slots: &LaneSlots) {
+    fn add_slots(
+        &mut self,
+        code: &Code,
+        block: u32,
+        (first, n): (usize, usize),
+        slots: &LaneSlots,
+    ) {
         let (index, block) = (block as usize, &code.blocks[block as usize]);
         let whole = block.steps.len() + usize::from(block.end_issues);
         if (first, n) == (0, whole) {
@@ -88,17 +94,17 @@ impl Detail {
         }
     }
 
-    pub(crate) fn off(&mut self, step: usize, lanes: u32) {
+    pub(crate) fn predicate_off(&mut self, step: usize, lanes: u32) {
         self.off[step] += u64::from(lanes.count_ones());
     }
 
     /// Adds the counts of a worker.
-    pub(crate) fn add_counts(&mut self, code: &Code, counts: &Counts) {
+    pub(crate) fn add_counts(&mut self, code: &Code, counts: &WorkerCounts) {
         for site in &counts.sites {
-            let (never_launched, exited, active) = (site.absent, site.exited, site.lanes);
+            let (never_launched, exited, active) = (site.never_launched, site.exited, site.lanes);
             let lanes = GroupLanes { never_launched, exited, waiting: 0, active };
             let slots = LaneSlots::of_issues(site.times, WARP_SIZE, lanes);
-            self.slots(code, site.block, (site.first, site.issues), &slots);
+            self.add_slots(code, site.block, (site.first, site.issues), &slots);
         }
         for (sum, &more) in self.off.iter_mut().zip(&counts.off) {
             *sum += more;

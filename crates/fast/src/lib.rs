@@ -11,7 +11,7 @@
 //! **When in doubt, the exact engine.** A launch that this engine cannot run (indirect calls,
 //! output, clocks, ...) is [`Declined`] before it begins. A launch that would fault or hang, or
 //! that breaks an assumption of the analysis, is declined while it runs. Memory is then restored to
-//! its state before the launch, or after the last committed CTA (`finals`), and the caller has the
+//! its state before the launch, or after the last committed CTA (`commit`), and the caller has the
 //! exact engine run the rest of the launch and report its end. Faults are therefore reported in one
 //! place only.
 //!
@@ -20,14 +20,13 @@
 
 mod bulk;
 pub mod code;
+mod commit;
 mod context;
-mod crew;
 mod decode;
-mod depths;
 mod detail;
-mod finals;
 mod inline;
 mod level;
+mod loop_depths;
 mod machine;
 mod memory;
 pub mod native;
@@ -40,20 +39,22 @@ mod stack;
 mod step;
 mod sync;
 mod tier;
-mod told;
 mod visit;
 mod warp;
 mod window;
+mod worker_counts;
+mod workers;
 
-pub use crew::{MOST_THREADS, Threads, host_threads};
 pub use detail::Detail;
 pub use level::{Level, wide};
 pub use sync::BARRIERS;
 pub use tier::{
-    Addresses, Counts, Lines, Logged, Noted, Region, Remembered, Rows, Site, Slot, Splits, Tally,
-    Tier, Top, Until, View, Visit, Worker,
+    AccessLog, Addresses, CongruentAccesses, CtaMemory, IssueSite, LoggedAccesses, Region,
+    StackCharges, StackEntry, StackTop, StridedAccesses, Tally, Tier, Until, Visit, WarpRegisters,
+    Worker, WorkerCounts,
 };
-pub use visit::Wait;
+pub use visit::BarrierWait;
+pub use workers::{MAX_THREADS, Threads, host_threads};
 
 use simt::memory::MemoryMap;
 use simt::{GroupId, Pc, WarpMask};
@@ -100,27 +101,27 @@ pub struct Finished {
 
 /// The observer of a launch: it can stop the launch, and receives the accesses of a launch that
 /// runs in detail.
-pub trait GoOn {
+pub trait LaunchObserver {
     /// Receives the number of ended CTAs and of issues from time to time; returns `false` to stop
     /// the launch.
-    fn go_on(&mut self, blocks: u64, issues: u64) -> bool;
+    fn poll(&mut self, blocks: u64, issues: u64) -> bool;
 
-    /// Returns whether the observer wants a call of [`Self::standing`]. Called after
-    /// [`Self::go_on`].
-    fn looks(&mut self) -> bool {
+    /// Returns whether the observer wants a call of [`Self::lanes`]. Called after
+    /// [`Self::poll`].
+    fn wants_lanes(&mut self) -> bool {
         false
     }
 
     /// Receives the positions of the warps of all resident CTAs: for each warp, the lanes and the
     /// place of the path that runs next.
-    fn standing(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
+    fn lanes(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
 
     /// Receives one access of a launch in detail, as an observer of the exact engine does.
     fn access(&mut self, _access: &simt::observe::Access<'_>) {}
 
     /// Receives `times` accesses that no statistic distinguishes. `access` is one of them; the
-    /// others have congruent addresses (see [`Line::ALIKE`]) and may be of any warp.
-    fn accesses(&mut self, access: &simt::observe::Access<'_>, times: u64) {
+    /// others have congruent addresses (see [`StridedAccess::CONGRUENCE`]) and may be of any warp.
+    fn repeated_access(&mut self, access: &simt::observe::Access<'_>, times: u64) {
         for _ in 0..times {
             self.access(access);
         }
@@ -128,50 +129,50 @@ pub trait GoOn {
 
     /// Receives an access of adjacent lanes with a constant stride. Returns `false` if the observer
     /// wants it through another method.
-    fn line(&mut self, _line: &Line) -> bool {
+    fn strided_access(&mut self, _access: &StridedAccess) -> bool {
         false
     }
 
     /// Receives an access of one warp to one space, with any addresses. Returns `false` if the
-    /// observer wants it through [`Self::accesses`].
-    fn warp(&mut self, _access: &WarpAccess<'_>) -> bool {
+    /// observer wants it through [`Self::repeated_access`].
+    fn warp_access(&mut self, _access: &WarpAccess<'_>) -> bool {
         false
     }
 
     /// Receives successive accesses of warps to one space at one place, with any addresses. Returns
     /// how many of them, from the first on, the observer has counted; it receives the others
     /// through other methods.
-    fn warps(&mut self, _accesses: &WarpAccesses<'_>) -> usize {
+    fn warp_accesses(&mut self, _accesses: &WarpAccesses<'_>) -> usize {
         0
     }
 
     /// Returns whether the observer separates committed accesses, those before the last
-    /// [`Self::settled`], from later ones. If not, a launch in detail commits nothing while it
+    /// [`Self::commit`], from later ones. If not, a launch in detail commits nothing while it
     /// runs.
-    fn has_parts(&self) -> bool {
+    fn can_commit(&self) -> bool {
         false
     }
 
     /// Commits all accesses received so far: their CTAs have ended and are final. Later accesses
     /// are void if the launch is declined.
-    fn settled(&mut self) {}
+    fn commit(&mut self) {}
 
     /// Receives the counts of the committed CTAs of a launch in detail that was declined. The
-    /// accesses of these CTAs are those up to the last [`Self::settled`].
-    fn done(&mut self, _detail: &Detail) {}
+    /// accesses of these CTAs are those up to the last [`Self::commit`].
+    fn declined_after_commit(&mut self, _detail: &Detail) {}
 
     /// Returns an observer that receives the accesses of some CTAs on another thread, or `None` if
     /// this observer needs every access itself, in canonical order.
-    fn apart(&self) -> Option<Box<dyn Apart>> {
+    fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
         None
     }
 
-    /// Merges the counts of an observer that [`Self::apart`] returned.
-    fn join(&mut self, _apart: Box<dyn Apart>) {}
+    /// Merges the counts of an observer that [`Self::fork`] returned.
+    fn merge(&mut self, _fork: Box<dyn ForkedObserver>) {}
 }
 
 /// An observer that receives accesses on a thread of its own.
-pub trait Apart: GoOn + Send {
+pub trait ForkedObserver: LaunchObserver + Send {
     /// Converts the observer for a downcast by the observer that created it.
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
@@ -193,7 +194,7 @@ pub struct WarpAccess<'a> {
     /// space.
     pub at: &'a [u64; 32],
     /// The number of accesses. If it is above 1, this is one of them and the others have congruent
-    /// addresses (see [`Line::ALIKE`]).
+    /// addresses (see [`StridedAccess::CONGRUENCE`]).
     pub times: u64,
 }
 
@@ -218,7 +219,7 @@ pub struct WarpAccesses<'a> {
 
 /// An access of adjacent lanes with a constant stride.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct StridedAccess {
     /// The place of the instruction.
     pub pc: Pc,
     /// Whether it loads, stores or is an atomic.
@@ -236,18 +237,18 @@ pub struct Line {
     /// Bytes from one lane's address to the next lane's.
     pub stride: i64,
     /// The number of accesses. If it is above 1, this is one of them; the others have congruent
-    /// addresses (see [`Line::ALIKE`]), and all of them are of whole warps.
+    /// addresses (see [`StridedAccess::CONGRUENCE`]), and all of them are of whole warps.
     pub times: u64,
 }
 
-impl Line {
+impl StridedAccess {
     /// Accesses whose addresses differ by a multiple of this many bytes are reported as one with a
     /// count: they touch the same sectors and banks.
-    pub const ALIKE: u64 = 128;
+    pub const CONGRUENCE: u64 = 128;
 }
 
-impl<F: FnMut(u64, u64) -> bool> GoOn for F {
-    fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
+impl<F: FnMut(u64, u64) -> bool> LaunchObserver for F {
+    fn poll(&mut self, blocks: u64, issues: u64) -> bool {
         self(blocks, issues)
     }
 }
@@ -256,7 +257,7 @@ impl<F: FnMut(u64, u64) -> bool> GoOn for F {
 #[derive(Debug)]
 pub struct Kernel {
     code: code::Code,
-    plan: crew::Plan,
+    threading: workers::Threading,
 }
 
 /// Decodes the kernel of a launch that has not begun. With `assume`, decoding takes for granted
@@ -268,7 +269,7 @@ pub struct Kernel {
 pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kernel, Declined> {
     may_run(state)?;
     let code = decode::decode(program, &state.setup(), assume)?;
-    Ok(Kernel { code, plan: crew::Plan::new(1) })
+    Ok(Kernel { code, threading: workers::Threading::new(1) })
 }
 
 /// Checks the settings of a launch, whatever its kernel does.
@@ -301,15 +302,21 @@ pub fn run(
     state: impl BorrowMut<State<1>>,
     level: Level,
     detailed: bool,
-    watch: &mut dyn GoOn,
+    observer: &mut dyn LaunchObserver,
 ) -> Result<Finished, Declined> {
-    let way = crew::Way { level, detailed, tier: None, plan: &kernel.plan, in_parts: false };
-    launch(kernel, state, way, watch)
+    let plan = workers::LaunchPlan {
+        level,
+        detailed,
+        tier: None,
+        threading: &kernel.threading,
+        may_commit: false,
+    };
+    launch(kernel, state, plan, observer)
 }
 
 /// Runs a launch under the mechanism `ipdom`, with all turns run by `tier`. With `detailed`, the
-/// tier's workers must supply [`Counts`]. On success, guest memory has moved from `state` into
-/// [`Finished`].
+/// tier's workers must supply [`WorkerCounts`]. On success, guest memory has moved from `state`
+/// into [`Finished`].
 ///
 /// # Errors
 /// As [`run`].
@@ -319,27 +326,33 @@ pub fn run_on(
     state: impl BorrowMut<State<1>>,
     level: Level,
     detailed: bool,
-    watch: &mut dyn GoOn,
+    observer: &mut dyn LaunchObserver,
 ) -> Result<Finished, Declined> {
     let tier = Some(tier);
-    let way = crew::Way { level, detailed, tier, plan: &kernel.plan, in_parts: false };
-    launch(kernel, state, way, watch)
+    let plan = workers::LaunchPlan {
+        level,
+        detailed,
+        tier,
+        threading: &kernel.threading,
+        may_commit: false,
+    };
+    launch(kernel, state, plan, observer)
 }
 
 fn launch(
     kernel: &Kernel,
     mut state: impl BorrowMut<State<1>>,
-    mut way: crew::Way<'_>,
-    watch: &mut dyn GoOn,
+    mut plan: workers::LaunchPlan<'_>,
+    observer: &mut dyn LaunchObserver,
 ) -> Result<Finished, Declined> {
     let state = state.borrow_mut();
-    way.in_parts = state.is_vacant();
+    plan.may_commit = state.is_vacant();
     let setup = state.setup();
     let context = context::Context::new(&kernel.code, &setup);
     drop(setup);
     let mut memory = std::mem::take(state.memory_mut());
-    let level = way.level;
-    match on_memory(&mut memory, &context, way, watch) {
+    let level = plan.level;
+    match on_memory(&mut memory, &context, plan, observer) {
         Ok(((stats, detail, done), threads)) => {
             Ok(Finished { done, memory, stats, detail, level, threads })
         }
@@ -357,12 +370,12 @@ fn launch(
 fn on_memory(
     memory: &mut MemoryMap,
     context: &context::Context<'_>,
-    way: crew::Way<'_>,
-    watch: &mut dyn GoOn,
-) -> Result<(machine::Ended, Threads), crew::Left> {
+    plan: workers::LaunchPlan<'_>,
+    observer: &mut dyn LaunchObserver,
+) -> Result<(machine::Ended, Threads), workers::DeclinedAt> {
     let host = Declined::Launch("it has memory of the host's, or the host is big-endian");
     let direct = memory.direct().ok_or_else(|| Box::new((host, context.done)))?;
-    crew::run(way, context, direct, watch)
+    workers::run(plan, context, direct, observer)
 }
 
 impl Kernel {
@@ -384,22 +397,22 @@ impl Kernel {
     /// 0. The default is one. Results do not change.
     #[must_use]
     pub fn on_threads(mut self, threads: usize) -> Self {
-        self.plan = crew::Plan::new(threads);
+        self.threading = workers::Threading::new(threads);
         self
     }
 
     /// Sets the journal's size, in bytes, after which the effects of ended CTAs are committed. This
     /// applies to launches whose state has no resident CTA, see [`run`].
     #[must_use]
-    pub fn final_after(mut self, bytes: usize) -> Self {
-        self.plan.final_after = bytes;
+    pub fn commit_after(mut self, bytes: usize) -> Self {
+        self.threading.commit_after = bytes;
         self
     }
 
     /// Runs launches on all threads even where that does not pay.
     #[must_use]
     pub fn eagerly(mut self) -> Self {
-        self.plan.eager = true;
+        self.threading.eager = true;
         self
     }
 }

@@ -5,18 +5,18 @@
 //! whole: inside a block, only a barrier can end a turn.
 
 use crate::code::{Block, Code, End};
+use crate::commit::Commits;
 use crate::context::{Context, unrank};
-use crate::crew::Crew;
 use crate::detail::Detail;
-use crate::finals::Finals;
 use crate::slice::Slice;
 use crate::stack::{Entry, Target};
-use crate::step::After;
+use crate::step::StepOutcome;
 use crate::sync::{BARRIERS, Barrier};
 use crate::tier::Worker;
 use crate::warp::Warp;
-use crate::window::Span;
-use crate::{Declined, GoOn};
+use crate::window::AccessSpan;
+use crate::workers::Workers;
+use crate::{Declined, LaunchObserver};
 use simt::memory::DirectMemory;
 use simt::slots::{GroupLanes, LaneSlots};
 use simt::{GroupId, Pc, WarpMask};
@@ -27,7 +27,7 @@ use vm::{BACK_EDGES, STALLED_ROUNDS, Stats, WARP_SIZE, quiet_rounds};
 /// States are compared so often while [`quiet_rounds`] pass.
 const COMPARISONS: u64 = 4;
 /// Turns between two calls of the observer.
-const TURNS: u32 = 512;
+const POLL_TURNS: u32 = 512;
 
 const NO_ROOM: &str = "the host has no memory for its threads";
 
@@ -82,15 +82,15 @@ pub(crate) struct Machine<'m> {
     pub(crate) group: usize,
     pub(crate) back_edges: u32,
     pub(crate) issued: bool,
-    /// CTAs that have not begun: those of the whole grid, or those that a crew has given to this
-    /// machine.
+    /// CTAs that have not begun: those of the whole grid, or in a parallel launch, those that
+    /// this machine has taken.
     rest: Range<u64>,
-    crew: Option<&'m Crew>,
+    workers: Option<&'m Workers>,
     /// By step, the accesses of the first CTA, where windows may follow.
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<AccessSpan>,
     pub(crate) turns: u32,
     /// The value of `turns` at the last call of the observer.
-    looked: u32,
+    last_poll: u32,
     /// Whether memory may have changed or a warp was released since the last round.
     pub(crate) progress: bool,
     quiet: u64,
@@ -100,10 +100,10 @@ pub(crate) struct Machine<'m> {
     /// Rounds since a CTA ended, or others became resident.
     stalled: u64,
     pub(crate) detail: Option<Box<Detail>>,
-    pub(crate) watch: &'m mut dyn GoOn,
+    pub(crate) observer: &'m mut dyn LaunchObserver,
     /// Runs turns in the interpreter's place.
     pub(crate) worker: Option<Box<dyn Worker + 'm>>,
-    pub(crate) finals: Finals,
+    pub(crate) commits: Commits,
 }
 
 impl<'m> Machine<'m> {
@@ -111,32 +111,32 @@ impl<'m> Machine<'m> {
         context: &'m Context<'m>,
         memory: DirectMemory<'m>,
         detailed: bool,
-        watch: &'m mut dyn GoOn,
+        observer: &'m mut dyn LaunchObserver,
         worker: Option<Box<dyn Worker + 'm>>,
-        crew: Option<&'m Crew>,
+        workers: Option<&'m Workers>,
     ) -> Self {
         let detail = detailed.then(|| Box::new(Detail::new(context.code)));
-        let stats = if crew.is_some() { Stats::default() } else { context.done };
-        let rest = if crew.is_some() { 0..0 } else { context.done.ctas..context.total };
+        let stats = if workers.is_some() { Stats::default() } else { context.done };
+        let rest = if workers.is_some() { 0..0 } else { context.done.ctas..context.total };
         Self {
             detail,
-            watch,
+            observer,
             worker,
             context,
             memory,
             ctas: Vec::new(),
             spare: Vec::new(),
             stats,
-            finals: Finals::default(),
+            commits: Commits::default(),
             slot: 0,
             group: 0,
             back_edges: 0,
             issued: false,
             rest,
-            crew,
+            workers,
             spans: Vec::new(),
             turns: 0,
-            looked: 0,
+            last_poll: 0,
             progress: false,
             quiet: 0,
             reference: None,
@@ -146,8 +146,8 @@ impl<'m> Machine<'m> {
     }
 
     fn begin(&mut self) -> Result<(), Declined> {
-        // CTAs of a crew are independent, so they run one after another.
-        let resident = if self.crew.is_some() { 1 } else { self.context.resident };
+        // CTAs of a parallel launch are independent, so they run one after another.
+        let resident = if self.workers.is_some() { 1 } else { self.context.resident };
         if !self.context.fits(resident) {
             return Err(Declined::Launch(NO_ROOM));
         }
@@ -155,17 +155,17 @@ impl<'m> Machine<'m> {
         // Agrees with `vm::State::skip`.
         self.slot = (self.context.done.ctas % resident.max(1) as u64) as usize;
         for slot in (self.slot..resident).chain(0..self.slot) {
-            self.fill(slot);
+            self.fill_slot(slot);
         }
         Ok(())
     }
 
     /// Puts the next CTA of the grid into a slot, if there is one.
-    fn fill(&mut self, slot: usize) {
-        if let Some(crew) = self.crew
+    fn fill_slot(&mut self, slot: usize) {
+        if let Some(workers) = self.workers
             && self.rest.is_empty()
         {
-            self.rest = crew.more();
+            self.rest = workers.take_ctas();
         }
         let next = self.rest.next();
         let cta = &mut self.ctas[slot];
@@ -180,7 +180,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Provides storage for the threads of the CTA that begins its first turn.
-    fn furnish(&mut self) {
+    fn allocate_storage(&mut self) {
         let (context, code) = (self.context, self.context.code);
         let cta = &mut self.ctas[self.slot];
         if let Some(spare) = self.spare.pop() {
@@ -188,7 +188,7 @@ impl<'m> Machine<'m> {
             (cta.warps, cta.shared, cta.local, cta.barriers) = (warps, shared, local, barriers);
             cta.warps.iter_mut().for_each(|warp| warp.reset(code));
             if self.worker.is_none() {
-                cta.warps.iter_mut().for_each(|warp| warp.wake(code));
+                cta.warps.iter_mut().for_each(|warp| warp.reset_position(code));
             }
             for bytes in [&mut cta.shared, &mut cta.local] {
                 // Even an empty fill is a call.
@@ -208,7 +208,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Takes the storage of an ended CTA back.
-    fn strip(&mut self) {
+    fn reclaim_storage(&mut self) {
         let cta = &mut self.ctas[self.slot];
         let (warps, shared) = (std::mem::take(&mut cta.warps), std::mem::take(&mut cta.shared));
         let (local, barriers) = (std::mem::take(&mut cta.local), std::mem::take(&mut cta.barriers));
@@ -222,7 +222,7 @@ impl<'m> Machine<'m> {
         if self.ctas.is_empty() {
             self.begin()?;
         } else if !self.ctas[self.slot].alive {
-            self.fill(self.slot);
+            self.fill_slot(self.slot);
         }
         loop {
             if !self.ctas[self.slot].alive {
@@ -233,7 +233,7 @@ impl<'m> Machine<'m> {
                 continue;
             }
             if self.ctas[self.slot].warps.is_empty() {
-                self.furnish();
+                self.allocate_storage();
             }
             self.turn()?;
             if self.is_stopped() {
@@ -249,28 +249,28 @@ impl<'m> Machine<'m> {
     /// Checks whether another thread or the observer has stopped the launch.
     #[inline(always)]
     fn is_stopped(&mut self) -> bool {
-        if self.crew.is_some_and(Crew::is_stopped) {
+        if self.workers.is_some_and(Workers::is_stopped) {
             return true;
         }
         self.turns = self.turns.wrapping_add(1);
-        if self.turns.wrapping_sub(self.looked) < TURNS {
+        if self.turns.wrapping_sub(self.last_poll) < POLL_TURNS {
             return false;
         }
-        self.looked = self.turns;
-        if !self.watch.go_on(self.stats.ctas, self.stats.slots.issues()) {
+        self.last_poll = self.turns;
+        if !self.observer.poll(self.stats.ctas, self.stats.slots.issues()) {
             return true;
         }
-        if self.watch.looks() {
-            self.show_standing();
+        if self.observer.wants_lanes() {
+            self.report_positions();
         }
         false
     }
 
     /// Reports the positions of warps to the observer.
     #[cold]
-    fn show_standing(&mut self) {
+    fn report_positions(&mut self) {
         let group = self.group;
-        self.settle();
+        self.write_back();
         self.group = group;
         let blocks = &self.context.code.blocks;
         let alive = self.ctas.iter().filter(|cta| cta.alive);
@@ -285,23 +285,23 @@ impl<'m> Machine<'m> {
             let group = GroupId { cta, group, first_thread: warp.first_thread };
             Some((group, WarpMask::from_bits(top.lanes.into()), Pc(pc)))
         });
-        self.watch.standing(&mut lanes);
+        self.observer.lanes(&mut lanes);
     }
 
     /// Returns whether other machines run other CTAs of the launch.
-    pub(crate) fn has_crew(&self) -> bool {
-        self.crew.is_some()
+    pub(crate) fn is_parallel(&self) -> bool {
+        self.workers.is_some()
     }
 
     /// Returns whether workers may get windows of memory.
     pub(crate) fn has_windows(&self) -> bool {
-        self.crew.is_some_and(|crew| crew.windows)
+        self.workers.is_some_and(|workers| workers.windows)
     }
 
     /// Records that a worker got a window.
-    pub(crate) fn lent(&self) {
-        if let Some(crew) = self.crew {
-            crew.lent();
+    pub(crate) fn record_window(&self) {
+        if let Some(workers) = self.workers {
+            workers.record_window();
         }
     }
 
@@ -330,17 +330,17 @@ impl<'m> Machine<'m> {
             for warp in cta.warps.iter().filter(|warp| !warp.stale) {
                 charges.add(&warp.stack.charges);
             }
-            self.strip();
+            self.reclaim_storage();
             self.stats.ctas += 1;
             self.progress = true;
             self.stalled = 0;
-            self.fill(self.slot);
+            self.fill_slot(self.slot);
             self.next_slot();
-            self.settle_memory();
+            self.commit_memory();
             return Ok(());
         }
         // From here on, turns of several CTAs interleave, so no CTA can be committed alone.
-        self.finals.allowed = false;
+        self.commits.allowed = false;
         if !self.issued {
             return Err(Declined::Running("no warp can go on"));
         }
@@ -363,15 +363,15 @@ impl<'m> Machine<'m> {
         if self.quiet < rounds || !self.quiet.is_multiple_of(rounds / COMPARISONS) {
             return Ok(());
         }
-        self.settle();
-        let image = self.image();
+        self.write_back();
+        let hash = self.state_hash();
         match self.reference {
-            Some((reference, _)) if reference == image => {
+            Some((reference, _)) if reference == hash => {
                 Err(Declined::Running("its state repeats"))
             }
             Some((_, until)) if self.quiet < until => Ok(()),
             _ => {
-                self.reference = Some((image, 2 * self.quiet));
+                self.reference = Some((hash, 2 * self.quiet));
                 Ok(())
             }
         }
@@ -381,8 +381,8 @@ impl<'m> Machine<'m> {
     fn make_more_resident(&mut self) -> Result<bool, Declined> {
         self.stalled += 1;
         let (before, most) = (self.ctas.len(), self.context.most_resident);
-        // CTAs of a crew do not wait for each other.
-        if self.stalled < STALLED_ROUNDS || before >= most || self.crew.is_some() {
+        // CTAs of a parallel launch do not wait for each other.
+        if self.stalled < STALLED_ROUNDS || before >= most || self.workers.is_some() {
             return Ok(false);
         }
         self.stalled = 0;
@@ -391,21 +391,21 @@ impl<'m> Machine<'m> {
         }
         while self.ctas.len() < most && !self.rest.is_empty() {
             self.ctas.push(Cta::vacant());
-            self.fill(self.ctas.len() - 1);
+            self.fill_slot(self.ctas.len() - 1);
         }
         Ok(self.ctas.len() > before)
     }
 
     /// A number that is the same for states that agree in all on which their future depends. For
     /// others it may be, too: then a launch is repeated in vain.
-    fn image(&mut self) -> u64 {
+    fn state_hash(&mut self) -> u64 {
         let code = self.context.code;
         let slice = self.slice.get_or_insert_with(|| Box::new(Slice::new(code)));
         let alive = self.ctas.iter().filter(|cta| cta.alive);
         slice.turn_to(code, alive.flat_map(|cta| &cta.warps));
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut state = 0xcbf2_9ce4_8422_2325u64;
         let mut add =
-            |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+            |word: u64| state = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         for cta in self.ctas.iter().filter(|c| c.alive) {
             add(cta.index);
             for warp in &cta.warps {
@@ -416,7 +416,7 @@ impl<'m> Machine<'m> {
                 slice.values(warp, &mut add);
             }
         }
-        hash
+        state
     }
 
     /// Runs a turn of one warp, or, with a worker, of all warps of the CTA.
@@ -436,7 +436,7 @@ impl<'m> Machine<'m> {
         let mut end = Ok(());
         while let Some(&top) = warp.stack.top() {
             match self.block(code, &mut warp, &top) {
-                Ok(After::Next) if self.back_edges < BACK_EDGES => {}
+                Ok(StepOutcome::Next) if self.back_edges < BACK_EDGES => {}
                 Ok(_) => break,
                 Err(declined) => {
                     end = Err(declined);
@@ -450,7 +450,12 @@ impl<'m> Machine<'m> {
 
     /// Runs a block, or the rest of it.
     #[inline(always)]
-    fn block(&mut self, code: &Code, warp: &mut Warp, top: &Entry) -> Result<After, Declined> {
+    fn block(
+        &mut self,
+        code: &Code,
+        warp: &mut Warp,
+        top: &Entry,
+    ) -> Result<StepOutcome, Declined> {
         let lanes = top.lanes;
         let block = &code.blocks[top.block as usize];
         let steps = &code.steps[block.steps.clone()];
@@ -463,15 +468,15 @@ impl<'m> Machine<'m> {
                     let on = warp.guarded(guard, lanes);
                     off += (lanes & !on).count_ones();
                     if let Some(detail) = &mut self.detail {
-                        detail.off(block.steps.start + i, lanes & !on);
+                        detail.predicate_off(block.steps.start + i, lanes & !on);
                     }
                     on
                 }
             };
-            if on != 0 && self.step(warp, step, block.first + i as u64, on)? == After::Park {
+            if on != 0 && self.step(warp, step, block.first + i as u64, on)? == StepOutcome::Park {
                 warp.resume = i + 1;
                 self.count(warp, top, (first, i + 1 - first), off)?;
-                return Ok(After::Park);
+                return Ok(StepOutcome::Park);
             }
         }
         warp.resume = 0;
@@ -531,7 +536,7 @@ impl<'m> Machine<'m> {
         warp: &mut Warp,
         block: &Block,
         lanes: u32,
-    ) -> Result<After, Declined> {
+    ) -> Result<StepOutcome, Declined> {
         let code = self.context.code;
         let place = |block: u32| code.blocks[block as usize].first;
         match &block.end {
@@ -553,7 +558,7 @@ impl<'m> Machine<'m> {
                 } else {
                     let mut targets = [(*to, place(*to), taken), (*next, place(*next), stay)];
                     targets.sort_unstable_by_key(|t| t.1);
-                    self.part(warp, block, &targets);
+                    self.split(warp, block, &targets);
                 }
             }
             End::Switch(index, table) => {
@@ -573,7 +578,7 @@ impl<'m> Machine<'m> {
                     self.back_edges += u32::from(at <= block.pc);
                     warp.stack.go(to);
                 } else {
-                    self.part(warp, block, &targets);
+                    self.split(warp, block, &targets);
                 }
             }
             End::Call(to, back) => {
@@ -582,7 +587,7 @@ impl<'m> Machine<'m> {
             }
             End::Return(guard, next, back) => {
                 let returning = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
-                warp.stack.come_back(returning, *next, *back);
+                warp.stack.return_lanes(returning, *next, *back);
             }
             End::Exit(guard, next) => {
                 let ending = guard.as_ref().map_or(lanes, |g| warp.guarded(g, lanes));
@@ -594,7 +599,7 @@ impl<'m> Machine<'m> {
                 }
             }
         }
-        Ok(After::Next)
+        Ok(StepOutcome::Next)
     }
 
     /// Counts distinct branch targets.
@@ -606,12 +611,12 @@ impl<'m> Machine<'m> {
     }
 
     #[inline(never)]
-    fn part(&mut self, warp: &mut Warp, block: &Block, targets: &[Target]) {
+    fn split(&mut self, warp: &mut Warp, block: &Block, targets: &[Target]) {
         self.stats.divergent_branches += 1;
         self.stats.divergent_paths += targets.len() as u64;
         self.target(targets.len() as u64 - 1);
         self.back_edges += u32::from(targets.iter().any(|t| t.1 <= block.pc));
-        warp.stack.part(block.pc, targets, block.rejoin);
+        warp.stack.split(block.pc, targets, block.rejoin);
     }
 }
 

@@ -18,7 +18,7 @@ use ir::mods::{AtomOp, Space};
 use simt::memory::{Addr, DirectMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
 /// The memory that the lanes of a warp can access.
-pub(crate) struct Reach<'a, 'm> {
+pub(crate) struct WarpMemory<'a, 'm> {
     pub(crate) global: &'a mut DirectMemory<'m>,
     pub(crate) shared: &'a mut [u8],
     /// Local memory of the CTA's threads, in their order.
@@ -29,16 +29,16 @@ pub(crate) struct Reach<'a, 'm> {
 
 /// A checked access.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Global(simt::memory::Place),
     Shared(usize),
     Local(usize),
     Param(usize),
 }
 
-const REFUSED: Declined = Declined::Running("a memory access is not allowed");
+const NOT_ALLOWED: Declined = Declined::Running("a memory access is not allowed");
 
-impl Reach<'_, '_> {
+impl WarpMemory<'_, '_> {
     /// Checks an access of a thread to `bytes` bytes at `value` plus the operand's offset.
     #[inline(always)]
     pub(crate) fn place(
@@ -48,7 +48,7 @@ impl Reach<'_, '_> {
         (bytes, align): (u64, u64),
         thread: usize,
         write: bool,
-    ) -> Result<Place, Declined> {
+    ) -> Result<Location, Declined> {
         let address = value.wrapping_add_signed(op.offset);
         let (space, at) = match op.space {
             Space::Global | Space::Const => (Space::Global, address),
@@ -61,44 +61,45 @@ impl Reach<'_, '_> {
             window => (window, address & 0xffff_ffff),
         };
         if at & (align - 1) != 0 {
-            return Err(REFUSED);
+            return Err(NOT_ALLOWED);
         }
         let inside = |len: usize| at.checked_add(bytes).is_some_and(|end| end <= len as u64);
         match space {
-            Space::Shared if inside(self.shared.len()) => Ok(Place::Shared(at as usize)),
+            Space::Shared if inside(self.shared.len()) => Ok(Location::Shared(at as usize)),
             Space::Local if inside(self.local_bytes) => {
-                Ok(Place::Local(thread * self.local_bytes + at as usize))
+                Ok(Location::Local(thread * self.local_bytes + at as usize))
             }
-            Space::Param if inside(self.params.len()) && !write => Ok(Place::Param(at as usize)),
+            Space::Param if inside(self.params.len()) && !write => Ok(Location::Param(at as usize)),
             Space::Global => {
                 // Addresses in windows of spaces are not global addresses, and no region lies
                 // there.
-                let place = self.global.place(op.hint.get(), at, bytes, write).ok_or(REFUSED)?;
+                let place =
+                    self.global.place(op.hint.get(), at, bytes, write).ok_or(NOT_ALLOWED)?;
                 op.hint.set(place.region());
-                Ok(Place::Global(place))
+                Ok(Location::Global(place))
             }
-            _ => Err(REFUSED),
+            _ => Err(NOT_ALLOWED),
         }
     }
 
     #[inline(always)]
-    pub(crate) fn bytes(&self, place: Place, len: usize) -> &[u8] {
+    pub(crate) fn bytes(&self, place: Location, len: usize) -> &[u8] {
         match place {
-            Place::Global(place) => self.global.bytes(place),
-            Place::Shared(at) => &self.shared[at..at + len],
-            Place::Local(at) => &self.local[at..at + len],
-            Place::Param(at) => &self.params[at..at + len],
+            Location::Global(place) => self.global.bytes(place),
+            Location::Shared(at) => &self.shared[at..at + len],
+            Location::Local(at) => &self.local[at..at + len],
+            Location::Param(at) => &self.params[at..at + len],
         }
     }
 
     #[inline(always)]
-    pub(crate) fn bytes_mut(&mut self, place: Place, len: usize) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self, place: Location, len: usize) -> &mut [u8] {
         match place {
-            Place::Global(place) => self.global.bytes_mut(place),
-            Place::Shared(at) => &mut self.shared[at..at + len],
-            Place::Local(at) => &mut self.local[at..at + len],
+            Location::Global(place) => self.global.bytes_mut(place),
+            Location::Shared(at) => &mut self.shared[at..at + len],
+            Location::Local(at) => &mut self.local[at..at + len],
             // `place` never returns a parameter for a write.
-            Place::Param(_) => &mut [],
+            Location::Param(_) => &mut [],
         }
     }
 
@@ -130,7 +131,7 @@ impl Reach<'_, '_> {
                 && op.dst.len() == 1
                 && matches!(op.space, Space::Global | Space::Const | Space::Shared)
                 && op.extend.is_none()
-                && self.line(warp, op, on, blend)?
+                && self.load_adjacent(warp, op, on, blend)?
             {
                 return Ok(());
             }
@@ -161,12 +162,12 @@ impl Reach<'_, '_> {
     fn gather(&self, warp: &mut Warp, op: &Memory, dst: u32, on: u32) -> bool {
         let (bytes, places, bad) = match op.space {
             Space::Shared => {
-                let (places, bad) = shared_places(warp, op, self.shared.len());
+                let (places, bad) = shared_offsets(warp, op, self.shared.len());
                 (&*self.shared, places, bad)
             }
             Space::Global | Space::Generic => {
                 let Some((base, bytes)) = self.global.region(op.hint.get()) else { return false };
-                let (places, bad) = region_places(warp, op, base, bytes.len());
+                let (places, bad) = region_offsets(warp, op, base, bytes.len());
                 (bytes, places, bad)
             }
             _ => return false,
@@ -184,7 +185,13 @@ impl Reach<'_, '_> {
     /// Loads adjacent words as one range. Returns `false`, having loaded nothing, if their
     /// addresses wrap around.
     #[inline(always)]
-    fn line(&self, warp: &mut Warp, op: &Memory, on: u32, blend: bool) -> Result<bool, Declined> {
+    fn load_adjacent(
+        &self,
+        warp: &mut Warp,
+        op: &Memory,
+        on: u32,
+        blend: bool,
+    ) -> Result<bool, Declined> {
         let (first, last) = (on.trailing_zeros() as usize, 31 - on.leading_zeros() as usize);
         let count = last - first + 1;
         let word = op.word as usize;
@@ -227,7 +234,7 @@ impl Reach<'_, '_> {
         op: &Memory,
         (first, count): (usize, usize),
         write: bool,
-    ) -> Result<Option<Place>, Declined> {
+    ) -> Result<Option<Location>, Declined> {
         let word = u64::from(op.word);
         let (low, high) = (address(warp, op, first), address(warp, op, first + count - 1));
         if high.wrapping_sub(low) != word * (count as u64 - 1) || high < low {
@@ -264,7 +271,7 @@ impl Reach<'_, '_> {
             }
         }
         if let ([src], 4, Space::Shared) = (op.src.as_slice(), word, op.space) {
-            let (places, bad) = shared_places(warp, op, self.shared.len());
+            let (places, bad) = shared_offsets(warp, op, self.shared.len());
             if bad & on == 0 {
                 for lane in lanes(on) {
                     write(self.shared, places[lane] as usize, 4, warp.lane(*src, lane));
@@ -305,7 +312,7 @@ impl Reach<'_, '_> {
                 let at = address(warp, op, lane).wrapping_add_signed(op.offset);
                 let window = op.space == Space::Generic && Space::of(Addr(at)) != Space::Global;
                 if !window {
-                    changed |= self.change(warp, atomic, (number, at), lane)?;
+                    changed |= self.change_word(warp, atomic, (number, at), lane)?;
                     continue;
                 }
             }
@@ -332,7 +339,7 @@ impl Reach<'_, '_> {
 
     /// Executes one lane's operation on a word of global memory that other threads may change by
     /// the same operation at any time.
-    fn change(
+    fn change_word(
         &mut self,
         warp: &Warp,
         atomic: &Atomic,
@@ -342,9 +349,10 @@ impl Reach<'_, '_> {
         let op = &atomic.memory;
         let word = u64::from(op.word);
         if at & (word - 1) != 0 {
-            return Err(REFUSED);
+            return Err(NOT_ALLOWED);
         }
-        let place = self.global.place_to_change(op.hint.get(), at, word, number).ok_or(REFUSED)?;
+        let place =
+            self.global.place_to_change(op.hint.get(), at, word, number).ok_or(NOT_ALLOWED)?;
         op.hint.set(place.region());
         let mask = u64::MAX >> (64 - 8 * word);
         let by = op.src.first().map_or(0, |&src| warp.lane(src, lane));
@@ -367,7 +375,7 @@ fn address(warp: &Warp, op: &Memory, lane: usize) -> u64 {
 /// Returns the offsets in shared memory of all lanes' 32-bit words, and the mask of lanes whose
 /// word is misaligned or out of bounds.
 #[inline(always)]
-fn shared_places(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
+fn shared_offsets(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
     let (last, offset, row) = (last as u64, op.offset as u32, warp.narrow(op.addr));
     let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
@@ -382,7 +390,7 @@ fn shared_places(warp: &Warp, op: &Memory, len: usize) -> ([u64; LANES], u32) {
 /// Returns the offsets in a region of all lanes' 32-bit words, and the mask of lanes whose word is
 /// misaligned or out of bounds.
 #[inline(always)]
-fn region_places(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
+fn region_offsets(warp: &Warp, op: &Memory, base: u64, len: usize) -> ([u64; LANES], u32) {
     let Some(last) = len.checked_sub(4) else { return ([0; LANES], u32::MAX) };
     let (last, row) = (last as u64, warp.wide(op.addr));
     let (mut places, mut bad) = ([0; LANES], [0u32; LANES]);
@@ -430,7 +438,7 @@ fn extend(op: &Memory, value: u64) -> u64 {
     }
 }
 
-/// `Reach::place` takes the low 32 bits of an address for the offset in its window.
+/// `WarpMemory::place` takes the low 32 bits of an address for the offset in its window.
 const _: () = assert!(
     SHARED_WINDOW.start >> 32 == 1
         && LOCAL_WINDOW.start >> 32 == 2

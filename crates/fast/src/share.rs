@@ -418,7 +418,7 @@ impl Sharing<'_> {
     /// Orders rows by weight, highest first. A use weighs more the deeper it is in loops.
     fn order(&self) -> Vec<u32> {
         let mut weights = vec![0u64; self.rows];
-        for (block, depth) in self.code.blocks.iter().zip(self.code.depths()) {
+        for (block, depth) in self.code.blocks.iter().zip(self.code.loop_depths()) {
             let weight = LOOP.pow(depth.min(DEEPEST));
             for access in &self.accesses[block.steps.clone()] {
                 for &row in access.reads.iter().chain(&access.writes) {

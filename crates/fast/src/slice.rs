@@ -1,4 +1,5 @@
-//! The registers on which the future of warps depends while they stay in the loops where they stand.
+//! The registers on which the future of warps depends while they stay in the loops where they
+//! stand.
 //!
 //! Between two times at which a lane stands at the same block, it has been in blocks of one
 //! strongly connected set alone, an outermost loop. A register is *relevant* to such a set if its

@@ -75,7 +75,7 @@ impl Stack {
     }
 
     /// Pops entries that are empty or have reached their reconvergence point.
-    fn settle(&mut self) {
+    fn pop_merged(&mut self) {
         loop {
             let height = self.entries.len();
             let Some(top) = self.entries.last() else { return };
@@ -100,7 +100,7 @@ impl Stack {
                 return;
             }
         }
-        self.settle();
+        self.pop_merged();
     }
 
     /// Replaces all entries.
@@ -110,7 +110,7 @@ impl Stack {
     }
 
     /// Sets the block of the top. Its lanes are inside the block, so none merge.
-    pub(crate) fn stand(&mut self, block: u32) {
+    pub(crate) fn set_block(&mut self, block: u32) {
         if let Some(top) = self.entries.last_mut() {
             top.block = block;
         }
@@ -118,7 +118,7 @@ impl Stack {
 
     /// Splits the lanes of the top at the branch at place `at`. `targets` has at least two
     /// elements, in order of their places.
-    pub(crate) fn part(&mut self, at: u64, targets: &[Target], rejoin: Rejoin) {
+    pub(crate) fn split(&mut self, at: u64, targets: &[Target], rejoin: Rejoin) {
         let Some(&top) = self.entries.last() else { return };
         let (rejoin, depth) = match rejoin {
             Rejoin::At(r) if top.rejoin != Some(r) => {
@@ -142,7 +142,7 @@ impl Stack {
                 self.push(Entry { block, rejoin, lanes: lanes.bits() as u32, depth });
             }
         }
-        self.settle();
+        self.pop_merged();
     }
 
     /// Moves the lanes of the top to a callee; they will wait for each other at `back`, where no
@@ -156,7 +156,7 @@ impl Stack {
 
     /// Returns `lanes` of the top to the entry that waits at `back`; the other lanes of the top go
     /// on to `next`.
-    pub(crate) fn come_back(&mut self, lanes: u32, next: u32, back: u32) {
+    pub(crate) fn return_lanes(&mut self, lanes: u32, next: u32, back: u32) {
         let Some(top) = self.entries.last_mut() else { return };
         let rest = top.lanes & !lanes;
         if rest != 0 {
@@ -167,7 +167,7 @@ impl Stack {
             entry.lanes &= !lanes;
         }
         self.charges.splits += u64::from(rest != 0);
-        self.settle();
+        self.pop_merged();
     }
 
     /// Removes lanes whose threads end; the other lanes of the top go on to `next`.
@@ -183,6 +183,6 @@ impl Stack {
             index += 1;
             e.lanes != 0 || index > top
         });
-        self.settle();
+        self.pop_merged();
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::code::{Dst, Generic, Kind, Memory, Src, Step};
 use crate::machine::Machine;
-use crate::memory::Reach;
+use crate::memory::WarpMemory;
 use crate::ops::{Native, Test};
 use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
-use crate::{Declined, Line, WarpAccess};
+use crate::{Declined, StridedAccess, WarpAccess};
 use ir::mods::BoolOp;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
@@ -17,7 +17,7 @@ const OFFSET: u64 = 0xffff_ffff;
 
 /// What a warp does after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum StepOutcome {
     Next,
     /// The warp waits at a barrier.
     Park,
@@ -205,34 +205,34 @@ impl Machine<'_> {
         step: &Step,
         pc: u64,
         on: u32,
-    ) -> Result<After, Declined> {
+    ) -> Result<StepOutcome, Declined> {
         if warp.compute(step, on)? {
-            return Ok(After::Next);
+            return Ok(StepOutcome::Next);
         }
         match &step.kind {
             Kind::Load(op) => {
                 self.stats.memory_instructions += 1;
-                self.announce(warp, op, AccessKind::Load, pc, on);
-                self.reach(
+                self.report_access(warp, op, AccessKind::Load, pc, on);
+                self.with_memory(
                     #[inline(always)]
-                    |reach| reach.load(warp, op, on, step.blend),
+                    |warp_memory| warp_memory.load(warp, op, on, step.blend),
                 )?;
             }
             Kind::Store(op) => {
                 self.stats.memory_instructions += 1;
                 self.progress = true;
-                self.announce(warp, op, AccessKind::Store, pc, on);
-                self.reach(
+                self.report_access(warp, op, AccessKind::Store, pc, on);
+                self.with_memory(
                     #[inline(always)]
-                    |reach| reach.store(warp, op, on),
+                    |warp_memory| warp_memory.store(warp, op, on),
                 )?;
             }
             Kind::Atomic(op) => {
                 self.stats.memory_instructions += 1;
-                self.announce(warp, &op.memory, AccessKind::Atomic, pc, on);
-                self.progress |= self.reach(
+                self.report_access(warp, &op.memory, AccessKind::Atomic, pc, on);
+                self.progress |= self.with_memory(
                     #[inline(always)]
-                    |reach| reach.atomic(warp, op, on),
+                    |warp_memory| warp_memory.atomic(warp, op, on),
                 )?;
             }
             Kind::Sreg { reg, dst, bits } => self.sreg(warp, *reg, *dst, *bits, on),
@@ -245,13 +245,13 @@ impl Machine<'_> {
             Kind::Leave(what) => return Err(Declined::Running(what)),
             _ => {}
         }
-        Ok(After::Next)
+        Ok(StepOutcome::Next)
     }
 
     /// Reports an access to the observer in a launch in detail: one event for each space that lanes
     /// access.
     #[inline(always)]
-    pub(crate) fn announce(
+    pub(crate) fn report_access(
         &mut self,
         warp: &Warp,
         op: &Memory,
@@ -259,14 +259,14 @@ impl Machine<'_> {
         pc: u64,
         on: u32,
     ) {
-        if self.detail.is_some() && !self.announce_line(warp, op, kind, pc, on) {
-            self.announce_all(warp, op, kind, pc, on);
+        if self.detail.is_some() && !self.offer_strided(warp, op, kind, pc, on) {
+            self.report_by_lane(warp, op, kind, pc, on);
         }
     }
 
     /// Offers an access of adjacent lanes with affine addresses to the observer. Returns `false` if
     /// it has another shape or the observer did not take it.
-    fn announce_line(
+    fn offer_strided(
         &mut self,
         warp: &Warp,
         op: &Memory,
@@ -299,7 +299,7 @@ impl Machine<'_> {
             return false;
         }
         let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
-        self.watch.line(&Line {
+        self.observer.strided_access(&StridedAccess {
             pc: Pc(pc),
             kind,
             space,
@@ -313,13 +313,13 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    fn announce_all(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
+    fn report_by_lane(&mut self, warp: &Warp, op: &Memory, kind: AccessKind, pc: u64, on: u32) {
         let cta = self.ctas[self.slot].index;
         let group = GroupId { cta, group: self.group as u32, first_thread: warp.first_thread };
         let address = |lane| warp.lane(op.addr, lane).wrapping_add_signed(op.offset);
         let (what, mut at) = ((op, kind, Pc(pc)), std::array::from_fn(address));
-        if !self.warp_takes(what, on, &mut at, 1) {
-            self.announce_lanes(what, group, (on, address), 1);
+        if !self.offer_warp(what, on, &mut at, 1) {
+            self.report_lanes(what, group, (on, address), 1);
         }
     }
 
@@ -327,7 +327,7 @@ impl Machine<'_> {
     /// space; returns whether the observer has taken them. Turns addresses in `at` into offsets
     /// where the space has a window.
     #[inline(always)]
-    pub(crate) fn warp_takes(
+    pub(crate) fn offer_warp(
         &mut self,
         (op, kind, pc): (&Memory, AccessKind, Pc),
         on: u32,
@@ -350,13 +350,13 @@ impl Machine<'_> {
             at.iter_mut().for_each(|at| *at &= OFFSET);
         }
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        self.watch.warp(&WarpAccess { pc, kind, space, size, on, at, times })
+        self.observer.warp_access(&WarpAccess { pc, kind, space, size, on, at, times })
     }
 
     /// Reports accesses of the same lanes at the same addresses to the observer, one event for each
     /// space.
     #[inline(always)]
-    pub(crate) fn announce_lanes(
+    pub(crate) fn report_lanes(
         &mut self,
         (op, kind, pc): (&Memory, AccessKind, Pc),
         group: GroupId,
@@ -365,9 +365,9 @@ impl Machine<'_> {
     ) {
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
         let (order, scope) = (op.order, op.scope);
-        let mut tell = |space: Space, lanes: &[(u16, u64)]| {
+        let mut report = |space: Space, lanes: &[(u16, u64)]| {
             let access = Access { group, pc, kind, space, order, scope, size, lanes };
-            self.watch.accesses(&access, times);
+            self.observer.repeated_access(&access, times);
         };
         let (window, mut here, mut count) = (op.space.window(), [(0, 0); LANES], 0);
         // Each space consists of whole pages with addresses of this many bits.
@@ -384,18 +384,18 @@ impl Machine<'_> {
         let offsets = |here: &mut [(u16, u64)]| here.iter_mut().for_each(|l| l.1 &= OFFSET);
         if let Some(window) = window {
             offsets(here);
-            return tell(Space::of(Addr(window.start)), here);
+            return report(Space::of(Addr(window.start)), here);
         }
         if others == 0 {
             let space = Space::of(Addr(first << u32::BITS));
             if space.window().is_some() {
                 offsets(here);
             }
-            return tell(space, here);
+            return report(space, here);
         }
-        let (mut told, mut part) = (0_u32, [(0, 0); LANES]);
+        let (mut reported, mut part) = (0_u32, [(0, 0); LANES]);
         for (i, &(_, address)) in here.iter().enumerate() {
-            if told >> i & 1 != 0 {
+            if reported >> i & 1 != 0 {
                 continue;
             }
             let space = Space::of(Addr(address));
@@ -403,26 +403,26 @@ impl Machine<'_> {
             for (j, &(lane, address)) in here.iter().enumerate().skip(i) {
                 if Space::of(Addr(address)) == space {
                     part[count] = (lane, address);
-                    (count, told) = (count + 1, told | 1 << j);
+                    (count, reported) = (count + 1, reported | 1 << j);
                 }
             }
             if space.window().is_some() {
                 offsets(&mut part[..count]);
             }
-            tell(space, &part[..count]);
+            report(space, &part[..count]);
         }
     }
 
     #[inline(always)]
-    pub(crate) fn reach<T>(&mut self, f: impl FnOnce(&mut Reach<'_, '_>) -> T) -> T {
+    pub(crate) fn with_memory<T>(&mut self, f: impl FnOnce(&mut WarpMemory<'_, '_>) -> T) -> T {
         let cta = &mut self.ctas[self.slot];
-        let mut reach = Reach {
+        let mut warp_memory = WarpMemory {
             global: &mut self.memory,
             shared: &mut cta.shared,
             local: &mut cta.local,
             local_bytes: self.context.code.local_bytes,
             params: &self.context.params,
         };
-        f(&mut reach)
+        f(&mut warp_memory)
     }
 }

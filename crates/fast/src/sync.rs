@@ -8,10 +8,10 @@ use crate::Declined;
 use crate::code::{Collective, Dst, Src};
 use crate::machine::Machine;
 use crate::row::{LANES, lanes};
-use crate::step::After;
+use crate::step::StepOutcome;
 use crate::warp::Warp;
 use ir::Sreg;
-use ir::mods::Barrier as Kind;
+use ir::mods::Barrier as BarrierKind;
 use simt::LaneMask;
 
 /// The number of barriers of a CTA.
@@ -23,7 +23,7 @@ pub(crate) struct Barrier {
     pub(crate) arrived: u32,
     pub(crate) holding: u32,
     /// Waiting warps: the warp's number, its lanes, the kind of result, and where that goes.
-    pub(crate) waiting: Vec<(usize, u32, Kind, Dst)>,
+    pub(crate) waiting: Vec<(usize, u32, BarrierKind, Dst)>,
 }
 
 impl Barrier {
@@ -40,12 +40,12 @@ impl Machine<'_> {
     pub(crate) fn barrier(
         &mut self,
         warp: &mut Warp,
-        kind: Kind,
+        kind: BarrierKind,
         id: Src,
         pred: Option<Src>,
         dst: Dst,
         on: u32,
-    ) -> Result<After, Declined> {
+    ) -> Result<StepOutcome, Declined> {
         let first = warp.lane(id, on.trailing_zeros() as usize);
         let varies = !matches!(id, Src::Const(_) | Src::Line(_, 0, _));
         if varies && lanes(on).any(|lane| warp.lane(id, lane) != first) {
@@ -65,10 +65,10 @@ impl Machine<'_> {
         barrier.waiting.push((group, on, kind, dst));
         if barrier.arrived < cta.live {
             warp.parked = true;
-            return Ok(After::Park);
+            return Ok(StepOutcome::Park);
         }
         self.complete(id, Some(warp));
-        Ok(After::Next)
+        Ok(StepOutcome::Next)
     }
 
     /// Completes a barrier and releases its threads. `now` is the running warp, which has been
@@ -82,8 +82,8 @@ impl Machine<'_> {
         let mut now = now;
         for (warp, on, kind, dst) in barrier.waiting.drain(..) {
             let value = match kind {
-                Kind::RedPopc => u64::from(barrier.holding),
-                Kind::RedAnd => u64::from(barrier.holding == waiting),
+                BarrierKind::RedPopc => u64::from(barrier.holding),
+                BarrierKind::RedAnd => u64::from(barrier.holding == waiting),
                 _ => u64::from(barrier.holding > 0),
             };
             match now.as_deref_mut() {

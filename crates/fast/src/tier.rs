@@ -11,7 +11,7 @@ use crate::Declined;
 use crate::code::{Code, Memory, Src};
 use crate::level::wide;
 use crate::machine::Machine;
-use crate::step::After;
+use crate::step::StepOutcome;
 use crate::warp::Warp;
 use converge::mechanism::Order;
 use ir::mods::Space;
@@ -36,20 +36,20 @@ pub trait Worker {
 
     /// Writes the positions of all warps of a CTA back to the interpreter's state, where the worker
     /// keeps them itself.
-    fn settle(&mut self, visit: &mut Visit<'_, '_>);
+    fn write_back(&mut self, visit: &mut Visit<'_, '_>);
 
     /// Returns the worker's own counts in a launch in detail since the last call.
-    fn counts(&mut self) -> Counts {
-        Counts::default()
+    fn counts(&mut self) -> WorkerCounts {
+        WorkerCounts::default()
     }
 }
 
 /// A worker's own counts in a launch in detail, in addition to each [`Tally`]. They include the
 /// issues of steps and ends left to the interpreter, but nothing else of these.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct WorkerCounts {
     /// Issues by place.
-    pub sites: Vec<Site>,
+    pub sites: Vec<IssueSite>,
     /// Lanes that guards turned off, by step.
     pub off: Vec<u64>,
     /// The number of issues by number of active lanes.
@@ -59,17 +59,17 @@ pub struct Counts {
     /// The largest split depth of an issue.
     pub max_depth: u64,
     /// Accesses of whole warps with affine addresses.
-    pub lines: Vec<Lines>,
+    pub strided: Vec<StridedAccesses>,
     /// Other accesses that have not been reported to the observer, as congruent ones with their
     /// number.
-    pub noted: Vec<Noted>,
+    pub congruent: Vec<CongruentAccesses>,
     /// Other accesses that have not been reported to the observer, one by one.
-    pub logged: Vec<Remembered>,
+    pub logged: Vec<AccessLog>,
 }
 
 /// Successive issues of a block for the same lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Site {
+pub struct IssueSite {
     /// The block.
     pub block: u32,
     /// The index of the first issue in the block.
@@ -83,25 +83,25 @@ pub struct Site {
     /// Exited lanes, summed over these times.
     pub exited: u64,
     /// Lanes that were never launched, summed over these times.
-    pub absent: u64,
+    pub never_launched: u64,
 }
 
 /// Accesses of all lanes of a warp at a step that the interpreter did not execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct StridedAccesses {
     /// The step.
     pub step: usize,
     /// Lane 0's address in one of the accesses; it is congruent in the others (see
-    /// [`crate::Line::ALIKE`]). An offset in spaces with a window.
+    /// [`crate::StridedAccess::CONGRUENCE`]). An offset in spaces with a window.
     pub at: u64,
     /// The number of accesses.
     pub times: u64,
 }
 
 /// Accesses of the same lanes at a step, with congruent addresses in each lane (see
-/// [`crate::Line::ALIKE`]).
+/// [`crate::StridedAccess::CONGRUENCE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub struct CongruentAccesses {
     /// The step.
     pub step: usize,
     /// The active lanes.
@@ -115,7 +115,7 @@ pub struct Noted {
 
 /// Successive accesses of warps at a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Logged<'a> {
+pub struct LoggedAccesses<'a> {
     /// The step.
     pub step: usize,
     /// Added to all addresses.
@@ -139,17 +139,17 @@ impl Addresses<'_> {
     /// Drops the first accesses.
     #[inline]
     #[must_use]
-    pub fn from(self, first: usize) -> Self {
+    pub fn skip(self, count: usize) -> Self {
         match self {
-            Self::Narrow(at) => Self::Narrow(&at[first.min(at.len())..]),
-            Self::Wide(at) => Self::Wide(&at[first.min(at.len())..]),
+            Self::Narrow(at) => Self::Narrow(&at[count.min(at.len())..]),
+            Self::Wide(at) => Self::Wide(&at[count.min(at.len())..]),
         }
     }
 }
 
-/// An owned [`Logged`], to be reported later.
+/// An owned [`LoggedAccesses`], to be reported later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remembered {
+pub struct AccessLog {
     step: usize,
     offset: i64,
     on: Vec<u32>,
@@ -157,27 +157,27 @@ pub struct Remembered {
     wide: Vec<[u64; 32]>,
 }
 
-impl Logged<'_> {
+impl LoggedAccesses<'_> {
     /// Copies the accesses, to be reported later.
     #[must_use]
-    pub fn remembered(&self) -> Remembered {
+    pub fn to_log(&self) -> AccessLog {
         let &Self { step, offset, on, at } = self;
         let (narrow, wide) = match at {
             Addresses::Narrow(at) => (at.to_vec(), Vec::new()),
             Addresses::Wide(at) => (Vec::new(), at.to_vec()),
         };
-        Remembered { step, offset, on: on.to_vec(), narrow, wide }
+        AccessLog { step, offset, on: on.to_vec(), narrow, wide }
     }
 }
 
-impl Remembered {
-    pub(crate) fn logged(&self) -> Logged<'_> {
+impl AccessLog {
+    pub(crate) fn accesses(&self) -> LoggedAccesses<'_> {
         let &Self { step, offset, .. } = self;
         let at = match self.wide.is_empty() {
             true => Addresses::Narrow(&self.narrow),
             false => Addresses::Wide(&self.wide),
         };
-        Logged { step, offset, on: &self.on, at }
+        LoggedAccesses { step, offset, on: &self.on, at }
     }
 }
 
@@ -191,7 +191,7 @@ pub struct Visit<'t, 'm> {
 
 /// The position of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Top {
+pub struct StackTop {
     /// The block.
     pub block: u32,
     /// The number of split levels that the lanes are in, counted from 1.
@@ -207,10 +207,10 @@ pub struct Top {
 /// An entry of a warp's reconvergence stack. The lanes of the top entry run, those of others wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Slot {
+pub struct StackEntry {
     /// The block at whose beginning the lanes are; those of the top entry may be inside it.
     pub block: u32,
-    /// The block at which the lanes wait for others, or [`Slot::NOWHERE`].
+    /// The block at which the lanes wait for others, or [`StackEntry::NO_BLOCK`].
     pub rejoin: u32,
     /// The lanes.
     pub lanes: u32,
@@ -218,31 +218,31 @@ pub struct Slot {
     pub depth: u32,
 }
 
-impl Slot {
+impl StackEntry {
     /// Stands for no block.
-    pub const NOWHERE: u32 = u32::MAX;
+    pub const NO_BLOCK: u32 = u32::MAX;
 }
 
 /// Changes that a worker has made to stacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Splits {
+pub struct StackCharges {
     /// Branches to two targets that split lanes.
-    pub parted: u64,
+    pub split_branches: u64,
     /// Entries pushed.
     pub pushes: u64,
     /// Entries popped because their lanes reached the reconvergence point.
     pub merges: u64,
     /// Entries popped because their lanes have exited.
-    pub ended: u64,
+    pub emptied: u64,
     /// The maximum height of a stack.
-    pub most: u64,
+    pub max_height: u64,
 }
 
 /// Pointers to the state of a warp. Rows of 32 lanes lie one after another; [`Code`] holds their
 /// numbers. The pointers stay valid until the CTA has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows {
+pub struct WarpRegisters {
     /// Rows of 32-bit values, aligned to 64 bytes.
     pub narrow: *mut u32,
     /// Rows of 64-bit values, aligned to 64 bytes.
@@ -255,7 +255,7 @@ pub struct Rows {
 
 /// Pointers to the memory of a CTA, valid for the visit.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct CtaMemory {
     /// Shared memory of the CTA, and its size in bytes.
     pub shared: (*mut u8, usize),
     /// The parameter block, which is never written, and its size in bytes.
@@ -283,8 +283,8 @@ pub struct Region {
 pub enum Until {
     /// While the launch runs.
     Launch,
-    /// Until [`Visit::settled`] changes.
-    Settled,
+    /// Until [`Visit::commits`] changes.
+    Commit,
     /// While the current CTA runs, on a worker that runs one CTA at a time.
     Cta,
 }
@@ -310,7 +310,7 @@ pub struct Tally {
     /// Collectives that do not name their members.
     pub unnamed: u64,
     /// Lanes that were never launched, summed over all issues.
-    pub absent: u64,
+    pub never_launched: u64,
     /// Exited lanes, summed over all issues.
     pub exited: u64,
     /// Arrivals of warps at barriers.
@@ -332,10 +332,10 @@ impl Visit<'_, '_> {
     /// Returns the position of the held warp, or `None` if it has ended.
     #[inline]
     #[must_use]
-    pub fn top(&self) -> Option<Top> {
+    pub fn top(&self) -> Option<StackTop> {
         let top = self.warp.stack.top()?;
         let (rejoin, lanes, depth) = (top.rejoin(), top.lanes, top.depth);
-        Some(Top { block: top.block, depth, resume: self.warp.resume, lanes, rejoin })
+        Some(StackTop { block: top.block, depth, resume: self.warp.resume, lanes, rejoin })
     }
 
     /// Returns the number of the CTA in the grid.
@@ -347,7 +347,7 @@ impl Visit<'_, '_> {
     /// Returns the held warp's lanes that were never launched, and its exited lanes.
     #[inline]
     #[must_use]
-    pub fn absent(&self) -> (u32, u32) {
+    pub fn lanes_not_live(&self) -> (u32, u32) {
         (!self.warp.launched, self.warp.exited)
     }
 
@@ -361,20 +361,20 @@ impl Visit<'_, '_> {
     /// Reports accesses in block `number` to the observer. The worker executes them itself, before
     /// or after this.
     #[inline(always)]
-    pub fn announce(&mut self, number: u32, logged: &Logged<'_>) {
+    pub fn report(&mut self, number: u32, logged: &LoggedAccesses<'_>) {
         let code = self.machine.context.code;
         let block = &code.blocks[number as usize];
         let pc = block.first + (logged.step - block.steps.start) as u64;
-        self.machine.announce_logged(pc, &code.steps[logged.step], logged);
+        self.machine.report_logged(pc, &code.steps[logged.step], logged);
     }
 
     /// Returns pointers to the memory of the CTA.
     #[inline]
     #[must_use]
-    pub fn view(&mut self) -> View {
+    pub fn cta_memory(&mut self) -> CtaMemory {
         let machine = &mut *self.machine;
         let cta = &mut machine.ctas[machine.slot];
-        View {
+        CtaMemory {
             shared: (cta.shared.as_mut_ptr(), cta.shared.len()),
             params: (machine.context.params.as_ptr(), machine.context.params.len()),
             local: (cta.local.as_mut_ptr(), machine.context.code.local_bytes),
@@ -402,7 +402,7 @@ impl Visit<'_, '_> {
         stats.memory_instructions += tally.memory;
         stats.collectives += tally.collectives;
         stats.barriers += tally.barriers;
-        let (never_launched, exited, active) = (tally.absent, tally.exited, tally.lanes);
+        let (never_launched, exited, active) = (tally.never_launched, tally.exited, tally.lanes);
         let lanes = GroupLanes { never_launched, exited, waiting: 0, active };
         stats.slots.add(&LaneSlots::of_issues(n, WARP_SIZE, lanes));
         stats.slots.predicate_off(tally.off);
@@ -413,11 +413,11 @@ impl Visit<'_, '_> {
     /// `to` is too short.
     #[inline]
     #[must_use]
-    pub fn stack(&self, to: &mut [Slot]) -> Option<usize> {
+    pub fn stack(&self, to: &mut [StackEntry]) -> Option<usize> {
         let entries = self.warp.stack.entries();
         for (to, from) in to.get_mut(..entries.len())?.iter_mut().zip(entries) {
-            let rejoin = from.rejoin().unwrap_or(Slot::NOWHERE);
-            *to = Slot { block: from.block, rejoin, lanes: from.lanes, depth: from.depth };
+            let rejoin = from.rejoin().unwrap_or(StackEntry::NO_BLOCK);
+            *to = StackEntry { block: from.block, rejoin, lanes: from.lanes, depth: from.depth };
         }
         Some(entries.len())
     }
@@ -444,19 +444,24 @@ impl Visit<'_, '_> {
             #[inline(always)]
             || machine.step(warp, &code.steps[step], pc, on),
         )?;
-        if after == After::Park {
+        if after == StepOutcome::Park {
             self.warp.resume = index + 1;
-            self.warp.stack.stand(number);
+            self.warp.stack.set_block(number);
         }
-        Ok(after == After::Park)
+        Ok(after == StepOutcome::Park)
     }
 
     /// Does the same as [`Self::step`] for an access that has been reported to the observer
-    /// ([`Self::announce`]).
+    /// ([`Self::report`]).
     ///
     /// # Errors
     /// Returns [`Declined`] if the exact engine has to run the launch.
-    pub fn step_told(&mut self, number: u32, step: usize, on: u32) -> Result<(), Declined> {
+    pub fn step_already_counted(
+        &mut self,
+        number: u32,
+        step: usize,
+        on: u32,
+    ) -> Result<(), Declined> {
         // Accesses use the details for their reports only.
         let detail = self.machine.detail.take();
         let done = self.step(number, step, on);
@@ -491,9 +496,9 @@ impl Visit<'_, '_> {
         let code = self.machine.context.code;
         let (memory, kind) = code.steps[step].access()?;
         let write = kind != AccessKind::Load;
-        let crew = self.machine.has_crew();
+        let parallel = self.machine.is_parallel();
         // With several threads, each atomic makes its own claim.
-        if crew && kind == AccessKind::Atomic {
+        if parallel && kind == AccessKind::Atomic {
             return None;
         }
         if !matches!(memory.space, Space::Global | Space::Const | Space::Generic) {
@@ -502,8 +507,8 @@ impl Visit<'_, '_> {
         let address = self.address(memory, on.trailing_zeros() as usize & 31);
         let direct = &self.machine.memory;
         let place = direct.place(memory.hint.get(), address, memory.bytes(), write)?;
-        if write && !crew {
-            return self.machine.lend(step, place);
+        if write && !parallel {
+            return self.machine.grant_window(step, place);
         }
         let Some((base, len, bytes)) = direct.whole(place) else {
             return self.machine.window(step, (memory, kind), (address, place), on);
@@ -515,8 +520,8 @@ impl Visit<'_, '_> {
     /// anew.
     #[inline]
     #[must_use]
-    pub fn settled(&self) -> u64 {
-        self.machine.finals.times
+    pub fn commits(&self) -> u64 {
+        self.machine.commits.count
     }
 
     fn address(&self, memory: &Memory, lane: usize) -> u64 {

@@ -9,14 +9,14 @@ use crate::code::{Dst, Kind};
 use crate::machine::{Machine, vacant};
 use crate::stack::Entry;
 use crate::sync::BARRIERS;
-use crate::tier::{Rows, Slot, Splits, Visit, Worker};
+use crate::tier::{StackCharges, StackEntry, Visit, WarpRegisters, Worker};
 use converge::mechanism::Charges;
 use ir::mods::Barrier;
 use vm::{BACK_EDGES, WARP_SIZE};
 
 /// A warp that waits at a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct BarrierWait {
     /// The warp's number in the CTA.
     pub warp: usize,
     /// The barrier's number.
@@ -39,14 +39,14 @@ impl<'m> Machine<'m> {
     }
 
     /// Has the worker write the positions of all warps back.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn write_back(&mut self) {
         let Some(mut worker) = self.worker.take() else { return };
         let slot = self.slot;
         for of in 0..self.ctas.len() {
             self.slot = of;
             if self.ctas[of].alive && !self.ctas[of].warps.is_empty() {
                 let mut visit = Visit::new(self);
-                worker.settle(&mut visit);
+                worker.write_back(&mut visit);
                 visit.release();
             }
         }
@@ -87,7 +87,7 @@ impl Visit<'_, '_> {
         let machine = &mut *self.machine;
         std::mem::swap(&mut machine.ctas[machine.slot].warps[warp], &mut self.warp);
         machine.group = warp;
-        self.warp.wake(machine.context.code);
+        self.warp.reset_position(machine.context.code);
         self.held = Some(warp);
     }
 
@@ -101,9 +101,9 @@ impl Visit<'_, '_> {
     /// Returns pointers to the state of a warp that is not held.
     #[inline]
     #[must_use]
-    pub fn rows(&mut self, warp: usize) -> Rows {
+    pub fn registers(&mut self, warp: usize) -> WarpRegisters {
         let warp = &mut self.machine.ctas[self.machine.slot].warps[warp];
-        Rows {
+        WarpRegisters {
             narrow: warp.narrow.as_mut_ptr().cast(),
             wide: warp.wide.as_mut_ptr().cast(),
             preds: warp.preds.as_mut_ptr(),
@@ -176,9 +176,9 @@ impl Visit<'_, '_> {
     /// Replaces the stack of the held warp. `resume` steps of its block have been issued; `parked`
     /// says whether it waits at a barrier.
     #[inline]
-    pub fn stand(&mut self, slots: &[Slot], resume: usize, parked: bool) {
-        let entry = |slot: &Slot| {
-            let rejoin = (slot.rejoin != Slot::NOWHERE).then_some(slot.rejoin);
+    pub fn set_stack(&mut self, slots: &[StackEntry], resume: usize, parked: bool) {
+        let entry = |slot: &StackEntry| {
+            let rejoin = (slot.rejoin != StackEntry::NO_BLOCK).then_some(slot.rejoin);
             Entry::new(slot.block, rejoin, slot.lanes, slot.depth)
         };
         self.warp.stack.replace(slots.iter().map(entry));
@@ -189,24 +189,24 @@ impl Visit<'_, '_> {
     /// Adds the charges of a worker's changes to stacks of the CTA's warps. They go to the first
     /// warp, because only sums are reported.
     #[inline]
-    pub fn charge(&mut self, splits: &Splits) {
+    pub fn charge(&mut self, charges: &StackCharges) {
         self.release();
         let machine = &mut *self.machine;
         let first = &mut machine.ctas[machine.slot].warps[0];
-        first.wake(machine.context.code);
+        first.reset_position(machine.context.code);
         first.stack.charges.add(&Charges {
-            splits: splits.parted,
-            merges: splits.merges,
-            pushes: splits.pushes,
-            pops: splits.merges + splits.ended,
-            max_depth: splits.most as u32,
+            splits: charges.split_branches,
+            merges: charges.merges,
+            pushes: charges.pushes,
+            pops: charges.merges + charges.emptied,
+            max_depth: charges.max_height as u32,
             ..Charges::default()
         });
         if let Some(detail) = &mut self.machine.detail {
-            detail.branch_targets += splits.parted;
+            detail.branch_targets += charges.split_branches;
         }
-        self.machine.stats.divergent_branches += splits.parted;
-        self.machine.stats.divergent_paths += 2 * splits.parted;
+        self.machine.stats.divergent_branches += charges.split_branches;
+        self.machine.stats.divergent_paths += 2 * charges.split_branches;
     }
 
     /// Returns whether a warp waits at a barrier in the interpreter's state.
@@ -223,7 +223,7 @@ impl Visit<'_, '_> {
     /// Returns the number of arrived lanes of each barrier, and the waiting warps. Returns `None`
     /// if some of these expect a result.
     #[must_use]
-    pub fn barriers(&self) -> Option<([u32; BARRIERS], Vec<Wait>)> {
+    pub fn barriers(&self) -> Option<([u32; BARRIERS], Vec<BarrierWait>)> {
         let mut arrived = [0; BARRIERS];
         let mut waits = Vec::new();
         let barriers = &self.machine.ctas[self.machine.slot].barriers;
@@ -233,14 +233,18 @@ impl Visit<'_, '_> {
                 if kind != Barrier::Sync || dst != Dst::None {
                     return None;
                 }
-                waits.push(Wait { warp, barrier: id, on });
+                waits.push(BarrierWait { warp, barrier: id, on });
             }
         }
         Some((arrived, waits))
     }
 
     /// Replaces all waiting warps. None of them may expect a result.
-    pub fn set_barriers(&mut self, arrived: &[u32; BARRIERS], waits: impl Iterator<Item = Wait>) {
+    pub fn set_barriers(
+        &mut self,
+        arrived: &[u32; BARRIERS],
+        waits: impl Iterator<Item = BarrierWait>,
+    ) {
         let code = self.machine.context.code;
         let cta = &mut self.machine.ctas[self.machine.slot];
         for (barrier, &arrived) in cta.barriers.iter_mut().zip(arrived) {
@@ -258,7 +262,7 @@ impl Visit<'_, '_> {
                 self.warp.parked = true;
             } else {
                 let warp = &mut cta.warps[wait.warp];
-                warp.wake(code);
+                warp.reset_position(code);
                 warp.parked = true;
             }
         }

@@ -47,8 +47,8 @@ impl Warp {
         }
     }
 
-    /// Prepares the warp for another CTA. The position is reset only by [`Self::wake`], because a
-    /// worker mostly keeps it itself.
+    /// Prepares the warp for another CTA. The position is reset only by [`Self::reset_position`],
+    /// because a worker mostly keeps it itself.
     pub(crate) fn reset(&mut self, code: &Code) {
         self.stale = true;
         for src in &code.cleared {
@@ -68,7 +68,7 @@ impl Warp {
 
     /// Resets the position if that is still due.
     #[inline]
-    pub(crate) fn wake(&mut self, code: &Code) {
+    pub(crate) fn reset_position(&mut self, code: &Code) {
         if std::mem::take(&mut self.stale) {
             self.stack.reset(code.entry, self.launched);
             self.exited = 0;

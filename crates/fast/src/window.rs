@@ -16,7 +16,7 @@ use simt::observe::AccessKind;
 
 /// The accesses of a CTA at a step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Span {
+pub(crate) struct AccessSpan {
     low: u64,
     /// The address after the last byte.
     high: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Span {
     pub(crate) region: u32,
 }
 
-impl Span {
+impl AccessSpan {
     fn add(&mut self, low: u64, len: u64, region: u32) {
         if self.times == 0 {
             self.low = low;
@@ -54,23 +54,23 @@ impl Machine<'_> {
         (address, place): (u64, Place),
         on: u32,
     ) -> Option<Region> {
-        let side_by_side = matches!(memory.addr, Src::Line(_, stride, _) if stride == i64::from(memory.word))
+        let adjacent = matches!(memory.addr, Src::Line(_, stride, _) if stride == i64::from(memory.word))
             && memory.words == 1
             && kind != AccessKind::Atomic;
-        if !side_by_side || self.detail.is_some() || !self.has_windows() {
+        if !adjacent || self.detail.is_some() || !self.has_windows() {
             return None;
         }
         let lanes = 32 - on.leading_zeros() - on.trailing_zeros();
         let len = u64::from(lanes) * u64::from(memory.word);
         if self.stats.ctas == 0 {
             let steps = self.context.code.steps.len();
-            self.spans.resize(steps, Span::default());
+            self.spans.resize(steps, AccessSpan::default());
             self.spans[step].add(address, len, place.region());
             return None;
         }
         let span = self.spans.get(step).filter(|s| s.is_dense())?;
         let (len, bytes) = self.memory.window(place, (span.high - span.low) as usize)?;
-        self.lent();
+        self.record_window();
         Some(Region { base: address, len: len as u64, bytes, until: Until::Cta })
     }
 }

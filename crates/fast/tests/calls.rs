@@ -29,7 +29,7 @@ fn calls_end_the_same() {
 }
 
 #[test]
-fn some_calls_are_the_exact_engines() {
+fn some_calls_are_declined() {
     for (why, text) in LEFT {
         let mut one = |program: &Program, launch: &Launch<1>| {
             let state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
@@ -42,7 +42,7 @@ fn some_calls_are_the_exact_engines() {
 }
 
 #[test]
-fn a_stack_too_small_is_the_exact_engines_to_report() {
+fn a_stack_overflow_is_declined() {
     let (_, text) = TAKEN[2];
     let mut both = [0; 2];
     let mut one = |program: &Program, launch: &Launch<1>| {

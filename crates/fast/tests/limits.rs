@@ -64,7 +64,7 @@ const OPENING: &str = "entry:
 
 /// Returns the number of a kernel's rows of 32-bit values, and the number of rows after they share
 /// storage.
-fn rows_and_places(body: &str) -> (u32, u32) {
+fn rows_before_and_after_sharing(body: &str) -> (u32, u32) {
     let text = format!(
         "kernel @k(a: u64 global) {{
   reg %t, %c, {}: b32
@@ -86,14 +86,14 @@ entry:
 }
 
 #[test]
-fn values_that_are_never_needed_together_share_a_place() {
+fn values_never_live_at_once_share_a_row() {
     // Each value is dead once the next one is computed.
     let mut chain = "  %v0 = add.u32 %c, 1\n".to_owned();
     for i in 1..40 {
         let _ = writeln!(chain, "  %v{i} = xor.b32 %v{}, %c", i - 1);
     }
     let _ = writeln!(chain, "  st.global.u32 [%a], %v39");
-    let (rows, places) = rows_and_places(&chain);
+    let (rows, places) = rows_before_and_after_sharing(&chain);
     assert!(rows > 40 && places <= 3, "{rows} rows, {places} places");
     // All values are live until the end.
     let mut all = String::new();
@@ -104,12 +104,12 @@ fn values_that_are_never_needed_together_share_a_place() {
         let _ = writeln!(all, "  %c = add.u32 %c, %v{i}");
     }
     let _ = writeln!(all, "  st.global.u32 [%a], %c");
-    let (rows, places) = rows_and_places(&all);
+    let (rows, places) = rows_before_and_after_sharing(&all);
     assert!(places > 40 && places <= rows, "{rows} rows, {places} places");
 }
 
 #[test]
-fn what_lanes_need_that_wait_keeps_its_place() {
+fn values_of_waiting_lanes_keep_their_rows() {
     // Lanes on the first side no longer need `v0`, those on the other side still read it, and all
     // lanes read `c`.
     let text = "  %v0 = mul.u32 %c, 3
@@ -124,12 +124,12 @@ other:
 done:
   st.global.u32 [%a], %c
 ";
-    let (rows, places) = rows_and_places(text);
+    let (rows, places) = rows_before_and_after_sharing(text);
     assert_eq!((rows, places), (3, 3));
 }
 
 #[test]
-fn large_kernels() {
+fn large_kernels_end_the_same() {
     // 500 live values, one block of 10,000 instructions, 30,000 instructions in all.
     let mut rng = Rng::new(5);
     let names: Vec<String> = (0..500).map(|i| format!("%r{i}")).collect();
@@ -215,7 +215,7 @@ kernel @k(a: u64 global) {{
 }
 
 #[test]
-fn launches_from_many_threads() {
+fn concurrent_launches_end_the_same() {
     let text = format!(
         "kernel @k(a: u64 global) {{
   reg %t, %c, %i, %v, %n: b32
@@ -260,8 +260,8 @@ fn ends(text: &str, issues: u64) -> Result<bool, Declined> {
     (launch.grid, launch.block) = ([1, 1, 1], [64, 1, 1]);
     let mut state = Engine::<1>.launch(&program, launch).expect("it launches");
     let kernel = fast::prepare(&program, &state, true).expect("it is taken");
-    let mut watch = |_, issued| issued < issues;
-    let ended = fast::run(&kernel, &mut state, Level::best(), false, &mut watch);
+    let mut observer = |_, issued| issued < issues;
+    let ended = fast::run(&kernel, &mut state, Level::best(), false, &mut observer);
     ended.map(|finished| finished.done)
 }
 

@@ -46,27 +46,27 @@ end:
 
 /// A tier that has the interpreter execute everything, and asks for a region where compiled code
 /// does: at an access outside of the current one.
-struct Asking {
+struct WindowTier {
     /// The first address, the distance between blocks, and the distance between a thread's stores.
     places: [u64; 3],
-    lent: Mutex<Vec<(u64, u64)>>,
+    windows: Mutex<Vec<(u64, u64)>>,
 }
 
-impl Tier for Asking {
+impl Tier for WindowTier {
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w> {
-        Box::new(Turns { of: self, stores: BTreeMap::new(), now: (0, 0), settled: 0 })
+        Box::new(WindowWorker { of: self, stores: BTreeMap::new(), now: (0, 0), commits: 0 })
     }
 }
 
-struct Turns<'w> {
-    of: &'w Asking,
+struct WindowWorker<'w> {
+    of: &'w WindowTier,
     /// The number of stores so far, by block.
     stores: BTreeMap<u64, u64>,
     now: (u64, u64),
-    settled: u64,
+    commits: u64,
 }
 
-impl Worker for Turns<'_> {
+impl Worker for WindowWorker<'_> {
     fn visit(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined> {
         for warp in 0..visit.warps() {
             visit.hold(warp);
@@ -92,13 +92,13 @@ impl Worker for Turns<'_> {
         Ok(())
     }
 
-    fn settle(&mut self, _: &mut Visit<'_, '_>) {}
+    fn write_back(&mut self, _: &mut Visit<'_, '_>) {}
 }
 
-impl Turns<'_> {
+impl WindowWorker<'_> {
     fn stored(&mut self, visit: &mut Visit<'_, '_>, step: usize, lanes: u32) {
-        if visit.settled() != self.settled {
-            (self.settled, self.now) = (visit.settled(), (0, 0));
+        if visit.commits() != self.commits {
+            (self.commits, self.now) = (visit.commits(), (0, 0));
         }
         let stores = self.stores.entry(visit.cta()).or_default();
         let [first, apart, further] = self.of.places;
@@ -109,13 +109,19 @@ impl Turns<'_> {
         }
         if let Some(region) = visit.region(step, lanes) {
             self.now = (region.base, region.len);
-            self.of.lent.lock().expect("it is whole").push(self.now);
+            self.of.windows.lock().expect("it is whole").push(self.now);
         }
     }
 }
 
 /// Returns the windows given in a launch on a buffer of `bytes` bytes.
-fn lent(bytes: u64, blocks: u32, apart: u64, times: u32, further: u64) -> Vec<(u64, u64)> {
+fn granted_windows(
+    bytes: u64,
+    blocks: u32,
+    apart: u64,
+    times: u32,
+    further: u64,
+) -> Vec<(u64, u64)> {
     let module = ir::text::parse(isa::FileId::default(), KERNEL).expect("it is right");
     let program = Program::link(module).expect("it links");
     let mut launch = Launch::new(FuncId(0), catalogued(Entry::find("ipdom").expect("it is there")));
@@ -127,7 +133,7 @@ fn lent(bytes: u64, blocks: u32, apart: u64, times: u32, further: u64) -> Vec<(u
     launch.params = params;
     let state = Engine::<1>.launch(&program, launch).expect("it launches");
     let kernel = fast::prepare(&program, &state, true).expect("it is decoded");
-    let tier = Asking { places: [buffer.0, apart, further], lent: Mutex::default() };
+    let tier = WindowTier { places: [buffer.0, apart, further], windows: Mutex::default() };
     let end = fast::run_on(&tier, &kernel, state, Level::Portable, false, &mut |_, _| true);
     let finished = end.expect("it runs");
     for block in 0..u64::from(blocks) {
@@ -136,31 +142,31 @@ fn lent(bytes: u64, blocks: u32, apart: u64, times: u32, further: u64) -> Vec<(u
         finished.memory.read_bytes(at, &mut word).expect("it is there");
         assert_eq!(u32::from_le_bytes(word), 9);
     }
-    tier.lent.into_inner().expect("it is whole")
+    tier.windows.into_inner().expect("it is whole")
 }
 
 #[test]
-fn a_launch_that_writes_here_and_there_keeps_the_pages_that_it_reaches() {
+fn scattered_writes_journal_the_written_pages_alone() {
     for blocks in [8, 64] {
-        let lent = lent(64 * MIB, blocks, MIB, 1, 0);
-        assert_eq!(lent.len(), blocks as usize);
-        assert!(lent.iter().all(|l| l.1 == PAGE), "{lent:?}");
+        let windows = granted_windows(64 * MIB, blocks, MIB, 1, 0);
+        assert_eq!(windows.len(), blocks as usize);
+        assert!(windows.iter().all(|l| l.1 == PAGE), "{windows:?}");
     }
     // Columns of a matrix, from blocks with interleaved turns.
-    let lent = lent(64 * MIB, 3, 128, 1000, 64 << 10);
-    assert!(lent.iter().all(|l| l.1 == PAGE), "{lent:?}");
+    let windows = granted_windows(64 * MIB, 3, 128, 1000, 64 << 10);
+    assert!(windows.iter().all(|l| l.1 == PAGE), "{windows:?}");
 }
 
 #[test]
-fn a_launch_that_goes_through_a_region_keeps_long_windows() {
-    let lent = lent(4 * MIB, 32 * 1024, 128, 1, 0);
-    assert!(lent.len() < 100, "{}", lent.len());
-    assert!(lent.iter().filter(|l| l.1 == 64 << 10).count() > 50, "{lent:?}");
+fn sequential_writes_get_long_windows() {
+    let windows = granted_windows(4 * MIB, 32 * 1024, 128, 1, 0);
+    assert!(windows.len() < 100, "{}", windows.len());
+    assert!(windows.iter().filter(|l| l.1 == 64 << 10).count() > 50, "{windows:?}");
 }
 
 #[test]
-fn a_launch_that_writes_everywhere_gets_the_region() {
-    let lent = lent(8 * MIB, 1024, 2 * PAGE, 1, 0);
-    assert_eq!(lent.last().map(|l| l.1), Some(8 * MIB));
-    assert_eq!(lent.len(), 8 * 256 / 4 + 1);
+fn a_launch_that_writes_every_page_gets_the_region() {
+    let windows = granted_windows(8 * MIB, 1024, 2 * PAGE, 1, 0);
+    assert_eq!(windows.last().map(|l| l.1), Some(8 * MIB));
+    assert_eq!(windows.len(), 8 * 256 / 4 + 1);
 }

@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jumps_to_nowhere_are_refused() {
+    fn jumps_to_unplaced_labels_are_refused() {
         let mut asm = Asm::default();
         let (first, other) = (asm.label(), asm.label());
         asm.bind(first);

@@ -3,12 +3,12 @@
 //!
 //! A kernel that `fast` has decoded becomes code that runs turns of the warps of a CTA on the
 //! interpreter's own state. Rows, masks and scalars stay where the interpreter keeps them.
-//! Reconvergence stacks and waits at barriers live in the warps' seats (`seat`) and are written
-//! back before the interpreter reads them. Code therefore calls the interpreter, at exactly the
-//! current place and for exactly the active lanes, for everything that it does not do itself: steps
-//! that are not compiled, switches, some exits of threads, and accesses that fail a check. Any part
-//! of the instruction set may be compiled; results, faults, the schedule and the counts are the
-//! interpreter's.
+//! Reconvergence stacks and waits at barriers live in the warps' contexts (`warp_context`) and are
+//! written back before the interpreter reads them. Code therefore calls the interpreter, at exactly
+//! the current place and for exactly the active lanes, for everything that it does not do itself:
+//! steps that are not compiled, switches, some exits of threads, and accesses that fail a check.
+//! Any part of the instruction set may be compiled; results, faults, the schedule and the counts
+//! are the interpreter's.
 //!
 //! Code exists for x86-64 hosts with AVX-512 (F, BW, DQ, VL), or with AVX2 and FMA; other hosts run
 //! the interpreter. Both levels share the emitter on general registers (`emit`); each level of
@@ -21,7 +21,7 @@ mod asm;
 #[cfg(target_arch = "x86_64")]
 mod check;
 #[cfg(target_arch = "x86_64")]
-mod counts;
+mod counters;
 #[cfg(target_arch = "x86_64")]
 mod emit;
 #[cfg(target_arch = "x86_64")]
@@ -33,21 +33,21 @@ mod nan;
 #[cfg(target_arch = "x86_64")]
 mod native;
 #[cfg(target_arch = "x86_64")]
-mod notes;
+mod patterns;
 #[cfg(target_arch = "x86_64")]
 mod pool;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 #[cfg(target_arch = "x86_64")]
-mod seat;
+mod warp_context;
 
 #[cfg(target_arch = "x86_64")]
 pub use native::Compiled;
 
 #[cfg(not(target_arch = "x86_64"))]
-mod absent;
+mod unsupported;
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::Compiled;
+pub use unsupported::Compiled;
 
 mod ready;
 pub use ready::{Decoded, Ready};
@@ -55,7 +55,7 @@ pub use ready::{Decoded, Ready};
 use thiserror::Error;
 
 /// Most steps of a kernel that is compiled: compiling takes a few microseconds per step.
-pub const MOST_STEPS: usize = 60_000;
+pub const MAX_STEPS: usize = 60_000;
 
 /// The reason that a kernel is not compiled; the interpreter runs it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

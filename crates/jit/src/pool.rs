@@ -5,31 +5,31 @@ use rustc_hash::FxHashMap;
 /// A row of the pool, as wide as the widest vector load.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Line(pub(crate) [u64; 8]);
+pub(crate) struct PoolRow(pub(crate) [u64; 8]);
 
 /// Constants, addressed by byte offset from the pool's beginning.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    lines: Vec<Line>,
+    rows: Vec<PoolRow>,
     words: usize,
-    known: FxHashMap<u64, i64>,
+    offsets: FxHashMap<u64, i64>,
     vectors: FxHashMap<[u64; 8], i64>,
 }
 
 impl Pool {
     /// Returns the offset of a 64-bit word, whose low half also serves as a 32-bit word.
     pub(crate) fn word(&mut self, bits: u64) -> i64 {
-        if let Some(&at) = self.known.get(&bits) {
+        if let Some(&at) = self.offsets.get(&bits) {
             return at;
         }
         if self.words.is_multiple_of(8) {
-            self.lines.push(Line([0; 8]));
-            self.words = 8 * (self.lines.len() - 1);
+            self.rows.push(PoolRow([0; 8]));
+            self.words = 8 * (self.rows.len() - 1);
         }
         let at = self.words;
-        self.lines[at / 8].0[at % 8] = bits;
+        self.rows[at / 8].0[at % 8] = bits;
         self.words += 1;
-        self.known.insert(bits, 8 * at as i64);
+        self.offsets.insert(bits, 8 * at as i64);
         8 * at as i64
     }
 
@@ -39,8 +39,8 @@ impl Pool {
             return at;
         }
         let filled = self.words;
-        self.lines.push(Line(words));
-        let at = 64 * (self.lines.len() as i64 - 1);
+        self.rows.push(PoolRow(words));
+        let at = 64 * (self.rows.len() as i64 - 1);
         // A partly filled row of words stays as it is: the next word begins a new row.
         self.words = if filled.is_multiple_of(8) { filled } else { 0 };
         self.vectors.insert(words, at);
@@ -61,11 +61,11 @@ impl Pool {
         self.vector(std::array::from_fn(|i| (first + i as u64).wrapping_mul(stride)))
     }
 
-    pub(crate) fn finish(mut self) -> Box<[Line]> {
-        if self.lines.is_empty() {
-            self.lines.push(Line([0; 8]));
+    pub(crate) fn finish(mut self) -> Box<[PoolRow]> {
+        if self.rows.is_empty() {
+            self.rows.push(PoolRow([0; 8]));
         }
-        self.lines.into_boxed_slice()
+        self.rows.into_boxed_slice()
     }
 }
 
@@ -81,8 +81,8 @@ mod tests {
         let b = pool.word(9);
         assert_eq!(pool.word(7), a);
         assert_eq!(pool.line32(0, 4), v);
-        let lines = pool.finish();
-        let word = |at: i64| lines[at as usize / 64].0[at as usize % 64 / 8];
+        let rows = pool.finish();
+        let word = |at: i64| rows[at as usize / 64].0[at as usize % 64 / 8];
         assert_eq!((word(a), word(b), word(v), word(v + 8)), (7, 9, 4 << 32, 12 << 32 | 8));
     }
 }

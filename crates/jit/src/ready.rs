@@ -1,7 +1,7 @@
 //! Decoded launches with the code compiled for them, or without code where there can be none.
 
 use crate::{Compiled, Coverage, Refused};
-use fast::{Declined, Finished, GoOn, Kernel, Level};
+use fast::{Declined, Finished, Kernel, LaunchObserver, Level};
 use std::borrow::BorrowMut;
 use vm::State;
 
@@ -62,13 +62,13 @@ impl Ready {
     pub fn run(
         &self,
         state: impl BorrowMut<State<1>>,
-        watch: &mut dyn GoOn,
+        observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
         match self {
-            Self::Compiled(compiled) => compiled.run(state, watch),
+            Self::Compiled(compiled) => compiled.run(state, observer),
             Self::Decoded(decoded) => {
                 let Decoded { kernel, level, detailed, .. } = &**decoded;
-                fast::run(kernel, state, *level, *detailed, watch)
+                fast::run(kernel, state, *level, *detailed, observer)
             }
         }
     }

@@ -52,14 +52,14 @@ fn kills(step: &Step) -> Option<Row> {
 
 /// Most words of the sets of all blocks. In larger kernels every row counts as live at the end of
 /// each block.
-const MOST: usize = 1 << 21;
+const MAX_WORDS: usize = 1 << 21;
 
 /// Rows that are live at the end of each block.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     narrow: usize,
     words: usize,
-    /// Sets by block; empty if they would exceed [`MOST`].
+    /// Sets by block; empty if they would exceed [`MAX_WORDS`].
     out: Vec<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Liveness {
         let words = (narrow + code.wide as usize).div_ceil(64);
         let mut this = Self { narrow, words, out: Vec::new() };
         let blocks = code.blocks.len();
-        if words.saturating_mul(blocks) > MOST {
+        if words.saturating_mul(blocks) > MAX_WORDS {
             return this;
         }
         // Rows that a block reads before it writes them, and rows that it writes.

@@ -82,7 +82,7 @@ done:
 }
 
 #[test]
-fn accesses_are_told_as_the_exact_engine_tells_them() {
+fn reported_accesses_equal_the_exact_engines() {
     let mut count = Count::default();
     for seed in 0..18 {
         let mut rng = Rng::new(seed);

@@ -5,8 +5,8 @@ mod harness;
 
 use fast::Level;
 use harness::common::calls::TAKEN;
-use harness::common::launches::{apart, mixed, number, structured, with_buffers};
-use harness::{Count, Way, compare, compare_in, levels};
+use harness::common::launches::{independent, mixed, number, structured, with_buffers};
+use harness::{Count, RunConfig, compare, compare_in, levels};
 use ir::testing::{KernelShape, Rng};
 use std::io::Write;
 use vm::Launch;
@@ -42,14 +42,14 @@ fn calls_end_the_same() {
 }
 
 #[test]
-fn both_tiers_end_the_same_in_whatever_way() {
+fn both_tiers_end_the_same_in_every_configuration() {
     let mut count = Count::default();
     tiers(0, 240, &mut count);
-    assert!(count.compared > 240 && count.together > 20, "{count:?}");
+    assert!(count.compared > 240 && count.parallel > 20, "{count:?}");
 }
 
 /// Returns a random way, at any level of the host; without `compiled`, one of the interpreter's.
-fn any_way(compiled: bool, rng: &mut Rng) -> Way {
+fn any_way(compiled: bool, rng: &mut Rng) -> RunConfig {
     let levels: Vec<Level> = match compiled {
         true => levels().collect(),
         false => vec![Level::Portable, Level::Avx2, Level::Avx512],
@@ -57,7 +57,7 @@ fn any_way(compiled: bool, rng: &mut Rng) -> Way {
     let levels: Vec<Level> = levels.into_iter().filter(|l| l.is_available()).collect();
     let level = levels.get(rng.below(levels.len().max(1))).copied().unwrap_or(Level::Portable);
     let (assume, detailed) = (!rng.one_in(4), rng.one_in(2));
-    Way { compiled, level, assume, detailed, threads: [1, 1, 2, 3, 8][rng.below(5)] }
+    RunConfig { compiled, level, assume, detailed, threads: [1, 1, 2, 3, 8][rng.below(5)] }
 }
 
 /// Runs `kernels` kernels of each kind, each in one way per tier. Most launches have few blocks,
@@ -65,16 +65,16 @@ fn any_way(compiled: bool, rng: &mut Rng) -> Way {
 fn tiers(first: u64, kernels: u64, count: &mut Count) {
     let mut rng = Rng::new(first);
     let mut one = |program: &_, launch: &Launch<1>| {
-        let ways = [any_way(false, &mut rng), any_way(true, &mut rng)];
+        let configs = [any_way(false, &mut rng), any_way(true, &mut rng)];
         let mut launch = launch.clone();
         if !rng.one_in(16) {
             launch.grid[0] = launch.grid[0].min(1 + rng.below(3) as u32);
         }
-        compare_in(ways.into_iter(), program, &launch, count)
+        compare_in(configs.into_iter(), program, &launch, count)
     };
     structured(first..first + kernels / 3 / KernelShape::ALL.len() as u64, &mut one);
     mixed(first..first + kernels / 3, &mut one);
-    apart(first..first + kernels / 3, &mut one);
+    independent(first..first + kernels / 3, &mut one);
 }
 
 /// Run as `KERNELS=100000 SEED=1 cargo test -p simtlab-jit --release --test differential --

@@ -64,16 +64,16 @@ fn run(count: usize, regs: usize, every: usize) {
 }
 
 #[test]
-fn a_block_of_ten_thousand() {
+fn a_block_of_ten_thousand_steps_runs() {
     run(10_000, 60, usize::MAX);
 }
 
 #[test]
-fn five_hundred_live_values() {
+fn five_hundred_live_values_fit() {
     run(3_000, 500, 100);
 }
 
 #[test]
-fn thirty_thousand_instructions() {
+fn thirty_thousand_instructions_compile() {
     run(29_000, 40, 50);
 }

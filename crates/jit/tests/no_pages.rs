@@ -19,7 +19,7 @@ fn refuse_code() -> bool {
 }
 
 #[test]
-fn without_pages_for_code_the_interpreter_runs() {
+fn the_interpreter_runs_if_code_pages_are_refused() {
     // Linux supports it since 6.3.
     if !refuse_code() {
         return;

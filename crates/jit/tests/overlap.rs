@@ -45,7 +45,7 @@ entry:
 }
 
 #[test]
-fn words_are_loaded_before_others_are_stored() {
+fn overlapping_loads_precede_stores() {
     let mut count = Count::default();
     let mut rng = Rng::new(1);
     for space in ["shared", "global"] {

@@ -21,8 +21,9 @@ impl AccessCounts {
     }
 
     /// Counts accesses with one stride; `false` if they have to be passed lane by lane.
-    pub(crate) fn line(&mut self, line: &fast::Line) -> bool {
-        let &fast::Line { pc, kind, space, size, first_thread, lanes, at, stride, times } = line;
+    pub(crate) fn line(&mut self, line: &fast::StridedAccess) -> bool {
+        let &fast::StridedAccess { pc, kind, space, size, first_thread, lanes, at, stride, times } =
+            line;
         let line = Line { pc, kind, space, size, first_thread, lanes, at, stride };
         self.counters.lines(&line, times)
     }

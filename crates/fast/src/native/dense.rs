@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_compute_what_they_should() {
+    fn kernels_compute_reference_results() {
         assert_eq!(reduce(&[1.0; 256]), 256.0);
         let mut y = vec![1.0; 5];
         saxpy(2.0, &[3.0; 5], &mut y);

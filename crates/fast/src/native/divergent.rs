@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_compute_what_they_should() {
+    fn kernels_compute_reference_results() {
         let (mut steps, mut peaks) = (vec![0; 100], vec![0; 100]);
         collatz(&mut steps, &mut peaks);
         assert_eq!((steps[0], steps[26], peaks[26]), (0, 111, 9232));

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_are_named_run() {
+    fn every_named_kernel_runs() {
         for name in [
             "saxpy",
             "mandelbrot",

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_near_those_of_the_host() {
+    fn functions_approximate_those_of_the_host() {
         for i in 1..4000 {
             let x = i as f32 * 0.01;
             assert!((ln(x) - x.ln()).abs() < 2e-6 * (1.0 + x.ln().abs()), "ln {x}: {}", ln(x));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_are_those_of_the_book() {
+    fn prices_match_published_values() {
         // Hull, Options, Futures, and Other Derivatives: 42, 40, half a year, 20 %, at 10 %.
         let options = [[42.0], [40.0], [0.5], [0.2]].map(|v| v.to_vec());
         let (mut calls, mut puts) = ([0.0], [0.0]);

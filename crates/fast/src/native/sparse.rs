@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_compute_what_they_should() {
+    fn kernels_compute_reference_results() {
         let counts = histogram(&[7, 7, 9, 255, 7]);
         assert_eq!((counts[7], counts[9], counts[255], counts[0]), (3, 1, 1, 0));
         let keys: Vec<u64> = (0..2048).map(|i| i * 7919 % 2048).collect();

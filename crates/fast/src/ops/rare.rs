@@ -63,7 +63,7 @@ mod tests {
     use simt::arith::{F32, FpEnv, float, int};
 
     #[test]
-    fn rare_operations_are_those_of_the_exact_engine() {
+    fn rare_operations_match_the_exact_engine() {
         let values = [
             0,
             1,

@@ -1,8 +1,8 @@
 //! Runs a launch on both engines.
 
-use crate::common::observed::{Exact, Noting, Observed, bytes, of_fast};
+use crate::common::observed::{Exact, HashingObserver, Observed, bytes, of_fast};
 use crate::common::resumed::resumed;
-use fast::{Declined, Finished, GoOn, Level, Threads};
+use fast::{Declined, Finished, LaunchObserver, Level, Threads};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program};
 
@@ -13,8 +13,8 @@ pub(crate) struct Count {
     pub(crate) refused: u64,
     pub(crate) stopped: u64,
     /// Launches that several threads ran to their end, and launches that fell back to one thread.
-    pub(crate) together: u64,
-    pub(crate) alone: u64,
+    pub(crate) parallel: u64,
+    pub(crate) sequential: u64,
     /// Launches that the exact engine resumed after committed CTAs.
     pub(crate) resumed: u64,
 }
@@ -40,8 +40,8 @@ pub(crate) fn compare(
         let mut exact: Option<Exact> = None;
         for level in levels() {
             let mut state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-            let (detailed, mut noting) = (level != Level::Avx2, Noting::default());
-            let run = fast::run(&kernel, &mut state, level, detailed, &mut noting);
+            let (detailed, mut observer) = (level != Level::Avx2, HashingObserver::default());
+            let run = fast::run(&kernel, &mut state, level, detailed, &mut observer);
             let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
             match run {
                 Ok(finished) => {
@@ -63,7 +63,7 @@ pub(crate) fn compare(
                             let exact = counted;
                             return Err(format!("{level}: {fast:#?}\nexact: {exact:#?}"));
                         }
-                        if noting.accesses != *accesses {
+                        if observer.accesses != *accesses {
                             return Err(format!("{level}: its accesses differ"));
                         }
                     }
@@ -82,9 +82,9 @@ pub(crate) fn compare(
             on_threads(program, launch, assume, &exact, count)?;
             let level = Level::best();
             for detailed in [false, true] {
-                let done = resumed(program, launch, &exact, detailed, |state: &mut _, watch| {
-                    let kernel = fast::prepare(program, state, assume)?.final_after(0);
-                    fast::run(&kernel, state, level, detailed, watch)
+                let done = resumed(program, launch, &exact, detailed, |state: &mut _, observer| {
+                    let kernel = fast::prepare(program, state, assume)?.commit_after(0);
+                    fast::run(&kernel, state, level, detailed, observer)
                 });
                 count.resumed += u64::from(done?);
             }
@@ -107,16 +107,16 @@ fn on_threads(
         let mut state = engine.launch(program, launch.clone()).map_err(|e| e.to_string())?;
         let kernel = fast::prepare(program, &state, assume).map_err(|e| e.to_string())?;
         let kernel = kernel.on_threads(threads).eagerly();
-        let mut noting = Noting::default();
-        let watch: &mut dyn GoOn = &mut noting;
-        match fast::run(&kernel, &mut state, Level::best(), detailed, watch) {
+        let mut observer = HashingObserver::default();
+        let dynamic: &mut dyn LaunchObserver = &mut observer;
+        match fast::run(&kernel, &mut state, Level::best(), detailed, dynamic) {
             Ok(finished) => {
-                if !is_same(&finished, &noting, exact) {
+                if !is_same(&finished, &observer, exact) {
                     return Err(format!("{threads} threads, {:?}: it differs", finished.threads));
                 }
                 match finished.threads {
-                    Threads::Many(_) => count.together += 1,
-                    _ => count.alone += 1,
+                    Threads::Many(_) => count.parallel += 1,
+                    _ => count.sequential += 1,
                 }
             }
             Err(_) if bytes(state.memory()) != bytes(&launch.memory) => {
@@ -129,10 +129,10 @@ fn on_threads(
 }
 
 /// Checks whether a launch has ended as on the exact engine, except for the order of accesses.
-fn is_same(finished: &Finished, noting: &Noting, exact: &Exact) -> bool {
+fn is_same(finished: &Finished, observer: &HashingObserver, exact: &Exact) -> bool {
     let detail = finished.detail.as_ref().is_none_or(|detail| {
         let Observed { counted, accesses } = &exact.observed;
-        of_fast(detail, &finished.stats) == *counted && noting.accesses.are_like(accesses)
+        of_fast(detail, &finished.stats) == *counted && observer.accesses.are_congruent(accesses)
     });
     let memory = bytes(&finished.memory) == exact.memory;
     detail && memory && exact.end == Step::Done && finished.stats == exact.stats

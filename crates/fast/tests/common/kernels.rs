@@ -45,27 +45,27 @@ struct Builder<'r> {
     wild: bool,
     /// The operation by which all threads change some words, if each thread is otherwise to write
     /// only a word of its own, and to read other words only from the buffer that is not written.
-    apart: Option<&'static str>,
+    independent: Option<&'static str>,
 }
 
 /// Creates the text of a kernel `k` with a parameter `n: u32` and buffers `a` and `b` of [`WORDS`]
 /// words.
 pub(crate) fn kernel(rng: &mut Rng) -> String {
     let wild = rng.one_in(12);
-    build(Builder { rng, text: String::new(), labels: 0, wild, apart: None })
+    build(Builder { rng, text: String::new(), labels: 0, wild, independent: None })
 }
 
 /// Creates the text of such a kernel whose CTAs mostly access different words.
-pub(crate) fn kernel_apart(rng: &mut Rng) -> String {
+pub(crate) fn independent_kernel(rng: &mut Rng) -> String {
     let op = ["add.u32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32"][rng.below(6)];
-    build(Builder { rng, text: String::new(), labels: 0, wild: false, apart: Some(op) })
+    build(Builder { rng, text: String::new(), labels: 0, wild: false, independent: Some(op) })
 }
 
 fn build(mut b: Builder<'_>) -> String {
     b.prologue();
     let statements = 3 + b.rng.below(8);
     b.statements(statements, 3);
-    if b.apart.is_none() && b.rng.one_in(8) {
+    if b.independent.is_none() && b.rng.one_in(8) {
         b.late_fault();
     }
     for i in 0..WORDS32 {

@@ -57,10 +57,10 @@ pub(crate) fn mixed(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
 }
 
 /// Compares kernels whose CTAs mostly access different words.
-pub(crate) fn apart(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
+pub(crate) fn independent(seeds: std::ops::Range<u64>, compare: Compare<'_>) {
     for seed in seeds {
         let mut rng = Rng::new(seed);
-        let text = kernels::kernel_apart(&mut rng);
+        let text = kernels::independent_kernel(&mut rng);
         with_buffers(&text, &mut rng, seed, compare);
     }
 }

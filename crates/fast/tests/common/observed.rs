@@ -1,7 +1,7 @@
 //! The counts of an observer of all events of the exact engine, to compare with the fast engine's
 //! details.
 
-use fast::{Apart, Detail, GoOn, Line, WarpAccesses};
+use fast::{Detail, ForkedObserver, LaunchObserver, StridedAccess, WarpAccesses};
 use simt::machine::{Machine, Step};
 use simt::memory::{MemoryMap, Space};
 use simt::observe::{
@@ -35,12 +35,12 @@ pub(crate) struct Observed {
 }
 
 /// Hashes of accesses: one depends on their order, the other one depends neither on order nor on
-/// multiples of [`Line::ALIKE`] bytes.
+/// multiples of [`StridedAccess::CONGRUENCE`] bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Accesses {
     count: u64,
     ordered: u64,
-    alike: u64,
+    congruent: u64,
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
@@ -63,9 +63,9 @@ impl Accesses {
             self.ordered = mix(mix(self.ordered, thread), at);
             hash = mix(mix(hash, thread % 32), at.wrapping_sub(from));
         }
-        hash = mix(hash, first.unwrap_or(0) % Line::ALIKE);
+        hash = mix(hash, first.unwrap_or(0) % StridedAccess::CONGRUENCE);
         self.count += times;
-        self.alike = self.alike.wrapping_add(hash.wrapping_mul(times));
+        self.congruent = self.congruent.wrapping_add(hash.wrapping_mul(times));
     }
 
     fn access(&mut self, access: &Access<'_>, times: u64) {
@@ -75,8 +75,8 @@ impl Accesses {
     }
 
     /// Returns whether these are the same accesses in any order, up to congruent addresses.
-    pub(crate) fn are_like(&self, other: &Self) -> bool {
-        (self.count, self.alike) == (other.count, other.alike)
+    pub(crate) fn are_congruent(&self, other: &Self) -> bool {
+        (self.count, self.congruent) == (other.count, other.congruent)
     }
 }
 
@@ -116,24 +116,24 @@ impl Observer<1> for Observed {
 
 /// Hashes the fast engine's accesses. Takes every other line as a whole.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Noting {
+pub(crate) struct HashingObserver {
     pub(crate) accesses: Accesses,
-    lines: u64,
+    strided: u64,
     /// Accesses of committed CTAs.
-    settled: Accesses,
-    done: Counted,
+    committed: Accesses,
+    committed_counts: Counted,
 }
 
-impl Noting {
+impl HashingObserver {
     /// Returns the counts of committed CTAs, with which the exact engine resumes.
-    pub(crate) fn done(&self, stats: &Stats) -> Observed {
-        let counted = Counted { ctas: stats.ctas, ..self.done.clone() };
-        Observed { counted, accesses: self.settled.clone() }
+    pub(crate) fn committed(&self, stats: &Stats) -> Observed {
+        let counted = Counted { ctas: stats.ctas, ..self.committed_counts.clone() };
+        Observed { counted, accesses: self.committed.clone() }
     }
 }
 
-impl GoOn for Noting {
-    fn go_on(&mut self, _: u64, _: u64) -> bool {
+impl LaunchObserver for HashingObserver {
+    fn poll(&mut self, _: u64, _: u64) -> bool {
         true
     }
 
@@ -141,26 +141,30 @@ impl GoOn for Noting {
         self.accesses.access(access, 1);
     }
 
-    fn accesses(&mut self, access: &Access<'_>, times: u64) {
+    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
         self.accesses.access(access, times);
     }
 
-    fn line(&mut self, line: &Line) -> bool {
-        self.lines += 1;
-        if self.lines.is_multiple_of(2) {
+    fn strided_access(&mut self, access: &StridedAccess) -> bool {
+        self.strided += 1;
+        if self.strided.is_multiple_of(2) {
             return false;
         }
         let lane = |i: u64| {
-            let at = line.at.wrapping_add_signed(i as i64 * line.stride);
-            (u64::from(line.first_thread) + i, at)
+            let at = access.at.wrapping_add_signed(i as i64 * access.stride);
+            (u64::from(access.first_thread) + i, at)
         };
-        let lanes = (0..u64::from(line.lanes)).map(lane);
-        self.accesses.add((line.pc.0, line.kind, line.space, line.size), lanes, line.times);
+        let lanes = (0..u64::from(access.lanes)).map(lane);
+        self.accesses.add(
+            (access.pc.0, access.kind, access.space, access.size),
+            lanes,
+            access.times,
+        );
         true
     }
 
     /// Takes the first half.
-    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
         let &WarpAccesses { pc, kind, space, size, on, at, page } = accesses;
         let half = on.len() / 2;
         for (on, at) in on.iter().zip(at).take(half) {
@@ -171,31 +175,31 @@ impl GoOn for Noting {
         half
     }
 
-    fn has_parts(&self) -> bool {
+    fn can_commit(&self) -> bool {
         true
     }
 
-    fn settled(&mut self) {
-        self.settled = self.accesses.clone();
+    fn commit(&mut self) {
+        self.committed = self.accesses.clone();
     }
 
-    fn done(&mut self, detail: &Detail) {
-        self.done = of_fast(detail, &Stats::default());
+    fn declined_after_commit(&mut self, detail: &Detail) {
+        self.committed_counts = of_fast(detail, &Stats::default());
     }
 
-    fn apart(&self) -> Option<Box<dyn Apart>> {
+    fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
         Some(Box::new(Self::default()))
     }
 
     /// Adds the hashes of other accesses. The ordered hash is no longer meaningful afterwards.
-    fn join(&mut self, apart: Box<dyn Apart>) {
-        let other = apart.into_any().downcast::<Self>().expect("one of its own");
+    fn merge(&mut self, fork: Box<dyn ForkedObserver>) {
+        let other = fork.into_any().downcast::<Self>().expect("one of its own");
         self.accesses.count += other.accesses.count;
-        self.accesses.alike = self.accesses.alike.wrapping_add(other.accesses.alike);
+        self.accesses.congruent = self.accesses.congruent.wrapping_add(other.accesses.congruent);
     }
 }
 
-impl Apart for Noting {
+impl ForkedObserver for HashingObserver {
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
         self
     }

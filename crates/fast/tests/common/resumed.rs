@@ -1,6 +1,6 @@
 //! Launches in which the fast engine commits CTAs, so that the exact engine resumes after them.
 
-use super::observed::{Exact, Noting, Observed, bytes, of_fast};
+use super::observed::{Exact, HashingObserver, Observed, bytes, of_fast};
 use fast::{Declined, Finished};
 use simt::machine::{Machine, Step};
 use vm::{Engine, Launch, Program, State};
@@ -13,25 +13,26 @@ pub(crate) fn resumed(
     launch: &Launch<1>,
     exact: &Exact,
     detailed: bool,
-    run: impl FnOnce(&mut State<1>, &mut Noting) -> Result<Finished, Declined>,
+    run: impl FnOnce(&mut State<1>, &mut HashingObserver) -> Result<Finished, Declined>,
 ) -> Result<bool, String> {
     let mut state = vm::begin_bare(program, launch.clone()).map_err(|e| e.to_string())?;
-    let mut noting = Noting::default();
-    let (end, stats, memory, resumed, observed) = match run(&mut state, &mut noting) {
+    let mut observer = HashingObserver::default();
+    let (end, stats, memory, resumed, observed) = match run(&mut state, &mut observer) {
         Ok(finished) => {
             let counted = finished.detail.as_ref().map(|d| of_fast(d, &finished.stats));
-            let accesses = noting.accesses;
+            let accesses = observer.accesses;
             let observed = Observed { counted: counted.unwrap_or_default(), accesses };
             (Step::Done, finished.stats, bytes(&finished.memory), false, observed)
         }
         Err(_) => {
-            let (resumed, mut observed) = (state.progress().0 > 0, noting.done(state.stats()));
+            let (resumed, mut observed) =
+                (state.progress().0 > 0, observer.committed(state.stats()));
             let end = Engine::<1>.run(program, &mut state, &mut observed, u64::MAX);
             (end, *state.stats(), bytes(state.memory()), resumed, observed)
         }
     };
     let same = observed.counted == exact.observed.counted
-        && observed.accesses.are_like(&exact.observed.accesses);
+        && observed.accesses.are_congruent(&exact.observed.accesses);
     let what = match () {
         () if end != exact.end => format!("{end:?}\nexact: {:?}", exact.end),
         () if stats != exact.stats => format!("{stats:#?}\nexact: {:#?}", exact.stats),

@@ -5,7 +5,9 @@
 
 use super::Emitter;
 use crate::asm::{Label, at};
-use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_DEPTH, SLOT_LANES, SLOT_REJOIN};
+use crate::frame::{
+    ENTRY_BLOCK, ENTRY_DEPTH, ENTRY_LANES, ENTRY_REJOIN, ENTRY_SIZE, Frame, NO_BLOCK,
+};
 use fast::code::{Block, Code, End, Rejoin, Src};
 use iced_x86::{Code as Op, Register};
 
@@ -81,7 +83,7 @@ impl Emitter<'_> {
         use Register::RBP;
         if issues && self.code.blocks[to as usize].first <= block.pc {
             let over = self.asm.label();
-            self.asm.m(Op::Dec_rm32, at(RBP, Frame::LEFT));
+            self.asm.m(Op::Dec_rm32, at(RBP, Frame::BACK_EDGES_LEFT));
             self.asm.jump(Op::Jle_rel32_64, over);
             self.away.push(Away::Over(over, to));
         }
@@ -130,7 +132,7 @@ impl Emitter<'_> {
     /// it is full.
     fn own_stack(&mut self, slow: Label) {
         use Register::{R8, RBP};
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         self.asm.jump(Op::Jne_rel32_64, slow);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
         self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::LAST));
@@ -147,12 +149,12 @@ impl Emitter<'_> {
         if let Some(short) = self.short(block) {
             self.convert(&short);
         }
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::PARTED));
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::SPLIT_BRANCHES));
         // edx: the lanes that take the second target.
         self.asm.rr(Op::Mov_r32_rm32, EDX, EBX);
         self.asm.rr(Op::Xor_r32_rm32, EDX, EAX);
         self.asm.rm(Op::Mov_r32_rm32, ECX, at(RBP, Frame::REJOIN));
-        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_DEPTH));
+        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, ENTRY_DEPTH));
         let joined = match block.rejoin {
             Rejoin::At(r) => {
                 // The waiting lanes keep their entry, unless the entry already has this
@@ -160,8 +162,8 @@ impl Emitter<'_> {
                 let same = self.asm.label();
                 self.asm.ri(Op::Cmp_rm32_imm32, ECX, r as i32);
                 self.asm.jump(Op::Je_rel32_64, same);
-                self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), r as i32);
-                self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
+                self.asm.mi(Op::Mov_rm32_imm32, at(R8, ENTRY_BLOCK), r as i32);
+                self.asm.ri(Op::Add_rm64_imm8, R8, ENTRY_SIZE as i32);
                 self.asm.r(Op::Inc_rm32, ESI);
                 self.asm.ri(Op::Mov_r32_imm32, ECX, r as i32);
                 self.asm.bind(same);
@@ -169,7 +171,7 @@ impl Emitter<'_> {
             }
             Rejoin::Enclosing | Rejoin::Return(_) => None,
         };
-        self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
+        self.asm.ri(Op::Sub_rm64_imm8, R8, ENTRY_SIZE as i32);
         let first_is_to = self.taken_first(block, to, next);
         let order = if first_is_to { [(next, EDX), (to, EAX)] } else { [(to, EAX), (next, EDX)] };
         for (target, lanes) in order {
@@ -179,7 +181,7 @@ impl Emitter<'_> {
         let back = [to, next].iter().any(|&t| self.code.blocks[t as usize].first <= block.pc);
         if back {
             let over = self.stubs.over;
-            self.asm.m(Op::Dec_rm32, at(RBP, Frame::LEFT));
+            self.asm.m(Op::Dec_rm32, at(RBP, Frame::BACK_EDGES_LEFT));
             self.asm.jump(Op::Jle_rel32_64, over);
         }
         let resume = self.stubs.resume;
@@ -202,11 +204,11 @@ impl Emitter<'_> {
             self.asm.ri(Op::Cmp_rm32_imm32, ECX, target as i32);
             self.asm.jump(Op::Je_rel32_64, skip);
         }
-        self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
-        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), target as i32);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_REJOIN), ECX);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_LANES), lanes);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_DEPTH), ESI);
+        self.asm.ri(Op::Add_rm64_imm8, R8, ENTRY_SIZE as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, ENTRY_BLOCK), target as i32);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, ENTRY_REJOIN), ECX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, ENTRY_LANES), lanes);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, ENTRY_DEPTH), ESI);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::PUSHES));
         if joined.is_none() {
             self.asm.bind(skip);
@@ -220,12 +222,12 @@ impl Emitter<'_> {
         // The height of the stack, in entries.
         self.asm.rr(Op::Mov_r64_rm64, RCX, R8);
         self.asm.rm(Op::Sub_r64_rm64, RCX, at(RBP, Frame::BOTTOM));
-        self.asm.ri(Op::Shr_rm64_imm8, RCX, SLOT.trailing_zeros() as i32);
+        self.asm.ri(Op::Shr_rm64_imm8, RCX, ENTRY_SIZE.trailing_zeros() as i32);
         self.asm.r(Op::Inc_rm64, RCX);
-        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST));
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MAX_HEIGHT));
         self.asm.rr(Op::Cmp_r64_rm64, RCX, RDX);
         self.asm.rr(Op::Cmovb_r64_rm64, RCX, RDX);
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MAX_HEIGHT), RCX);
     }
 
     /// Sends all running lanes to a copy of a function; they reconverge where it returns to.
@@ -234,19 +236,19 @@ impl Emitter<'_> {
         let slow = self.asm.label();
         self.away.push(Away::Slow(slow, b));
         self.own_stack(slow);
-        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), back as i32);
-        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
-        self.asm.ri(Op::Add_rm64_imm8, R8, SLOT as i32);
-        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_BLOCK), to as i32);
-        self.asm.mi(Op::Mov_rm32_imm32, at(R8, SLOT_REJOIN), NOWHERE as i32);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_LANES), EBX);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_DEPTH), EAX);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, ENTRY_BLOCK), back as i32);
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, ENTRY_DEPTH));
+        self.asm.ri(Op::Add_rm64_imm8, R8, ENTRY_SIZE as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, ENTRY_BLOCK), to as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, ENTRY_REJOIN), NO_BLOCK as i32);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, ENTRY_LANES), EBX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, ENTRY_DEPTH), EAX);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::PUSHES));
         self.set_top();
-        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::REJOIN), NOWHERE as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::REJOIN), NO_BLOCK as i32);
         if self.code.blocks[to as usize].first <= block.pc {
             let over = self.stubs.over;
-            self.asm.m(Op::Dec_rm32, at(RBP, Frame::LEFT));
+            self.asm.m(Op::Dec_rm32, at(RBP, Frame::BACK_EDGES_LEFT));
             self.asm.jump(Op::Jle_rel32_64, over);
         }
         if to != b + 1 {
@@ -261,21 +263,21 @@ impl Emitter<'_> {
         use Register::{EAX, EBX, R8, RBP};
         let slow = self.asm.label();
         self.away.push(Away::Slow(slow, b));
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         self.asm.jump(Op::Jne_rel32_64, slow);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
         self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::BOTTOM));
         self.asm.jump(Op::Je_rel32_64, slow);
-        self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
-        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, SLOT_BLOCK), back as i32);
+        self.asm.ri(Op::Sub_rm64_imm8, R8, ENTRY_SIZE as i32);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, ENTRY_BLOCK), back as i32);
         self.asm.jump(Op::Jne_rel32_64, slow);
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::ENDED));
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::EMPTIED));
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
         // Lanes that returned earlier may have waited there.
         let resume = self.stubs.resume;
-        self.asm.mr(Op::Cmp_rm32_r32, at(R8, SLOT_LANES), EBX);
+        self.asm.mr(Op::Cmp_rm32_r32, at(R8, ENTRY_LANES), EBX);
         self.asm.jump(Op::Jne_rel32_64, resume);
-        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_REJOIN));
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, ENTRY_REJOIN));
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
         self.count_depth();
         let back = self.blocks[back as usize];

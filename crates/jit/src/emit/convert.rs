@@ -9,7 +9,7 @@
 use super::Emitter;
 use super::predicate::float_relation;
 use crate::asm::at;
-use crate::frame::{Frame, SLOT, SLOT_DEPTH};
+use crate::frame::{ENTRY_DEPTH, ENTRY_SIZE, Frame};
 use fast::code::{Block, End, Kind, Rejoin, Step};
 use fast::ops::{Native, Op32, Op64, Test};
 use iced_x86::{Code as Op, Register};
@@ -101,23 +101,23 @@ impl Emitter<'_> {
         let count = short.sides.iter().filter(|s| !s.is_empty()).count() as i32;
         self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::REJOIN), short.rejoin as i32);
         self.asm.jump(Op::Je_rel32_64, waited);
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::PARTED));
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::SPLIT_BRANCHES));
         self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::PUSHES), count);
         self.asm.mi(Op::Add_rm64_imm32, at(RBP, Frame::MERGES), count);
         // The height that the stack would have, in entries.
         self.asm.rr(Op::Mov_r64_rm64, RCX, R8);
         self.asm.rm(Op::Sub_r64_rm64, RCX, at(RBP, Frame::BOTTOM));
-        self.asm.ri(Op::Shr_rm64_imm8, RCX, SLOT.trailing_zeros() as i32);
+        self.asm.ri(Op::Shr_rm64_imm8, RCX, ENTRY_SIZE.trailing_zeros() as i32);
         self.asm.ri(Op::Add_rm64_imm8, RCX, 1 + count);
-        self.asm.rm(Op::Cmp_r64_rm64, RCX, at(RBP, Frame::MOST));
+        self.asm.rm(Op::Cmp_r64_rm64, RCX, at(RBP, Frame::MAX_HEIGHT));
         self.asm.jump(Op::Jbe_rel32_64, high);
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST), RCX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MAX_HEIGHT), RCX);
         self.asm.bind(high);
         self.asm.rr(Op::Mov_r32_rm32, R10D, EBX);
         self.asm.rr(Op::Xor_r32_rm32, R10D, EAX);
         self.asm.rr(Op::Mov_r32_rm32, EBX, EAX);
         if self.detailed {
-            self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_DEPTH));
+            self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, ENTRY_DEPTH));
             self.asm.r(Op::Inc_rm32, ECX);
             self.count_depth_of(RCX);
         }

@@ -3,9 +3,9 @@
 
 use super::{ALL, Emitter, On};
 use crate::asm::{Label, at};
-use crate::counts::{Place, Site, Stretch, TOLD, TOLD_IN_PART};
-use crate::frame::{Frame, SLOT_DEPTH};
-use fast::Line;
+use crate::counters::{AlignmentCounters, COUNTED, IssueSpan, PARTLY_COUNTED, SiteCounters};
+use crate::frame::{ENTRY_DEPTH, Frame};
+use fast::StridedAccess;
 use fast::code::{Block, Kind, Memory, Src, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use std::mem::offset_of;
@@ -47,21 +47,21 @@ impl Emitter<'_> {
         self.asm.rri(Op::Imul_r32_rm32_imm32, EAX, R9D, n);
         self.asm.mr(Op::Add_rm64_r64, at(RBP, Frame::LANE_SUM), RAX);
         if self.detailed {
-            self.count_place(Place { block: b, first, issues }, n);
+            self.count_place(IssueSpan { block: b, first, issues }, n);
         }
     }
 
     /// Counts a run of issues by place, for launches in detail.
-    fn count_place(&mut self, place: Place, n: i32) {
-        let site = self.places.len() as i64 * size_of::<Site>() as i64;
+    fn count_place(&mut self, place: IssueSpan, n: i32) {
+        let site = self.places.len() as i64 * size_of::<SiteCounters>() as i64;
         self.places.push(place);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SITES));
-        self.asm.m(Op::Inc_rm64, at(R8, site + offset_of!(Site, times) as i64));
-        self.asm.mr(Op::Add_rm64_r64, at(R8, site + offset_of!(Site, lanes) as i64), R9);
+        self.asm.m(Op::Inc_rm64, at(R8, site + offset_of!(SiteCounters, times) as i64));
+        self.asm.mr(Op::Add_rm64_r64, at(R8, site + offset_of!(SiteCounters, lanes) as i64), R9);
         // Mostly no lane of a warp is absent or exited.
         let (from, back) = (self.asm.label(), self.asm.label());
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::EXITED));
-        self.asm.rm(Op::Or_r64_rm64, RAX, at(RBP, Frame::ABSENT));
+        self.asm.rm(Op::Or_r64_rm64, RAX, at(RBP, Frame::NEVER_LAUNCHED));
         self.asm.jump(Op::Jne_rel32_64, from);
         self.asm.bind(back);
         self.gone.push(Gone { from, back, site });
@@ -76,8 +76,8 @@ impl Emitter<'_> {
         for Gone { from, back, site } in std::mem::take(&mut self.gone) {
             self.asm.bind(from);
             for (field, to) in [
-                (Frame::EXITED, offset_of!(Site, exited)),
-                (Frame::ABSENT, offset_of!(Site, absent)),
+                (Frame::EXITED, offset_of!(SiteCounters, exited)),
+                (Frame::NEVER_LAUNCHED, offset_of!(SiteCounters, never_launched)),
             ] {
                 self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, field));
                 self.asm.mr(Op::Add_rm64_r64, at(R8, site + to as i64), RAX);
@@ -119,7 +119,7 @@ impl Emitter<'_> {
     /// Records the split levels of the stack entry at `r8`.
     pub(super) fn count_depth(&mut self) {
         if self.detailed {
-            self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_DEPTH));
+            self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, ENTRY_DEPTH));
             self.count_depth_of(RAX);
         }
     }
@@ -127,10 +127,10 @@ impl Emitter<'_> {
     /// Records split levels from a register whose upper half is zero. Clobbers `rdx`.
     pub(super) fn count_depth_of(&mut self, depth: Register) {
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::DEPTH), depth);
-        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MOST_DEPTH));
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::MAX_DEPTH));
         self.asm.rr(Op::Cmp_r64_rm64, RDX, depth);
         self.asm.rr(Op::Cmovb_r64_rm64, RDX, depth);
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MOST_DEPTH), RDX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::MAX_DEPTH), RDX);
     }
 
     /// Emitted before an access: logs it unless [`Self::count_access`] counts it later. Sets the
@@ -145,7 +145,7 @@ impl Emitter<'_> {
             self.asm.jump(Op::Jne_rel32_64, from);
             self.asm.bind(back);
             self.told.push(Told { from, back, step: self.now, on });
-            self.told_as = TOLD_IN_PART;
+            self.told_as = PARTLY_COUNTED;
         } else {
             self.announce_any(memory, on);
         }
@@ -155,7 +155,7 @@ impl Emitter<'_> {
     pub(super) fn announce_any(&mut self, memory: &Memory, on: On) {
         if self.detailed {
             self.note(self.now, memory, on);
-            self.told_as = TOLD;
+            self.told_as = COUNTED;
         }
     }
 
@@ -170,25 +170,30 @@ impl Emitter<'_> {
     }
 
     /// Counts an access of a whole warp at affine addresses, by lane 0's offset in its region, in
-    /// `rax`, modulo [`Line::ALIKE`]. Preserves `rax`, `rcx` and `rdi`.
+    /// `rax`, modulo [`StridedAccess::CONGRUENCE`]. Preserves `rax`, `rcx` and `rdi`.
     pub(super) fn count_access(&mut self, memory: &Memory, near: Option<u32>, on: On) {
         if !self.detailed || !lies_on_a_line(memory) {
             return;
         }
-        let align = memory.bytes().min(Line::ALIKE);
-        let count = Stretch::len(align);
+        let align = memory.bytes().min(StridedAccess::CONGRUENCE);
+        let count = AlignmentCounters::len(align);
         let first = self.stretches.last().map_or(0, |s| s.first + s.count);
         let near = near.map(|n| n as usize);
-        self.stretches.push(Stretch { step: self.now as usize, first, count, near });
+        self.stretches.push(AlignmentCounters {
+            step: self.now as usize,
+            first,
+            count,
+            entry: near,
+        });
         let part = self.asm.label();
         self.asm.ri(Op::Cmp_rm32_imm8, on.lanes, -1);
         self.asm.jump(Op::Jne_rel32_64, part);
         self.asm.rr(Op::Mov_r32_rm32, EDX, EAX);
-        self.asm.ri(Op::And_rm32_imm32, EDX, Line::ALIKE as i32 - 1);
+        self.asm.ri(Op::And_rm32_imm32, EDX, StridedAccess::CONGRUENCE as i32 - 1);
         if align > 1 {
             self.asm.ri(Op::Shr_rm32_imm8, EDX, align.trailing_zeros() as i32);
         }
-        self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::LINES));
+        self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::STRIDED));
         let counter =
             MemoryOperand::with_base_index_scale_displ_size(RSI, RDX, 8, 8 * first as i64, 1);
         self.asm.m(Op::Inc_rm64, counter);

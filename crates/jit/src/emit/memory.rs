@@ -9,8 +9,8 @@
 use super::short::is_short;
 use super::{Emitter, On};
 use crate::asm::{Label, at};
-use crate::frame::{Frame, Near};
-use crate::seat::Seat;
+use crate::frame::{Frame, RegionCache};
+use crate::warp_context::WarpContext;
 use fast::code::{Dst, Memory, Src};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
@@ -177,12 +177,12 @@ impl Emitter<'_> {
         }
         match room {
             Room::Map(near) => {
-                let entry = i64::from(near) * Near::SIZE;
-                self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::NEAR));
-                self.asm.rm(Op::Sub_r64_rm64, RAX, at(R8, entry + Near::BASE));
-                self.asm.rm(Op::Mov_r64_rm64, RSI, at(R8, entry + Near::LEN));
+                let entry = i64::from(near) * RegionCache::SIZE;
+                self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::REGIONS));
+                self.asm.rm(Op::Sub_r64_rm64, RAX, at(R8, entry + RegionCache::BASE));
+                self.asm.rm(Op::Mov_r64_rm64, RSI, at(R8, entry + RegionCache::LEN));
                 self.inside(cold);
-                self.asm.rm(Op::Mov_r64_rm64, RDI, at(R8, entry + Near::BYTES));
+                self.asm.rm(Op::Mov_r64_rm64, RDI, at(R8, entry + RegionCache::BYTES));
             }
             Room::Window(bytes, len) => {
                 self.asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, len));
@@ -329,14 +329,14 @@ impl Emitter<'_> {
         memory: &Memory,
         cold: Label,
     ) -> (MemoryOperand, MemoryOperand) {
-        let entry = i64::from(near) * Near::SIZE;
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::NEAR));
+        let entry = i64::from(near) * RegionCache::SIZE;
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::REGIONS));
         self.asm.ri64(RAX, memory.offset as u64);
-        self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, entry + Near::BASE));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, entry + RegionCache::BASE));
         self.asm.ri(Op::Test_rm32_imm32, ECX, memory.bytes() as i32 - 1);
         self.asm.jump(Op::Jne_rel32_64, cold);
         self.asm.rr(Op::Sub_r64_rm64, RAX, RCX);
-        (at(R8, entry + Near::LEN), at(R8, entry + Near::BYTES))
+        (at(R8, entry + RegionCache::LEN), at(R8, entry + RegionCache::BYTES))
     }
 
     /// Sets `rsi` to the greatest offset in bounds.
@@ -385,8 +385,8 @@ impl Emitter<'_> {
     pub(super) fn window(&mut self, memory: &Memory, bytes: i64) {
         self.asm.rm(Op::Mov_r64_rm64, RDI, at(RBP, bytes));
         if memory.space == Space::Local {
-            self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::SEAT));
-            self.asm.rm(Op::Add_r64_rm64, RDI, at(RCX, Seat::LOCAL));
+            self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::WARP));
+            self.asm.rm(Op::Add_r64_rm64, RDI, at(RCX, WarpContext::LOCAL));
         }
     }
 

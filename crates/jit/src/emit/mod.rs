@@ -38,12 +38,12 @@ mod turns;
 
 use crate::Refused;
 use crate::asm::{Asm, Encoded, Label, V, at};
-use crate::counts::{Place, Stretch};
+use crate::counters::{AlignmentCounters, IssueSpan};
 use crate::features::Features;
 use crate::frame::Frame;
 use crate::nan::Nan;
-use crate::notes::NotePlace;
-use crate::pool::{Line, Pool};
+use crate::patterns::PatternSite;
+use crate::pool::{Pool, PoolRow};
 use crate::rows::{Liveness, Uses};
 use avx2::Avx2;
 use avx512::{Assignment, Avx512};
@@ -190,7 +190,7 @@ struct Cold {
 /// Compiled code before it is placed in memory.
 pub(crate) struct Emitted {
     pub(crate) code: Encoded,
-    pub(crate) pool: Box<[Line]>,
+    pub(crate) pool: Box<[PoolRow]>,
     /// The entry point, and the code that takes a warp.
     pub(crate) stubs: Stubs,
     /// The beginning of each block.
@@ -201,15 +201,15 @@ pub(crate) struct Emitted {
     pub(crate) block_of: Vec<u32>,
     /// Steps that read special registers into scalars, in the frame's order.
     pub(crate) sregs: Vec<u32>,
-    /// Steps that read special registers that differ by lane into rows, in the seats' order.
+    /// Steps that read special registers that differ by lane into rows, in the contexts' order.
     pub(crate) sreg_rows: Vec<u32>,
     /// Steps that keep the region of their last global access, in the frame's order, which need not
     /// be the steps' order.
     pub(crate) nears: Vec<u32>,
     /// Places where launches in detail count issues and accesses.
-    pub(crate) places: Vec<Place>,
-    pub(crate) stretches: Vec<Stretch>,
-    pub(crate) notes: Vec<NotePlace>,
+    pub(crate) places: Vec<IssueSpan>,
+    pub(crate) stretches: Vec<AlignmentCounters>,
+    pub(crate) notes: Vec<PatternSite>,
     /// Steps that always call the interpreter.
     pub(crate) left: Vec<u32>,
 }
@@ -241,9 +241,9 @@ pub(super) struct Emitter<'c> {
     pub(super) sreg_rows: Vec<u32>,
     /// Whether to count everything that a launch in detail counts.
     pub(super) detailed: bool,
-    pub(super) places: Vec<Place>,
-    pub(super) stretches: Vec<Stretch>,
-    pub(super) notes: Vec<NotePlace>,
+    pub(super) places: Vec<IssueSpan>,
+    pub(super) stretches: Vec<AlignmentCounters>,
+    pub(super) notes: Vec<PatternSite>,
     /// Accesses of all running lanes since the last flush of their count.
     accesses: i32,
     /// Rows of shared-memory addresses with a classified layout, and accesses that take the slow
@@ -310,7 +310,7 @@ pub(crate) fn emit(
         accesses: 0,
         known: Vec::new(),
         elsewhere: Vec::new(),
-        depths: code.depths(),
+        depths: code.loop_depths(),
         left: Vec::new(),
         told: Vec::new(),
         gone: Vec::new(),

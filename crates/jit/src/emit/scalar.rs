@@ -5,7 +5,7 @@ use super::predicate::float_relation;
 use super::{Emitter, Held, On};
 use crate::asm::{V, at};
 use crate::frame::Frame;
-use crate::seat::Seat;
+use crate::warp_context::WarpContext;
 use fast::code::Src;
 use fast::ops::{Logic, Native, Op32, Op64, Rel, Test};
 use iced_x86::{Code as Op, Register};
@@ -338,7 +338,7 @@ impl Emitter<'_> {
         self.asm.rr(Op::Cmovp_r64_rm64, RAX, RCX);
     }
 
-    /// Reads a special register from the seat's list or the CTA's.
+    /// Reads a special register from the warp context's list or the CTA's.
     pub(super) fn sreg(&mut self, reg: Sreg, dst: u32) {
         let index = self.sregs.len() as i64;
         self.sregs.push(self.now);
@@ -348,16 +348,16 @@ impl Emitter<'_> {
         self.put_scalar(dst);
     }
 
-    /// Reads a special register that differs by lane and is the same in all CTAs, from the seat's
-    /// rows.
+    /// Reads a special register that differs by lane and is the same in all CTAs, from the warp
+    /// context's rows.
     pub(super) fn sreg_row(&mut self, reg: Sreg, row: u32, on: On) -> bool {
         if !is_by_warp(reg) {
             return false;
         }
         let index = self.sreg_rows.len() as i64;
         self.sreg_rows.push(self.now);
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, Frame::SEAT));
-        self.asm.rm(Op::Mov_r64_rm64, Register::RDI, at(RAX, Seat::SREG_ROWS));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(Register::RBP, Frame::WARP));
+        self.asm.rm(Op::Mov_r64_rm64, Register::RDI, at(RAX, WarpContext::SREG_ROWS));
         self.asm.ri(Op::Add_rm64_imm32, Register::RDI, (128 * index) as i32);
         self.vectors.copy_row(self, row, on);
         true

@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use crate::asm::{Asm, Label, at};
-use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN, stopped};
+use crate::frame::{ENTRY_BLOCK, ENTRY_LANES, ENTRY_REJOIN, ENTRY_SIZE, Frame, NO_BLOCK, stopped};
 use iced_x86::{Code as Op, Register};
 
 use Register::{EAX, EBX, EDX, ESI, R9D, R10D, R11, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSP};
@@ -111,7 +111,7 @@ impl Emitter<'_> {
     fn leaving(&mut self) {
         let (leave, settle) = (self.stubs.leave, self.stubs.settle);
         self.asm.bind(leave);
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         self.asm.jump(Op::Je_rel32_64, settle);
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::WITHIN as i32);
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::BLOCK), ESI);
@@ -185,35 +185,35 @@ impl Emitter<'_> {
         let (settle, resume, over) = (self.stubs.settle, self.stubs.resume, self.stubs.over);
         let go = self.stubs.go;
         self.asm.bind(settle);
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         self.asm.jump(Op::Jne_rel32_64, go);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, SLOT_BLOCK), ESI);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, ENTRY_BLOCK), ESI);
         let (again, done) = (self.asm.label(), self.asm.label());
         self.asm.bind(again);
         self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::BOTTOM));
         self.asm.jump(Op::Je_rel32_64, done);
-        self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_BLOCK));
-        self.asm.rm(Op::Cmp_r32_rm32, ECX, at(R8, SLOT_REJOIN));
+        self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, ENTRY_BLOCK));
+        self.asm.rm(Op::Cmp_r32_rm32, ECX, at(R8, ENTRY_REJOIN));
         self.asm.jump(Op::Jne_rel32_64, done);
-        self.asm.ri(Op::Sub_rm64_imm8, R8, SLOT as i32);
+        self.asm.ri(Op::Sub_rm64_imm8, R8, ENTRY_SIZE as i32);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::MERGES));
         self.asm.jump(Op::Jmp_rel32_64, again);
         self.asm.bind(done);
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), R8);
         // The jump to the reconvergence point may have been the turn's last back-edge.
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::LEFT), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::BACK_EDGES_LEFT), 0);
         self.asm.jump(Op::Jle_rel32_64, over);
         // The top entry, at `r8`, runs its block.
         self.asm.bind(resume);
-        self.asm.rm(Op::Mov_r32_rm32, EBX, at(R8, SLOT_LANES));
-        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, SLOT_REJOIN));
+        self.asm.rm(Op::Mov_r32_rm32, EBX, at(R8, ENTRY_LANES));
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(R8, ENTRY_REJOIN));
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LANES), EBX);
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
         self.lanes();
         self.count_depth();
-        self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, SLOT_BLOCK));
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::TABLE));
+        self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, ENTRY_BLOCK));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::BLOCK_ADDRESSES));
         let entry = iced_x86::MemoryOperand::with_base_index_scale(RAX, RCX, 8);
         self.asm.m(Op::Jmp_rm64, entry);
     }
@@ -227,7 +227,7 @@ impl Emitter<'_> {
     /// Returns to the host with all state in memory and the warp's place up to date.
     fn return_now(&mut self) {
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::WITHIN as i32);
-        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NOWHERE as i32);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BLOCK), NO_BLOCK as i32);
         let out = self.stubs.out;
         self.asm.jump(Op::Jmp_rel32_64, out);
     }

@@ -10,7 +10,7 @@
 use super::memory::{Access, Pattern, Room};
 use super::{ALL, Emitter, On};
 use crate::asm::{Label, at};
-use crate::frame::{Frame, Together};
+use crate::frame::{Frame, WordLayout};
 use fast::code::{Dst, Kind, Memory, Src, Step};
 use iced_x86::{Code as Op, MemoryOperand, Register};
 use ir::mods::Space;
@@ -96,7 +96,7 @@ impl Emitter<'_> {
             return None;
         }
         let taken = |entry: &usize| self.known.iter().any(|k| k.entry == *entry);
-        let free = (0..Together::COUNT).find(|entry| !taken(entry));
+        let free = (0..WordLayout::COUNT).find(|entry| !taken(entry));
         let entry = free.unwrap_or_else(|| self.known.remove(0).entry);
         self.known.push(Known { addr: memory.addr, entry });
         self.find_out(memory.addr, entry, parts);

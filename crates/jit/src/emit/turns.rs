@@ -1,13 +1,15 @@
 //! The passage from one warp's turn to the next warp's, and barriers.
 //!
 //! A warp whose turn ends in an ordinary way (all its lanes have exited, it waits at a barrier, it
-//! has used up its back-edges) saves its place in its seat; then the next warp of the CTA that has
-//! a turn runs. Anything else returns to the host, or calls it.
+//! has used up its back-edges) saves its place in its context; then the next warp of the CTA that
+//! has a turn runs. Anything else returns to the host, or calls it.
 
 use super::{Emitter, On};
 use crate::asm::at;
-use crate::frame::{Frame, NOWHERE, SLOT, SLOT_BLOCK, SLOT_LANES, SLOT_REJOIN, SLOTS, stopped};
-use crate::seat::{Meeting, Seat};
+use crate::frame::{
+    ENTRY_BLOCK, ENTRY_LANES, ENTRY_REJOIN, ENTRY_SIZE, Frame, NO_BLOCK, STACK_CAPACITY, stopped,
+};
+use crate::warp_context::{BarrierState, WarpContext};
 use fast::BARRIERS;
 use fast::code::{Dst, Kind, Src, Step};
 use iced_x86::{Code as Op, Register};
@@ -16,9 +18,13 @@ use vm::BACK_EDGES;
 
 use Register::{EAX, EBX, ECX, EDX, ESI, R8, R9D, R12, R13, R14, R15, RAX, RBP, RCX, RDX, RSI};
 
-/// Registers, and the fields of a seat that they are loaded from.
-const POINTERS: [(Register, i64); 4] =
-    [(R12, Seat::NARROW), (R13, Seat::WIDE), (R14, Seat::PREDS), (R15, Seat::SCALARS)];
+/// Registers, and the fields of a warp context that they are loaded from.
+const POINTERS: [(Register, i64); 4] = [
+    (R12, WarpContext::NARROW),
+    (R13, WarpContext::WIDE),
+    (R14, WarpContext::PREDS),
+    (R15, WarpContext::SCALARS),
+];
 
 impl Emitter<'_> {
     pub(super) fn seat_stubs(&mut self) {
@@ -37,30 +43,33 @@ impl Emitter<'_> {
         let (next, first, out) = (self.stubs.next, self.stubs.first, self.stubs.out);
         let (search, done) = (self.asm.label(), self.asm.label());
         self.asm.bind(next);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::ISSUES));
         self.asm.rr(Op::Mov_r64_rm64, RCX, RAX);
         self.asm.rm(Op::Sub_r64_rm64, RAX, at(RBP, Frame::STARTED));
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::STARTED), RCX);
         // Lanes that were absent or had exited throughout the turn.
-        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, Seat::GONE), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, WarpContext::NOT_LIVE), 0);
         self.asm.jump(Op::Je_rel32_64, search);
-        for (lanes, sum) in [(Seat::ABSENT, Frame::ABSENT_SUM), (Seat::EXITED, Frame::EXITED_SUM)] {
+        for (lanes, sum) in [
+            (WarpContext::NEVER_LAUNCHED, Frame::NEVER_LAUNCHED_SUM),
+            (WarpContext::EXITED, Frame::EXITED_SUM),
+        ] {
             self.asm.rm(Op::Mov_r32_rm32, ECX, at(R8, lanes));
             self.asm.rr(Op::Imul_r64_rm64, RCX, RAX);
             self.asm.mr(Op::Add_rm64_r64, at(RBP, sum), RCX);
         }
         self.asm.jump(Op::Jmp_rel32_64, search);
         self.asm.bind(first);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
         self.asm.bind(search);
-        self.asm.ri(Op::Add_rm64_imm32, R8, size_of::<Seat>() as i32);
-        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::SEATS_END));
+        self.asm.ri(Op::Add_rm64_imm32, R8, size_of::<WarpContext>() as i32);
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::WARPS_END));
         self.asm.jump(Op::Jae_rel32_64, done);
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(R8, Seat::START));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(R8, WarpContext::START));
         self.asm.rr(Op::Test_rm64_r64, RAX, RAX);
         self.asm.jump(Op::Je_rel32_64, search);
-        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::SEAT), R8);
+        self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::WARP), R8);
         self.asm.r(Op::Jmp_rm64, RAX);
         self.asm.bind(done);
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::STOPPED), stopped::DONE as i32);
@@ -84,47 +93,54 @@ impl Emitter<'_> {
         self.sit();
         self.go_on();
         self.asm.bind(alone);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
         self.asm.rm(Op::Mov_r32_rm32, EBX, at(RBP, Frame::LANES));
         self.pointers();
         self.lanes();
         self.go_on();
     }
 
-    /// Loads rows, and continues where the seat says.
+    /// Loads rows, and continues where the warp context says.
     fn go_on(&mut self) {
         self.vectors.reload(self);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
-        self.asm.m(Op::Jmp_rm64, at(R8, Seat::AT));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
+        self.asm.m(Op::Jmp_rm64, at(R8, WarpContext::AT));
     }
 
     fn pointers(&mut self) {
         for (register, field) in POINTERS {
             self.asm.rm(Op::Mov_r64_rm64, register, at(R8, field));
         }
-        self.asm.rm(Op::Mov_r64_rm64, RDX, at(R8, Seat::SREGS));
+        self.asm.rm(Op::Mov_r64_rm64, RDX, at(R8, WarpContext::SREGS));
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::SREGS), RDX);
     }
 
-    /// Loads the state of the warp in the seat at `r8`, except for its rows.
+    /// Loads the state of the warp whose context is at `r8`, except for its rows.
     fn sit(&mut self) {
         self.pointers();
-        self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, Seat::TOP));
-        self.asm.rm(Op::Mov_r32_rm32, EBX, at(RCX, SLOT_LANES));
-        self.asm.rm(Op::Mov_r32_rm32, EAX, at(RCX, SLOT_REJOIN));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(R8, WarpContext::TOP));
+        self.asm.rm(Op::Mov_r32_rm32, EBX, at(RCX, ENTRY_LANES));
+        self.asm.rm(Op::Mov_r32_rm32, EAX, at(RCX, ENTRY_REJOIN));
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LANES), EBX);
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::REJOIN), EAX);
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::TOP), RCX);
-        self.asm.rm(Op::Lea_r64_m, RDX, at(R8, Seat::SLOTS));
+        self.asm.rm(Op::Lea_r64_m, RDX, at(R8, WarpContext::ENTRIES));
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::BOTTOM), RDX);
-        self.asm.ri(Op::Add_rm64_imm32, RDX, (SLOTS as i64 - 3) as i32 * SLOT as i32);
+        self.asm.ri(
+            Op::Add_rm64_imm32,
+            RDX,
+            (STACK_CAPACITY as i64 - 3) as i32 * ENTRY_SIZE as i32,
+        );
         self.asm.mr(Op::Mov_rm64_r64, at(RBP, Frame::LAST), RDX);
-        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::LEFT), BACK_EDGES as i32);
-        self.asm.rm(Op::Mov_r32_rm32, EDX, at(R8, Seat::LIVE));
+        self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::BACK_EDGES_LEFT), BACK_EDGES as i32);
+        self.asm.rm(Op::Mov_r32_rm32, EDX, at(R8, WarpContext::LIVE));
         self.asm.mr(Op::Mov_rm32_r32, at(RBP, Frame::LIVE), EDX);
-        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.mi(Op::Mov_rm64_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         if self.detailed {
-            for (from, to) in [(Seat::ABSENT, Frame::ABSENT), (Seat::EXITED, Frame::EXITED)] {
+            for (from, to) in [
+                (WarpContext::NEVER_LAUNCHED, Frame::NEVER_LAUNCHED),
+                (WarpContext::EXITED, Frame::EXITED),
+            ] {
                 self.asm.rm(Op::Mov_r32_rm32, EDX, at(R8, from));
                 self.asm.mr(Op::Mov_rm64_r64, at(RBP, to), RDX);
             }
@@ -139,16 +155,16 @@ impl Emitter<'_> {
     fn over_stub(&mut self) {
         let (over, next) = (self.stubs.over, self.stubs.next);
         self.asm.bind(over);
-        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::SEAT));
-        self.asm.mr(Op::Mov_rm64_r64, at(RCX, Seat::TOP), R8);
-        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, SLOT_BLOCK));
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::TABLE));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::WARP));
+        self.asm.mr(Op::Mov_rm64_r64, at(RCX, WarpContext::TOP), R8);
+        self.asm.rm(Op::Mov_r32_rm32, ESI, at(R8, ENTRY_BLOCK));
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::BLOCK_ADDRESSES));
         let block = iced_x86::MemoryOperand::with_base_index_scale(RAX, RSI, 8);
         self.asm.rm(Op::Mov_r64_rm64, RAX, block);
-        self.asm.mr(Op::Mov_rm64_r64, at(RCX, Seat::AT), RAX);
+        self.asm.mr(Op::Mov_rm64_r64, at(RCX, WarpContext::AT), RAX);
         self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::AGAIN));
-        self.asm.mr(Op::Mov_rm64_r64, at(RCX, Seat::START), RAX);
-        self.asm.mi(Op::Mov_rm32_imm32, at(RCX, Seat::RESUME), NOWHERE as i32);
+        self.asm.mr(Op::Mov_rm64_r64, at(RCX, WarpContext::START), RAX);
+        self.asm.mi(Op::Mov_rm32_imm32, at(RCX, WarpContext::RESUME), NO_BLOCK as i32);
         self.spill();
         self.asm.jump(Op::Jmp_rel32_64, next);
     }
@@ -158,19 +174,19 @@ impl Emitter<'_> {
     fn exit_stub(&mut self) {
         let (exit, slow, next) = (self.stubs.exit, self.stubs.end, self.stubs.next);
         self.asm.bind(exit);
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         self.asm.jump(Op::Jne_rel32_64, slow);
         self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::TOP));
         self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::BOTTOM));
         self.asm.jump(Op::Jne_rel32_64, slow);
-        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::MEETING));
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RCX, Meeting::WAITING), 0);
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::BARRIER_STATE));
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RCX, BarrierState::WAITING), 0);
         self.asm.jump(Op::Jne_rel32_64, slow);
-        self.asm.mr(Op::Sub_rm32_r32, at(RCX, Meeting::LIVING), R9D);
-        self.asm.m(Op::Inc_rm64, at(RBP, Frame::ENDED));
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
-        self.asm.mi(Op::Mov_rm64_imm32, at(R8, Seat::START), 0);
-        self.asm.mi(Op::Mov_rm64_imm32, at(R8, Seat::TOP), 0);
+        self.asm.mr(Op::Sub_rm32_r32, at(RCX, BarrierState::LIVE), R9D);
+        self.asm.m(Op::Inc_rm64, at(RBP, Frame::EMPTIED));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
+        self.asm.mi(Op::Mov_rm64_imm32, at(R8, WarpContext::START), 0);
+        self.asm.mi(Op::Mov_rm64_imm32, at(R8, WarpContext::TOP), 0);
         self.asm.jump(Op::Jmp_rel32_64, next);
     }
 
@@ -179,18 +195,18 @@ impl Emitter<'_> {
     fn park_stub(&mut self) {
         let (park, next) = (self.stubs.park, self.stubs.next);
         self.asm.bind(park);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEAT));
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, Seat::WAITS), EAX);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, Seat::ON), ECX);
-        self.asm.mr(Op::Mov_rm32_r32, at(R8, Seat::RESUME), ESI);
-        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::RESUMES));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARP));
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, WarpContext::WAITS), EAX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, WarpContext::ON), ECX);
+        self.asm.mr(Op::Mov_rm32_r32, at(R8, WarpContext::RESUME), ESI);
+        self.asm.rm(Op::Mov_r64_rm64, RAX, at(RBP, Frame::RESUME_ADDRESSES));
         let resume = iced_x86::MemoryOperand::with_base_index_scale(RAX, RSI, 8);
         self.asm.rm(Op::Mov_r64_rm64, RAX, resume);
-        self.asm.mr(Op::Mov_rm64_r64, at(R8, Seat::AT), RAX);
-        self.asm.mi(Op::Mov_rm64_imm32, at(R8, Seat::START), 0);
+        self.asm.mr(Op::Mov_rm64_r64, at(R8, WarpContext::AT), RAX);
+        self.asm.mi(Op::Mov_rm64_imm32, at(R8, WarpContext::START), 0);
         self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::TOP));
-        self.asm.mr(Op::Mov_rm32_r32, at(RCX, SLOT_BLOCK), EDX);
-        self.asm.mr(Op::Mov_rm64_r64, at(R8, Seat::TOP), RCX);
+        self.asm.mr(Op::Mov_rm32_r32, at(RCX, ENTRY_BLOCK), EDX);
+        self.asm.mr(Op::Mov_rm64_r64, at(R8, WarpContext::TOP), RCX);
         self.spill();
         self.asm.jump(Op::Jmp_rel32_64, next);
     }
@@ -203,18 +219,18 @@ impl Emitter<'_> {
         self.asm.bind(release);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::BARRIERS));
         self.asm.mi(Op::Mov_rm32_imm32, at(RBP, Frame::PROGRESS), 1);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::SEATS));
-        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::MEETING));
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::WARPS));
+        self.asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::BARRIER_STATE));
         self.asm.rm(Op::Mov_r64_rm64, RDX, at(RBP, Frame::AGAIN));
         self.asm.bind(each);
-        self.asm.mr(Op::Cmp_rm32_r32, at(R8, Seat::WAITS), EAX);
+        self.asm.mr(Op::Cmp_rm32_r32, at(R8, WarpContext::WAITS), EAX);
         self.asm.jump(Op::Jne_rel32_64, other);
-        self.asm.mi(Op::Mov_rm32_imm32, at(R8, Seat::WAITS), 0);
-        self.asm.mr(Op::Mov_rm64_r64, at(R8, Seat::START), RDX);
-        self.asm.m(Op::Dec_rm32, at(RCX, Meeting::WAITING));
+        self.asm.mi(Op::Mov_rm32_imm32, at(R8, WarpContext::WAITS), 0);
+        self.asm.mr(Op::Mov_rm64_r64, at(R8, WarpContext::START), RDX);
+        self.asm.m(Op::Dec_rm32, at(RCX, BarrierState::WAITING));
         self.asm.bind(other);
-        self.asm.ri(Op::Add_rm64_imm32, R8, size_of::<Seat>() as i32);
-        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::SEATS_END));
+        self.asm.ri(Op::Add_rm64_imm32, R8, size_of::<WarpContext>() as i32);
+        self.asm.rm(Op::Cmp_r64_rm64, R8, at(RBP, Frame::WARPS_END));
         self.asm.jump(Op::Jb_rel32_64, each);
         self.asm.op0(Op::Retnq);
     }
@@ -230,21 +246,21 @@ impl Emitter<'_> {
             return false;
         }
         let (cold, back) = self.cold(on);
-        let (arrived, number) = (Meeting::ARRIVED + 4 * id as i64, id as i32 + 1);
-        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::FOREIGN), 0);
+        let (arrived, number) = (BarrierState::ARRIVED + 4 * id as i64, id as i32 + 1);
+        self.asm.mi(Op::Cmp_rm32_imm32, at(RBP, Frame::INTERPRETER_OWNED), 0);
         self.asm.jump(Op::Jne_rel32_64, cold);
-        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::MEETING));
-        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, Meeting::PLAIN), 0);
+        self.asm.rm(Op::Mov_r64_rm64, R8, at(RBP, Frame::BARRIER_STATE));
+        self.asm.mi(Op::Cmp_rm32_imm32, at(R8, BarrierState::PLAIN), 0);
         self.asm.jump(Op::Je_rel32_64, cold);
         self.asm.m(Op::Inc_rm64, at(RBP, Frame::ARRIVALS));
         self.asm.rr(Op::Popcnt_r32_rm32, EDX, on.lanes);
         self.asm.rm(Op::Add_r32_rm32, EDX, at(R8, arrived));
         self.asm.ri(Op::Mov_r32_imm32, EAX, number);
         let complete = self.asm.label();
-        self.asm.rm(Op::Cmp_r32_rm32, EDX, at(R8, Meeting::LIVING));
+        self.asm.rm(Op::Cmp_r32_rm32, EDX, at(R8, BarrierState::LIVE));
         self.asm.jump(Op::Jae_rel32_64, complete);
         self.asm.mr(Op::Mov_rm32_r32, at(R8, arrived), EDX);
-        self.asm.m(Op::Inc_rm32, at(R8, Meeting::WAITING));
+        self.asm.m(Op::Inc_rm32, at(R8, BarrierState::WAITING));
         self.asm.rr(Op::Mov_r32_rm32, ECX, on.lanes);
         self.asm.ri(Op::Mov_r32_imm32, EDX, self.block as i32);
         self.asm.ri(Op::Mov_r32_imm32, ESI, self.resumes.len() as i32);

@@ -11,19 +11,19 @@
 
 mod calls;
 mod runner;
-mod seats;
+mod warp_contexts;
 
 use crate::check::is_sound;
-use crate::counts::{Place, Stretch};
+use crate::counters::{AlignmentCounters, IssueSpan};
 use crate::emit::{Emitted, Stubs, emit};
 use crate::features::Features;
 use crate::nan::Nan;
-use crate::notes::NotePlace;
-use crate::pool::Line;
-use crate::{Coverage, MOST_STEPS, Refused};
-use fast::{Declined, Finished, GoOn, Kernel, Level, Tier, Worker};
+use crate::patterns::PatternSite;
+use crate::pool::PoolRow;
+use crate::{Coverage, MAX_STEPS, Refused};
+use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Tier, Worker};
 use memmap2::{Mmap, MmapMut};
-use runner::Runner;
+use runner::CompiledWorker;
 use std::borrow::BorrowMut;
 use vm::State;
 
@@ -40,25 +40,25 @@ pub struct Compiled {
 struct Code {
     /// The pages that all code addresses point into.
     text: Mmap,
-    constants: Box<[Line]>,
+    constants: Box<[PoolRow]>,
     enter: u64,
     starts: Starts,
     /// Steps after barriers.
-    resumes: Vec<u32>,
+    resume_steps: Vec<u32>,
     block_of: Vec<u32>,
     /// Steps that keep the region of their last global access, sorted, with their index in the
     /// frame's list.
-    nears: Vec<(u32, usize)>,
+    region_steps: Vec<(u32, usize)>,
     sregs: Vec<u32>,
     sreg_rows: Vec<u32>,
     /// Code addresses of blocks, and of the steps after barriers.
-    table: Box<[u64]>,
-    after: Box<[u64]>,
-    places: Vec<Place>,
-    stretches: Vec<Stretch>,
-    notes: Vec<NotePlace>,
+    block_addresses: Box<[u64]>,
+    resume_addresses: Box<[u64]>,
+    issue_spans: Vec<IssueSpan>,
+    alignment_counters: Vec<AlignmentCounters>,
+    pattern_sites: Vec<PatternSite>,
     coverage: Coverage,
-    left: Vec<u32>,
+    interpreted: Vec<u32>,
 }
 
 /// Addresses of the code that takes a warp.
@@ -113,9 +113,9 @@ impl Compiled {
     }
 
     /// The steps that the interpreter always executes.
-    pub fn left(&self) -> impl Iterator<Item = &fast::code::Step> {
+    pub fn interpreted_steps(&self) -> impl Iterator<Item = &fast::code::Step> {
         let steps = &self.kernel.code().steps;
-        self.code.left.iter().filter_map(|&step| steps.get(step as usize))
+        self.code.interpreted.iter().filter_map(|&step| steps.get(step as usize))
     }
 
     /// The machine code, for disassemblers: instructions only, without the constant pool.
@@ -133,16 +133,16 @@ impl Compiled {
     pub fn run(
         &self,
         state: impl BorrowMut<State<1>>,
-        watch: &mut dyn GoOn,
+        observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
-        fast::run_on(&Native(self), &self.kernel, state, self.level, self.detailed, watch)
+        fast::run_on(&CompiledTier(self), &self.kernel, state, self.level, self.detailed, observer)
     }
 }
 
 /// Returns the instructions to compile a kernel with at a level.
 fn possible(kernel: &Kernel, level: Level) -> Result<Features, Refused> {
     let features = Features::of_host(level).ok_or(Refused::Host)?;
-    if kernel.code().steps.len() > MOST_STEPS {
+    if kernel.code().steps.len() > MAX_STEPS {
         return Err(Refused::TooLarge);
     }
     if !is_sound(kernel.code()) {
@@ -170,13 +170,13 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
     let Stubs { enter, first, fresh, again, before, alone, .. } = emitted.stubs;
     let steps = emitted.block_of.len();
     let native = steps - emitted.left.len();
-    let mut nears: Vec<(u32, usize)> =
-        emitted.nears.iter().enumerate().map(|(near, &step)| (step, near)).collect();
-    nears.sort_unstable();
+    let mut region_steps: Vec<(u32, usize)> =
+        emitted.nears.iter().enumerate().map(|(entry, &step)| (step, entry)).collect();
+    region_steps.sort_unstable();
     Ok(Code {
-        table: blocks?,
-        after: after?,
-        resumes: emitted.resumes.iter().map(|r| r.0).collect(),
+        block_addresses: blocks?,
+        resume_addresses: after?,
+        resume_steps: emitted.resumes.iter().map(|r| r.0).collect(),
         sregs: emitted.sregs,
         sreg_rows: emitted.sreg_rows,
         enter: address(enter)?,
@@ -189,21 +189,21 @@ fn place(emitted: Emitted) -> Result<Code, Refused> {
         },
         constants: emitted.pool,
         block_of: emitted.block_of,
-        nears,
-        places: emitted.places,
-        stretches: emitted.stretches,
-        notes: emitted.notes,
+        region_steps,
+        issue_spans: emitted.places,
+        alignment_counters: emitted.stretches,
+        pattern_sites: emitted.notes,
         coverage: Coverage { native, steps, bytes: bytes.len() },
-        left: emitted.left,
+        interpreted: emitted.left,
         text,
     })
 }
 
 /// The tier of one kernel.
-struct Native<'c>(&'c Compiled);
+struct CompiledTier<'c>(&'c Compiled);
 
-impl Tier for Native<'_> {
+impl Tier for CompiledTier<'_> {
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w> {
-        Box::new(Runner::new(self.0))
+        Box::new(CompiledWorker::new(self.0))
     }
 }

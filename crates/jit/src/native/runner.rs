@@ -1,111 +1,127 @@
 //! Visits to CTAs on one host thread: code runs the turns of all their warps as far as it can.
 
-use super::calls::{Host, drain, end, flush, go, stand, step};
-use super::seats::Table;
+use super::calls::{Host, drain, end, flush, go, step, update_live_lanes};
+use super::warp_contexts::CtaContexts;
 use super::{Code, Compiled};
-use crate::counts::{Counters, Counting};
-use crate::frame::{Frame, NOWHERE, Near, Together, stopped};
-use crate::seat::Seat;
-use fast::{Counts, Declined, Splits, Tally, Visit, Worker};
+use crate::counters::{Counters, WorkerCounters};
+use crate::frame::{Frame, NO_BLOCK, RegionCache, WordLayout, stopped};
+use crate::warp_context::WarpContext;
+use fast::{Declined, StackCharges, Tally, Visit, Worker, WorkerCounts};
 use std::mem::MaybeUninit;
 use std::panic::resume_unwind;
 use std::ptr;
 use vm::BACK_EDGES;
 
 /// The worker of one host thread.
-pub(super) struct Runner<'c> {
+pub(super) struct CompiledWorker<'c> {
     compiled: &'c Compiled,
-    nears: Box<[Near]>,
+    regions: Box<[RegionCache]>,
     frame: Box<Frame>,
-    /// Seats of the resident CTAs, by slot.
-    tables: Vec<Option<Table>>,
-    spare: Vec<Table>,
-    counting: Option<Box<Counting>>,
-    /// The CTA of the last visit, and the entries of `nears` that are valid for that CTA alone.
+    /// Contexts of the resident CTAs, by slot.
+    resident: Vec<Option<CtaContexts>>,
+    spare: Vec<CtaContexts>,
+    worker_counters: Option<Box<WorkerCounters>>,
+    /// The CTA of the last visit, and the entries of `regions` that are valid for that CTA alone.
     cta: u64,
-    lent: Vec<usize>,
-    /// By entry of `nears`, whether it is valid only until the next commit; and the number of
+    cta_windows: Vec<usize>,
+    /// By entry of `regions`, whether it is valid only until the next commit; and the number of
     /// commits so far.
-    kept: Box<[bool]>,
-    settled: u64,
+    until_commit: Box<[bool]>,
+    commits: u64,
 }
 
-impl<'c> Runner<'c> {
+impl<'c> CompiledWorker<'c> {
     pub(super) fn new(compiled: &'c Compiled) -> Self {
         let Compiled { kernel, code, detailed, .. } = compiled;
-        let nears = vec![Near::NONE; code.nears.len()].into_boxed_slice();
+        let regions = vec![RegionCache::NONE; code.region_steps.len()].into_boxed_slice();
         let steps = kernel.code().steps.len();
-        let Code { places, stretches, notes, .. } = code;
-        let counting = detailed.then(|| Box::new(Counting::new(places, stretches, notes, steps)));
+        let Code { issue_spans, alignment_counters, pattern_sites, .. } = code;
+        let worker_counters = detailed.then(|| {
+            Box::new(WorkerCounters::new(issue_spans, alignment_counters, pattern_sites, steps))
+        });
         Self {
             compiled,
-            nears,
+            regions,
             frame: Box::new(frame(code)),
-            tables: Vec::new(),
+            resident: Vec::new(),
             spare: Vec::new(),
-            counting,
+            worker_counters,
             cta: u64::MAX,
-            lent: Vec::new(),
-            kept: vec![false; code.nears.len()].into(),
-            settled: 0,
+            cta_windows: Vec::new(),
+            until_commit: vec![false; code.region_steps.len()].into(),
+            commits: 0,
         }
     }
 
-    /// Returns the seats of the visited CTA.
-    fn table(&mut self, visit: &mut Visit<'_, '_>) -> Table {
+    /// Returns the contexts of the visited CTA.
+    fn take_contexts(&mut self, visit: &mut Visit<'_, '_>) -> CtaContexts {
         let (slot, cta, code) = (visit.slot(), visit.cta(), &self.compiled.code);
-        if self.tables.len() <= slot {
-            self.tables.resize_with(slot + 1, || None);
+        if self.resident.len() <= slot {
+            self.resident.resize_with(slot + 1, || None);
         }
-        if let Some(table) = self.tables[slot].take_if(|table| table.cta == cta) {
-            return table;
+        if let Some(contexts) = self.resident[slot].take_if(|contexts| contexts.cta == cta) {
+            return contexts;
         }
-        let spare = self.tables[slot].take().or_else(|| self.spare.pop());
-        let mut table = spare.unwrap_or_else(|| Table::new(code, visit));
-        table.begin(code, visit);
-        table
+        let spare = self.resident[slot].take().or_else(|| self.spare.pop());
+        let mut contexts = spare.unwrap_or_else(|| CtaContexts::new(code, visit));
+        contexts.begin(code, visit);
+        contexts
     }
 
     /// Invalidates the regions that were valid for the last CTA alone.
-    fn leave_windows(&mut self) {
-        for near in self.lent.drain(..) {
-            let last = std::mem::replace(&mut self.nears[near], Near::NONE);
-            if let Some(counting) = &mut self.counting {
-                counting.leave(near, &last);
+    fn drop_cta_windows(&mut self) {
+        for entry in self.cta_windows.drain(..) {
+            let last = std::mem::replace(&mut self.regions[entry], RegionCache::NONE);
+            if let Some(worker_counters) = &mut self.worker_counters {
+                worker_counters.region_replaced(entry, &last);
             }
         }
     }
 
     /// Prepares the frame for a visit.
-    fn prepare(&mut self, visit: &mut Visit<'_, '_>, table: &mut Table) {
-        let view = visit.view();
+    fn prepare(&mut self, visit: &mut Visit<'_, '_>, contexts: &mut CtaContexts) {
+        let view = visit.cta_memory();
         let frame = &mut *self.frame;
         // Code does not check the length of the parameter block.
         assert!(view.params.1 == self.compiled.kernel.code().param_bytes, "other parameters");
         (frame.shared, frame.shared_len) = (view.shared.0, view.shared.1 as u64);
         (frame.params, frame.params_len) = (view.params.0, view.params.1 as u64);
         (frame.local, frame.local_len) = (view.local.0, view.local.1 as u64);
-        frame.near = self.nears.as_mut_ptr();
-        frame.counters = self.counting.as_mut().map_or(Counters::NONE, |c| c.counters());
+        frame.regions = self.regions.as_mut_ptr();
+        frame.counters = self.worker_counters.as_mut().map_or(Counters::NONE, |c| c.counters());
         frame.started = 0;
-        frame.seats = table.seats.as_mut_ptr();
-        frame.seats_end = frame.seats.wrapping_add(table.seats.len());
-        frame.seat = frame.seats.wrapping_sub(1);
-        frame.meeting = &raw mut table.meeting;
-        frame.cta_sregs = table.cta_sregs.as_ptr();
+        frame.warps = contexts.warps.as_mut_ptr();
+        frame.warps_end = frame.warps.wrapping_add(contexts.warps.len());
+        frame.warp = frame.warps.wrapping_sub(1);
+        frame.barrier_state = &raw mut contexts.barriers;
+        frame.cta_sregs = contexts.cta_sregs.as_ptr();
         frame.start = self.compiled.code.starts.first;
     }
 
     /// Runs a turn of each warp.
-    fn run(&mut self, visit: &mut Visit<'_, '_>, table: &mut Table) -> Result<(), Declined> {
-        self.prepare(visit, table);
+    fn run(
+        &mut self,
+        visit: &mut Visit<'_, '_>,
+        contexts: &mut CtaContexts,
+    ) -> Result<(), Declined> {
+        self.prepare(visit, contexts);
         let code = &self.compiled.code;
-        let seats = self.frame.seats;
-        let nears = &raw mut *self.nears;
-        let counting = self.counting.as_mut().map(|c| &raw mut **c);
-        let (lent, kept) = (&mut self.lent, &mut self.kept);
+        let first = self.frame.warps;
+        let regions = &raw mut *self.regions;
+        let worker_counters = self.worker_counters.as_mut().map(|c| &raw mut **c);
+        let (cta_windows, until_commit) = (&mut self.cta_windows, &mut self.until_commit);
         let end = Ok(());
-        let mut host = Host { visit, code, table, nears, counting, lent, kept, end, panic: None };
+        let mut host = Host {
+            visit,
+            code,
+            contexts,
+            regions,
+            worker_counters,
+            cta_windows,
+            until_commit,
+            end,
+            panic: None,
+        };
         loop {
             let frame = &mut *self.frame;
             frame.host = (&raw mut host).cast();
@@ -118,20 +134,21 @@ impl<'c> Runner<'c> {
                 resume_unwind(panic);
             }
             std::mem::replace(&mut host.end, Ok(()))?;
-            let warp = (frame.seat as usize).wrapping_sub(seats as usize) / size_of::<Seat>();
+            let warp =
+                (frame.warp as usize).wrapping_sub(first as usize) / size_of::<WarpContext>();
             match frame.stopped {
                 stopped::DONE => break,
                 stopped::BEFORE => {
                     host.visit.hold(warp);
-                    alone(&mut host, frame);
+                    enter_with_interpreter_stack(&mut host, frame);
                 }
                 _ => {
                     flush(&mut host, frame)?;
                     host.visit.hold(warp);
-                    if frame.block != NOWHERE {
+                    if frame.block != NO_BLOCK {
                         host.visit.go(frame.block);
                     }
-                    host.table.learn(code, host.visit, warp);
+                    host.contexts.load_position(code, host.visit, warp);
                     frame.start = code.starts.first;
                 }
             }
@@ -140,66 +157,68 @@ impl<'c> Runner<'c> {
     }
 }
 
-impl Worker for Runner<'_> {
+impl Worker for CompiledWorker<'_> {
     fn visit(&mut self, visit: &mut Visit<'_, '_>) -> Result<(), Declined> {
         // Code for another kernel would access memory out of bounds.
         assert!(ptr::eq(visit.code(), self.compiled.kernel.code()), "another kernel");
         // Code has counters if and only if it was compiled for launches in detail.
-        assert!(visit.is_detailed() == self.counting.is_some(), "another kind of launch");
+        assert!(visit.is_detailed() == self.worker_counters.is_some(), "another kind of launch");
         if visit.cta() != self.cta {
             self.cta = visit.cta();
-            self.leave_windows();
+            self.drop_cta_windows();
         }
-        if visit.settled() != self.settled {
-            self.settled = visit.settled();
-            for (near, kept) in self.kept.iter_mut().enumerate() {
-                if std::mem::take(kept) {
-                    let last = std::mem::replace(&mut self.nears[near], Near::NONE);
-                    if let Some(counting) = &mut self.counting {
-                        counting.leave(near, &last);
+        if visit.commits() != self.commits {
+            self.commits = visit.commits();
+            for (entry, expires) in self.until_commit.iter_mut().enumerate() {
+                if std::mem::take(expires) {
+                    let last = std::mem::replace(&mut self.regions[entry], RegionCache::NONE);
+                    if let Some(worker_counters) = &mut self.worker_counters {
+                        worker_counters.region_replaced(entry, &last);
                     }
                 }
             }
         }
-        let mut table = self.table(visit);
-        let end = self.run(visit, &mut table);
-        visit.set_live(table.meeting.live);
+        let mut contexts = self.take_contexts(visit);
+        let end = self.run(visit, &mut contexts);
+        visit.set_live(contexts.barriers.live);
         let splits = std::mem::take(&mut self.frame.splits);
-        if splits != Splits::default() {
+        if splits != StackCharges::default() {
             visit.charge(&splits);
         }
-        if let Some(counting) = &mut self.counting {
-            counting.take(&self.frame.counters);
+        if let Some(worker_counters) = &mut self.worker_counters {
+            worker_counters.take(&self.frame.counters);
         }
-        if table.meeting.live == 0 {
-            self.spare.push(table);
+        if contexts.barriers.live == 0 {
+            self.spare.push(contexts);
         } else {
-            self.tables[visit.slot()] = Some(table);
+            self.resident[visit.slot()] = Some(contexts);
         }
         end
     }
 
-    fn settle(&mut self, visit: &mut Visit<'_, '_>) {
-        let Some(Some(table)) = self.tables.get(visit.slot()) else { return };
-        for warp in 0..table.seats.len() {
+    fn write_back(&mut self, visit: &mut Visit<'_, '_>) {
+        let Some(Some(contexts)) = self.resident.get(visit.slot()) else { return };
+        for warp in 0..contexts.warps.len() {
             visit.hold(warp);
-            table.tell(&self.compiled.code, visit, warp);
+            contexts.store_position(&self.compiled.code, visit, warp);
         }
     }
 
-    fn counts(&mut self) -> Counts {
-        self.counting.as_mut().map_or_else(Counts::default, |c| c.finish(&self.nears))
+    fn counts(&mut self) -> WorkerCounts {
+        self.worker_counters
+            .as_mut()
+            .map_or_else(WorkerCounts::default, |c| c.finish(&self.regions))
     }
 }
 
 /// Prepares the frame for the turn of the held warp, whose stack the interpreter has.
-fn alone(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
+fn enter_with_interpreter_stack(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
     let Some(top) = host.visit.top() else { return };
     frame.lanes = top.lanes;
-    frame.rejoin = top.rejoin.unwrap_or(NOWHERE);
-    frame.left = BACK_EDGES as i32;
-    frame.foreign = 1;
-    stand(host, frame);
+    frame.rejoin = top.rejoin.unwrap_or(NO_BLOCK);
+    frame.back_edges_left = BACK_EDGES as i32;
+    frame.interpreter_owned = 1;
+    update_live_lanes(host, frame);
     frame.start = host.code.starts.alone;
 }
 
@@ -207,10 +226,10 @@ fn alone(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
 fn frame(code: &Code) -> Frame {
     Frame {
         lanes: 0,
-        rejoin: NOWHERE,
-        block: NOWHERE,
+        rejoin: NO_BLOCK,
+        block: NO_BLOCK,
         live: 0,
-        left: 0,
+        back_edges_left: 0,
         stopped: stopped::DONE,
         constants: code.constants.as_ptr().cast(),
         shared: ptr::null_mut(),
@@ -219,22 +238,22 @@ fn frame(code: &Code) -> Frame {
         params_len: 0,
         local: ptr::null_mut(),
         local_len: 0,
-        near: ptr::null_mut(),
+        regions: ptr::null_mut(),
         tally: Tally::default(),
         started: 0,
         bottom: ptr::null_mut(),
         top: ptr::null_mut(),
         last: ptr::null_mut(),
-        foreign: 1,
-        splits: Splits::default(),
-        together: [Together::default(); Together::COUNT],
+        interpreter_owned: 1,
+        splits: StackCharges::default(),
+        layouts: [WordLayout::default(); WordLayout::COUNT],
         counters: Counters::NONE,
-        seat: ptr::null_mut(),
-        seats: ptr::null_mut(),
-        seats_end: ptr::null_mut(),
-        meeting: ptr::null_mut(),
-        table: code.table.as_ptr(),
-        resumes: code.after.as_ptr(),
+        warp: ptr::null_mut(),
+        warps: ptr::null_mut(),
+        warps_end: ptr::null_mut(),
+        barrier_state: ptr::null_mut(),
+        block_addresses: code.block_addresses.as_ptr(),
+        resume_addresses: code.resume_addresses.as_ptr(),
         again: code.starts.again,
         sregs: ptr::null(),
         cta_sregs: ptr::null(),

@@ -1,7 +1,7 @@
 //! Runs a kernel on every engine, and names the instruction whose results differ from those of
 //! the exact engine.
 
-use super::harness::common::observed::{Exact, Noting, bytes};
+use super::harness::common::observed::{Exact, HashingObserver, bytes};
 use super::harness::differs;
 use super::kernel::{END, GLOBAL, Kernel, ROWS, THREADS, UNIFORM};
 use super::values::value;
@@ -133,7 +133,7 @@ fn place(kernel: &Kernel, regions: &Regions, one: &[Vec<u8>], other: &[Vec<u8>])
     };
     let item = &kernel.items[item];
     let (got, exact) = (at(one), at(other));
-    Some(format!("`{}` ({:?}), {what}: {got}, exact {exact}", item.line, item.way))
+    Some(format!("`{}` ({:?}), {what}: {got}, exact {exact}", item.line, item.mode))
 }
 
 /// Compares a kernel on all engines.
@@ -155,12 +155,13 @@ pub(super) fn run(kernel: &Kernel, seed: u64, count: &mut Count) -> Result<(), P
     let mut wrong = Vec::new();
     for (compiled, level) in [(false, Level::Portable), (true, Level::Avx2), (true, Level::Avx512)]
     {
-        let way = Tried { compiled, level, detailed: seed.is_multiple_of(2), assume: true };
-        let Some((finished, noting)) = way.run(&program, &launch, count)? else { continue };
+        let config =
+            EngineConfig { compiled, level, detailed: seed.is_multiple_of(2), assume: true };
+        let Some((finished, observer)) = config.run(&program, &launch, count)? else { continue };
         let memory = bytes(&finished.memory);
         if let Some(what) = place(kernel, &regions, &memory, &exact.memory) {
             wrong.push(format!("{level}: {what}"));
-        } else if let Err(what) = differs(&finished, &noting, &exact) {
+        } else if let Err(what) = differs(&finished, &observer, &exact) {
             wrong.push(format!("{level}: {what}"));
         }
     }
@@ -169,28 +170,28 @@ pub(super) fn run(kernel: &Kernel, seed: u64, count: &mut Count) -> Result<(), P
 
 /// One way for the fast engine to run a kernel.
 #[derive(Clone, Copy)]
-struct Tried {
+struct EngineConfig {
     compiled: bool,
     level: Level,
     detailed: bool,
     assume: bool,
 }
 
-impl Tried {
+impl EngineConfig {
     /// Runs a launch; returns `None` if the host has no compiled tier of the level.
     fn run(
         self,
         program: &Program,
         launch: &Launch<1>,
         count: &mut Count,
-    ) -> Result<Option<(Finished, Noting)>, Problem> {
+    ) -> Result<Option<(Finished, HashingObserver)>, Problem> {
         let Self { compiled, level, detailed, assume } = self;
         let mut state = Engine::<1>
             .launch(program, launch.clone())
             .map_err(|what| Problem::Refused(what.to_string()))?;
         let declined = |what: Declined| Problem::Declined(what.to_string());
         let decoded = fast::prepare(program, &state, assume).map_err(declined)?;
-        let mut noting = Noting::default();
+        let mut observer = HashingObserver::default();
         let finished = if compiled {
             let code = match Compiled::at(decoded, level, detailed) {
                 Ok(code) => code,
@@ -200,16 +201,16 @@ impl Tried {
             count.compiled += 1;
             count.native += code.coverage().native;
             count.steps += code.coverage().steps;
-            code.run(state, &mut noting)
+            code.run(state, &mut observer)
         } else {
             count.interpreted += 1;
-            fast::run(&decoded, &mut state, level, detailed, &mut noting)
+            fast::run(&decoded, &mut state, level, detailed, &mut observer)
         };
         match finished {
             Err(Declined::Wrapped) if assume => {
                 Self { assume: false, ..self }.run(program, launch, count)
             }
-            finished => Ok(Some((finished.map_err(declined)?, noting))),
+            finished => Ok(Some((finished.map_err(declined)?, observer))),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) const END: u64 = 0x00c0_ffee;
 
 /// The lanes with which a path reaches an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ExecMode {
     /// All lanes of the warp; in the last warp, those that were launched.
     All,
     /// All lanes, with uniform operands.
@@ -42,7 +42,7 @@ pub(super) enum Way {
 /// An instruction in a kernel: the way it is executed, and its text.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    pub(super) way: Way,
+    pub(super) mode: ExecMode,
     pub(super) line: String,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Piece {
 /// The choice of lanes for one instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
-    pub(super) way: Way,
+    pub(super) mode: ExecMode,
     /// The predicate that is true in these lanes, with `!` if it is false in them; empty for all
     /// lanes.
     guard: &'static str,
@@ -94,20 +94,20 @@ pub(super) struct Builder {
 }
 
 /// The ways for instructions that any lanes can execute.
-pub(super) const WAYS: &[Way] = &[
-    Way::All,
-    Way::All,
-    Way::Scalar,
-    Way::Guarded,
-    Way::Guarded,
-    Way::Divergent,
-    Way::OneLane,
-    Way::Loop,
-    Way::Uniform,
+pub(super) const EXEC_MODES: &[ExecMode] = &[
+    ExecMode::All,
+    ExecMode::All,
+    ExecMode::Scalar,
+    ExecMode::Guarded,
+    ExecMode::Guarded,
+    ExecMode::Divergent,
+    ExecMode::OneLane,
+    ExecMode::Loop,
+    ExecMode::Uniform,
 ];
 
 /// Returns the kernel of forms that the same threads can execute, in some ways.
-pub(super) fn kernel(forms: &[&Form], ways: &[Way], seed: u64) -> Kernel {
+pub(super) fn kernel(forms: &[&Form], modes: &[ExecMode], seed: u64) -> Kernel {
     let mut rng = Rng::new(seed);
     let any = forms.iter().all(|f| f.threads() == Threads::Any);
     let block = if any && rng.one_in(2) { 80 } else { 64 };
@@ -121,15 +121,15 @@ pub(super) fn kernel(forms: &[&Form], ways: &[Way], seed: u64) -> Kernel {
         results: Vec::new(),
         parts: Vec::new(),
     };
-    let whole = [Way::All, Way::All];
-    let ways = if any { ways } else { &whole };
-    for (round, &way) in ways.iter().enumerate() {
-        b.section(forms, way, round);
+    let whole = [ExecMode::All, ExecMode::All];
+    let modes = if any { modes } else { &whole };
+    for (round, &mode) in modes.iter().enumerate() {
+        b.section(forms, mode, round);
     }
     b.finish()
 }
 
-impl Way {
+impl ExecMode {
     /// Whether operands are uniform.
     pub(super) fn is_uniform(self) -> bool {
         matches!(self, Self::Scalar | Self::Uniform)
@@ -138,22 +138,25 @@ impl Way {
 
 impl Builder {
     /// Emits all forms in one way.
-    fn section(&mut self, forms: &[&Form], way: Way, round: usize) {
-        self.asks_for_carry = !way.is_uniform() || self.rng.one_in(2);
-        let branch = if way == Way::OneLane { 3 } else { self.rng.below(3) };
+    fn section(&mut self, forms: &[&Form], mode: ExecMode, round: usize) {
+        self.asks_for_carry = !mode.is_uniform() || self.rng.one_in(2);
+        let branch = if mode == ExecMode::OneLane { 3 } else { self.rng.below(3) };
         let mut pieces = Vec::new();
         for (index, form) in forms.iter().enumerate() {
             let guard = self.rng.below(5);
-            let guard = match way {
-                Way::Guarded if self.rng.one_in(2) => NEGATED[guard],
-                Way::Guarded => GUARDS[guard],
-                Way::Divergent | Way::OneLane => GUARDS[branch],
-                Way::All | Way::Scalar | Way::Loop | Way::Uniform => "",
+            let guard = match mode {
+                ExecMode::Guarded if self.rng.one_in(2) => NEGATED[guard],
+                ExecMode::Guarded => GUARDS[guard],
+                ExecMode::Divergent | ExecMode::OneLane => GUARDS[branch],
+                ExecMode::All | ExecMode::Scalar | ExecMode::Loop | ExecMode::Uniform => "",
             };
-            let lanes = Lanes { way, guard };
+            let lanes = Lanes { mode, guard };
             pieces.push(self.piece(form, index, lanes, round));
             // An atomic whose result is discarded.
-            if form.opcode == "atom" && !form.operands[0].starts_with('{') && way != Way::OneLane {
+            if form.opcode == "atom"
+                && !form.operands[0].starts_with('{')
+                && mode != ExecMode::OneLane
+            {
                 let mut sink = (*form).clone();
                 "_".clone_into(&mut sink.operands[0]);
                 pieces.push(self.piece(&sink, index, lanes, round));
@@ -162,14 +165,14 @@ impl Builder {
         let id = self.items.len();
         let text = |of: fn(&Piece) -> &str| pieces.iter().map(of).collect::<String>();
         let (before, lines, after) = (text(|p| &p.before), text(|p| &p.line), text(|p| &p.after));
-        self.body += &match way {
-            Way::All | Way::Scalar | Way::Guarded => {
+        self.body += &match mode {
+            ExecMode::All | ExecMode::Scalar | ExecMode::Guarded => {
                 pieces.iter().flat_map(|p| [&*p.before, &p.line, &p.after]).collect()
             }
-            Way::Divergent | Way::OneLane => {
+            ExecMode::Divergent | ExecMode::OneLane => {
                 format!("{before}@!%g{branch} bra S{id};\n{lines}S{id}:\n{after}")
             }
-            Way::Loop | Way::Uniform => format!(
+            ExecMode::Loop | ExecMode::Uniform => format!(
                 "{before}and.b32 %n, %ln, 3;\nL{id}:\nactivemask.b32 %lm;\n{lines}\
                  setp.eq.u32 %more, %n, 0;\n@!%more sub.u32 %n, %n, 1;\n@!%more bra L{id};\n{after}"
             ),
@@ -179,17 +182,20 @@ impl Builder {
     /// Emits one instruction.
     fn piece(&mut self, form: &Form, region: usize, lanes: Lanes, round: usize) -> Piece {
         let id = self.items.len();
-        self.items.push(Item { way: lanes.way, line: String::new() });
+        self.items.push(Item { mode: lanes.mode, line: String::new() });
         let mut piece = Piece::default();
         let mut operands = form.operands.clone();
         self.members(form, &mut operands, &mut piece, lanes);
         self.address(form, &mut operands, &mut piece, region);
-        self.values(form, &mut operands, &mut piece, (lanes.way, round));
+        self.values(form, &mut operands, &mut piece, (lanes.mode, round));
         if form.has_carry() {
-            self.carry(&mut piece, lanes.way);
+            self.carry(&mut piece, lanes.mode);
         }
-        let guard =
-            if lanes.way == Way::Guarded { format!("@{} ", lanes.guard) } else { String::new() };
+        let guard = if lanes.mode == ExecMode::Guarded {
+            format!("@{} ", lanes.guard)
+        } else {
+            String::new()
+        };
         let line = form.with(&operands);
         let _ = writeln!(piece.line, "{guard}{line}");
         if form.opcode == "cp" && !form.has("wait_all") {
@@ -201,13 +207,13 @@ impl Builder {
 
     /// Sets the carry flag by an addition before the instruction, and reads it by one after it
     /// unless it is dead.
-    fn carry(&mut self, piece: &mut Piece, way: Way) {
-        let load = if way.is_uniform() { "ld.param" } else { "ld.global" };
+    fn carry(&mut self, piece: &mut Piece, mode: ExecMode) {
+        let load = if mode.is_uniform() { "ld.param" } else { "ld.global" };
         // Registers of their own: the analysis of a register covers all its writes.
         let [x, y] = [(); 2].map(|()| self.register("b32"));
         for register in [&x, &y] {
-            let from = match way {
-                way if way.is_uniform() => self.uniform(),
+            let from = match mode {
+                mode if mode.is_uniform() => self.uniform(),
                 _ => format!("%data+{}", self.row(32)),
             };
             let _ = writeln!(piece.before, "{load}.u32 {register}, [{from}];");
@@ -227,9 +233,9 @@ impl Builder {
             "" => writeln!(piece.before, "mov.b32 {register}, %am;"),
             guard => writeln!(piece.before, "vote.sync.ballot.b32 {register}, {guard}, %am;"),
         };
-        *last = match lanes.way {
-            Way::Loop | Way::Uniform => "%lm".to_owned(),
-            Way::All if self.block == 64 && self.rng.one_in(2) => "0xffffffff".to_owned(),
+        *last = match lanes.mode {
+            ExecMode::Loop | ExecMode::Uniform => "%lm".to_owned(),
+            ExecMode::All if self.block == 64 && self.rng.one_in(2) => "0xffffffff".to_owned(),
             _ => register,
         };
     }

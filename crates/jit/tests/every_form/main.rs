@@ -10,16 +10,16 @@ mod harness;
 mod table;
 
 mod engines;
+mod exclusions;
 mod form;
 mod kernel;
-mod left;
 mod operands;
 mod values;
 
 use engines::{Count, Problem, run};
+use exclusions::EXCLUSIONS;
 use form::{Form, Threads};
-use kernel::{PIECES, WAYS, Way, kernel};
-use left::LEFT;
+use kernel::{EXEC_MODES, ExecMode, PIECES, kernel};
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,10 +33,15 @@ fn forms() -> Vec<Form> {
 }
 
 /// Runs forms in one kernel and, on a problem, each alone; returns the forms with a problem.
-fn wrong(forms: &[&Form], ways: &[Way], seed: u64, count: &mut Count) -> Vec<(String, Problem)> {
-    let Err(problem) = run(&kernel(forms, ways, seed), seed, count) else { return Vec::new() };
+fn wrong(
+    forms: &[&Form],
+    modes: &[ExecMode],
+    seed: u64,
+    count: &mut Count,
+) -> Vec<(String, Problem)> {
+    let Err(problem) = run(&kernel(forms, modes, seed), seed, count) else { return Vec::new() };
     let alone = |form: &&Form| {
-        let problem = run(&kernel(&[form], ways, seed), seed, &mut Count::default()).err()?;
+        let problem = run(&kernel(&[form], modes, seed), seed, &mut Count::default()).err()?;
         Some((form.text.clone(), problem))
     };
     let parts: Vec<_> = forms.iter().filter_map(alone).collect();
@@ -50,10 +55,10 @@ fn together(forms: &[&Form], seed: u64, count: &mut Count) -> Vec<(String, Probl
     let mut found = Vec::new();
     for round in 0..harness::common::launches::number("ROUNDS", 1) {
         let seed = seed ^ round << 32;
-        found.extend(wrong(forms, WAYS, seed, count));
+        found.extend(wrong(forms, EXEC_MODES, seed, count));
         for form in forms.iter().filter(|f| f.has_carry()) {
-            found.extend(wrong(&[form], &[Way::Scalar, Way::Uniform], seed, count));
-            found.extend(wrong(&[form], &[Way::Uniform], !seed, count));
+            found.extend(wrong(&[form], &[ExecMode::Scalar, ExecMode::Uniform], seed, count));
+            found.extend(wrong(&[form], &[ExecMode::Uniform], !seed, count));
         }
     }
     found
@@ -96,7 +101,7 @@ fn every_form_gives_the_same_on_all_engines() {
     let mut all = forms();
     let total = all.len();
     assert!(total > 4000, "{total}");
-    all.retain(|f| f.text.starts_with(&only) && !LEFT.iter().any(|l| (l.covers)(f)));
+    all.retain(|f| f.text.starts_with(&only) && !EXCLUSIONS.iter().any(|l| (l.covers)(f)));
     let groups = groups(&all);
     let outcome = on_threads(groups.len(), |job| {
         let mut count = Count::default();
@@ -114,16 +119,16 @@ fn every_form_gives_the_same_on_all_engines() {
 }
 
 #[test]
-fn what_is_left_out_is_left_out_for_its_reason() {
+fn excluded_forms_fail_for_the_stated_reason() {
     let all = forms();
     let mut wrong = Vec::new();
-    for left in LEFT {
+    for left in EXCLUSIONS {
         let such: Vec<&Form> = all.iter().filter(|f| (left.covers)(f)).collect();
         if such.is_empty() {
             wrong.push(format!("nothing is left out because {}", left.reason));
         }
         for form in such {
-            match run(&kernel(&[form], WAYS, 1), 1, &mut Count::default()) {
+            match run(&kernel(&[form], EXEC_MODES, 1), 1, &mut Count::default()) {
                 Err(problem) if left.expects(&problem) => {}
                 Err(problem) => wrong.push(format!("{}: {problem}", form.text)),
                 Ok(()) => wrong.push(format!("{} can be run, though {}", form.text, left.reason)),

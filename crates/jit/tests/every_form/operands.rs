@@ -1,7 +1,7 @@
 //! Addresses and values of an instruction's operands.
 
 use super::form::{Form, Threads, bits_of, registers, type_of};
-use super::kernel::{Builder, Piece, SHARED, UNIFORM, Way};
+use super::kernel::{Builder, ExecMode, Piece, SHARED, UNIFORM};
 use super::values::value;
 use std::fmt::Write as _;
 
@@ -215,7 +215,7 @@ impl Builder {
         form: &Form,
         operands: &mut [String],
         piece: &mut Piece,
-        (way, round): (Way, usize),
+        (mode, round): (ExecMode, usize),
     ) {
         let result = form.result();
         let members = form.has_members().then(|| operands.len() - 1);
@@ -240,7 +240,7 @@ impl Builder {
                 let plain = *operand == format!("%{name}");
                 let known = names.iter().find(|n| n.0 == name).map(|n| n.1.clone());
                 let demanded = special(form, ("", &ty), index).is_some();
-                let source = self.source(form, &ty, (way, round), is_result || demanded);
+                let source = self.source(form, &ty, (mode, round), is_result || demanded);
                 let literal = source == Source::Literal && result != Some(index);
                 if plain && known.is_none() && literal {
                     text = self.literal(&ty);
@@ -249,7 +249,7 @@ impl Builder {
                 let own = known.unwrap_or_else(|| {
                     let own = self.register(&ty);
                     // A result register that is not written before can be uniform.
-                    if !(is_result && way == Way::Scalar) {
+                    if !(is_result && mode == ExecMode::Scalar) {
                         self.load(form, (&own, &ty), source, (index, piece));
                     }
                     self.store((&own, &ty), piece);
@@ -275,16 +275,22 @@ impl Builder {
     }
 
     /// Chooses the origin of an operand's value.
-    fn source(&mut self, form: &Form, ty: &str, (way, round): (Way, usize), own: bool) -> Source {
+    fn source(
+        &mut self,
+        form: &Form,
+        ty: &str,
+        (mode, round): (ExecMode, usize),
+        own: bool,
+    ) -> Source {
         // Untyped registers hold packed and short floats, which have no literals.
         let packed = form.words.iter().any(|w| w.contains('f'));
-        let first = way == Way::All && round == 0;
+        let first = mode == ExecMode::All && round == 0;
         let number = matches!(ty, "b32" | "u32" | "s32" | "b64" | "u64" | "s64" | "f32" | "f64");
         let integer = number && !ty.starts_with('f');
         let pick = self.rng.below(20);
-        let uniform = if way == Way::Loop { 10 } else { 4 };
+        let uniform = if mode == ExecMode::Loop { 10 } else { 4 };
         match pick {
-            _ if way.is_uniform() && !own => Source::Uniform,
+            _ if mode.is_uniform() && !own => Source::Uniform,
             _ if own || first => Source::Memory,
             p if p < uniform => Source::Uniform,
             p if p < uniform + 3 && integer => Source::Line,

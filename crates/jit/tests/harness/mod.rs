@@ -4,7 +4,7 @@
 #[path = "../../../fast/tests/common/mod.rs"]
 pub(crate) mod common;
 
-use common::observed::{Exact, Noting, bytes, of_fast};
+use common::observed::{Exact, HashingObserver, bytes, of_fast};
 use common::resumed::resumed;
 use fast::{Declined, Finished, Level, Threads};
 use ir::testing::Rng;
@@ -19,7 +19,7 @@ pub(crate) struct Count {
     pub(crate) refused: u64,
     pub(crate) stopped: u64,
     /// Launches that several host threads ran to the end.
-    pub(crate) together: u64,
+    pub(crate) parallel: u64,
     /// Launches that the exact engine resumed after a commit.
     pub(crate) resumed: u64,
     pub(crate) native: usize,
@@ -61,7 +61,7 @@ fn beyond_avx2(_: &[u8]) -> Option<String> {
 }
 
 /// Returns whether the host has no compiled tier, so that there is nothing to compare.
-fn absent(refused: &Refused) -> bool {
+fn is_unsupported(refused: &Refused) -> bool {
     *refused == Refused::Host
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn levels() -> impl Iterator<Item = Level> {
 
 /// One way for the fast engine to run a launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct RunConfig {
     pub(crate) compiled: bool,
     pub(crate) level: Level,
     pub(crate) assume: bool,
@@ -84,7 +84,7 @@ pub(crate) struct Way {
     pub(crate) threads: usize,
 }
 
-impl Way {
+impl RunConfig {
     /// The ways on compiled code that every launch is run in.
     fn all() -> impl Iterator<Item = Self> {
         let shapes = [(true, false), (true, true), (false, false)];
@@ -103,12 +103,12 @@ pub(crate) fn compare(
     launch: &Launch<1>,
     count: &mut Count,
 ) -> Result<(), String> {
-    compare_in(Way::all(), program, launch, count)
+    compare_in(RunConfig::all(), program, launch, count)
 }
 
 /// Compares a launch in some ways with the exact engine; returns the first difference.
 pub(crate) fn compare_in(
-    ways: impl Iterator<Item = Way>,
+    configs: impl Iterator<Item = RunConfig>,
     program: &Program,
     launch: &Launch<1>,
     count: &mut Count,
@@ -117,87 +117,91 @@ pub(crate) fn compare_in(
         return Ok(());
     }
     let mut exact = None;
-    for way in ways {
-        run_in(way, program, launch, &mut exact, count)
-            .map_err(|what| format!("{way:?}: {what}"))?;
+    for config in configs {
+        run_in(config, program, launch, &mut exact, count)
+            .map_err(|what| format!("{config:?}: {what}"))?;
     }
     Ok(())
 }
 
 /// Compares a launch in one way with the exact engine, which runs when its result is first needed.
 fn run_in(
-    way: Way,
+    config: RunConfig,
     program: &Program,
     launch: &Launch<1>,
     exact: &mut Option<Exact>,
     count: &mut Count,
 ) -> Result<(), String> {
     let mut state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-    let Ok(kernel) = fast::prepare(program, &state, way.assume) else {
+    let Ok(kernel) = fast::prepare(program, &state, config.assume) else {
         count.refused += 1;
         return Ok(());
     };
-    let kernel = kernel.on_threads(way.threads).eagerly();
-    let mut noting = Noting::default();
-    let run = if way.compiled {
-        let compiled = match Compiled::at(kernel, way.level, way.detailed) {
+    let kernel = kernel.on_threads(config.threads).eagerly();
+    let mut observer = HashingObserver::default();
+    let run = if config.compiled {
+        let compiled = match Compiled::at(kernel, config.level, config.detailed) {
             Ok(compiled) => compiled,
-            Err((_, refused)) if absent(&refused) => return Ok(()),
+            Err((_, refused)) if is_unsupported(&refused) => return Ok(()),
             Err((_, refused)) => return Err(refused.to_string()),
         };
-        let beyond = beyond_avx2(compiled.code()).filter(|_| way.level == Level::Avx2);
+        let beyond = beyond_avx2(compiled.code()).filter(|_| config.level == Level::Avx2);
         if let Some(beyond) = beyond {
             return Err(format!("code for AVX2: {beyond}"));
         }
         let coverage = compiled.coverage();
         count.native += coverage.native;
         count.steps += coverage.steps;
-        compiled.run(state, &mut noting)
+        compiled.run(state, &mut observer)
     } else {
-        fast::run(&kernel, &mut state, way.level, way.detailed, &mut noting)
+        fast::run(&kernel, &mut state, config.level, config.detailed, &mut observer)
     };
     match run {
         Ok(finished) => {
             let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-            differs(&finished, &noting, exact)?;
+            differs(&finished, &observer, exact)?;
             count.compared += 1;
-            count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+            count.parallel += u64::from(matches!(finished.threads, Threads::Many(_)));
         }
-        Err(Declined::Wrapped) if way.assume => {
-            let way = Way { assume: false, ..way };
-            return run_in(way, program, launch, exact, count);
+        Err(Declined::Wrapped) if config.assume => {
+            let config = RunConfig { assume: false, ..config };
+            return run_in(config, program, launch, exact, count);
         }
         // A fault or a hang, which the exact engine reports.
         Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
         Err(_) => count.refused += 1,
     }
-    if way.threads == 1 {
+    if config.threads == 1 {
         let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-        count.resumed += u64::from(in_parts(way, program, launch, exact)?);
+        count.resumed += u64::from(run_committing(config, program, launch, exact)?);
     }
     Ok(())
 }
 
 /// Runs a launch in a way that commits each CTA, and the rest of it on the exact engine; returns
 /// whether there was a rest.
-fn in_parts(
-    way: Way,
+fn run_committing(
+    config: RunConfig,
     program: &Program,
     launch: &Launch<1>,
     exact: &Exact,
 ) -> Result<bool, String> {
-    resumed(program, launch, exact, way.detailed, |state: &mut _, watch| {
-        let kernel = fast::prepare(program, state, way.assume)?.final_after(0);
-        if way.compiled {
-            jit::Ready::new(kernel, way.level, way.detailed).run(state, watch)
+    resumed(program, launch, exact, config.detailed, |state: &mut _, observer| {
+        let kernel = fast::prepare(program, state, config.assume)?.commit_after(0);
+        if config.compiled {
+            jit::Ready::new(kernel, config.level, config.detailed).run(state, observer)
         } else {
-            fast::run(&kernel, state, way.level, way.detailed, watch)
+            fast::run(&kernel, state, config.level, config.detailed, observer)
         }
     })
 }
 
 /// Returns the difference from the exact engine's result.
-pub(crate) fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Result<(), String> {
+pub(crate) fn differs(
+    finished: &Finished,
+    observer: &HashingObserver,
+    exact: &Exact,
+) -> Result<(), String> {
     if exact.end != Step::Done {
         return Err(format!("it ends, the exact engine says {:?}", exact.end));
     }
@@ -218,8 +222,8 @@ pub(crate) fn differs(finished: &Finished, noting: &Noting, exact: &Exact) -> Re
         if counted != exact.observed.counted {
             return Err(format!("{counted:#?}\nexact: {:#?}", exact.observed.counted));
         }
-        if !noting.accesses.are_like(&exact.observed.accesses) {
-            let (fast, exact) = (&noting.accesses, &exact.observed.accesses);
+        if !observer.accesses.are_congruent(&exact.observed.accesses) {
+            let (fast, exact) = (&observer.accesses, &exact.observed.accesses);
             return Err(format!("its accesses differ: {fast:?}\nexact: {exact:?}"));
         }
     }

@@ -2,7 +2,7 @@
 //! results.
 
 use super::harness::common::launches::number;
-use super::harness::{Count, Way, compare_in, levels};
+use super::harness::{Count, RunConfig, compare_in, levels};
 use super::table::{MIXED, SPECIAL, SPECIAL64};
 use converge::catalogue::Entry;
 use fast::code::Kind;
@@ -89,21 +89,21 @@ fn wrong_of((results, op, operands): (&str, &str, &str), launches: u64) -> Resul
     for level in levels() {
         let kernel = fast::prepare(&program, &state, true).map_err(|what| format!("{what:?}"))?;
         let Ok(compiled) = Compiled::at(kernel, level, false) else { continue };
-        if compiled.left().any(|s| matches!(s.kind, Kind::Generic(_))) {
+        if compiled.interpreted_steps().any(|s| matches!(s.kind, Kind::Generic(_))) {
             return Err(format!("no code with {level}"));
         }
     }
     let mut count = Count::default();
     for _ in 0..launches {
         let launch = on_special_values(&program, &mut rng);
-        let ways = levels().map(|level| Way {
+        let configs = levels().map(|level| RunConfig {
             compiled: true,
             level,
             assume: true,
             detailed: false,
             threads: 1,
         });
-        compare_in(ways, &program, &launch, &mut count)?;
+        compare_in(configs, &program, &launch, &mut count)?;
     }
     if count.compared == 0 && count.steps > 0 {
         return Err(format!("{count:?}"));

@@ -35,7 +35,7 @@ pub(crate) struct Count {
     pub(crate) declined: BTreeMap<String, u64>,
     pub(crate) left: BTreeMap<String, u64>,
     /// Launches that several host threads ran to the end.
-    pub(crate) together: u64,
+    pub(crate) parallel: u64,
     /// Statements that the front end refuses in their place.
     pub(crate) refused: BTreeMap<String, u64>,
     /// Seconds, by activity.
@@ -47,22 +47,22 @@ pub(crate) struct Count {
 
 /// A way to run a launch on the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct RunConfig {
     level: Level,
     compile: bool,
     assume: bool,
     detailed: bool,
     threads: usize,
     /// Whether each block's effects are committed, so that the exact engine resumes after it.
-    finals: bool,
+    commits: bool,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for RunConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { level, compile, assume, detailed, threads, finals } = self;
+        let Self { level, compile, assume, detailed, threads, commits } = self;
         let engine = if *compile { "compiled" } else { "interpreter" };
         write!(f, "{engine}, {level}, {threads} threads")?;
-        for (word, on) in [("assume", assume), ("detailed", detailed), ("finals", finals)] {
+        for (word, on) in [("assume", assume), ("detailed", detailed), ("finals", commits)] {
             write!(f, "{}", if *on { format!(", {word}") } else { String::new() })?;
         }
         Ok(())
@@ -71,18 +71,18 @@ impl fmt::Display for Way {
 
 /// Returns the ways of a seed: the interpreter, and compiled code at each level of the host; at
 /// least one of them on several threads.
-pub(crate) fn ways(seed: u64) -> Vec<Way> {
+pub(crate) fn configs(seed: u64) -> Vec<RunConfig> {
     let mut rng = Rng::new(seed ^ 0x5eed);
     let assume = !rng.one_in(4);
     let interpreted = [Level::Portable, Level::Avx2, Level::Avx512][rng.below(3)].or_less();
     let levels = [(interpreted, false), (Level::Avx2, true), (Level::Avx512, true)];
     let together = rng.below(3);
-    let mut all: Vec<Way> = (0..3)
+    let mut all: Vec<RunConfig> = (0..3)
         .map(|k| {
             let (level, compile) = levels[k];
             let threads = if k == together || rng.one_in(4) { 2 + rng.below(3) } else { 1 };
-            let (detailed, finals) = (rng.one_in(2), rng.one_in(8));
-            Way { level, compile, assume, detailed, threads, finals }
+            let (detailed, commits) = (rng.one_in(2), rng.one_in(8));
+            RunConfig { level, compile, assume, detailed, threads, commits }
         })
         .collect();
     all.retain(|w| w.level.is_available());
@@ -199,10 +199,10 @@ fn launch(program: &Program, kernel: &Kernel) -> Result<Launch<1>, String> {
 pub(crate) fn compare(
     kernel: &Kernel,
     ready: &Launchable,
-    ways: &[Way],
+    configs: &[RunConfig],
     count: &mut Count,
 ) -> Result<(), Difference> {
-    let failed = |what: String| Difference { way: None, what };
+    let failed = |what: String| Difference { config: None, what };
     let exact = ready.begin().map_err(failed)?;
     let exact = count.time("exact engine", || on_exact(&ready.program, exact));
     count.kernels += 1;
@@ -212,12 +212,12 @@ pub(crate) fn compare(
         _ => count.faults += 1,
     }
     let mut decoded = None;
-    for &way in ways {
-        let other = in_way(ready, way, &mut decoded, count);
-        let other = other.map_err(|what| Difference { way: Some(way), what })?;
+    for &config in configs {
+        let other = run_config(ready, config, &mut decoded, count);
+        let other = other.map_err(|what| Difference { config: Some(config), what })?;
         let Some(other) = other else { continue };
         if let Some(what) = differs(kernel, &exact, &other) {
-            return Err(Difference { way: Some(way), what });
+            return Err(Difference { config: Some(config), what });
         }
         count.compared += 1;
     }
@@ -254,49 +254,50 @@ fn on_exact(program: &Program, mut state: State<1>) -> Ended {
 
 /// Runs a launch in a way, and the rest of it on the exact engine; `None` if that is all of it.
 /// Decoding takes most of the time, so the interpreter leaves its decoded kernel to the next way.
-fn in_way(
+fn run_config(
     ready: &Launchable,
-    way: Way,
+    config: RunConfig,
     decoded: &mut Option<fast::Kernel>,
     count: &mut Count,
 ) -> Result<Option<Ended>, String> {
     let mut state = ready.begin()?;
-    let mut assume = way.assume;
+    let mut assume = config.assume;
     loop {
         let kernel = match decoded.take() {
             Some(kernel) => Ok(kernel),
             None => count.time("decoding", || fast::prepare(&ready.program, &state, assume)),
         };
         let mut kernel = match kernel {
-            Ok(kernel) => kernel.on_threads(way.threads),
+            Ok(kernel) => kernel.on_threads(config.threads),
             Err(declined) => {
                 *count.declined.entry(declined.to_string()).or_default() += 1;
                 return Ok(None);
             }
         };
-        if way.threads > 1 {
+        if config.threads > 1 {
             kernel = kernel.eagerly();
         }
-        if way.finals {
-            kernel = kernel.final_after(0);
+        if config.commits {
+            kernel = kernel.commit_after(0);
         }
-        let go_on = &mut |_: u64, _: u64| true;
-        let ran = if way.compile {
-            let code = count.time("compiling", || Ready::new(kernel, way.level, way.detailed));
+        let observer = &mut |_: u64, _: u64| true;
+        let ran = if config.compile {
+            let code =
+                count.time("compiling", || Ready::new(kernel, config.level, config.detailed));
             if let Some(Ok(coverage)) = code.coverage() {
                 count.native += coverage.native;
                 count.steps += coverage.steps;
             }
-            count.time("compiled code", || code.run(&mut state, go_on))
+            count.time("compiled code", || code.run(&mut state, observer))
         } else {
-            let run = || fast::run(&kernel, &mut state, way.level, way.detailed, go_on);
+            let run = || fast::run(&kernel, &mut state, config.level, config.detailed, observer);
             let ran = count.time("interpreter", run);
             *decoded = Some(kernel);
             ran
         };
         match ran {
             Ok(finished) => {
-                count.together += u64::from(matches!(finished.threads, Threads::Many(_)));
+                count.parallel += u64::from(matches!(finished.threads, Threads::Many(_)));
                 let memory = bytes(&finished.memory);
                 return Ok(Some(Ended { end: Step::Done, memory, stats: finished.stats }));
             }
@@ -327,14 +328,14 @@ fn bytes(memory: &MemoryMap) -> Vec<Region> {
 /// A difference between two engines.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
-    pub(crate) way: Option<Way>,
+    pub(crate) config: Option<RunConfig>,
     pub(crate) what: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.way {
-            Some(way) => write!(f, "{way}: {}", self.what),
+        match self.config {
+            Some(config) => write!(f, "{config}: {}", self.what),
             None => f.write_str(&self.what),
         }
     }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::ops::Range;
 
-use engines::{Count, Difference, Launchable, NotReady, Way, compare, ready, ways};
+use engines::{Count, Difference, Launchable, NotReady, RunConfig, compare, configs, ready};
 use generate::kernel::{self, Kernel, Shape};
 use generate::random::{self, Pool};
 use generate::templates::Group;
@@ -56,17 +56,17 @@ fn without_refused(mut kernel: Kernel, count: &mut Count) -> Result<(Kernel, Lau
 }
 
 /// Returns the first difference of a kernel in some ways.
-fn difference(kernel: &Kernel, ways: &[Way]) -> Option<Difference> {
+fn difference(kernel: &Kernel, configs: &[RunConfig]) -> Option<Difference> {
     let ready = ready(kernel).ok()?;
-    compare(kernel, &ready, ways, &mut Count::default()).err()
+    compare(kernel, &ready, configs, &mut Count::default()).err()
 }
 
 /// Runs a kernel in all ways of its seed.
 fn run_kernel(kernel: Kernel, count: &mut Count) -> Result<(), Box<Found>> {
     let seed = kernel.seed;
     let (kernel, ready) = without_refused(kernel, count).unwrap_or_else(|what| panic!("{what}"));
-    let Err(whole) = compare(&kernel, &ready, &ways(seed), count) else { return Ok(()) };
-    let only: Vec<Way> = whole.way.into_iter().collect();
+    let Err(whole) = compare(&kernel, &ready, &configs(seed), count) else { return Ok(()) };
+    let only: Vec<RunConfig> = whole.config.into_iter().collect();
     let small = minimise::minimise(kernel, &mut |k| difference(k, &only).is_some());
     let difference = difference(&small, &only).unwrap_or_else(|| whole.clone());
     Err(Box::new(Found { seed, whole, small, difference }))
@@ -104,7 +104,7 @@ fn end_the_same(seeds: Range<u64>) {
     assert!(count.refused.values().sum::<u64>() * 5 < count.kernels, "{count:?}");
     assert!(count.done * 10 > count.kernels * 9, "{count:?}");
     assert!(count.compared > count.kernels, "{count:?}");
-    assert!(count.together * 20 > count.kernels, "{count:?}");
+    assert!(count.parallel * 20 > count.kernels, "{count:?}");
     assert!(count.steps == 0 || count.native * 2 > count.steps, "{count:?}");
 }
 
@@ -132,20 +132,20 @@ fn atomics_on_one_address_end_the_same() {
 }
 
 #[test]
-fn a_seed_alone_says_what_a_kernel_is() {
+fn a_seed_determines_the_kernel() {
     let (one, other) = (Pool::new(), Pool::new());
     assert!(one.all.len() > 4000, "{}", one.all.len());
     let opcodes: BTreeSet<&str> = one.all.iter().map(|t| t.opcode).collect();
     assert!(opcodes.len() > 75, "{opcodes:?}");
     for seed in 0..50 {
         assert_eq!(random::kernel(&one, seed), random::kernel(&other, seed));
-        assert_eq!(ways(seed), ways(seed));
+        assert_eq!(configs(seed), configs(seed));
     }
 }
 
 /// A minimised kernel contains what its difference needs, and no more.
 #[test]
-fn kernels_are_made_small() {
+fn failing_kernels_are_minimised() {
     let pool = Pool::new();
     for seed in 0..10 {
         let kernel = random::kernel(&pool, seed);

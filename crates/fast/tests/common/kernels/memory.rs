@@ -28,7 +28,7 @@ impl Builder<'_> {
 
     /// Emits an access to a word that no other thread accesses, or that all threads change by the
     /// same operation.
-    fn memory_apart(&mut self, op: &str) {
+    fn independent_access(&mut self, op: &str) {
         let (d, a) = (self.target(), self.value());
         let own = |b: &mut Self| {
             let _ = writeln!(b.text, "  %f = and.b32 %g, {}", WORDS / 2 - 1);
@@ -68,10 +68,10 @@ impl Builder<'_> {
     }
 
     pub(super) fn memory(&mut self) {
-        if let Some(op) = self.apart
+        if let Some(op) = self.independent
             && !self.rng.one_in(60)
         {
-            return self.memory_apart(op);
+            return self.independent_access(op);
         }
         let buffer = self.one_of(&["%a", "%b"]);
         let (d, a) = (self.target(), self.value());

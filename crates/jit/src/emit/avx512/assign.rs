@@ -24,7 +24,7 @@ impl Assignment {
     pub(crate) fn new(code: &Code) -> Self {
         let mut uses =
             Uses { narrow: vec![0; code.narrow as usize], wide: vec![0; code.wide as usize] };
-        for (block, depth) in code.blocks.iter().zip(code.depths()) {
+        for (block, depth) in code.blocks.iter().zip(code.loop_depths()) {
             let weight = LOOP.pow(depth.min(DEEPEST));
             for step in &code.steps[block.steps.clone()] {
                 uses.step(step, weight);

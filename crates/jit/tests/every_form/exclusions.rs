@@ -15,7 +15,7 @@ pub(super) enum Fate {
 }
 
 /// A set of excluded instructions.
-pub(super) struct Left {
+pub(super) struct Exclusion {
     /// Returns whether a form belongs to the set.
     pub(super) covers: fn(&Form) -> bool,
     /// The reason for the exclusion.
@@ -23,7 +23,7 @@ pub(super) struct Left {
     fate: Fate,
 }
 
-impl Left {
+impl Exclusion {
     pub(super) fn expects(&self, problem: &Problem) -> bool {
         match (self.fate, problem) {
             (Fate::Refused(part), Problem::Refused(what)) => what.contains(part),
@@ -49,63 +49,63 @@ fn is_possible_atomic(form: &Form) -> bool {
     is_atomic(form) && !nowhere
 }
 
-pub(super) const LEFT: &[Left] = &[
-    Left {
+pub(super) const EXCLUSIONS: &[Exclusion] = &[
+    Exclusion {
         covers: |f| f.opcode == "bra",
         reason: "the example names a label that the kernel has not",
         fate: Fate::Refused("is not defined"),
     },
-    Left {
+    Exclusion {
         covers: |f| f.opcode == "brx",
         reason: "the example names a table that the kernel has not",
         fate: Fate::Refused("the name of a `.branchtargets` list is needed"),
     },
-    Left {
+    Exclusion {
         covers: |f| f.opcode == "call",
         reason: "the example names a function that is not there",
         fate: Fate::Refused("is not declared"),
     },
-    Left {
+    Exclusion {
         covers: |f| ["ret", "exit", "trap", "brkpt"].contains(&f.opcode.as_str()),
         reason: "it ends the thread or the launch",
         fate: Fate::Stopped,
     },
-    Left {
+    Exclusion {
         covers: |f| f.opcode == "alloca",
         reason: "the exact engine alone allocates local memory",
         fate: Fate::Declined,
     },
-    Left {
+    Exclusion {
         covers: |f| f.has("param::func"),
         reason: "a kernel has no parameters of a function",
         fate: Fate::Refused("a kernel has no parameters of a function"),
     },
-    Left {
+    Exclusion {
         covers: |f| is_atomic(f) && (is_read_only(f) || f.has("local")),
         reason: "no atomic operation works there",
         fate: Fate::Refused("atomic operations work on"),
     },
-    Left {
+    Exclusion {
         covers: |f| f.opcode == "st" && is_read_only(f),
         reason: "this memory cannot be written",
         fate: Fate::Refused("cannot be written"),
     },
-    Left {
+    Exclusion {
         covers: |f| f.has("abs") && f.has("xorsign") && f.operands.len() > 3,
         reason: "the front end takes two values",
         fate: Fate::Refused("takes two values"),
     },
-    Left {
+    Exclusion {
         covers: |f| is_possible_atomic(f) && f.operands.iter().any(|o| o.starts_with('{')),
         reason: "the exact engine alone has vector atomics",
         fate: Fate::Declined,
     },
-    Left {
+    Exclusion {
         covers: |f| is_possible_atomic(f) && f.has("b128"),
         reason: "the exact engine alone has 128-bit atomics",
         fate: Fate::Declined,
     },
-    Left {
+    Exclusion {
         covers: |f| {
             let operands = f.operands.len() - usize::from(f.result().is_some());
             f.threads() == Threads::Block

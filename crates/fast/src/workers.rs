@@ -14,11 +14,13 @@
 //! launch runs on one thread.
 
 use crate::code::{Code, Dst, Kind};
+use crate::commit::Commits;
 use crate::context::Context;
-use crate::finals::Finals;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
-use crate::{Apart, Declined, GoOn, Line, Tier, WarpAccess, WarpAccesses};
+use crate::{
+    Declined, ForkedObserver, LaunchObserver, StridedAccess, Tier, WarpAccess, WarpAccesses,
+};
 use ir::Sreg;
 use ir::mods::Space;
 use simt::memory::{DirectMemory, Together};
@@ -35,32 +37,32 @@ use std::time::Duration;
 use vm::Stats;
 
 /// The maximum number of host threads of a launch.
-pub const MOST_THREADS: usize = 256;
+pub const MAX_THREADS: usize = 256;
 
 /// Issues of the first CTA that are measured before threads start.
-const SAMPLE: u64 = 10_000;
+const SAMPLE_ISSUES: u64 = 10_000;
 /// Issues of a launch below which threads are not worth starting.
-const WORTH: u64 = 100_000;
+const MIN_ISSUES: u64 = 100_000;
 /// The cost of an access with a claim, in issues: in compiled code, where it calls the interpreter,
 /// and in the interpreter.
-const FOLLOWED: [u64; 2] = [40, 4];
+const CLAIM_COST: [u64; 2] = [40, 4];
 /// The cost of a turn beyond its issues, including a share of the cost of a CTA, in issues.
-const TURN: u64 = 100;
+const TURN_COST: u64 = 100;
 /// The maximum number of attempts on several threads. Each knows the regions that earlier ones
 /// found to be written.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 /// The number of launches of a kernel that run on one thread after a claim was refused.
-const DISTRUST: u32 = 32;
+const BACKOFF_LAUNCHES: u32 = 32;
 /// The period between calls of the observer while only other threads still run.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_PERIOD: Duration = Duration::from_millis(20);
 
 /// Returns the number of host threads that may run the CTAs of launches.
 #[must_use]
 pub fn host_threads() -> usize {
     // The query takes longer than a short launch.
-    static KNOWN: OnceLock<usize> = OnceLock::new();
-    let ask = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
-    *KNOWN.get_or_init(ask)
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    let query = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    *COUNT.get_or_init(query)
 }
 
 /// The number of threads that ran a launch, or the reason for one thread.
@@ -76,26 +78,26 @@ pub enum Threads {
 
 /// The thread settings of a kernel, and what its earlier launches have shown.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Threading {
     pub(crate) threads: usize,
     /// Whether launches take all threads even where that does not pay.
     pub(crate) eager: bool,
     /// Bytes of the journal after which the effects of ended CTAs are committed.
-    pub(crate) final_after: usize,
+    pub(crate) commit_after: usize,
     /// The number of launches still to run on one thread.
-    distrust: AtomicU32,
+    backoff: AtomicU32,
 }
 
-impl Plan {
+impl Threading {
     pub(crate) fn new(threads: usize) -> Self {
-        let threads = if threads == 0 { host_threads() } else { threads.min(MOST_THREADS) };
-        let final_after = crate::finals::ENOUGH;
-        Self { threads, eager: false, final_after, distrust: AtomicU32::new(0) }
+        let threads = if threads == 0 { host_threads() } else { threads.min(MAX_THREADS) };
+        let commit_after = crate::commit::COMMIT_BYTES;
+        Self { threads, eager: false, commit_after, backoff: AtomicU32::new(0) }
     }
 }
 
 /// The state that the threads of a launch share.
-pub(crate) struct Crew {
+pub(crate) struct Workers {
     next: AtomicU64,
     /// CTAs below this number may begin.
     open: AtomicU64,
@@ -103,14 +105,14 @@ pub(crate) struct Crew {
     chunk: u64,
     /// Whether workers may get windows of memory, and whether a worker got one.
     pub(crate) windows: bool,
-    lent: AtomicBool,
+    window_granted: AtomicBool,
     stop: AtomicBool,
     /// Progress of all threads but the leading one.
     blocks: AtomicU64,
     issues: AtomicU64,
 }
 
-impl Crew {
+impl Workers {
     fn new(done: u64, total: u64, threads: usize, windows: bool) -> Self {
         let chunk = (total / (16 * threads as u64)).clamp(1, 64);
         Self {
@@ -118,7 +120,7 @@ impl Crew {
             open: AtomicU64::new(done + 1),
             chunk,
             windows,
-            lent: AtomicBool::new(false),
+            window_granted: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             blocks: AtomicU64::new(0),
             issues: AtomicU64::new(0),
@@ -126,7 +128,7 @@ impl Crew {
     }
 
     /// Takes the next CTAs for a thread; returns an empty range if there are none.
-    pub(crate) fn more(&self) -> Range<u64> {
+    pub(crate) fn take_ctas(&self) -> Range<u64> {
         let open = self.open.load(Relaxed);
         let take = |next: u64| (next < open).then(|| (next + self.chunk).min(open));
         match self.next.fetch_update(Relaxed, Relaxed, take) {
@@ -140,9 +142,9 @@ impl Crew {
         self.stop.load(Relaxed)
     }
 
-    pub(crate) fn lent(&self) {
-        if !self.lent.load(Relaxed) {
-            self.lent.store(true, Relaxed);
+    pub(crate) fn record_window(&self) {
+        if !self.window_granted.load(Relaxed) {
+            self.window_granted.store(true, Relaxed);
         }
     }
 
@@ -153,52 +155,52 @@ impl Crew {
 
 /// The settings of one run of a launch.
 #[derive(Clone, Copy)]
-pub(crate) struct Way<'w> {
+pub(crate) struct LaunchPlan<'w> {
     pub(crate) level: Level,
     pub(crate) detailed: bool,
     /// Runs turns in the interpreter's place.
     pub(crate) tier: Option<&'w dyn Tier>,
-    pub(crate) plan: &'w Plan,
+    pub(crate) threading: &'w Threading,
     /// Whether the exact engine may resume after committed CTAs, rather than at the launch's start.
-    pub(crate) in_parts: bool,
+    pub(crate) may_commit: bool,
 }
 
 /// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
 /// skip.
-pub(crate) type Left = Box<(Declined, Stats)>;
+pub(crate) type DeclinedAt = Box<(Declined, Stats)>;
 
 /// Runs a launch. If it is declined, memory is as the CTAs counted in the error have left it.
 pub(crate) fn run(
-    way: Way<'_>,
+    plan: LaunchPlan<'_>,
     context: &Context<'_>,
     mut memory: DirectMemory<'_>,
-    watch: &mut dyn GoOn,
-) -> Result<(Ended, Threads), Left> {
-    let why = match together(way, context, &mut memory, watch) {
+    observer: &mut dyn LaunchObserver,
+) -> Result<(Ended, Threads), DeclinedAt> {
+    let why = match run_parallel(plan, context, &mut memory, observer) {
         Attempt::Ended(ended, threads) => return Ok((*ended, Threads::Many(threads))),
         Attempt::Declined(declined) => return Err(Box::new((declined, context.done))),
-        Attempt::Alone(why) => why,
-        Attempt::Met => Threads::One(MET),
+        Attempt::Sequential(why) => why,
+        Attempt::Conflict => Threads::One(CONFLICT),
     };
-    let worker = way.tier.map(Tier::worker);
-    let in_parts = way.in_parts && (!way.detailed || watch.has_parts());
-    let mut machine = Machine::new(context, memory, way.detailed, &mut *watch, worker, None);
-    machine.finals = Finals::new(in_parts.then_some(way.plan.final_after), context.done);
-    match level::advance(way.level, &mut machine, u64::MAX) {
+    let worker = plan.tier.map(Tier::worker);
+    let may_commit = plan.may_commit && (!plan.detailed || observer.can_commit());
+    let mut machine = Machine::new(context, memory, plan.detailed, &mut *observer, worker, None);
+    machine.commits = Commits::new(may_commit.then_some(plan.threading.commit_after), context.done);
+    match level::advance(plan.level, &mut machine, u64::MAX) {
         Ok(flow) => {
             let mut ended = machine.ended(flow);
-            summed(&mut ended, context);
+            finish_detail(&mut ended, context);
             Ok((ended, why))
         }
         Err(declined) => {
             machine.memory.undo();
-            let Finals { done, detail, .. } = std::mem::take(&mut machine.finals);
+            let Commits { done, detail, .. } = std::mem::take(&mut machine.commits);
             drop(machine);
             if detail.is_some() {
                 let mut ended = (done, detail, false);
-                summed(&mut ended, context);
+                finish_detail(&mut ended, context);
                 if let Some(detail) = &ended.1 {
-                    watch.done(detail);
+                    observer.declined_after_commit(detail);
                 }
             }
             Err(Box::new((declined, done)))
@@ -206,58 +208,58 @@ pub(crate) fn run(
     }
 }
 
-const MET: &str = "its blocks met in memory";
+const CONFLICT: &str = "its blocks met in memory";
 
 /// The outcome of a run on several threads. Unless the launch has ended, memory is as before.
 enum Attempt {
     Ended(Box<Ended>, usize),
     Declined(Declined),
     /// The launch must run on one thread.
-    Alone(Threads),
+    Sequential(Threads),
     /// A claim was refused.
-    Met,
+    Conflict,
 }
 
 /// Runs a launch on several threads, if that is possible and pays.
-fn together(
-    way: Way<'_>,
+fn run_parallel(
+    plan: LaunchPlan<'_>,
     context: &Context<'_>,
     memory: &mut DirectMemory<'_>,
-    watch: &mut dyn GoOn,
+    observer: &mut dyn LaunchObserver,
 ) -> Attempt {
-    let plan = way.plan;
-    if plan.threads == 1 {
-        return Attempt::Alone(Threads::Asked);
+    let threading = plan.threading;
+    if threading.threads == 1 {
+        return Attempt::Sequential(Threads::Asked);
     }
-    let why = one_thread(context);
-    if let Some(why) = why.or_else(|| too_short(context).filter(|_| !plan.eager)) {
-        return Attempt::Alone(Threads::One(why));
+    let why = why_one_thread(context);
+    if let Some(why) = why.or_else(|| why_too_short(context).filter(|_| !threading.eager)) {
+        return Attempt::Sequential(Threads::One(why));
     }
-    let less = |n: u32| n.checked_sub(1);
-    if plan.distrust.fetch_update(Relaxed, Relaxed, less).is_ok() && !plan.eager {
-        return Attempt::Alone(Threads::One("its blocks met in memory in an earlier launch"));
+    let decrement = |n: u32| n.checked_sub(1);
+    if threading.backoff.fetch_update(Relaxed, Relaxed, decrement).is_ok() && !threading.eager {
+        return Attempt::Sequential(Threads::One("its blocks met in memory in an earlier launch"));
     }
-    let mut known = Known { written: Vec::new(), windows: true };
-    for _ in 0..ATTEMPTS {
-        let before = known.clone();
-        let attempt = attempt(way, context, memory, &mut known, watch);
+    let mut history = AttemptHistory { written: Vec::new(), windows: true };
+    for _ in 0..MAX_ATTEMPTS {
+        let before = history.clone();
+        let attempt = attempt(plan, context, memory, &mut history, observer);
         if !matches!(attempt, Attempt::Ended(..)) {
             memory.undo();
         }
-        if !matches!(attempt, Attempt::Met) {
+        if !matches!(attempt, Attempt::Conflict) {
             return attempt;
         }
-        if known == before {
+        if history == before {
             break;
         }
     }
-    plan.distrust.store(DISTRUST, Relaxed);
-    Attempt::Met
+    threading.backoff.store(BACKOFF_LAUNCHES, Relaxed);
+    Attempt::Conflict
 }
 
 /// Findings of earlier attempts.
 #[derive(Clone, Debug, PartialEq)]
-struct Known {
+struct AttemptHistory {
     /// Regions that are written.
     written: Vec<u32>,
     /// Whether windows are still allowed: none has caused a refused claim yet.
@@ -265,16 +267,16 @@ struct Known {
 }
 
 /// Returns why the code of a launch requires one thread, if it does.
-fn one_thread(context: &Context<'_>) -> Option<&'static str> {
+fn why_one_thread(context: &Context<'_>) -> Option<&'static str> {
     if context.total < 2 {
         return Some("it has one block");
     }
     let steps = context.code.steps.iter();
-    steps.filter_map(|step| told_order(&step.kind)).next()
+    steps.filter_map(|step| order_dependence(&step.kind)).next()
 }
 
 /// Returns how a step can reveal the order of CTAs, if it can.
-fn told_order(kind: &Kind) -> Option<&'static str> {
+fn order_dependence(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Sreg { reg: Sreg::SmId, dst, .. } if *dst != Dst::None => {
             Some("it asks for its place among the resident blocks")
@@ -290,26 +292,26 @@ fn told_order(kind: &Kind) -> Option<&'static str> {
 }
 
 /// Returns why a launch without loops has too few issues for threads, if so.
-fn too_short(context: &Context<'_>) -> Option<&'static str> {
+fn why_too_short(context: &Context<'_>) -> Option<&'static str> {
     let code: &Code = context.code;
     let most = (code.steps.len() + code.blocks.len()) as u64;
     let warps = u64::from(context.threads).div_ceil(u64::from(vm::WARP_SIZE));
-    let few = context.total.saturating_mul(warps).saturating_mul(most) < WORTH;
-    (few && !code.has_loops()).then_some(SHORT)
+    let few = context.total.saturating_mul(warps).saturating_mul(most) < MIN_ISSUES;
+    (few && !code.has_loops()).then_some(TOO_SHORT)
 }
 
-const SHORT: &str = "it is short";
+const TOO_SHORT: &str = "it is short";
 
 /// Returns why threads would not pay, judged by the first CTA as far as it has run.
-fn judge(
-    way: Way<'_>,
+fn why_sequential(
+    plan: LaunchPlan<'_>,
     machine: &Machine<'_>,
     flow: Flow,
     claimed: &Together,
 ) -> Option<&'static str> {
     let (issues, total) = (machine.stats.slots.vector_issues, machine.context.total);
-    if flow == Flow::Done && issues.saturating_mul(total) < WORTH {
-        return Some(SHORT);
+    if flow == Flow::Done && issues.saturating_mul(total) < MIN_ISSUES {
+        return Some(TOO_SHORT);
     }
     let written = claimed.written();
     let dense = machine.spans.iter().filter(|s| s.is_dense() && written.contains(&s.region));
@@ -317,85 +319,91 @@ fn judge(
     // access, and once for a window that the worker could not get yet.
     let spared: u64 = dense.map(|s| 2 * (s.times - 1)).sum();
     let followed = claimed.followed().saturating_sub(spared);
-    let cost = followed * FOLLOWED[usize::from(way.tier.is_none())];
-    let threads = (way.plan.threads as u64).min(total);
-    let work = issues + TURN * u64::from(machine.turns);
+    let cost = followed * CLAIM_COST[usize::from(plan.tier.is_none())];
+    let threads = (plan.threading.threads as u64).min(total);
+    let work = issues + TURN_COST * u64::from(machine.turns);
     // Threads must save at least a fifth of the time.
     (5 * (work + cost) > 4 * threads * work)
         .then_some("following its accesses to memory would cost more than threads bring")
 }
 
 fn attempt(
-    way: Way<'_>,
+    plan: LaunchPlan<'_>,
     context: &Context<'_>,
     memory: &mut DirectMemory<'_>,
-    known: &mut Known,
-    watch: &mut dyn GoOn,
+    history: &mut AttemptHistory,
+    observer: &mut dyn LaunchObserver,
 ) -> Attempt {
-    let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(way.plan.threads);
-    let (mut parts, claimed) = memory.parts(threads, &known.written);
-    let crew = Crew::new(context.done.ctas, context.total, threads, known.windows);
-    let Some(first) = parts.pop() else { return Attempt::Alone(Threads::Asked) };
-    let mut counts: Vec<Option<Box<dyn Apart>>> = (0..threads).map(|_| None).collect();
-    if way.detailed {
-        counts.fill_with(|| watch.apart());
-        if counts.iter().any(Option::is_none) {
-            return Attempt::Alone(Threads::One("something watches its accesses in their order"));
+    let threads = usize::try_from(context.total).unwrap_or(usize::MAX).min(plan.threading.threads);
+    let (mut parts, claimed) = memory.parts(threads, &history.written);
+    let workers = Workers::new(context.done.ctas, context.total, threads, history.windows);
+    let Some(first) = parts.pop() else { return Attempt::Sequential(Threads::Asked) };
+    let mut forks: Vec<Option<Box<dyn ForkedObserver>>> = (0..threads).map(|_| None).collect();
+    if plan.detailed {
+        forks.fill_with(|| observer.fork());
+        if forks.iter().any(Option::is_none) {
+            return Attempt::Sequential(Threads::One(
+                "something watches its accesses in their order",
+            ));
         }
     }
-    let (first_counts, counts) = (counts.pop().flatten(), counts);
+    let (first_fork, forks) = (forks.pop().flatten(), forks);
     let done = &context.done;
-    let mut leading = Leading { crew: &crew, done, watch: &mut *watch, counts: first_counts };
-    let worker = way.tier.map(Tier::worker);
-    let detailed = way.detailed;
-    let mut machine = Machine::new(context, first, detailed, &mut leading, worker, Some(&crew));
-    let mut ends = match level::advance(way.level, &mut machine, SAMPLE) {
+    let mut lead_observer =
+        LeadObserver { workers: &workers, done, observer: &mut *observer, fork: first_fork };
+    let worker = plan.tier.map(Tier::worker);
+    let detailed = plan.detailed;
+    let mut machine =
+        Machine::new(context, first, detailed, &mut lead_observer, worker, Some(&workers));
+    let mut ends = match level::advance(plan.level, &mut machine, SAMPLE_ISSUES) {
         Ok(Flow::Stopped) => vec![Ok((machine.ended(Flow::Stopped), None))],
         Err(declined) => {
             drop(machine);
             vec![Err(declined)]
         }
         Ok(flow) => {
-            if let Some(why) = judge(way, &machine, flow, &claimed).filter(|_| !way.plan.eager) {
-                return Attempt::Alone(Threads::One(why));
+            if let Some(why) =
+                why_sequential(plan, &machine, flow, &claimed).filter(|_| !plan.threading.eager)
+            {
+                return Attempt::Sequential(Threads::One(why));
             }
             claimed.trust();
-            crew.open.store(context.total, Relaxed);
-            all(way, machine, parts.into_iter().zip(counts).collect(), &crew)
+            workers.open.store(context.total, Relaxed);
+            run_workers(plan, machine, parts.into_iter().zip(forks).collect(), &workers)
         }
     };
     // The leading machine is the last.
-    if let Some(Ok((_, counts))) = ends.last_mut() {
-        *counts = leading.counts.take();
+    if let Some(Ok((_, fork))) = ends.last_mut() {
+        *fork = lead_observer.fork.take();
     }
     if claimed.refused() {
         let written = claimed.written();
         // A newly found written region explains the refusal; if there is none, a window may have
         // caused it.
-        known.windows &= written != known.written || !crew.lent.load(Relaxed);
-        known.written = written;
-        return Attempt::Met;
+        history.windows &= written != history.written || !workers.window_granted.load(Relaxed);
+        history.written = written;
+        return Attempt::Conflict;
     }
-    sum(ends, threads, context, watch)
+    merge_ends(ends, threads, context, observer)
 }
 
 /// The outcome of one machine, and the observer of its accesses.
-type Part = (Ended, Option<Box<dyn Apart>>);
+type WorkerEnd = (Ended, Option<Box<dyn ForkedObserver>>);
 
 /// Runs all remaining CTAs, on this thread's machine and on other threads.
-fn all(
-    way: Way<'_>,
+fn run_workers(
+    plan: LaunchPlan<'_>,
     mut machine: Machine<'_>,
-    parts: Vec<(DirectMemory<'_>, Option<Box<dyn Apart>>)>,
-    crew: &Crew,
-) -> Vec<Result<Part, Declined>> {
+    parts: Vec<(DirectMemory<'_>, Option<Box<dyn ForkedObserver>>)>,
+    workers: &Workers,
+) -> Vec<Result<WorkerEnd, Declined>> {
     let (context, lead) = (machine.context, thread::current());
     thread::scope(|scope| {
         let mut handles: Vec<ScopedJoinHandle<'_, _>> = Vec::new();
         for part in parts {
             let lead = lead.clone();
             let work = move || {
-                let end = follow(way, context, part, crew);
+                let end = run_worker(plan, context, part, workers);
                 lead.unpark();
                 end
             };
@@ -403,17 +411,17 @@ fn all(
             let Ok(handle) = thread::Builder::new().spawn_scoped(scope, work) else { break };
             handles.push(handle);
         }
-        let own = level::advance(way.level, &mut machine, u64::MAX);
+        let own = level::advance(plan.level, &mut machine, u64::MAX);
         if !matches!(own, Ok(Flow::Done)) {
-            crew.stop();
+            workers.stop();
         }
         let mut stopped = false;
         while !handles.iter().all(ScopedJoinHandle::is_finished) {
-            thread::park_timeout(LOOK);
+            thread::park_timeout(POLL_PERIOD);
             let (blocks, issues) = (machine.stats.ctas, machine.stats.slots.issues());
-            if !machine.watch.go_on(blocks, issues) {
+            if !machine.observer.poll(blocks, issues) {
                 stopped = true;
-                crew.stop();
+                workers.stop();
             }
         }
         let ended = |flow| machine.ended(if stopped { Flow::Stopped } else { flow });
@@ -425,55 +433,56 @@ fn all(
 }
 
 /// Runs CTAs on a thread other than the leading one.
-fn follow(
-    way: Way<'_>,
+fn run_worker(
+    plan: LaunchPlan<'_>,
     context: &Context<'_>,
-    (part, counts): (DirectMemory<'_>, Option<Box<dyn Apart>>),
-    crew: &Crew,
-) -> Result<Part, Declined> {
-    let mut watch = Following { crew, told: (0, 0), counts };
-    let worker = way.tier.map(Tier::worker);
-    let mut machine = Machine::new(context, part, way.detailed, &mut watch, worker, Some(crew));
-    let end = level::advance(way.level, &mut machine, u64::MAX);
+    (part, fork): (DirectMemory<'_>, Option<Box<dyn ForkedObserver>>),
+    workers: &Workers,
+) -> Result<WorkerEnd, Declined> {
+    let mut observer = WorkerObserver { workers, reported: (0, 0), fork };
+    let worker = plan.tier.map(Tier::worker);
+    let mut machine =
+        Machine::new(context, part, plan.detailed, &mut observer, worker, Some(workers));
+    let end = level::advance(plan.level, &mut machine, u64::MAX);
     if end.is_err() {
-        crew.stop();
+        workers.stop();
     }
     let ended = end.map(|flow| machine.ended(flow));
-    ended.map(|ended| (ended, watch.counts))
+    ended.map(|ended| (ended, observer.fork))
 }
 
 /// Sums the outcomes of all threads, if none was declined.
-fn sum(
-    ends: Vec<Result<Part, Declined>>,
+fn merge_ends(
+    ends: Vec<Result<WorkerEnd, Declined>>,
     threads: usize,
     context: &Context<'_>,
-    watch: &mut dyn GoOn,
+    observer: &mut dyn LaunchObserver,
 ) -> Attempt {
     if ends.iter().any(|end| matches!(end, Err(Declined::Wrapped))) {
         // This CTA wraps around in every order of CTAs, so one thread would be declined, too.
         return Attempt::Declined(Declined::Wrapped);
     }
     let Ok(parts) = ends.into_iter().collect::<Result<Vec<_>, _>>() else {
-        return Attempt::Alone(Threads::One("a block of it may fault or hang"));
+        return Attempt::Sequential(Threads::One("a block of it may fault or hang"));
     };
     let mut all: Ended = (context.done, None, true);
-    for ((stats, detail, done), counts) in parts {
+    for ((stats, detail, done), fork) in parts {
         all.0.add(&stats);
         all.2 &= done;
         match (&mut all.1, detail) {
             (Some(sum), Some(detail)) => sum.add(&detail),
             (sum, detail) => *sum = detail,
         }
-        if let Some(counts) = counts {
-            watch.join(counts);
+        if let Some(fork) = fork {
+            observer.merge(fork);
         }
     }
-    summed(&mut all, context);
+    finish_detail(&mut all, context);
     Attempt::Ended(Box::new(all), threads)
 }
 
 /// Completes the details of the CTAs that this engine ran.
-fn summed((stats, detail, _): &mut Ended, context: &Context<'_>) {
+fn finish_detail((stats, detail, _): &mut Ended, context: &Context<'_>) {
     if let Some(detail) = detail {
         detail.branches += stats.branches - context.done.branches;
         detail.finish(context.code);
@@ -482,92 +491,92 @@ fn summed((stats, detail, _): &mut Ended, context: &Context<'_>) {
 
 /// The observer of the leading thread: passes the progress of all threads on to the launch's
 /// observer.
-struct Leading<'w> {
-    crew: &'w Crew,
+struct LeadObserver<'w> {
+    workers: &'w Workers,
     /// Statistics of the CTAs that ended before this engine took over.
     done: &'w Stats,
-    watch: &'w mut dyn GoOn,
+    observer: &'w mut dyn LaunchObserver,
     /// Receives the accesses of this thread. The launch's observer merges them once all threads
     /// have succeeded.
-    counts: Option<Box<dyn Apart>>,
+    fork: Option<Box<dyn ForkedObserver>>,
 }
 
-impl GoOn for Leading<'_> {
-    fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
-        let (others, theirs) = (&self.crew.blocks, &self.crew.issues);
+impl LaunchObserver for LeadObserver<'_> {
+    fn poll(&mut self, blocks: u64, issues: u64) -> bool {
+        let (others, theirs) = (&self.workers.blocks, &self.workers.issues);
         let (blocks, issues) = (blocks + self.done.ctas, issues + self.done.slots.issues());
-        self.watch.go_on(blocks + others.load(Relaxed), issues + theirs.load(Relaxed))
+        self.observer.poll(blocks + others.load(Relaxed), issues + theirs.load(Relaxed))
     }
 
-    fn looks(&mut self) -> bool {
-        self.watch.looks()
+    fn wants_lanes(&mut self) -> bool {
+        self.observer.wants_lanes()
     }
 
-    fn standing(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
-        self.watch.standing(lanes);
+    fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {
+        self.observer.lanes(lanes);
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        if let Some(counts) = &mut self.counts {
-            counts.access(access);
+        if let Some(fork) = &mut self.fork {
+            fork.access(access);
         }
     }
 
-    fn accesses(&mut self, access: &Access<'_>, times: u64) {
-        if let Some(counts) = &mut self.counts {
-            counts.accesses(access, times);
+    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
+        if let Some(fork) = &mut self.fork {
+            fork.repeated_access(access, times);
         }
     }
 
-    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.counts.as_mut().is_some_and(|counts| counts.warp(access))
+    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.fork.as_mut().is_some_and(|fork| fork.warp_access(access))
     }
 
-    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.counts.as_mut().map_or(0, |counts| counts.warps(accesses))
+    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.fork.as_mut().map_or(0, |fork| fork.warp_accesses(accesses))
     }
 
-    fn line(&mut self, line: &Line) -> bool {
-        self.counts.as_mut().is_some_and(|counts| counts.line(line))
+    fn strided_access(&mut self, access: &StridedAccess) -> bool {
+        self.fork.as_mut().is_some_and(|fork| fork.strided_access(access))
     }
 }
 
 /// The observer of another thread: publishes the thread's progress.
-struct Following<'w> {
-    crew: &'w Crew,
-    told: (u64, u64),
-    counts: Option<Box<dyn Apart>>,
+struct WorkerObserver<'w> {
+    workers: &'w Workers,
+    reported: (u64, u64),
+    fork: Option<Box<dyn ForkedObserver>>,
 }
 
-impl GoOn for Following<'_> {
-    fn go_on(&mut self, blocks: u64, issues: u64) -> bool {
-        self.crew.blocks.fetch_add(blocks - self.told.0, Relaxed);
-        self.crew.issues.fetch_add(issues - self.told.1, Relaxed);
-        self.told = (blocks, issues);
+impl LaunchObserver for WorkerObserver<'_> {
+    fn poll(&mut self, blocks: u64, issues: u64) -> bool {
+        self.workers.blocks.fetch_add(blocks - self.reported.0, Relaxed);
+        self.workers.issues.fetch_add(issues - self.reported.1, Relaxed);
+        self.reported = (blocks, issues);
         true
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        if let Some(counts) = &mut self.counts {
-            counts.access(access);
+        if let Some(fork) = &mut self.fork {
+            fork.access(access);
         }
     }
 
-    fn accesses(&mut self, access: &Access<'_>, times: u64) {
-        if let Some(counts) = &mut self.counts {
-            counts.accesses(access, times);
+    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
+        if let Some(fork) = &mut self.fork {
+            fork.repeated_access(access, times);
         }
     }
 
-    fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.counts.as_mut().is_some_and(|counts| counts.warp(access))
+    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
+        self.fork.as_mut().is_some_and(|fork| fork.warp_access(access))
     }
 
-    fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.counts.as_mut().map_or(0, |counts| counts.warps(accesses))
+    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+        self.fork.as_mut().map_or(0, |fork| fork.warp_accesses(accesses))
     }
 
-    fn line(&mut self, line: &Line) -> bool {
-        self.counts.as_mut().is_some_and(|counts| counts.line(line))
+    fn strided_access(&mut self, access: &StridedAccess) -> bool {
+        self.fork.as_mut().is_some_and(|fork| fork.strided_access(access))
     }
 }

@@ -60,7 +60,7 @@ const INDICES: [&str; 3] = [
 ];
 
 #[test]
-fn the_exact_engine_goes_on_after_what_is_final() {
+fn the_exact_engine_resumes_after_committed_ctas() {
     for (index, goes_through) in INDICES.into_iter().zip([true, true, false]) {
         for fault in [WORDS - 300, u32::MAX] {
             let (program, launch) = program(index, fault);
@@ -69,9 +69,9 @@ fn the_exact_engine_goes_on_after_what_is_final() {
             for level in LEVELS {
                 for detailed in [false, true] {
                     let done =
-                        resumed(&program, &launch, &exact, detailed, |state: &mut _, watch| {
+                        resumed(&program, &launch, &exact, detailed, |state: &mut _, observer| {
                             let kernel = fast::prepare(&program, state, true)?;
-                            jit::Ready::new(kernel, level, detailed).run(state, watch)
+                            jit::Ready::new(kernel, level, detailed).run(state, observer)
                         });
                     let done = done.unwrap_or_else(|what| panic!("{index} {level}: {what}"));
                     // With scattered stores, the journal keeps the whole buffer; the launch need
@@ -85,7 +85,7 @@ fn the_exact_engine_goes_on_after_what_is_final() {
 }
 
 #[test]
-fn windows_change_nothing() {
+fn windows_do_not_change_results() {
     for index in INDICES {
         let (program, launch) = program(index, u32::MAX);
         let mut count = Count::default();

@@ -2,15 +2,17 @@
 
 use crate::code::{Block, Memory, Src, Step};
 use crate::machine::Machine;
-use crate::tier::{Addresses, Counts, Lines, Logged, Noted, Remembered};
-use crate::{Line, WarpAccesses};
+use crate::tier::{
+    AccessLog, Addresses, CongruentAccesses, LoggedAccesses, StridedAccesses, WorkerCounts,
+};
+use crate::{StridedAccess, WarpAccesses};
 use simt::Pc;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
 
 const LANES: usize = vm::WARP_SIZE as usize;
 /// Logged accesses that are offered to the observer at once.
-const AT_ONCE: usize = 32;
+const BATCH: usize = 32;
 
 impl Machine<'_> {
     /// Collects the worker's counts, if the launch runs in detail.
@@ -19,12 +21,12 @@ impl Machine<'_> {
             && let Some(worker) = &mut self.worker
         {
             let counts = worker.counts();
-            self.counted(&counts);
+            self.add_worker_counts(&counts);
         }
     }
 
     /// Adds a worker's counts to the launch's, and reports its accesses.
-    fn counted(&mut self, counts: &Counts) {
+    fn add_worker_counts(&mut self, counts: &WorkerCounts) {
         let code = self.context.code;
         if let Some(detail) = &mut self.detail {
             detail.add_counts(code, counts);
@@ -33,63 +35,73 @@ impl Machine<'_> {
             let block = code.blocks.iter().find(|b: &&Block| b.steps.contains(&step))?;
             Some((block.first + (step - block.steps.start) as u64, &code.steps[step]))
         };
-        for lines in &counts.lines {
-            if let Some((pc, step)) = place(lines.step) {
-                self.announce_lines(pc, step, lines);
+        for strided in &counts.strided {
+            if let Some((pc, step)) = place(strided.step) {
+                self.report_strided(pc, step, strided);
             }
         }
-        for noted in &counts.noted {
-            if let Some((pc, step)) = place(noted.step) {
-                self.announce_noted(pc, step, noted);
+        for congruent in &counts.congruent {
+            if let Some((pc, step)) = place(congruent.step) {
+                self.report_congruent(pc, step, congruent);
             }
         }
-        for logged in counts.logged.iter().map(Remembered::logged) {
+        for logged in counts.logged.iter().map(AccessLog::accesses) {
             if let Some((pc, step)) = place(logged.step) {
-                self.announce_logged(pc, step, &logged);
+                self.report_logged(pc, step, &logged);
             }
         }
     }
 
     /// Reports accesses of whole warps with affine addresses.
-    pub(crate) fn announce_lines(&mut self, pc: u64, step: &Step, lines: &Lines) {
+    pub(crate) fn report_strided(&mut self, pc: u64, step: &Step, strided: &StridedAccesses) {
         let Some((op, kind)) = step.access() else { return };
         let stride = if let Src::Line(_, stride, _) = op.addr { stride } else { 0 };
-        let at = op.space.window().map_or(lines.at, |w| w.start + u64::from(lines.at as u32));
+        let at = op.space.window().map_or(strided.at, |w| w.start + u64::from(strided.at as u32));
         let space = Space::of(Addr(at));
         let at = if space.window().is_some() { at & 0xffff_ffff } else { at };
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        let (pc, times) = (Pc(pc), lines.times);
+        let (pc, times) = (Pc(pc), strided.times);
         let count = LANES as u16;
-        let line = Line { pc, kind, space, size, first_thread: 0, lanes: count, at, stride, times };
-        if self.watch.line(&line) {
+        let access = StridedAccess {
+            pc,
+            kind,
+            space,
+            size,
+            first_thread: 0,
+            lanes: count,
+            at,
+            stride,
+            times,
+        };
+        if self.observer.strided_access(&access) {
             return;
         }
         let here: [(u16, u64); LANES] =
             std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
         let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
         let access = Access { group, pc, kind, space, order, scope, size, lanes };
-        self.watch.accesses(&access, times);
+        self.observer.repeated_access(&access, times);
     }
 
     /// Reports congruent accesses with their number.
     #[inline(always)]
-    pub(crate) fn announce_noted(&mut self, pc: u64, step: &Step, noted: &Noted) {
+    pub(crate) fn report_congruent(&mut self, pc: u64, step: &Step, congruent: &CongruentAccesses) {
         let Some((op, kind)) = step.access() else { return };
         let what = (op, kind, Pc(pc));
-        if !self.warp_takes(what, noted.on, &mut noted.at.clone(), noted.times) {
-            let address = |lane: usize| noted.at[lane];
-            self.announce_lanes(what, GroupId::default(), (noted.on, address), noted.times);
+        if !self.offer_warp(what, congruent.on, &mut congruent.at.clone(), congruent.times) {
+            let address = |lane: usize| congruent.at[lane];
+            self.report_lanes(what, GroupId::default(), (congruent.on, address), congruent.times);
         }
     }
 
     /// Reports logged accesses.
     #[inline(always)]
-    pub(crate) fn announce_logged(&mut self, pc: u64, step: &Step, logged: &Logged<'_>) {
+    pub(crate) fn report_logged(&mut self, pc: u64, step: &Step, logged: &LoggedAccesses<'_>) {
         let Some((op, kind)) = step.access() else { return };
         let offset = logged.offset;
-        let mut low = [[0; LANES]; AT_ONCE];
-        for (n, on) in logged.on.chunks(AT_ONCE).enumerate() {
-            let at = logged.at.from(n * AT_ONCE);
+        let mut low = [[0; LANES]; BATCH];
+        for (n, on) in logged.on.chunks(BATCH).enumerate() {
+            let at = logged.at.skip(n * BATCH);
             let mut page = Some(0);
             match at {
                 Addresses::Narrow(at) => {
@@ -99,23 +111,23 @@ impl Machine<'_> {
                         }
                     }
                 }
-                Addresses::Wide(at) => page = halves(&mut low, on, at, offset),
+                Addresses::Wide(at) => page = split_halves(&mut low, on, at, offset),
             }
             let window = op.space.window().map(|window| window.start);
-            let taken = match window.or(page.map(|page| u64::from(page) << u32::BITS)) {
+            let accepted = match window.or(page.map(|page| u64::from(page) << u32::BITS)) {
                 Some(start) => {
                     let at = &low[..on.len()];
-                    self.warps_take((op, kind, Pc(pc)), Addr(start), on, at)
+                    self.offer_warps((op, kind, Pc(pc)), Addr(start), on, at)
                 }
                 None => 0,
             };
-            for (i, &on) in on.iter().enumerate().skip(taken) {
+            for (i, &on) in on.iter().enumerate().skip(accepted) {
                 let at = match at {
                     Addresses::Narrow(at) => at[i].map(|at| at.wrapping_add(offset as u32).into()),
                     Addresses::Wide(at) => at[i].map(|at| at.wrapping_add_signed(offset)),
                 };
-                let noted = Noted { step: logged.step, on, at, times: 1 };
-                self.announce_noted(pc, step, &noted);
+                let congruent = CongruentAccesses { step: logged.step, on, at, times: 1 };
+                self.report_congruent(pc, step, &congruent);
             }
         }
     }
@@ -123,7 +135,7 @@ impl Machine<'_> {
     /// Offers accesses to the observer, in the space of the address `start`. Returns the length of
     /// the prefix that it has taken.
     #[inline(always)]
-    fn warps_take(
+    fn offer_warps(
         &mut self,
         (op, kind, pc): (&Memory, AccessKind, Pc),
         start: Addr,
@@ -133,14 +145,14 @@ impl Machine<'_> {
         let space = Space::of(start);
         let page = if space.window().is_some() { 0 } else { (start.0 >> u32::BITS) as u32 };
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        self.watch.warps(&WarpAccesses { pc, kind, space, size, on, at, page })
+        self.observer.warp_accesses(&WarpAccesses { pc, kind, space, size, on, at, page })
     }
 }
 
 /// Computes the low halves of addresses, and the high half if it is equal for all active lanes.
 #[inline(always)]
-fn halves(
-    low: &mut [[u32; LANES]; AT_ONCE],
+fn split_halves(
+    low: &mut [[u32; LANES]; BATCH],
     on: &[u32],
     at: &[[u64; LANES]],
     offset: i64,

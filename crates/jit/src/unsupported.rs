@@ -1,7 +1,7 @@
 //! A stand-in for the compiled tier on hosts that have none.
 
 use crate::{Coverage, Refused};
-use fast::{Declined, Finished, GoOn, Kernel, Level};
+use fast::{Declined, Finished, Kernel, LaunchObserver, Level};
 use std::borrow::BorrowMut;
 use vm::State;
 
@@ -33,7 +33,7 @@ impl Compiled {
     }
 
     /// Never called.
-    pub fn left(&self) -> impl Iterator<Item = &fast::code::Step> {
+    pub fn interpreted_steps(&self) -> impl Iterator<Item = &fast::code::Step> {
         std::iter::empty()
     }
 
@@ -47,7 +47,11 @@ impl Compiled {
     ///
     /// # Errors
     /// Never fails.
-    pub fn run(&self, _: impl BorrowMut<State<1>>, _: &mut dyn GoOn) -> Result<Finished, Declined> {
+    pub fn run(
+        &self,
+        _: impl BorrowMut<State<1>>,
+        _: &mut dyn LaunchObserver,
+    ) -> Result<Finished, Declined> {
         match *self {}
     }
 }

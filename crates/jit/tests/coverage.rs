@@ -71,7 +71,7 @@ impl Table {
         let Coverage { native, steps, .. } = compiled.coverage();
         self.native += native;
         self.steps += steps;
-        for step in compiled.left() {
+        for step in compiled.interpreted_steps() {
             *self.left.entry(name(step)).or_default() += 1;
         }
     }
@@ -114,18 +114,18 @@ fn table(folder: &Path, block: [u32; 3], level: Level) -> Table {
 }
 
 #[test]
-fn little_of_the_bundled_kernels_is_left() {
+fn bundled_kernels_are_mostly_compiled() {
     for level in LEVELS {
         let table = table(&repository().join("kernels"), [256, 1, 1], level);
         assert!(table.share() > 90.0 || table.steps == 0, "{level}: {:.1} %", table.share());
     }
 }
 
-/// `cargo test -p simtlab-jit --release --test left -- --ignored --nocapture`; for another folder
-/// with `FOLDER=PATH`.
+/// `cargo test -p simtlab-jit --release --test coverage -- --ignored --nocapture`; for another
+/// folder with `FOLDER=PATH`.
 #[test]
 #[ignore = "a table"]
-fn what_is_left() {
+fn print_interpreted_steps() {
     let mut out = std::io::stdout();
     let folders = match std::env::var_os("FOLDER") {
         Some(folder) => vec![PathBuf::from(folder)],

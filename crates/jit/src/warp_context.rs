@@ -2,21 +2,21 @@
 //! and the state of the CTA's barriers. With these, code goes from the turn of one warp to the turn
 //! of the next, and lets warps wait for each other, without returning to its host.
 
-use crate::frame::{NOWHERE, SLOTS};
-use fast::{BARRIERS, Rows, Slot};
+use crate::frame::{NO_BLOCK, STACK_CAPACITY};
+use fast::{BARRIERS, StackEntry, WarpRegisters};
 use std::mem::offset_of;
 
 /// A warp of the CTA as compiled code sees it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Seat {
+pub(crate) struct WarpContext {
     /// Address of the code that takes the warp; 0 if the warp has no turn because it waits or has
     /// ended.
     pub(crate) start: u64,
     /// Address of the code where the warp continues.
     pub(crate) at: u64,
     /// The running entry of the stack; null if the warp has ended.
-    pub(crate) top: *mut Slot,
+    pub(crate) top: *mut StackEntry,
     pub(crate) narrow: *mut u32,
     pub(crate) wide: *mut u64,
     pub(crate) preds: *mut u32,
@@ -29,21 +29,21 @@ pub(crate) struct Seat {
     /// Lanes that were launched and have not exited.
     pub(crate) live: u32,
     /// Number of lanes that were never launched, number of exited lanes, and their sum.
-    pub(crate) absent: u32,
+    pub(crate) never_launched: u32,
     pub(crate) exited: u32,
-    pub(crate) gone: u32,
+    pub(crate) not_live: u32,
     /// The barrier at which the warp waits, counted from 1, or 0; and the lanes that wait.
     pub(crate) waits: u32,
     pub(crate) on: u32,
     /// The barrier step after which the warp continues, as an index into the kernel's list of
-    /// resume points, or [`NOWHERE`] if it continues at the beginning of a block.
+    /// resume points, or [`NO_BLOCK`] if it continues at the beginning of a block.
     pub(crate) resume: u32,
     /// Not 0 if only the interpreter knows where the warp stands.
-    pub(crate) foreign: u32,
-    pub(crate) slots: [Slot; SLOTS],
+    pub(crate) interpreter_owned: u32,
+    pub(crate) entries: [StackEntry; STACK_CAPACITY],
 }
 
-impl Seat {
+impl WarpContext {
     pub(crate) const EMPTY: Self = Self {
         start: 0,
         at: 0,
@@ -56,51 +56,56 @@ impl Seat {
         sreg_rows: std::ptr::null(),
         local: 0,
         live: 0,
-        absent: 0,
+        never_launched: 0,
         exited: 0,
-        gone: 0,
+        not_live: 0,
         waits: 0,
         on: 0,
-        resume: NOWHERE,
-        foreign: 0,
-        slots: [Slot { block: 0, rejoin: NOWHERE, lanes: 0, depth: 0 }; SLOTS],
+        resume: NO_BLOCK,
+        interpreter_owned: 0,
+        entries: [StackEntry { block: 0, rejoin: NO_BLOCK, lanes: 0, depth: 0 }; STACK_CAPACITY],
     };
 
     /// Places the warp at the kernel's entry.
-    pub(crate) fn begin(&mut self, rows: Rows, launched: u32, (start, at, entry): (u64, u64, u32)) {
+    pub(crate) fn begin(
+        &mut self,
+        rows: WarpRegisters,
+        launched: u32,
+        (start, at, entry): (u64, u64, u32),
+    ) {
         (self.start, self.at) = (start, at);
         (self.narrow, self.wide) = (rows.narrow, rows.wide);
         (self.preds, self.scalars) = (rows.preds, rows.scalars);
-        self.top = self.slots.as_mut_ptr();
-        self.slots[0] = Slot { block: entry, rejoin: NOWHERE, lanes: launched, depth: 1 };
-        (self.waits, self.resume, self.foreign) = (0, NOWHERE, 0);
-        self.lanes(!launched, 0);
+        self.top = self.entries.as_mut_ptr();
+        self.entries[0] = StackEntry { block: entry, rejoin: NO_BLOCK, lanes: launched, depth: 1 };
+        (self.waits, self.resume, self.interpreter_owned) = (0, NO_BLOCK, 0);
+        self.set_live(!launched, 0);
     }
 
     /// Sets the lanes that were never launched and the lanes that have exited.
-    pub(crate) fn lanes(&mut self, absent: u32, exited: u32) {
-        self.live = !(absent | exited);
+    pub(crate) fn set_live(&mut self, never_launched: u32, exited: u32) {
+        self.live = !(never_launched | exited);
         // `count_ones` is a loop on hosts without the instruction, and the masks are mostly empty.
         let count = |lanes: u32| if lanes == 0 { 0 } else { lanes.count_ones() };
-        (self.absent, self.exited) = (count(absent), count(exited));
-        self.gone = self.absent + self.exited;
+        (self.never_launched, self.exited) = (count(never_launched), count(exited));
+        self.not_live = self.never_launched + self.exited;
     }
 
     /// The entries of the stack, the running one last.
-    pub(crate) fn stack(&self) -> &[Slot] {
+    pub(crate) fn stack(&self) -> &[StackEntry] {
         if self.top.is_null() {
             return &[];
         }
-        let height =
-            (self.top as usize).wrapping_sub(self.slots.as_ptr() as usize) / size_of::<Slot>();
-        &self.slots[..(height + 1).min(SLOTS)]
+        let height = (self.top as usize).wrapping_sub(self.entries.as_ptr() as usize)
+            / size_of::<StackEntry>();
+        &self.entries[..(height + 1).min(STACK_CAPACITY)]
     }
 }
 
 /// The state of a CTA's barriers.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
-pub(crate) struct Meeting {
+pub(crate) struct BarrierState {
     /// Threads of the CTA that have not exited.
     pub(crate) live: u32,
     /// Warps that wait at a barrier.
@@ -120,9 +125,10 @@ macro_rules! offsets {
 }
 
 offsets! {
-    Seat: START start; AT at; TOP top; NARROW narrow; WIDE wide; PREDS preds; SCALARS scalars; SREGS sregs; SREG_ROWS sreg_rows;
-    LOCAL local; LIVE live; ABSENT absent;
-    EXITED exited; GONE gone; WAITS waits; ON on; RESUME resume; SLOTS slots;
+    WarpContext: START start; AT at; TOP top; NARROW narrow; WIDE wide; PREDS preds;
+    SCALARS scalars; SREGS sregs; SREG_ROWS sreg_rows; LOCAL local; LIVE live;
+    NEVER_LAUNCHED never_launched; EXITED exited; NOT_LIVE not_live; WAITS waits; ON on;
+    RESUME resume; ENTRIES entries;
 }
 
-offsets! { Meeting: LIVING live; WAITING waiting; PLAIN plain; ARRIVED arrived; }
+offsets! { BarrierState: LIVE live; WAITING waiting; PLAIN plain; ARRIVED arrived; }

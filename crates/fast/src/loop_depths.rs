@@ -6,7 +6,7 @@ impl Code {
     /// Returns the number of loops around each block. A jump to an earlier place is taken for a
     /// loop around all blocks between its target and its source.
     #[must_use]
-    pub fn depths(&self) -> Vec<u32> {
+    pub fn loop_depths(&self) -> Vec<u32> {
         let count = self.blocks.len();
         let mut change = vec![0i64; count + 1];
         let mut by_place: Vec<usize> = (0..count).collect();
