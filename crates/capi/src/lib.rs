@@ -370,7 +370,7 @@ fn read_shape(at: usize) -> Result<Shape, Refusal> {
 fn stat_bytes(report: &runtime::Report) -> Vec<u8> {
     let t = runtime::LaunchTotals::of(&report.stats);
     let nanoseconds = u64::try_from(report.time.as_nanos()).unwrap_or(u64::MAX);
-    let fast = u64::from(matches!(report.ran, runtime::Ran::Fast(_)));
+    let fast = u64::from(matches!(report.ran, runtime::EngineUsed::Fast(_)));
     let words = [
         t.blocks,
         t.threads,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use runtime::{Event, Failure, Journal, Module, OnHostMemory, Reach, Shape, read_host};
+use runtime::{Event, EventLog, Failure, HostMemoryModule, MappingHints, Module, Shape, read_host};
 
 use crate::simtlab_status::{
     SimtlabBadHostAddress, SimtlabBadLaunch, SimtlabBadProgram, SimtlabFault,
@@ -24,7 +24,7 @@ struct Known {
     text: String,
     module: Arc<Module>,
     /// The module with what was compiled for it, unless a thread runs it now.
-    idle: Option<OnHostMemory>,
+    idle: Option<HostMemoryModule>,
 }
 
 /// Texts that were given, the latest last.
@@ -72,7 +72,7 @@ fn run(ptx: usize, n_args: c_int, args: usize, sizes: [c_int; 7]) -> Result<(), 
 }
 
 fn run_on(
-    host: &mut OnHostMemory,
+    host: &mut HostMemoryModule,
     n_args: c_int,
     args: usize,
     sizes: [c_int; 7],
@@ -109,8 +109,8 @@ fn run_on(
     }
     match host.run(kernel, shape, &block) {
         Ok(report) => {
-            if let Some(journal) = journal() {
-                journal.write(&Event::launch(&function.name, &shape, &report));
+            if let Some(log) = event_log() {
+                log.write(&Event::launch(&function.name, &shape, &report));
             }
             // Output of the kernel belongs to the process's own; a closed stream is no concern of the kernel's.
             let mut out = std::io::stdout();
@@ -118,8 +118,8 @@ fn run_on(
             Ok(())
         }
         Err(failure) => {
-            if let (Some(journal), Failure::Stopped(stop)) = (journal(), &failure) {
-                journal.write(&Event::stop(stop));
+            if let (Some(log), Failure::Stopped(stop)) = (event_log(), &failure) {
+                log.write(&Event::stop(stop));
             }
             Err((SimtlabFault, failure.to_string()))
         }
@@ -142,7 +142,7 @@ fn known() -> MutexGuard<'static, Vec<Known>> {
 }
 
 /// The module of a text, ready to run: from before, unless another thread runs it, too.
-fn take(text: &str) -> Result<OnHostMemory, Refusal> {
+fn take(text: &str) -> Result<HostMemoryModule, Refusal> {
     let mut texts = known();
     if let Some(at) = texts.iter().position(|known| known.text == text) {
         let mut entry = texts.remove(at);
@@ -160,26 +160,29 @@ fn take(text: &str) -> Result<OnHostMemory, Refusal> {
 }
 
 /// A module on the process's memory, of which all modules know together how far buffers reach.
-fn ready(module: &Arc<Module>) -> OnHostMemory {
-    static REACH: OnceLock<Arc<Reach>> = OnceLock::new();
-    OnHostMemory::new(Arc::clone(module), settings(), Arc::clone(REACH.get_or_init(Arc::default)))
+fn ready(module: &Arc<Module>) -> HostMemoryModule {
+    static HINTS: OnceLock<Arc<MappingHints>> = OnceLock::new();
+    HostMemoryModule::new(
+        Arc::clone(module),
+        settings(),
+        Arc::clone(HINTS.get_or_init(Arc::default)),
+    )
 }
 
 /// Keeps a module for the next run, if its text is kept still.
-fn give_back(text: &str, host: OnHostMemory) {
+fn give_back(text: &str, host: HostMemoryModule) {
     if let Some(entry) = known().iter_mut().find(|known| known.text == text) {
         entry.idle = Some(host);
     }
 }
 
-/// The journal that `SIMTLAB_JOURNAL` names.
-fn journal() -> Option<&'static Journal> {
-    static JOURNAL: OnceLock<Option<Journal>> = OnceLock::new();
+/// The event log that `SIMTLAB_JOURNAL` names.
+fn event_log() -> Option<&'static EventLog> {
+    static EVENT_LOG: OnceLock<Option<EventLog>> = OnceLock::new();
     let open = || {
-        let journal = Journal::open(Path::new(&std::env::var_os("SIMTLAB_JOURNAL")?)).ok()?;
-        journal
-            .write(&Event::Start { process: std::process::id(), interface: "ptx_run".to_owned() });
-        Some(journal)
+        let log = EventLog::open(Path::new(&std::env::var_os("SIMTLAB_JOURNAL")?)).ok()?;
+        log.write(&Event::Start { process: std::process::id(), interface: "ptx_run".to_owned() });
+        Some(log)
     };
-    JOURNAL.get_or_init(open).as_ref()
+    EVENT_LOG.get_or_init(open).as_ref()
 }

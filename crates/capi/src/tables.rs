@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use runtime::{Context, Level, MapError, Module, ModuleId, Part, Settings};
+use runtime::{Context, Level, MapError, Module, ModuleId, Settings, SymbolKind};
 
 use crate::simtlab_status::{SimtlabInvalidHandle, SimtlabNotFound};
 use crate::{Refusal, map};
@@ -99,7 +99,8 @@ impl Held {
         if let Some(kernel) = code.kernel(name) {
             return Ok((module, Arc::clone(code), kernel));
         }
-        let refused = code.refused().iter().find(|r| r.part == Part::Kernel && r.name == name);
+        let refused =
+            code.refused().iter().find(|r| r.kind == SymbolKind::Kernel && r.name == name);
         let why = refused.map_or_else(
             || format!("there is no kernel `{name}`"),
             |r| format!("the kernel `{name}` cannot run: {}", r.findings.join("; ")),

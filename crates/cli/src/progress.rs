@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::machine::{Progress, Watch};
+use lab::machine::{LaunchMonitor, Progress};
 
 /// Time without a bar at the start of a run.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -17,15 +17,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// A watch that shows progress and handles interruption.
-pub(crate) struct Bar {
+/// A monitor that shows progress and handles interruption.
+pub(crate) struct ProgressMonitor {
     started: Instant,
     terminal: bool,
     bar: Option<ProgressBar>,
     engines: Vec<String>,
 }
 
-impl Bar {
+impl ProgressMonitor {
     /// Starts the clock, and installs the handler for Ctrl-C.
     pub(crate) fn new() -> Self {
         // Without a handler Ctrl-C ends the process, which is acceptable.
@@ -65,20 +65,20 @@ impl Bar {
     }
 }
 
-impl Watch for Bar {
-    fn go_on(&mut self, progress: Progress) -> bool {
+impl LaunchMonitor for ProgressMonitor {
+    fn poll(&mut self, progress: Progress) -> bool {
         if self.terminal && (self.bar.is_some() || self.started.elapsed() > PATIENCE) {
             self.show(progress);
         }
         !INTERRUPTED.load(Ordering::Relaxed)
     }
 
-    fn ran_on(&mut self, engine: &str) {
+    fn engine_selected(&mut self, engine: &str) {
         self.engines.push(engine.to_owned());
     }
 }
 
-impl Drop for Bar {
+impl Drop for ProgressMonitor {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -38,25 +38,25 @@ fn driver() -> &'static Path {
     })
 }
 
-struct Ran {
+struct CommandOutput {
     code: Option<i32>,
-    said: String,
+    text: String,
 }
 
-fn ran(output: &Output) -> Ran {
-    let said = [&output.stdout[..], &output.stderr[..]].concat();
-    Ran { code: output.status.code(), said: String::from_utf8_lossy(&said).into_owned() }
+fn output_of(output: &Output) -> CommandOutput {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    CommandOutput { code: output.status.code(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
 /// Runs `simtlab device COMMAND WORDS` with a simulated device and a fault of the driver.
-fn device(fault: &str, command: &str, words: &[&str]) -> Ran {
+fn device(fault: &str, command: &str, words: &[&str]) -> CommandOutput {
     device_with(&[("SIMTLAB_TEST_DRIVER", fault)], command, words)
 }
 
-fn device_with(variables: &[(&str, &str)], command: &str, words: &[&str]) -> Ran {
+fn device_with(variables: &[(&str, &str)], command: &str, words: &[&str]) -> CommandOutput {
     let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
     simtlab.args(["device", command, "--allow-simulated", "--library"]).arg(driver()).args(words);
-    ran(&simtlab.envs(variables.iter().copied()).output().unwrap())
+    output_of(&simtlab.envs(variables.iter().copied()).output().unwrap())
 }
 
 /// Writes a program and its launch file to a folder; returns the folder's path.
@@ -79,32 +79,33 @@ fn kernel(name: &str, body: &str) -> String {
 const SINES: &str = "cvt.rn.f32.u32 %f, %t;\nsin.approx.f32 %f, %f;\nst.global.f32 [%a], %f;";
 
 #[test]
-fn the_library_is_told() {
-    let told = device("", "info", &[]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    assert!(told.said.contains("Simtlab's own: simulated, not a device"), "{}", told.said);
-    assert!(told.said.contains("CUDA 12.9, PTX up to 8.8"), "{}", told.said);
-    let told = device("", "info", &["--json"]);
-    let json: serde_json::Value = serde_json::from_str(&told.said).unwrap();
+fn device_info_reports_the_library() {
+    let output = device("", "info", &[]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    assert!(output.text.contains("Simtlab's own: simulated, not a device"), "{}", output.text);
+    assert!(output.text.contains("CUDA 12.9, PTX up to 8.8"), "{}", output.text);
+    let output = device("", "info", &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&output.text).unwrap();
     assert_eq!((&json["device"]["simulated"], &json["newest_ptx"]), (&true.into(), &"8.8".into()));
 }
 
 #[test]
-fn our_own_library_is_no_device() {
+fn our_own_library_is_not_taken_for_a_device() {
     let folder = driver().parent().unwrap();
     for library in ["libdriver.so", "libcuda.so.1"] {
         let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
         simtlab.args(["device", "info", "--library"]).arg(folder.join(library));
-        let told = ran(&simtlab.output().unwrap());
-        assert_eq!(told.code, Some(4), "{}", told.said);
-        assert!(told.said.contains("is Simtlab's own driver library"), "{}", told.said);
+        let output = output_of(&simtlab.output().unwrap());
+        assert_eq!(output.code, Some(4), "{}", output.text);
+        assert!(output.text.contains("is Simtlab's own driver library"), "{}", output.text);
     }
     // It is rejected too if the loader finds it by name, as under `simtlab exec`.
     let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
-    let told =
-        ran(&simtlab.args(["device", "info"]).env("LD_LIBRARY_PATH", folder).output().unwrap());
-    assert_eq!(told.code, Some(4), "{}", told.said);
-    assert!(told.said.contains("is Simtlab's own driver library"), "{}", told.said);
+    let output = output_of(
+        &simtlab.args(["device", "info"]).env("LD_LIBRARY_PATH", folder).output().unwrap(),
+    );
+    assert_eq!(output.code, Some(4), "{}", output.text);
+    assert!(output.text.contains("is Simtlab's own driver library"), "{}", output.text);
 }
 
 #[test]
@@ -112,55 +113,55 @@ fn bundled_kernels_agree_with_themselves() {
     // Several launches, unordered atomics, dynamic shared memory, structures as parameters.
     for name in ["reduce", "saxpy", "hash_table", "dynamic_shared", "hgemm_mma"] {
         let path = repository(&format!("kernels/{name}"));
-        let told = device("", "run", &["--compare", path.to_str().unwrap()]);
-        assert_eq!(told.code, Some(0), "{name}: {}", told.said);
-        assert!(told.said.contains("agree"), "{name}: {}", told.said);
+        let output = device("", "run", &["--compare", path.to_str().unwrap()]);
+        assert_eq!(output.code, Some(0), "{name}: {}", output.text);
+        assert!(output.text.contains("agree"), "{name}: {}", output.text);
     }
 }
 
 #[test]
 fn a_hang_of_one_mechanism_is_not_held_against_the_device() {
     let path = repository("kernels/spinlock/textbook.toml");
-    let told = device("", "run", &["--compare", path.to_str().unwrap()]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    assert!(told.said.contains("under ipdom ours does not end"), "{}", told.said);
-    assert!(told.said.contains("lane by lane (`serial`)"), "{}", told.said);
+    let output = device("", "run", &["--compare", path.to_str().unwrap()]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    assert!(output.text.contains("under ipdom ours does not end"), "{}", output.text);
+    assert!(output.text.contains("lane by lane (`serial`)"), "{}", output.text);
 }
 
 #[test]
-fn what_kernels_print_is_shown() {
+fn output_of_kernels_is_printed() {
     let path = repository("kernels/printf");
-    let told = device("", "run", &["--compare", path.to_str().unwrap()]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
+    let output = device("", "run", &["--compare", path.to_str().unwrap()]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
     let mut ours = Command::new(env!("CARGO_BIN_EXE_simtlab"));
     let ours = ours.args(["run", "--stats", "none"]).arg(&path).output().unwrap();
     let first = String::from_utf8_lossy(&ours.stdout);
     let line = first.lines().next().unwrap();
-    assert!(told.said.contains(line), "{line}: {}", told.said);
+    assert!(output.text.contains(line), "{line}: {}", output.text);
 }
 
 #[test]
 fn a_wrong_bit_has_a_line_and_a_lane() {
     let path = kernel("wrong", SINES);
-    let told = device("wrong", "run", &["--compare", &path]);
-    assert_eq!(told.code, Some(1), "{}", told.said);
+    let output = device("wrong", "run", &["--compare", &path]);
+    assert_eq!(output.code, Some(1), "{}", output.text);
     assert!(
-        told.said.contains("out: 1 of 64 elements differ, at most 1 ulp apart"),
+        output.text.contains("out: 1 of 64 elements differ, at most 1 ulp apart"),
         "{}",
-        told.said
+        output.text
     );
-    assert!(told.said.contains("  out[17]: device "), "{}", told.said);
+    assert!(output.text.contains("  out[17]: device "), "{}", output.text);
     let place = "written at line 13 `st.global.f32 [%a], %f;`, launch 0, block 0, warp 0, lane 17";
-    assert!(told.said.contains(place), "{}", told.said);
+    assert!(output.text.contains(place), "{}", output.text);
 }
 
 #[test]
 fn another_function_differs_in_most_elements() {
     let path = kernel("cosine", SINES);
     let rule = [("SIMTLAB_TEST_REPLACE", "sin.approx=cos.approx")];
-    let told = device_with(&rule, "run", &["--compare", &path]);
-    assert_eq!(told.code, Some(1), "{}", told.said);
-    assert!(told.said.contains("and 56 more"), "{}", told.said);
+    let output = device_with(&rule, "run", &["--compare", &path]);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    assert!(output.text.contains("and 56 more"), "{}", output.text);
 }
 
 #[test]
@@ -168,44 +169,44 @@ fn records_are_compared_without_a_device() {
     let path = kernel("record", SINES);
     let file = scratch("device.record");
     let record = file.to_str().unwrap();
-    let told = device("", "run", &["--record", record, &path]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
+    let output = device("", "run", &["--record", record, &path]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
     let recorded = |record: &Path, path: &str| {
         let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
         simtlab.args(["device", "run", path, "--recorded"]).arg(record);
-        ran(&simtlab.output().unwrap())
+        output_of(&simtlab.output().unwrap())
     };
-    let told = recorded(&file, &path);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    assert!(told.said.contains("simulated") && told.said.contains("agree"), "{}", told.said);
+    let output = recorded(&file, &path);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    assert!(output.text.contains("simulated") && output.text.contains("agree"), "{}", output.text);
     // Another program, a damaged file, a file of another version, and an invalid one.
     let other = kernel("record-other", "st.global.u32 [%a], %t;");
-    let told = recorded(&file, &other);
-    assert_eq!(told.code, Some(2), "{}", told.said);
-    assert!(told.said.contains("recorded from another program"), "{}", told.said);
+    let output = recorded(&file, &other);
+    assert_eq!(output.code, Some(2), "{}", output.text);
+    assert!(output.text.contains("recorded from another program"), "{}", output.text);
     let bytes = std::fs::read(&file).unwrap();
     let damaged = |name: &str, change: &dyn Fn(&mut Vec<u8>), reason: &str| {
         let file = scratch(name);
         let mut bytes = bytes.clone();
         change(&mut bytes);
         std::fs::write(&file, bytes).unwrap();
-        let told = recorded(&file, &path);
-        assert_eq!(told.code, Some(2), "{}", told.said);
-        assert!(told.said.contains(reason), "{}", told.said);
+        let output = recorded(&file, &path);
+        assert_eq!(output.code, Some(2), "{}", output.text);
+        assert!(output.text.contains(reason), "{}", output.text);
     };
     damaged("device-short.record", &|b| b.truncate(100), "cut short or damaged");
     damaged("device-version.record", &|b| b[8] = 9, "version 9 of the format");
     damaged("device-bit.record", &|b| b[300] ^= 1, "checksum");
     let wrong = scratch("device-wrong.record");
-    let told = device("wrong", "run", &["--record", wrong.to_str().unwrap(), &path]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    let told = recorded(&wrong, &path);
-    assert_eq!(told.code, Some(1), "{}", told.said);
-    assert!(told.said.contains("lane 17"), "{}", told.said);
+    let output = device("wrong", "run", &["--record", wrong.to_str().unwrap(), &path]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    let output = recorded(&wrong, &path);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    assert!(output.text.contains("lane 17"), "{}", output.text);
 }
 
 #[test]
-fn what_goes_wrong_has_a_reason_and_a_code() {
+fn errors_have_a_reason_and_an_exit_code() {
     let path = kernel("fails", SINES);
     let cases = [
         ("no-device", 4, "the driver finds no device"),
@@ -220,40 +221,40 @@ fn what_goes_wrong_has_a_reason_and_a_code() {
         ("hang", 3, "launch 0 did not end within 1 s"),
     ];
     for (fault, code, reason) in cases {
-        let told = device(fault, "run", &["--timeout", "1", &path]);
-        assert_eq!(told.code, Some(code), "{fault}: {}", told.said);
-        assert!(told.said.contains(reason), "{fault}: {}", told.said);
+        let output = device(fault, "run", &["--timeout", "1", &path]);
+        assert_eq!(output.code, Some(code), "{fault}: {}", output.text);
+        assert!(output.text.contains(reason), "{fault}: {}", output.text);
     }
     let run = |words: &[&str]| {
         let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
-        ran(&simtlab.args(["device", "run"]).args(words).output().unwrap())
+        output_of(&simtlab.args(["device", "run"]).args(words).output().unwrap())
     };
-    let told = run(&["--library", "/nowhere/libcuda.so.1", &path]);
-    assert_eq!(told.code, Some(4), "{}", told.said);
-    assert!(told.said.contains("cannot be opened"), "{}", told.said);
-    let told = run(&["--library", "libc.so.6", &path]);
-    assert_eq!(told.code, Some(4), "{}", told.said);
-    assert!(told.said.contains("has no function `cuInit`"), "{}", told.said);
-    let told = device("", "run", &["--device", "7", &path]);
-    assert_eq!(told.code, Some(4), "{}", told.said);
-    assert!(told.said.contains("finds no device 7: there are 1"), "{}", told.said);
+    let output = run(&["--library", "/nowhere/libcuda.so.1", &path]);
+    assert_eq!(output.code, Some(4), "{}", output.text);
+    assert!(output.text.contains("cannot be opened"), "{}", output.text);
+    let output = run(&["--library", "libc.so.6", &path]);
+    assert_eq!(output.code, Some(4), "{}", output.text);
+    assert!(output.text.contains("has no function `cuInit`"), "{}", output.text);
+    let output = device("", "run", &["--device", "7", &path]);
+    assert_eq!(output.code, Some(4), "{}", output.text);
+    assert!(output.text.contains("finds no device 7: there are 1"), "{}", output.text);
     let pmask = repository("kernels/pmask/saxpy");
-    let told = device("", "run", &[pmask.to_str().unwrap()]);
-    assert_eq!(told.code, Some(2), "{}", told.said);
-    assert!(told.said.contains("a device runs PTX"), "{}", told.said);
+    let output = device("", "run", &[pmask.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2), "{}", output.text);
+    assert!(output.text.contains("a device runs PTX"), "{}", output.text);
 }
 
 #[test]
 fn faults_are_compared() {
     let path = kernel("fault", "mul.wide.u32 %a, %t, 4;\nst.global.u32 [%a], %t;");
-    let told = device("", "run", &["--compare", &path]);
-    assert_eq!(told.code, Some(3), "{}", told.said);
-    assert!(told.said.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{}", told.said);
+    let output = device("", "run", &["--compare", &path]);
+    assert_eq!(output.code, Some(3), "{}", output.text);
+    assert!(output.text.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{}", output.text);
     // The device hangs where the virtual device does not.
     let path = kernel("hangs", SINES);
-    let told = device("hang", "run", &["--compare", "--timeout", "1", &path]);
-    assert_eq!(told.code, Some(1), "{}", told.said);
-    assert!(told.said.contains("the ends differ"), "{}", told.said);
+    let output = device("hang", "run", &["--compare", "--timeout", "1", &path]);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    assert!(output.text.contains("the ends differ"), "{}", output.text);
 }
 
 /// Returns an empty folder for results.
@@ -263,13 +264,13 @@ fn folder(name: &str) -> String {
     folder.to_str().unwrap().to_owned()
 }
 
-fn report(folder: &str) -> Ran {
+fn report(folder: &str) -> CommandOutput {
     let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
-    ran(&simtlab.args(["device", "report", folder]).output().unwrap())
+    output_of(&simtlab.args(["device", "report", folder]).output().unwrap())
 }
 
 #[test]
-fn suites_go_on_where_they_stopped() {
+fn suites_resume_where_they_stopped() {
     let kernels = scratch("device-suite");
     for (name, body) in [
         ("plain", "st.global.u32 [%a], %t;"),
@@ -286,22 +287,22 @@ fn suites_go_on_where_they_stopped() {
     let out = folder("device-verify");
     let words = ["--suite", "kernels", "--kernels", kernels.to_str().unwrap(), "--out", &out];
     let none = device("", "verify", &[&words[..], &["--time", "0s"]].concat());
-    assert_eq!(none.code, Some(0), "{}", none.said);
-    assert!(none.said.contains("0 cases done, 3 left"), "{}", none.said);
+    assert_eq!(none.code, Some(0), "{}", none.text);
+    assert!(none.text.contains("0 cases done, 3 left"), "{}", none.text);
     let all = device("", "verify", &words);
-    assert_eq!(all.code, Some(0), "{}", all.said);
-    assert!(all.said.contains("3 cases done, 0 left"), "{}", all.said);
+    assert_eq!(all.code, Some(0), "{}", all.text);
+    assert!(all.text.contains("3 cases done, 0 left"), "{}", all.text);
     // Kernels with approximate operations run before those that only copy.
-    let place = |name: &str| all.said.find(name).unwrap();
-    assert!(place("kernels-sines-launch") < place("kernels-plain-launch"), "{}", all.said);
+    let place = |name: &str| all.text.find(name).unwrap();
+    assert!(place("kernels-sines-launch") < place("kernels-plain-launch"), "{}", all.text);
     // A truncated line causes one case to run again.
     let results = Path::new(&out).join("results.jsonl");
     let text = std::fs::read_to_string(&results).unwrap();
     std::fs::write(&results, &text[..text.len() - 20]).unwrap();
     let again = device("", "verify", &words);
-    assert!(again.said.contains("    3/3  ") && !again.said.contains("2/3"), "{}", again.said);
-    let told = report(&out);
-    assert!(told.said.contains("| kernels | 3 | 3 | 0 |"), "{}", told.said);
+    assert!(again.text.contains("    3/3  ") && !again.text.contains("2/3"), "{}", again.text);
+    let output = report(&out);
+    assert!(output.text.contains("| kernels | 3 | 3 | 0 |"), "{}", output.text);
     assert_eq!(report("/nowhere").code, Some(2));
 }
 
@@ -309,19 +310,19 @@ fn suites_go_on_where_they_stopped() {
 fn wrong_sums_of_matrices_are_found() {
     let out = folder("device-matrix");
     let words = ["--suite", "matrix", "--cases", "8", "--out", &out];
-    let told = device("", "verify", &words);
-    assert_eq!(told.code, Some(0), "{}", told.said);
+    let output = device("", "verify", &words);
+    assert_eq!(output.code, Some(0), "{}", output.text);
     let out = folder("device-matrix-wrong");
     let words = ["--suite", "matrix", "--cases", "8", "--out", &out];
     // One instruction multiplies matrices in another layout.
     let rule = [("SIMTLAB_TEST_REPLACE", "m8n8k4.row.row=m8n8k4.row.col")];
-    let told = device_with(&rule, "verify", &words);
-    assert_eq!(told.code, Some(1), "{}", told.said);
-    let told = report(&out);
-    let named: Vec<&str> = told.said.lines().filter(|l| l.starts_with("  - `")).collect();
-    assert!(!named.is_empty(), "{}", told.said);
+    let output = device_with(&rule, "verify", &words);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    let output = report(&out);
+    let named: Vec<&str> = output.text.lines().filter(|l| l.starts_with("  - `")).collect();
+    assert!(!named.is_empty(), "{}", output.text);
     let row_row = |line: &&str| line.starts_with("  - `mma.sync.aligned.m8n8k4.row.row.");
-    assert!(named.iter().all(row_row), "{}", told.said);
+    assert!(named.iter().all(row_row), "{}", output.text);
 }
 
 #[test]
@@ -334,18 +335,18 @@ fn planted_wrong_results_are_found_and_ranked() {
         ("SIMTLAB_TEST_REPLACE", "sin.approx.f32=cos.approx.f32"),
         ("SIMTLAB_TEST_REFUSE", "tanh.approx.f32 "),
     ];
-    let told = device_with(&rules, "verify", &words);
-    assert_eq!(told.code, Some(1), "{}", told.said);
-    assert!(told.said.contains("9 cases done"), "{}", told.said);
-    let told = report(&out);
-    assert!(told.said.contains("## What differs\n\n- arithmetic-000a "), "{}", told.said);
-    let named: Vec<&str> = told.said.lines().filter(|l| l.starts_with("  - `")).collect();
-    assert_eq!(named.len(), 1, "{}", told.said);
-    assert!(named[0].starts_with("  - `sin.approx.f32 %f32_0, %f32_1;`: "), "{}", told.said);
-    let refused: Vec<&str> = told.said.lines().filter(|l| l.contains("b | tanh")).collect();
-    assert!(matches!(refused[..], [line] if line.contains("error   : planted")), "{}", told.said);
+    let output = device_with(&rules, "verify", &words);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    assert!(output.text.contains("9 cases done"), "{}", output.text);
+    let output = report(&out);
+    assert!(output.text.contains("## What differs\n\n- arithmetic-000a "), "{}", output.text);
+    let named: Vec<&str> = output.text.lines().filter(|l| l.starts_with("  - `")).collect();
+    assert_eq!(named.len(), 1, "{}", output.text);
+    assert!(named[0].starts_with("  - `sin.approx.f32 %f32_0, %f32_1;`: "), "{}", output.text);
+    let refused: Vec<&str> = output.text.lines().filter(|l| l.contains("b | tanh")).collect();
+    assert!(matches!(refused[..], [line] if line.contains("error   : planted")), "{}", output.text);
     // A single case can be run alone.
     let alone = format!("{out}/cases/arithmetic/arithmetic-000b.toml");
-    let told = device("", "run", &["--compare", &alone]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
+    let output = device("", "run", &["--compare", &alone]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
 }

@@ -30,32 +30,36 @@ fn exec(options: &[&str], words: &[&str]) -> (Output, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
     command.arg("exec").arg("--libraries").arg(test.parent().unwrap()).args(options).arg("--");
     let output = command.arg(client()).args(words).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output, said)
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, messages)
 }
 
 #[test]
-fn what_ran_is_told() {
-    let (output, said) = exec(&["--stats"], &[]);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("simtlab: 1 launch of 1 kernel, 0 faults, 0 hangs\n"), "{said}");
-    assert!(said.lines().any(|l| l.ends_with(" fill") && l.contains(" 100.0% ")), "{said}");
+fn the_report_lists_launches() {
+    let (output, messages) = exec(&["--stats"], &[]);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert!(messages.contains("simtlab: 1 launch of 1 kernel, 0 faults, 0 hangs\n"), "{messages}");
+    assert!(messages.lines().any(|l| l.ends_with(" fill") && l.contains(" 100.0% ")), "{messages}");
 }
 
 #[test]
 fn faults_have_a_place_and_a_code() {
     let path = scratch("exec-report.json");
-    let (output, said) = exec(&["--json", path.to_str().unwrap()], &["fault"]);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("1 fault, 0 hangs"), "{said}");
+    let (output, messages) = exec(&["--json", path.to_str().unwrap()], &["fault"]);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    assert!(messages.contains("1 fault, 0 hangs"), "{messages}");
     assert!(
-        said.contains("st.global.u32 [%a], %i;") && said.contains("compiled from fill.cu:8"),
-        "{said}"
+        messages.contains("st.global.u32 [%a], %i;")
+            && messages.contains("compiled from fill.cu:8"),
+        "{messages}"
     );
-    assert!(said.contains("warp 1, lanes {0-31}, threads (32,0,0) to (63,0,0)\n"), "{said}");
-    assert!(said.contains("parameter 1 of 1, `p`, is 0x"), "{said}");
+    assert!(
+        messages.contains("warp 1, lanes {0-31}, threads (32,0,0) to (63,0,0)\n"),
+        "{messages}"
+    );
+    assert!(messages.contains("parameter 1 of 1, `p`, is 0x"), "{messages}");
     let history = "the memory was allocated by the 1st call of cuMemAlloc (128 bytes)\n";
-    assert!(said.contains(history), "{said}");
+    assert!(messages.contains(history), "{messages}");
     let report: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(report["stops"][0]["code"], "out-of-bounds");
@@ -64,25 +68,25 @@ fn faults_have_a_place_and_a_code() {
 
 #[test]
 fn engines_that_agree_leave_the_code_and_the_report_as_they_are() {
-    let (output, said) = exec(&["--engine", "both"], &[]);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("simtlab: 1 launch of 1 kernel, 0 faults, 0 hangs\n"), "{said}");
-    let (output, said) = exec(&["--engine", "both"], &["fault"]);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("1 fault, 0 hangs\n"), "{said}");
+    let (output, messages) = exec(&["--engine", "both"], &[]);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert!(messages.contains("simtlab: 1 launch of 1 kernel, 0 faults, 0 hangs\n"), "{messages}");
+    let (output, messages) = exec(&["--engine", "both"], &["fault"]);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    assert!(messages.contains("1 fault, 0 hangs\n"), "{messages}");
 }
 
 #[test]
 fn the_programs_code_comes_first() {
-    let (output, said) = exec(&[], &["7"]);
-    assert_eq!(output.status.code(), Some(7), "{said}");
+    let (output, messages) = exec(&[], &["7"]);
+    assert_eq!(output.status.code(), Some(7), "{messages}");
     let simtlab = env!("CARGO_BIN_EXE_simtlab");
     let wrong = Command::new(simtlab).args(["exec", "--libraries", "/nowhere", "true"]).output();
     assert_eq!(wrong.unwrap().status.code(), Some(2));
 }
 
 #[test]
-fn ptxas_passes_on_what_can_run() {
+fn ptxas_passes_usable_code_on() {
     let simtlab = env!("CARGO_BIN_EXE_simtlab");
     let run = |words: &[&str]| Command::new(simtlab).arg("ptxas").args(words).output().unwrap();
     let version = run(&["--version"]);
@@ -101,24 +105,24 @@ fn ptxas_passes_on_what_can_run() {
 }
 
 #[test]
-fn failed_calls_are_told_once_each() {
+fn failed_calls_are_reported_once_each() {
     let path = scratch("exec-calls.json");
-    let (output, said) = exec(&["--json", path.to_str().unwrap()], &["calls"]);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("0 faults, 0 hangs, 4 failed calls\n"), "{said}");
+    let (output, messages) = exec(&["--json", path.to_str().unwrap()], &["calls"]);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert!(messages.contains("0 faults, 0 hangs, 4 failed calls\n"), "{messages}");
     // Memory freed inside the allocation, and freed twice: one line, with the arguments of the
     // first call.
-    let freed: Vec<&str> = said.lines().filter(|l| l.contains("cuMemFree_v2(")).collect();
-    assert_eq!(freed.len(), 1, "{said}");
-    assert!(freed[0].starts_with("  failed 2 times: cuMemFree_v2(address=0x"), "{said}");
-    assert!(freed[0].ends_with("04) = 1 CUDA_ERROR_INVALID_VALUE"), "{said}");
+    let freed: Vec<&str> = messages.lines().filter(|l| l.contains("cuMemFree_v2(")).collect();
+    assert_eq!(freed.len(), 1, "{messages}");
+    assert!(freed[0].starts_with("  failed 2 times: cuMemFree_v2(address=0x"), "{messages}");
+    assert!(freed[0].ends_with("04) = 1 CUDA_ERROR_INVALID_VALUE"), "{messages}");
     // An allocation that does not fit is reported with its sizes, both at once and in the report.
     let memory = "4398046511104 bytes of device memory were asked for; of 42949672960 there are, 0 are in use \
         (SIMTLAB_DEVICE_MEMORY says how many there are)";
-    assert!(said.contains(&format!("simtlab: {memory}\n")), "{said}");
-    assert!(said.contains("len=4398046511104) = 2 CUDA_ERROR_OUT_OF_MEMORY"), "{said}");
-    assert!(said.contains(&format!("\n    {memory}\n")), "{said}");
-    assert!(said.contains(" bx=2048, ") && said.contains("cuLaunchKernel("), "{said}");
+    assert!(messages.contains(&format!("simtlab: {memory}\n")), "{messages}");
+    assert!(messages.contains("len=4398046511104) = 2 CUDA_ERROR_OUT_OF_MEMORY"), "{messages}");
+    assert!(messages.contains(&format!("\n    {memory}\n")), "{messages}");
+    assert!(messages.contains(" bx=2048, ") && messages.contains("cuLaunchKernel("), "{messages}");
     let report: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(report["failed"][0]["times"], 2);
@@ -139,12 +143,12 @@ fn errors_of_calls_can_fail_the_run() {
 }
 
 #[test]
-fn kernels_that_cannot_run_are_told_of_when_they_are_asked_for() {
-    let (_, said) = exec(&[], &[]);
-    assert!(!said.contains("never"), "{said}");
-    let (_, said) = exec(&[], &["refused"]);
-    assert!(said.contains("  the kernel `never` cannot run:\n"), "{said}");
-    assert!(said.contains("nonsense"), "{said}");
+fn unusable_kernels_are_reported_when_they_are_looked_up() {
+    let (_, messages) = exec(&[], &[]);
+    assert!(!messages.contains("never"), "{messages}");
+    let (_, messages) = exec(&[], &["refused"]);
+    assert!(messages.contains("  the kernel `never` cannot run:\n"), "{messages}");
+    assert!(messages.contains("nonsense"), "{messages}");
 }
 
 /// Runs a shell command under `exec`, in a temporary folder of this test.
@@ -163,10 +167,10 @@ fn shell(name: &str, command: &str, around: &str) -> Output {
 }
 
 #[test]
-fn the_folder_is_nobody_elses() {
+fn the_folder_is_private() {
     let output = shell("exec-folder", "stat -c '%a %n' \"${SIMTLAB_JOURNAL%/*}\"", "umask 000;");
-    let said = String::from_utf8(output.stdout).unwrap();
-    let (mode, name) = said.trim().split_once(' ').unwrap();
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let (mode, name) = messages.trim().split_once(' ').unwrap();
     assert_eq!(mode, "700");
     let (_, random) = name.rsplit_once("simtlab-exec-").unwrap();
     assert!(random.len() == 32 && random.bytes().all(|b| b.is_ascii_hexdigit()), "{name}");
@@ -178,8 +182,8 @@ fn an_empty_search_path_stays_without_the_current_directory() {
         let around = format!("export LD_LIBRARY_PATH=; {before}");
         let command = "echo \"$LD_LIBRARY_PATH\"; echo \"${SIMTLAB_JOURNAL%/*}\"";
         let output = shell("exec-path", command, &around);
-        let said = String::from_utf8(output.stdout).unwrap();
-        let lines: Vec<&str> = said.lines().collect();
+        let messages = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = messages.lines().collect();
         assert_eq!(lines[0], lines[1], "{before}");
     }
 }
@@ -215,9 +219,9 @@ fn signals_end_the_program_and_what_it_has_started() {
         assert!(sleeping.exists());
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{name} {said}");
-        assert!(said.contains("simtlab: 0 launches"), "{name} {said}");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{name} {messages}");
+        assert!(messages.contains("simtlab: 0 launches"), "{name} {messages}");
         assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0, "{name}: the folder is left");
         // The process that inherits an ended one may need a moment to reap it.
         let state = || std::fs::read_to_string(sleeping.join("stat")).unwrap_or_default();
@@ -232,16 +236,16 @@ fn signals_end_the_program_and_what_it_has_started() {
 
 #[test]
 fn freed_memory_is_told_with_the_calls() {
-    let (output, said) = exec(&[], &["freed"]);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("[use-after-free]"), "{said}");
+    let (output, messages) = exec(&[], &["freed"]);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    assert!(messages.contains("[use-after-free]"), "{messages}");
     let history = "the memory was allocated by the 3rd call of cuMemAlloc (1000 bytes), freed by \
                    the 2nd call of cuMemFree\n";
-    assert!(said.contains(history), "{said}");
+    assert!(messages.contains(history), "{messages}");
 }
 
 #[test]
-fn an_interrupted_launch_is_told_with_its_place() {
+fn an_interrupted_launch_is_reported_with_its_place() {
     let client = client();
     for engine in ["fast", "exact"] {
         let options = ["--engine", engine, "--limit", "1000000000000000"];
@@ -250,33 +254,34 @@ fn an_interrupted_launch_is_told_with_its_place() {
         std::thread::sleep(Duration::from_millis(2500));
         signal(&child, "-TERM");
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(143), "{said}");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(143), "{messages}");
         assert!(
-            said.contains("1 launch of 1 kernel, 0 faults, 0 hangs, 1 interrupted\n"),
-            "{said}"
+            messages.contains("1 launch of 1 kernel, 0 faults, 0 hangs, 1 interrupted\n"),
+            "{messages}"
         );
-        assert!(said.contains("  interrupted: `spin` has run for "), "{said}");
-        assert!(said.contains("0 of 1 blocks have ended\n"), "{said}");
+        assert!(messages.contains("  interrupted: `spin` has run for "), "{messages}");
+        assert!(messages.contains("0 of 1 blocks have ended\n"), "{messages}");
         assert!(
-            said.contains("    block (0,0,0), warp 0, lanes {0-31}, threads (0,0,0) to (31,0,0)\n"),
-            "{said}"
+            messages
+                .contains("    block (0,0,0), warp 0, lanes {0-31}, threads (0,0,0) to (31,0,0)\n"),
+            "{messages}"
         );
-        assert!(said.contains("      compiled from fill.cu:20\n"), "{engine}: {said}");
+        assert!(messages.contains("      compiled from fill.cu:20\n"), "{engine}: {messages}");
     }
 }
 
 #[test]
 fn other_reasons_are_not_blamed_on_a_static_runtime() {
     let ended = shell("exec-crash", "kill -SEGV $$", "");
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert_eq!(ended.status.code(), Some(139), "{said}");
-    assert!(said.contains("SIGSEGV (11) ended the program before it initialised the driver"));
-    assert!(!said.contains("static"), "{said}");
+    let messages = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(139), "{messages}");
+    assert!(messages.contains("SIGSEGV (11) ended the program before it initialised the driver"));
+    assert!(!messages.contains("static"), "{messages}");
     // The folder of this test has a driver library, but no runtime libraries.
-    let said = String::from_utf8(shell("exec-none", "true", "").stderr).unwrap();
-    assert!(said.contains("libcudart.so.12 and libcudart.so.13 are not in "), "{said}");
-    assert!(!said.contains("static"), "{said}");
+    let messages = String::from_utf8(shell("exec-none", "true", "").stderr).unwrap();
+    assert!(messages.contains("libcudart.so.12 and libcudart.so.13 are not in "), "{messages}");
+    assert!(!messages.contains("static"), "{messages}");
     // With both of them present, only the program itself can be the reason.
     let folder = scratch("exec-libraries");
     std::fs::create_dir_all(&folder).unwrap();
@@ -288,8 +293,8 @@ fn other_reasons_are_not_blamed_on_a_static_runtime() {
     let simtlab = env!("CARGO_BIN_EXE_simtlab");
     let mut command = Command::new(simtlab);
     command.arg("exec").arg("--libraries").arg(&folder).args(["--", "true"]);
-    let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
-    assert!(said.contains("statically linked"), "{said}");
+    let messages = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(messages.contains("statically linked"), "{messages}");
 }
 
 #[test]
@@ -306,9 +311,12 @@ fn other_drivers_are_never_taken() {
     std::fs::copy(client(), &library).unwrap();
     for _ in 0..2 {
         let output = ran(&folder);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("libcuda.so is another driver, which is not taken"), "{said}");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{messages}");
+        assert!(
+            messages.contains("libcuda.so is another driver, which is not taken"),
+            "{messages}"
+        );
         std::fs::write(&library, "no library").unwrap();
     }
 }

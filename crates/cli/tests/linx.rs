@@ -125,7 +125,7 @@ fn every_option_takes_its_values_and_refuses_others() {
 }
 
 #[test]
-fn checks_tell_of_conflicts_and_of_entries_that_nothing_was_pushed_to() {
+fn checks_report_conflicts_and_entries_that_nothing_was_pushed_to() {
     let source = file(
         "findings.linx",
         &DOUBLE.replace("v.add   vt#1.uw, vt#1.uw", "v.add   vt#1.uw, vn#1.uw"),
@@ -175,7 +175,7 @@ fn both_codecs_are_written_and_read_and_one_runs() {
 }
 
 #[test]
-fn tables_say_which_rows_fail() {
+fn conformance_tables_name_the_rows_that_fail() {
     let (code, shown, _) = outcome(&["conform", "--isa", "linx"]);
     assert_eq!((code, shown.lines().last()), (Some(0), Some("462 passed, 0 failed")));
     let map = file("opcodes.csv", "name,number\nTADD,0\nTEXP,0x40\nV.ADD,0x000000050000007f\n");
@@ -193,7 +193,7 @@ fn tables_say_which_rows_fail() {
 }
 
 #[test]
-fn what_may_not_stand_in_a_body_is_a_warning_of_check() {
+fn check_warns_of_instructions_that_a_body_may_not_contain() {
     let source = file(
         "bodies.linx",
         "_start: BSTART.MPAR 0\nB.TEXT body\nC.B.DIMI 4, ->lb0\nC.BSTART.STD\nebreak 0\n\

@@ -60,9 +60,9 @@ fn both_engines_run_side_by_side() {
     for (name, compared) in [("histogram", true), ("reduce", true), ("recursion", false)] {
         let kernel = kernels.join(name).display().to_string();
         let output = simtlab(&["run", &kernel, "--engine", "both", "--verbose", "--stats", "none"]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{name}: {said}");
-        assert_eq!(said.contains("the engines agree"), compared, "{name}: {said}");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{name}: {messages}");
+        assert_eq!(messages.contains("the engines agree"), compared, "{name}: {messages}");
     }
     let folder = folder("both");
     let file = launch(&folder, "[0, 1, 2, 3]");
@@ -73,7 +73,7 @@ fn both_engines_run_side_by_side() {
 }
 
 #[test]
-fn a_verbose_run_says_its_schedule() {
+fn a_verbose_run_names_its_schedule() {
     let file = launch(&folder("verbose"), "[0, 1, 2, 3]");
     let output = simtlab(&["run", &file, "--verbose", "--warp-size", "8"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -141,7 +141,7 @@ fn compare_marks_kernels_that_depend_on_the_size_of_the_warp() {
 }
 
 #[test]
-fn options_of_the_machine_count_in_every_row_of_a_comparison() {
+fn machine_options_apply_to_every_row_of_a_comparison() {
     let folder = folder("compare-option");
     std::fs::write(folder.join("k.ptx"), LANES).expect("a file");
     let file = folder.join("k.ptx").display().to_string();
@@ -209,7 +209,7 @@ fn conformance_ends_with_one_line_of_counts() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_panic() {
+fn a_closed_output_does_not_panic() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_simtlab"))
         .args(["machines"])
         .stdout(Stdio::piped())

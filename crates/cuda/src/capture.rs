@@ -36,19 +36,19 @@ struct Capture {
     mode: i32,
     thread: ThreadId,
     /// Whether the graph existed before, and belongs to the client.
-    given: bool,
-    spoilt: bool,
+    existing: bool,
+    invalidated: bool,
 }
 
 /// A stream's part in a capture. Its next node depends on the nodes in `after`.
-struct Part {
+struct CapturingStream {
     capture: u64,
     after: Vec<u64>,
 }
 
 /// The point in a capture at which an event was recorded.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub(crate) struct CapturePoint {
     capture: u64,
     after: Vec<u64>,
 }
@@ -57,13 +57,13 @@ pub(crate) struct Point {
 #[derive(Default)]
 pub(crate) struct Captures {
     live: BTreeMap<u64, Capture>,
-    parts: BTreeMap<u64, Part>,
+    streams: BTreeMap<u64, CapturingStream>,
 }
 
 impl Captures {
-    fn spoil(&mut self, capture: u64) {
+    fn invalidate(&mut self, capture: u64) {
         if let Some(found) = self.live.get_mut(&capture) {
-            found.spoilt = true;
+            found.invalidated = true;
         }
     }
 }
@@ -80,15 +80,16 @@ pub(crate) fn submit(d: &mut Driver, stream: u64, action: Action) -> Outcome {
 /// Checks whether a stream captures. Work on the null stream waits for captured blocking streams,
 /// which is impossible, so it invalidates their capture.
 pub(crate) fn is_captured(d: &mut Driver, stream: u64) -> Outcome<bool> {
-    if let Some(part) = d.captures.parts.get(&stream) {
-        let spoilt = d.captures.live.get(&part.capture).is_none_or(|c| c.spoilt);
-        return if spoilt { Err(Status::STREAM_CAPTURE_INVALIDATED) } else { Ok(true) };
+    if let Some(part) = d.captures.streams.get(&stream) {
+        let invalidated = d.captures.live.get(&part.capture).is_none_or(|c| c.invalidated);
+        return if invalidated { Err(Status::STREAM_CAPTURE_INVALIDATED) } else { Ok(true) };
     }
     if stream <= LEGACY {
         let blocking = |s: &u64| d.streams.get(s).is_some_and(|s| s.flags == 0);
-        let met = d.captures.parts.iter().find(|(s, _)| blocking(s)).map(|(_, p)| p.capture);
-        if let Some(capture) = met {
-            d.captures.spoil(capture);
+        let conflicting =
+            d.captures.streams.iter().find(|(s, _)| blocking(s)).map(|(_, p)| p.capture);
+        if let Some(capture) = conflicting {
+            d.captures.invalidate(capture);
             return Err(Status::STREAM_CAPTURE_IMPLICIT);
         }
     }
@@ -97,11 +98,11 @@ pub(crate) fn is_captured(d: &mut Driver, stream: u64) -> Outcome<bool> {
 
 /// Adds an action that depends on the stream's last nodes.
 pub(crate) fn add(d: &mut Driver, stream: u64, action: Action) -> Outcome {
-    let part = d.captures.parts.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
+    let part = d.captures.streams.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
     let capture = d.captures.live.get(&part.capture).ok_or(Status::ILLEGAL_STATE)?;
     let (graph, after) = (capture.graph, part.after.clone());
     let node = crate::graph::insert(d, graph, after, action)?;
-    if let Some(part) = d.captures.parts.get_mut(&stream) {
+    if let Some(part) = d.captures.streams.get_mut(&stream) {
         part.after = vec![node];
     }
     Ok(())
@@ -109,10 +110,10 @@ pub(crate) fn add(d: &mut Driver, stream: u64, action: Action) -> Outcome {
 
 /// Refuses a call that waits for a captured stream, or, with `None`, for all streams of the current
 /// context.
-pub(crate) fn refuse_waiting(d: &mut Driver, stream: Option<u64>) -> Outcome {
+pub(crate) fn refuse_synchronization(d: &mut Driver, stream: Option<u64>) -> Outcome {
     let here = std::thread::current().id();
-    let parts = &d.captures.parts;
-    let met = match stream {
+    let parts = &d.captures.streams;
+    let conflicting = match stream {
         Some(stream) => parts.get(&stream).map(|p| p.capture),
         // Neither a thread in relaxed mode nor another thread's thread-local capture refuses the
         // call.
@@ -126,8 +127,8 @@ pub(crate) fn refuse_waiting(d: &mut Driver, stream: Option<u64>) -> Outcome {
             d.captures.live.iter().find(|(_, c)| hinders(c)).map(|(&id, _)| id)
         }
     };
-    let Some(capture) = met else { return Ok(()) };
-    d.captures.spoil(capture);
+    let Some(capture) = conflicting else { return Ok(()) };
+    d.captures.invalidate(capture);
     Err(Status::STREAM_CAPTURE_UNSUPPORTED)
 }
 
@@ -163,36 +164,36 @@ fn may_begin(d: &Driver, stream: u64, mode: i32) -> Outcome {
     if stream <= LEGACY {
         return Err(Status::STREAM_CAPTURE_UNSUPPORTED);
     }
-    if d.captures.parts.contains_key(&stream) { Err(Status::ILLEGAL_STATE) } else { Ok(()) }
+    if d.captures.streams.contains_key(&stream) { Err(Status::ILLEGAL_STATE) } else { Ok(()) }
 }
 
-fn start(d: &mut Driver, stream: u64, mode: i32, graph: u64, given: bool, after: Vec<u64>) {
+fn start(d: &mut Driver, stream: u64, mode: i32, graph: u64, existing: bool, after: Vec<u64>) {
     let capture = d.handle();
     let thread = std::thread::current().id();
-    let new = Capture { graph, origin: stream, mode, thread, given, spoilt: false };
+    let new = Capture { graph, origin: stream, mode, thread, existing, invalidated: false };
     d.captures.live.insert(capture, new);
-    d.captures.parts.insert(stream, Part { capture, after });
+    d.captures.streams.insert(stream, CapturingStream { capture, after });
 }
 
 /// Ends a capture on the stream where it began, and returns the graph.
 pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
     context_of(d, stream)?;
-    let part = d.captures.parts.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
+    let part = d.captures.streams.get(&stream).ok_or(Status::ILLEGAL_STATE)?;
     let id = part.capture;
     let capture = d.captures.live.get_mut(&id).ok_or(Status::ILLEGAL_STATE)?;
     if capture.origin != stream {
-        capture.spoilt = true;
+        capture.invalidated = true;
         return Err(Status::STREAM_CAPTURE_UNMATCHED);
     }
     if capture.mode != RELAXED && capture.thread != std::thread::current().id() {
         return Err(Status::STREAM_CAPTURE_WRONG_THREAD);
     }
-    let end = joined(d, id, stream);
+    let end = is_joined(d, id, stream);
     let Some(capture) = drop_capture(d, id) else { return Err(Status::ILLEGAL_STATE) };
     match end {
         Ok(()) => put_u64(out, capture.graph),
         Err(status) => {
-            if !capture.given {
+            if !capture.existing {
                 d.graphs.remove(&capture.graph);
             }
             put_u64_if(out, 0)?;
@@ -203,18 +204,18 @@ pub(crate) fn end(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
 
 /// Removes a capture, whatever its state.
 fn drop_capture(d: &mut Driver, id: u64) -> Option<Capture> {
-    d.captures.parts.retain(|_, p| p.capture != id);
+    d.captures.streams.retain(|_, p| p.capture != id);
     d.captures.live.remove(&id)
 }
 
 /// Checks that all streams of a capture have been joined back to its first stream.
-fn joined(d: &Driver, id: u64, origin: u64) -> Outcome {
-    let capture = d.captures.live.get(&id).filter(|c| !c.spoilt);
+fn is_joined(d: &Driver, id: u64, origin: u64) -> Outcome {
+    let capture = d.captures.live.get(&id).filter(|c| !c.invalidated);
     let capture = capture.ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
     let graph = d.graphs.get(&capture.graph).ok_or(Status::STREAM_CAPTURE_INVALIDATED)?;
-    let last = d.captures.parts.get(&origin).map_or(&[][..], |p| &p.after);
+    let last = d.captures.streams.get(&origin).map_or(&[][..], |p| &p.after);
     let before: BTreeSet<u64> = graph.ancestors(last);
-    let others = d.captures.parts.iter().filter(|(s, p)| p.capture == id && **s != origin);
+    let others = d.captures.streams.iter().filter(|(s, p)| p.capture == id && **s != origin);
     let all = others.flat_map(|(_, p)| &p.after).all(|node| before.contains(node));
     if all { Ok(()) } else { Err(Status::STREAM_CAPTURE_UNJOINED) }
 }
@@ -222,13 +223,13 @@ fn joined(d: &Driver, id: u64, origin: u64) -> Outcome {
 /// Removes a destroyed stream. If it began a capture, that is dropped; if it joined one, that is
 /// invalidated.
 pub(crate) fn forget(d: &mut Driver, stream: u64) {
-    let Some(part) = d.captures.parts.remove(&stream) else { return };
+    let Some(part) = d.captures.streams.remove(&stream) else { return };
     if d.captures.live.get(&part.capture).is_some_and(|c| c.origin == stream) {
-        if let Some(capture) = drop_capture(d, part.capture).filter(|c| !c.given) {
+        if let Some(capture) = drop_capture(d, part.capture).filter(|c| !c.existing) {
             d.graphs.remove(&capture.graph);
         }
     } else {
-        d.captures.spoil(part.capture);
+        d.captures.invalidate(part.capture);
     }
 }
 
@@ -236,24 +237,24 @@ pub(crate) fn forget(d: &mut Driver, stream: u64) {
 
 /// Returns the point of a capture that an event recorded now on the stream stands for; `None` if
 /// the stream does not capture.
-pub(crate) fn point(d: &mut Driver, stream: u64) -> Outcome<Option<Point>> {
+pub(crate) fn point(d: &mut Driver, stream: u64) -> Outcome<Option<CapturePoint>> {
     let captured = is_captured(d, stream)?;
-    let part = d.captures.parts.get(&stream).filter(|_| captured);
-    Ok(part.map(|p| Point { capture: p.capture, after: p.after.clone() }))
+    let part = d.captures.streams.get(&stream).filter(|_| captured);
+    Ok(part.map(|p| CapturePoint { capture: p.capture, after: p.after.clone() }))
 }
 
 /// Makes the stream's next node depend on an event's point. A stream that does not capture yet
 /// joins the capture.
-pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<Point>) -> Outcome {
+pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<CapturePoint>) -> Outcome {
     let captured = is_captured(d, stream)?;
     let Some(point) = point else {
         if !captured {
             return Ok(());
         }
         // A node cannot depend on work outside of the graph.
-        if let Some(part) = d.captures.parts.get(&stream) {
+        if let Some(part) = d.captures.streams.get(&stream) {
             let id = part.capture;
-            d.captures.spoil(id);
+            d.captures.invalidate(id);
         }
         return Err(Status::STREAM_CAPTURE_ISOLATION);
     };
@@ -261,14 +262,14 @@ pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<Point>) -> Outcome
         return Err(Status::CAPTURED_EVENT);
     }
     if stream <= LEGACY {
-        d.captures.spoil(point.capture);
+        d.captures.invalidate(point.capture);
         return Err(Status::STREAM_CAPTURE_IMPLICIT);
     }
-    let new = Part { capture: point.capture, after: Vec::new() };
-    let part = d.captures.parts.entry(stream).or_insert(new);
+    let new = CapturingStream { capture: point.capture, after: Vec::new() };
+    let part = d.captures.streams.entry(stream).or_insert(new);
     if part.capture != point.capture {
         let both = [part.capture, point.capture];
-        both.into_iter().for_each(|c| d.captures.spoil(c));
+        both.into_iter().for_each(|c| d.captures.invalidate(c));
         return Err(Status::STREAM_CAPTURE_MERGE);
     }
     for node in point.after {
@@ -283,9 +284,11 @@ pub(crate) fn wait(d: &mut Driver, stream: u64, point: Option<Point>) -> Outcome
 
 /// Returns the `CUstreamCaptureStatus`: 0 for none, 1 for active, 2 for invalidated.
 fn state(d: &Driver, stream: u64) -> i32 {
-    match d.captures.parts.get(&stream) {
+    match d.captures.streams.get(&stream) {
         None => 0,
-        Some(part) => 1 + i32::from(d.captures.live.get(&part.capture).is_none_or(|c| c.spoilt)),
+        Some(part) => {
+            1 + i32::from(d.captures.live.get(&part.capture).is_none_or(|c| c.invalidated))
+        }
     }
 }
 
@@ -296,7 +299,7 @@ pub(crate) fn is_capturing(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
 
 /// Where results about a stream's capture go; null for those that the client does not want.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct InfoPointers {
     pub(crate) id: Ptr,
     pub(crate) graph: Ptr,
     pub(crate) after: Ptr,
@@ -306,17 +309,17 @@ pub(crate) struct Places {
 
 /// Returns the state of a stream's capture. The list of nodes belongs to the driver, and is valid
 /// until the next call for the stream.
-pub(crate) fn info(d: &mut Driver, stream: u64, status: Ptr, places: Places) -> Outcome {
+pub(crate) fn info(d: &mut Driver, stream: u64, status: Ptr, pointers: InfoPointers) -> Outcome {
     context_of(d, stream)?;
     let state = state(d, stream);
     put_i32(status, state)?;
-    put_if(places.edges, &[0; 8])?;
-    let active = d.captures.parts.get(&stream).filter(|_| state == 1);
+    put_if(pointers.edges, &[0; 8])?;
+    let active = d.captures.streams.get(&stream).filter(|_| state == 1);
     let graph = active.and_then(|p| d.captures.live.get(&p.capture)).map_or(0, |c| c.graph);
-    put_u64_if(places.id, active.map_or(0, |p| p.capture))?;
-    put_u64_if(places.graph, graph)?;
-    put_u64_if(places.after, active.map_or(0, |p| p.after.as_ptr().addr() as u64))?;
-    put_u64_if(places.count, active.map_or(0, |p| p.after.len() as u64))
+    put_u64_if(pointers.id, active.map_or(0, |p| p.capture))?;
+    put_u64_if(pointers.graph, graph)?;
+    put_u64_if(pointers.after, active.map_or(0, |p| p.after.as_ptr().addr() as u64))?;
+    put_u64_if(pointers.count, active.map_or(0, |p| p.after.len() as u64))
 }
 
 /// Changes what the next node depends on: flag 0 adds nodes, flag 1 replaces them.
@@ -334,7 +337,7 @@ pub(crate) fn update(
         return Err(Status::ILLEGAL_STATE);
     }
     let nodes = get_u64s(after, count)?;
-    let part = d.captures.parts.get_mut(&stream).ok_or(Status::ILLEGAL_STATE)?;
+    let part = d.captures.streams.get_mut(&stream).ok_or(Status::ILLEGAL_STATE)?;
     let graph = d.captures.live.get(&part.capture).and_then(|c| d.graphs.get(&c.graph));
     graph.filter(|g| g.has(&nodes)).ok_or(Status::INVALID_VALUE)?;
     if flags == 1 {

@@ -170,7 +170,7 @@ pub(crate) fn attach(d: &mut Driver, out: Ptr, _flags: u32) -> Outcome {
 
 pub(crate) fn synchronize(d: &mut Driver) -> Outcome {
     d.usable()?;
-    crate::capture::refuse_waiting(d, None)
+    crate::capture::refuse_synchronization(d, None)
 }
 
 pub(crate) fn synchronize_one(d: &mut Driver, handle: u64) -> Outcome {
@@ -183,7 +183,7 @@ const HEAP_LIMIT: i32 = 2;
 
 /// Returns the defaults of limits by number: stack, printf buffer, device heap, and those of
 /// launches from kernels.
-fn usual_limit(limit: i32) -> Outcome<u64> {
+fn default_limit(limit: i32) -> Outcome<u64> {
     Ok(match limit {
         0 => 1024,
         1 => 1 << 20,
@@ -197,13 +197,13 @@ fn usual_limit(limit: i32) -> Outcome<u64> {
 }
 
 pub(crate) fn get_limit(d: &mut Driver, out: Ptr, limit: i32) -> Outcome {
-    let usual = usual_limit(limit)?;
+    let default = default_limit(limit)?;
     let context = d.current()?;
-    put_u64(out, d.context(context)?.limits.get(&limit).copied().unwrap_or(usual))
+    put_u64(out, d.context(context)?.limits.get(&limit).copied().unwrap_or(default))
 }
 
 pub(crate) fn set_limit(d: &mut Driver, limit: i32, value: u64) -> Outcome {
-    usual_limit(limit)?;
+    default_limit(limit)?;
     let context = d.current()?;
     let c = d.contexts.get_mut(&context).ok_or(Status::INVALID_CONTEXT)?;
     if limit == HEAP_LIMIT && value != c.heap.limit() {

@@ -5,17 +5,17 @@ use runtime::{Addr, ContextError, read_host, write_host};
 use crate::action::Action;
 use crate::driver::Driver;
 use crate::host::{Ptr, structure};
-use crate::memory::Kind;
+use crate::memory::AllocationKind;
 use crate::status::{Outcome, Status};
 
 /// One side of a copy.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum Endpoint {
     Device(u64),
     Host(u64),
 }
 
-impl Side {
+impl Endpoint {
     fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Device(at) => Self::Device(at.wrapping_add(bytes)),
@@ -33,32 +33,34 @@ pub(crate) fn of_context(error: &ContextError) -> Status {
 }
 
 /// Returns the side that an address belongs to. Pinned and managed memory belong to the host.
-fn unified(d: &Driver, address: u64) -> Side {
+fn unified(d: &Driver, address: u64) -> Endpoint {
     match d.memory.around(address) {
-        Some((_, a)) if !matches!(a.kind, Kind::Device) => Side::Host(address),
-        Some(_) => Side::Device(address),
-        None if d.device.allocation(Addr(address)).is_some() => Side::Device(address),
-        None => Side::Host(address),
+        Some((_, a)) if !matches!(a.kind, AllocationKind::Device) => Endpoint::Host(address),
+        Some(_) => Endpoint::Device(address),
+        None if d.device.allocation(Addr(address)).is_some() => Endpoint::Device(address),
+        None => Endpoint::Host(address),
     }
 }
 
 /// Returns the side of an address that must be valid on the device.
-fn on_device(d: &Driver, address: u64) -> Outcome<Side> {
+fn on_device(d: &Driver, address: u64) -> Outcome<Endpoint> {
     match unified(d, address) {
-        Side::Host(at) if d.memory.around(at).is_none() => Err(Status::INVALID_VALUE),
+        Endpoint::Host(at) if d.memory.around(at).is_none() => Err(Status::INVALID_VALUE),
         side => Ok(side),
     }
 }
 
-fn run(d: &mut Driver, to: Side, from: Side, len: u64) -> Outcome {
+fn run(d: &mut Driver, to: Endpoint, from: Endpoint, len: u64) -> Outcome {
     if len == 0 {
         return Ok(());
     }
     let end = match (to, from) {
-        (Side::Device(to), Side::Host(from)) => d.device.write_from_host(Addr(to), from, len),
-        (Side::Host(to), Side::Device(from)) => d.device.read_to_host(to, Addr(from), len),
-        (Side::Device(to), Side::Device(from)) => d.device.copy(Addr(to), Addr(from), len),
-        (Side::Host(to), Side::Host(from)) => return between_hosts(to, from, len),
+        (Endpoint::Device(to), Endpoint::Host(from)) => {
+            d.device.write_from_host(Addr(to), from, len)
+        }
+        (Endpoint::Host(to), Endpoint::Device(from)) => d.device.read_to_host(to, Addr(from), len),
+        (Endpoint::Device(to), Endpoint::Device(from)) => d.device.copy(Addr(to), Addr(from), len),
+        (Endpoint::Host(to), Endpoint::Host(from)) => return between_hosts(to, from, len),
     };
     end.map_err(|e| of_context(&e))
 }
@@ -81,8 +83,8 @@ fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
 /// A copy of adjacent bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
-    to: Side,
-    from: Side,
+    to: Endpoint,
+    from: Endpoint,
     len: u64,
 }
 
@@ -95,8 +97,8 @@ impl Copy {
 /// Creates a copy; one of no bytes does nothing, and its addresses are not checked.
 fn row(
     d: &Driver,
-    to: impl FnOnce(&Driver) -> Outcome<Side>,
-    from: impl FnOnce(&Driver) -> Outcome<Side>,
+    to: impl FnOnce(&Driver) -> Outcome<Endpoint>,
+    from: impl FnOnce(&Driver) -> Outcome<Endpoint>,
     len: usize,
 ) -> Outcome<Action> {
     d.usable()?;
@@ -140,7 +142,7 @@ pub(crate) fn peer(
 /// One side of a copy of a box.
 #[derive(Clone, Debug)]
 struct Corner {
-    side: Side,
+    side: Endpoint,
     pitch: u64,
     height: u64,
     offset: [u64; 3],
@@ -148,7 +150,7 @@ struct Corner {
 
 impl Corner {
     /// Returns the address of a row's first byte.
-    fn row(&self, y: u64, z: u64) -> Outcome<Side> {
+    fn row(&self, y: u64, z: u64) -> Outcome<Endpoint> {
         let [x0, y0, z0] = self.offset;
         let at = || {
             let plane = z.checked_add(z0)?.checked_mul(self.height)?;
@@ -171,7 +173,7 @@ pub(crate) struct BoxCopy {
 
 /// Returns the side that a structure's `CUmemorytype` names: 1 is the host, 2 the device, 4 the
 /// side that the address belongs to.
-fn corner_side(d: &Driver, kind: u32, host: u64, device: u64) -> Outcome<Side> {
+fn corner_endpoint(d: &Driver, kind: u32, host: u64, device: u64) -> Outcome<Endpoint> {
     match kind {
         1 => Ok(unified(d, host)),
         2 => on_device(d, device),
@@ -187,7 +189,7 @@ impl BoxCopy {
         let s = structure(at, 128)?;
         let (width, height) = (s.u64(112), s.u64(120));
         let corner = |o: usize| -> Outcome<Corner> {
-            let side = corner_side(d, s.u32(o + 16), s.u64(o + 24), s.u64(o + 32))?;
+            let side = corner_endpoint(d, s.u32(o + 16), s.u64(o + 24), s.u64(o + 32))?;
             let pitch = if s.u64(o + 48) == 0 { width } else { s.u64(o + 48) };
             Ok(Corner { side, pitch, height: 0, offset: [s.u64(o), s.u64(o + 8), 0] })
         };
@@ -199,7 +201,7 @@ impl BoxCopy {
         let s = structure(at, 200)?;
         let (width, height, depth) = (s.u64(176), s.u64(184), s.u64(192));
         let corner = |o: usize| -> Outcome<Corner> {
-            let side = corner_side(d, s.u32(o + 32), s.u64(o + 40), s.u64(o + 48))?;
+            let side = corner_endpoint(d, s.u32(o + 32), s.u64(o + 40), s.u64(o + 48))?;
             let or = |given: u64, usual: u64| if given == 0 { usual } else { given };
             let (pitch, rows) = (or(s.u64(o + 72), width), or(s.u64(o + 80), height));
             let offset = [s.u64(o), s.u64(o + 8), s.u64(o + 16)];
@@ -256,8 +258,8 @@ fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
         return Ok(());
     }
     match on_device(d, to)? {
-        Side::Device(at) => d.device.fill(Addr(at), pattern, count).map_err(|e| of_context(&e)),
-        Side::Host(at) => {
+        Endpoint::Device(at) => d.device.fill(Addr(at), pattern, count).map_err(|e| of_context(&e)),
+        Endpoint::Host(at) => {
             let len = count.saturating_mul(pattern.len() as u64);
             let fits = |(start, a): (u64, &crate::memory::Allocation)| len <= start + a.len - at;
             if !d.memory.around(at).is_some_and(fits) {

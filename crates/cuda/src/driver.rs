@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ir::device::Limits;
-use runtime::{Context as Device, Event, Heap, Journal, Module, ModuleId};
+use runtime::{Context as Device, Event, EventLog, Heap, Module, ModuleId};
 
 use crate::call::Calls;
 use crate::capture::Captures;
-use crate::event::Recorded;
+use crate::event::EventState;
 use crate::failure;
 use crate::function::Function;
 use crate::graph::{Graph, GraphExec};
@@ -70,7 +70,7 @@ pub(crate) struct LoadedModule {
     /// Addresses of the module's managed variables.
     pub(crate) managed: Vec<u64>,
     /// Names of unusable kernels and variables whose reason has been reported.
-    pub(crate) told: BTreeSet<String>,
+    pub(crate) reported: BTreeSet<String>,
 }
 
 /// A stream. All its work is done when a call returns.
@@ -94,15 +94,15 @@ pub(crate) struct Driver {
     pub(crate) modules: BTreeMap<u64, LoadedModule>,
     pub(crate) functions: BTreeMap<u64, Function>,
     pub(crate) streams: BTreeMap<u64, Stream>,
-    pub(crate) events: BTreeMap<u64, Recorded>,
+    pub(crate) events: BTreeMap<u64, EventState>,
     pub(crate) linkers: BTreeMap<u64, Linker>,
     pub(crate) graphs: BTreeMap<u64, Graph>,
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
-    journal: Option<Arc<Journal>>,
+    event_log: Option<Arc<EventLog>>,
     /// Whether a lack of device memory has been reported.
-    pub(crate) told_of_memory: bool,
+    pub(crate) reported_out_of_memory: bool,
     next: u64,
 }
 
@@ -117,10 +117,10 @@ impl Driver {
             threads: settings.threads,
             device: Limits::Of(settings.capability()),
         });
-        let journal = settings.journal.as_deref().and_then(|path| Journal::open(path).ok());
-        let journal = journal.map(Arc::new);
-        if let Some(journal) = journal.clone() {
-            device.set_watch(move |standing| journal.write(&Event::running(standing)));
+        let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
+        let event_log = event_log.map(Arc::new);
+        if let Some(log) = event_log.clone() {
+            device.set_status_callback(move |status| log.write(&Event::running(status)));
         }
         let driver = Self {
             device,
@@ -137,12 +137,12 @@ impl Driver {
             graph_execs: BTreeMap::new(),
             captures: Captures::default(),
             calls: Calls::default(),
-            journal,
-            told_of_memory: false,
+            event_log,
+            reported_out_of_memory: false,
             next: FIRST_HANDLE,
             settings,
         };
-        driver.tell(&Event::Start { process: std::process::id(), interface: "cuda".to_owned() });
+        driver.log(&Event::Start { process: std::process::id(), interface: "cuda".to_owned() });
         driver
     }
 
@@ -152,30 +152,30 @@ impl Driver {
         self.next
     }
 
-    /// Writes an event to the journal, if there is one.
-    pub(crate) fn tell(&self, event: &Event) {
-        if let Some(journal) = &self.journal {
-            journal.write(event);
+    /// Writes an event to the event log, if there is one.
+    pub(crate) fn log(&self, event: &Event) {
+        if let Some(log) = &self.event_log {
+            log.write(event);
         }
     }
 
-    /// Returns whether there is a journal.
-    pub(crate) fn has_journal(&self) -> bool {
-        self.journal.is_some()
+    /// Returns whether there is an event log.
+    pub(crate) fn has_event_log(&self) -> bool {
+        self.event_log.is_some()
     }
 
     /// Prints to the standard error stream.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn print_error(&self, text: &str) {
         let text = format!("simtlab: {text}\n");
         // The client may have closed the stream.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
-    /// Records an unsupported call or option in the journal, and returns the status for it.
+    /// Records an unsupported call or option in the event log, and returns the status for it.
     pub(crate) fn unsupported(&self, call: &str) -> Status {
-        self.tell(&Event::Unsupported { process: std::process::id(), call: call.to_owned() });
+        self.log(&Event::Unsupported { process: std::process::id(), call: call.to_owned() });
         if self.settings.trace {
-            self.say(&format!("not supported: {call}"));
+            self.print_error(&format!("not supported: {call}"));
         }
         Status::NOT_SUPPORTED
     }
@@ -283,10 +283,10 @@ pub(crate) fn enter_with(
         driver.calls.begin(name);
         let status = body(driver).err().unwrap_or(Status::SUCCESS);
         if status != Status::SUCCESS {
-            failure::tell(driver, name, status, arguments);
+            failure::record(driver, name, status, arguments);
         }
         if driver.settings.trace {
-            driver.say(&format!("{name} = {}", status.0));
+            driver.print_error(&format!("{name} = {}", status.0));
         }
         status.0
     }));

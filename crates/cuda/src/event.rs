@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::action::Action;
-use crate::capture::{self, Point};
+use crate::capture::{self, CapturePoint};
 use crate::driver::Driver;
 use crate::host::{Ptr, put, put_u64};
 use crate::status::{Outcome, Status};
@@ -13,12 +13,12 @@ const DISABLE_TIMING: u32 = 2;
 
 /// An event, with the time when it was last recorded.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct EventState {
     pub(crate) context: u64,
     flags: u32,
     at: Option<Instant>,
     /// The point of a capture, if the event was last recorded there.
-    pub(crate) point: Option<Point>,
+    pub(crate) point: Option<CapturePoint>,
 }
 
 pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
@@ -29,7 +29,7 @@ pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
     }
     let handle = d.handle();
     put_u64(out, handle)?;
-    d.events.insert(handle, Recorded { context, flags, at: None, point: None });
+    d.events.insert(handle, EventState { context, flags, at: None, point: None });
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Records failed calls in the journal, by the name of the function that the client called.
+//! Records failed calls in the event log, by the name of the function that the client called.
 //!
 //! A library on top of this one, such as the CUDA runtime's, announces when it enters and leaves a
 //! call of its own. Failures of its calls of this library are not recorded; it reports its own call
@@ -14,17 +14,17 @@ use crate::status::Status;
 
 thread_local! {
     /// An explanation of the failure of the call that this thread is in.
-    static NOTE: RefCell<Option<String>> = const { RefCell::new(None) };
+    static EXPLANATION: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Drops the explanation, because a call begins.
 pub(crate) fn clear() {
-    NOTE.with_borrow_mut(|note| *note = None);
+    EXPLANATION.with_borrow_mut(|note| *note = None);
 }
 
 /// Sets an explanation of the call's failure.
 pub(crate) fn explain(text: String) {
-    NOTE.with_borrow_mut(|note| *note = Some(text));
+    EXPLANATION.with_borrow_mut(|note| *note = Some(text));
 }
 
 /// Returns whether a status is a regular answer rather than a failure: a query that may miss, an
@@ -40,16 +40,16 @@ fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
 }
 
 /// Records a failed call of this library.
-pub(crate) fn tell(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() -> String) {
-    if !is_within() && d.has_journal() && !is_answer(d, call, status) {
+pub(crate) fn record(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() -> String) {
+    if !is_within() && d.has_event_log() && !is_answer(d, call, status) {
         let name = status.name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        tell_of(d, call.to_owned(), status.0, name, arguments());
+        record_call(d, call.to_owned(), status.0, name, arguments());
     }
 }
 
 /// Records a failed call of a library on top of this one.
-pub(crate) fn tell_of(d: &Driver, call: String, status: i32, name: String, arguments: String) {
-    let note = NOTE.with_borrow_mut(Option::take);
+pub(crate) fn record_call(d: &Driver, call: String, status: i32, name: String, arguments: String) {
+    let note = EXPLANATION.with_borrow_mut(Option::take);
     let process = std::process::id();
-    d.tell(&Event::Failed { process, call, arguments, status, name, note });
+    d.log(&Event::Failed { process, call, arguments, status, name, note });
 }

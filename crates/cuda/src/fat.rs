@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_that_suits_the_device() {
+    fn the_text_that_suits_the_device_is_chosen() {
         let fat = fat(&[
             entry(70, 0, 0, b"old\0"),
             entry(80, 0, 0, b"new\0"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_texts() {
+    fn compressed_texts_are_unpacked() {
         let long = "ld.global ".repeat(50);
         let packed = lz4_flex::block::compress(long.as_bytes());
         assert_eq!(bytes(&fat(&[entry(80, LZ4, long.len(), &packed)]), (8, 0)), text(&long));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_answer() {
+    fn damaged_fat_binaries_return_a_status() {
         let invalid = Err(Status::INVALID_IMAGE);
         let packed = lz4_flex::block::compress(b"some text, some text, some text");
         // Wrong lengths, and huge ones.

@@ -64,7 +64,7 @@ impl Graph {
 
 /// A kind of node, which says how its parameters are given.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     Kernel,
     Copy,
     Fill,
@@ -76,7 +76,7 @@ pub(crate) enum Kind {
     Record(u64),
 }
 
-impl Kind {
+impl NodeKind {
     /// Reads the parameters of a node.
     fn read(self, d: &Driver, at: Ptr) -> Outcome<Action> {
         match self {
@@ -144,7 +144,7 @@ pub(crate) fn clone(d: &mut Driver, out: Ptr, graph: u64) -> Outcome {
 }
 
 /// A node's dependencies as calls give them: an array, edge data, and their number.
-pub(crate) type After = (Ptr, Ptr, usize);
+pub(crate) type Dependencies = (Ptr, Ptr, usize);
 
 /// Refuses edge data other than the default.
 pub(crate) fn plain_edges(d: &Driver, edges: Ptr, count: usize) -> Outcome {
@@ -159,8 +159,8 @@ pub(crate) fn add(
     d: &mut Driver,
     out: Ptr,
     graph: u64,
-    (after, edges, count): After,
-    kind: Kind,
+    (after, edges, count): Dependencies,
+    kind: NodeKind,
     params: Ptr,
 ) -> Outcome {
     d.usable()?;
@@ -175,8 +175,14 @@ pub(crate) fn add(
 }
 
 /// Adds a node of the kind that `CUgraphNodeParams` says.
-pub(crate) fn add_any(d: &mut Driver, out: Ptr, graph: u64, after: After, params: Ptr) -> Outcome {
-    let (kind, at) = Kind::of_any(d, params)?;
+pub(crate) fn add_any(
+    d: &mut Driver,
+    out: Ptr,
+    graph: u64,
+    after: Dependencies,
+    params: Ptr,
+) -> Outcome {
+    let (kind, at) = NodeKind::of_any(d, params)?;
     add(d, out, graph, after, kind, at)
 }
 
@@ -335,7 +341,7 @@ pub(crate) fn destroy_node(d: &mut Driver, node: u64) -> Outcome {
 }
 
 /// Changes the action of a node of a modifiable graph.
-pub(crate) fn set(d: &mut Driver, node: u64, kind: Kind, params: Ptr) -> Outcome {
+pub(crate) fn set(d: &mut Driver, node: u64, kind: NodeKind, params: Ptr) -> Outcome {
     let action = kind.read(d, params)?;
     let found = d.graphs.values_mut().find_map(|g| g.nodes.get_mut(&node));
     found.ok_or(Status::INVALID_VALUE)?.action = action;
@@ -397,7 +403,13 @@ fn exec_of(d: &mut Driver, exec: u64) -> Outcome<&mut GraphExec> {
 }
 
 /// Changes the action of a node of an executable graph.
-pub(crate) fn exec_set(d: &mut Driver, exec: u64, node: u64, kind: Kind, params: Ptr) -> Outcome {
+pub(crate) fn exec_set(
+    d: &mut Driver,
+    exec: u64,
+    node: u64,
+    kind: NodeKind,
+    params: Ptr,
+) -> Outcome {
     let action = kind.read(d, params)?;
     let actions = Arc::make_mut(&mut exec_of(d, exec)?.actions);
     let found = actions.iter_mut().find(|(handle, _)| *handle == node && node != 0);
@@ -468,7 +480,11 @@ pub(crate) fn begin(d: &mut Driver, exec: u64, stream: u64) -> Outcome<Option<(u
 }
 
 /// Does the actions up to the next call of the client; returns how many these were.
-pub(crate) fn go_on(d: &mut Driver, context: u64, actions: &[(u64, Action)]) -> Outcome<usize> {
+pub(crate) fn run_until_call(
+    d: &mut Driver,
+    context: u64,
+    actions: &[(u64, Action)],
+) -> Outcome<usize> {
     let calls = |(_, action): &(u64, Action)| matches!(action, Action::Call { .. });
     let end = actions.iter().position(calls).unwrap_or(actions.len());
     actions[..end].iter().try_for_each(|(_, action)| action.act(d, context))?;

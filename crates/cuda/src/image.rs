@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_linked_comes_apart_again() {
+    fn linked_texts_are_split_again() {
         let given =
             [("a".to_owned(), "text of a\n".to_owned()), ("b c".to_owned(), "ü".to_owned())];
         let image = link(&given);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told_apart() {
+    fn images_without_text_are_recognised() {
         assert_eq!(from_bytes(b"\x7fELF\x02\x01", (8, 0)), Err(Status::NO_BINARY_FOR_GPU));
         assert_eq!(from_bytes(b"\xff\xfe\xfd", (8, 0)), Err(Status::INVALID_IMAGE));
         assert_eq!(from_bytes(b"", (8, 0)), Err(Status::INVALID_IMAGE));

@@ -161,17 +161,17 @@ pub(crate) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     }
     let (id, kernel) = (f.id, f.kernel);
     let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
-    let shown = show_pinned(d, &launch.params);
-    lend_heap(d, context);
+    let shown = map_pinned(d, &launch.params);
+    swap_heap(d, context);
     let end = d.device.launch(id, kernel, launch.shape, &launch.params);
-    lend_heap(d, context);
+    swap_heap(d, context);
     for address in shown {
         // These ranges have just been mapped.
-        let _ = d.device.hide_host(address);
+        let _ = d.device.unmap_host(address);
     }
     match end {
         Ok(report) => {
-            d.tell(&Event::launch(&name, &launch.shape, &report));
+            d.log(&Event::launch(&name, &launch.shape, &report));
             print(&report.output);
             Ok(())
         }
@@ -180,7 +180,7 @@ pub(crate) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
 }
 
 /// Swaps a context's device heap into the device, or out of it.
-fn lend_heap(d: &mut Driver, context: u64) {
+fn swap_heap(d: &mut Driver, context: u64) {
     if let Some(context) = d.contexts.get_mut(&context) {
         std::mem::swap(d.device.heap_mut(), &mut context.heap);
     }
@@ -188,7 +188,7 @@ fn lend_heap(d: &mut Driver, context: u64) {
 
 /// Maps the pinned host memory that words of the parameters point to. Returns the addresses of the
 /// mapped ranges.
-fn show_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
+fn map_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let words = (0..params.len().saturating_sub(7)).step_by(4).map(|at| {
         let mut word = [0; 8];
@@ -205,7 +205,7 @@ fn show_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
     ranges.dedup();
     let mut shown = Vec::new();
     for (at, len) in ranges {
-        if d.device.show_host("pinned memory", at, len).is_ok() {
+        if d.device.map_host("pinned memory", at, len).is_ok() {
             shown.push(at);
         }
     }
@@ -226,8 +226,8 @@ fn print(output: &[u8]) {
 fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
     let status = match failure {
         Failure::Stopped(stop) => {
-            d.tell(&Event::stop(stop));
-            d.say(&stop.to_string());
+            d.log(&Event::stop(stop));
+            d.print_error(&stop.to_string());
             let status = of_stop(stop.kind, stop.code);
             if let Some(context) = d.contexts.get_mut(&context) {
                 context.failed = Some(status);
@@ -247,7 +247,7 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
         },
     };
     if d.settings.trace {
-        d.say(&format!("the launch of `{name}` cannot begin: {failure}"));
+        d.print_error(&format!("the launch of `{name}` cannot begin: {failure}"));
     }
     status
 }

@@ -2,9 +2,9 @@
 //!
 //! Programs that contain PTX run unmodified on hosts without a GPU. The `exports` modules list the
 //! implemented functions. Every other function of the public interface is exported, too; it returns
-//! `CUDA_ERROR_NOT_SUPPORTED` and is recorded in the journal. Machine code cannot run: images that
-//! hold nothing else are refused with `CUDA_ERROR_NO_BINARY_FOR_GPU`. Undocumented interfaces are
-//! not imitated.
+//! `CUDA_ERROR_NOT_SUPPORTED` and is recorded in the event log. Machine code cannot run: images
+//! that hold nothing else are refused with `CUDA_ERROR_NO_BINARY_FOR_GPU`. Undocumented interfaces
+//! are not imitated.
 //!
 //! Every call is synchronous: streams are numbers, events are times, and all work is done when a
 //! call returns. A kernel that faults makes its context fail for good, as on hardware, and the

@@ -81,7 +81,9 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
     }
     let texts = crate::image::from_bytes(bytes, d.settings.capability);
     let mut texts = texts.map_err(|status| {
-        d.say(&format!("cuLinkAddData: `{called}` holds no PTX; machine code cannot be linked"));
+        d.print_error(&format!(
+            "cuLinkAddData: `{called}` holds no PTX; machine code cannot be linked"
+        ));
         if matches!(kind, OBJECT | LIBRARY | FAT) && status == Status::INVALID_IMAGE {
             Status::NO_BINARY_FOR_GPU
         } else {
@@ -94,7 +96,7 @@ fn add_bytes(d: &mut Driver, linker: u64, kind: i32, bytes: &[u8], called: &str)
         if kind == PTX
             && let Err(findings) = runtime::Module::check(called, text)
         {
-            d.say(&format!("cuLinkAddData:\n{findings}"));
+            d.print_error(&format!("cuLinkAddData:\n{findings}"));
             if let Some(l) = d.linkers.get(&linker) {
                 l.options.error(&findings.to_string());
             }

@@ -22,7 +22,7 @@ const PITCH: u64 = 512;
     dead_code,
     reason = "pages are owned, and freed with their allocation; nobody reads them here"
 )]
-pub(crate) enum Kind {
+pub(crate) enum AllocationKind {
     /// Device memory.
     Device,
     /// Managed memory: host pages mapped into device memory at the same address.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 pub(crate) struct Allocation {
     pub(crate) len: u64,
     pub(crate) context: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AllocationKind,
     /// The pool of the allocation; 0 for none.
     pub(crate) pool: u64,
     /// A number that no other allocation gets.
@@ -50,7 +50,7 @@ pub(crate) struct Allocation {
 impl Allocation {
     /// Returns whether host and device share the memory at one address.
     pub(crate) fn is_managed(&self) -> bool {
-        matches!(self.kind, Kind::Managed(_) | Kind::Variable(_))
+        matches!(self.kind, AllocationKind::Managed(_) | AllocationKind::Variable(_))
     }
 }
 
@@ -68,14 +68,14 @@ impl Memory {
         (address - start < allocation.len.max(1)).then_some((start, allocation))
     }
 
-    fn insert(&mut self, address: u64, len: u64, context: u64, kind: Kind, pool: u64) {
+    fn insert(&mut self, address: u64, len: u64, context: u64, kind: AllocationKind, pool: u64) {
         self.count += 1;
         self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
     }
 
     /// Adds a managed variable of a newly loaded module.
     pub(crate) fn insert_variable(&mut self, len: u64, context: u64, pages: Pages) {
-        self.insert(pages.address(), len, context, Kind::Variable(pages), 0);
+        self.insert(pages.address(), len, context, AllocationKind::Variable(pages), 0);
     }
 
     /// Removes a managed variable with its pages.
@@ -86,10 +86,9 @@ impl Memory {
     /// Iterates over the address ranges of pinned host memory, which are mapped only for launches
     /// with a pointer to them.
     pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, u64)> {
-        let pinned = self
-            .live
-            .iter()
-            .filter(|(_, a)| matches!(a.kind, Kind::Host(..) | Kind::Registered(_)));
+        let pinned = self.live.iter().filter(|(_, a)| {
+            matches!(a.kind, AllocationKind::Host(..) | AllocationKind::Registered(_))
+        });
         pinned.map(|(&at, a)| (at, a.len))
     }
 }
@@ -119,7 +118,7 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
     let align = if room >= LARGE_PAGE { LARGE_PAGE } else { 1 };
     let found = d.device.allocate_aligned(&name, room, align);
     let address = found.map_err(|error| refused(d, len, &error))?.0;
-    d.memory.insert(address, len, context, Kind::Device, pool);
+    d.memory.insert(address, len, context, AllocationKind::Device, pool);
     d.device.note_allocated(Addr(address), len, d.calls.current());
     Ok(address)
 }
@@ -150,9 +149,9 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     }
     let pages = host_pages(d, len)?;
     let address = pages.address();
-    d.device.show_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
+    d.device.map_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
     put_u64(out, address)?;
-    d.memory.insert(address, len as u64, context, Kind::Managed(pages), 0);
+    d.memory.insert(address, len as u64, context, AllocationKind::Managed(pages), 0);
     d.device.note_allocated(Addr(address), len as u64, d.calls.current());
     Ok(())
 }
@@ -172,8 +171,8 @@ fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
             "{len} bytes of device memory were asked for; of {limit} there are, {used} are in use ({why})"
         );
         crate::failure::explain(text.clone());
-        if !std::mem::replace(&mut d.told_of_memory, true) {
-            d.say(&text);
+        if !std::mem::replace(&mut d.reported_out_of_memory, true) {
+            d.print_error(&text);
         }
     }
     status
@@ -194,7 +193,7 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
     }
     d.usable()?;
     match d.memory.live.get(&address).map(|a| &a.kind) {
-        Some(Kind::Device | Kind::Managed(_)) => {
+        Some(AllocationKind::Device | AllocationKind::Managed(_)) => {
             release(d, address);
             Ok(())
         }
@@ -212,9 +211,11 @@ pub(crate) fn release(d: &mut Driver, address: u64) {
     let Some(allocation) = d.memory.live.remove(&address) else { return };
     // The table and the memory map agree, so this cannot fail.
     let freed = match allocation.kind {
-        Kind::Device => d.device.free(Addr(address)),
-        Kind::Managed(_) => d.device.hide_host(address),
-        Kind::Variable(_) | Kind::Host(..) | Kind::Registered(_) => Ok(()),
+        AllocationKind::Device => d.device.free(Addr(address)),
+        AllocationKind::Managed(_) => d.device.unmap_host(address),
+        AllocationKind::Variable(_) | AllocationKind::Host(..) | AllocationKind::Registered(_) => {
+            Ok(())
+        }
     };
     debug_assert!(freed.is_ok());
     d.device.note_freed(Addr(address), d.calls.current());
@@ -223,7 +224,7 @@ pub(crate) fn release(d: &mut Driver, address: u64) {
 /// Frees all allocations of a context, except pool allocations and managed variables.
 pub(crate) fn free_all(d: &mut Driver, context: u64) {
     let theirs = d.memory.live.iter().filter(|(_, a)| {
-        a.context == context && a.pool == 0 && !matches!(a.kind, Kind::Variable(_))
+        a.context == context && a.pool == 0 && !matches!(a.kind, AllocationKind::Variable(_))
     });
     let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();
     for address in theirs {
@@ -261,7 +262,7 @@ pub(crate) fn host_alloc(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Ou
     }
     let pages = host_pages(d, len)?;
     put_u64(out, pages.address())?;
-    d.memory.insert(pages.address(), len as u64, context, Kind::Host(pages, flags), 0);
+    d.memory.insert(pages.address(), len as u64, context, AllocationKind::Host(pages, flags), 0);
     Ok(())
 }
 
@@ -272,7 +273,7 @@ pub(crate) fn host_alloc_plain(d: &mut Driver, out: Ptr, len: usize) -> Outcome 
 pub(crate) fn host_free(d: &mut Driver, address: Ptr) -> Outcome {
     d.usable()?;
     match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
-        Some(Kind::Host(..)) => {
+        Some(AllocationKind::Host(..)) => {
             release(d, address as u64);
             Ok(())
         }
@@ -295,14 +296,14 @@ pub(crate) fn host_register(d: &mut Driver, address: Ptr, len: usize, flags: u32
     if d.memory.live.iter().any(|(&at, a)| meets(at, a)) {
         return Err(Status::HOST_MEMORY_ALREADY_REGISTERED);
     }
-    d.memory.insert(address, len as u64, context, Kind::Registered(flags), 0);
+    d.memory.insert(address, len as u64, context, AllocationKind::Registered(flags), 0);
     Ok(())
 }
 
 pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
     d.usable()?;
     match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
-        Some(Kind::Registered(_)) => {
+        Some(AllocationKind::Registered(_)) => {
             release(d, address as u64);
             Ok(())
         }
@@ -314,7 +315,7 @@ pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
 /// Returns the device address of host memory, which is the host's.
 pub(crate) fn host_device_pointer(d: &mut Driver, out: Ptr, address: Ptr, flags: u32) -> Outcome {
     d.usable()?;
-    let host = |(_, a): (u64, &Allocation)| !matches!(a.kind, Kind::Device);
+    let host = |(_, a): (u64, &Allocation)| !matches!(a.kind, AllocationKind::Device);
     if flags != 0 || !d.memory.around(address as u64).is_some_and(host) {
         return Err(Status::INVALID_VALUE);
     }
@@ -324,7 +325,7 @@ pub(crate) fn host_device_pointer(d: &mut Driver, out: Ptr, address: Ptr, flags:
 pub(crate) fn host_flags(d: &mut Driver, out: Ptr, address: Ptr) -> Outcome {
     d.usable()?;
     let flags = match d.memory.around(address as u64).map(|(_, a)| &a.kind) {
-        Some(Kind::Host(_, flags) | Kind::Registered(flags)) => *flags,
+        Some(AllocationKind::Host(_, flags) | AllocationKind::Registered(flags)) => *flags,
         _ => return Err(Status::INVALID_VALUE),
     };
     crate::host::put_i32(out, flags as i32)

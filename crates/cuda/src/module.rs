@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use runtime::{Event, KernelId, Module, Part};
+use runtime::{Event, KernelId, Module, SymbolKind};
 
 use crate::driver::{Driver, LoadedModule};
 use crate::function::Function;
@@ -12,9 +12,9 @@ use crate::image::Text;
 use crate::page::Pages;
 use crate::status::{Outcome, Status};
 
-fn tell_refused(d: &Driver, text: &str) {
-    d.tell(&Event::Refused { process: std::process::id(), text: text.to_owned() });
-    d.say(text);
+fn report_load_error(d: &Driver, text: &str) {
+    d.log(&Event::Refused { process: std::process::id(), text: text.to_owned() });
+    d.print_error(text);
 }
 
 /// Links texts into a module; reports the reason if that fails.
@@ -23,7 +23,7 @@ pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, 
     if !runtime::room_for_text(texts.iter().map(|(_, text)| text.len()).sum()) {
         let text =
             "a module cannot be loaded: the process may not have as much memory as its text takes";
-        tell_refused(d, text);
+        report_load_error(d, text);
         return Err((Status::OUT_OF_MEMORY, text.to_owned()));
     }
     match Module::link(&texts) {
@@ -32,7 +32,7 @@ pub(crate) fn build(d: &Driver, texts: &[Text]) -> Result<Arc<Module>, (Status, 
         Ok(module) => Ok(module),
         Err(error) => {
             let text = error.to_string();
-            tell_refused(d, &format!("a module cannot be loaded:\n{text}"));
+            report_load_error(d, &format!("a module cannot be loaded:\n{text}"));
             Err((Status::INVALID_PTX, text))
         }
     }
@@ -63,7 +63,7 @@ fn load_image(
 fn read_image(d: &Driver, image: Ptr) -> Outcome<Vec<Text>> {
     let texts = crate::image::read(image, d.settings.capability);
     if texts == Err(Status::NO_BINARY_FOR_GPU) {
-        d.say("an image has machine code only; the virtual device runs PTX: have the client keep or make PTX");
+        d.print_error("an image has machine code only; the virtual device runs PTX: have the client keep or make PTX");
     }
     texts
 }
@@ -87,8 +87,9 @@ fn insert(d: &mut Driver, out: Ptr, context: u64, code: Arc<Module>, library: bo
     for (size, pages) in pages {
         d.memory.insert_variable(size, context, pages);
     }
-    let (functions, told) = (BTreeMap::new(), BTreeSet::new());
-    d.modules.insert(handle, LoadedModule { context, code, id, library, functions, managed, told });
+    let (functions, reported) = (BTreeMap::new(), BTreeSet::new());
+    d.modules
+        .insert(handle, LoadedModule { context, code, id, library, functions, managed, reported });
     Ok(())
 }
 
@@ -165,7 +166,7 @@ pub(crate) fn file(d: &Driver, path: Ptr) -> Outcome<Vec<Text>> {
     let path = name(path)?;
     let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
     let mut texts = crate::image::from_bytes(&bytes, d.settings.capability).inspect_err(|_| {
-        d.say(&format!("the file {path} holds no PTX that can run"));
+        d.print_error(&format!("the file {path} holds no PTX that can run"));
     })?;
     if let [(name, _)] = &mut texts[..] {
         name.clone_from(&path);
@@ -205,20 +206,20 @@ fn function_of(d: &mut Driver, handle: u64, name: &str) -> Outcome<u64> {
         return Ok(known);
     }
     let Some(kernel) = module.code.kernel(name) else {
-        return Err(not_there(d, handle, Part::Kernel, name));
+        return Err(missing_symbol(d, handle, SymbolKind::Kernel, name));
     };
     new_function(d, handle, name, kernel)
 }
 
 /// Returns the status for a name that is missing. If the text has it but it is unusable, reports
 /// the reason once.
-fn not_there(d: &mut Driver, handle: u64, part: Part, name: &str) -> Status {
+fn missing_symbol(d: &mut Driver, handle: u64, kind: SymbolKind, name: &str) -> Status {
     let Some(module) = d.modules.get_mut(&handle) else { return Status::INVALID_HANDLE };
-    let mut refused = module.code.refused().iter().filter(|r| r.part == part && r.name == name);
+    let mut refused = module.code.refused().iter().filter(|r| r.kind == kind && r.name == name);
     let Some(refused) = refused.next() else { return Status::NOT_FOUND };
     let text = refused.to_string();
-    if module.told.insert(name.to_owned()) {
-        tell_refused(d, &text);
+    if module.reported.insert(name.to_owned()) {
+        report_load_error(d, &text);
     }
     Status::NOT_SUPPORTED
 }
@@ -257,7 +258,7 @@ fn variable(d: &mut Driver, address: Ptr, len: Ptr, handle: u64, text: Ptr) -> O
     let module = d.modules.get(&handle).ok_or(Status::INVALID_HANDLE)?;
     let name = name(text)?;
     let Some((at, bytes)) = d.device.variable(module.id, &name) else {
-        return Err(not_there(d, handle, Part::Variable, &name));
+        return Err(missing_symbol(d, handle, SymbolKind::Variable, &name));
     };
     put_u64_if(address, at.0)?;
     put_u64_if(len, bytes)

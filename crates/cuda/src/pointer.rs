@@ -4,7 +4,7 @@ use runtime::Addr;
 
 use crate::driver::Driver;
 use crate::host::{Ptr, put, put_i32, put_u64};
-use crate::memory::Kind;
+use crate::memory::AllocationKind;
 use crate::status::{Outcome, Status};
 
 /// Values of `CUmemorytype`.
@@ -12,7 +12,7 @@ const HOST: i32 = 1;
 const DEVICE: i32 = 2;
 
 /// The properties from which attributes are computed.
-struct Known {
+struct Target {
     start: u64,
     len: u64,
     context: u64,
@@ -22,11 +22,11 @@ struct Known {
     pool: u64,
 }
 
-fn known(d: &Driver, address: u64) -> Option<Known> {
+fn target(d: &Driver, address: u64) -> Option<Target> {
     if let Some((start, a)) = d.memory.around(address) {
-        let host = matches!(a.kind, Kind::Host(..) | Kind::Registered(_));
+        let host = matches!(a.kind, AllocationKind::Host(..) | AllocationKind::Registered(_));
         let managed = a.is_managed();
-        return Some(Known {
+        return Some(Target {
             start,
             len: a.len,
             context: a.context,
@@ -43,7 +43,7 @@ fn known(d: &Driver, address: u64) -> Option<Known> {
         vars.iter().any(|v| d.device.variable(m.id, &v.name).is_some_and(|(at, _)| at == start))
     })?;
     let (host, managed) = (false, false);
-    Some(Known {
+    Some(Target {
         start: start.0,
         len,
         context: module.context,
@@ -55,36 +55,36 @@ fn known(d: &Driver, address: u64) -> Option<Known> {
 }
 
 pub(crate) fn attribute(d: &mut Driver, out: Ptr, attribute: i32, address: u64) -> Outcome {
-    let Some(known) = known(d, address) else { return Err(Status::INVALID_VALUE) };
-    let bytes = value(d, attribute, address, &known)?;
+    let Some(target) = target(d, address) else { return Err(Status::INVALID_VALUE) };
+    let bytes = value(d, attribute, address, &target)?;
     put(out, &bytes)
 }
 
 /// Returns the bytes of an attribute's value.
-fn value(d: &Driver, attribute: i32, address: u64, known: &Known) -> Outcome<Vec<u8>> {
+fn value(d: &Driver, attribute: i32, address: u64, target: &Target) -> Outcome<Vec<u8>> {
     let int = |value: i32| Ok(value.to_ne_bytes().to_vec());
     let word = |value: u64| Ok(value.to_ne_bytes().to_vec());
     let flag = |value: bool| Ok(vec![u8::from(value)]);
     match attribute {
-        1 => word(known.context),
-        2 => int(if known.host { HOST } else { DEVICE }),
+        1 => word(target.context),
+        2 => int(if target.host { HOST } else { DEVICE }),
         3 => word(address),
-        4 if known.host || known.managed => word(address),
+        4 if target.host || target.managed => word(address),
         // 4 is the host's address of memory that the host cannot access; 5 is a token for other
         // drivers.
         4 | 5 => Err(Status::INVALID_VALUE),
         6 => flag(true),
-        7 => word(known.id),
-        8 => flag(known.managed),
-        9 => int(d.contexts.get(&known.context).map_or(0, |c| c.device)),
+        7 => word(target.id),
+        8 => flag(target.managed),
+        9 => int(d.contexts.get(&target.context).map_or(0, |c| c.device)),
         10 | 15 => flag(false),
-        11 => word(known.start),
-        12 => word(known.len),
+        11 => word(target.start),
+        12 => word(target.len),
         13 => flag(true),
         14 => word(0),
         // Readable and writable.
         16 => int(3),
-        17 if known.pool != 0 => word(known.pool),
+        17 if target.pool != 0 => word(target.pool),
         17 => word(0),
         18..=20 => word(0),
         _ => Err(Status::INVALID_VALUE),
@@ -102,10 +102,10 @@ pub(crate) fn attributes(
     let places = crate::host::get_u64s(values, count as usize)?;
     let mut kinds = vec![0; 4 * count as usize];
     crate::host::get(attributes, &mut kinds)?;
-    let known = known(d, address);
+    let target = target(d, address);
     for (kind, place) in kinds.chunks_exact(4).zip(places) {
         let kind = i32::from_ne_bytes([kind[0], kind[1], kind[2], kind[3]]);
-        let given = known.as_ref().and_then(|k| value(d, kind, address, k).ok());
+        let given = target.as_ref().and_then(|k| value(d, kind, address, k).ok());
         let zero = match kind {
             2 | 16 => vec![0; 4],
             9 => (-2_i32).to_ne_bytes().to_vec(),
@@ -120,7 +120,7 @@ pub(crate) fn attributes(
 
 /// Accepts an attribute without an effect: all copies are synchronous.
 pub(crate) fn set_attribute(d: &mut Driver, _value: Ptr, attribute: i32, address: u64) -> Outcome {
-    let settable = attribute == 6 && known(d, address).is_some();
+    let settable = attribute == 6 && target(d, address).is_some();
     if settable { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn range_attribute(
     address: u64,
     _len: usize,
 ) -> Outcome {
-    if !known(d, address).is_some_and(|k| k.managed) {
+    if !target(d, address).is_some_and(|k| k.managed) {
         return Err(Status::INVALID_VALUE);
     }
     match (attribute, size) {

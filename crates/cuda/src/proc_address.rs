@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_choose() {
+    fn versions_select_the_symbol() {
         let of = |name: &str, version: i32| symbol(name, version, Streams::Legacy);
         assert_eq!(of("cuCtxCreate", 3020), Ok("cuCtxCreate_v2"));
         assert_eq!(of("cuCtxCreate", 12000), Ok("cuCtxCreate_v3"));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_may_have_a_stream_of_their_own() {
+    fn per_thread_streams_select_the_symbol() {
         let of = |name: &str| symbol(name, 12000, Streams::PerThread);
         assert_eq!(of("cuLaunchKernel"), Ok("cuLaunchKernel_ptsz"));
         assert_eq!(of("cuMemcpyHtoD"), Ok("cuMemcpyHtoD_v2_ptds"));

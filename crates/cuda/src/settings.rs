@@ -29,7 +29,7 @@ pub(crate) struct Settings {
     /// Host threads per launch (`SIMTLAB_JOBS`); 0 for as many as the host has.
     pub(crate) threads: usize,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
-    pub(crate) journal: Option<PathBuf>,
+    pub(crate) event_log: Option<PathBuf>,
     /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
     pub(crate) trace: bool,
 }
@@ -74,7 +74,7 @@ impl Settings {
                 .unwrap_or_default(),
             level: variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim())),
             threads: runtime::host_threads(&variable),
-            journal: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
+            event_log: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_understood_or_left_out() {
+    fn invalid_variables_are_ignored() {
         let usual = Settings::new(|_| None);
         assert_eq!((usual.capability, usual.devices, usual.version), ((8, 0), 1, 12090));
         let given = Settings::new(|name| {

@@ -63,7 +63,7 @@ pub(crate) fn destroy(d: &mut Driver, stream: u64) -> Outcome {
 pub(crate) fn synchronize(d: &mut Driver, stream: u64) -> Outcome {
     context_of(d, stream)?;
     capture::is_captured(d, stream)?;
-    capture::refuse_waiting(d, Some(stream))
+    capture::refuse_synchronization(d, Some(stream))
 }
 
 pub(crate) fn context(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {

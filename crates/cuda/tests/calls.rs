@@ -453,7 +453,7 @@ fn managed_variables_have_one_address() {
 }
 
 #[test]
-fn what_nobody_implements_says_so() {
+fn unimplemented_calls_return_not_supported() {
     let ctx = context();
     is(cuTexRefCreate(), Status::NOT_SUPPORTED);
     is(cuArrayCreate_v2(), Status::NOT_SUPPORTED);

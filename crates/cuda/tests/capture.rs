@@ -102,7 +102,7 @@ impl Drop for Fixture {
 }
 
 #[test]
-fn what_is_captured_runs_with_the_graph() {
+fn captured_work_runs_with_the_graph() {
     let f = Fixture::new();
     assert_eq!(f.state(), 0);
     ok(cuStreamBeginCapture_v2(f.stream, GLOBAL));
@@ -187,22 +187,22 @@ fn other_streams_take_part_by_events() {
 }
 
 #[test]
-fn what_cannot_be_captured_spoils_it() {
+fn calls_that_cannot_be_captured_invalidate_the_capture() {
     let f = Fixture::new();
     let event = made(|out| cuEventCreate(out, 0));
     ok(cuEventRecord(event, 0));
     let mut out = 0_u64;
-    let spoils: [(&dyn Fn() -> i32, Status); 4] = [
+    let cases: [(&dyn Fn() -> i32, Status); 4] = [
         (&|| cuStreamSynchronize(f.stream), Status::STREAM_CAPTURE_UNSUPPORTED),
         (&|| cuStreamQuery(f.stream), Status::STREAM_CAPTURE_UNSUPPORTED),
         (&|| cuCtxSynchronize(), Status::STREAM_CAPTURE_UNSUPPORTED),
         (&|| cuStreamWaitEvent(f.stream, event, 0), Status::STREAM_CAPTURE_ISOLATION),
     ];
-    for (spoil, status) in spoils {
+    for (call, status) in cases {
         // A thread-local capture, so that other tests' calls do not invalidate it.
         ok(cuStreamBeginCapture_v2(f.stream, 1));
         ok(f.launch(f.stream, 1));
-        is(spoil(), status);
+        is(call(), status);
         assert_eq!(f.state(), 2);
         is(f.launch(f.stream, 1), Status::STREAM_CAPTURE_INVALIDATED);
         is(cuStreamEndCapture(f.stream, at(&mut out)), Status::STREAM_CAPTURE_INVALIDATED);
@@ -304,7 +304,7 @@ fn events_belong_to_contexts_and_graphs_record_them() {
 }
 
 #[test]
-fn captures_go_on_into_graphs_that_exist() {
+fn captures_extend_existing_graphs() {
     let f = Fixture::new();
     let graph = made(|out| cuGraphCreate(out, 0));
     let first = made(|out| cuGraphAddEmptyNode(out, graph, 0, 0));

@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn any_fat_binary_is_an_answer(
+    fn any_fat_binary_returns_a_status(
         entries in prop::collection::vec(any_entry(), 0..4),
         cut in any::<prop::sample::Index>(),
         whole in any::<bool>(),
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_packed_comes_out(
+    fn packed_texts_are_unpacked(
         content in "[a-z.%;]{1,250}",
         flags in prop::sample::select(vec![0, LZ4, ZSTD]),
     ) {

@@ -39,19 +39,19 @@ fn every_function_of_the_interface_is_exported() {
 /// Calls every function that is not implemented: each returns an error and is recorded in the
 /// journal.
 #[test]
-fn what_nobody_implements_is_named() {
+fn unimplemented_functions_are_recorded() {
     // The driver reads the variable once, so the calls are made in another process.
     let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("unsupported.jsonl");
     let _ = std::fs::remove_file(&journal);
     let test = std::env::current_exe().unwrap();
     let ran = Command::new(test)
-        .args(["--exact", "calls_what_nobody_implements", "--ignored"])
+        .args(["--exact", "calls_unimplemented_functions", "--ignored"])
         .env("SIMTLAB_JOURNAL", &journal)
         .output()
         .unwrap();
     assert!(ran.status.success(), "{ran:?}");
-    let told = std::fs::read_to_string(&journal).unwrap();
-    let named: BTreeSet<String> = runtime::Journal::read(&told)
+    let events = std::fs::read_to_string(&journal).unwrap();
+    let named: BTreeSet<String> = runtime::EventLog::read(&events)
         .filter_map(|event| match event {
             runtime::Event::Unsupported { call, .. } => Some(call),
             _ => None,
@@ -62,10 +62,10 @@ fn what_nobody_implements_is_named() {
     assert_eq!(named, missing);
 }
 
-/// Runs in the process that [`what_nobody_implements_is_named`] starts.
+/// Runs in the process that [`unimplemented_functions_are_recorded`] starts.
 #[test]
 #[ignore = "started by another test, with a journal"]
-fn calls_what_nobody_implements() {
+fn calls_unimplemented_functions() {
     assert_eq!(cuda::exports::general::cuDeviceGetCount(0), Status::NOT_INITIALIZED.0);
     let functions = cuda::exports::missing::functions();
     assert!(functions.iter().all(|(_, call)| call() == Status::NOT_INITIALIZED.0));

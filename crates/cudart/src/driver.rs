@@ -46,7 +46,7 @@ pub(crate) fn own_file() -> Option<String> {
     Some(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
 }
 
-/// Records an unsupported call in the driver's journal, if the driver has one.
+/// Records an unsupported call in the driver's event log, if the driver has one.
 pub(crate) fn note_unsupported(name: &CStr) {
     static NOTE: OnceLock<usize> = OnceLock::new();
     let _ = cuInit(0);
@@ -59,34 +59,34 @@ pub(crate) fn note_unsupported(name: &CStr) {
 }
 
 /// Marks a call of this library while it lives: the driver does not take calls in the meantime for
-/// the client's, and does not record their failures, if it has a journal.
-pub(crate) struct Within;
+/// the client's, and does not record their failures, if it has an event log.
+pub(crate) struct OuterCall;
 
-impl Within {
+impl OuterCall {
     /// A call of the function of this name.
     pub(crate) fn enter(name: &'static CStr) -> Self {
-        within(name.as_ptr().expose_provenance());
+        announce(name.as_ptr().expose_provenance());
         Self
     }
 }
 
-impl Drop for Within {
+impl Drop for OuterCall {
     fn drop(&mut self) {
-        within(0);
+        announce(0);
     }
 }
 
-fn within(name: Ptr) {
-    static WITHIN: OnceLock<usize> = OnceLock::new();
-    let within = *WITHIN.get_or_init(|| address(c"simtlab_within"));
-    if within != 0 {
+fn announce(name: Ptr) {
+    static ANNOUNCE: OnceLock<usize> = OnceLock::new();
+    let announce = *ANNOUNCE.get_or_init(|| address(c"simtlab_within"));
+    if announce != 0 {
         // SAFETY: this is the type of our driver library's function of this name.
-        let within = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr)>(within) };
-        within(name);
+        let announce = unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr)>(announce) };
+        announce(name);
     }
 }
 
-/// Records a failed call in the driver's journal, if the driver has one.
+/// Records a failed call in the driver's event log, if the driver has one.
 pub(crate) fn note_failed(name: &CStr, error: Error, arguments: String) {
     static NOTE: OnceLock<usize> = OnceLock::new();
     let note = *NOTE.get_or_init(|| address(c"simtlab_failed"));

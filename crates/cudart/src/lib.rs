@@ -7,7 +7,7 @@
 //!
 //! One library provides both versions of the interface: structures and arguments that differ follow
 //! the name under which it was loaded. Functions that are not implemented are exported, too; they
-//! return `cudaErrorNotSupported` and are recorded in the driver's journal.
+//! return `cudaErrorNotSupported` and are recorded in the driver's event log.
 //!
 //! As on hardware, a launch that faults succeeds as a call; the next call that waits returns the
 //! fault.

@@ -21,16 +21,16 @@ enum Field {
     /// A `size_t` field with this attribute.
     Size(i32),
     /// `int` fields that version 13 lacks.
-    Gone(&'static [i32]),
+    RemovedIn13(&'static [i32]),
     /// `int` fields that are new in version 13.
-    New(&'static [i32]),
+    AddedIn13(&'static [i32]),
     /// The size of global memory in bytes.
     Memory,
     /// The end of the structure in versions before 12.
     End11,
 }
 
-use Field::{End11, Gone, Ints, Memory, New, Size};
+use Field::{AddedIn13, End11, Ints, Memory, RemovedIn13, Size};
 
 /// The fields after name, UUID, LUID and node mask.
 const FIELDS: &[Field] = &[
@@ -41,22 +41,22 @@ const FIELDS: &[Field] = &[
     Size(11),
     // Threads of a block, block sizes, grid sizes; clock rate; constant memory.
     Ints(&[1, 2, 3, 4, 5, 6, 7]),
-    Gone(&[13]),
+    RemovedIn13(&[13]),
     Size(9),
     // Compute capability; texture alignments.
     Ints(&[75, 76]),
     Size(14),
     Size(51),
     // Overlapped copies, multiprocessors, time limit, integrated, mapped memory, compute mode.
-    Gone(&[15]),
+    RemovedIn13(&[15]),
     Ints(&[16]),
-    Gone(&[17]),
+    RemovedIn13(&[17]),
     Ints(&[18, 19]),
-    Gone(&[20]),
+    RemovedIn13(&[20]),
     // Textures: 1D, mipmapped, linear; 2D, mipmapped, linear, gather; 3D and its alternative; cube
     // maps, layers.
     Ints(&[21, 77]),
-    Gone(&[69]),
+    RemovedIn13(&[69]),
     Ints(&[
         22, 23, 73, 74, 70, 71, 72, 45, 46, 24, 25, 26, 47, 48, 49, 52, 42, 43, 27, 28, 29, 53, 54,
     ]),
@@ -68,17 +68,17 @@ const FIELDS: &[Field] = &[
     Ints(&[31, 32, 33, 34, 50, 35, 40, 41]),
     // Memory clock rate; bus width, L2 cache and its persisting part, threads of a multiprocessor,
     // stream priorities, L1 caches.
-    Gone(&[36]),
+    RemovedIn13(&[36]),
     Ints(&[37, 38, 108, 39, 78, 79, 80]),
     // Shared memory and registers of a multiprocessor; managed memory, boards, native atomics of
     // the host.
     Size(81),
     Ints(&[82, 83, 84, 85, 86]),
-    Gone(&[87]),
+    RemovedIn13(&[87]),
     // Pageable access, concurrent managed access, preemption, host pointers of registered memory,
     // cooperative launches.
     Ints(&[88, 89, 90, 91, 95]),
-    Gone(&[96]),
+    RemovedIn13(&[96]),
     Size(97),
     // Host page tables, direct access, blocks of a multiprocessor, access window; reserved shared
     // memory.
@@ -88,7 +88,7 @@ const FIELDS: &[Field] = &[
     // Registered memory, sparse arrays, read-only registration, semaphores, pools, GPUDirect RDMA,
     // deferred mapping, IPC events, clusters, function pointers.
     Ints(&[99, 112, 113, 114, 115, 116, 117, 118, 119, 121, 125, 120, 129]),
-    New(&[130, 131, 133, 134, 139, 140, 143]),
+    AddedIn13(&[130, 131, 133, 134, 139, 140, 143]),
 ];
 
 /// Reserved words at the end, in versions 12 and 13.
@@ -117,12 +117,12 @@ pub(crate) fn write(at: Ptr, device: i32, version: i32) -> Outcome {
     for field in FIELDS {
         match *field {
             Ints(list) => ints(&mut bytes, list)?,
-            Gone(list) if version < 13 => ints(&mut bytes, list)?,
-            New(list) if version >= 13 => ints(&mut bytes, list)?,
+            RemovedIn13(list) if version < 13 => ints(&mut bytes, list)?,
+            AddedIn13(list) if version >= 13 => ints(&mut bytes, list)?,
             Size(attribute) => size(&mut bytes, value(attribute, device)? as u64),
             Memory => size(&mut bytes, out(0_u64, |at| cuDeviceTotalMem_v2(at, device))?),
             End11 if version < 12 => return put(at, &bytes),
-            Gone(_) | New(_) | End11 => {}
+            RemovedIn13(_) | AddedIn13(_) | End11 => {}
         }
     }
     let reserved = if version >= 13 { RESERVED.1 } else { RESERVED.0 };

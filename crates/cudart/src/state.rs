@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use crate::driver::{
-    Within, cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
+    OuterCall, cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
     cuDevicePrimaryCtxRetain, cuInit, note_failed,
 };
 use crate::error::{Error, Outcome};
@@ -31,7 +31,7 @@ pub(crate) fn call(
     arguments: &dyn Fn() -> String,
     body: impl FnOnce() -> Outcome,
 ) -> i32 {
-    let within = Within::enter(name);
+    let within = OuterCall::enter(name);
     let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Error::UNKNOWN));
     drop(within);
     let status = end.err().unwrap_or(Error::SUCCESS);
@@ -72,12 +72,12 @@ pub(crate) fn forget_all() {
 fn trace(name: &CStr, status: Error) {
     static TRACE: OnceLock<bool> = OnceLock::new();
     if *TRACE.get_or_init(|| std::env::var("SIMTLAB_TRACE").is_ok_and(|v| v == "1")) {
-        say(&format!("{} = {}", name.to_string_lossy(), status.0));
+        print_error(&format!("{} = {}", name.to_string_lossy(), status.0));
     }
 }
 
 /// Prints to the standard error stream.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_error(text: &str) {
     // The client may have closed the stream.
     let _ = std::io::stderr().write_all(format!("simtlab: {text}\n").as_bytes());
 }

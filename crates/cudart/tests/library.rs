@@ -81,17 +81,17 @@ fn a_program_on_each_version() {
         assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
         let faults = String::from_utf8_lossy(&ran.stderr);
         let history = "call of cudaMalloc (100 bytes), freed by the ";
-        let told = faults.lines().find(|line| line.contains(history));
-        assert!(told.is_some_and(|line| line.ends_with(" call of cudaFree")), "{faults}");
+        let events = faults.lines().find(|line| line.contains(history));
+        assert!(events.is_some_and(|line| line.ends_with(" call of cudaFree")), "{faults}");
         // Calls that fail are told by the names that the program called, not by those of the
         // driver's calls behind them.
-        let told = std::fs::read_to_string(journal).unwrap();
-        let failed = told.lines().filter(|line| line.contains("\"event\":\"failed\""));
+        let events = std::fs::read_to_string(journal).unwrap();
+        let failed = events.lines().filter(|line| line.contains("\"event\":\"failed\""));
         let (ours, others): (Vec<&str>, Vec<&str>) =
             failed.partition(|line| line.contains("\"call\":\"cuda"));
         let others: Vec<&&str> = others.iter().filter(|line| !line.contains(":\"__cuda")).collect();
-        assert!(!ours.is_empty() && others.is_empty(), "{told}");
+        assert!(!ours.is_empty() && others.is_empty(), "{events}");
         let refused = "grid=(1,1,1), block=(1,1,1), args=0x8, ";
-        assert!(ours.iter().any(|line| line.contains(refused)), "{told}");
+        assert!(ours.iter().any(|line| line.contains(refused)), "{events}");
     }
 }

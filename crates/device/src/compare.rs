@@ -2,9 +2,9 @@
 
 use isa::{Diagnostic, Diagnostics};
 use lab::compare::{compare_multisets, ulp_distance};
-use lab::divergence::{Watched, Witnesses};
+use lab::divergence::{ProbedMonitor, ScheduleDependenceProbe};
 use lab::elem::{ElemType, format_bits};
-use lab::machine::{End, Watch};
+use lab::machine::{End, LaunchMonitor};
 use lab::run::{FinalBuffer, Job, Variant};
 use lab::{Array, elem::ElemKind};
 
@@ -166,15 +166,15 @@ const FAIR: &str = "serial";
 pub fn compare(
     record: &RunRecord,
     job: &mut Job,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<Comparison, Diagnostics> {
     let mut hung = None;
-    let mut ours = run(job, None, watch)?;
+    let mut ours = run(job, None, monitor)?;
     if record.end == RunEnd::Done
         && let Some(end @ End::Hang(_)) = ours.0.last()
     {
         hung = Some(format!("under {} ours does not end: {}", job.mechanism(), ending(end)));
-        ours = run(job, Some(FAIR), watch)?;
+        ours = run(job, Some(FAIR), monitor)?;
     }
     let mechanism = hung.is_some().then_some(FAIR);
     let end = ours.0.last();
@@ -195,13 +195,13 @@ pub fn compare(
         comparison.buffers = buffers(record, job, &ours.1)?;
     }
     if comparison.buffers.iter().any(|b| !b.first.is_empty()) {
-        find_writers(&mut comparison, job, mechanism, watch)?;
+        find_writers(&mut comparison, job, mechanism, monitor)?;
     }
     if !comparison.agrees() {
-        let mut witnesses = Witnesses::default();
-        run(job, mechanism, &mut Watched { watch, probe: &mut witnesses })?;
-        let line = |(shows, place): &(lab::probe::Shows, lab::probe::Place)| {
-            format!("{} at {}", shows.name(), place.describe())
+        let mut witnesses = ScheduleDependenceProbe::default();
+        run(job, mechanism, &mut ProbedMonitor { monitor, probe: &mut witnesses })?;
+        let line = |(dependence, place): &(lab::probe::ScheduleDependence, lab::probe::Place)| {
+            format!("{} at {}", dependence.name(), place.describe())
         };
         comparison.schedule = witnesses.found().iter().map(line).collect();
     }
@@ -212,10 +212,10 @@ pub fn compare(
 fn run(
     job: &mut Job,
     mechanism: Option<&str>,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<(Vec<End>, Vec<FinalBuffer>), Diagnostics> {
     let Some(mechanism) = mechanism else {
-        let report = job.run(false, watch)?;
+        let report = job.run(false, monitor)?;
         return Ok((report.ends, report.buffers));
     };
     let variant = Variant {
@@ -225,7 +225,7 @@ fn run(
         options: Vec::new(),
         limit: None,
     };
-    let run = job.run_variant(&variant, watch)?;
+    let run = job.run_variant(&variant, monitor)?;
     Ok((run.ends, run.buffers))
 }
 
@@ -313,7 +313,7 @@ fn find_writers(
     comparison: &mut Comparison,
     job: &mut Job,
     mechanism: Option<&str>,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<(), Diagnostics> {
     let elements = comparison.buffers.iter().flat_map(|buffer| {
         let size = buffer.ours.ty().bytes() as u64;
@@ -321,7 +321,7 @@ fn find_writers(
         buffer.first.iter().map(place)
     });
     let mut writers = Writers::new(elements);
-    run(job, mechanism, &mut Following { watch, writers: &mut writers })?;
+    run(job, mechanism, &mut Following { monitor, writers: &mut writers })?;
     let differences = comparison.buffers.iter_mut().flat_map(|buffer| &mut buffer.first);
     for (difference, writer) in differences.zip(writers.found()) {
         difference.writer = writer;

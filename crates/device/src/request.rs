@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use isa::{Diagnostic, Diagnostics};
 use lab::launch::OptionValue;
-use lab::run::{Job, MAX_PROGRAM_BYTES, Order, read_input};
+use lab::run::{BoundLaunch, Job, MAX_PROGRAM_BYTES, read_input};
 use lab::{Array, bind::Pointer};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub struct Run {
     /// Buffers before the first launch.
     pub buffers: Vec<(String, Array)>,
     /// The launches.
-    pub orders: Vec<Order>,
+    pub orders: Vec<BoundLaunch>,
 }
 
 impl Run {
@@ -65,7 +65,7 @@ impl Run {
         let text = String::from_utf8(bytes)
             .map_err(|_| one(Diagnostic::error("input::not-text", "the program is not text")))?;
         let buffers = job.inputs().map(|(name, array)| (name.to_owned(), array.clone())).collect();
-        Ok(Self { target: target.to_owned(), text, buffers, orders: job.orders()? })
+        Ok(Self { target: target.to_owned(), text, buffers, orders: job.bound_launches()? })
     }
 
     /// Hash of the program's text.
@@ -85,7 +85,7 @@ impl Run {
             hash.add(array.data());
         }
         for order in &self.orders {
-            let Order { kernel, grid, block, shared, params, pointers } = order;
+            let BoundLaunch { kernel, grid, block, shared, params, pointers } = order;
             let words = format!("{kernel} {grid:?} {block:?} {shared} {pointers:?};");
             hash.add(words.as_bytes());
             hash.add(params);
@@ -128,17 +128,17 @@ struct OrderIndex {
 }
 
 impl OrderIndex {
-    fn new(order: &Order) -> Self {
-        let Order { kernel, grid, block, shared, params, pointers } = order.clone();
+    fn new(order: &BoundLaunch) -> Self {
+        let BoundLaunch { kernel, grid, block, shared, params, pointers } = order.clone();
         let pointers = pointers.into_iter().map(|p| (p.offset, p.buffer)).collect();
         Self { kernel, grid, block, shared, params, pointers }
     }
 
-    fn order(self) -> Order {
+    fn order(self) -> BoundLaunch {
         let Self { kernel, grid, block, shared, params, pointers } = self;
         let pointers =
             pointers.into_iter().map(|(offset, buffer)| Pointer { offset, buffer }).collect();
-        Order { kernel, grid, block, shared, params, pointers }
+        BoundLaunch { kernel, grid, block, shared, params, pointers }
     }
 }
 

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use lab::Array;
-use lab::run::Order;
+use lab::run::BoundLaunch;
 use serde::{Deserialize, Serialize};
 
 use crate::error::DeviceError;
@@ -181,7 +181,7 @@ fn run_one(
 fn launch(
     context: &Context<'_>,
     module: &Module<'_>,
-    order: &Order,
+    order: &BoundLaunch,
     run: &Run,
     memory: &[Memory<'_>],
 ) -> Result<f32, DeviceError> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lab::machine::{Progress, Watch};
-use lab::probe::{Beginning, EventSink, Place, Probe};
+use lab::machine::{LaunchMonitor, Progress};
+use lab::probe::{EventSink, LaunchStart, Place, Probe};
 use simt::observe::{Access, Events, Space};
 
 /// Lanes of a warp.
@@ -87,7 +87,7 @@ impl Writers {
 }
 
 impl Probe for Writers {
-    fn begin(&mut self, launch: &Beginning<'_>) {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
         self.launches += 1;
         self.places = Arc::clone(launch.places);
     }
@@ -126,16 +126,16 @@ impl EventSink for Writers {
 
 /// A watch that brings [`Writers`] along.
 pub(crate) struct Following<'a> {
-    pub(crate) watch: &'a mut dyn Watch,
+    pub(crate) monitor: &'a mut dyn LaunchMonitor,
     pub(crate) writers: &'a mut Writers,
 }
 
-impl Watch for Following<'_> {
-    fn go_on(&mut self, progress: Progress) -> bool {
-        self.watch.go_on(progress)
+impl LaunchMonitor for Following<'_> {
+    fn poll(&mut self, progress: Progress) -> bool {
+        self.monitor.poll(progress)
     }
 
-    fn placed(&mut self, buffer: &str, address: u64, _bytes: u64) {
+    fn buffer_allocated(&mut self, buffer: &str, address: u64, _bytes: u64) {
         self.writers.placed(buffer, address);
     }
 

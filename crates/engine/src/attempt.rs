@@ -108,15 +108,15 @@ impl LaunchObserver for Observer<'_> {
     }
 
     fn strided_access(&mut self, access: &fast::StridedAccess) -> bool {
-        self.accesses.line(access)
+        self.accesses.strided_access(access)
     }
 
     fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.accesses.warp(access)
+        self.accesses.warp_access(access)
     }
 
     fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.accesses.warps(accesses)
+        self.accesses.warp_accesses(accesses)
     }
 
     fn can_commit(&self) -> bool {
@@ -159,15 +159,15 @@ impl LaunchObserver for BlockAccesses {
     }
 
     fn strided_access(&mut self, access: &fast::StridedAccess) -> bool {
-        self.0.line(access)
+        self.0.strided_access(access)
     }
 
     fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.0.warp(access)
+        self.0.warp_access(access)
     }
 
     fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.0.warps(accesses)
+        self.0.warp_accesses(accesses)
     }
 }
 

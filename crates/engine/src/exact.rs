@@ -7,7 +7,7 @@ use simt::trap::Fault;
 use vm::{Cause, Engine, FactCheck, Heap, Program, Recheck, Retry, State, Violation};
 
 use crate::monitor::{Monitor, Progress};
-use crate::sink::Sinking;
+use crate::sink::SinkObserver;
 use crate::{Counters, Error};
 
 /// Issues between two calls of [`Monitor::poll`].
@@ -155,7 +155,7 @@ fn drive<const N: usize, O: Observer<N>>(
     loop {
         let step = match monitor.sink() {
             Some(sink) => {
-                let mut both = (&mut *observer, Sinking(sink));
+                let mut both = (&mut *observer, SinkObserver(sink));
                 engine.run(program, state, &mut both, SLICE)
             }
             None => engine.run(program, state, observer, SLICE),

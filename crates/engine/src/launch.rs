@@ -83,12 +83,12 @@ pub struct Launch<'p> {
     pub state: State<1>,
     /// For tests: a byte of memory that is changed after the fast engine and before the exact one.
     #[doc(hidden)]
-    pub tamper: Option<(Addr, u8)>,
+    pub corrupt_byte: Option<(Addr, u8)>,
 }
 
 /// Which engine has run a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ran {
+pub enum EngineUsed {
     /// The fast one.
     Fast(Level),
     /// The exact one, and why the fast one declined, if it was tried.
@@ -110,11 +110,11 @@ pub struct Outcome {
     /// What the kernel printed.
     pub output: Vec<u8>,
     /// The engine.
-    pub ran: Ran,
+    pub ran: EngineUsed,
 }
 
 /// A launch before its first issue, for comparing the engines.
-type Before = (State<1>, Snapshot);
+type LaunchSnapshot = (State<1>, Snapshot);
 
 /// Runs a launch of the mechanism `ipdom` and of warps of 32 lanes; others are declined by the fast
 /// engine. Guest memory changes as the launch changes it, also if it faults or hangs.
@@ -127,7 +127,7 @@ pub fn launch<'p, E: std::error::Error>(
     restart: Option<Restart<'_, 'p, 1, E>>,
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, Error<E>> {
-    let Launch { program, cache, options, mut state, tamper } = launch;
+    let Launch { program, cache, options, mut state, corrupt_byte } = launch;
     let both = options.engine == Choice::Both;
     let before = both.then(|| (state.clone(), guest.memory.snapshot()));
     let mut counters = Counters::default();
@@ -141,7 +141,7 @@ pub fn launch<'p, E: std::error::Error>(
             Ok(finished) => {
                 let counters = std::mem::take(&mut counters);
                 let end = if finished.done { End::Done } else { End::Interrupted };
-                let (stats, ran) = (finished.stats, Ran::Fast(finished.level));
+                let (stats, ran) = (finished.stats, EngineUsed::Fast(finished.level));
                 outcome = Some(Outcome { end, stats, counters, output: Vec::new(), ran });
             }
             Err(why) => {
@@ -158,16 +158,16 @@ pub fn launch<'p, E: std::error::Error>(
             let counters = options.detailed.then_some(counters);
             let launch = ExactLaunch { program, state, counters };
             let run = run_exact(launch, &mut guest, restart, monitor)?;
-            let ran = if run.retried { Ran::Retried } else { Ran::Exact(declined) };
+            let ran = if run.retried { EngineUsed::Retried } else { EngineUsed::Exact(declined) };
             let (stats, output) = (*run.state.stats(), run.state.output().to_vec());
             let counters = run.counters.unwrap_or_default();
             Outcome { end: run.end, stats, counters, output, ran }
         }
     };
     // Lanes that made progress one by one ran on the exact engine alone.
-    let comparable = outcome.end != End::Interrupted && outcome.ran != Ran::Retried;
+    let comparable = outcome.end != End::Interrupted && outcome.ran != EngineUsed::Retried;
     if let Some(before) = before.filter(|_| compared && comparable) {
-        if let Some((address, byte)) = tamper {
+        if let Some((address, byte)) = corrupt_byte {
             guest.memory.host_write(address, &[byte]).ok();
         }
         compare(program, &before, &mut guest, &mut outcome, monitor)?;
@@ -178,7 +178,7 @@ pub fn launch<'p, E: std::error::Error>(
 /// Runs a launch again on the exact engine and compares. Memory becomes the exact engine's.
 fn compare(
     program: &Program,
-    (fresh, before): &Before,
+    (fresh, before): &LaunchSnapshot,
     guest: &mut Guest<'_>,
     outcome: &mut Outcome,
     monitor: &mut dyn Monitor,

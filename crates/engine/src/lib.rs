@@ -21,13 +21,13 @@ mod monitor;
 mod sink;
 
 pub use cache::Cache;
-pub use counters::{Counters, Line, PcSlots, PcTraffic, Traffic};
+pub use counters::{AffineAccess, Counters, PcSlots, PcTraffic, Traffic};
 pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
 pub use fast::{Declined, Level, Threads};
 pub use jit::{Coverage, Refused};
-pub use launch::{Choice, HostThreads, Launch, Options, Outcome, Ran, launch};
+pub use launch::{Choice, EngineUsed, HostThreads, Launch, Options, Outcome, launch};
 pub use monitor::{Monitor, Progress, Selected, Unmonitored};
-pub use sink::{EventSink, SINK_WORDS, Sinking, WideLanes};
+pub use sink::{EventSink, SINK_WORDS, SinkObserver, WideLanes};
 
 use simt::memory::MapError;
 use thiserror::Error;

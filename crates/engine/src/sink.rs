@@ -32,7 +32,7 @@ pub trait EventSink {
 }
 
 /// An [`EventSink`] as the observer of an engine with groups of any width.
-pub struct Sinking<'a>(pub &'a mut dyn EventSink);
+pub struct SinkObserver<'a>(pub &'a mut dyn EventSink);
 
 /// Returns a lane set in the widest form.
 fn widen<const N: usize>(lanes: &LaneMask<N>) -> WideLanes {
@@ -43,7 +43,7 @@ fn widen<const N: usize>(lanes: &LaneMask<N>) -> WideLanes {
     LaneMask::from_words(words)
 }
 
-impl<const N: usize> Observer<N> for Sinking<'_> {
+impl<const N: usize> Observer<N> for SinkObserver<'_> {
     const EVENTS: Events = Events::ALL;
 
     fn issue(&mut self, issue: &Issue<'_, N>) {

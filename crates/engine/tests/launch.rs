@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use engine::{
-    Cache, Choice, End, ExactLaunch, Guest, Launch, Monitor, Options, Outcome, Progress, Ran,
-    Selected, launch,
+    Cache, Choice, End, EngineUsed, ExactLaunch, Guest, Launch, Monitor, Options, Outcome,
+    Progress, Selected, launch,
 };
 use simt::memory::{Addr, MemoryMap};
 use vm::{Program, Recheck, Retry, State, begin_bare, catalogued};
@@ -121,7 +121,7 @@ impl Bench {
         &mut self,
         kernel: u32,
         options: Options,
-        (retry, tamper): (bool, Option<(Addr, u8)>),
+        (retry, corrupt_byte): (bool, Option<(Addr, u8)>),
         notes: &mut Notes,
     ) -> Outcome {
         let state = self.state(kernel, "ipdom");
@@ -131,7 +131,7 @@ impl Bench {
             let state = self.state(kernel, Retry::MECHANISM);
             Ok::<_, Infallible>(ExactLaunch { program, state, counters: None })
         };
-        let request = Launch { program, cache, options, state, tamper };
+        let request = Launch { program, cache, options, state, corrupt_byte };
         let guest = Guest { memory: &mut memory, heap: None };
         let ran = if retry {
             launch(request, guest, Some(&mut restart), notes)
@@ -160,7 +160,7 @@ fn every_engine_runs_a_launch_to_the_same_end() {
         let outcome = bench.run(0, options(engine, true), &mut notes);
         assert_eq!(outcome.end, End::Done, "{engine:?}");
         assert_eq!(bench.words(), (0..64).collect::<Vec<u32>>(), "{engine:?}");
-        let fast = matches!(outcome.ran, Ran::Fast(_));
+        let fast = matches!(outcome.ran, EngineUsed::Fast(_));
         assert_eq!(fast, engine != Choice::Exact, "{:?}", notes.selected);
         (outcome.stats, outcome.counters, notes.selected)
     };
@@ -187,8 +187,9 @@ fn counts_are_kept_only_if_asked_for() {
 #[test]
 fn engines_that_differ_are_reported_with_memory_of_the_exact_one() {
     let (mut bench, mut notes) = (Bench::new(), Notes::default());
-    let tamper = Some((bench.out.wrapping_add(4 * 41), 0xee));
-    let outcome = bench.run_with(0, options(Choice::Both, false), (false, tamper), &mut notes);
+    let corrupt_byte = Some((bench.out.wrapping_add(4 * 41), 0xee));
+    let outcome =
+        bench.run_with(0, options(Choice::Both, false), (false, corrupt_byte), &mut notes);
     let End::Differs(came) = outcome.end else { panic!("{:?}", outcome.end) };
     let Recheck::Memory(difference) = *came else { panic!("{came:?}") };
     assert_eq!((difference.offset, difference.exact, difference.other), (164, 41, 0xee));
@@ -202,15 +203,15 @@ fn a_hang_is_reported_or_run_again_as_the_caller_wants() {
         let (mut bench, mut notes) = (Bench::new(), Notes::default());
         let hung = bench.run(1, options(engine, false), &mut notes);
         assert!(matches!(hung.end, End::Hang(_)), "{:?}", hung.end);
-        assert!(matches!(hung.ran, Ran::Exact(_)), "{:?}", hung.ran);
+        assert!(matches!(hung.ran, EngineUsed::Exact(_)), "{:?}", hung.ran);
         let mut bench = Bench::new();
         let again = bench.run_with(1, options(engine, false), (true, None), &mut notes);
-        assert_eq!((again.end, again.ran), (End::Done, Ran::Retried));
+        assert_eq!((again.end, again.ran), (End::Done, EngineUsed::Retried));
         assert_eq!(bench.words()[0], 1);
         // What hangs in the second run, too, is the first run's hang.
         let never = bench.run_with(2, options(engine, false), (true, None), &mut notes);
         assert!(matches!(never.end, End::Hang(_)), "{:?}", never.end);
-        assert!(matches!(never.ran, Ran::Exact(_)), "{:?}", never.ran);
+        assert!(matches!(never.ran, EngineUsed::Exact(_)), "{:?}", never.ran);
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use isa::{Diagnostics, SourceMap, Span};
 use lab::Array;
 use lab::launch::{LaunchFile, Located};
-use lab::machine::{self, Choice, HostThreads, Image, Isa, Level, Program, Unwatched};
+use lab::machine::{self, Choice, HostThreads, Image, Isa, Level, Program, Unmonitored};
 use lab::render::{Paint, render_all};
 use lab::run::{
     FinalBuffer, Job, JobParts, Report, RunWords, Settings, Verdict, load_program, wanted,
@@ -149,7 +149,7 @@ impl Case {
         let mechanisms = match &file.mechanisms {
             Some(names) => names.clone(),
             None if single => default.first().map(|m| named(m.name)).into_iter().collect(),
-            None => self.isa.usual_mechanisms().iter().map(|m| named(m)).collect(),
+            None => self.isa.default_mechanisms().iter().map(|m| named(m)).collect(),
         };
         let sizes = match &file.warp_sizes {
             Some(sizes) => sizes.clone(),
@@ -244,7 +244,7 @@ impl Case {
             return Err(found);
         }
         let job = Job::prepare_loaded(parts, Arc::clone(&self.program), &settings)?;
-        job.run(true, &mut Unwatched)
+        job.run(true, &mut Unmonitored)
     }
 
     /// A machine without a grid needs no extents.

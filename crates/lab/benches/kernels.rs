@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use isa::SourceMap;
-use lab::divergence::{Rejoins, Watched};
-use lab::machine::Unwatched;
+use lab::divergence::{ProbedMonitor, Rejoins};
+use lab::machine::Unmonitored;
 use lab::run::{Job, JobParts, Settings, Verdict};
 
 /// The launch files that run if the command line names none.
@@ -28,27 +28,27 @@ const RUNS: usize = 5;
 
 /// The statistics that are collected.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum Measurement {
     Plain,
     Lines,
-    Apart,
+    ReconvergenceTimes,
 }
 
 /// Returns the median of the seconds of a run, and the thread-instructions that it executed.
-fn measure(file: &Path, look: Look) -> (f64, u64) {
+fn measure(file: &Path, measurement: Measurement) -> (f64, u64) {
     let mut sources = SourceMap::new();
     let parts = JobParts::from_launch_file(file, None, &mut sources).expect("a launch file");
     let job = Job::prepare(parts, &Settings::default(), &mut sources).expect("it is ready");
     let mut times = Vec::new();
     let mut executed = 0;
     for _ in 0..RUNS {
-        let (mut rejoins, mut watch) = (Rejoins::default(), Unwatched);
-        let mut watched = Watched { watch: &mut watch, probe: &mut rejoins };
+        let (mut rejoins, mut monitor) = (Rejoins::default(), Unmonitored);
+        let mut probed = ProbedMonitor { monitor: &mut monitor, probe: &mut rejoins };
         let start = Instant::now();
-        let report = match look {
-            Look::Plain => job.run(false, &mut Unwatched),
-            Look::Lines => job.run(true, &mut Unwatched),
-            Look::Apart => job.run(true, &mut watched),
+        let report = match measurement {
+            Measurement::Plain => job.run(false, &mut Unmonitored),
+            Measurement::Lines => job.run(true, &mut Unmonitored),
+            Measurement::ReconvergenceTimes => job.run(true, &mut probed),
         };
         let report = report.expect("it runs");
         times.push(start.elapsed().as_secs_f64());
@@ -71,8 +71,9 @@ fn main() -> std::io::Result<()> {
     let all = KERNELS.iter().map(|k| (*k).to_owned()).collect();
     for name in if named.is_empty() { all } else { named } {
         let file = kernels.join(&name);
-        let (plain, executed) = measure(&file, Look::Plain);
-        let [lines, apart] = [Look::Lines, Look::Apart].map(|look| measure(&file, look).0 / plain);
+        let (plain, executed) = measure(&file, Measurement::Plain);
+        let [lines, apart] = [Measurement::Lines, Measurement::ReconvergenceTimes]
+            .map(|measurement| measure(&file, measurement).0 / plain);
         let rate = executed as f64 / plain / 1e6;
         writeln!(out, "{name:28} {executed:>14} {rate:>12.1} {lines:>8.2} {apart:>8.2}")?;
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use isa::{SourceMap, Span};
 use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::Unwatched;
+use lab::machine::Unmonitored;
 use lab::run::{Job, JobParts, Settings, Verdict};
 
 const KERNELS: [&str; 5] = ["monte_carlo_pi", "mandelbrot", "collatz", "nested_20", "kmeans_step"];
@@ -29,7 +29,7 @@ fn measure(kernel: &str, option: (&str, &str)) -> (f64, u64, u64) {
     let (mut times, mut cycles, mut instructions) = (Vec::new(), 0, 0);
     for _ in 0..RUNS {
         let start = Instant::now();
-        let report = job.run(false, &mut Unwatched).expect("it runs");
+        let report = job.run(false, &mut Unmonitored).expect("it runs");
         times.push(start.elapsed().as_secs_f64());
         assert_eq!(report.verdict(), Verdict::Met, "{kernel}");
         let total = report.stats.total();

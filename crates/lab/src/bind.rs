@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit() {
+    fn arguments_that_do_not_fit_are_errors() {
         let failure = |args: &[&str]| run(args).expect_err("must not bind").join("\n");
         assert_eq!(
             failure(&["u32:7"]),

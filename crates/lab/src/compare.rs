@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_means_bits() {
+    fn exact_compares_bits() {
         let got = f32s(&[0.0, 1.0, f32::NAN]);
         assert!(compare(&got, 0, &f32s(&[0.0, 1.0, f32::NAN]), Tolerance::EXACT).passes());
         let other = compare(&got, 0, &f32s(&[-0.0, 1.0, f32::NAN]), Tolerance::EXACT);

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_that_are_none() {
+    fn invalid_floats_are_errors() {
         for text in ["1e39", "3.5e38"] {
             let error = parse_literal(ElemType::F32, text);
             assert!(matches!(error, Err(LiteralError::Range { .. })), "{text}: {error:?}");

@@ -1,20 +1,20 @@
 //! Observation of launches independent of the machine.
 //!
-//! A launch obtains its [`Probe`] from its [`Watch`](crate::machine::Watch). A probe receives the
-//! events of an engine's observer, with lane sets widened to [`CtaMask`](simt::CtaMask), and knows
-//! each program counter as a [`Place`]: text, line of the program, and line of the source. [`Both`]
-//! combines probes.
+//! A launch obtains its [`Probe`] from its [`LaunchMonitor`](crate::machine::LaunchMonitor). A
+//! probe receives the events of an engine's observer, with lane sets widened to
+//! [`CtaMask`](simt::CtaMask), and knows each program counter as a [`Place`]: text, line of the
+//! program, and line of the source. [`ProbePair`] combines probes.
 
 use std::sync::Arc;
 
-pub use engine::{EventSink, SINK_WORDS as WORDS, Sinking, WideLanes as Lanes};
+pub use engine::{EventSink, SINK_WORDS as WORDS, SinkObserver, WideLanes as Lanes};
 use isa::Span;
 use places::{Site, Source};
 use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Sync};
 
 /// What an instruction exposes to the program of the schedule, or of the lanes that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shows {
+pub enum ScheduleDependence {
     /// `activemask`, and collectives without named members: the lanes that execute together.
     ActiveLanes,
     /// `elect`: the lane that is chosen.
@@ -31,7 +31,7 @@ pub enum Shows {
     PrintOrder,
 }
 
-impl Shows {
+impl ScheduleDependence {
     /// Returns the name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -59,7 +59,7 @@ pub struct Place {
     /// The source line.
     pub source: Option<Source>,
     /// What it exposes of the schedule.
-    pub shows: Option<Shows>,
+    pub exposes: Option<ScheduleDependence>,
     /// Whether it orders the memory accesses of the participating lanes of a warp
     /// (`bar.warp.sync`).
     pub orders_warp: bool,
@@ -110,7 +110,7 @@ impl Shape {
 
 /// The launch that starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Beginning<'a> {
+pub struct LaunchStart<'a> {
     /// The kernel's name.
     pub kernel: &'a str,
     /// Its extents.
@@ -122,30 +122,30 @@ pub struct Beginning<'a> {
 /// Observes launches: receives their events, and before them what the program counters stand for.
 pub trait Probe: EventSink {
     /// Called when a launch starts.
-    fn begin(&mut self, _launch: &Beginning<'_>) {}
+    fn begin(&mut self, _launch: &LaunchStart<'_>) {}
 }
 
 /// Two probes at once.
-pub struct Both<'a>(pub &'a mut dyn Probe, pub &'a mut dyn Probe);
+pub struct ProbePair<'a>(pub &'a mut dyn Probe, pub &'a mut dyn Probe);
 
-impl Both<'_> {
-    fn each(&mut self, event: Events, mut tell: impl FnMut(&mut dyn Probe)) {
+impl ProbePair<'_> {
+    fn each(&mut self, event: Events, mut forward: impl FnMut(&mut dyn Probe)) {
         for probe in [&mut *self.0, &mut *self.1] {
             if probe.events().has(event) {
-                tell(probe);
+                forward(probe);
             }
         }
     }
 }
 
-impl Probe for Both<'_> {
-    fn begin(&mut self, launch: &Beginning<'_>) {
+impl Probe for ProbePair<'_> {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
         self.0.begin(launch);
         self.1.begin(launch);
     }
 }
 
-impl EventSink for Both<'_> {
+impl EventSink for ProbePair<'_> {
     fn events(&self) -> Events {
         self.0.events().and(self.1.events())
     }

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn place_reason_and_a_way_out() {
+    fn findings_show_place_reason_and_help() {
         let text = "one\n  add.s33 %r1, %r2;\nthree\n";
         let finding = Diagnostic::error("ptx::type", "`.s33` is not a type")
             .at(span(10, 13), "unknown type")
@@ -208,7 +208,7 @@ error[ptx::type]: `.s33` is not a type
     }
 
     #[test]
-    fn without_a_place() {
+    fn findings_without_a_place_are_rendered() {
         let finding = Diagnostic::warning("cli::x", "nothing was run").help("name a kernel");
         assert_eq!(
             one("", &finding),

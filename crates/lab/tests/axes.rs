@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use isa::SourceMap;
-use lab::divergence::{Comparison, Plan, Verdict, compare, to_json, to_text, usual_settings};
-use lab::machine::Unwatched;
+use lab::divergence::{Comparison, Plan, Verdict, compare, default_settings, to_json, to_text};
+use lab::machine::Unmonitored;
 use lab::probe::Lanes;
 use lab::run::{Job, JobParts, Settings};
 use simt::slots::SlotCause;
@@ -19,11 +19,11 @@ fn compared(path: &str) -> Comparison {
         mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
-        settings: usual_settings(job.machine()),
+        settings: default_settings(job.machine()),
         star: true,
-        look: true,
+        record_views: true,
     };
-    compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends")
+    compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends")
 }
 
 fn row<'c>(comparison: &'c Comparison, name: &str) -> &'c lab::divergence::Row {
@@ -60,7 +60,7 @@ fn linx_groups_of_any_width_leave_the_memory_of_single_lanes() {
 }
 
 #[test]
-fn pmask_programs_say_which_banks_and_modes_they_are_written_for() {
+fn pmask_programs_declare_their_banks_and_modes() {
     let comparison = compared("pmask/filter/launch.toml");
     for name in ["masks", "zmode=zero", "vlmax=32", "vlmax=16", "vlmax=8"] {
         assert_eq!(row(&comparison, name).equal, Some(true), "{name}");
@@ -120,7 +120,7 @@ fn machines_with_a_listing_show_their_lanes() {
 
 /// Only models with a clock have cycles.
 #[test]
-fn cycles_stand_beside_issues_where_there_is_a_clock() {
+fn machines_with_a_clock_report_cycles_and_issues() {
     let comparison = compared("prf/collatz/launch.toml");
     let json = to_json(&comparison);
     let cycles = |name: &str| {

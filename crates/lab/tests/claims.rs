@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use isa::SourceMap;
-use lab::divergence::{Earliest, Plan, Row, Splits, Verdict, Watched, compare};
-use lab::machine::Unwatched;
-use lab::probe::{Beginning, Both, EventSink, Probe};
+use lab::divergence::{MissedRejoins, Plan, ProbedMonitor, Row, SplitCounts, Verdict, compare};
+use lab::machine::Unmonitored;
+use lab::probe::{EventSink, LaunchStart, Probe, ProbePair};
 use lab::run::{Job, JobParts, Settings, Variant};
 use simt::observe::Events;
 
@@ -51,7 +51,7 @@ fn job(kernel: &str) -> Job {
 struct Added(u64);
 
 impl Probe for Added {
-    fn begin(&mut self, launch: &Beginning<'_>) {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
         let places = Arc::clone(launch.places);
         let added = places.iter().filter(|place| !place.origin.is_empty()).count();
         self.0 = self.0.max(added as u64);
@@ -90,11 +90,11 @@ impl Measured {
         if all == 0 { 100.0 } else { 100.0 * self.early as f64 / all as f64 }
     }
 
-    fn add(&mut self, kernel: &'static str, row: &Row, looked: (Splits, u64), graph: u64) {
+    fn add(&mut self, kernel: &'static str, row: &Row, splits: (SplitCounts, u64), graph: u64) {
         self.ran += 1;
         self.equal += usize::from(row.equal == Some(true));
-        (self.early, self.missed) = (self.early + looked.0.early, self.missed + looked.0.missed);
-        self.added += looked.1;
+        (self.early, self.missed) = (self.early + splits.0.early, self.missed + splits.0.missed);
+        self.added += splits.1;
         let Ok(entry) = converge::Entry::find(&row.mechanism) else { return };
         let depth = row.stats.as_ref().map_or(0, |s| u64::from(s.charges.max_depth)).max(1);
         self.bits = self.bits.max(entry.state_bits(WARP, depth));
@@ -118,7 +118,7 @@ fn analyses(mechanism: &str) -> u64 {
     }
 }
 
-fn look(job: &mut Job, mechanism: &str) -> (Splits, u64) {
+fn study_splits(job: &mut Job, mechanism: &str) -> (SplitCounts, u64) {
     let variant = Variant {
         mechanism: mechanism.to_owned(),
         warp_size: WARP,
@@ -126,11 +126,11 @@ fn look(job: &mut Job, mechanism: &str) -> (Splits, u64) {
         options: Vec::new(),
         limit: Some(1 << 24),
     };
-    let (mut earliest, mut added) = (Earliest::default(), Added::default());
-    let mut watch = Unwatched;
-    let mut probe = Both(&mut earliest, &mut added);
-    let mut watched = Watched { watch: &mut watch, probe: &mut probe };
-    job.run_variant(&variant, &mut watched).expect("ran before");
+    let (mut earliest, mut added) = (MissedRejoins::default(), Added::default());
+    let mut monitor = Unmonitored;
+    let mut probe = ProbePair(&mut earliest, &mut added);
+    let mut probed = ProbedMonitor { monitor: &mut monitor, probe: &mut probe };
+    job.run_variant(&variant, &mut probed).expect("ran before");
     (earliest.splits(), added.0)
 }
 
@@ -152,9 +152,9 @@ fn measure() -> Vec<(String, Measured)> {
             order: None,
             settings: vec![Vec::new()],
             star: false,
-            look: false,
+            record_views: false,
         };
-        let compared = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");
+        let compared = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
         let graph: u64 = compared
             .kernels
             .iter()
@@ -164,8 +164,8 @@ fn measure() -> Vec<(String, Measured)> {
             .sum();
         for (row, (_, measured)) in compared.rows.iter().zip(&mut all) {
             if !matches!(row.verdict, Verdict::Unsupported) {
-                let looked = look(&mut job, &row.mechanism);
-                measured.add(kernel, row, looked, graph);
+                let splits = study_splits(&mut job, &row.mechanism);
+                measured.add(kernel, row, splits, graph);
             }
         }
     }
@@ -203,13 +203,13 @@ fn tables(all: &[(String, Measured)]) -> String {
     let mut claim = |text: &str, measure: &dyn Fn(&Measured) -> f64, rises: bool, unit: &str| {
         let values: Vec<Option<f64>> = CLAIMED.iter().map(|(n, _)| of(n).map(measure)).collect();
         let holds = values.windows(2).all(|w| if rises { w[0] < w[1] } else { w[0] > w[1] });
-        let told: Vec<String> = CLAIMED
+        let figures: Vec<String> = CLAIMED
             .iter()
             .zip(&values)
             .map(|((_, called), v)| format!("{called} {:.1}{unit}", v.unwrap_or(f64::NAN)))
             .collect();
         let holds = if holds { "yes" } else { "no" };
-        let _ = writeln!(out, "| {text} | {holds} | {} |", told.join(", "));
+        let _ = writeln!(out, "| {text} | {holds} | {} |", figures.join(", "));
     };
     let overhead = "overhead falls from basic over CFG-based to stack-based predication";
     claim(overhead, &Measured::overhead, false, "%");
@@ -219,7 +219,7 @@ fn tables(all: &[(String, Measured)]) -> String {
 }
 
 #[test]
-fn the_page_says_what_is_measured() {
+fn the_page_states_the_measured_figures() {
     let path = root().join("docs/divergence-numbers.md");
     let page = std::fs::read_to_string(&path).expect("is there");
     let (before, rest) = page.split_once(BEGIN).expect("the mark");

@@ -2,15 +2,15 @@
 
 use isa::SourceMap;
 use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::{Progress, Watch};
+use lab::machine::{LaunchMonitor, Progress};
 use lab::run::{Job, JobParts, Settings};
 use std::path::{Path, PathBuf};
 
 /// Stops the launch at once: facts are checked on a copy of it, before.
 struct Stopped;
 
-impl Watch for Stopped {
-    fn go_on(&mut self, _: Progress) -> bool {
+impl LaunchMonitor for Stopped {
+    fn poll(&mut self, _: Progress) -> bool {
         false
     }
 }

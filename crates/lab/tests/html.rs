@@ -5,9 +5,9 @@ use std::path::Path;
 
 use isa::SourceMap;
 use lab::divergence::{Comparison, Plan, compare};
-use lab::html::{Material, to_html};
+use lab::html::{PageData, to_html};
 use lab::launch::LaunchFile;
-use lab::machine::{ControlFlow, FlowBlock, PostDominator, Unwatched};
+use lab::machine::{ControlFlow, FlowBlock, PostDominator, Unmonitored};
 use lab::run::{Job, JobParts, Settings};
 
 /// Two loops with several entries each, one of them endless and reached only by a branch that is
@@ -63,16 +63,16 @@ fn compared_under(mechanisms: &[&str], name: &str, kernel: &str, block: u32) -> 
         order: None,
         settings: vec![Vec::new()],
         star: false,
-        look: true,
+        record_views: true,
     };
-    let comparison = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");
+    let comparison = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
     (job, comparison)
 }
 
 #[test]
 fn irreducible_and_endless_graphs_are_drawn() {
     let (job, comparison) = compared("html_odd", ODD, 32);
-    let page = to_html(&comparison, &Material::of(&job, &comparison));
+    let page = to_html(&comparison, &PageData::of(&job, &comparison));
     let flow = job.control_flow("k").expect("a graph");
     for (index, block) in flow.blocks.iter().enumerate() {
         assert!(page.contains(&format!("data-block=\"{index}\"")), "{}", block.name);
@@ -104,15 +104,15 @@ fn large_graphs_do_not_make_large_pages() {
     let (_, comparison) = compared("html_large", ODD, 32);
     for (blocks, cases) in [(20_000, 2), (200, 199), (240, 4)] {
         let start = std::time::Instant::now();
-        let material = Material { graphs: vec![flow(blocks, cases)], ..Material::default() };
-        let page = to_html(&comparison, &material);
+        let page_data = PageData { graphs: vec![flow(blocks, cases)], ..PageData::default() };
+        let page = to_html(&comparison, &page_data);
         assert!(page.len() < 6_000_000, "{blocks} blocks: {} bytes", page.len());
         assert!(start.elapsed().as_secs() < 60, "{blocks} blocks: {:?}", start.elapsed());
     }
 }
 
 #[test]
-fn long_runs_are_cut_and_say_so() {
+fn long_runs_are_cut_with_a_note() {
     let long = ODD.replace("%n, 50", "%n, 20000");
     let (job, comparison) = compared("html_long", &long, 32);
     let views = comparison.rows[0].views.as_ref().expect("views");
@@ -125,7 +125,7 @@ fn long_runs_are_cut_and_say_so() {
     );
     let total = comparison.rows[0].stats.as_ref().expect("ran").slots;
     assert_eq!((warp.issues, warp.slots), (total.issues(), total.width), "all is counted");
-    let page = to_html(&comparison, &Material::of(&job, &comparison));
+    let page = to_html(&comparison, &PageData::of(&job, &comparison));
     assert!(page.len() < 400_000, "{} bytes", page.len());
 }
 
@@ -174,7 +174,7 @@ entry:
 ";
 
 #[test]
-fn compiled_code_is_told_with_its_predicates_and_spills() {
+fn compiled_code_is_listed_with_its_predicates_and_spills() {
     let mechanisms = ["ipdom", "exec-mask", "predication", "masked-banks"];
     let (job, comparison) = compared_under(&mechanisms, "html-compiled", NESTED, 32);
     let code = |at: usize| comparison.rows[at].stats.as_ref().and_then(|s| s.code);
@@ -194,7 +194,7 @@ fn compiled_code_is_told_with_its_predicates_and_spills() {
         let slots = row.stats.as_ref().expect("ran").slots;
         assert!(slots.masked_off > 0, "{}: lanes off by a mask are told apart", row.mechanism);
     }
-    let page = to_html(&comparison, &Material::of(&job, &comparison));
+    let page = to_html(&comparison, &PageData::of(&job, &comparison));
     assert!(
         page.contains("Code that compile-time mechanisms run") && page.contains("p-masked_off")
     );

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use isa::{SourceMap, Span};
 use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::Unwatched;
+use lab::machine::Unmonitored;
 use lab::run::{Job, JobParts, Report, Settings, Verdict};
 
 fn kernels() -> Vec<PathBuf> {
@@ -30,7 +30,7 @@ fn run(file: &Path, options: &[(&str, &str)]) -> Report {
         value: Located { value: OptionValue::String((*value).to_owned()), span },
     }));
     let job = Job::prepare(parts, &Settings::default(), &mut sources).expect("it is ready");
-    let report = job.run(true, &mut Unwatched).expect("it runs");
+    let report = job.run(true, &mut Unmonitored).expect("it runs");
     assert_eq!(report.verdict(), Verdict::Met, "{} with {options:?}", file.display());
     report
 }
@@ -67,7 +67,7 @@ fn kernels_end_equal_on_all_models() {
 }
 
 #[test]
-fn nested_20_spills_what_sixteen_predicates_cannot_hold() {
+fn nested_20_spills_beyond_sixteen_predicates() {
     let file = kernels().into_iter().find(|f| f.to_string_lossy().contains("nested_20"));
     let report = run(&file.expect("the kernel"), &[("timing", "on")]);
     let launch = &report.stats.launches[0];

@@ -1,7 +1,7 @@
 //! The toy machine behind the laboratory's interface, as `--isa toy` uses it.
 
 use isa::{Diagnostics, FileId};
-use lab::machine::{Command, Image, LaunchRequest, Subject, Unwatched, find};
+use lab::machine::{Command, Image, LaunchRequest, Subject, Unmonitored, find};
 
 const SQUARES: &str = "
         .param out
@@ -47,7 +47,7 @@ fn text_runs_and_reads_back() {
     let mut context = program.context().unwrap();
     let out = context.allocate("out", &[0; 40]).unwrap();
     let params = out.to_le_bytes();
-    let result = context.launch(&request(&params), &mut Unwatched).unwrap();
+    let result = context.launch(&request(&params), &mut Unmonitored).unwrap();
     assert_eq!(result.end.name(), "done");
     let squares: Vec<u8> = (0..10u32).flat_map(|i| (i * i).to_le_bytes()).collect();
     assert_eq!(context.read(out, 40).unwrap(), squares);
@@ -59,7 +59,7 @@ fn text_runs_and_reads_back() {
     // The second launch sees the memory of the first.
     let mut again = request(&params);
     again.limit = Some(1);
-    assert_eq!(context.launch(&again, &mut Unwatched).unwrap().end.name(), "limit");
+    assert_eq!(context.launch(&again, &mut Unmonitored).unwrap().end.name(), "limit");
     assert_eq!(context.read(out, 40).unwrap(), squares);
 }
 
@@ -71,7 +71,7 @@ fn requests_beyond_the_machine_are_refused() {
     let mut about = |change: &dyn Fn(&mut LaunchRequest<'_>)| {
         let mut request = request(&[]);
         change(&mut request);
-        context.launch(&request, &mut Unwatched).map(|_| ()).unwrap_err().about
+        context.launch(&request, &mut Unmonitored).map(|_| ()).unwrap_err().about
     };
     assert_eq!(about(&|r| r.warp_size = 65), Subject::WarpSize);
     assert_eq!(about(&|r| r.warp_size = 1 << 40), Subject::WarpSize);
@@ -81,7 +81,7 @@ fn requests_beyond_the_machine_are_refused() {
 }
 
 #[test]
-fn binaries_go_both_ways_and_the_suite_passes() {
+fn binaries_round_trip_and_the_suite_passes() {
     let toy = find("toy").unwrap();
     assert!(toy.commands().contains(&Command::Conform));
     let binary = toy.assemble(image(SQUARES.as_bytes())).unwrap();
@@ -94,7 +94,7 @@ fn binaries_go_both_ways_and_the_suite_passes() {
 }
 
 #[test]
-fn bad_programs_are_told() {
+fn errors_in_programs_are_reported() {
     let toy = find("toy").unwrap();
     for bytes in [&b"add r1"[..], b"", b".param", &[0; 8], b".org 0xffff\n.byte 1, 2"] {
         let mut found = Diagnostics::new();

@@ -6,7 +6,7 @@ use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::argspec::{ArgSpec, ArgValue, BufferSpec, Contents};
 use lab::divergence::{self, Plan};
 use lab::elem::ElemType;
-use lab::html::{self, Material};
+use lab::html::{self, PageData};
 use lab::launch::{LaunchEntry, Located, NamedBuffer, RunDefaults};
 use lab::machine::KernelInfo;
 use lab::run::{Job, JobParts, Settings, choose_kernel};
@@ -140,9 +140,9 @@ impl Variations {
                 Some(name) => Some(divergence::order_named(name, places.order)?),
                 None => None,
             },
-            settings: divergence::usual_settings(machine),
+            settings: divergence::default_settings(machine),
             star: true,
-            look: self.report,
+            record_views: self.report,
         })
     }
 }
@@ -153,7 +153,7 @@ fn compare(mut job: Job, variations: &Variations, places: &Places) -> Result<Com
     let compared = divergence::compare(&mut job, &plan, &mut signals).map_err(At::Findings)?;
     let Some(compared) = compared else { return Err(At::Raised(signals.raised)) };
     let report =
-        variations.report.then(|| html::to_html(&compared, &Material::of(&job, &compared)));
+        variations.report.then(|| html::to_html(&compared, &PageData::of(&job, &compared)));
     Ok((divergence::to_json(&compared).to_string(), divergence::to_text(&compared), report))
 }
 

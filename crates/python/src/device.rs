@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ir::mods::Space;
-use lab::machine::{Left, Program};
+use lab::machine::{ContextState, Program};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -28,13 +28,13 @@ pub(crate) struct World {
 
 impl World {
     /// What a context of this program goes on with: the memory is gone from here until [`Self::back`].
-    pub(crate) fn lend(&mut self, id: u64) -> Left {
+    pub(crate) fn lend(&mut self, id: u64) -> ContextState {
         let variables = self.placed.get(&id).map(|placed| placed.variables.clone());
-        Left { memory: std::mem::take(&mut self.memory), variables }
+        ContextState { memory: std::mem::take(&mut self.memory), variables }
     }
 
     /// Takes back what a context has left.
-    pub(crate) fn back(&mut self, id: u64, program: &dyn Program, left: Left) {
+    pub(crate) fn back(&mut self, id: u64, program: &dyn Program, left: ContextState) {
         self.memory = left.memory;
         let Some(variables) = left.variables else { return };
         let vars = program.module().map_or(&[][..], |module| &module.vars);

@@ -159,7 +159,7 @@ fn run(program: &Program, world: &mut World, wanted: &Wanted) -> Result<Ended, T
                 (&mechanism, &places),
                 &mut signals,
             );
-            left = context.leave();
+            left = context.take_state();
             began
         }
         Ok(None) => {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lab::machine::{Progress, Watch};
+use lab::machine::{LaunchMonitor, Progress};
 use pyo3::prelude::*;
 
 /// Time between two looks for signals.
@@ -23,8 +23,8 @@ impl Signals {
     }
 }
 
-impl Watch for Signals {
-    fn go_on(&mut self, _progress: Progress) -> bool {
+impl LaunchMonitor for Signals {
+    fn poll(&mut self, _progress: Progress) -> bool {
         if self.raised.is_none() && Instant::now() >= self.next {
             self.raised = Python::attach(asked).err();
             self.next = Instant::now() + EVERY;
@@ -32,7 +32,7 @@ impl Watch for Signals {
         self.raised.is_none()
     }
 
-    fn ran_on(&mut self, engine: &str) {
+    fn engine_selected(&mut self, engine: &str) {
         engine.clone_into(&mut self.engine);
     }
 }

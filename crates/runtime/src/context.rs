@@ -13,7 +13,7 @@ use vm::{Heap, Variables};
 use crate::blocks::Blocks;
 use crate::mirror::Mirrors;
 use crate::module::Module;
-use crate::standing::{Standing, Watch};
+use crate::status::{LaunchStatus, StatusCallback};
 use hostmem::{read_host, write_host};
 
 /// Bytes copied at a time between guest and host memory.
@@ -91,7 +91,7 @@ pub struct Context {
     /// The device heap of `malloc` in kernels. It outlives launches, as memory does.
     pub(crate) heap: Heap,
     /// Receives the progress of long launches.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) callback: Option<StatusCallback>,
     /// Which calls of clients allocated and freed memory.
     pub(crate) blocks: Blocks,
     /// The workspace of cooperative launches, allocated by the first one.
@@ -99,7 +99,7 @@ pub struct Context {
     next: u64,
     /// The address at which a test changes memory between the two engines.
     #[cfg(test)]
-    pub(crate) tamper: Option<(Addr, u8)>,
+    pub(crate) corrupt_byte: Option<(Addr, u8)>,
 }
 
 /// Bytes of a grid's workspace in the layout of CUDA's cooperative groups header: its size, and the
@@ -116,12 +116,12 @@ impl Context {
             mirrors: Mirrors::default(),
             loaded: BTreeMap::new(),
             heap: Heap::default(),
-            watch: None,
+            callback: None,
             blocks: Blocks::default(),
             workspace: None,
             next: 0,
             #[cfg(test)]
-            tamper: None,
+            corrupt_byte: None,
         }
     }
 
@@ -150,8 +150,8 @@ impl Context {
 
     /// Sets a function that receives the progress of launches: a quarter of a second after a launch
     /// began, and repeatedly after that.
-    pub fn set_watch(&mut self, watch: impl FnMut(&Standing) + Send + 'static) {
-        self.watch = Some(Box::new(watch));
+    pub fn set_status_callback(&mut self, callback: impl FnMut(&LaunchStatus) + Send + 'static) {
+        self.callback = Some(Box::new(callback));
     }
 
     /// Returns the device heap that the next launches use. Clients with several heaps per context
@@ -213,12 +213,12 @@ impl Context {
     ///
     /// # Errors
     /// Returns an error if the range overlaps other guest memory.
-    pub fn show_host(&mut self, name: &str, address: u64, len: u64) -> Result<(), MapError> {
+    pub fn map_host(&mut self, name: &str, address: u64, len: u64) -> Result<(), MapError> {
         self.mirrors.add(&mut self.memory, name, address, len, Permission::ReadWrite)
     }
 
     /// Maps host memory that no client has registered.
-    pub(crate) fn show_host_as(
+    pub(crate) fn map_host_as(
         &mut self,
         address: u64,
         len: u64,
@@ -231,7 +231,7 @@ impl Context {
     ///
     /// # Errors
     /// Returns an error if no such range starts there.
-    pub fn hide_host(&mut self, address: u64) -> Result<(), MapError> {
+    pub fn unmap_host(&mut self, address: u64) -> Result<(), MapError> {
         match self.mirrors.around(address) {
             Some((start, _)) if start == address => self.mirrors.remove(&mut self.memory, address),
             _ => Err(MapError::NotAllocated { addr: Addr(address), inside: None }),
@@ -395,9 +395,9 @@ impl Context {
         let mut managed = BTreeMap::new();
         for (var, size) in module.managed() {
             let Some(address) = pages(size) else { continue };
-            let shown = self.show_host("managed variable", address, size);
-            if let Err(error) = shown {
-                return Err(self.unshow(&managed, error));
+            let mapped = self.map_host("managed variable", address, size);
+            if let Err(error) = mapped {
+                return Err(self.unmap_managed(&managed, error));
             }
             managed.insert(var, address);
         }
@@ -407,11 +407,11 @@ impl Context {
         let program = module.program();
         let variables = match vm::load_variables_at(program, &mut self.memory, constants, &placed) {
             Ok(variables) => variables,
-            Err(error) => return Err(self.unshow(&managed, error)),
+            Err(error) => return Err(self.unmap_managed(&managed, error)),
         };
         for &address in managed.values() {
-            if self.mirrors.begin(&self.memory, address).is_err() {
-                return Err(self.unshow(
+            if self.mirrors.copy_initial(&self.memory, address).is_err() {
+                return Err(self.unmap_managed(
                     &managed,
                     MapError::NotAllocated { addr: Addr(address), inside: None },
                 ));
@@ -425,10 +425,10 @@ impl Context {
     }
 
     /// Unmaps the managed variables of a module that cannot be loaded; returns `error`.
-    fn unshow(&mut self, managed: &BTreeMap<usize, u64>, error: MapError) -> MapError {
+    fn unmap_managed(&mut self, managed: &BTreeMap<usize, u64>, error: MapError) -> MapError {
         for &address in managed.values() {
             // These ranges have just been mapped.
-            let _ = self.hide_host(address);
+            let _ = self.unmap_host(address);
         }
         error
     }
@@ -445,7 +445,7 @@ impl Context {
                 continue;
             };
             if self.mirrors.around(address.0).is_some() {
-                self.hide_host(address.0)?;
+                self.unmap_host(address.0)?;
             } else {
                 self.memory.free(address)?;
             }

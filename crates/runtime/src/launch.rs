@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{End, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome, Ran};
+use engine::{End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome};
 use ir::FuncId;
 use thiserror::Error;
 use vm::{LaunchError, RecheckError, Resident, Retry, State, Stats};
 
 use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::module::Module;
-use crate::standing::Look;
+use crate::status::StatusReporter;
 use crate::stop::Stop;
 
 /// The convergence mechanism of launches. Launches that hang under it are retried under another.
@@ -35,7 +35,7 @@ pub struct Report {
     /// The launch's statistics.
     pub stats: Stats,
     /// The engine that ran the launch.
-    pub ran: Ran,
+    pub ran: EngineUsed,
     /// The kernel's output.
     pub output: Vec<u8>,
     /// The duration of the launch.
@@ -85,18 +85,19 @@ impl Context {
     ) -> Result<Report, Failure> {
         let loaded = self.loaded.get(&id).ok_or(ContextError::Module)?;
         let module = Arc::clone(&loaded.module);
-        let mut look = Look::new(self.watch.take(), Arc::clone(&module), kernel, shape);
-        let end = self.launch_looked_at((id, &module), kernel, (shape, params), &mut look);
-        self.watch = look.watch;
+        let mut reporter =
+            StatusReporter::new(self.callback.take(), Arc::clone(&module), kernel, shape);
+        let end = self.launch_reported((id, &module), kernel, (shape, params), &mut reporter);
+        self.callback = reporter.callback;
         end
     }
 
-    fn launch_looked_at(
+    fn launch_reported(
         &mut self,
         (id, module): (ModuleId, &Module),
         kernel: FuncId,
         (shape, params): (Shape, &[u8]),
-        look: &mut Look,
+        reporter: &mut StatusReporter,
     ) -> Result<Report, Failure> {
         let workspace = if shape.cooperative {
             self.grid_workspace().map_err(ContextError::from)?.0
@@ -105,10 +106,10 @@ impl Context {
         };
         let what = (kernel, shape, params, workspace);
         let state = self.fresh(id, module, what, USUAL)?;
-        let gone = |gone: crate::mirror::Gone| ContextError::Host(gone.address);
+        let unmapped = |error: crate::mirror::HostUnmapped| ContextError::Host(error.address);
         let begin = Instant::now();
-        let before = self.mirrors.copy_in(&mut self.memory).map_err(gone)?;
-        let outcome = self.run((id, module), what, state, look)?;
+        let before = self.mirrors.copy_in(&mut self.memory).map_err(unmapped)?;
+        let outcome = self.run((id, module), what, state, reporter)?;
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match outcome.end {
             End::Fault(fault) => {
@@ -116,10 +117,10 @@ impl Context {
                 stop.traced(module.function(kernel), params, &self.blocks)
             }
             End::Hang(hang) => Stop::hang(module, name, &shape, &hang),
-            End::Differs(came) => Stop::difference(module, name, &shape, &came),
+            End::Differs(recheck) => Stop::difference(module, name, &shape, &recheck),
             // The monitor of this crate stops no launch.
             End::Done | End::Interrupted => {
-                self.mirrors.copy_out(&self.memory, &before).map_err(gone)?;
+                self.mirrors.copy_out(&self.memory, &before).map_err(unmapped)?;
                 let Outcome { stats, ran, output, .. } = outcome;
                 return Ok(Report { stats, ran, output, time: begin.elapsed() });
             }
@@ -133,7 +134,7 @@ impl Context {
         (id, module): (ModuleId, &Module),
         what: (FuncId, Shape, &[u8], u64),
         state: State<1>,
-        look: &mut Look,
+        reporter: &mut StatusReporter,
     ) -> Result<Outcome, Failure> {
         let mut memory = std::mem::take(&mut self.memory);
         let mut heap = std::mem::take(&mut self.heap);
@@ -145,15 +146,15 @@ impl Context {
                 let options = Options { engine, level, threads, detailed: false };
                 let (program, cache) = (module.program(), &loaded.cache);
                 #[cfg(test)]
-                let tamper = self.tamper;
+                let corrupt_byte = self.corrupt_byte;
                 #[cfg(not(test))]
-                let tamper = None;
-                let launch = Launch { program, cache, options, state, tamper };
+                let corrupt_byte = None;
+                let launch = Launch { program, cache, options, state, corrupt_byte };
                 let mut restart = || {
                     let state = self.fresh(id, module, what, Retry::MECHANISM)?;
                     Ok(ExactLaunch { program, state, counters: None })
                 };
-                engine::launch(launch, guest, Some(&mut restart), look).map_err(Failure::from)
+                engine::launch(launch, guest, Some(&mut restart), reporter).map_err(Failure::from)
             }
             None => Err(ContextError::Module.into()),
         };
@@ -243,9 +244,9 @@ mod tests {
         (end, u32::from_le_bytes(word))
     }
 
-    /// Runs a kernel in which thread t stores t, on both engines. A byte at `tampered` is changed
+    /// Runs a kernel in which thread t stores t, on both engines. A byte at `corrupt_at` is changed
     /// between the engines.
-    fn compared(tampered: Option<u64>) -> (Result<Report, Failure>, Vec<u8>) {
+    fn compared(corrupt_at: Option<u64>) -> (Result<Report, Failure>, Vec<u8>) {
         const STORE: &str = "
             .version 7.0 .target sm_70 .address_size 64
             .visible .entry store(.param .u64 out) {
@@ -260,7 +261,7 @@ mod tests {
         let settings = Settings { engine: Choice::Both, ..Settings::default() };
         let mut context = Context::new(settings);
         let out = context.allocate("out", 256).unwrap();
-        context.tamper = tampered.map(|at| (out.wrapping_add(at), 0xee));
+        context.corrupt_byte = corrupt_at.map(|at| (out.wrapping_add(at), 0xee));
         let id = context.load(&module).unwrap();
         let shape = Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false };
         let kernel = module.kernel("store").unwrap();
@@ -271,10 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn engines_that_differ_are_told_by_the_first_word() {
+    fn engines_that_differ_are_reported_with_the_first_word() {
         let expected: Vec<u8> = (0..64u32).flat_map(u32::to_le_bytes).collect();
         let (end, bytes) = compared(None);
-        assert!(matches!(end.unwrap().ran, Ran::Fast(_)));
+        assert!(matches!(end.unwrap().ran, EngineUsed::Fast(_)));
         assert_eq!(bytes, expected);
         let (end, bytes) = compared(Some(4 * 41));
         let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
@@ -295,18 +296,18 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_wait_for_each_other_go_on() {
+    fn lanes_that_wait_for_each_other_finish() {
         let ran = ["first", "last"].map(|kernel| {
             let (end, word) = run(kernel);
             assert_eq!(word, 9, "{end:?}");
             end.unwrap().ran
         });
         // One of the two orders is the one that the usual mechanism takes.
-        assert_eq!(ran.iter().filter(|&&r| r == Ran::Retried).count(), 1, "{ran:?}");
+        assert_eq!(ran.iter().filter(|&&r| r == EngineUsed::Retried).count(), 1, "{ran:?}");
     }
 
     #[test]
-    fn what_hangs_in_any_order_hangs() {
+    fn a_hang_in_every_order_is_reported() {
         let (end, _) = run("forever");
         assert!(matches!(end, Err(Failure::Stopped(stop)) if stop.kind == crate::StopKind::Hang));
     }

@@ -12,31 +12,31 @@
 
 mod blocks;
 mod context;
-mod journal;
+mod event_log;
+mod host_mappings;
 mod launch;
 mod linker;
 mod mirror;
 mod module;
 mod origin;
 mod paging;
-mod standing;
+mod status;
 mod stop;
-mod windows;
 
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
-pub use engine::{Choice, Level, Ran};
+pub use engine::{Choice, EngineUsed, Level};
+pub use event_log::{DIFFERENCE, Event, EventLog, LaunchTotals};
+pub use host_mappings::MappingHints;
 pub use hostmem::{
     Argument, HostStruct, arguments, host_string, read_host, readable, room_for_text, write_host,
 };
 pub use ir::FuncId as KernelId;
-pub use journal::{DIFFERENCE, Event, Journal, LaunchTotals};
 pub use launch::{Failure, Report, Shape};
-pub use module::{LoadError, Module, Part, Refused};
+pub use module::{LoadError, Module, Refused, SymbolKind};
 pub use origin::Parameter;
-pub use paging::OnHostMemory;
+pub use paging::HostMemoryModule;
 pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLine};
 pub use simt::memory::{Addr, MapError};
-pub use standing::{Standing, Waypoint};
+pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
 pub use vm::{Heap, Stats};
-pub use windows::Reach;

@@ -25,10 +25,10 @@ pub(crate) struct Mirrors {
 }
 
 /// The content of the host ranges when a launch began.
-pub(crate) struct Before(Vec<(u64, Vec<u8>)>);
+pub(crate) struct HostSnapshot(Vec<(u64, Vec<u8>)>);
 
 /// A range that the host no longer has.
-pub(crate) struct Gone {
+pub(crate) struct HostUnmapped {
     pub(crate) address: u64,
 }
 
@@ -53,12 +53,16 @@ impl Mirrors {
     }
 
     /// Copies the guest's initial content of a range to the host.
-    pub(crate) fn begin(&self, memory: &MemoryMap, address: u64) -> Result<(), Gone> {
+    pub(crate) fn copy_initial(
+        &self,
+        memory: &MemoryMap,
+        address: u64,
+    ) -> Result<(), HostUnmapped> {
         let len = self.ranges.get(&address).copied().unwrap_or(0);
         let mut bytes = vec![0; len as usize];
         let read = memory.read_bytes(Addr(address), &mut bytes).is_ok();
         let written = read && write_host(address, &bytes) == bytes.len();
-        if written { Ok(()) } else { Err(Gone { address }) }
+        if written { Ok(()) } else { Err(HostUnmapped { address }) }
     }
 
     /// Returns the start and length of the range around an address.
@@ -68,13 +72,13 @@ impl Mirrors {
     }
 
     /// Copies the host's bytes into guest memory.
-    pub(crate) fn copy_in(&self, memory: &mut MemoryMap) -> Result<Before, Gone> {
+    pub(crate) fn copy_in(&self, memory: &mut MemoryMap) -> Result<HostSnapshot, HostUnmapped> {
         let mut before = Vec::new();
         let mut held = [0; PAGE];
         for (&address, &len) in &self.ranges {
             let mut bytes = vec![0; len as usize];
             if read_host(address, &mut bytes) < bytes.len() {
-                return Err(Gone { address });
+                return Err(HostUnmapped { address });
             }
             for (i, page) in bytes.chunks(PAGE).enumerate() {
                 let at = Addr(address + (i * PAGE) as u64);
@@ -87,11 +91,15 @@ impl Mirrors {
             }
             before.push((address, bytes));
         }
-        Ok(Before(before))
+        Ok(HostSnapshot(before))
     }
 
     /// Copies the words that have changed since `before` to the host.
-    pub(crate) fn copy_out(&self, memory: &MemoryMap, before: &Before) -> Result<(), Gone> {
+    pub(crate) fn copy_out(
+        &self,
+        memory: &MemoryMap,
+        before: &HostSnapshot,
+    ) -> Result<(), HostUnmapped> {
         let mut now = [0; PAGE];
         for (address, bytes) in &before.0 {
             for (i, page) in bytes.chunks(PAGE).enumerate() {
@@ -103,7 +111,7 @@ impl Mirrors {
                 for (start, end) in changed(page, now) {
                     let run = &now[start..end];
                     if write_host(at + start as u64, run) < run.len() {
-                        return Err(Gone { address: at + start as u64 });
+                        return Err(HostUnmapped { address: at + start as u64 });
                     }
                 }
             }
@@ -131,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_changes() {
+    fn changed_returns_runs_of_words() {
         let before = [1; 43];
         let mut now = before;
         (now[9], now[16], now[40]) = (2, 2, 2);
@@ -140,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn only_changed_words_go_back() {
+    fn only_changed_words_are_copied_back() {
         let mut host = vec![7_u8; 4096 + 64];
         let at = (host.as_mut_ptr() as u64).next_multiple_of(16);
         let mut memory = MemoryMap::new();

@@ -29,7 +29,7 @@ impl LoadError {
 
 /// A kind of definition that may be unusable while the rest of its text is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum SymbolKind {
     /// A kernel.
     Kernel,
     /// A module variable.
@@ -40,7 +40,7 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Whether it is a kernel or a variable.
-    pub part: Part,
+    pub kind: SymbolKind,
     /// Its name.
     pub name: String,
     /// The reasons, as in [`LoadError`].
@@ -50,9 +50,9 @@ pub struct Refused {
 /// Prints `the kernel x cannot run`, then one finding per line.
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (what, cannot) = match self.part {
-            Part::Kernel => ("kernel", "run"),
-            Part::Variable => ("variable", "be made"),
+        let (what, cannot) = match self.kind {
+            SymbolKind::Kernel => ("kernel", "run"),
+            SymbolKind::Variable => ("variable", "be made"),
         };
         write!(f, "the {what} `{}` cannot {cannot}:\n{}", self.name, self.findings.join("\n"))
     }
@@ -80,10 +80,11 @@ impl Module {
     /// # Errors
     /// Returns an error if the text cannot be parsed, or nothing in it can run.
     pub fn load(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
-        on_own_stack(|| Self::load_here(name, text)).unwrap_or_else(|| Err(LoadError::no_thread()))
+        on_own_stack(|| Self::load_on_this_stack(name, text))
+            .unwrap_or_else(|| Err(LoadError::no_thread()))
     }
 
-    fn load_here(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
+    fn load_on_this_stack(name: &str, text: &str) -> Result<Arc<Self>, LoadError> {
         let mut sources = SourceMap::new();
         let file = sources.add(name, text);
         let (tree, found) = ptx::parse(file, text);
@@ -93,7 +94,7 @@ impl Module {
         let module = match module {
             Some(module) => module,
             None => {
-                let (rest, broken) = Sieve::new(&tree, &sources).rest();
+                let (rest, broken) = LowerableParts::new(&tree, &sources).lower();
                 refused = broken;
                 rest.ok_or_else(|| LoadError { findings: findings(&found, &sources) })?
             }
@@ -113,10 +114,11 @@ impl Module {
         if let [(name, text)] = texts {
             return Self::load(name, text);
         }
-        on_own_stack(|| Self::link_here(texts)).unwrap_or_else(|| Err(LoadError::no_thread()))
+        on_own_stack(|| Self::link_on_this_stack(texts))
+            .unwrap_or_else(|| Err(LoadError::no_thread()))
     }
 
-    fn link_here(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
+    fn link_on_this_stack(texts: &[(&str, &str)]) -> Result<Arc<Self>, LoadError> {
         let mut sources = SourceMap::new();
         let mut objects = Vec::new();
         let mut managed = Vec::new();
@@ -281,25 +283,25 @@ fn managed_names(tree: &ptx::Module) -> impl Iterator<Item = String> {
 }
 
 /// Separates the definitions of a text that can be lowered from those that cannot.
-struct Sieve<'t> {
+struct LowerableParts<'t> {
     tree: &'t ptx::Module,
     sources: &'t SourceMap,
     refused: Vec<Refused>,
 }
 
-impl<'t> Sieve<'t> {
+impl<'t> LowerableParts<'t> {
     fn new(tree: &'t ptx::Module, sources: &'t SourceMap) -> Self {
         Self { tree, sources, refused: Vec::new() }
     }
 
     /// Lowers all kernels and variables that can be lowered, and returns the others. Returns no
     /// module if no kernel is left.
-    fn rest(mut self) -> (Option<ir::Module>, Vec<Refused>) {
-        let kernels = self.sift(Part::Kernel, &self.kernels());
+    fn lower(mut self) -> (Option<ir::Module>, Vec<Refused>) {
+        let kernels = self.lowerable(SymbolKind::Kernel, &self.kernels());
         if kernels.is_empty() {
             return (None, self.refused);
         }
-        let variables = self.sift(Part::Variable, &self.variables());
+        let variables = self.lowerable(SymbolKind::Variable, &self.variables());
         let parts = Select::Parts { kernels: &kernels, variables: &variables };
         (ptx::lower(self.tree, parts).0, self.refused)
     }
@@ -323,10 +325,10 @@ impl<'t> Sieve<'t> {
     }
 
     /// Returns those of `names` that can be lowered. Bisects the list where lowering fails.
-    fn sift(&mut self, part: Part, names: &[&'t str]) -> Vec<&'t str> {
-        let parts = match part {
-            Part::Kernel => Select::Parts { kernels: names, variables: &[] },
-            Part::Variable => Select::Parts { kernels: &[], variables: names },
+    fn lowerable(&mut self, kind: SymbolKind, names: &[&'t str]) -> Vec<&'t str> {
+        let parts = match kind {
+            SymbolKind::Kernel => Select::Parts { kernels: names, variables: &[] },
+            SymbolKind::Variable => Select::Parts { kernels: &[], variables: names },
         };
         let (module, found) = ptx::lower(self.tree, parts);
         match (module, names) {
@@ -334,13 +336,13 @@ impl<'t> Sieve<'t> {
             (None, []) => Vec::new(),
             (None, [name]) => {
                 let (name, findings) = ((*name).to_owned(), findings(&found, self.sources));
-                self.refused.push(Refused { part, name, findings });
+                self.refused.push(Refused { kind, name, findings });
                 Vec::new()
             }
             (None, _) => {
                 let (first, second) = names.split_at(names.len() / 2);
-                let mut good = self.sift(part, first);
-                good.extend(self.sift(part, second));
+                let mut good = self.lowerable(kind, first);
+                good.extend(self.lowerable(kind, second));
                 good
             }
         }
@@ -437,14 +439,14 @@ mod tests {
         }";
 
     #[test]
-    fn externals_are_found_and_locals_stay_apart() {
+    fn externals_are_resolved_and_locals_stay_separate() {
         // 2 * 7 + 3 from the library; 100 and 1000 from the main file.
         assert_eq!(run(&link(&[MAIN, LIBRARY]).unwrap()), 1117);
         assert_eq!(run(&link(&[LIBRARY, MAIN]).unwrap()), 1117);
     }
 
     #[test]
-    fn weak_definitions_give_way() {
+    fn strong_definitions_replace_weak_ones() {
         let weak = LIBRARY.replace(".visible .global", ".weak .global").replace("= 7", "= 9");
         let weak =
             weak.replace(".visible .func", ".weak .func").replace("%v, %v, 1;", "%v, %v, 2;");
@@ -454,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn texts_that_do_not_link_are_errors() {
         let missing = link(&[MAIN, ".visible .global .u32 base = 7;"]).unwrap_err().to_string();
         assert_eq!(missing, "the function `twice` is declared as external and nowhere defined");
         let twice = link(&[MAIN, LIBRARY, LIBRARY]).unwrap_err().to_string();
@@ -465,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_that_cannot_run_do_no_harm() {
+    fn unusable_kernels_do_not_affect_others() {
         let text = format!(
             "{HEAD}.entry good() {{ ret; }} .entry bad() {{ .reg .b32 %r; nonsense.b32 %r; ret; }}"
         );

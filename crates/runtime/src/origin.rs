@@ -51,7 +51,7 @@ mod tests {
     use simt::memory::{AccessKind, Addr, MemoryMap, Request};
 
     #[test]
-    fn the_one_parameter_that_points_there() {
+    fn the_parameter_that_points_to_the_access_is_found() {
         let mut map = MemoryMap::new();
         let [a, b] = ["a", "b"].map(|n| map.allocate_with(Request::global(n, 64)).unwrap().0);
         let param = |name: &str, offset| Param {

@@ -10,31 +10,31 @@ use ir::FuncId;
 use simt::memory::{AccessKind, Violation};
 
 use crate::context::{Context, ContextError, ModuleId, Settings};
+use crate::host_mappings::{HostMappings, MappingHints};
 use crate::launch::{Failure, Report, Shape};
 use crate::module::Module;
 use crate::stop::Stop;
-use crate::windows::{Reach, Windows};
 
 /// A module whose kernels run on host memory: pointers in parameters and in memory are addresses of
 /// this process. Each run begins with the initial values of the module's variables.
-pub struct OnHostMemory {
+pub struct HostMemoryModule {
     context: Context,
     module: Arc<Module>,
     /// The extents of host memory that earlier launches used, of this and other modules.
-    reach: Arc<Reach>,
+    hints: Arc<MappingHints>,
     /// The loaded module, with its compiled code. It is loaded anew for each attempt if it has
     /// variables.
     loaded: Option<ModuleId>,
     variables: bool,
 }
 
-impl OnHostMemory {
+impl HostMemoryModule {
     /// Creates a module that has not run yet.
     #[must_use]
-    pub fn new(module: Arc<Module>, settings: Settings, reach: Arc<Reach>) -> Self {
+    pub fn new(module: Arc<Module>, settings: Settings, hints: Arc<MappingHints>) -> Self {
         let variables =
             module.program().module().vars.iter().any(|v| v.space != ir::mods::Space::Shared);
-        Self { context: Context::new(settings), module, reach, loaded: None, variables }
+        Self { context: Context::new(settings), module, hints, loaded: None, variables }
     }
 
     /// Returns the module.
@@ -49,8 +49,8 @@ impl OnHostMemory {
     /// Returns [`Failure`] as [`Context::launch`] does. An access to memory that the host does not
     /// have is a fault of the kernel.
     pub fn run(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
-        let reach = Arc::clone(&self.reach);
-        let mut windows = Windows::open(&mut self.context, &reach, params);
+        let hints = Arc::clone(&self.hints);
+        let mut mappings = HostMappings::open(&mut self.context, &hints, params);
         let end = loop {
             let id = match self.load() {
                 Ok(id) => id,
@@ -59,12 +59,12 @@ impl OnHostMemory {
             match self.context.launch(id, kernel, shape, params) {
                 Err(Failure::Stopped(stop))
                     if missed(&stop).is_some_and(|(address, size)| {
-                        windows.show_missed(&mut self.context, address, size)
+                        mappings.map_missed(&mut self.context, address, size)
                     }) => {}
                 end => break end,
             }
         };
-        windows.close(&mut self.context).map_err(ContextError::from)?;
+        mappings.close(&mut self.context).map_err(ContextError::from)?;
         end
     }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_come_as_they_are_asked_for() {
+    fn pages_are_mapped_on_demand() {
         let module = Module::load("t", TEXT).unwrap();
         let n = 300_000_u32;
         let from: Vec<u32> = (0..n).collect();
@@ -145,10 +145,15 @@ mod tests {
             to.fill(1);
             let engine = if exact { Choice::Exact } else { Choice::Fast };
             let settings = Settings { engine, ..Settings::default() };
-            let mut host = OnHostMemory::new(Arc::clone(&module), settings, Arc::default());
+            let mut host = HostMemoryModule::new(Arc::clone(&module), settings, Arc::default());
             for _ in 0..2 {
                 let report = host.run(kernel, shape, &params).unwrap();
-                assert_eq!(matches!(report.ran, crate::Ran::Exact(_)), exact, "{:?}", report.ran);
+                assert_eq!(
+                    matches!(report.ran, crate::EngineUsed::Exact(_)),
+                    exact,
+                    "{:?}",
+                    report.ran
+                );
                 let to = std::hint::black_box(&mut to);
                 assert!((0..n as usize).all(|i| to[i + 1] == 2 * i as u32));
                 assert_eq!((to[0], to[n as usize + 1], to[n as usize + 2]), (1, 1, 1));
@@ -158,12 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_has_not_is_a_fault() {
+    fn an_access_to_unmapped_host_memory_is_a_fault() {
         let module = Module::load("t", TEXT).unwrap();
         let from = [1_u32; 4];
         let kernel = module.kernel("twice").unwrap();
         let shape = Shape { grid: [1; 3], block: [4, 1, 1], shared: 0, cooperative: false };
-        let mut host = OnHostMemory::new(Arc::clone(&module), Settings::default(), Arc::default());
+        let mut host =
+            HostMemoryModule::new(Arc::clone(&module), Settings::default(), Arc::default());
         for bad in [0, 0x1234_5000, 0xffff_ffff_ffff_f000] {
             let params = block(from.as_ptr() as u64, bad, 4);
             let end = host.run(kernel, shape, &params);
@@ -190,7 +196,7 @@ mod tests {
         let module = Module::load("t", text).unwrap();
         let kernel = module.kernel("next").unwrap();
         let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0, cooperative: false };
-        let mut host = OnHostMemory::new(module, Settings::default(), Arc::default());
+        let mut host = HostMemoryModule::new(module, Settings::default(), Arc::default());
         for _ in 0..3 {
             // Host memory is allocated and freed between runs.
             let mut out = vec![0_u32; 70_000];

@@ -123,15 +123,20 @@ impl Stop {
 
 impl Stop {
     /// What differs between the engines.
-    pub(crate) fn difference(module: &Module, kernel: &str, shape: &Shape, came: &Recheck) -> Self {
-        let writer = match came {
+    pub(crate) fn difference(
+        module: &Module,
+        kernel: &str,
+        shape: &Shape,
+        recheck: &Recheck,
+    ) -> Self {
+        let writer = match recheck {
             Recheck::Memory(difference) => difference.writer,
             _ => None,
         };
         Self {
             kind: StopKind::Difference,
             code: vm::DIFFER,
-            message: came.to_string(),
+            message: recheck.to_string(),
             kernel: kernel.to_owned(),
             place: writer.map_or_else(Place::default, |w| {
                 let lane = LaneMask::<1>::lane(w.lane.into());

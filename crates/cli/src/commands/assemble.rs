@@ -127,7 +127,7 @@ mod tests {
     use super::hex_bytes;
 
     #[test]
-    fn bytes_in_hexadecimal() {
+    fn hexadecimal_bytes_are_parsed() {
         assert_eq!(hex_bytes("7f02 6b01"), Some(vec![0x7f, 2, 0x6b, 1]));
         assert_eq!(hex_bytes("0xAA"), Some(vec![0xaa]));
         for wrong in ["", "0x", "abc", "zz", "12é4"] {

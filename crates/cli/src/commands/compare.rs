@@ -2,12 +2,12 @@
 
 use isa::{Diagnostic, Diagnostics, SourceMap};
 use lab::divergence::{self, Comparison, Plan};
-use lab::html::{self, Material};
+use lab::html::{self, PageData};
 
 use super::target::{Ready, ready, writable, write};
 use crate::args::Compare;
 use crate::out::{Exit, Out};
-use crate::progress::Bar;
+use crate::progress::ProgressMonitor;
 
 /// Compares mechanisms, warp sizes and settings on a target.
 pub(crate) fn compare(args: &Compare, out: &mut Out) -> Exit {
@@ -49,9 +49,9 @@ fn run(
         mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
-        settings: divergence::usual_settings(job.machine()),
+        settings: divergence::default_settings(job.machine()),
         star: args.axes.is_empty(),
-        look: html.is_some(),
+        record_views: html.is_some(),
     };
     if let Some(Some(word)) = mechanisms {
         match divergence::mechanisms_named(job.machine(), &word.value, word.span) {
@@ -92,7 +92,7 @@ fn run(
     if found.has_errors() {
         return Err(found);
     }
-    let mut bar = Bar::new();
+    let mut bar = ProgressMonitor::new();
     let comparison = divergence::compare(&mut job, &plan, &mut bar)?;
     drop(bar);
     let Some(comparison) = comparison else { return Ok(None) };
@@ -102,7 +102,7 @@ fn run(
         reports.push((word, format!("{:#}\n", divergence::to_json(&comparison))));
     }
     if let Some(word) = html {
-        reports.push((word, html::to_html(&comparison, &Material::of(&job, &comparison))));
+        reports.push((word, html::to_html(&comparison, &PageData::of(&job, &comparison))));
     }
     for (word, text) in reports {
         if word.value == "-" {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::divergence::{Rejoins, Watched};
+use lab::divergence::{ProbedMonitor, Rejoins};
 use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use lab::machine::{Choice, Command, HostThreads, Level, unsupported};
 use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
@@ -16,7 +16,7 @@ use super::target::one;
 use crate::args::{EngineName, LevelName, Run, Stats};
 use crate::line::Line;
 use crate::out::{Exit, Out};
-use crate::progress::Bar;
+use crate::progress::ProgressMonitor;
 
 /// Size limit in bytes of a program's console input.
 const MOST_INPUT: u64 = 16 << 20;
@@ -125,11 +125,11 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
             return Exit::Usage;
         }
     };
-    let mut bar = Bar::new();
+    let mut bar = ProgressMonitor::new();
     let mut rejoins = Rejoins::default();
     let outcome = match args.stats {
         // Reconvergence times require a look at each issue, so only the full report measures them.
-        Stats::Json => job.run(true, &mut Watched { watch: &mut bar, probe: &mut rejoins }),
+        Stats::Json => job.run(true, &mut ProbedMonitor { monitor: &mut bar, probe: &mut rejoins }),
         Stats::Text => job.run(true, &mut bar),
         Stats::None => job.run(false, &mut bar),
     };

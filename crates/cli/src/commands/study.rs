@@ -9,7 +9,7 @@ use serde_json::json;
 use super::target::{Ready, one, ready, write};
 use crate::args::{Diff, Explain, Trace};
 use crate::out::{Exit, Out};
-use crate::progress::Bar;
+use crate::progress::ProgressMonitor;
 
 /// Prints the errors of a command, or returns its exit status.
 fn finish(outcome: Result<Exit, Diagnostics>, sources: &SourceMap, out: &mut Out) -> Exit {
@@ -61,7 +61,7 @@ fn variant(
 }
 
 /// Reports a fault or hang; returns the exit status.
-fn tell(run: &VariantRun, sources: &SourceMap, out: &mut Out) -> Exit {
+fn report_end(run: &VariantRun, sources: &SourceMap, out: &mut Out) -> Exit {
     match run.ends.last() {
         Some(End::Fault(stop) | End::Hang(stop)) => {
             out.finding(&stop.report, sources);
@@ -100,7 +100,7 @@ fn run_explain(
     let name = mechanism.as_ref().map(|m| m.value.as_str());
     let span = mechanism.as_ref().map_or(Span::default(), |m| m.span);
     let variant = variant(&job, name, span, &size, &order)?;
-    let (run, explanation) = divergence::explain(&mut job, &variant, &mut Bar::new())?;
+    let (run, explanation) = divergence::explain(&mut job, &variant, &mut ProgressMonitor::new())?;
     let title = format!(
         "{} under {} at W = {}\n",
         job.kernel_names().collect::<Vec<_>>().join(", "),
@@ -120,7 +120,7 @@ fn run_explain(
         out.text(&title);
         out.text(&explanation.to_text(args.lines));
     }
-    Ok(tell(&run, sources, out))
+    Ok(report_end(&run, sources, out))
 }
 
 /// Writes JSON to a file, or to standard output for `-`.
@@ -166,7 +166,7 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
         variant(&job, Some(a), span, &size, &order)?,
         variant(&job, Some(b), span, &size, &order)?,
     ];
-    let diff = divergence::diff(&mut job, &variants, &mut Bar::new())?;
+    let diff = divergence::diff(&mut job, &variants, &mut ProgressMonitor::new())?;
     if diff.runs.iter().any(|r| matches!(r.ends.last(), Some(End::Interrupted))) {
         out.note("interrupted\n");
         return Ok(Exit::Interrupted);
@@ -204,7 +204,7 @@ fn run_trace(args: &Trace, sources: &mut SourceMap, out: &mut Out) -> Result<Exi
     let name = mechanism.as_ref().map(|m| m.value.as_str());
     let span = mechanism.as_ref().map_or(Span::default(), |m| m.span);
     let variant = variant(&job, name, span, &size, &order)?;
-    let traced = divergence::trace(&mut job, &variant, args.slices, &mut Bar::new())?;
+    let traced = divergence::trace(&mut job, &variant, args.slices, &mut ProgressMonitor::new())?;
     let (run, text, complete) = traced;
     if args.out == "-" {
         out.text(&text);
@@ -218,5 +218,5 @@ fn run_trace(args: &Trace, sources: &mut SourceMap, out: &mut Out) -> Result<Exi
     if !complete {
         out.note(&format!("the trace ends after {} slices: --slices N takes more\n", args.slices));
     }
-    Ok(tell(&run, sources, out))
+    Ok(report_end(&run, sources, out))
 }

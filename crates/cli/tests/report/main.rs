@@ -211,22 +211,22 @@ fn refused(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn a_report_that_cannot_be_written_is_refused_before_anything_runs() {
-    let (code, said) = refused("report-nowhere", &["--html", "no/such/folder/out.html"]);
+    let (code, messages) = refused("report-nowhere", &["--html", "no/such/folder/out.html"]);
     assert_eq!(code, Some(2));
     assert!(
-        said.contains("cannot write no/such/folder/out.html: there is no such folder"),
-        "{said}"
+        messages.contains("cannot write no/such/folder/out.html: there is no such folder"),
+        "{messages}"
     );
-    let (code, said) = refused("report-folder", &["--html", "."]);
-    assert!(code == Some(2) && said.contains("it is a directory"), "{said}");
-    let (code, said) = refused("report-both", &["--html", "-", "--json", "-"]);
-    assert!(code == Some(2) && said.contains("name the same place"), "{said}");
+    let (code, messages) = refused("report-folder", &["--html", "."]);
+    assert!(code == Some(2) && messages.contains("it is a directory"), "{messages}");
+    let (code, messages) = refused("report-both", &["--html", "-", "--json", "-"]);
+    assert!(code == Some(2) && messages.contains("name the same place"), "{messages}");
 }
 
 #[test]
-fn axes_of_other_machines_are_refused_with_what_there_is() {
-    let (code, said) = refused("report-axis", &["--axis", "zmode=zero"]);
-    assert!(code == Some(2) && said.contains("ptx has no axis `zmode`"), "{said}");
-    let (code, said) = refused("report-name", &["--mechanisms", "ipdon"]);
-    assert!(code == Some(2) && said.contains("did you mean ipdom?"), "{said}");
+fn unknown_axes_are_refused_with_a_list_of_the_axes() {
+    let (code, messages) = refused("report-axis", &["--axis", "zmode=zero"]);
+    assert!(code == Some(2) && messages.contains("ptx has no axis `zmode`"), "{messages}");
+    let (code, messages) = refused("report-name", &["--mechanisms", "ipdon"]);
+    assert!(code == Some(2) && messages.contains("did you mean ipdom?"), "{messages}");
 }

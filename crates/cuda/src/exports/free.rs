@@ -52,7 +52,7 @@ pub extern "C" fn cuGetProcAddress_v2(
     outside(|| proc_address::get(name, out, version, flags, result))
 }
 
-/// The journal's text for programs that ask for undocumented tables.
+/// The event log's text for programs that ask for undocumented tables.
 const TABLES: &str = "cuGetExportTable (undocumented: compilers do without it; a statically linked CUDA runtime cannot, link \
     with `nvcc -cudart shared`)";
 
@@ -94,7 +94,7 @@ pub extern "C" fn simtlab_within(name: Ptr) {
 pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: Ptr) -> i32 {
     driver::enter("simtlab_failed", |d| {
         let text = crate::host::name;
-        crate::failure::tell_of(d, text(call)?, status, text(name)?, text(arguments)?);
+        crate::failure::record_call(d, text(call)?, status, text(name)?, text(arguments)?);
         Ok(())
     })
 }
@@ -138,7 +138,7 @@ fn launch_graph(exec: u64, stream: u64) -> i32 {
     while !left.is_empty() {
         let mut done = 0;
         let status = driver::enter("cuGraphLaunch", |d| {
-            done = graph::go_on(d, context, left)?;
+            done = graph::run_until_call(d, context, left)?;
             Ok(())
         });
         if status != 0 {
@@ -182,7 +182,7 @@ fn stream_callback(stream: u64, function: Ptr, data: Ptr, flags: u32) -> i32 {
             return Err(Status::INVALID_VALUE);
         }
         crate::stream::context_of(d, stream)?;
-        capture::refuse_waiting(d, Some(stream))
+        capture::refuse_synchronization(d, Some(stream))
     });
     if status == 0 {
         // SAFETY: as for `call`, with this type.

@@ -1,7 +1,7 @@
 //! Graphs and stream capture.
 
-use crate::capture::{self, Places};
-use crate::graph::{self, Kind};
+use crate::capture::{self, InfoPointers};
+use crate::graph::{self, NodeKind};
 use crate::host::Ptr;
 
 exports! {
@@ -10,32 +10,32 @@ exports! {
     cuGraphClone(out: Ptr, graph: u64) => |d| graph::clone(d, out, graph);
 
     // Nodes.
-    cuGraphAddKernelNode | cuGraphAddKernelNode_v2 (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => |d| graph::add(d, out, graph, (after, 0, count), Kind::Kernel, params);
+    cuGraphAddKernelNode | cuGraphAddKernelNode_v2 (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Kernel, params);
     cuGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Copy, params);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Copy, params);
     cuGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Fill, params);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Fill, params);
     cuGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Host, params);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Host, params);
     cuGraphAddChildGraphNode(out: Ptr, graph: u64, after: Ptr, count: usize, child: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Child(child), 0);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Child(child), 0);
     cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Empty, 0);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Empty, 0);
     cuGraphAddEventRecordNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Record(event), 0);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Record(event), 0);
     cuGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), Kind::Wait(event), 0);
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Wait(event), 0);
     cuGraphAddNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
         => |d| graph::add_any(d, out, graph, (after, 0, count), params);
     cuGraphAddNode_v2(out: Ptr, graph: u64, after: Ptr, edges: Ptr, count: usize, params: Ptr)
         => |d| graph::add_any(d, out, graph, (after, edges, count), params);
     cuGraphKernelNodeSetParams | cuGraphKernelNodeSetParams_v2 (node: u64, params: Ptr)
-        => |d| graph::set(d, node, Kind::Kernel, params);
+        => |d| graph::set(d, node, NodeKind::Kernel, params);
     cuGraphMemcpyNodeSetParams(node: u64, params: Ptr)
-        => |d| graph::set(d, node, Kind::Copy, params);
+        => |d| graph::set(d, node, NodeKind::Copy, params);
     cuGraphMemsetNodeSetParams(node: u64, params: Ptr)
-        => |d| graph::set(d, node, Kind::Fill, params);
-    cuGraphHostNodeSetParams(node: u64, params: Ptr) => |d| graph::set(d, node, Kind::Host, params);
+        => |d| graph::set(d, node, NodeKind::Fill, params);
+    cuGraphHostNodeSetParams(node: u64, params: Ptr) => |d| graph::set(d, node, NodeKind::Host, params);
     cuGraphDestroyNode(node: u64) => |d| graph::destroy_node(d, node);
 
     // Dependencies.
@@ -76,13 +76,13 @@ exports! {
         => |d| graph::exec_update_first(d, exec, graph, node, result);
     cuGraphExecUpdate_v2(exec: u64, graph: u64, info: Ptr)
         => |d| graph::exec_update_info(d, exec, graph, info);
-    cuGraphExecKernelNodeSetParams | cuGraphExecKernelNodeSetParams_v2 (exec: u64, node: u64, params: Ptr) => |d| graph::exec_set(d, exec, node, Kind::Kernel, params);
+    cuGraphExecKernelNodeSetParams | cuGraphExecKernelNodeSetParams_v2 (exec: u64, node: u64, params: Ptr) => |d| graph::exec_set(d, exec, node, NodeKind::Kernel, params);
     cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr, _context: u64)
-        => |d| graph::exec_set(d, exec, node, Kind::Copy, params);
+        => |d| graph::exec_set(d, exec, node, NodeKind::Copy, params);
     cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr, _context: u64)
-        => |d| graph::exec_set(d, exec, node, Kind::Fill, params);
+        => |d| graph::exec_set(d, exec, node, NodeKind::Fill, params);
     cuGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)
-        => |d| graph::exec_set(d, exec, node, Kind::Host, params);
+        => |d| graph::exec_set(d, exec, node, NodeKind::Host, params);
     cuGraphUpload | cuGraphUpload_ptsz (exec: u64, stream: u64)
         => |d| graph::upload(d, exec, stream);
 
@@ -97,9 +97,9 @@ exports! {
     cuStreamIsCapturing | cuStreamIsCapturing_ptsz (stream: u64, out: Ptr)
         => |d| capture::is_capturing(d, stream, out);
     cuStreamGetCaptureInfo | cuStreamGetCaptureInfo_ptsz (stream: u64, status: Ptr, id: Ptr)
-        => |d| capture::info(d, stream, status, Places { id, ..Places::default() });
-    cuStreamGetCaptureInfo_v2 | cuStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr) => |d| capture::info(d, stream, status, Places { id, graph, after, edges: 0, count });
-    cuStreamGetCaptureInfo_v3 | cuStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => |d| capture::info(d, stream, status, Places { id, graph, after, edges, count });
+        => |d| capture::info(d, stream, status, InfoPointers { id, ..InfoPointers::default() });
+    cuStreamGetCaptureInfo_v2 | cuStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr) => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges: 0, count });
+    cuStreamGetCaptureInfo_v3 | cuStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges, count });
     cuStreamUpdateCaptureDependencies | cuStreamUpdateCaptureDependencies_ptsz (stream: u64, after: Ptr, count: usize, flags: u32) => |d| capture::update(d, stream, (after, 0, count), flags);
     cuStreamUpdateCaptureDependencies_v2 | cuStreamUpdateCaptureDependencies_v2_ptsz (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32) => |d| capture::update(d, stream, (after, edges, count), flags);
     cuThreadExchangeStreamCaptureMode(mode: Ptr) => |d| capture::exchange_mode(d, mode);

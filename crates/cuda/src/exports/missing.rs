@@ -1,5 +1,5 @@
 //! Functions of the public interface that are not implemented: they return
-//! `CUDA_ERROR_NOT_SUPPORTED` and are recorded in the journal.
+//! `CUDA_ERROR_NOT_SUPPORTED` and are recorded in the event log.
 
 macro_rules! missing {
     ($($name:ident)+) => {

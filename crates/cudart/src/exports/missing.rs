@@ -1,5 +1,5 @@
 //! Functions of the public interface that are not implemented: they return `cudaErrorNotSupported`
-//! and are recorded in the driver's journal.
+//! and are recorded in the driver's event log.
 
 macro_rules! missing {
     ($($name:ident)+) => {

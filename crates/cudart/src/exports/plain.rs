@@ -93,7 +93,9 @@ pub extern "C" fn __cudaInitModule(binary: u64) -> c_char {
         Ok(()) => 1,
         Err(error) => {
             let name = error.name().to_string_lossy();
-            state::say(&format!("a module with __managed__ variables cannot be loaded: {name}"));
+            state::print_error(&format!(
+                "a module with __managed__ variables cannot be loaded: {name}"
+            ));
             state::note(error);
             0
         }

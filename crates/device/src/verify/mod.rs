@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use isa::{Diagnostics, SourceMap};
-use lab::machine::Watch;
+use lab::machine::LaunchMonitor;
 use lab::run::{Job, JobParts, Settings};
 
 use crate::compare::compare;
@@ -141,7 +141,7 @@ pub struct Progress {
 /// If the device cannot be used, or the folder not be written.
 pub fn verify(
     plan: &Plan,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
     told: &mut dyn FnMut(&CaseResult, Progress),
 ) -> Result<Progress, VerifyError> {
     let none = Request { choice: plan.choice.clone(), runs: Vec::new() };
@@ -174,7 +174,7 @@ pub fn verify(
         until: Instant::now() + plan.time,
         told_of: 0,
         pending: 0,
-        watch,
+        monitor,
         told,
     };
     while !session.cases.is_empty() && session.goes_on() {
@@ -226,7 +226,7 @@ struct Session<'a> {
     told_of: usize,
     /// Cases of the batch that have not ended.
     pending: usize,
-    watch: &'a mut dyn Watch,
+    monitor: &'a mut dyn LaunchMonitor,
     told: &'a mut dyn FnMut(&CaseResult, Progress),
 }
 
@@ -291,7 +291,7 @@ impl Session<'_> {
         }
         let result = match &record.end {
             RunEnd::Refused { .. } => CaseResult::refused(case, &record.end),
-            _ => match compare(&record, job, self.watch) {
+            _ => match compare(&record, job, self.monitor) {
                 Ok(comparison) => CaseResult::compared(case, &record, &comparison),
                 Err(found) => CaseResult::unprepared(case, text_of(&found)),
             },

@@ -4,7 +4,7 @@ use fast::{WarpAccess, WarpAccesses};
 use simt::observe::Access;
 
 use super::batch::Batch;
-use super::{Counters, Line};
+use super::{AffineAccess, Counters};
 
 /// What accesses came to, with those that are still to be counted.
 #[derive(Default)]
@@ -17,30 +17,30 @@ pub(crate) struct AccessCounts {
 impl AccessCounts {
     /// Counts `times` accesses that differ in nothing that is counted.
     pub(crate) fn add(&mut self, access: &Access<'_>, times: u64) {
-        self.counters.accesses(access, times);
+        self.counters.congruent_accesses(access, times);
     }
 
     /// Counts accesses with one stride; `false` if they have to be passed lane by lane.
-    pub(crate) fn line(&mut self, line: &fast::StridedAccess) -> bool {
+    pub(crate) fn strided_access(&mut self, line: &fast::StridedAccess) -> bool {
         let &fast::StridedAccess { pc, kind, space, size, first_thread, lanes, at, stride, times } =
             line;
-        let line = Line { pc, kind, space, size, first_thread, lanes, at, stride };
-        self.counters.lines(&line, times)
+        let line = AffineAccess { pc, kind, space, size, first_thread, lanes, at, stride };
+        self.counters.affine_accesses(&line, times)
     }
 
     /// Counts an access of one warp; `false` if it has to be passed lane by lane.
-    pub(crate) fn warp(&mut self, access: &WarpAccess<'_>) -> bool {
+    pub(crate) fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
         fast::wide(
             #[inline(always)]
-            || self.counters.warp(access, &mut self.batch),
+            || self.counters.warp_access(access, &mut self.batch),
         )
     }
 
     /// Counts accesses of warps at one instruction; returns how many of the first ones.
-    pub(crate) fn warps(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+    pub(crate) fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
         fast::wide(
             #[inline(always)]
-            || self.counters.warps(accesses, &mut self.batch),
+            || self.counters.warp_accesses(accesses, &mut self.batch),
         )
     }
 

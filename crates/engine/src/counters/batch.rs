@@ -9,7 +9,7 @@
 use fast::{WarpAccess, WarpAccesses};
 use simt::observe::{AccessKind, Space};
 
-use super::traffic::{BANKS, SECTOR, Traffic, WORD, together};
+use super::traffic::{BANKS, SECTOR, Traffic, WORD, lanes_per_pass};
 
 /// Accesses that are sorted at once.
 const SIDE: usize = 16;
@@ -71,7 +71,7 @@ impl Default for Table {
 impl Table {
     /// Adds an access; returns whether the table is full.
     #[inline(always)]
-    fn put(&mut self, numbers: &[u32; LANES], extra: u32, entry: Entry) -> bool {
+    fn push(&mut self, numbers: &[u32; LANES], extra: u32, entry: Entry) -> bool {
         let i = self.count % SIDE;
         self.numbers[i] = *numbers;
         (self.extra[i], self.entries[i]) = (extra, entry);
@@ -81,7 +81,7 @@ impl Table {
 
     /// Returns the keys transposed: by lane, then by access.
     #[inline(always)]
-    fn side_by_side(&self) -> [Row; LANES] {
+    fn transposed(&self) -> [Row; LANES] {
         // An element's index consists of the bits of its access, then those of its lane. Each
         // shuffle of the two halves rotates the most significant bit of the index to the bottom;
         // after as many shuffles as the access has bits, the lane comes first.
@@ -95,24 +95,24 @@ impl Table {
         std::array::from_fn(|lane| rows[lane])
     }
 
-    /// Empties the table. Calls `told` with the traffic of its accesses, summed over runs of
+    /// Empties the table. Calls `emit` with the traffic of its accesses, summed over runs of
     /// accesses with the same program counter.
     #[inline(always)]
-    fn take(
+    fn drain(
         &mut self,
         found: impl Fn(usize, &Entry) -> Traffic,
-        told: &mut impl FnMut(u64, Traffic),
+        emit: &mut impl FnMut(u64, Traffic),
     ) {
         let entries = &self.entries[..std::mem::take(&mut self.count).min(SIDE)];
         let (mut pc, mut sum) = (0, Traffic::default());
         for (i, entry) in entries.iter().enumerate() {
             if entry.pc != pc {
-                told(pc, std::mem::take(&mut sum));
+                emit(pc, std::mem::take(&mut sum));
                 pc = entry.pc;
             }
             sum.add(&found(i, entry).times(entry.times));
         }
-        told(pc, sum);
+        emit(pc, sum);
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Batch {
 
 /// The properties that the lanes of an access share.
 #[derive(Clone, Copy, Debug)]
-struct What {
+struct AccessKey {
     pc: u64,
     kind: AccessKind,
     size: u64,
@@ -135,12 +135,12 @@ struct What {
 impl Batch {
     /// Accepts an access if it is a naturally aligned access to global memory whose addresses agree
     /// in their upper 32 bits, or an access to shared memory. Counting waits until a table is full;
-    /// `told` then receives traffic by program counter. Returns whether the access was accepted.
+    /// `emit` then receives traffic by program counter. Returns whether the access was accepted.
     #[inline(always)]
-    pub(crate) fn take(
+    pub(crate) fn push(
         &mut self,
         access: &WarpAccess<'_>,
-        mut told: impl FnMut(u64, Traffic),
+        mut emit: impl FnMut(u64, Traffic),
     ) -> bool {
         let &WarpAccess { pc, kind, space, size, on, at, times } = access;
         let page = at[on.trailing_zeros() as usize % LANES] >> u32::BITS;
@@ -151,31 +151,31 @@ impl Batch {
         if others != 0 && space == Space::Global {
             return false;
         }
-        let what = What { pc: pc.0, kind, size: size.into(), times };
-        let Some(found) = self.one(what, space, on, &at.map(|at| at as u32), &mut told) else {
+        let key = AccessKey { pc: pc.0, kind, size: size.into(), times };
+        let Some(found) = self.push_one(key, space, on, &at.map(|at| at as u32), &mut emit) else {
             return false;
         };
-        told(pc.0, found);
+        emit(pc.0, found);
         true
     }
 
     /// Accepts the longest possible prefix of `accesses`, all of one instruction; returns its
     /// length.
     #[inline(always)]
-    pub(crate) fn take_all(
+    pub(crate) fn push_prefix(
         &mut self,
         accesses: &WarpAccesses<'_>,
-        mut told: impl FnMut(u64, Traffic),
+        mut emit: impl FnMut(u64, Traffic),
     ) -> usize {
         let &WarpAccesses { pc, kind, space, size, on, at, .. } = accesses;
-        let what = What { pc: pc.0, kind, size: size.into(), times: 1 };
+        let key = AccessKey { pc: pc.0, kind, size: size.into(), times: 1 };
         let (mut sum, mut count) = (Traffic::default(), 0);
         for (&on, at) in on.iter().zip(at) {
-            let Some(found) = self.one(what, space, on, at, &mut told) else { break };
+            let Some(found) = self.push_one(key, space, on, at, &mut emit) else { break };
             sum.add(&found);
             count += 1;
         }
-        told(pc.0, sum);
+        emit(pc.0, sum);
         count
     }
 
@@ -183,18 +183,18 @@ impl Batch {
     /// known at once (none if the access was put into a table), or `None` if the access cannot be
     /// counted here.
     #[inline(always)]
-    fn one(
+    fn push_one(
         &mut self,
-        what: What,
+        key: AccessKey,
         space: Space,
         on: u32,
         at: &[u32; LANES],
-        told: &mut impl FnMut(u64, Traffic),
+        emit: &mut impl FnMut(u64, Traffic),
     ) -> Option<Traffic> {
         match space {
             _ if on == 0 => None,
-            Space::Global => self.global(what, on, at, told),
-            Space::Shared => self.shared(what, on, at, told),
+            Space::Global => self.global(key, on, at, emit),
+            Space::Shared => self.shared(key, on, at, emit),
             _ => Some(Traffic::default()),
         }
     }
@@ -202,10 +202,10 @@ impl Batch {
     #[inline(always)]
     fn global(
         &mut self,
-        What { pc, size, times, .. }: What,
+        AccessKey { pc, size, times, .. }: AccessKey,
         on: u32,
         at: &[u32; LANES],
-        told: &mut impl FnMut(u64, Traffic),
+        emit: &mut impl FnMut(u64, Traffic),
     ) -> Option<Traffic> {
         if !size.is_power_of_two() || size > SECTOR {
             return None;
@@ -224,8 +224,8 @@ impl Batch {
             return None;
         }
         let entry = Entry { pc, times, size, first: true };
-        if self.global.put(&numbers, SECTOR.trailing_zeros() - shift, entry) {
-            self.count_global(told);
+        if self.global.push(&numbers, SECTOR.trailing_zeros() - shift, entry) {
+            self.count_global(emit);
         }
         Some(Traffic::default())
     }
@@ -233,16 +233,16 @@ impl Batch {
     #[inline(always)]
     fn shared(
         &mut self,
-        What { pc, kind, size, times }: What,
+        AccessKey { pc, kind, size, times }: AccessKey,
         on: u32,
         at: &[u32; LANES],
-        told: &mut impl FnMut(u64, Traffic),
+        emit: &mut impl FnMut(u64, Traffic),
     ) -> Option<Traffic> {
         if !size.is_power_of_two() || size > 4 * WORD {
             return None;
         }
         let turns = if kind == AccessKind::Atomic { u32::MAX } else { 0 };
-        let (team, words) = (together(size) as usize, size.div_ceil(WORD) as usize);
+        let (team, words) = (lanes_per_pass(size) as usize, size.div_ceil(WORD) as usize);
         let key = |word: u32| word.rotate_right(BANK_BITS);
         if words == 1 {
             // The common case, which compiles to vector loops.
@@ -258,8 +258,8 @@ impl Batch {
                 let alone = Traffic { shared_requests: 1, shared_passes: 1, ..Traffic::default() };
                 return Some(alone.times(times));
             }
-            if self.shared.put(&numbers, turns, Entry { pc, times, size, first: true }) {
-                self.count_shared(told);
+            if self.shared.push(&numbers, turns, Entry { pc, times, size, first: true }) {
+                self.count_shared(emit);
             }
             return Some(Traffic::default());
         }
@@ -275,8 +275,8 @@ impl Batch {
                 let word = (at[(start + lane) % LANES] / WORD as u32) + (i % words) as u32;
                 *number = if here >> lane & 1 != 0 { key(word) } else { NONE };
             }
-            if self.shared.put(&numbers, turns, Entry { pc, times, size, first }) {
-                self.count_shared(told);
+            if self.shared.push(&numbers, turns, Entry { pc, times, size, first }) {
+                self.count_shared(emit);
             }
             first = false;
         }
@@ -285,18 +285,18 @@ impl Batch {
 
     /// Counts the accesses that are still in the tables.
     #[inline(always)]
-    pub(crate) fn finish(&mut self, mut told: impl FnMut(u64, Traffic)) {
-        self.count_global(&mut told);
-        self.count_shared(&mut told);
+    pub(crate) fn finish(&mut self, mut emit: impl FnMut(u64, Traffic)) {
+        self.count_global(&mut emit);
+        self.count_shared(&mut emit);
     }
 
     #[inline(always)]
-    fn count_global(&mut self, told: &mut impl FnMut(u64, Traffic)) {
+    fn count_global(&mut self, emit: &mut impl FnMut(u64, Traffic)) {
         if self.global.count == 0 {
             return;
         }
         let table = &mut self.global;
-        let rows = table.side_by_side();
+        let rows = table.transposed();
         let (mut elements, mut sectors) = ([0_u32; SIDE], [0_u32; SIDE]);
         for i in 0..SIDE {
             let numbers = sorted(&rows, i);
@@ -314,16 +314,16 @@ impl Batch {
             global_bytes: u64::from(elements[i]) * entry.size,
             ..Traffic::default()
         };
-        table.take(found, told);
+        table.drain(found, emit);
     }
 
     #[inline(always)]
-    fn count_shared(&mut self, told: &mut impl FnMut(u64, Traffic)) {
+    fn count_shared(&mut self, emit: &mut impl FnMut(u64, Traffic)) {
         if self.shared.count == 0 {
             return;
         }
         let table = &mut self.shared;
-        let rows = table.side_by_side();
+        let rows = table.transposed();
         let mut passes = [0_u32; SIDE];
         for (i, passes) in passes.iter_mut().enumerate() {
             let numbers = sorted(&rows, i);
@@ -343,7 +343,7 @@ impl Batch {
             let (shared_passes, bank_conflicts) = (passes, passes - 1);
             Traffic { shared_requests, shared_passes, bank_conflicts, ..Traffic::default() }
         };
-        table.take(found, told);
+        table.drain(found, emit);
     }
 }
 
@@ -420,10 +420,10 @@ mod tests {
     }
 
     #[test]
-    fn accesses_come_to_the_same_as_one_by_one() {
+    fn batches_count_as_single_accesses() {
         let (mut batch, mut all, mut one_by_one) =
             (Batch::default(), PcTraffic::default(), PcTraffic::default());
-        let mut sum = |pc, found: Traffic| all.found(pc, &found);
+        let mut sum = |pc, found: Traffic| all.add_at(pc, &found);
         let mut taken = 0;
         for case in 1..6000_u64 {
             let mix = case.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -445,15 +445,15 @@ mod tests {
                 if space == Space::Global { at } else { at & 0xff_ffff }
             });
             let (pc, times) = (case % 5, 1 + case % 3);
-            let told = &mut sum;
+            let emit = &mut sum;
             let access = WarpAccess { pc: Pc(pc), kind, space, size, on, at: &at, times };
             let page = at[0] >> 32;
             let taken_now = if times == 1 && at.iter().all(|at| at >> 32 == page) {
                 let (page, at, pc) = (page as u32, &[at.map(|at| at as u32)], Pc(pc));
                 let all = WarpAccesses { pc, kind, space, size, on: &[on], at, page };
-                batch.take_all(&all, told) == 1
+                batch.push_prefix(&all, emit) == 1
             } else {
-                batch.take(&access, told)
+                batch.push(&access, emit)
             };
             if !taken_now {
                 continue;
@@ -464,7 +464,7 @@ mod tests {
             let (group, order, scope) = (GroupId::default(), Order::Weak, Scope::Gpu);
             let lanes = &lanes[..];
             let access = Access { group, pc: Pc(pc), kind, space, order, scope, size, lanes };
-            one_by_one.accesses(&access, times);
+            one_by_one.congruent_accesses(&access, times);
         }
         batch.finish(sum);
         assert!(taken > 4000, "{taken}");

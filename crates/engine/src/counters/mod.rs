@@ -2,11 +2,11 @@
 
 mod accesses;
 mod batch;
-mod few;
+mod small_set;
 mod traffic;
 
 pub(crate) use accesses::AccessCounts;
-pub use traffic::{Line, PcTraffic, Traffic};
+pub use traffic::{AffineAccess, PcTraffic, Traffic};
 
 use fast::{Detail, WarpAccess, WarpAccesses};
 use simt::observe::{
@@ -160,17 +160,17 @@ impl Counters {
 
     /// Counts `times` accesses of the pattern `line`. Returns `false`, having counted nothing, if
     /// the pattern has to be counted lane by lane.
-    pub(crate) fn lines(&mut self, line: &Line, times: u64) -> bool {
-        let Some(found) = self.traffic_by_pc.lines(line, times) else { return false };
+    pub(crate) fn affine_accesses(&mut self, line: &AffineAccess, times: u64) -> bool {
+        let Some(found) = self.traffic_by_pc.affine_accesses(line, times) else { return false };
         self.traffic.add(&found);
-        self.kind(line.kind, times);
+        self.count_kind(line.kind, times);
         true
     }
 
     /// Counts `access` and `times - 1` others with congruent addresses.
-    pub(crate) fn accesses(&mut self, access: &Access<'_>, times: u64) {
-        self.kind(access.kind, times);
-        let found = self.traffic_by_pc.accesses(access, times);
+    pub(crate) fn congruent_accesses(&mut self, access: &Access<'_>, times: u64) {
+        self.count_kind(access.kind, times);
+        let found = self.traffic_by_pc.congruent_accesses(access, times);
         self.traffic.add(&found);
     }
 
@@ -178,14 +178,14 @@ impl Counters {
     /// accumulated. Returns `false`, having counted nothing, if the access has to be counted lane
     /// by lane.
     #[inline(always)]
-    pub(crate) fn warp(&mut self, access: &WarpAccess<'_>, batch: &mut Batch) -> bool {
-        let taken = batch.take(
+    pub(crate) fn warp_access(&mut self, access: &WarpAccess<'_>, batch: &mut Batch) -> bool {
+        let taken = batch.push(
             access,
             #[inline(always)]
-            |pc, found| self.found(pc, &found),
+            |pc, found| self.add_traffic(pc, &found),
         );
         if taken {
-            self.kind(access.kind, access.times);
+            self.count_kind(access.kind, access.times);
         }
         taken
     }
@@ -193,27 +193,31 @@ impl Counters {
     /// Counts the longest prefix of `accesses`, all of one instruction, that `batch` accepts;
     /// returns its length.
     #[inline(always)]
-    pub(crate) fn warps(&mut self, accesses: &WarpAccesses<'_>, batch: &mut Batch) -> usize {
-        let taken = batch.take_all(
+    pub(crate) fn warp_accesses(
+        &mut self,
+        accesses: &WarpAccesses<'_>,
+        batch: &mut Batch,
+    ) -> usize {
+        let taken = batch.push_prefix(
             accesses,
             #[inline(always)]
-            |pc, found| self.found(pc, &found),
+            |pc, found| self.add_traffic(pc, &found),
         );
-        self.kind(accesses.kind, taken as u64);
+        self.count_kind(accesses.kind, taken as u64);
         taken
     }
 
     /// Counts the traffic of the accesses left in `batch`.
     pub(crate) fn finish(&mut self, batch: &mut Batch) {
-        batch.finish(|pc, found| self.found(pc, &found));
+        batch.finish(|pc, found| self.add_traffic(pc, &found));
     }
 
-    fn found(&mut self, pc: u64, found: &Traffic) {
-        self.traffic_by_pc.found(pc, found);
+    fn add_traffic(&mut self, pc: u64, found: &Traffic) {
+        self.traffic_by_pc.add_at(pc, found);
         self.traffic.add(found);
     }
 
-    fn kind(&mut self, kind: AccessKind, times: u64) {
+    fn count_kind(&mut self, kind: AccessKind, times: u64) {
         match kind {
             AccessKind::Load => self.loads += times,
             AccessKind::Store => self.stores += times,
@@ -258,7 +262,7 @@ impl<const N: usize> Observer<N> for Counters {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        self.accesses(access, 1);
+        self.congruent_accesses(access, 1);
     }
 
     fn sync(&mut self, sync: &Sync<'_, N>) {

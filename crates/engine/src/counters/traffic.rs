@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::few::Few;
+use super::small_set::SmallSet;
 use simt::observe::{Access, AccessKind, Pc, Space};
 
 /// Size of a sector in bytes.
@@ -89,8 +89,8 @@ pub struct PcTraffic {
     /// Scratch space of one access, kept to reuse its allocation, like the three fields below.
     starts: Vec<u64>,
     words: Vec<u64>,
-    elements: Few,
-    sectors: Few,
+    elements: SmallSet,
+    sectors: SmallSet,
 }
 
 impl PartialEq for PcTraffic {
@@ -102,11 +102,11 @@ impl PartialEq for PcTraffic {
 impl PcTraffic {
     /// Counts an access and returns its traffic.
     pub fn access(&mut self, access: &Access<'_>) -> Traffic {
-        self.accesses(access, 1)
+        self.congruent_accesses(access, 1)
     }
 
     /// Counts `access` and `times - 1` others with congruent addresses, and returns their traffic.
-    pub fn accesses(&mut self, access: &Access<'_>, times: u64) -> Traffic {
+    pub fn congruent_accesses(&mut self, access: &Access<'_>, times: u64) -> Traffic {
         let found = match access.space {
             Space::Global => self.global(access),
             Space::Shared => self.shared(access),
@@ -120,7 +120,7 @@ impl PcTraffic {
     /// Counts `times` accesses of the pattern `line` and returns their traffic. Returns `None`,
     /// having counted nothing, if the pattern is neither contiguous nor a broadcast, or if it
     /// accesses shared memory atomically or with more than 16 bytes a lane.
-    pub fn lines(&mut self, line: &Line, times: u64) -> Option<Traffic> {
+    pub fn affine_accesses(&mut self, line: &AffineAccess, times: u64) -> Option<Traffic> {
         let (size, count) = (u64::from(line.size), u64::from(line.lanes));
         // The bytes covered: contiguous elements, or one element for all lanes.
         let bytes = if line.stride == size as i64 {
@@ -143,7 +143,7 @@ impl PcTraffic {
             // Contiguous words, or one word for all lanes, do not conflict among lanes that share a
             // pass.
             Space::Shared if count > 0 && size <= 16 && line.kind != AccessKind::Atomic => {
-                let team = |lane: u64| (u64::from(line.first_thread) + lane) / together(size);
+                let team = |lane: u64| (u64::from(line.first_thread) + lane) / lanes_per_pass(size);
                 let passes = team(count - 1) - team(0) + 1;
                 Traffic { shared_requests: 1, shared_passes: passes, ..Traffic::default() }
             }
@@ -163,7 +163,7 @@ impl PcTraffic {
     }
 
     /// Adds `traffic` to that of `pc`.
-    pub(crate) fn found(&mut self, pc: u64, traffic: &Traffic) {
+    pub(crate) fn add_at(&mut self, pc: u64, traffic: &Traffic) {
         self.at(pc).add(traffic);
     }
 
@@ -197,14 +197,18 @@ impl PcTraffic {
         }
     }
 
-    /// Returns sectors and bytes of at most [`Few::MOST`] aligned elements, none of which crosses a
-    /// sector boundary; `None` if the lanes do not fit that description.
+    /// Returns sectors and bytes of at most [`SmallSet::CAPACITY`] aligned elements, none of which
+    /// crosses a sector boundary; `None` if the lanes do not fit that description.
     fn aligned(&mut self, lanes: &[(u16, u64)], size: u64) -> Option<(u64, u64)> {
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         for &(_, at) in lanes {
             (low, high, bits) = (low.min(at), high.max(at), bits | at);
         }
-        if !size.is_power_of_two() || size > SECTOR || bits % size != 0 || lanes.len() > Few::MOST {
+        if !size.is_power_of_two()
+            || size > SECTOR
+            || bits % size != 0
+            || lanes.len() > SmallSet::CAPACITY
+        {
             return None;
         }
         let shift = size.trailing_zeros();
@@ -225,9 +229,9 @@ impl PcTraffic {
         self.sectors.clear();
         let (mut sectors, mut elements) = (0, 0);
         for &(_, at) in lanes {
-            if self.elements.is_new(at) {
+            if self.elements.insert(at) {
                 elements += 1;
-                sectors += u64::from(self.sectors.is_new(at / SECTOR));
+                sectors += u64::from(self.sectors.insert(at / SECTOR));
             }
         }
         Some((sectors, elements * size))
@@ -258,8 +262,9 @@ impl PcTraffic {
     fn shared(&mut self, access: &Access<'_>) -> Traffic {
         let size = u64::from(access.size.max(1));
         let words = size.div_ceil(WORD);
-        let team =
-            |lane: u16| (u64::from(access.group.first_thread) + u64::from(lane)) / together(size);
+        let team = |lane: u16| {
+            (u64::from(access.group.first_thread) + u64::from(lane)) / lanes_per_pass(size)
+        };
         let atomic = access.kind == AccessKind::Atomic;
         if let (Some(&(first, _)), Some(&(last, _))) = (access.lanes.first(), access.lanes.last())
             && words == 1
@@ -299,7 +304,7 @@ impl PcTraffic {
 
 /// An access of consecutive lanes with affine addresses.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct AffineAccess {
     /// The instruction's program counter.
     pub pc: Pc,
     /// Load, store or atomic.
@@ -319,7 +324,7 @@ pub struct Line {
 }
 
 /// Returns the number of lanes that share a pass if each accesses `size` bytes.
-pub(super) fn together(size: u64) -> u64 {
+pub(super) fn lanes_per_pass(size: u64) -> u64 {
     (WARP / size.div_ceil(WORD).max(1)).max(1)
 }
 
@@ -351,7 +356,7 @@ fn single_words(lanes: &[(u16, u64)], atomic: bool) -> Option<u64> {
 }
 
 /// Returns the most words that one bank has to deliver, at least 1.
-fn passes_of(wanted: &mut Vec<u64>, seen: &mut Few, atomic: bool) -> u64 {
+fn passes_of(wanted: &mut Vec<u64>, seen: &mut SmallSet, atomic: bool) -> u64 {
     let mut banks = [0_u64; BANKS];
     if !atomic {
         // The common case: each bank delivers one word.
@@ -364,9 +369,9 @@ fn passes_of(wanted: &mut Vec<u64>, seen: &mut Few, atomic: bool) -> u64 {
         if alone {
             return 1;
         }
-        if wanted.len() <= Few::MOST {
+        if wanted.len() <= SmallSet::CAPACITY {
             seen.clear();
-            wanted.retain(|&word| seen.is_new(word));
+            wanted.retain(|&word| seen.insert(word));
         } else {
             wanted.sort_unstable();
             wanted.dedup();
@@ -447,11 +452,11 @@ mod tests {
             let of = [32, 64, 997, 4001, 1 << 16][seed as usize / 10 % 5];
             let at = |l: u64| (l * seed * 7919 + seed * 31) % of * u64::from(size);
             let found = traffic(Space::Shared, kind, size, at);
-            let together = 32 / u64::from(size).div_ceil(4).max(1);
+            let lanes_per_pass = 32 / u64::from(size).div_ceil(4).max(1);
             let mut teams: BTreeMap<u64, BTreeMap<u64, Vec<u64>>> = BTreeMap::new();
             for lane in 0..32 {
                 for word in at(lane) / 4..(at(lane) + u64::from(size)).div_ceil(4) {
-                    let banks = teams.entry(lane / together).or_default();
+                    let banks = teams.entry(lane / lanes_per_pass).or_default();
                     let words = banks.entry(word % 32).or_default();
                     if kind == AccessKind::Atomic || !words.contains(&word) {
                         words.push(word);
@@ -466,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_to_the_same_as_their_lanes() {
+    fn affine_accesses_count_as_their_lanes() {
         let (mut simple, mut all) = (0, 0);
         for case in 0..4000_u64 {
             let pick = |n: u64, of: u64| case.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> n & (of - 1);
@@ -477,7 +482,7 @@ mod tests {
                 [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][(case / 3 % 3) as usize];
             let (first, count) = (pick(40, 32) as u16, 1 + pick(30, 32) as u16);
             let at = 4096 + pick(20, 64) * u64::from(size);
-            let line = Line {
+            let line = AffineAccess {
                 pc: Pc(3),
                 kind,
                 space,
@@ -497,7 +502,7 @@ mod tests {
             let (mut a, mut b) = (PcTraffic::default(), PcTraffic::default());
             let expected = a.access(&access);
             all += 1;
-            if let Some(found) = b.lines(&line, 1) {
+            if let Some(found) = b.affine_accesses(&line, 1) {
                 assert_eq!((found, &b), (expected, &a), "{line:?}");
                 simple += 1;
             }
@@ -506,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_meet_in_a_bank_take_turns() {
+    fn lanes_that_share_a_bank_are_serialised() {
         let read = |size, stride| {
             let found = traffic(Space::Shared, AccessKind::Load, size, |l| l * stride);
             (found.shared_passes, found.bank_conflicts)

@@ -110,7 +110,7 @@ fn seeds_come_from_the_run_and_the_name() {
 }
 
 #[test]
-fn errors_name_place_reason_and_a_way_out() {
+fn errors_name_place_reason_and_help() {
     for (text, expected) in [
         (
             "n=",
@@ -215,7 +215,7 @@ fn places_are_exact_inside_a_file_unless_the_string_had_escapes() {
 }
 
 #[test]
-fn files_are_held_against_the_declaration() {
+fn files_are_checked_against_the_declaration() {
     let directory = std::env::temp_dir().join(format!("simtlab-argspec-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a scratch directory");
     let array =
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_at_all(text in ".{0,32}") {
+    fn arbitrary_text_never_panics(text in ".{0,32}") {
         let _ = parse_argument(&text, place(&text));
     }
 

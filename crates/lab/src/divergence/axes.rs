@@ -19,7 +19,7 @@ pub type Settings = Vec<(String, String)>;
 
 /// Returns the settings of a comparison for which the user names none.
 #[must_use]
-pub fn usual_settings(machine: &dyn Isa) -> Vec<Settings> {
+pub fn default_settings(machine: &dyn Isa) -> Vec<Settings> {
     let mut out = vec![Settings::new()];
     for axis in machine.axes() {
         let others = axis.values.iter().skip(1);
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn settings_are_the_default_and_each_value_by_itself() {
         let pmask = find("pmask").expect("there is one");
-        let all = usual_settings(pmask);
+        let all = default_settings(pmask);
         let values: usize = pmask.axes().iter().map(|a| a.values.len() - 1).sum();
         assert_eq!(all.len(), 1 + values);
         assert!(all[0].is_empty() && all.iter().all(|s| s.len() < 2));
-        assert_eq!(usual_settings(find("ptx").expect("there is one")), [Settings::new()]);
+        assert_eq!(default_settings(find("ptx").expect("there is one")), [Settings::new()]);
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_the_axis_or_value() {
         let help = |list: &[&str]| named(list).expect_err("wrong").help.unwrap_or_default();
         assert_eq!(help(&["zmod=zero"]), "did you mean zmode?");
         assert!(help(&["zmode="]).starts_with("values of zmode are merge"));

@@ -3,21 +3,21 @@
 use isa::{Diagnostic, Diagnostics};
 
 use super::axes::{self, Settings};
-use super::explain::{Explanation, Losses};
-use super::lanes::{Recorded, Recorder};
+use super::explain::{Explanation, LostSlots};
+use super::lane_trace::{LaneTrace, LaneTraceProbe};
+use super::probed::{ProbedMonitor, ScheduleDependenceProbe};
 use super::race::{Race, Races};
-use super::rejoin::{Rejoins, Times};
+use super::rejoin::{ReconvergenceTimes, Rejoins};
 use super::verdict::{self, Difference, Verdict};
-use super::watching::{Watched, Witnesses};
-use crate::machine::{Dependence, End, Watch};
-use crate::probe::{Both, Place, Probe, Shows};
+use crate::machine::{Dependence, End, LaunchMonitor};
+use crate::probe::{Place, Probe, ProbePair, ScheduleDependence};
 use crate::run::{Job, UNSUPPORTED, Variant, VariantRun};
 use crate::stats::LaunchStats;
 
 /// Limit of issues of the reference, if the job has none.
 const REFERENCE_LIMIT: u64 = 1 << 28;
 /// Limit of the other runs, if the job has none, as a multiple of the reference's issues.
-const PATIENCE: u64 = 4;
+const LIMIT_FACTOR: u64 = 4;
 /// Least limit of the other runs.
 const LEAST_LIMIT: u64 = 1 << 20;
 
@@ -35,7 +35,7 @@ pub struct Plan {
     /// Whether non-default settings are run with the first mechanism only.
     pub star: bool,
     /// Whether to record lanes over time and losses by line, for the HTML report.
-    pub look: bool,
+    pub record_views: bool,
 }
 
 /// The results of a mechanism at a warp size, under one setting.
@@ -54,13 +54,13 @@ pub struct Row {
     /// The differences from the reference.
     pub differences: Vec<Difference>,
     /// Executed instructions that expose the schedule; collected only if results differ.
-    pub witnesses: Vec<(Shows, Place)>,
+    pub witnesses: Vec<(ScheduleDependence, Place)>,
     /// Pairs of instructions that race.
     pub races: Vec<Race>,
     /// Statistics summed over all launches; `None` if the run could not start.
     pub stats: Option<LaunchStats>,
     /// Reconvergence times.
-    pub times: Times,
+    pub times: ReconvergenceTimes,
     /// The verdict in one sentence, if it can be explained.
     pub sentence: Option<String>,
     /// The diagnostic of a hang, a fault or a refusal.
@@ -99,7 +99,7 @@ pub struct Views {
     /// Lost lane slots by line.
     pub losses: Explanation,
     /// Lanes over time, for some warps.
-    pub lanes: Recorded,
+    pub lanes: LaneTrace,
 }
 
 /// The cost of a row relative to the others of its warp size.
@@ -159,7 +159,7 @@ impl Comparison {
 pub fn compare(
     job: &mut Job,
     plan: &Plan,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<Option<Comparison>, Diagnostics> {
     let multisets: Vec<String> = job.multisets().map(str::to_owned).collect();
     let (mechanism, warp_size) = job.machine().reference();
@@ -178,26 +178,26 @@ pub fn compare(
         true => format!("{mechanism} of width {warp_size}"),
     };
     let mut races = Races::default();
-    let mut watched = Watched { watch, probe: &mut races };
-    let reference = job.run_variant(&variant, &mut watched)?;
+    let mut probed = ProbedMonitor { monitor, probe: &mut races };
+    let reference = job.run_variant(&variant, &mut probed)?;
     if interrupted(&reference) {
         return Ok(None);
     }
     let issues = reference.total().slots.issues();
-    let limit = issues.saturating_mul(PATIENCE).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
+    let limit = issues.saturating_mul(LIMIT_FACTOR).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
     let races_complete = races.complete();
     let races = races.found();
     let many = plan.mechanisms.len() * plan.warp_sizes.len() * plan.settings.len();
     let steps = crate::html::steps_of_warp(many);
-    let (order, look) = (plan.order.clone(), plan.look);
+    let (order, record_views) = (plan.order.clone(), plan.record_views);
     let name = reference_name.clone();
-    let setting = Setting { name, multisets, reference, races, limit, order, look, steps };
+    let setting = RowSetup { name, multisets, reference, races, limit, order, record_views, steps };
     let mut rows = Vec::new();
     for (index, mechanism) in plan.mechanisms.iter().enumerate() {
         for &warp_size in &plan.warp_sizes {
             let all = |s: &&Settings| !plan.star || index == 0 || s.is_empty();
             for settings in plan.settings.iter().filter(all) {
-                match row(job, &setting, (mechanism, warp_size, settings), watch)? {
+                match row(job, &setting, (mechanism, warp_size, settings), monitor)? {
                     Some(row) => rows.push(row),
                     None => return Ok(None),
                 }
@@ -221,7 +221,7 @@ pub fn compare(
 }
 
 /// The inputs that all rows share.
-struct Setting {
+struct RowSetup {
     /// The name of the reference.
     name: String,
     multisets: Vec<String>,
@@ -230,7 +230,7 @@ struct Setting {
     races: Vec<Race>,
     limit: u64,
     order: Option<String>,
-    look: bool,
+    record_views: bool,
     /// Most recorded issues of a warp.
     steps: usize,
 }
@@ -241,9 +241,9 @@ fn interrupted(run: &VariantRun) -> bool {
 
 fn row(
     job: &mut Job,
-    setting: &Setting,
+    setting: &RowSetup,
     (mechanism, warp_size, settings): (&str, u64, &Settings),
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<Option<Row>, Diagnostics> {
     let warp_size = axes::width(job.machine(), settings).unwrap_or(warp_size);
     let mut row = Row {
@@ -256,14 +256,14 @@ fn row(
         witnesses: Vec::new(),
         races: setting.races.clone(),
         stats: None,
-        times: Times::default(),
+        times: ReconvergenceTimes::default(),
         sentence: None,
         report: None,
         impact: Impact::default(),
         views: None,
     };
-    let (mut rejoins, mut witnesses) = (Rejoins::default(), Witnesses::default());
-    let (mut losses, mut lanes) = (Losses::default(), Recorder::new(setting.steps));
+    let (mut rejoins, mut witnesses) = (Rejoins::default(), ScheduleDependenceProbe::default());
+    let (mut losses, mut lanes) = (LostSlots::default(), LaneTraceProbe::new(setting.steps));
     let variant = Variant {
         mechanism: mechanism.to_owned(),
         warp_size,
@@ -271,12 +271,12 @@ fn row(
         options: settings.clone(),
         limit: Some(setting.limit),
     };
-    let mut probes = Both(&mut rejoins, &mut witnesses);
-    let mut closely = Both(&mut losses, &mut lanes);
-    let mut all = Both(&mut probes, &mut closely);
-    let probe: &mut dyn Probe = if setting.look { &mut all } else { &mut probes };
-    let mut watched = Watched { watch, probe };
-    let run = match job.run_variant(&variant, &mut watched) {
+    let mut probes = ProbePair(&mut rejoins, &mut witnesses);
+    let mut closely = ProbePair(&mut losses, &mut lanes);
+    let mut all = ProbePair(&mut probes, &mut closely);
+    let probe: &mut dyn Probe = if setting.record_views { &mut all } else { &mut probes };
+    let mut probed = ProbedMonitor { monitor, probe };
+    let run = match job.run_variant(&variant, &mut probed) {
         Ok(run) if interrupted(&run) => return Ok(None),
         Ok(run) => run,
         Err(found) => {
@@ -289,7 +289,7 @@ fn row(
     row.times = rejoins.times();
     row.stats = Some(run.total());
     let views = Views { losses: losses.explanation(), lanes: lanes.recorded(crate::html::WARPS) };
-    row.views = Some(views).filter(|v| setting.look && !v.lanes.warps.is_empty());
+    row.views = Some(views).filter(|v| setting.record_views && !v.lanes.warps.is_empty());
     if let Some((verdict, report)) = verdict::of_end(&run) {
         (row.verdict, row.report) = (verdict, Some(report));
     } else if verdict::of_end(&setting.reference).is_none() {
@@ -303,8 +303,8 @@ fn row(
             if row.races.is_empty() {
                 // Another schedule may take paths that the reference did not take.
                 let mut races = Races::default();
-                let mut watched = Watched { watch, probe: &mut races };
-                if interrupted(&job.run_variant(&variant, &mut watched)?) {
+                let mut probed = ProbedMonitor { monitor, probe: &mut races };
+                if interrupted(&job.run_variant(&variant, &mut probed)?) {
                     return Ok(None);
                 }
                 row.races = races.found();

@@ -14,22 +14,22 @@ use simt::slots::{Domain, LaneSlots, SlotCause};
 
 use super::json::slots;
 use super::tables::{Column, SLOTS};
-use crate::probe::{Beginning, EventSink, Place, Probe, WORDS};
+use crate::probe::{EventSink, LaunchStart, Place, Probe, WORDS};
 
 /// The probe of lost lane slots.
 #[derive(Clone, Debug, Default)]
-pub struct Losses {
+pub struct LostSlots {
     places: Arc<[Place]>,
     by_pc: Vec<LaneSlots>,
     splits: Vec<u64>,
-    text: BTreeMap<Option<u32>, Line>,
-    source: BTreeMap<(Arc<str>, u32), Line>,
+    text: BTreeMap<Option<u32>, LineLosses>,
+    source: BTreeMap<(Arc<str>, u32), LineLosses>,
     total: LaneSlots,
 }
 
 /// The losses of one line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Line {
+pub struct LineLosses {
     /// Text of the line's first instruction.
     pub text: Arc<str>,
     /// Lane slots of the line's issues, by cause.
@@ -38,7 +38,7 @@ pub struct Line {
     pub splits: u64,
 }
 
-impl Line {
+impl LineLosses {
     /// Returns the lane slots in which no lane was on.
     #[must_use]
     pub fn lost(&self) -> u64 {
@@ -58,9 +58,9 @@ fn lost(slots: &LaneSlots) -> u64 {
     slots.width - slots.of(SlotCause::On)
 }
 
-impl Losses {
+impl LostSlots {
     /// Adds the counts of the current launch to its lines.
-    fn fold(&mut self) {
+    fn fold_launch(&mut self) {
         let counted = self.places.iter().zip(self.by_pc.iter().zip(&self.splits));
         for (place, (slots, splits)) in counted.filter(|c| c.1.0.issues() > 0) {
             self.total.add(slots);
@@ -77,23 +77,23 @@ impl Losses {
     /// Returns the losses of all launches.
     #[must_use]
     pub fn explanation(mut self) -> Explanation {
-        self.fold();
+        self.fold_launch();
         let text = self.text.into_iter().collect();
         let source = self.source.into_iter().collect();
         Explanation { total: self.total, text, source }
     }
 }
 
-impl Probe for Losses {
-    fn begin(&mut self, launch: &Beginning<'_>) {
-        self.fold();
+impl Probe for LostSlots {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
+        self.fold_launch();
         self.places = Arc::clone(launch.places);
         self.by_pc = vec![LaneSlots::default(); launch.places.len()];
         self.splits = vec![0; launch.places.len()];
     }
 }
 
-impl EventSink for Losses {
+impl EventSink for LostSlots {
     fn events(&self) -> Events {
         Events::ISSUE.and(Events::BRANCH)
     }
@@ -122,9 +122,9 @@ pub struct Explanation {
     pub total: LaneSlots,
     /// By line of the program's text, in line order; `None` for operations that a pass inserted
     /// without a line.
-    pub text: Vec<(Option<u32>, Line)>,
+    pub text: Vec<(Option<u32>, LineLosses)>,
     /// By file and line of the source.
-    pub source: Vec<((Arc<str>, u32), Line)>,
+    pub source: Vec<((Arc<str>, u32), LineLosses)>,
 }
 
 /// The columns of lost slots: all but the first, of lanes that were on.
@@ -168,7 +168,7 @@ impl Explanation {
         out
     }
 
-    fn table(&self, out: &mut String, mut lines: Vec<(String, &Line)>, most: usize) {
+    fn table(&self, out: &mut String, mut lines: Vec<(String, &LineLosses)>, most: usize) {
         lines.retain(|(_, line)| line.lost() > 0);
         lines.sort_by_key(|(_, line)| std::cmp::Reverse(line.lost()));
         if lines.is_empty() {
@@ -205,7 +205,7 @@ impl Explanation {
     /// Renders JSON as `docs/explain.md` describes it.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let line = |l: &Line| {
+        let line = |l: &LineLosses| {
             json!({
                 "text": &*l.text,
                 "issues": l.slots.issues(),

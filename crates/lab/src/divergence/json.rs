@@ -9,7 +9,7 @@ use simt::observe::{AccessKind, Space};
 use simt::slots::{LaneSlots, SlotCause};
 
 use super::compare::{Comparison, Row, max_divergence_depth};
-use super::race::{Race, Side};
+use super::race::{Race, RacingAccess};
 use crate::probe::Place;
 use crate::stats::{CodeCost, INSERTED, LaunchStats, metric, times_json};
 
@@ -96,9 +96,9 @@ fn row(row: &Row) -> Value {
     let differences = differences.map(|d| json!({ "what": d.what, "text": d.text }));
     put("differences", differences.collect());
     let witnesses = row.witnesses.iter();
-    let observers = witnesses.map(|(shows, place)| {
+    let observers = witnesses.map(|(dependence, place)| {
         let mut value = place_json(place);
-        value["observes"] = json!(shows.name());
+        value["observes"] = json!(dependence.name());
         value
     });
     put("observers", observers.collect());
@@ -125,7 +125,7 @@ fn race(race: &Race) -> Value {
     })
 }
 
-fn side(side: &Side) -> Value {
+fn side(side: &RacingAccess) -> Value {
     let mut value = place_json(&side.place);
     value["access"] = json!(access_name(side.kind));
     value["block"] = json!(side.thread.cta);

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use simt::observe::{Branch, CtaEvent, Events, GroupId, Issue};
 use smallvec::SmallVec;
 
-use crate::probe::{Beginning, EventSink, Lanes, Probe, WORDS};
+use crate::probe::{EventSink, Lanes, LaunchStart, Probe, WORDS};
 
 /// Most open splits of a group that are followed; beyond, the oldest counts as never rejoined.
 const MOST_OPEN: usize = 2048;
@@ -20,13 +20,13 @@ const MOST_OPEN: usize = 2048;
 /// The probe of reconvergence times.
 #[derive(Clone, Debug, Default)]
 pub struct Rejoins {
-    groups: BTreeMap<GroupId, Group>,
+    groups: BTreeMap<GroupId, GroupSplits>,
     /// Times of all launches so far.
     all: Histogram,
     /// Times of the current launch.
     launch: Histogram,
     /// Times of the launches before the current one.
-    done: Vec<Times>,
+    done: Vec<ReconvergenceTimes>,
     begun: bool,
     /// Number of open splits.
     open_now: usize,
@@ -40,14 +40,14 @@ struct Histogram {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Group {
+struct GroupSplits {
     issues: u64,
-    open: Vec<Split>,
+    open: Vec<OpenSplit>,
     exited: Lanes,
 }
 
 #[derive(Clone, Debug)]
-struct Split {
+struct OpenSplit {
     at: u64,
     lanes: Lanes,
     sides: SmallVec<[Lanes; 2]>,
@@ -55,7 +55,7 @@ struct Split {
 
 /// Reconvergence times of a run, in issues of the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct ReconvergenceTimes {
     /// Number of splits that rejoined.
     pub rejoined: u64,
     /// Number of splits that never did.
@@ -69,12 +69,12 @@ pub struct Times {
 }
 
 impl Histogram {
-    fn times(&self, open: u64) -> Times {
+    fn times(&self, open: u64) -> ReconvergenceTimes {
         let rejoined: u64 = self.times.values().sum();
         let sum: u128 = self.times.iter().map(|(t, n)| u128::from(*t) * u128::from(*n)).sum();
         let mean = if rejoined == 0 { 0.0 } else { sum as f64 / rejoined as f64 };
         let never = self.never + open;
-        Times { rejoined, never, mean, p50: self.quantile(50), p99: self.quantile(99) }
+        ReconvergenceTimes { rejoined, never, mean, p50: self.quantile(50), p99: self.quantile(99) }
     }
 
     /// Returns the smallest time that at least `percent` of the splits do not exceed.
@@ -95,13 +95,13 @@ impl Histogram {
 impl Rejoins {
     /// Returns the times so far. Open splits count as never rejoined.
     #[must_use]
-    pub fn times(&self) -> Times {
+    pub fn times(&self) -> ReconvergenceTimes {
         self.all.times(self.open())
     }
 
     /// Returns the times of each launch.
     #[must_use]
-    pub fn by_launch(&self) -> Vec<Times> {
+    pub fn by_launch(&self) -> Vec<ReconvergenceTimes> {
         let mut out = self.done.clone();
         out.extend(self.begun.then(|| self.launch.times(self.open())));
         out
@@ -111,16 +111,16 @@ impl Rejoins {
         self.groups.values().map(|g| g.open.len() as u64).sum()
     }
 
-    fn never(&mut self, splits: u64) {
+    fn count_never(&mut self, splits: u64) {
         self.all.never += splits;
         self.launch.never += splits;
     }
 }
 
 impl Probe for Rejoins {
-    fn begin(&mut self, _launch: &Beginning<'_>) {
+    fn begin(&mut self, _launch: &LaunchStart<'_>) {
         let open = self.open();
-        self.never(open);
+        self.count_never(open);
         self.groups.clear();
         self.open_now = 0;
         let last = std::mem::take(&mut self.launch);
@@ -184,7 +184,7 @@ impl EventSink for Rejoins {
             self.open_now = self.open_now.saturating_sub(1);
         }
         self.open_now += 1;
-        group.open.push(Split { at: group.issues, lanes, sides });
+        group.open.push(OpenSplit { at: group.issues, lanes, sides });
     }
 
     fn cta(&mut self, cta: u64, event: CtaEvent) {
@@ -194,7 +194,7 @@ impl EventSink for Rejoins {
             let ended: Vec<GroupId> = self.groups.range(first..=last).map(|g| *g.0).collect();
             for id in ended {
                 let open = self.groups.remove(&id).map_or(0, |g| g.open.len() as u64);
-                self.never(open);
+                self.count_never(open);
                 self.open_now = self.open_now.saturating_sub(usize::try_from(open).unwrap_or(0));
             }
         }

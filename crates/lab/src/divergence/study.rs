@@ -6,30 +6,30 @@ use isa::Diagnostics;
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
 
-use super::explain::{Explanation, Losses};
+use super::explain::{Explanation, LostSlots};
+use super::first_difference::{FirstDifference, IssueComparison, IssueRecord, IssueRecording};
 use super::json::{place_json, slots};
 use super::names::paragraph;
-use super::part::{Moment, Parted, Parting, Recording};
+use super::probed::ProbedMonitor;
 use super::timeline::Timeline;
 use super::verdict;
-use super::watching::Watched;
-use crate::machine::Watch;
+use crate::machine::LaunchMonitor;
 use crate::probe::Probe;
 use crate::run::{Job, Variant, VariantRun};
 
 /// Limit of the second run as a multiple of the first run's issues.
-const PATIENCE: u64 = 16;
+const LIMIT_FACTOR: u64 = 16;
 /// Least limit of the second run in issues.
 const LEAST_LIMIT: u64 = 1 << 24;
 
-fn look(
+fn run_with_probe(
     job: &mut Job,
     variant: &Variant,
     probe: &mut dyn Probe,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<VariantRun, Diagnostics> {
-    let mut watched = Watched { watch, probe };
-    job.run_variant(variant, &mut watched)
+    let mut probed = ProbedMonitor { monitor, probe };
+    job.run_variant(variant, &mut probed)
 }
 
 /// Runs a job and explains its lost lane slots.
@@ -39,10 +39,10 @@ fn look(
 pub fn explain(
     job: &mut Job,
     variant: &Variant,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<(VariantRun, Explanation), Diagnostics> {
-    let mut losses = Losses::default();
-    let run = look(job, variant, &mut losses, watch)?;
+    let mut losses = LostSlots::default();
+    let run = run_with_probe(job, variant, &mut losses, monitor)?;
     Ok((run, losses.explanation()))
 }
 
@@ -55,10 +55,10 @@ pub fn trace(
     job: &mut Job,
     variant: &Variant,
     most: usize,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<(VariantRun, String, bool), Diagnostics> {
     let mut timeline = Timeline::new(most);
-    let run = look(job, variant, &mut timeline, watch)?;
+    let run = run_with_probe(job, variant, &mut timeline, monitor)?;
     let Variant { mechanism, warp_size, .. } = variant;
     let about = format!("{} under {mechanism}, warp size {warp_size}", job.module_name());
     let complete = timeline.complete();
@@ -71,7 +71,7 @@ pub struct Diff {
     /// The two runs.
     pub runs: [VariantRun; 2],
     /// The first difference, if there is one.
-    pub parted: Option<Parted>,
+    pub difference: Option<FirstDifference>,
     /// Whether all issues were compared.
     pub complete: bool,
 }
@@ -83,20 +83,20 @@ pub struct Diff {
 pub fn diff(
     job: &mut Job,
     variants: &[Variant; 2],
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<Diff, Diagnostics> {
-    let mut recording = Recording::default();
-    let first = look(job, &variants[0], &mut recording, watch)?;
-    let limit = first.total().slots.issues().saturating_mul(PATIENCE).max(LEAST_LIMIT);
+    let mut recording = IssueRecording::default();
+    let first = run_with_probe(job, &variants[0], &mut recording, monitor)?;
+    let limit = first.total().slots.issues().saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT);
     let variant = Variant { limit: variants[1].limit.or(Some(limit)), ..variants[1].clone() };
-    let mut parting = Parting::new(&recording);
-    let second = look(job, &variant, &mut parting, watch)?;
-    let parted = parting.outcome();
-    Ok(Diff { runs: [first, second], parted, complete: recording.complete() })
+    let mut comparison = IssueComparison::new(&recording);
+    let second = run_with_probe(job, &variant, &mut comparison, monitor)?;
+    let difference = comparison.outcome();
+    Ok(Diff { runs: [first, second], difference, complete: recording.complete() })
 }
 
 /// Returns the end of a run: `done`, or the short name of its fault or hang.
-fn end(run: &VariantRun) -> &'static str {
+fn end_name(run: &VariantRun) -> &'static str {
     run.ends.last().map_or("done", crate::machine::End::name)
 }
 
@@ -107,14 +107,14 @@ impl Diff {
         let [a, b] = &self.runs;
         let (a, b) = (&a.stats.mechanism, &b.stats.mechanism);
         let mut out = String::new();
-        match &self.parted {
+        match &self.difference {
             None if self.complete => {
                 let _ = writeln!(out, "{a} and {b} issue the same, lane by lane");
             }
             None => {
                 let _ = writeln!(out, "{a} and {b} issue the same as far as issues were kept");
             }
-            Some(parted) => self.describe(&mut out, parted),
+            Some(difference) => self.describe(&mut out, difference),
         }
         out.push_str("\nin the end\n");
         let _ = writeln!(
@@ -131,12 +131,12 @@ impl Diff {
                 total.slots.issues(),
                 total.slots.width,
                 total.slots.of(SlotCause::Diverged),
-                end(run)
+                end_name(run)
             );
         }
-        let issues = self.runs.each_ref().map(|r| r.total().slots.issues());
-        if self.ended() && issues[0] > 0 {
-            let factor = issues[1] as f64 / issues[0] as f64;
+        let counts = self.runs.each_ref().map(|r| r.total().slots.issues());
+        if self.ended() && counts[0] > 0 {
+            let factor = counts[1] as f64 / counts[0] as f64;
             let _ = writeln!(out, "  {b} takes {factor:.3} times the issues of {a}");
         }
         for run in &self.runs {
@@ -153,38 +153,38 @@ impl Diff {
         self.runs.iter().all(|run| verdict::of_end(run).is_none())
     }
 
-    fn describe(&self, out: &mut String, parted: &Parted) {
+    fn describe(&self, out: &mut String, difference: &FirstDifference) {
         let _ = writeln!(
             out,
             "they part in launch {}, block {}, warp {}, after {} issues in common",
-            parted.launch, parted.group.cta, parted.group.group, parted.common
+            difference.launch, difference.group.cta, difference.group.group, difference.common
         );
-        if let Some(last) = &parted.last {
+        if let Some(last) = &difference.last {
             out.push_str("\nlast in common\n");
-            moment(out, last);
+            write_issue(out, last);
         }
-        for (run, moments) in self.runs.iter().zip([&parted.first, &parted.second]) {
+        for (run, issues) in self.runs.iter().zip([&difference.first, &difference.second]) {
             let _ = writeln!(out, "\nthen {}", run.stats.mechanism);
-            if moments.is_empty() {
+            if issues.is_empty() {
                 out.push_str("  issues nothing more for this warp\n");
             }
-            moments.iter().for_each(|m| moment(out, m));
+            issues.iter().for_each(|m| write_issue(out, m));
         }
     }
 
     /// Renders JSON as `docs/explain.md` describes it.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let moments = |moments: &[Moment]| -> Value { moments.iter().map(moment_json).collect() };
-        let parted = self.parted.as_ref().map(|p| {
+        let issues = |issues: &[IssueRecord]| -> Value { issues.iter().map(issue_json).collect() };
+        let difference = self.difference.as_ref().map(|p| {
             json!({
                 "launch": p.launch,
                 "block": p.group.cta,
                 "warp": p.group.group,
                 "common": p.common,
-                "last": p.last.as_ref().map(moment_json),
-                "first": moments(&p.first),
-                "second": moments(&p.second),
+                "last": p.last.as_ref().map(issue_json),
+                "first": issues(&p.first),
+                "second": issues(&p.second),
             })
         });
         let runs: Vec<Value> = self
@@ -195,30 +195,30 @@ impl Diff {
                 json!({
                     "mechanism": run.stats.mechanism,
                     "warp_size": run.stats.warp_size,
-                    "end": end(run),
+                    "end": end_name(run),
                     "inst_executed": total.slots.issues(),
                     "lane_slots": slots(&total.slots),
                 })
             })
             .collect();
-        json!({ "complete": self.complete, "parted": parted, "runs": runs })
+        json!({ "complete": self.complete, "parted": difference, "runs": runs })
     }
 }
 
-fn moment(out: &mut String, moment: &Moment) {
-    let place = &moment.place;
+fn write_issue(out: &mut String, issue: &IssueRecord) {
+    let place = &issue.place;
     let text: String = place.text.chars().take(72).collect();
-    let lanes = moment.lanes;
+    let lanes = issue.lanes;
     let _ =
-        writeln!(out, "  issue {}, {}: {} lanes", moment.number, place.describe(), lanes.count());
+        writeln!(out, "  issue {}, {}: {} lanes", issue.number, place.describe(), lanes.count());
     paragraph(out, "  lanes ", &format!("{lanes} = {lanes:#x}"));
     let _ = writeln!(out, "    {text}");
 }
 
-fn moment_json(moment: &Moment) -> Value {
-    let mut value = place_json(&moment.place);
-    value["issue"] = json!(moment.number);
-    value["mask"] = json!(format!("{:#x}", moment.lanes));
-    value["lanes"] = json!(moment.lanes.iter().collect::<Vec<_>>());
+fn issue_json(issue: &IssueRecord) -> Value {
+    let mut value = place_json(&issue.place);
+    value["issue"] = json!(issue.number);
+    value["mask"] = json!(format!("{:#x}", issue.lanes));
+    value["lanes"] = json!(issue.lanes.iter().collect::<Vec<_>>());
     value
 }

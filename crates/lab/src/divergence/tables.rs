@@ -110,8 +110,8 @@ fn costs(out: &mut String, comparison: &Comparison) {
 
 /// Formats the cycle column, if the table has one.
 fn cycle_column(shown: bool, cycles: u64) -> String {
-    let told = if cycles > 0 { count(cycles) } else { "-".to_owned() };
-    if shown { format!("{told:>10}") } else { String::new() }
+    let cell = if cycles > 0 { count(cycles) } else { "-".to_owned() };
+    if shown { format!("{cell:>10}") } else { String::new() }
 }
 
 /// A column of the table of lane slots: its head and its count.
@@ -212,7 +212,7 @@ fn code(out: &mut String, rows: &[Row]) {
     for (row, code) in made {
         let [masks, spills] = [Origin::Mask, Origin::Spill].map(|o| code.inserted(o));
         let others = code.inserted.iter().sum::<u64>() - masks - spills;
-        let told = |of: fn(&PredicateCost) -> u64| {
+        let cell = |of: fn(&PredicateCost) -> u64| {
             code.pass.predicates.as_ref().map_or("-".to_owned(), |p| of(p).to_string())
         };
         names.of(out, row);
@@ -224,8 +224,8 @@ fn code(out: &mut String, rows: &[Row]) {
             count(masks),
             count(spills),
             count(others),
-            told(|p| p.needed),
-            told(|p| p.spilled),
+            cell(|p| p.needed),
+            cell(|p| p.spilled),
         );
     }
     paragraph(out, "", CODE_LEGEND);

@@ -36,16 +36,16 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         paragraph(out, "", &warning.message);
         warning.notes.iter().for_each(|note| paragraph(out, "", note));
     }
-    let mut told: Vec<&Race> = Vec::new();
+    let mut described: Vec<&Race> = Vec::new();
     for race in comparison.rows.iter().flat_map(|r| &r.races) {
         let pair = |r: &Race| (r.first.place.span, r.second.place.span);
-        if !told.iter().any(|t| pair(t) == pair(race)) {
-            told.push(race);
+        if !described.iter().any(|t| pair(t) == pair(race)) {
+            described.push(race);
         }
     }
-    told.iter().take(SHOWN).for_each(|race| describe_race(out, race));
-    if told.len() > SHOWN {
-        let _ = writeln!(out, "\nand {} more pairs of accesses that race", told.len() - SHOWN);
+    described.iter().take(SHOWN).for_each(|race| describe_race(out, race));
+    if described.len() > SHOWN {
+        let _ = writeln!(out, "\nand {} more pairs of accesses that race", described.len() - SHOWN);
     }
     for (kernel, first, count) in &comparison.warp_size_dependent {
         let at = first.line.map_or(String::new(), |line| format!(" at line {line}"));
@@ -75,8 +75,8 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         for difference in row.differences.iter().take(SHOWN) {
             paragraph(out, "differs: ", &format!("{}: {}", difference.what, difference.text));
         }
-        for (shows, place) in row.witnesses.iter().take(SHOWN) {
-            let text = format!("{}: `{}` at {}", shows.name(), place.text, place.describe());
+        for (dependence, place) in row.witnesses.iter().take(SHOWN) {
+            let text = format!("{}: `{}` at {}", dependence.name(), place.text, place.describe());
             paragraph(out, "observes: ", &text);
         }
         if row.witnesses.len() > SHOWN {

@@ -13,7 +13,7 @@ use places::Source;
 use serde_json::json;
 use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
 
-use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
+use crate::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
 use crate::stats::RunStats;
 
 /// Process numbers reserved for each launch, because blocks of different launches are different
@@ -168,7 +168,7 @@ impl Timeline {
 }
 
 impl Probe for Timeline {
-    fn begin(&mut self, launch: &Beginning<'_>) {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
         self.close();
         self.launch += 1;
         self.places = Arc::clone(launch.places);

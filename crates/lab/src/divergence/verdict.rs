@@ -9,7 +9,7 @@ use isa::Diagnostic;
 
 use super::compare::Row;
 use super::json::access_name;
-use super::race::Side;
+use super::race::RacingAccess;
 use crate::array::Array;
 use crate::machine::{End, Stop};
 use crate::run::VariantRun;
@@ -98,18 +98,19 @@ pub(super) fn sentence(row: &Row) -> Option<String> {
     match row.verdict {
         Verdict::Hang => Stop::sentence(row.report.as_ref()?).map(str::to_owned),
         Verdict::OrderDependent => {
-            let (difference, (shows, place)) = (row.differences.first()?, row.witnesses.first()?);
+            let (difference, (dependence, place)) =
+                (row.differences.first()?, row.witnesses.first()?);
             Some(format!(
                 "order-dependent: `{}` differs from serial, and `{}` at {} shows the schedule ({})",
                 difference.what,
                 place.text,
                 place.describe(),
-                shows.name()
+                dependence.name()
             ))
         }
         Verdict::Racy => {
             let race = row.races.first()?;
-            let side = |side: &Side| {
+            let side = |side: &RacingAccess| {
                 let (kind, place) = (access_name(side.kind), &side.place);
                 let (text, at) = (&place.text, place.describe());
                 format!("the {kind} `{text}` at {at} by {}", side.site)

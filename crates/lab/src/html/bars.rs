@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use simt::slots::{LaneSlots, SlotCause};
 
 use super::escape::text;
-use crate::divergence::{Causes, Comparison, Row, Verdict};
+use crate::divergence::{Comparison, LaneCauses, Row, Verdict};
 use crate::probe::Lanes;
 
 /// A part of a bar: one cause, or a portion of one.
-pub(super) struct Part {
+pub(super) struct BarSegment {
     /// Name of its pattern.
     pub(super) pattern: &'static str,
     /// Its name on the page.
@@ -19,13 +19,13 @@ pub(super) struct Part {
     /// Returns its lane slots.
     slots: fn(&LaneSlots) -> u64,
     /// Returns its lanes at an issue.
-    pub(super) lanes: fn(&Causes) -> Lanes,
+    pub(super) lanes: fn(&LaneCauses) -> Lanes,
 }
 
 /// Creates a part that is exactly one cause.
 macro_rules! part {
     ($cause:ident, $name:literal, $letter:literal) => {
-        Part {
+        BarSegment {
             pattern: SlotCause::$cause.name(),
             name: $name,
             letter: $letter,
@@ -37,19 +37,19 @@ macro_rules! part {
 
 /// The parts in the order of the bars. Lanes that the machine's mask turns off are separate from
 /// those that a guard turns off: on other machines the former would be on another path.
-pub(super) const PARTS: [Part; 7] = [
+pub(super) const SEGMENTS: [BarSegment; 7] = [
     part!(On, "on", '#'),
-    Part {
+    BarSegment {
         slots: LaneSlots::guarded_off,
         lanes: |causes| causes.lanes(SlotCause::PredicatedOff) - causes.masked_off(),
         ..part!(PredicatedOff, "predicated off", 'o')
     },
-    Part {
+    BarSegment {
         pattern: "masked_off",
         name: "masked off",
         letter: 'm',
         slots: |slots| slots.masked_off,
-        lanes: Causes::masked_off,
+        lanes: LaneCauses::masked_off,
     },
     part!(Diverged, "on another path", '/'),
     part!(Waiting, "waiting", '='),
@@ -72,7 +72,7 @@ pub(super) const PATTERNS: &str = r##"<svg width="0" height="0" class="defs" ari
 /// Renders the legend of the patterns.
 pub(super) fn legend() -> String {
     let mut out = String::from("<ul class=\"legend\" aria-label=\"Legend\">");
-    for Part { pattern, name, .. } in &PARTS {
+    for BarSegment { pattern, name, .. } in &SEGMENTS {
         let _ = write!(
             out,
             "<li><svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect width=\"22\" height=\"14\" class=\"cell\" fill=\"url(#p-{pattern})\"/></svg> {name}</li>"
@@ -99,16 +99,16 @@ pub(super) fn bars(comparison: &Comparison) -> String {
 fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
     let whole = slots.width.max(1) as f64;
     let share = |count: u64| 100.0 * count as f64 / whole;
-    let parts = PARTS.iter().map(|part| (part.pattern, part.name, (part.slots)(slots)));
+    let parts = SEGMENTS.iter().map(|part| (part.pattern, part.name, (part.slots)(slots)));
     let parts: Vec<_> = parts.filter(|(.., count)| *count > 0).collect();
-    let told: Vec<String> =
+    let label: Vec<String> =
         parts.iter().map(|(_, name, count)| format!("{name} {:.1}%", share(*count))).collect();
-    let told = told.join(" · ");
+    let label = label.join(" · ");
     let _ = write!(
         out,
         "<li data-row=\"{index}\"><span class=\"who\">{}</span><svg class=\"bar\" role=\"img\" width=\"100%\" height=\"20\" aria-label=\"{}\">",
         text(&row.label()),
-        text(&told)
+        text(&label)
     );
     let mut at = 0.0;
     for (pattern, name, count) in parts {
@@ -120,5 +120,5 @@ fn bar(out: &mut String, index: usize, row: &Row, slots: &LaneSlots) {
         );
         at += share;
     }
-    let _ = writeln!(out, "</svg><span class=\"told\">{}</span></li>", text(&told));
+    let _ = writeln!(out, "</svg><span class=\"told\">{}</span></li>", text(&label));
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::escape::text;
-use super::material::{Material, Text};
+use super::page_data::{PageData, Text};
 use crate::divergence::Comparison;
 
 /// Most lines of a text that is shown in full.
@@ -20,23 +20,23 @@ const MOST: usize = 3_000;
 const LONGEST: usize = 240;
 
 /// Renders the listings: sources first, then the program.
-pub(super) fn listings(comparison: &Comparison, material: &Material) -> String {
+pub(super) fn listings(comparison: &Comparison, page_data: &PageData) -> String {
     let mut out = String::new();
     let views: Vec<_> = comparison.rows.iter().filter_map(|row| row.views.as_ref()).collect();
-    for (index, source) in material.sources.iter().enumerate() {
+    for (index, source) in page_data.sources.iter().enumerate() {
         let lines = views.iter().flat_map(|v| &v.losses.source);
         let lines = lines.filter(|((file, _), _)| **file == *source.name).map(|((_, n), _)| *n);
         listing(&mut out, "Source", &format!("s{index}-"), source, &lines.collect());
     }
-    if !material.missing.is_empty() {
-        let names: Vec<String> = material.missing.iter().map(|name| text(name)).collect();
+    if !page_data.missing.is_empty() {
+        let names: Vec<String> = page_data.missing.iter().map(|name| text(name)).collect();
         let _ = writeln!(
             out,
             "<p class=\"note\">Compiled from {}, which is not beside the program and so cannot be shown.</p>",
             names.join(", ")
         );
     }
-    if let Some(program) = &material.program {
+    if let Some(program) = &page_data.program {
         let lines = views.iter().flat_map(|v| &v.losses.text).filter_map(|(n, _)| *n);
         listing(&mut out, "Program", "t", program, &lines.collect());
     }

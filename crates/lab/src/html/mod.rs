@@ -14,14 +14,14 @@ mod bars;
 mod escape;
 mod graph;
 mod listing;
-mod material;
 mod page;
+mod page_data;
 mod remarks;
 mod table;
 mod views;
 
-pub use material::{Material, Text};
 pub use page::to_html;
+pub use page_data::{PageData, Text};
 
 /// Most issues on a page, over all warps of all rows.
 const STEPS: usize = 96_000;

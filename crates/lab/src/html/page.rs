@@ -8,7 +8,7 @@ use super::bars::{PATTERNS, bars, legend};
 use super::escape::{json, text};
 use super::graph::graph;
 use super::listing::listings;
-use super::material::Material;
+use super::page_data::PageData;
 use super::remarks::remarks;
 use super::table::table;
 use super::views::views;
@@ -44,7 +44,7 @@ const LANES: &str = r##"<div class="pick"><label>run <select id="pick-row"></sel
 
 /// Renders a comparison as a page.
 #[must_use]
-pub fn to_html(comparison: &Comparison, material: &Material) -> String {
+pub fn to_html(comparison: &Comparison, page_data: &PageData) -> String {
     let kernels = comparison.kernels.join(", ");
     let title = text(&format!("{kernels}: convergence mechanisms compared"));
     let mut out = String::new();
@@ -55,22 +55,22 @@ pub fn to_html(comparison: &Comparison, material: &Material) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{PATTERNS}{ARROW}"
     );
-    header(&mut out, comparison, material, &kernels);
+    header(&mut out, comparison, page_data, &kernels);
     out.push_str("<main>\n");
     section(&mut out, "summary", "Mechanisms", &table(comparison));
     section(&mut out, "findings", "What there is to say", &remarks(comparison));
     section(&mut out, "lost", "Where the lane slots went", &bars(comparison));
-    let told = comparison.rows.iter().any(|r| r.views.is_some());
-    if told {
+    let recorded = comparison.rows.iter().any(|r| r.views.is_some());
+    if recorded {
         section(&mut out, "lanes", "Lanes over time", &format!("{}{LANES}", legend()));
     } else {
         let none = "<p>This machine tells no events of single issues, so there are no lanes to step through and no lines to blame.</p>\n";
         section(&mut out, "lanes", "Lanes over time", none);
     }
-    section(&mut out, "source", "Where lanes are lost", &listings(comparison, material));
-    if !material.graphs.is_empty() {
+    section(&mut out, "source", "Where lanes are lost", &listings(comparison, page_data));
+    if !page_data.graphs.is_empty() {
         let graphs: String =
-            material.graphs.iter().enumerate().map(|(i, flow)| graph(i, flow)).collect();
+            page_data.graphs.iter().enumerate().map(|(i, flow)| graph(i, flow)).collect();
         section(
             &mut out,
             "graph",
@@ -81,7 +81,7 @@ pub fn to_html(comparison: &Comparison, material: &Material) -> String {
     section(&mut out, "about", "How to read this", ABOUT);
     out.push_str("</main>\n");
     data(&mut out, "comparison", &to_json(comparison));
-    data(&mut out, "views", &views(comparison, material));
+    data(&mut out, "views", &views(comparison, page_data));
     let _ = write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     out
 }
@@ -94,7 +94,7 @@ unless the kernel races or executes instructions that show the schedule. A <em>l
 Under <em>masked</em> mechanisms lanes that a mask turns off are <em>predicated off</em>, not on another path.</p>\n\
 <p>The figures are those of <code>simtlab compare --json</code>, which this file holds whole in the element <code>comparison</code>.</p>\n";
 
-fn header(out: &mut String, comparison: &Comparison, material: &Material, kernels: &str) {
+fn header(out: &mut String, comparison: &Comparison, page_data: &PageData, kernels: &str) {
     let order =
         comparison.order.as_deref().map_or(String::new(), |o| format!(" · order {}", text(o)));
     let _ = write!(
@@ -112,7 +112,7 @@ fn header(out: &mut String, comparison: &Comparison, material: &Material, kernel
             let _ = write!(out, "<span class=\"badge v-{name}\">{n} {name}</span> ");
         }
     }
-    let graph = if material.graphs.is_empty() { "" } else { " <a href=\"#graph\">graph</a>" };
+    let graph = if page_data.graphs.is_empty() { "" } else { " <a href=\"#graph\">graph</a>" };
     let _ = write!(
         out,
         "</p>\n<nav aria-label=\"Parts of the report\"><a href=\"#summary\">mechanisms</a> <a href=\"#findings\">findings</a> <a href=\"#lost\">lane slots</a> \

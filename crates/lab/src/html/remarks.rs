@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::escape::text;
-use crate::divergence::{Comparison, Race, Row, Side, Verdict};
+use crate::divergence::{Comparison, Race, RacingAccess, Row, Verdict};
 use crate::probe::Place;
 
 /// Most items of a list that are shown.
@@ -58,14 +58,14 @@ pub(super) fn remarks(comparison: &Comparison) -> String {
 }
 
 fn races(out: &mut String, comparison: &Comparison) {
-    let mut told: Vec<&Race> = Vec::new();
+    let mut described: Vec<&Race> = Vec::new();
     for race in comparison.rows.iter().flat_map(|r| &r.races) {
         let pair = |r: &Race| (r.first.place.span, r.second.place.span);
-        if !told.iter().any(|t| pair(t) == pair(race)) {
-            told.push(race);
+        if !described.iter().any(|t| pair(t) == pair(race)) {
+            described.push(race);
         }
     }
-    for race in told.iter().take(SHOWN) {
+    for race in described.iter().take(SHOWN) {
         let times =
             if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
         let _ = writeln!(
@@ -75,16 +75,19 @@ fn races(out: &mut String, comparison: &Comparison) {
             side(&race.second)
         );
     }
-    if told.len() > SHOWN {
-        let _ =
-            writeln!(out, "<p>And {} more pairs of accesses that race.</p>", told.len() - SHOWN);
+    if described.len() > SHOWN {
+        let _ = writeln!(
+            out,
+            "<p>And {} more pairs of accesses that race.</p>",
+            described.len() - SHOWN
+        );
     }
     if !comparison.races_complete {
         out.push_str("<p class=\"note\">More memory is used than is followed: races may have been missed.</p>\n");
     }
 }
 
-fn side(side: &Side) -> String {
+fn side(side: &RacingAccess) -> String {
     format!(
         "<li>{} by {} at {}: <code>{}</code></li>",
         crate::divergence::access_name(side.kind),
@@ -124,9 +127,10 @@ fn about(out: &mut String, row: &Row, reference: &str) {
     }
     if !row.witnesses.is_empty() {
         out.push_str("<p>Instructions that show the schedule:</p><ul>");
-        for (shows, at) in row.witnesses.iter().take(SHOWN) {
+        for (dependence, at) in row.witnesses.iter().take(SHOWN) {
             let code = text(&at.text);
-            let _ = write!(out, "<li>{}: <code>{code}</code> at {}</li>", shows.name(), place(at));
+            let _ =
+                write!(out, "<li>{}: <code>{code}</code> at {}</li>", dependence.name(), place(at));
         }
         out.push_str("</ul>");
         if row.witnesses.len() > SHOWN {

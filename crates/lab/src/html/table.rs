@@ -104,7 +104,7 @@ fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
     let factor = row.impact.divergence_impact_factor;
     let efficiency = metric("warp_execution_efficiency").map_or(0.0, |m| (m.value)(stats));
     let branches = &stats.counters;
-    let told = |n: u64| if n > 0 { grouped(n) } else { "–".to_owned() };
+    let cell = |n: u64| if n > 0 { grouped(n) } else { "–".to_owned() };
     let _ = write!(
         out,
         "<td class=\"n\" data-key=\"inst_executed\">{}</td><td class=\"n\" data-key=\"divergence_impact_factor\">{}</td>\
@@ -117,10 +117,10 @@ fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
         row.max_divergence_depth(),
         if row.times.rejoined > 0 { format!("{:.1}", row.times.mean) } else { "–".to_owned() },
         if row.times.rejoined > 0 { grouped(row.times.p99) } else { "–".to_owned() },
-        told(stats.state_bits),
+        cell(stats.state_bits),
     );
     if timed {
-        let _ = write!(out, "<td class=\"n\" data-key=\"cycles\">{}</td>", told(stats.cycles));
+        let _ = write!(out, "<td class=\"n\" data-key=\"cycles\">{}</td>", cell(stats.cycles));
     }
     out.push_str("</tr>\n");
 }

@@ -4,9 +4,11 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use simt::slots::SlotCause;
 
-use super::bars::PARTS;
-use super::material::Material;
-use crate::divergence::{Causes, Comparison, Explanation, Line, Recorded, Row, Warp};
+use super::bars::SEGMENTS;
+use super::page_data::PageData;
+use crate::divergence::{
+    Comparison, Explanation, LaneCauses, LaneTrace, LineLosses, Row, WarpTrace,
+};
 use crate::machine::{ControlFlow, PostDominator};
 use crate::probe::Place;
 
@@ -37,7 +39,7 @@ impl Tables {
         self.places.len() - 1
     }
 
-    fn set(&mut self, causes: &Causes, width: u32) -> usize {
+    fn set(&mut self, causes: &LaneCauses, width: u32) -> usize {
         let text = letters(causes, width);
         if let Some(&at) = self.set_index.get(&text) {
             return at;
@@ -49,9 +51,9 @@ impl Tables {
 }
 
 /// Encodes an issue as a letter for each lane, by cause.
-fn letters(causes: &Causes, width: u32) -> String {
+fn letters(causes: &LaneCauses, width: u32) -> String {
     let mut letters = vec!['-'; width as usize];
-    for part in &PARTS {
+    for part in &SEGMENTS {
         for lane in (part.lanes)(causes).iter().take_while(|&lane| lane < width as usize) {
             letters[lane] = part.letter;
         }
@@ -60,14 +62,14 @@ fn letters(causes: &Causes, width: u32) -> String {
 }
 
 /// Returns the data of the script.
-pub(super) fn views(comparison: &Comparison, material: &Material) -> Value {
+pub(super) fn views(comparison: &Comparison, page_data: &PageData) -> Value {
     let mut tables = Tables::default();
     let mut lines_left = LINES;
     let mut rows = Vec::new();
     for (index, row) in comparison.rows.iter().enumerate() {
         let Some(views) = &row.views else { continue };
         let lines = views.losses.text.len() + views.losses.source.len();
-        let heat = (lines <= lines_left).then(|| heat(&views.losses, material));
+        let heat = (lines <= lines_left).then(|| heat(&views.losses, page_data));
         lines_left = lines_left.saturating_sub(lines);
         rows.push(json!({
             "row": index,
@@ -77,7 +79,7 @@ pub(super) fn views(comparison: &Comparison, material: &Material) -> Value {
             "heat": heat,
         }));
     }
-    let letters: Vec<Value> = PARTS
+    let letters: Vec<Value> = SEGMENTS
         .iter()
         .map(|part| json!([part.letter.to_string(), part.pattern, part.name]))
         .collect();
@@ -86,12 +88,12 @@ pub(super) fn views(comparison: &Comparison, material: &Material) -> Value {
         "rows": rows,
         "places": tables.places,
         "sets": tables.sets,
-        "files": material.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
-        "graphs": material.graphs.iter().map(graph).collect::<Vec<_>>(),
+        "files": page_data.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+        "graphs": page_data.graphs.iter().map(graph).collect::<Vec<_>>(),
     })
 }
 
-fn warp(warp: &Warp, recorded: &Recorded, tables: &mut Tables) -> Value {
+fn warp(warp: &WarpTrace, recorded: &LaneTrace, tables: &mut Tables) -> Value {
     let mut steps = Vec::with_capacity(3 * warp.steps.len());
     for step in &warp.steps {
         let place = recorded.places.get(step.place as usize).map_or(0, |p| tables.place(p));
@@ -112,8 +114,8 @@ fn warp(warp: &Warp, recorded: &Recorded, tables: &mut Tables) -> Value {
 
 /// Encodes losses as one array for each line: number, issues, lane slots, slots on, slots in the
 /// issuing group, splits.
-fn heat(losses: &Explanation, material: &Material) -> Value {
-    let line = |number: u32, line: &Line| {
+fn heat(losses: &Explanation, page_data: &PageData) -> Value {
+    let line = |number: u32, line: &LineLosses| {
         let slots = &line.slots;
         json!([
             number,
@@ -129,7 +131,7 @@ fn heat(losses: &Explanation, material: &Material) -> Value {
         let of = losses.source.iter().filter(|((file, _), _)| **file == *name);
         of.map(|((_, n), l)| line(*n, l)).collect()
     };
-    let files: Vec<Value> = material.sources.iter().map(|s| json!(file(&s.name))).collect();
+    let files: Vec<Value> = page_data.sources.iter().map(|s| json!(file(&s.name))).collect();
     let total = &losses.total;
     json!({ "lost": total.width - total.of(SlotCause::On), "text": text, "files": files })
 }

@@ -31,11 +31,11 @@ impl LaunchFile {
             return Err(found);
         }
         let (document, errors) = DeTable::parse_recoverable(text);
-        let mut told = None;
+        let mut last = None;
         for error in &errors {
             let range = error.span().unwrap_or(0..0);
             // The parser reports unclosed nested brackets once for each level, at the same place.
-            if told.replace((error.message(), range.clone()))
+            if last.replace((error.message(), range.clone()))
                 == Some((error.message(), range.clone()))
             {
                 continue;

@@ -146,7 +146,7 @@ line = 4
 }
 
 #[test]
-fn text_that_is_not_toml() {
+fn invalid_toml_is_an_error() {
     let found = parse("schema = \nmachine = \"ptx\nmodule").expect_err("not TOML");
     assert!(found.len() >= 2, "{found:?}");
     // Deep nesting is an error, not a stack overflow.
@@ -156,7 +156,7 @@ fn text_that_is_not_toml() {
 }
 
 #[test]
-fn the_schema_knows_the_same_keys() {
+fn the_schema_has_the_same_keys() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
     jsonschema::meta::validate(&schema).expect("a valid schema");
     let keys = |properties: &Value| -> BTreeSet<String> {

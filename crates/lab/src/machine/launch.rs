@@ -115,7 +115,7 @@ pub enum End {
     Hang(Stop),
     /// The results of the machine's engines differ: a defect of this project, not of the program.
     Differs(Stop),
-    /// The watch stopped it.
+    /// The monitor stopped it.
     Interrupted,
 }
 
@@ -168,16 +168,16 @@ pub struct Progress {
 }
 
 /// Follows a launch and may stop it.
-pub trait Watch {
+pub trait LaunchMonitor {
     /// Called at intervals; returns whether the launch should continue.
-    fn go_on(&mut self, progress: Progress) -> bool;
+    fn poll(&mut self, progress: Progress) -> bool;
 
     /// Called with a description of the engine that runs the launch, and the reason why no faster
     /// one does. Machines with a single engine do not call it.
-    fn ran_on(&mut self, _engine: &str) {}
+    fn engine_selected(&mut self, _engine: &str) {}
 
     /// Called for each buffer before the first launch, with its name, address, and size in bytes.
-    fn placed(&mut self, _buffer: &str, _address: u64, _bytes: u64) {}
+    fn buffer_allocated(&mut self, _buffer: &str, _address: u64, _bytes: u64) {}
 
     /// Returns the probe that observes the launch, if there is one. Machines without events ignore
     /// it.
@@ -186,12 +186,12 @@ pub trait Watch {
     }
 }
 
-/// A watch that never stops a launch.
+/// A monitor that never stops a launch.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
+pub struct Unmonitored;
 
-impl Watch for Unwatched {
-    fn go_on(&mut self, _progress: Progress) -> bool {
+impl LaunchMonitor for Unmonitored {
+    fn poll(&mut self, _progress: Progress) -> bool {
         true
     }
 }

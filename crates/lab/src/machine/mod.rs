@@ -13,8 +13,8 @@ use std::fmt;
 pub use graph::{ControlFlow, FlowBlock, PostDominator};
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 pub use launch::{
-    Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Progress,
-    Schedule, Stop, Subject, Unwatched, Watch,
+    Choice, End, HANGS, HostThreads, LaunchMonitor, LaunchProblem, LaunchRequest, LaunchResult,
+    Level, Progress, Schedule, Stop, Subject, Unmonitored,
 };
 use simt::memory::MemoryMap;
 
@@ -143,7 +143,7 @@ pub trait Isa: Sync {
 
     /// Returns the mechanisms that run programs not written for them. Tests that name no mechanism
     /// use these.
-    fn usual_mechanisms(&self) -> &'static [&'static str];
+    fn default_mechanisms(&self) -> &'static [&'static str];
 
     /// Returns the default warp size.
     fn default_warp_size(&self) -> u64 {
@@ -349,18 +349,21 @@ pub trait Program: Send + Sync {
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic>;
 
     /// Creates a context on the memory that another context of this or another program left. Takes
-    /// the memory out of `left`. Returns `None` if the machine does not support this.
+    /// the memory out of `saved`. Returns `None` if the machine does not support this.
     ///
     /// # Errors
     /// Returns a diagnostic if there is no room for the program's variables.
-    fn resume(&self, _left: &mut Left) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
+    fn resume(
+        &self,
+        _saved: &mut ContextState,
+    ) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
         Ok(None)
     }
 }
 
 /// The state that a context leaves to its successor.
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct ContextState {
     /// Guest memory with its contents.
     pub memory: MemoryMap,
     /// Addresses of the program's variables in it; `None` before the program's first context.
@@ -446,20 +449,20 @@ pub trait Context {
         Schedule { class: "sequential", about: "one instruction after the other".to_owned() }
     }
 
-    /// Runs a kernel until it ends or `watch` stops it.
+    /// Runs a kernel until it ends or `monitor` stops it.
     ///
     /// # Errors
     /// Returns the problem if the machine cannot run the request.
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem>;
 
     /// Gives up the memory that [`Program::resume`] took, and the addresses of the program's
     /// variables. The context is empty afterwards.
-    fn leave(&mut self) -> Left {
-        Left::default()
+    fn take_state(&mut self) -> ContextState {
+        ContextState::default()
     }
 }
 

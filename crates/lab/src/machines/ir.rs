@@ -31,7 +31,7 @@ impl Isa for IrText {
         vm::mechanisms()
     }
 
-    fn usual_mechanisms(&self) -> &'static [&'static str] {
+    fn default_mechanisms(&self) -> &'static [&'static str] {
         vm::USUAL_MECHANISMS
     }
 

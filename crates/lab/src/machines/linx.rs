@@ -18,14 +18,14 @@ use simt::trap::{Cause as _, Fault};
 
 use crate::launch::Located;
 use crate::machine::{
-    Axis, Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
-    LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress, Stop, Subject,
-    Watch,
+    Axis, Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchMonitor,
+    LaunchProblem, LaunchRequest, LaunchResult, Named, ParamInfo, ParamKind, Program, Progress,
+    Stop, Subject,
 };
+use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, option_text, problem, refused, text_of,
 };
-use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats};
 
 /// The machine `linx`, with either numbering of tile operations.
@@ -62,7 +62,7 @@ const MECHANISMS: [Mechanism; 5] = [
 ];
 
 /// Options of the file or the run, as opposed to those of the machine.
-const OF_THE_RUN: [Named; 4] = [
+const RUN_OPTIONS: [Named; 4] = [
     Named {
         name: "map",
         about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address there",
@@ -83,7 +83,7 @@ const OF_THE_RUN: [Named; 4] = [
 
 /// The only kernel of a program.
 const KERNEL: &str = "program";
-/// Issues between two polls of the watch.
+/// Issues between two polls of the monitor.
 const SLICE: u64 = 1 << 16;
 /// Default limit of issues.
 const LIMIT: u64 = 100_000_000;
@@ -178,7 +178,7 @@ impl Isa for LinxMachine {
         MECHANISMS.iter().map(|&(name, about, _)| Named { name, about }).collect()
     }
 
-    fn usual_mechanisms(&self) -> &'static [&'static str] {
+    fn default_mechanisms(&self) -> &'static [&'static str] {
         &["exec"]
     }
 
@@ -201,7 +201,7 @@ impl Isa for LinxMachine {
 
     fn options(&self) -> Vec<Named> {
         let own = OPTIONS.iter().map(|o| Named { name: o.name, about: o.about });
-        own.chain(OF_THE_RUN).collect()
+        own.chain(RUN_OPTIONS).collect()
     }
 
     fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
@@ -391,7 +391,7 @@ fn configure(program: &LinxProgram, request: &LaunchRequest<'_>) -> Result<Choic
                 choices.machine.set(name, &value).map_err(refuse)?;
             }
             name => {
-                let known = OPTIONS.iter().map(|o| o.name).chain(OF_THE_RUN.map(|o| o.name));
+                let known = OPTIONS.iter().map(|o| o.name).chain(RUN_OPTIONS.map(|o| o.name));
                 let known = known.collect::<Vec<_>>().join(", ");
                 return Err(refuse(format!("there is no option `{name}`; there are {known}")));
             }
@@ -406,14 +406,14 @@ impl LinxContext<'_> {
         state: &mut ::linx::State,
         observer: &mut O,
         (limit, mapped): (u64, &mut Vec<Range>),
-        (told, watch): (&Told, &mut dyn Watch),
+        (listing_places, monitor): (&ListingPlaces, &mut dyn LaunchMonitor),
     ) -> End {
         let machine = Linx { tile_ops: self.program.tile_ops };
         loop {
             let issues = state.issues();
             let slice = SLICE.min(limit.saturating_sub(issues));
             let what = (&machine, &self.program.code);
-            match told.run(what, state, observer, slice, watch) {
+            match listing_places.run(what, state, observer, slice, monitor) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => {
                     if !map_for(state, &fault.cause, mapped) {
@@ -427,7 +427,7 @@ impl LinxContext<'_> {
                 Step::Issued | Step::Hang(_) => {}
             }
             let progress = Progress { blocks_done: 0, blocks: 1, issues: state.issues() };
-            if !watch.go_on(progress) {
+            if !monitor.poll(progress) {
                 return End::Interrupted;
             }
         }
@@ -483,7 +483,7 @@ impl Context for LinxContext<'_> {
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         if request.grid.iter().chain(&request.block).any(|extent| *extent != 1) {
             let message = "block headers say how many lanes there are: grid and block are 1";
@@ -513,14 +513,14 @@ impl Context for LinxContext<'_> {
             };
             problem(about, error.to_string())
         })?;
-        let told = Told::of(&self.program.listing);
-        told.begin(request.kernel, request.warp_size, 1, watch);
+        let listing_places = ListingPlaces::of(&self.program.listing);
+        listing_places.begin(request.kernel, request.warp_size, 1, monitor);
         let mut counters = Counters::default();
         let bounds = (request.limit.unwrap_or(LIMIT), &mut choices.mapped);
         let end = if request.detailed {
-            self.drive(&mut state, &mut counters, bounds, (&told, watch))
+            self.drive(&mut state, &mut counters, bounds, (&listing_places, monitor))
         } else {
-            self.drive(&mut state, &mut Blind, bounds, (&told, watch))
+            self.drive(&mut state, &mut Blind, bounds, (&listing_places, monitor))
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

@@ -2,11 +2,11 @@
 
 pub mod ir;
 pub mod linx;
+mod listing_probe;
 pub mod pmask;
 pub mod prf;
 pub mod ptx;
 mod shared;
-mod told;
 pub mod toy;
 mod vm;
 

@@ -16,11 +16,11 @@ use simt::trap::{Cause as _, Fault};
 
 use crate::launch::{Located, MachineOption};
 use crate::machine::{
-    Axis, Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
-    LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
+    Axis, Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchMonitor,
+    LaunchProblem, LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject,
 };
+use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{self, option_text, problem, refused, text_of};
-use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats};
 
 /// The machine `pmask`.
@@ -31,7 +31,7 @@ pub struct PmaskMachine;
 const KERNEL: &str = "program";
 /// Largest size of main memory in bytes.
 const MOST_RAM: u64 = 1 << 30;
-/// Steps between two polls of the watch.
+/// Steps between two polls of the monitor.
 const SLICE: u64 = 1 << 18;
 
 struct PmaskProgram {
@@ -105,7 +105,7 @@ impl Isa for PmaskMachine {
         vec![Named { name: "masks", about: "one program counter; lanes by mask banks" }]
     }
 
-    fn usual_mechanisms(&self) -> &'static [&'static str] {
+    fn default_mechanisms(&self) -> &'static [&'static str] {
         &["masks"]
     }
 
@@ -248,13 +248,13 @@ impl PmaskContext<'_> {
         state: &mut pmask::State,
         observer: &mut O,
         limit: u64,
-        (told, watch): (&Told, &mut dyn Watch),
+        (listing_places, monitor): (&ListingPlaces, &mut dyn LaunchMonitor),
     ) -> End {
         let mut left = limit;
         loop {
             let slice = SLICE.min(left);
             let what = (machine, &self.program.program);
-            let step = told.run(what, state, observer, slice, watch);
+            let step = listing_places.run(what, state, observer, slice, monitor);
             left -= slice;
             match step {
                 Step::Done => return self.exit(state),
@@ -273,7 +273,7 @@ impl PmaskContext<'_> {
                 Step::Issued | Step::Hang(_) => {}
             }
             let progress = Progress { blocks_done: 0, blocks: 1, issues: limit - left };
-            if !watch.go_on(progress) {
+            if !monitor.poll(progress) {
                 return End::Interrupted;
             }
         }
@@ -336,7 +336,7 @@ impl Context for PmaskContext<'_> {
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         if request.grid.iter().chain(&request.block).any(|extent| *extent != 1) {
             return Err(problem(Subject::Grid, "this machine has one hart: grid and block are 1"));
@@ -353,13 +353,13 @@ impl Context for PmaskContext<'_> {
         }
         let limit = request.limit.unwrap_or(pmask::run::DEFAULT_LIMIT);
         let lines = self.program.program.image.as_ref().map_or(&[][..], |image| &image.lines);
-        let told = Told::new(self.program.text.as_ref(), lines);
-        told.begin(request.kernel, request.warp_size, 1, watch);
+        let listing_places = ListingPlaces::new(self.program.text.as_ref(), lines);
+        listing_places.begin(request.kernel, request.warp_size, 1, monitor);
         let mut counters = Counters::default();
         let end = if request.detailed {
-            self.drive(&machine, &mut state, &mut counters, limit, (&told, watch))
+            self.drive(&machine, &mut state, &mut counters, limit, (&listing_places, monitor))
         } else {
-            self.drive(&machine, &mut state, &mut Blind, limit, (&told, watch))
+            self.drive(&machine, &mut state, &mut Blind, limit, (&listing_places, monitor))
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

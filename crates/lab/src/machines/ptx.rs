@@ -45,7 +45,7 @@ impl Isa for Ptx {
         vm::mechanisms()
     }
 
-    fn usual_mechanisms(&self) -> &'static [&'static str] {
+    fn default_mechanisms(&self) -> &'static [&'static str] {
         vm::USUAL_MECHANISMS
     }
 

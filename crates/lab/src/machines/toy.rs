@@ -12,13 +12,13 @@ use simt::trap::{Cause as _, Fault};
 
 use crate::launch::Located;
 use crate::machine::{
-    Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchProblem,
-    LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject, Watch,
+    Command, ConformCase, Context, ControlFlow, End, Image, Isa, KernelInfo, LaunchMonitor,
+    LaunchProblem, LaunchRequest, LaunchResult, Named, Program, Progress, Stop, Subject,
 };
+use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, problem, refused, text_of,
 };
-use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats, PcSlots};
 
 /// The machine `toy`.
@@ -27,7 +27,7 @@ pub struct ToyMachine;
 
 /// The only kernel of a program.
 const KERNEL: &str = "main";
-/// Issues between two polls of the watch.
+/// Issues between two polls of the monitor.
 const SLICE: u64 = 1 << 16;
 /// Default limit of issues.
 const LIMIT: u64 = 1_000_000_000;
@@ -73,7 +73,7 @@ impl Isa for ToyMachine {
         vec![Named { name: "uniform", about: "one program counter; lanes never part" }]
     }
 
-    fn usual_mechanisms(&self) -> &'static [&'static str] {
+    fn default_mechanisms(&self) -> &'static [&'static str] {
         &["uniform"]
     }
 
@@ -156,20 +156,20 @@ impl ToyContext<'_> {
         })
     }
 
-    /// Runs until the program ends, reaches the limit, or the watch stops it.
+    /// Runs until the program ends, reaches the limit, or the monitor stops it.
     fn drive<O: Observer<1>>(
         &self,
         state: &mut ::toy::State,
         observer: &mut O,
         request: &LaunchRequest<'_>,
-        (told, watch): (&Told, &mut dyn Watch),
+        (listing_places, monitor): (&ListingPlaces, &mut dyn LaunchMonitor),
     ) -> End {
         let limit = request.limit.unwrap_or(LIMIT);
         loop {
             let issues = Toy.slots(state).issues();
             let slice = SLICE.min(limit.saturating_sub(issues));
             let what = (&Toy, &self.program.program);
-            match told.run(what, state, observer, slice, watch) {
+            match listing_places.run(what, state, observer, slice, monitor) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => return End::Fault(self.fault(&fault)),
                 // The machine has no synchronisation: only a loop can keep it from ending.
@@ -179,7 +179,7 @@ impl ToyContext<'_> {
                 Step::Issued | Step::Hang(_) => {}
             }
             let progress = Progress { blocks_done: 0, blocks: 1, issues: issues + slice };
-            if !watch.go_on(progress) {
+            if !monitor.poll(progress) {
                 return End::Interrupted;
             }
         }
@@ -210,7 +210,7 @@ impl Context for ToyContext<'_> {
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let launch = self.prepare(request)?;
         let count = launch.threads;
@@ -224,14 +224,14 @@ impl Context for ToyContext<'_> {
             };
             problem(about, error.to_string())
         })?;
-        let told = Told::of(&self.program.listing);
-        told.begin(request.kernel, request.warp_size, u64::from(count), watch);
+        let listing_places = ListingPlaces::of(&self.program.listing);
+        listing_places.begin(request.kernel, request.warp_size, u64::from(count), monitor);
         let mut counters = Counters::default();
         let end = if request.detailed {
             counters = Counters::with_pcs(PcSlots::new(self.program.program.code_bytes()));
-            self.drive(&mut state, &mut counters, request, (&told, watch))
+            self.drive(&mut state, &mut counters, request, (&listing_places, monitor))
         } else {
-            self.drive(&mut state, &mut Blind, request, (&told, watch))
+            self.drive(&mut state, &mut Blind, request, (&listing_places, monitor))
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),

@@ -31,7 +31,7 @@ fn failure(file: &[u8]) -> String {
 }
 
 #[test]
-fn arrays_that_numpy_wrote() {
+fn arrays_of_numpy_are_read() {
     let a = read(F32, CAP).expect("2x3 f32");
     assert_eq!((a.ty(), a.shape()), (ElemType::F32, &[2, 3][..]));
     assert_eq!(a.get(4), Some(u64::from(4.0_f32.to_bits())));
@@ -44,7 +44,7 @@ fn arrays_that_numpy_wrote() {
 }
 
 #[test]
-fn what_is_written_is_what_numpy_writes() {
+fn written_files_equal_those_of_numpy() {
     for file in [F32, U64_SCALAR, HALF, BYTES] {
         let mut out = Vec::new();
         write(&mut out, &read(file, CAP).expect("readable")).expect("a vector takes all");
@@ -161,7 +161,7 @@ fn headers_that_are_not_the_dictionary() {
 
 proptest! {
     #[test]
-    fn arrays_come_back(
+    fn written_arrays_are_read_back(
         index in 0..ElemType::ALL.len(),
         shape in prop::collection::vec(0_u64..5, 0..4),
         seed in any::<u64>(),

@@ -11,15 +11,15 @@ use crate::bind::bind;
 use crate::elem::shortened;
 use crate::launch::LaunchEntry;
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Named, Progress, Schedule, Subject,
-    Watch,
+    Context, End, LaunchMonitor, LaunchProblem, LaunchRequest, LaunchResult, Named, Progress,
+    Schedule, Subject,
 };
 use crate::stats::RunStats;
 use isa::suggest::nearest;
 use simt::slots::{LaneSlots, SlotCause};
 
 /// A buffer in guest memory.
-struct Placed {
+struct AllocatedBuffer {
     name: String,
     address: u64,
     ty: crate::elem::ElemType,
@@ -28,17 +28,17 @@ struct Placed {
 }
 
 /// Allocates a buffer in a context.
-fn place(
+fn allocate_buffer(
     context: &mut dyn Context,
     name: &str,
     array: &Array,
     span: Span,
-) -> std::result::Result<Placed, Diagnostic> {
+) -> std::result::Result<AllocatedBuffer, Diagnostic> {
     let address = context.allocate(name, array.data()).map_err(|reason| {
         let message = format!("no room for buffer `{}`: {reason}", shortened(name));
         Diagnostic::error("run::memory", message).at(span, "this one").help("use smaller extents")
     })?;
-    Ok(Placed {
+    Ok(AllocatedBuffer {
         name: name.to_owned(),
         address,
         ty: array.ty(),
@@ -49,39 +49,39 @@ fn place(
 
 /// Returns the address of the buffer that an argument refers to.
 fn address_of(
-    placed: &[Placed],
+    allocated: &[AllocatedBuffer],
     reference: &BufferRef,
     span: Span,
 ) -> std::result::Result<u64, Diagnostic> {
-    if let Some(placed) = placed.iter().find(|p| p.name == reference.name) {
-        return Ok(placed.address);
+    if let Some(allocated) = allocated.iter().find(|p| p.name == reference.name) {
+        return Ok(allocated.address);
     }
     let message = format!("there is no buffer `{}`", shortened(&reference.name));
-    let near = nearest(&reference.name, placed.iter().map(|p| p.name.as_str()));
+    let near = nearest(&reference.name, allocated.iter().map(|p| p.name.as_str()));
     Err(Diagnostic::error("arg::reference", message).at(span, "").help(match near {
         Some(near) => format!("did you mean &{near}?"),
         None => "make it with another argument: name=type[extents]".to_owned(),
     }))
 }
 
-/// A watch that also stops a launch after a number of issues.
-struct Budget<'w> {
+/// A monitor that also stops a launch after a number of issues.
+struct IssueLimit<'w> {
     issues: u64,
-    watch: &'w mut dyn Watch,
+    monitor: &'w mut dyn LaunchMonitor,
 }
 
-impl Watch for Budget<'_> {
-    fn go_on(&mut self, progress: Progress) -> bool {
-        self.watch.go_on(progress) && progress.issues < self.issues
+impl LaunchMonitor for IssueLimit<'_> {
+    fn poll(&mut self, progress: Progress) -> bool {
+        self.monitor.poll(progress) && progress.issues < self.issues
     }
 
-    fn ran_on(&mut self, engine: &str) {
-        self.watch.ran_on(engine);
+    fn engine_selected(&mut self, engine: &str) {
+        self.monitor.engine_selected(engine);
     }
 }
 
 /// The results of the launches, before expectations are checked.
-pub(super) struct Outcome {
+pub(super) struct LaunchResults {
     pub(super) results: Vec<LaunchResult>,
     pub(super) buffers: Vec<FinalBuffer>,
     /// Total time of the launches in seconds.
@@ -99,15 +99,15 @@ impl Job {
     /// # Errors
     /// Returns diagnostics if the launches cannot start: arguments that do not fit, sizes that the
     /// machine refuses, no memory. Faults and hangs of kernels are part of the report.
-    pub fn run(&self, detailed: bool, watch: &mut dyn Watch) -> Result<Report> {
+    pub fn run(&self, detailed: bool, monitor: &mut dyn LaunchMonitor) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
-        let Outcome { mut results, buffers, schedules, .. } =
-            self.launch_all(&self.mechanism.value, detailed, watch)?;
+        let LaunchResults { mut results, buffers, schedules, .. } =
+            self.launch_all(&self.mechanism.value, detailed, monitor)?;
         let last = results.len().saturating_sub(1);
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
         if !expected_end
             && let Some(LaunchResult { end: End::Hang(stop), stats, .. }) = results.last_mut()
-            && let Some(note) = self.who_finishes(last, (stop.code, &stats.slots), watch)
+            && let Some(note) = self.finishing_mechanism(last, (stop.code, &stats.slots), monitor)
         {
             stop.report.notes.push(note);
         }
@@ -120,8 +120,8 @@ impl Job {
             launches: results.iter().map(|r| r.stats.clone()).collect(),
             times: None,
         };
-        let said = |r: &LaunchResult| [&r.output[..], r.words.as_bytes()].concat();
-        let output = results.iter().flat_map(said).collect();
+        let output_of = |r: &LaunchResult| [&r.output[..], r.words.as_bytes()].concat();
+        let output = results.iter().flat_map(output_of).collect();
         let ends: Vec<End> = results.into_iter().map(|r| r.end).collect();
         let moot = match ends.last() {
             Some(End::Interrupted | End::Differs(_)) => true,
@@ -141,23 +141,23 @@ impl Job {
         &self,
         mechanism: &str,
         detailed: bool,
-        watch: &mut dyn Watch,
-    ) -> Result<Outcome> {
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<LaunchResults> {
         let mut context = self.program.context().map_err(one)?;
         let mut found = Diagnostics::new();
-        let mut placed = Vec::with_capacity(self.buffers.len());
+        let mut allocated = Vec::with_capacity(self.buffers.len());
         for (buffer, array) in &self.buffers {
-            match place(context.as_mut(), &buffer.name.value, array, buffer.spec.span) {
+            match allocate_buffer(context.as_mut(), &buffer.name.value, array, buffer.spec.span) {
                 Ok(buffer) => {
-                    watch.placed(&buffer.name, buffer.address, buffer.bytes as u64);
-                    placed.push(buffer);
+                    monitor.buffer_allocated(&buffer.name, buffer.address, buffer.bytes as u64);
+                    allocated.push(buffer);
                 }
                 Err(finding) => found.push(finding),
             }
         }
         let mut blocks = Vec::with_capacity(self.launches.len());
         for (kernel, launch) in &self.launches {
-            let mut address = |reference: &BufferRef, span| address_of(&placed, reference, span);
+            let mut address = |reference: &BufferRef, span| address_of(&allocated, reference, span);
             match bind(kernel, &launch.args, Some(launch.args_span), &mut address) {
                 Ok(block) => blocks.push(block),
                 Err(more) => found.append(more),
@@ -173,7 +173,7 @@ impl Job {
             schedules.push(context.schedule(&request));
             let start = Instant::now();
             let result = context
-                .launch(&request, watch)
+                .launch(&request, monitor)
                 .map_err(|problem| one(self.locate(problem, launch)))?;
             seconds += super::time::since(start);
             let ended = matches!(result.end, End::Done);
@@ -183,8 +183,8 @@ impl Job {
             }
         }
         let variables = context.variables();
-        let buffers = read_back(context.as_ref(), placed)?;
-        Ok(Outcome { results, buffers, seconds, variables, schedules })
+        let buffers = read_back(context.as_ref(), allocated)?;
+        Ok(LaunchResults { results, buffers, seconds, variables, schedules })
     }
 
     fn request<'a>(
@@ -248,21 +248,21 @@ impl Job {
     /// A launch at its limit of issues may simply be long. In that case only the usual mechanisms
     /// are tried, and none if no lane was diverged or waiting, because then all mechanisms do the
     /// same.
-    fn who_finishes(
+    fn finishing_mechanism(
         &self,
         index: usize,
         (code, slots): (&str, &LaneSlots),
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Option<String> {
         let limited = code == "limit";
         let apart = slots.of(SlotCause::Diverged) + slots.of(SlotCause::Waiting) > 0;
         if limited && !apart {
             return None;
         }
-        let usual = self.machine.usual_mechanisms();
+        let defaults = self.machine.default_mechanisms();
         let mut others = self.machine.mechanisms();
         let tried =
-            |m: &Named| m.name != self.mechanism.value && (!limited || usual.contains(&m.name));
+            |m: &Named| m.name != self.mechanism.value && (!limited || defaults.contains(&m.name));
         others.retain(tried);
         // First the one that an option offers.
         let is_offered = |m: &Named| m.name == vm::Retry::MECHANISM;
@@ -272,7 +272,7 @@ impl Job {
         let mut left = most.min(1 << 21);
         let finishing = others.iter().find(|other| {
             let issues = if is_offered(other) { most } else { left };
-            let (finishes, spent) = self.try_under(other.name, index, issues, &mut *watch);
+            let (finishes, spent) = self.try_under(other.name, index, issues, &mut *monitor);
             if !is_offered(other) {
                 left = left.saturating_sub(spent);
             }
@@ -295,21 +295,23 @@ impl Job {
         mechanism: &str,
         index: usize,
         issues: u64,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> (bool, u64) {
         if issues == 0 {
             return (false, 0);
         }
-        let mut budget = Budget { issues, watch };
-        let Ok(outcome) = self.launch_all(mechanism, false, &mut budget) else { return (false, 0) };
+        let mut limited = IssueLimit { issues, monitor };
+        let Ok(outcome) = self.launch_all(mechanism, false, &mut limited) else {
+            return (false, 0);
+        };
         let finishes = outcome.results.get(index).is_some_and(|r| matches!(r.end, End::Done));
         (finishes, outcome.results.iter().map(|r| r.stats.slots.issues()).sum())
     }
 }
 
-fn read_back(context: &dyn Context, placed: Vec<Placed>) -> Result<Vec<FinalBuffer>> {
-    let mut buffers = Vec::with_capacity(placed.len());
-    for p in placed {
+fn read_back(context: &dyn Context, allocated: Vec<AllocatedBuffer>) -> Result<Vec<FinalBuffer>> {
+    let mut buffers = Vec::with_capacity(allocated.len());
+    for p in allocated {
         let data = context.read(p.address, p.bytes);
         let array = data.map_err(|reason| {
             let message = format!("cannot read back buffer `{}`: {reason}", shortened(&p.name));

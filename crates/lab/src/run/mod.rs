@@ -5,27 +5,27 @@
 //! [`Job::run`] then creates a context, places the buffers, runs the launches in order and checks
 //! the expectations. A job can be run more than once; each run starts from the same memory.
 
+mod bound_launch;
 mod checks;
 mod execute;
 mod load;
-mod orders;
 mod prepare;
+mod run_words;
 mod time;
-mod vary;
-mod words;
+mod variant;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use isa::Span;
 
+pub use bound_launch::BoundLaunch;
 pub use checks::CheckOutcome;
 pub use load::{MAX_PROGRAM_BYTES, io_reason, read_input};
-pub use orders::Order;
 pub use prepare::{JobParts, choose_kernel, load_program, wanted};
+pub use run_words::{RunWords, Word};
 pub use time::Timing;
-pub use vary::{Variant, VariantRun};
-pub use words::{RunWords, Word};
+pub use variant::{Variant, VariantRun};
 
 use crate::array::Array;
 use crate::launch::{LaunchEntry, Located, MachineOption, NamedBuffer};

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{Job, Result};
-use crate::machine::{Choice, End, HostThreads, Level, Progress, Watch};
+use crate::machine::{Choice, End, HostThreads, LaunchMonitor, Level, Progress};
 
 /// One run of a job's launches.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,21 +13,21 @@ pub struct Timing {
     pub seconds: f64,
     /// Instructions issued, summed over the active lanes.
     pub thread_instructions: u64,
-    /// The engine of each launch, as described to [`Watch::ran_on`].
+    /// The engine of each launch, as described to [`LaunchMonitor::engine_selected`].
     pub engines: Vec<String>,
     /// Whether all launches completed.
     pub done: bool,
 }
 
 #[derive(Default)]
-struct Engines(Vec<String>);
+struct EngineNames(Vec<String>);
 
-impl Watch for Engines {
-    fn go_on(&mut self, _: Progress) -> bool {
+impl LaunchMonitor for EngineNames {
+    fn poll(&mut self, _: Progress) -> bool {
         true
     }
 
-    fn ran_on(&mut self, engine: &str) {
+    fn engine_selected(&mut self, engine: &str) {
         self.0.push(engine.to_owned());
     }
 }
@@ -47,7 +47,7 @@ impl Job {
         let best = std::mem::replace(&mut self.level, level);
         let kept = std::mem::replace(&mut self.engine, engine);
         let usual = std::mem::replace(&mut self.threads, threads);
-        let mut engines = Engines::default();
+        let mut engines = EngineNames::default();
         let outcome = self.launch_all(&self.mechanism.value, detailed, &mut engines);
         (self.engine, self.level, self.threads) = (kept, best, usual);
         let outcome = outcome?;

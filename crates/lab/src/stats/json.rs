@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use simt::slots::{LaneSlots, SlotCause};
 
 use super::{AccessSite, LaunchStats, METRICS, RunStats, Traffic, Unit, metric};
-use crate::divergence::Times;
+use crate::divergence::ReconvergenceTimes;
 
 /// The value of `schema` in every report.
 pub const JSON_SCHEMA_NAME: &str = "simtlab-stats";
@@ -43,7 +43,7 @@ pub fn to_json(run: &RunStats) -> Value {
 /// Returns the divergence numbers of older tools, as `docs/divergence-numbers.md` defines them. The
 /// impact factor, a comparison with the best mechanism, is null because a single run does not yield
 /// it.
-fn divergence(launch: &LaunchStats, times: Option<&Times>) -> Value {
+fn divergence(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
     let depth = launch.counters.max_depth.saturating_sub(1);
     let rate = metric("average_divergence_rate").map_or(0.0, |m| (m.value)(launch));
     json!({
@@ -58,14 +58,14 @@ fn divergence(launch: &LaunchStats, times: Option<&Times>) -> Value {
 }
 
 /// Renders reconvergence times, in issues of the group.
-pub(crate) fn times_json(times: &Times) -> Value {
+pub(crate) fn times_json(times: &ReconvergenceTimes) -> Value {
     json!({
         "mean": times.mean, "p50": times.p50, "p99": times.p99,
         "rejoined": times.rejoined, "never": times.never,
     })
 }
 
-fn launch(launch: &LaunchStats, times: Option<&Times>) -> Value {
+fn launch(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
     let lines: Vec<Value> = launch
         .lines
         .iter()

@@ -11,7 +11,7 @@ mod metrics;
 mod tests;
 mod text;
 
-pub use engine::{Counters, Line, PcSlots, PcTraffic, Traffic};
+pub use engine::{AffineAccess, Counters, PcSlots, PcTraffic, Traffic};
 pub(crate) use json::times_json;
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
 pub use metrics::{METRICS, Metric, Unit, metric};
@@ -22,7 +22,7 @@ use ir::Origin;
 use simt::slots::LaneSlots;
 use vm::PassCost;
 
-use crate::divergence::Times;
+use crate::divergence::ReconvergenceTimes;
 
 /// The statistics of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -162,9 +162,9 @@ pub struct RunStats {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTimes {
     /// By launch.
-    pub launches: Vec<Times>,
+    pub launches: Vec<ReconvergenceTimes>,
     /// Over all launches.
-    pub total: Times,
+    pub total: ReconvergenceTimes,
 }
 
 impl RunStats {

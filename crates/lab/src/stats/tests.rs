@@ -178,7 +178,7 @@ k.ptx on ptx, ipdom, warp size 4
 }
 
 #[test]
-fn the_json_report_is_what_its_schema_says() {
+fn the_json_report_matches_its_schema() {
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../../../../docs/schemas/stats.schema.json"))
             .expect("JSON");

@@ -9,8 +9,8 @@ use lab::divergence::{
     Comparison, Plan, Row, Verdict, compare, mechanisms_named, numbers_named, order_named, to_json,
     to_text,
 };
-use lab::machine::{Unwatched, find};
-use lab::probe::Shows;
+use lab::machine::{Unmonitored, find};
+use lab::probe::ScheduleDependence;
 use lab::run::Job;
 
 pub(crate) fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -> Comparison {
@@ -18,11 +18,11 @@ pub(crate) fn compared(job: &mut Job, mechanisms: &[&str], warp_sizes: &[u64]) -
         mechanisms: mechanisms.iter().map(|&m| m.to_owned()).collect(),
         warp_sizes: warp_sizes.to_vec(),
         order: None,
-        look: false,
+        record_views: false,
         settings: vec![Vec::new()],
         star: false,
     };
-    compare(job, &plan, &mut Unwatched).expect("begins").expect("is not interrupted")
+    compare(job, &plan, &mut Unmonitored).expect("begins").expect("is not interrupted")
 }
 
 fn row<'c>(comparison: &'c Comparison, mechanism: &str, warp_size: u64) -> &'c Row {
@@ -126,7 +126,7 @@ entry:
 ";
 
 #[test]
-fn what_shows_the_schedule_is_named() {
+fn instructions_that_expose_the_schedule_are_named() {
     let comparison = compared(&mut ir("active", ACTIVE, ONE_WARP), &["ipdom", "serial"], &[32, 8]);
     assert!(comparison.sound());
     for size in [32, 8] {
@@ -134,7 +134,7 @@ fn what_shows_the_schedule_is_named() {
         let row = row(&comparison, "ipdom", size);
         assert_eq!((row.verdict, row.equal), (Verdict::OrderDependent, Some(false)));
         let (shows, place) = row.witnesses.first().expect("a witness");
-        assert_eq!((*shows, place.line), (Shows::ActiveLanes, Some(9)));
+        assert_eq!((*shows, place.line), (ScheduleDependence::ActiveLanes, Some(9)));
         assert_eq!(&*place.text, "%v = activemask");
         assert_eq!(row.differences.first().map(|d| d.what.as_str()), Some("out"));
     }
@@ -165,14 +165,14 @@ fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
     let line = kept.lines().find(|l| l.starts_with("ipdom")).expect("a row of it");
     let stats = comparison.rows[0].stats.as_ref().expect("it ran");
     assert_eq!(comparison.rows[0].mechanism, "ipdom");
-    let told: Vec<u64> = line.split_whitespace().skip(2).map(|n| n.parse().unwrap()).collect();
+    let reported: Vec<u64> = line.split_whitespace().skip(2).map(|n| n.parse().unwrap()).collect();
     let c = &stats.charges;
     let counted = [c.splits, c.merges, c.pushes, c.pops, c.visits, stats.slots.idle_issues];
-    assert_eq!(told, [&counted[..], &[stats.state_bits]].concat());
+    assert_eq!(reported, [&counted[..], &[stats.state_bits]].concat());
 }
 
 #[test]
-fn the_json_is_as_its_schema_says() {
+fn the_json_matches_its_schema() {
     let schema =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/compare.schema.json");
     let schema = std::fs::read_to_string(schema).expect("is there");

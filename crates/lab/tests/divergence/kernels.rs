@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::bundled;
 use lab::divergence::{Plan, Row, Verdict, compare};
-use lab::machine::Unwatched;
+use lab::machine::Unmonitored;
 
 /// Folders whose launch files state which mechanisms hang.
 const ABOUT_HANGS: [&str; 5] =
@@ -67,9 +67,9 @@ fn every_bundled_kernel_under_every_mechanism() {
             order: None,
             settings: vec![Vec::new()],
             star: false,
-            look: false,
+            record_views: false,
         };
-        let found = compare(&mut job, &plan, &mut Unwatched).expect("begins").expect("ends");
+        let found = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
         for row in &found.rows {
             let slots = row.stats.as_ref().is_none_or(|s| s.slots.identity_holds());
             assert!(slots && allowed(row), "{name} under {}: {:?}", row.mechanism, row.verdict);

@@ -3,6 +3,6 @@
 mod common;
 mod compare;
 mod kernels;
-mod looks;
 mod races;
+mod studies;
 mod verdicts;

@@ -1,8 +1,8 @@
 //! The race detector reports every racy kernel with both accesses, and no kernel without races.
 
 use crate::common::{bundled, ir};
-use lab::divergence::{Race, Races, Watched};
-use lab::machine::Unwatched;
+use lab::divergence::{ProbedMonitor, Race, Races};
+use lab::machine::Unmonitored;
 use lab::run::{Job, Variant};
 use simt::observe::AccessKind;
 
@@ -16,9 +16,9 @@ fn races(job: &mut Job, mechanism: &str, warp_size: u64) -> (Vec<Race>, bool) {
         limit: Some(1 << 22),
     };
     let mut probe = Races::default();
-    let mut watch = Unwatched;
-    let mut watched = Watched { watch: &mut watch, probe: &mut probe };
-    job.run_variant(&variant, &mut watched).expect("begins");
+    let mut monitor = Unmonitored;
+    let mut probed = ProbedMonitor { monitor: &mut monitor, probe: &mut probe };
+    job.run_variant(&variant, &mut probed).expect("begins");
     (probe.found(), probe.complete())
 }
 
@@ -107,7 +107,7 @@ fn free(name: &str, body: &str, launch: &str) {
 use AccessKind::{Atomic, Load, Store};
 
 #[test]
-fn a_neighbour_read_without_a_barrier_races_and_with_one_does_not() {
+fn a_barrier_ends_the_race_with_a_neighbour() {
     let body = |between: &str| {
         format!("  st.global.u32 [%mine], %tid\n{between}\n  %v = ld.global.u32 [%other]")
     };
@@ -146,7 +146,7 @@ fn stores_to_one_place_race_and_atomics_do_not() {
 }
 
 #[test]
-fn scopes_have_to_reach() {
+fn scopes_have_to_include_both_threads() {
     let body = |scope: &str| format!("  atom.add.relaxed.{scope}.global.u32 [%at], 1");
     free("gpu_scope", &body("gpu"), TWO_BLOCKS);
     racy("cta_scope", &body("cta"), TWO_BLOCKS, [Atomic, Atomic]);

@@ -40,7 +40,7 @@ one:
 
 /// Returns the sentence and the verdict of a kernel of 4 lanes under a mechanism, and the number of
 /// warnings.
-fn told(name: &str, text: &str, mechanism: &str) -> (Option<String>, Verdict, usize) {
+fn study(name: &str, text: &str, mechanism: &str) -> (Option<String>, Verdict, usize) {
     let launch = ONE_WARP.replace("block = [32]", "block = [4]");
     let comparison = compared(&mut ir(name, text, &launch), &[mechanism], &[32]);
     let row = &comparison.rows[0];
@@ -48,8 +48,8 @@ fn told(name: &str, text: &str, mechanism: &str) -> (Option<String>, Verdict, us
 }
 
 #[test]
-fn a_hang_says_who_spins_on_what_whom_has_to_release() {
-    let (sentence, verdict, warnings) = told("say_ipdom", LOCK, "ipdom");
+fn a_hang_names_the_spinning_lanes_and_the_lanes_they_wait_for() {
+    let (sentence, verdict, warnings) = study("say_ipdom", LOCK, "ipdom");
     assert_eq!((verdict, warnings), (Verdict::Hang, 1));
     assert_eq!(
         sentence.as_deref(),
@@ -57,7 +57,7 @@ fn a_hang_says_who_spins_on_what_whom_has_to_release() {
             "hangs under ipdom: lanes 1-3 at line 8 spin on what lane 0, parked at its rejoin point at line 12, has to release (line 12)"
         )
     );
-    let (sentence, verdict, _) = told("say_min_pc", LOCK, "min-pc");
+    let (sentence, verdict, _) = study("say_min_pc", LOCK, "min-pc");
     assert_eq!(verdict, Verdict::Hang);
     let sentence = sentence.expect("a sentence");
     assert!(
@@ -65,13 +65,13 @@ fn a_hang_says_who_spins_on_what_whom_has_to_release() {
         "{sentence}"
     );
     // A run that completes has no sentence, but the warning remains.
-    let (sentence, verdict, warnings) = told("say_max_pc", LOCK, "max-pc");
+    let (sentence, verdict, warnings) = study("say_max_pc", LOCK, "max-pc");
     assert_eq!((sentence, verdict, warnings), (None, Verdict::Ok, 1));
 }
 
 #[test]
 fn a_deadlock_names_both_barriers() {
-    let (sentence, verdict, warnings) = told("say_barriers", BARRIERS, "ipdom");
+    let (sentence, verdict, warnings) = study("say_barriers", BARRIERS, "ipdom");
     assert_eq!((verdict, warnings), (Verdict::Hang, 0));
     let sentence = sentence.expect("a sentence");
     assert_eq!(
@@ -81,7 +81,7 @@ fn a_deadlock_names_both_barriers() {
 }
 
 #[test]
-fn a_hang_tells_the_schedule_that_replays_it() {
+fn a_hang_names_the_schedule_that_replays_it() {
     let comparison = compared(&mut bundled("spinlock/textbook.toml"), &["ipdom"], &[8]);
     let report = comparison.rows[0].report.as_ref().expect("a report");
     let schedule = report.notes.iter().find(|n| n.starts_with("the schedule: "));
@@ -117,7 +117,7 @@ entry:
 
 #[test]
 fn order_dependent_and_racy_name_their_instructions() {
-    let (sentence, verdict, _) = told("say_active", ACTIVE, "ipdom");
+    let (sentence, verdict, _) = study("say_active", ACTIVE, "ipdom");
     assert_eq!(verdict, Verdict::OrderDependent);
     let sentence = sentence.expect("a sentence");
     assert!(
@@ -127,7 +127,7 @@ fn order_dependent_and_racy_name_their_instructions() {
     let racy = ACTIVE
         .replace("  %at = add.u64 %at, %wide\n", "")
         .replace("%n = activemask", "%n = mov.u32 %t");
-    let (sentence, verdict, _) = told("say_racy", &racy, "ipdom");
+    let (sentence, verdict, _) = study("say_racy", &racy, "ipdom");
     assert_eq!(verdict, Verdict::Racy);
     let sentence = sentence.expect("a sentence");
     assert_eq!(
@@ -138,7 +138,7 @@ fn order_dependent_and_racy_name_their_instructions() {
 }
 
 #[test]
-fn bundled_kernels_that_end_everywhere_are_not_warned_of() {
+fn bundled_kernels_that_end_everywhere_have_no_warnings() {
     for kernel in
         ["collatz", "bfs", "hash_table", "histogram", "reduce", "scan", "compaction", "match_any"]
     {

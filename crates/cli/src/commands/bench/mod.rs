@@ -4,7 +4,7 @@
 //! whole launch. The first launch on an engine includes decoding and compilation, which later ones
 //! reuse.
 
-mod known;
+mod kernels;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use lab::launch::{Located, RunDefaults};
 use lab::machine::{self, Choice, HostThreads, Level};
 use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
 
-use self::known::{KNOWN, Known};
+use self::kernels::{BenchKernel, KERNELS};
 use super::run::LAUNCH_FILE;
 use crate::args::{Bench, EngineName};
 use crate::out::{Exit, Out};
@@ -33,8 +33,8 @@ struct Row {
 /// Measures the given targets, or the known kernels if there are none.
 pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    let known = KNOWN.iter().map(|k| k.name.to_owned());
-    let targets = if args.targets.is_empty() { known.collect() } else { args.targets.clone() };
+    let names = KERNELS.iter().map(|k| k.name.to_owned());
+    let targets = if args.targets.is_empty() { names.collect() } else { args.targets.clone() };
     let repeats = args.repeat.clamp(1, 1000);
     let level = super::run::level(args.simd);
     let mut rows = Vec::new();
@@ -63,10 +63,10 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
 
 /// A measurement: the engine, its highest level, host threads (0 for all), and whether to collect
 /// all statistics.
-type Measured = (Choice, Option<Level>, usize, bool);
+type Configuration = (Choice, Option<Level>, usize, bool);
 
 /// Returns the measurements: all of them, or that of one engine.
-fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Measured> {
+fn runs(engine: Option<EngineName>, level: Option<Level>) -> Vec<Configuration> {
     let most = level.unwrap_or_else(Level::best).or_less();
     let level = Some(most);
     let fast = (Choice::Fast, level, 1, false);
@@ -98,9 +98,9 @@ fn measure(
     sources: &mut SourceMap,
 ) -> Result<Vec<Row>, Diagnostics> {
     let runs = runs(engine, level);
-    let known = KNOWN.iter().find(|k| k.name == target);
-    let mut job = match known {
-        Some(known) => job_of(known, sources)?,
+    let kernel = KERNELS.iter().find(|k| k.name == target);
+    let mut job = match kernel {
+        Some(kernel) => job_of(kernel, sources)?,
         None => {
             let path = Path::new(target);
             let file = if path.is_dir() { path.join(LAUNCH_FILE) } else { path.to_owned() };
@@ -108,7 +108,7 @@ fn measure(
             Job::prepare(parts, &Settings::default(), sources)?
         }
     };
-    let mut native = known.and_then(|k| fast::native::native(k.name, k.n));
+    let mut native = kernel.and_then(|k| fast::native::native(k.name, k.n));
     let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
         for (times, &(choice, level, threads, detailed)) in engines.iter_mut().zip(&runs) {
@@ -148,7 +148,7 @@ fn measure(
     Ok(rows)
 }
 
-fn job_of(known: &Known, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
+fn job_of(kernel: &BenchKernel, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
     let isa = machine::find("ptx").map_err(|finding| {
         let mut found = Diagnostics::new();
         found.push(finding);
@@ -157,15 +157,15 @@ fn job_of(known: &Known, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
     let span = Span::default();
     let word = |text: &str| Located { value: text.to_owned(), span };
     let run = RunWords {
-        kernel: Some(word(known.kernel)),
-        grid: Some(word(known.grid)),
-        block: Some(word(known.block)),
+        kernel: Some(word(kernel.kernel)),
+        grid: Some(word(kernel.grid)),
+        block: Some(word(kernel.block)),
         shared: None,
         mechanism: None,
         warp_size: None,
         seed: None,
         limit: None,
-        args: known.args.iter().map(|a| word(a)).collect(),
+        args: kernel.args.iter().map(|a| word(a)).collect(),
         options: Vec::new(),
         span,
     };
@@ -175,8 +175,8 @@ fn job_of(known: &Known, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
     if found.has_errors() {
         return Err(found);
     }
-    let name = format!("{}.ptx", known.name);
-    let program = load_program(isa, &name, known.program.as_bytes(), &wanted(&launches), sources)?;
+    let name = format!("{}.ptx", kernel.name);
+    let program = load_program(isa, &name, kernel.program.as_bytes(), &wanted(&launches), sources)?;
     let parts = JobParts {
         machine: isa,
         module: name.into(),

@@ -11,7 +11,7 @@ use super::{RunDevice, refuse, worker};
 use crate::args::{MachineOptions, Run as RunArgs};
 use crate::commands::run::{Words, prepare};
 use crate::out::{Exit, Out};
-use crate::progress::Bar;
+use crate::progress::ProgressMonitor;
 
 pub(super) fn run(args: &RunDevice, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
@@ -113,7 +113,7 @@ fn judge(run: &RunRecord, job: &mut Job, sources: &SourceMap, out: &mut Out) -> 
     if exit == Exit::NoDevice {
         return exit;
     }
-    let mut bar = Bar::new();
+    let mut bar = ProgressMonitor::new();
     match compare(run, job, &mut bar) {
         Ok(comparison) => {
             bar.finish();

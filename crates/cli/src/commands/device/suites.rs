@@ -6,7 +6,7 @@ use device::verify::{Plan, Suite, VerifyError, results, verify as run_suites};
 
 use super::{Report, Verify, refuse, worker};
 use crate::out::{Exit, Out};
-use crate::progress::Bar;
+use crate::progress::ProgressMonitor;
 
 pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
     let (suites, time) = match (suites(&args.suite), time(&args.time)) {
@@ -30,7 +30,7 @@ pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
         time,
         most: args.cases.unwrap_or(usize::MAX),
     };
-    let mut bar = Bar::new();
+    let mut bar = ProgressMonitor::new();
     let mut lines = |result: &device::verify::CaseResult, progress: device::verify::Progress| {
         let total = progress.done + progress.left;
         let (name, verdict) = (&result.name, result.verdict.name());

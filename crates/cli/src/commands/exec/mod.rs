@@ -6,7 +6,7 @@ mod report;
 mod setup;
 mod signals;
 
-use runtime::Journal;
+use runtime::EventLog;
 
 use crate::args::Exec;
 use crate::out::{Exit, Out};
@@ -37,7 +37,7 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     folder.fill(&libraries, &this)?;
     let ended = Program::start(args, &folder)?.wait()?;
     let text = std::fs::read_to_string(folder.journal()).unwrap_or_default();
-    let report = Report::new(Journal::read(&text));
+    let report = Report::new(EventLog::read(&text));
     out.note(&report.text(args.stats, &ended, &libraries));
     if let Some(path) = &args.json {
         let json = serde_json::to_string_pretty(&report.json(ended.code())).unwrap_or_default();

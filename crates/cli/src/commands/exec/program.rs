@@ -9,9 +9,9 @@ use super::signals;
 use crate::args::{EngineName, Exec};
 
 /// The exit status of the program.
-pub(super) struct Ended(ExitStatus);
+pub(super) struct ExitOutcome(ExitStatus);
 
-impl Ended {
+impl ExitOutcome {
     /// Returns the program's exit code; for a program that a signal ended, 128 plus the signal's
     /// number, as in shells.
     pub(super) fn code(&self) -> u8 {
@@ -50,23 +50,23 @@ impl Program {
         let mut command = Command::new(program);
         command.args(rest);
         environment(&mut command, args, folder);
-        let leads = lead(&mut command);
+        let leads = lead_group(&mut command);
         let child =
             command.spawn().map_err(|e| format!("{} cannot be run: {e}", program.display()))?;
         Ok(Self { child, leads })
     }
 
     /// Waits for the end of the program, and forwards signals to it meanwhile.
-    pub(super) fn wait(self) -> Result<Ended, String> {
+    pub(super) fn wait(self) -> Result<ExitOutcome, String> {
         let failed = |e: std::io::Error| format!("the program cannot be waited for: {e}");
         #[cfg(unix)]
         {
-            watched::wait(self).map(Ended).map_err(failed)
+            supervised::wait(self).map(ExitOutcome).map_err(failed)
         }
         #[cfg(not(unix))]
         {
             let Self { mut child, .. } = self;
-            child.wait().map(Ended).map_err(failed)
+            child.wait().map(ExitOutcome).map_err(failed)
         }
     }
 }
@@ -74,7 +74,7 @@ impl Program {
 /// Makes the program the leader of a process group, unless there is a terminal. The terminal's
 /// foreground job is one group, which receives the terminal's signals and may read from it.
 #[cfg(unix)]
-fn lead(command: &mut Command) -> bool {
+fn lead_group(command: &mut Command) -> bool {
     use std::io::IsTerminal as _;
     use std::os::unix::process::CommandExt as _;
     let terminal = std::io::stdin().is_terminal()
@@ -87,12 +87,12 @@ fn lead(command: &mut Command) -> bool {
 }
 
 #[cfg(not(unix))]
-fn lead(_: &mut Command) -> bool {
+fn lead_group(_: &mut Command) -> bool {
     false
 }
 
 #[cfg(unix)]
-mod watched {
+mod supervised {
     use std::io;
     use std::process::ExitStatus;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,10 +103,10 @@ mod watched {
     use super::signals::{self, KILL};
 
     /// Interval between polls of signals.
-    const LOOK: Duration = Duration::from_millis(20);
+    const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
     /// Time that remaining processes of the group have to end after a signal.
-    const GRACE: Duration = Duration::from_secs(2);
+    const GRACE_PERIOD: Duration = Duration::from_secs(2);
 
     pub(super) fn wait(mut program: Program) -> io::Result<ExitStatus> {
         let id = program.child.id().cast_signed();
@@ -122,7 +122,7 @@ mod watched {
                             signals::send(if leads { -id } else { id }, signal);
                         }
                     }
-                    thread::sleep(LOOK);
+                    thread::sleep(POLL_INTERVAL);
                 }
             });
             let status = program.child.wait();
@@ -139,11 +139,11 @@ mod watched {
     fn end_group(id: i32) {
         let begun = Instant::now();
         while signals::send(-id, 0) {
-            if begun.elapsed() > GRACE {
+            if begun.elapsed() > GRACE_PERIOD {
                 signals::send(-id, KILL);
                 return;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use runtime::{DIFFERENCE, Event, LaunchTotals};
 use serde_json::json;
 
-use super::program::Ended;
+use super::program::ExitOutcome;
 use super::setup::Libraries;
 use super::signals;
 
@@ -122,7 +122,7 @@ impl Report {
         !(self.failed.is_empty() && self.unsupported.is_empty() && self.refused.is_empty())
     }
 
-    pub(super) fn text(&self, stats: bool, ended: &Ended, libraries: &Libraries) -> String {
+    pub(super) fn text(&self, stats: bool, ended: &ExitOutcome, libraries: &Libraries) -> String {
         let mut text = self.head();
         if self.processes == 0 {
             let _ = writeln!(text, "  {}", nothing_initialised(ended, libraries));
@@ -267,7 +267,7 @@ impl Report {
 }
 
 /// Explains why no process initialised the driver.
-fn nothing_initialised(ended: &Ended, libraries: &Libraries) -> String {
+fn nothing_initialised(ended: &ExitOutcome, libraries: &Libraries) -> String {
     if let Some(signal) = ended.signal() {
         let name = signals::name(signal);
         return format!("{name} ({signal}) ended the program before it initialised the driver");

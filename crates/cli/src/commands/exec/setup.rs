@@ -17,7 +17,7 @@ const DRIVER: (&str, [&str; 2]) = ("libcuda.so", ["libcuda.so.1", "libcuda.so"])
 const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
 
 /// A function that only this project's driver library exports.
-const OURS: &str = "simtlab_unsupported";
+const MARKER_SYMBOL: &str = "simtlab_unsupported";
 
 /// The location of the libraries.
 pub(super) struct Libraries {
@@ -77,7 +77,7 @@ fn is_ours(library: &Path) -> bool {
     let cache = ReadCache::new(file);
     let Ok(object) = object::File::parse(&cache) else { return false };
     let mut symbols = object.dynamic_symbols();
-    symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(OURS))
+    symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(MARKER_SYMBOL))
 }
 
 /// A temporary folder, removed on drop.
@@ -108,7 +108,7 @@ impl Folder {
         &self.path
     }
 
-    /// Returns the path of the journal, which the program's processes write.
+    /// Returns the path of the event log, which the program's processes write.
     pub(super) fn journal(&self) -> PathBuf {
         self.path.join("journal")
     }

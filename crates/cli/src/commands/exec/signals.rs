@@ -11,13 +11,13 @@ mod unix {
     use super::Signal;
 
     /// The recorded signals, as a bit set by number.
-    static NOTED: AtomicU32 = AtomicU32::new(0);
+    static RECEIVED: AtomicU32 = AtomicU32::new(0);
 
     /// Signals that ask a process to end.
     const ENDING: [Signal; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
-    extern "C" fn note(signal: libc::c_int) {
-        NOTED.fetch_or(1 << signal, Ordering::SeqCst);
+    extern "C" fn record(signal: libc::c_int) {
+        RECEIVED.fetch_or(1 << signal, Ordering::SeqCst);
     }
 
     /// Starts recording signals that ask this process to end. Signals that were ignored at its
@@ -25,7 +25,7 @@ mod unix {
     pub(in super::super) fn catch() {
         for signal in ENDING {
             // SAFETY: the handler only sets a bit of an atomic word, which is async-signal-safe.
-            let before = unsafe { libc::signal(signal, note as *const () as libc::sighandler_t) };
+            let before = unsafe { libc::signal(signal, record as *const () as libc::sighandler_t) };
             if before == libc::SIG_IGN {
                 // SAFETY: restores the disposition that was in effect before the call above.
                 unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -35,7 +35,7 @@ mod unix {
 
     /// Returns the signals recorded since the last call.
     pub(in super::super) fn take() -> impl Iterator<Item = Signal> {
-        let noted = NOTED.swap(0, Ordering::SeqCst);
+        let noted = RECEIVED.swap(0, Ordering::SeqCst);
         ENDING.into_iter().filter(move |signal| noted & (1 << signal) != 0)
     }
 

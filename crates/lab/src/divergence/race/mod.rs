@@ -19,9 +19,9 @@
 //! whether everything could be followed. Every reported race is a race, even if not everything
 //! could be followed.
 
-mod clock;
+mod happens_before;
 mod shadow;
-mod sync;
+mod vector_clock;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,21 +32,21 @@ use simt::observe::{
     Access, AccessKind, CtaEvent, Events, GroupId, Issue, Order, Space, Sync, SyncKind,
 };
 
-use crate::probe::{Beginning, EventSink, Place, Probe, Shape, WORDS};
-pub use clock::Thread;
+use crate::probe::{EventSink, LaunchStart, Place, Probe, Shape, WORDS};
+use happens_before::{BarrierPhase, Location, ThreadClock};
 use shadow::{Entry, Shadow};
-use sync::{Location, Meeting, State};
+pub use vector_clock::Thread;
 
 /// Most pairs of instructions that are reported.
-const PAIRS: usize = 32;
+const MAX_PAIRS: usize = 32;
 /// Lanes of the architectural warp.
 const WARP: u32 = 32;
 /// Most addresses with a release that are followed.
-const LOCATIONS: usize = 1 << 16;
+const MAX_LOCATIONS: usize = 1 << 16;
 
 /// One of two accesses that race.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Side {
+pub struct RacingAccess {
     /// The thread.
     pub thread: Thread,
     /// Its coordinates in the launch.
@@ -65,9 +65,9 @@ pub struct Race {
     /// Address of the first byte: a guest address, or an offset in shared memory.
     pub address: u64,
     /// The access that was executed first in this run.
-    pub first: Side,
+    pub first: RacingAccess,
     /// The other access.
-    pub second: Side,
+    pub second: RacingAccess,
     /// Number of races between these two instructions.
     pub count: u64,
 }
@@ -77,11 +77,11 @@ pub struct Race {
 pub struct Races {
     places: Arc<[Place]>,
     shape: Shape,
-    threads: FxHashMap<Thread, State>,
+    threads: FxHashMap<Thread, ThreadClock>,
     shadow: Shadow,
     locations: FxHashMap<shadow::Key, Location>,
-    barriers: BTreeMap<(u64, u32), Meeting>,
-    warps: BTreeMap<(u64, u32), Meeting>,
+    barriers: BTreeMap<(u64, u32), BarrierPhase>,
+    warps: BTreeMap<(u64, u32), BarrierPhase>,
     found: BTreeMap<(u64, u64), Race>,
     lossy: bool,
 }
@@ -116,32 +116,32 @@ impl Races {
             race.count += 1;
             return;
         }
-        if self.found.len() >= PAIRS {
+        if self.found.len() >= MAX_PAIRS {
             self.lossy = true;
             return;
         }
         let side = |e: Entry| {
             let site = self.shape.site_of(e.thread.cta, e.thread.index);
-            Side { thread: e.thread, site, kind: e.kind, place: self.place(e.pc) }
+            RacingAccess { thread: e.thread, site, kind: e.kind, place: self.place(e.pc) }
         };
         let race = Race { space, address, first: side(old), second: side(now), count: 1 };
         self.found.insert(key, race);
     }
 
     /// Checks and records the access of one lane.
-    fn touch(&mut self, access: &Access<'_>, thread: Thread, address: u64) {
+    fn check_access(&mut self, access: &Access<'_>, thread: Thread, address: u64) {
         let shared = access.space == Space::Shared;
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
-        let state = self.threads.entry(thread).or_default();
+        let clock = self.threads.entry(thread).or_default();
         let mut now = Entry {
             thread,
-            epoch: state.epoch(),
+            epoch: clock.epoch(),
             pc: access.pc.0,
             kind: access.kind,
             strong: strong.then_some(access.scope),
             bytes: 0,
         };
-        let known = state.known();
+        let known = clock.known();
         let end = address.saturating_add(u64::from(access.size));
         let mut races = Vec::new();
         for granule in address >> 3..=end.saturating_sub(1) >> 3 {
@@ -156,24 +156,24 @@ impl Races {
             self.report(access.space, at.max(address), old, now);
         }
         if strong || access.kind.writes() {
-            self.synchronise(access, thread, (shared.then_some(thread.cta), address));
+            self.apply_order(access, thread, (shared.then_some(thread.cta), address));
         }
     }
 
-    /// Applies release and acquire at an address. A strong write publishes the knowledge of a
+    /// Applies release and acquire at an address. A strong write publishes the clock of a
     /// preceding fence or of its own release; a weak write ends what was published there.
-    fn synchronise(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
+    fn apply_order(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
         let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
         if !strong {
             self.locations.remove(&key);
             return;
         }
-        let state = self.threads.entry(thread).or_default();
+        let clock = self.threads.entry(thread).or_default();
         if access.kind != AccessKind::Store
             && let Some(location) = self.locations.get(&key)
         {
             let acquires = matches!(access.order, Order::Acquire | Order::AcqRel | Order::SeqCst);
-            state.read(thread, location, access.scope, acquires);
+            clock.read(thread, location, access.scope, acquires);
         }
         if !access.kind.writes() {
             return;
@@ -182,10 +182,10 @@ impl Races {
         if access.kind == AccessKind::Store {
             self.locations.remove(&key);
         }
-        let Some((published, scope)) = state.publish(thread, access.scope, releases) else {
+        let Some((published, scope)) = clock.publish(thread, access.scope, releases) else {
             return;
         };
-        if self.locations.len() >= LOCATIONS && !self.locations.contains_key(&key) {
+        if self.locations.len() >= MAX_LOCATIONS && !self.locations.contains_key(&key) {
             self.lossy = true;
             return;
         }
@@ -202,8 +202,8 @@ impl Races {
     fn warp_arrive(&mut self, group: GroupId, lanes: impl Iterator<Item = usize>) {
         for lane in lanes {
             let thread = Self::thread(group, lane);
-            let meeting = self.warps.entry((group.cta, thread.index / WARP)).or_default();
-            meeting.arrive(thread, self.threads.entry(thread).or_default());
+            let phase = self.warps.entry((group.cta, thread.index / WARP)).or_default();
+            phase.arrive(thread, self.threads.entry(thread).or_default());
         }
     }
 
@@ -211,16 +211,16 @@ impl Races {
     fn warp_release(&mut self, group: GroupId, lanes: impl Iterator<Item = usize>) {
         for lane in lanes {
             let warp = Self::thread(group, lane).index / WARP;
-            let Some(mut meeting) = self.warps.remove(&(group.cta, warp)) else { continue };
-            for thread in meeting.arrived() {
-                meeting.release(thread, self.threads.entry(thread).or_default());
+            let Some(mut phase) = self.warps.remove(&(group.cta, warp)) else { continue };
+            for thread in phase.arrived() {
+                phase.release(thread, self.threads.entry(thread).or_default());
             }
         }
     }
 }
 
 impl Probe for Races {
-    fn begin(&mut self, launch: &Beginning<'_>) {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
         self.lossy |= self.shadow.lossy;
         self.places = Arc::clone(launch.places);
         self.shape = launch.shape;
@@ -248,29 +248,29 @@ impl EventSink for Races {
             return;
         }
         for &(lane, address) in access.lanes {
-            self.touch(access, Self::thread(access.group, usize::from(lane)), address);
+            self.check_access(access, Self::thread(access.group, usize::from(lane)), address);
         }
     }
 
     fn sync(&mut self, sync: &Sync<'_, WORDS>) {
         match sync.kind {
             SyncKind::BarrierArrive => {
-                let meeting = self.barriers.entry((sync.group.cta, sync.barrier)).or_default();
-                if meeting.is_over() {
-                    *meeting = Meeting::default();
+                let phase = self.barriers.entry((sync.group.cta, sync.barrier)).or_default();
+                if phase.is_complete() {
+                    *phase = BarrierPhase::default();
                 }
                 for lane in sync.lanes {
                     let thread = Self::thread(sync.group, lane);
-                    meeting.arrive(thread, self.threads.entry(thread).or_default());
+                    phase.arrive(thread, self.threads.entry(thread).or_default());
                 }
             }
             SyncKind::BarrierRelease => {
-                let Some(meeting) = self.barriers.get_mut(&(sync.group.cta, sync.barrier)) else {
+                let Some(phase) = self.barriers.get_mut(&(sync.group.cta, sync.barrier)) else {
                     return;
                 };
                 for lane in sync.lanes {
                     let thread = Self::thread(sync.group, lane);
-                    meeting.release(thread, self.threads.entry(thread).or_default());
+                    phase.release(thread, self.threads.entry(thread).or_default());
                 }
             }
             SyncKind::Collective => {

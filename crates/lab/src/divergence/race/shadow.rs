@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use simt::observe::{AccessKind, Scope};
 use smallvec::SmallVec;
 
-use super::clock::{Knowledge, Thread};
+use super::vector_clock::{Thread, VectorClock};
 
 /// Most reads that a granule keeps.
 const READS: usize = 16;
@@ -61,7 +61,7 @@ impl Shadow {
         &mut self,
         key: Key,
         now: Entry,
-        known: &Knowledge,
+        known: &VectorClock,
         mut race: impl FnMut(&Entry),
     ) {
         if self.granules.len() >= GRANULES && !self.granules.contains_key(&key) {

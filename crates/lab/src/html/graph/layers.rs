@@ -35,7 +35,7 @@ impl Layered {
     pub(super) fn new(n: usize, edges: &[(usize, usize)]) -> Self {
         let back = back_edges(n, edges);
         let forward: Vec<usize> = (0..edges.len()).filter(|e| !back[*e]).collect();
-        let mut layer_of = longest_ways(n, edges, &forward);
+        let mut layer_of = longest_paths(n, edges, &forward);
         let mut out =
             Self { back: (0..edges.len()).filter(|e| back[*e]).collect(), ..Self::default() };
         for &edge in &forward {
@@ -188,7 +188,7 @@ fn back_edges(n: usize, edges: &[(usize, usize)]) -> Vec<bool> {
 }
 
 /// Returns the length of the longest path to each node along forward edges.
-fn longest_ways(n: usize, edges: &[(usize, usize)], forward: &[usize]) -> Vec<usize> {
+fn longest_paths(n: usize, edges: &[(usize, usize)], forward: &[usize]) -> Vec<usize> {
     let mut out = vec![Vec::new(); n];
     let mut entering = vec![0usize; n];
     for &edge in forward {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loop_with_a_branch_is_layered_by_longest_ways() {
+    fn a_loop_with_a_branch_is_layered_by_longest_paths() {
         // 0 -> 1 -> {2, 3} -> 4 -> 1 (back-edge), 4 -> 5, 0 -> 5 through three dummies.
         let edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 1), (4, 5), (0, 5)];
         let graph = Layered::new(6, &edges);

@@ -1,15 +1,15 @@
 //! A kernel's control-flow graph as a picture, with the immediate post-dominator and the thread
 //! frontier of each block.
 
+mod coordinates;
 mod layers;
-mod place;
 
 use std::fmt::Write as _;
 
 use super::escape::text;
 use crate::machine::{ControlFlow, FlowBlock, PostDominator};
+use coordinates::BOX;
 use layers::Layered;
-use place::BOX;
 
 /// Most blocks of a graph that is drawn.
 const DRAWN: usize = 240;
@@ -59,7 +59,7 @@ fn name(flow: &ControlFlow, at: usize) -> &str {
     flow.blocks.get(at).map_or("?", |b| &b.name)
 }
 
-fn meets(flow: &ControlFlow, block: &FlowBlock) -> String {
+fn post_dominator(flow: &ControlFlow, block: &FlowBlock) -> String {
     match block.post_dominator {
         PostDominator::Block(at) => name(flow, at).to_owned(),
         PostDominator::Exit => "the end".to_owned(),
@@ -120,7 +120,7 @@ fn short(why: &str) -> String {
 fn draw(out: &mut String, flow: &ControlFlow, edges: &[(usize, usize)], labels: &[String]) {
     let blocks = flow.blocks.len();
     let layered = Layered::new(blocks, edges);
-    let (x, inner) = place::middles(&layered, blocks);
+    let (x, inner) = coordinates::middles(&layered, blocks);
     let x: Vec<f64> = x.into_iter().map(|x| x + MARGIN).collect();
     let top = |slot: usize| MARGIN + layered.layer_of[slot] as f64 * (HEIGHT + ROOM) + ROOM / 2.0;
     let right = MARGIN + inner + LANE;
@@ -214,7 +214,7 @@ fn node(out: &mut String, flow: &ControlFlow, at: usize, block: &FlowBlock, (x, 
     let last = block.instructions.last().map_or("", String::as_str);
     let code: String = last.chars().take(CODE).collect();
     let more = if code.len() < last.len() { "…" } else { "" };
-    let where_to = meets(flow, block);
+    let where_to = post_dominator(flow, block);
     let waits = frontier(flow, block, NAMED);
     let name = text(&block.name);
     let said = format!(
@@ -262,7 +262,7 @@ fn list(out: &mut String, flow: &ControlFlow) {
             text(&block.name),
             text(&lines(block)),
             text(&ways.join(", ")),
-            text(&meets(flow, block)),
+            text(&post_dominator(flow, block)),
             text(&frontier(flow, block, 4 * NAMED)),
             text(&block.notes.join("; "))
         );

@@ -10,13 +10,14 @@ use simt::trap::{Cause as _, Fault};
 use super::{PrfProgram, timeline};
 use crate::launch::MachineOption;
 use crate::machine::{
-    Context, End, LaunchProblem, LaunchRequest, LaunchResult, Progress, Stop, Subject, Watch,
+    Context, End, LaunchMonitor, LaunchProblem, LaunchRequest, LaunchResult, Progress, Stop,
+    Subject,
 };
+use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{self, limit_reached, option_text, problem};
-use crate::machines::told::Told;
 use crate::stats::{Counters, LaunchStats, PcSlots};
 
-/// Issues between two polls of the watch.
+/// Issues between two polls of the monitor.
 const SLICE: u64 = 1 << 16;
 /// The same for the cycle-level model, where an issue may take many cycles.
 const TIMED_SLICE: u64 = 1 << 12;
@@ -34,7 +35,7 @@ const BUFFERS: (u64, u64) = (0x2000_0000, 0xf000_0000);
 const ALIGN: u64 = 256;
 
 /// Returns the number of a state's blocks that have ended.
-type Done<S> = fn(&S) -> u32;
+type BlocksDone<S> = fn(&S) -> u32;
 
 pub(super) struct PrfContext<'p> {
     program: &'p PrfProgram,
@@ -132,15 +133,15 @@ impl<'p> PrfContext<'p> {
         Ok(::prf::Launch { threads, blocks, total, argument, entry, memory })
     }
 
-    /// Runs until the program ends, reaches the limit, or the watch stops it.
+    /// Runs until the program ends, reaches the limit, or the monitor stops it.
     fn drive<M, O>(
         &self,
         (machine, program): (&M, &::prf::Program),
         state: &mut M::State,
         observer: &mut O,
-        (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
-        (slice, blocks, done): (u64, u64, Done<M::State>),
-        told: &Told,
+        (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
+        (slice, blocks, done): (u64, u64, BlocksDone<M::State>),
+        listing_places: &ListingPlaces,
     ) -> End
     where
         M: Machine<1, Program = ::prf::Program, Cause = Trap>,
@@ -150,7 +151,7 @@ impl<'p> PrfContext<'p> {
         loop {
             let issues = machine.slots(state).issues();
             let now = slice.min(limit.saturating_sub(issues));
-            match told.run((machine, program), state, observer, now, watch) {
+            match listing_places.run((machine, program), state, observer, now, monitor) {
                 Step::Done => return End::Done,
                 Step::Fault(fault) => return End::Fault(self.fault(&fault)),
                 Step::Issued | Step::Hang(_) if now < slice => {
@@ -159,7 +160,7 @@ impl<'p> PrfContext<'p> {
                 Step::Issued | Step::Hang(_) => {}
             }
             let blocks_done = done(state).into();
-            if !watch.go_on(Progress { blocks_done, blocks, issues: issues + now }) {
+            if !monitor.poll(Progress { blocks_done, blocks, issues: issues + now }) {
                 return End::Interrupted;
             }
         }
@@ -171,8 +172,8 @@ impl<'p> PrfContext<'p> {
         machine: &M,
         program: &::prf::Program,
         launch: ::prf::Launch,
-        (request, watch): (&LaunchRequest<'_>, &mut dyn Watch),
-        (slice, done): (u64, Done<M::State>),
+        (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
+        (slice, done): (u64, BlocksDone<M::State>),
     ) -> Result<(End, LaunchStats, M::State), LaunchProblem>
     where
         M: Machine<
@@ -193,15 +194,15 @@ impl<'p> PrfContext<'p> {
             };
             problem(about, error.to_string())
         })?;
-        let told = Told::of(&self.program.listing);
-        told.begin(request.kernel, request.warp_size, threads.into(), watch);
+        let listing_places = ListingPlaces::of(&self.program.listing);
+        listing_places.begin(request.kernel, request.warp_size, threads.into(), monitor);
         let mut counters = Counters::default();
         let (what, how) = ((machine, program), (slice, blocks, done));
         let end = if request.detailed {
             counters = Counters::with_pcs(PcSlots::new(program.code_bytes()));
-            self.drive(what, &mut state, &mut counters, (request, watch), how, &told)
+            self.drive(what, &mut state, &mut counters, (request, monitor), how, &listing_places)
         } else {
-            self.drive(what, &mut state, &mut Blind, (request, watch), how, &told)
+            self.drive(what, &mut state, &mut Blind, (request, monitor), how, &listing_places)
         };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),
@@ -223,10 +224,10 @@ impl<'p> PrfContext<'p> {
         options: &Options,
         program: &::prf::Program,
         launch: ::prf::Launch,
-        both: (&LaunchRequest<'_>, &mut dyn Watch),
+        both: (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
     ) -> Result<LaunchResult, LaunchProblem> {
         let machine = Prf { config: options.config };
-        let how: (u64, Done<::prf::State>) = (SLICE, ::prf::State::blocks_done);
+        let how: (u64, BlocksDone<::prf::State>) = (SLICE, ::prf::State::blocks_done);
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
         let counts = *state.counts();
@@ -242,11 +243,11 @@ impl<'p> PrfContext<'p> {
         options: &Options,
         program: &::prf::Program,
         launch: ::prf::Launch,
-        both: (&LaunchRequest<'_>, &mut dyn Watch),
+        both: (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
     ) -> Result<LaunchResult, LaunchProblem> {
         let records = if options.trace { RECORDS } else { 0 };
         let machine = Timed { records, ..options.timed() };
-        let how: (u64, Done<::prf::timing::State>) =
+        let how: (u64, BlocksDone<::prf::timing::State>) =
             (TIMED_SLICE, ::prf::timing::State::blocks_done);
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
@@ -303,16 +304,16 @@ impl Context for PrfContext<'_> {
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let options = options(request.options)?;
         let program = self.program.configured(options.config);
         let program = program.map_err(|why| problem(Subject::Launch, why))?;
         let launch = self.prepare(request, &options)?;
         if options.timing() {
-            self.timed(&options, &program, launch, (request, watch))
+            self.timed(&options, &program, launch, (request, monitor))
         } else {
-            self.functional(&options, &program, launch, (request, watch))
+            self.functional(&options, &program, launch, (request, monitor))
         }
     }
 }

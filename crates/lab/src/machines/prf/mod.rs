@@ -106,7 +106,7 @@ impl Isa for PrfMachine {
         vec![Named { name: "predicates", about: "one program counter; lanes by predicate masks" }]
     }
 
-    fn usual_mechanisms(&self) -> &'static [&'static str] {
+    fn default_mechanisms(&self) -> &'static [&'static str] {
         &["predicates"]
     }
 
@@ -159,8 +159,8 @@ impl Isa for PrfMachine {
     fn conform_table(&self, name: &str, image: Image<'_>) -> Result<Vec<ConformCase>, Diagnostics> {
         let text = text_of(&image)?;
         let beside = match ::prf::is_timing(text) {
-            Some(TimingTable::Programs) => beside(name, "timing-traces.tsv"),
-            Some(TimingTable::Traces) => beside(name, "timing-programs.tsv"),
+            Some(TimingTable::Programs) => sibling_file(name, "timing-traces.tsv"),
+            Some(TimingTable::Traces) => sibling_file(name, "timing-programs.tsv"),
             None => None,
         };
         Ok(cases(name, ::prf::conform(text, beside.as_deref())))
@@ -168,7 +168,7 @@ impl Isa for PrfMachine {
 }
 
 /// Reads the companion of a timing table from the same folder, if it is there.
-fn beside(table: &str, name: &str) -> Option<String> {
+fn sibling_file(table: &str, name: &str) -> Option<String> {
     let path = Path::new(table).with_file_name(name);
     let bytes = read_input(&path, MAX_PROGRAM_BYTES, None).ok()?;
     String::from_utf8(bytes).ok()

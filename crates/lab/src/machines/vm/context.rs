@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use ::flow::analysis::{Options, Shape};
 use converge::Pass;
-use engine::{Exact, ExactLaunch, ExactRun, Guest, Monitor, Outcome, Ran, Restart, Selected};
+use engine::{
+    EngineUsed, Exact, ExactLaunch, ExactRun, Guest, Monitor, Outcome, Restart, Selected,
+};
 use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
 use simt::Pc;
@@ -14,11 +16,11 @@ use vm::{FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 
 use super::{VmProgram, options, report};
 use crate::machine::{
-    Choice, Context, End, LaunchProblem, LaunchRequest, LaunchResult, Left, Progress, Schedule,
-    Subject, Watch,
+    Choice, Context, ContextState, End, LaunchMonitor, LaunchProblem, LaunchRequest, LaunchResult,
+    Progress, Schedule, Subject,
 };
 use crate::machines::shared;
-use crate::probe::{self, Beginning, EventSink};
+use crate::probe::{self, EventSink, LaunchStart};
 use crate::stats::{
     AccessSite, CodeCost, Counters, INSERTED, LaunchStats, LineSlots, PcSlots, Traffic,
 };
@@ -34,27 +36,30 @@ pub(super) struct VmContext<'p> {
 
 impl<'p> VmContext<'p> {
     pub(super) fn new(program: &'p VmProgram) -> Result<Self, Diagnostic> {
-        Self::resume(program, &mut Left::default())
+        Self::resume(program, &mut ContextState::default())
     }
 
-    pub(super) fn resume(program: &'p VmProgram, left: &mut Left) -> Result<Self, Diagnostic> {
-        let variables = match left.variables.take() {
+    pub(super) fn resume(
+        program: &'p VmProgram,
+        saved: &mut ContextState,
+    ) -> Result<Self, Diagnostic> {
+        let variables = match saved.variables.take() {
             Some(variables) => variables,
-            None => vm::load_variables(&program.program, &mut left.memory).map_err(|error| {
+            None => vm::load_variables(&program.program, &mut saved.memory).map_err(|error| {
                 Diagnostic::error(
                     "run::memory",
                     format!("no room for the program's variables: {error}"),
                 )
             })?,
         };
-        let memory = std::mem::take(&mut left.memory);
+        let memory = std::mem::take(&mut saved.memory);
         Ok(Self { program, prepared: BTreeMap::new(), memory, variables })
     }
 
     fn run<const N: usize>(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem>
     where
         State<N>: Exact<N>,
@@ -66,7 +71,7 @@ impl<'p> VmContext<'p> {
             None => None,
         };
         let program = prepared.as_ref().map_or(self.program, |(program, _)| program);
-        let mut result = self.run_program(program, launch, request, watch);
+        let mut result = self.run_program(program, launch, request, monitor);
         if let (Some(key), Some((program, pass))) = (key, prepared) {
             if let Ok(result) = &mut result
                 && result.stats.retried.is_none()
@@ -85,7 +90,7 @@ impl<'p> VmContext<'p> {
         program: &VmProgram,
         launch: Launch<N>,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem>
     where
         State<N>: Exact<N>,
@@ -99,9 +104,9 @@ impl<'p> VmContext<'p> {
         let shape = probe::Shape { grid, block, width: launch.width };
         let state = vm::begin_bare(&program.program, launch);
         let state = state.map_err(|error| self.problem(&error))?;
-        if let Some(probe) = watch.probe() {
+        if let Some(probe) = monitor.probe() {
             let places = super::places::places(program);
-            probe.begin(&Beginning { kernel: request.kernel, shape, places: &places });
+            probe.begin(&LaunchStart { kernel: request.kernel, shape, places: &places });
         }
         let launch =
             ExactLaunch { program: &program.program, state, counters: counters(program, request) };
@@ -113,14 +118,15 @@ impl<'p> VmContext<'p> {
             false => None,
         };
         let blocks = request.grid.iter().product();
-        let run = engine::run_exact(launch, &mut guest, restart, &mut Watching { watch, blocks });
+        let run =
+            engine::run_exact(launch, &mut guest, restart, &mut MonitorAdapter { monitor, blocks });
         self.memory = memory;
         let ExactRun { end, state, counters, retried } = run.map_err(stopped)?;
         let counters = counters.unwrap_or_default();
-        let done = Done { stats: state.stats(), counters, output: state.output(), retried };
+        let totals = RunTotals { stats: state.stats(), counters, output: state.output(), retried };
         // What a pass has made of the program has other places than the program itself.
         let program = if retried { self.program } else { program };
-        Ok(result(program, request, report::end(program, end, request), done))
+        Ok(result(program, request, report::end(program, end, request), totals))
     }
 
     /// The launch again, under the mechanism with forward progress. Its memory and heap are still to
@@ -141,7 +147,7 @@ impl<'p> VmContext<'p> {
     fn run_best(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let (launch, _) = self.prepare::<1>(request, MemoryMap::new())?;
         let state = vm::begin_bare(&self.program.program, launch);
@@ -149,7 +155,7 @@ impl<'p> VmContext<'p> {
         let (level, threads, detailed) = (request.level, request.threads, request.detailed);
         let options = engine::Options { engine: request.engine, level, threads, detailed };
         let (program, cache) = (&self.program.program, &self.program.cache);
-        let launch = engine::Launch { program, cache, options, state, tamper: None };
+        let launch = engine::Launch { program, cache, options, state, corrupt_byte: None };
         let mut memory = std::mem::take(&mut self.memory);
         let guest = Guest { memory: &mut memory, heap: None };
         let mut restart = || self.restart::<1>(request);
@@ -158,14 +164,15 @@ impl<'p> VmContext<'p> {
             false => None,
         };
         let blocks = request.grid.iter().product();
-        let outcome = engine::launch(launch, guest, restart, &mut Watching { watch, blocks });
+        let outcome =
+            engine::launch(launch, guest, restart, &mut MonitorAdapter { monitor, blocks });
         self.memory = memory;
         let Outcome { end, stats, counters, output, ran } = outcome.map_err(stopped)?;
-        let retried = ran == Ran::Retried;
-        let done = Done { stats: &stats, counters, output: &output, retried };
+        let retried = ran == EngineUsed::Retried;
+        let totals = RunTotals { stats: &stats, counters, output: &output, retried };
         let end = report::end(self.program, end, request);
-        let mut result = result(self.program, request, end, done);
-        if let Ran::Fast(_) = ran {
+        let mut result = result(self.program, request, end, totals);
+        if let EngineUsed::Fast(_) = ran {
             result.stats.engine = "fast";
         }
         Ok(result)
@@ -329,7 +336,7 @@ fn stopped(error: engine::Error<LaunchProblem>) -> LaunchProblem {
 }
 
 /// What a launch has left.
-struct Done<'a> {
+struct RunTotals<'a> {
     stats: &'a vm::Stats,
     counters: Counters,
     output: &'a [u8],
@@ -341,9 +348,9 @@ fn result(
     program: &VmProgram,
     request: &LaunchRequest<'_>,
     end: End,
-    done: Done<'_>,
+    totals: RunTotals<'_>,
 ) -> LaunchResult {
-    let Done { stats: counted, counters, output, retried } = done;
+    let RunTotals { stats: counted, counters, output, retried } = totals;
     let mut stats = match retried {
         true => {
             let request = LaunchRequest { mechanism: Retry::MECHANISM, ..request.clone() };
@@ -442,32 +449,32 @@ fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
     by_line.into_values().collect()
 }
 
-/// The watch of a run as the monitor of one launch.
-struct Watching<'w> {
-    watch: &'w mut dyn Watch,
+/// The monitor of a run as the monitor of one launch.
+struct MonitorAdapter<'w> {
+    monitor: &'w mut dyn LaunchMonitor,
     /// Blocks of the grid.
     blocks: u64,
 }
 
-impl Monitor for Watching<'_> {
+impl Monitor for MonitorAdapter<'_> {
     fn poll(&mut self, progress: engine::Progress) -> bool {
         let engine::Progress { blocks_done, issues } = progress;
-        self.watch.go_on(Progress { blocks_done, blocks: self.blocks, issues })
+        self.monitor.poll(Progress { blocks_done, blocks: self.blocks, issues })
     }
 
     fn selected(&mut self, selected: &Selected<'_>) {
-        self.watch.ran_on(&selected.to_string());
+        self.monitor.engine_selected(&selected.to_string());
     }
 
     fn sink(&mut self) -> Option<&mut dyn EventSink> {
-        self.watch.probe().map(|probe| probe as &mut dyn EventSink)
+        self.monitor.probe().map(|probe| probe as &mut dyn EventSink)
     }
 }
 
 impl Context for VmContext<'_> {
-    fn leave(&mut self) -> Left {
+    fn take_state(&mut self) -> ContextState {
         let memory = std::mem::take(&mut self.memory);
-        Left { memory, variables: Some(self.variables.clone()) }
+        ContextState { memory, variables: Some(self.variables.clone()) }
     }
 
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
@@ -513,9 +520,9 @@ impl Context for VmContext<'_> {
     fn launch(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
-        let observed = watch.probe().is_some() || options::checks_facts(request.options);
+        let observed = monitor.probe().is_some() || options::checks_facts(request.options);
         let exact = match request.engine {
             Choice::Exact => Some("asked for"),
             _ if observed => Some("something looks at its events"),
@@ -526,10 +533,10 @@ impl Context for VmContext<'_> {
             Choice::Fast | Choice::Interpreted | Choice::Both => None,
         };
         match exact {
-            None => self.run_best(request, watch),
+            None => self.run_best(request, monitor),
             Some(why) => {
-                watch.ran_on(&format!("exact ({why})"));
-                self.on_exact(request, watch)
+                monitor.engine_selected(&format!("exact ({why})"));
+                self.on_exact(request, monitor)
             }
         }
     }
@@ -540,7 +547,7 @@ impl VmContext<'_> {
     pub(super) fn on_exact(
         &mut self,
         request: &LaunchRequest<'_>,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
         let whole_block = converge::Entry::find(request.mechanism)
             .is_ok_and(|entry| entry.scope == converge::Scope::Cta);
@@ -550,6 +557,6 @@ impl VmContext<'_> {
         } else {
             request.warp_size
         };
-        if span <= 64 { self.run::<1>(request, watch) } else { self.run::<16>(request, watch) }
+        if span <= 64 { self.run::<1>(request, monitor) } else { self.run::<16>(request, monitor) }
     }
 }

@@ -20,7 +20,8 @@ use isa::{Diagnostic, Diagnostics, SourceFile, Span};
 use simt::Pc;
 
 use crate::machine::{
-    Context, ControlFlow, Dependence, KernelInfo, Left, Named, ParamInfo, ParamKind, Program,
+    Context, ContextState, ControlFlow, Dependence, KernelInfo, Named, ParamInfo, ParamKind,
+    Program,
 };
 
 /// The default mechanism.
@@ -213,8 +214,11 @@ impl Program for VmProgram {
         context::VmContext::new(self).map(|c| Box::new(c) as Box<dyn Context>)
     }
 
-    fn resume(&self, left: &mut Left) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
-        let context = context::VmContext::resume(self, left)?;
+    fn resume(
+        &self,
+        saved: &mut ContextState,
+    ) -> Result<Option<Box<dyn Context + '_>>, Diagnostic> {
+        let context = context::VmContext::resume(self, saved)?;
         Ok(Some(Box::new(context)))
     }
 }

@@ -61,15 +61,15 @@ const CHECK_FACTS: &str = "check-facts";
 
 /// Returns whether facts of the analyses are checked.
 pub(super) fn checks_facts(options: &[MachineOption]) -> bool {
-    says_yes(options, CHECK_FACTS)
+    is_yes(options, CHECK_FACTS)
 }
 
 /// Returns whether a launch that hangs is run again.
 pub(super) fn needs_progress(options: &[MachineOption]) -> bool {
-    says_yes(options, FORWARD_PROGRESS)
+    is_yes(options, FORWARD_PROGRESS)
 }
 
-fn says_yes(options: &[MachineOption], name: &str) -> bool {
+fn is_yes(options: &[MachineOption], name: &str) -> bool {
     let last = options.iter().rfind(|o| o.key.value == name);
     last.is_some_and(|o| one_of(o, &YES_OR_NO) == Ok(true))
 }
@@ -96,14 +96,14 @@ pub(super) fn apply<const N: usize>(
 }
 
 /// An error message and its help.
-type Refused = (String, String);
+type OptionError = (String, String);
 
 fn set<const N: usize>(
     launch: &mut Launch<N>,
     option: &MachineOption,
     seed: u64,
     target: Option<Capability>,
-) -> Result<(), Refused> {
+) -> Result<(), OptionError> {
     let name = option.key.value.as_str();
     match name {
         "order" => launch.knobs.order = Some(one_of(option, &Order::ALL)?),
@@ -147,7 +147,7 @@ fn set<const N: usize>(
     Ok(())
 }
 
-fn whole(option: &MachineOption, least: u64) -> Result<u64, Refused> {
+fn whole(option: &MachineOption, least: u64) -> Result<u64, OptionError> {
     let value = match &option.value.value {
         OptionValue::Integer(value) => u64::try_from(*value).ok(),
         // The command line passes values as text.
@@ -160,7 +160,7 @@ fn whole(option: &MachineOption, least: u64) -> Result<u64, Refused> {
     })
 }
 
-fn one_of<T: Copy>(option: &MachineOption, known: &[(&'static str, T)]) -> Result<T, Refused> {
+fn one_of<T: Copy>(option: &MachineOption, known: &[(&'static str, T)]) -> Result<T, OptionError> {
     let value = match &option.value.value {
         OptionValue::String(text) => known.iter().find(|(name, _)| name == text),
         _ => None,

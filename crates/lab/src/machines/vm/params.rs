@@ -21,8 +21,8 @@ pub(super) fn float_pointers(module: &Module, kernel: &str) -> Vec<usize> {
     let Some(id) = module.function(kernel) else { return Vec::new() };
     let Some(function) = module.functions.get(id.index()) else { return Vec::new() };
     let found = Accesses::of(function);
-    let told = found.floats & !found.others & !found.lost;
-    (0..function.params().len().min(MOST)).filter(|&p| told >> p & 1 != 0).collect()
+    let listing_places = found.floats & !found.others & !found.lost;
+    (0..function.params().len().min(MOST)).filter(|&p| listing_places >> p & 1 != 0).collect()
 }
 
 /// What is known of a kernel's parameters.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use places::Sources;
 
 use super::VmProgram;
-use crate::probe::{Place, Shows};
+use crate::probe::{Place, ScheduleDependence};
 
 /// Most characters of an instruction's text that are kept.
 const LONGEST: usize = 160;
@@ -36,7 +36,7 @@ fn place(program: &VmProgram, code: &vm::Code, sources: &mut Sources<'_>) -> Pla
         line: span.map(|s| program.line(s)),
         span,
         source: sources.at(code.loc()),
-        shows: code.shows().map(shows),
+        exposes: code.shows().map(schedule_dependence),
         orders_warp: code.op() == Some(ir::Op::WarpSync),
         origin: if made { origin_name(origin) } else { "" },
     }
@@ -46,14 +46,14 @@ fn origin_name(origin: ir::Origin) -> &'static str {
     ir::Origin::ALL.iter().find(|(o, _)| *o == origin).map_or("", |(_, name)| name)
 }
 
-fn shows(shown: vm::Shows) -> Shows {
-    match shown {
-        vm::Shows::ActiveLanes => Shows::ActiveLanes,
-        vm::Shows::Elected => Shows::Elected,
-        vm::Shows::Clock => Shows::Clock,
-        vm::Shows::ReturnedAtomic => Shows::ReturnedAtomic,
-        vm::Shows::FloatAtomic => Shows::FloatAtomic,
-        vm::Shows::Allocation => Shows::Allocation,
-        vm::Shows::Output => Shows::PrintOrder,
+fn schedule_dependence(exposed: vm::Shows) -> ScheduleDependence {
+    match exposed {
+        vm::Shows::ActiveLanes => ScheduleDependence::ActiveLanes,
+        vm::Shows::Elected => ScheduleDependence::Elected,
+        vm::Shows::Clock => ScheduleDependence::Clock,
+        vm::Shows::ReturnedAtomic => ScheduleDependence::ReturnedAtomic,
+        vm::Shows::FloatAtomic => ScheduleDependence::FloatAtomic,
+        vm::Shows::Allocation => ScheduleDependence::Allocation,
+        vm::Shows::Output => ScheduleDependence::PrintOrder,
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn end<const N: usize>(
         engine::End::Interrupted => End::Interrupted,
         engine::End::Fault(found) => End::Fault(fault(program, &found, request)),
         engine::End::Hang(found) => End::Hang(hang(program, &found, request)),
-        engine::End::Differs(came) => End::Differs(difference(program, &came, request)),
+        engine::End::Differs(recheck) => End::Differs(difference(program, &recheck, request)),
     }
 }
 
@@ -117,9 +117,9 @@ fn hang<const N: usize>(program: &VmProgram, hang: &Hang<N>, request: &LaunchReq
 }
 
 /// The first thing in which the engines differ, and who wrote the word last.
-fn difference(program: &VmProgram, came: &Recheck, request: &LaunchRequest<'_>) -> Stop {
-    let mut report = Diagnostic::error(vm::DIFFER, came.to_string());
-    let writer = match came {
+fn difference(program: &VmProgram, recheck: &Recheck, request: &LaunchRequest<'_>) -> Stop {
+    let mut report = Diagnostic::error(vm::DIFFER, recheck.to_string());
+    let writer = match recheck {
         Recheck::Memory(difference) => difference.writer,
         _ => None,
     };

@@ -15,9 +15,9 @@ pub struct Thread {
 /// A vector clock: for each thread, the last epoch whose accesses happen before. It has one vector
 /// for each known block; clocks with equal vectors may share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Knowledge(BTreeMap<u64, Arc<Vec<u32>>>);
+pub(super) struct VectorClock(BTreeMap<u64, Arc<Vec<u32>>>);
 
-impl Knowledge {
+impl VectorClock {
     /// Returns whether no access is known to happen before.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -26,11 +26,11 @@ impl Knowledge {
     /// Returns whether an access of a thread in an epoch happens before.
     pub(super) fn covers(&self, thread: Thread, epoch: u32) -> bool {
         let epochs = self.0.get(&thread.cta);
-        epochs.and_then(|e| e.get(thread.index as usize)).is_some_and(|&known| known >= epoch)
+        epochs.and_then(|e| e.get(thread.index as usize)).is_some_and(|&last| last >= epoch)
     }
 
     /// Records that all accesses of a thread up to an epoch happen before.
-    pub(super) fn learn(&mut self, thread: Thread, epoch: u32) {
+    pub(super) fn advance(&mut self, thread: Thread, epoch: u32) {
         let epochs = Arc::make_mut(self.0.entry(thread.cta).or_default());
         let index = thread.index as usize;
         if epochs.len() <= index {
@@ -75,13 +75,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn joining_is_the_larger_of_each() {
+    fn join_takes_the_maximum() {
         let t = |cta, index| Thread { cta, index };
-        let (mut a, mut b) = (Knowledge::default(), Knowledge::default());
-        a.learn(t(0, 3), 5);
-        a.learn(t(1, 0), 2);
-        b.learn(t(0, 3), 4);
-        b.learn(t(0, 7), 9);
+        let (mut a, mut b) = (VectorClock::default(), VectorClock::default());
+        a.advance(t(0, 3), 5);
+        a.advance(t(1, 0), 2);
+        b.advance(t(0, 3), 4);
+        b.advance(t(0, 7), 9);
         a.join(&b);
         assert!(a.covers(t(0, 3), 5) && !a.covers(t(0, 3), 6));
         assert!(a.covers(t(0, 7), 9) && a.covers(t(1, 0), 2));

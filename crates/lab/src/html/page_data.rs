@@ -26,7 +26,7 @@ pub struct Text {
 
 /// The texts and graphs of a page.
 #[derive(Clone, Debug, Default)]
-pub struct Material {
+pub struct PageData {
     /// The program, if it is text.
     pub program: Option<Text>,
     /// Source files of the line table that could be read.
@@ -37,7 +37,7 @@ pub struct Material {
     pub graphs: Vec<ControlFlow>,
 }
 
-impl Material {
+impl PageData {
     /// Reads the texts for a comparison of this job. A source file is looked up in the folder of
     /// the program, by the last component of its name only: line tables are untrusted and must not
     /// choose which files are read.
@@ -50,14 +50,14 @@ impl Material {
         };
         let program = read(path, MAX_PROGRAM_BYTES)
             .map(|text| Text { name: job.module_name().to_owned(), text });
-        let mut material = Self { program, ..Self::default() };
+        let mut page_data = Self { program, ..Self::default() };
         for name in source_files(comparison) {
             let last = name.rsplit(['/', '\\']).next().unwrap_or("");
-            let usable = !matches!(last, "" | "." | "..") && material.sources.len() < MAX_SOURCES;
+            let usable = !matches!(last, "" | "." | "..") && page_data.sources.len() < MAX_SOURCES;
             let beside = path.with_file_name(last);
             match usable.then(|| read(&beside, MAX_SOURCE_BYTES)).flatten() {
-                Some(text) => material.sources.push(Text { name, text }),
-                None => material.missing.push(name),
+                Some(text) => page_data.sources.push(Text { name, text }),
+                None => page_data.missing.push(name),
             }
         }
         let mut kernels: Vec<&str> = job.kernel_names().collect();
@@ -69,8 +69,8 @@ impl Material {
                 names.push(name);
             }
         }
-        material.graphs = names.iter().filter_map(|name| job.control_flow(name)).collect();
-        material
+        page_data.graphs = names.iter().filter_map(|name| job.control_flow(name)).collect();
+        page_data
     }
 }
 

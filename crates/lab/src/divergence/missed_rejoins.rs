@@ -12,27 +12,27 @@ use rustc_hash::FxHashSet;
 use simt::observe::{Branch, CtaEvent, Events, GroupId, Issue};
 use smallvec::SmallVec;
 
-use crate::probe::{Beginning, EventSink, Lanes, Probe, WORDS};
+use crate::probe::{EventSink, Lanes, LaunchStart, Probe, WORDS};
 
 /// Most open splits of a group that are followed; further ones are not judged.
 const MOST_OPEN: usize = 256;
 
 /// The probe of missed rejoin points.
 #[derive(Clone, Debug, Default)]
-pub struct Earliest {
+pub struct MissedRejoins {
     groups: BTreeMap<GroupId, Vec<Split>>,
-    count: Splits,
+    count: SplitCounts,
 }
 
 /// Numbers of splits by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Splits {
+pub struct SplitCounts {
     /// Splits that merged at the earliest sound point, or that had none.
     pub early: u64,
     /// Splits of which a common instruction was issued for each side separately.
     pub missed: u64,
     /// Splits that were not followed.
-    pub left: u64,
+    pub untracked: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -48,24 +48,24 @@ struct Side {
 }
 
 /// The consequence of an issue for a split.
-enum After {
+enum SplitOutcome {
     Open,
     Early,
     Missed,
 }
 
 impl Split {
-    fn issue(&mut self, pc: u64, active: &Lanes, exited: &Lanes) -> After {
+    fn issue(&mut self, pc: u64, active: &Lanes, exited: &Lanes) -> SplitOutcome {
         let mut touched = self.sides.iter().enumerate().filter(|(_, s)| (s.lanes & *active).any());
-        let Some((first, _)) = touched.next() else { return After::Open };
+        let Some((first, _)) = touched.next() else { return SplitOutcome::Open };
         let others: SmallVec<[usize; 2]> = touched.map(|(at, _)| at).collect();
         if others.is_empty() {
             let mut rest = self.sides.iter().enumerate().filter(|(at, _)| *at != first);
             if rest.any(|(_, side)| side.seen.contains(&pc)) {
-                return After::Missed;
+                return SplitOutcome::Missed;
             }
             self.sides[first].seen.insert(pc);
-            return After::Open;
+            return SplitOutcome::Open;
         }
         // These sides run together from here on, so they become one.
         for at in others.into_iter().rev() {
@@ -74,16 +74,16 @@ impl Split {
             self.sides[first].seen.extend(side.seen);
         }
         let alive = self.sides.iter().filter(|s| (s.lanes - *exited).any()).count();
-        if alive < 2 { After::Early } else { After::Open }
+        if alive < 2 { SplitOutcome::Early } else { SplitOutcome::Open }
     }
 }
 
-impl Earliest {
+impl MissedRejoins {
     /// Returns the outcomes of the splits so far. Open splits have missed nothing.
     #[must_use]
-    pub fn splits(&self) -> Splits {
+    pub fn splits(&self) -> SplitCounts {
         let open: usize = self.groups.values().map(Vec::len).sum();
-        Splits { early: self.count.early + open as u64, ..self.count }
+        SplitCounts { early: self.count.early + open as u64, ..self.count }
     }
 
     fn close(&mut self, group: GroupId) {
@@ -91,14 +91,14 @@ impl Earliest {
     }
 }
 
-impl Probe for Earliest {
-    fn begin(&mut self, _launch: &Beginning<'_>) {
+impl Probe for MissedRejoins {
+    fn begin(&mut self, _launch: &LaunchStart<'_>) {
         let open: Vec<GroupId> = self.groups.keys().copied().collect();
         open.into_iter().for_each(|group| self.close(group));
     }
 }
 
-impl EventSink for Earliest {
+impl EventSink for MissedRejoins {
     fn events(&self) -> Events {
         Events::ISSUE.and(Events::BRANCH).and(Events::CTA)
     }
@@ -108,12 +108,12 @@ impl EventSink for Earliest {
         let (active, exited) = (issue.lanes.active, issue.lanes.exited);
         let count = &mut self.count;
         open.retain_mut(|split| match split.issue(issue.pc.0, &active, &exited) {
-            After::Open => true,
-            After::Early => {
+            SplitOutcome::Open => true,
+            SplitOutcome::Early => {
                 count.early += 1;
                 false
             }
-            After::Missed => {
+            SplitOutcome::Missed => {
                 count.missed += 1;
                 false
             }
@@ -126,7 +126,7 @@ impl EventSink for Earliest {
         }
         let open = self.groups.entry(branch.group).or_default();
         if open.len() >= MOST_OPEN {
-            self.count.left += 1;
+            self.count.untracked += 1;
             return;
         }
         let side = |lanes: Lanes| Side { lanes, seen: FxHashSet::default() };

@@ -1,9 +1,9 @@
 //! Chooses the host memory that is mapped for a guest that has nothing but addresses.
 //!
-//! A window is a run of mapped pages. It never exceeds the extent that the system lists around it
+//! A mapping is a run of mapped pages. It never exceeds the extent that the system lists around it
 //! (`hostmem::Extents`): code and the system's own memory are not mapped, and guests cannot write
-//! memory that the host cannot write. If an access misses the windows, the nearest one grows to it
-//! and by at least its own size, and gaps between windows close at the same rate. The number of
+//! memory that the host cannot write. If an access misses the mappings, the nearest one grows to it
+//! and by at least its own size, and gaps between mappings close at the same rate. The number of
 //! repeated launches is therefore logarithmic in the memory that a launch uses. How far a launch
 //! went beyond each of its arguments is remembered for the next launch.
 
@@ -16,83 +16,84 @@ use simt::memory::Permission;
 use crate::context::Context;
 
 /// Bytes mapped from the first access to a place on.
-const WINDOW: u64 = 64 << 10;
-/// The least number of bytes that a window grows by: mapping too much costs less than another
+const FIRST_MAPPING: u64 = 64 << 10;
+/// The least number of bytes that a mapping grows by: mapping too much costs less than another
 /// attempt.
-const MORE: u64 = 32 << 20;
-/// An access farther than this from all windows starts a new one.
-const GAP: u64 = 64 << 20;
+const LEAST_GROWTH: u64 = 32 << 20;
+/// An access farther than this from all mappings starts a new one.
+const MAX_GAP: u64 = 64 << 20;
 /// The maximum number of addresses whose extent is remembered.
-const KEPT: usize = 1 << 12;
+const MAX_HINTS: usize = 1 << 12;
 const PAGE: u64 = 4096;
 
 /// How far beyond the addresses in their arguments earlier launches have gone. It affects only how
 /// often a launch is repeated: no more is mapped than the host has.
 #[derive(Debug, Default)]
-pub struct Reach(Mutex<FxHashMap<u64, (u64, u64)>>);
+pub struct MappingHints(Mutex<FxHashMap<u64, (u64, u64)>>);
 
-impl Reach {
+impl MappingHints {
     /// Returns the bytes before and after an address that are worth mapping at once.
     fn of(&self, address: u64) -> (u64, u64) {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&address).copied().unwrap_or((0, WINDOW))
+        let extents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        extents.get(&address).copied().unwrap_or((0, FIRST_MAPPING))
     }
 
-    /// Remembers the windows at the end of a launch with these arguments, which are in increasing
+    /// Remembers the mappings at the end of a launch with these arguments, which are in increasing
     /// order.
-    fn learn(&self, arguments: &[u64], shown: &[Extent]) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KEPT {
-            known.clear();
+    fn record(&self, arguments: &[u64], mapped: &[Extent]) {
+        let mut extents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if extents.len() >= MAX_HINTS {
+            extents.clear();
         }
         for (i, &address) in arguments.iter().enumerate() {
-            let Some(window) = shown.iter().find(|w| w.start <= address && address < w.end) else {
+            let Some(mapping) = mapped.iter().find(|w| w.start <= address && address < w.end)
+            else {
                 continue;
             };
             // Up to the next argument, where that one's extent begins.
-            let next = arguments.get(i + 1).map_or(window.end, |&next| next.min(window.end));
-            let first = i.checked_sub(1).is_none_or(|before| arguments[before] < window.start);
-            let before = if first { address - window.start } else { 0 };
-            known.insert(address, (before, (next - address).max(WINDOW)));
+            let next = arguments.get(i + 1).map_or(mapping.end, |&next| next.min(mapping.end));
+            let first = i.checked_sub(1).is_none_or(|before| arguments[before] < mapping.start);
+            let before = if first { address - mapping.start } else { 0 };
+            extents.insert(address, (before, (next - address).max(FIRST_MAPPING)));
         }
     }
 }
 
-/// The host's memory when a launch began, and the mapped windows of it.
-pub(crate) struct Windows<'a> {
+/// The host's memory when a launch began, and its ranges that are mapped.
+pub(crate) struct HostMappings<'a> {
     extents: Option<Extents>,
-    reach: &'a Reach,
+    hints: &'a MappingHints,
     arguments: Vec<u64>,
-    shown: Vec<Extent>,
+    mapped: Vec<Extent>,
 }
 
-impl<'a> Windows<'a> {
+impl<'a> HostMappings<'a> {
     /// Maps memory around all words of a parameter block that look like pointers.
-    pub(crate) fn open(context: &mut Context, reach: &'a Reach, params: &[u8]) -> Self {
+    pub(crate) fn open(context: &mut Context, hints: &'a MappingHints, params: &[u8]) -> Self {
         let extents = Extents::now();
-        let mut windows = Self { extents, reach, arguments: Vec::new(), shown: Vec::new() };
+        let mut mappings = Self { extents, hints, arguments: Vec::new(), mapped: Vec::new() };
         let words = params.chunks_exact(8);
         let words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
-        windows.arguments = words.filter(|&a| windows.around(a).is_some()).collect();
-        windows.arguments.sort_unstable();
-        windows.arguments.dedup();
-        for address in windows.arguments.clone() {
-            let (before, behind) = reach.of(address);
+        mappings.arguments = words.filter(|&a| mappings.around(a).is_some()).collect();
+        mappings.arguments.sort_unstable();
+        mappings.arguments.dedup();
+        for address in mappings.arguments.clone() {
+            let (before, behind) = hints.of(address);
             let (start, end) = (address.saturating_sub(before), address.saturating_add(behind));
-            windows.show(context, address, start, end);
+            mappings.map(context, address, start, end);
         }
-        windows
+        mappings
     }
 
     /// Maps memory around an access that missed. Returns whether more is mapped now.
-    pub(crate) fn show_missed(&mut self, context: &mut Context, address: u64, size: u64) -> bool {
+    pub(crate) fn map_missed(&mut self, context: &mut Context, address: u64, size: u64) -> bool {
         let Some(extent) = self.around(address) else { return false };
         let after = match address.checked_add(size) {
             Some(after) if after <= extent.end => after,
             _ => return false,
         };
         let inside = |w: &&Extent| extent.start <= w.start && w.end <= extent.end;
-        let mut near = self.shown.iter().filter(inside);
+        let mut near = self.mapped.iter().filter(inside);
         if near.clone().any(|w| w.start <= address && after <= w.end) {
             return false;
         }
@@ -102,20 +103,20 @@ impl<'a> Windows<'a> {
         let above = above.map(|w| (w.start.saturating_sub(after), *w));
         let up = below.is_some_and(|(gap, _)| above.is_none_or(|(other, _)| gap <= other));
         let nearer = if up { below } else { above };
-        let (start, end) = match nearer.filter(|&(gap, _)| gap <= GAP) {
-            None => (address, after + WINDOW),
+        let (start, end) = match nearer.filter(|&(gap, _)| gap <= MAX_GAP) {
+            None => (address, after + FIRST_MAPPING),
             Some((gap, w)) => {
-                let more = gap.max(w.end - w.start).max(MORE);
+                let more = gap.max(w.end - w.start).max(LEAST_GROWTH);
                 if up { (w.start, after + more) } else { (address.saturating_sub(more), w.end) }
             }
         };
-        self.show(context, address, start, end)
+        self.map(context, address, start, end)
     }
 
-    /// Unmaps all windows, because the host may free or move anything from now on.
+    /// Unmaps all mappings, because the host may free or move anything from now on.
     pub(crate) fn close(self, context: &mut Context) -> Result<(), simt::memory::MapError> {
-        self.reach.learn(&self.arguments, &self.shown);
-        self.shown.iter().try_for_each(|w| context.hide_host(w.start))
+        self.hints.record(&self.arguments, &self.mapped);
+        self.mapped.iter().try_for_each(|w| context.unmap_host(w.start))
     }
 
     /// Returns the extent around an address. If the system lists no extents, these are the readable
@@ -125,13 +126,13 @@ impl<'a> Windows<'a> {
             return extents.around(address);
         }
         let start = address & !(PAGE - 1);
-        let there = if start == 0 { 0 } else { readable(start, WINDOW) & !(PAGE - 1) };
+        let there = if start == 0 { 0 } else { readable(start, FIRST_MAPPING) & !(PAGE - 1) };
         (there > 0).then_some(Extent { start, end: start + there, writable: true })
     }
 
     /// Maps the pages of a range around `address`, as far as they are readable, and joins it with
-    /// the windows that it touches. Returns whether more is mapped now.
-    fn show(&mut self, context: &mut Context, address: u64, start: u64, end: u64) -> bool {
+    /// the mappings that it touches. Returns whether more is mapped now.
+    fn map(&mut self, context: &mut Context, address: u64, start: u64, end: u64) -> bool {
         let Some(extent) = self.around(address) else { return false };
         let page = address & !(PAGE - 1);
         let mut start = (start & !(PAGE - 1)).max(extent.start).min(page);
@@ -149,24 +150,25 @@ impl<'a> Windows<'a> {
             return false;
         }
         let Extent { writable, .. } = extent;
-        let meets = |w: &Extent| w.writable == writable && w.start <= end && start <= w.end;
-        let (met, others): (Vec<Extent>, Vec<Extent>) = self.shown.iter().partition(|w| meets(w));
-        if met.iter().any(|w| w.start <= start && end <= w.end) {
+        let touches = |w: &Extent| w.writable == writable && w.start <= end && start <= w.end;
+        let (touching, others): (Vec<Extent>, Vec<Extent>) =
+            self.mapped.iter().partition(|w| touches(w));
+        if touching.iter().any(|w| w.start <= start && end <= w.end) {
             return false;
         }
-        let whole = met.iter().fold(Extent { start, end, writable }, |all, w| Extent {
+        let whole = touching.iter().fold(Extent { start, end, writable }, |all, w| Extent {
             start: all.start.min(w.start),
             end: all.end.max(w.end),
             writable,
         });
-        self.shown = others;
-        let hidden = met.iter().all(|w| context.hide_host(w.start).is_ok());
+        self.mapped = others;
+        let hidden = touching.iter().all(|w| context.unmap_host(w.start).is_ok());
         let may = if writable { Permission::ReadWrite } else { Permission::ReadOnly };
-        if !hidden || context.show_host_as(whole.start, whole.end - whole.start, may).is_err() {
+        if !hidden || context.map_host_as(whole.start, whole.end - whole.start, may).is_err() {
             return false;
         }
-        let at = self.shown.partition_point(|w| w.start < whole.start);
-        self.shown.insert(at, whole);
+        let at = self.mapped.partition_point(|w| w.start < whole.start);
+        self.mapped.insert(at, whole);
         true
     }
 }
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn any_order_of_accesses_closes_a_buffer_soon() {
+    fn any_order_of_accesses_maps_a_buffer_in_few_attempts() {
         let buffer = vec![1_u8; 48 << 20];
         let base = buffer.as_ptr() as u64;
         let places = buffer.len() as u64 / 16;
@@ -193,19 +195,20 @@ mod tests {
             &|i| (i % 1024) * (places / 1024) + i / 1024,
         ];
         for order in orders {
-            let reach = Reach::default();
+            let hints = MappingHints::default();
             for expected in [20, 0] {
                 let mut context = Context::new(Settings::default());
-                let mut windows = Windows::open(&mut context, &reach, &words(&[base, 3, u64::MAX]));
+                let mut mappings =
+                    HostMappings::open(&mut context, &hints, &words(&[base, 3, u64::MAX]));
                 let mut repeats = 0;
                 for address in (0..places).step_by(7).map(|i| base + 16 * order(i)) {
                     if context.check(simt::memory::Addr(address), 16).is_err() {
-                        assert!(windows.show_missed(&mut context, address, 16));
+                        assert!(mappings.map_missed(&mut context, address, 16));
                         repeats += 1;
                     }
                 }
                 assert!(repeats <= expected, "{repeats} repeats");
-                windows.close(&mut context).unwrap();
+                mappings.close(&mut context).unwrap();
                 assert_eq!(context.host_around(base), None);
             }
         }
@@ -216,20 +219,20 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn code_and_constants_are_not_written() {
         let mut context = Context::new(Settings::default());
-        let reach = Reach::default();
+        let hints = MappingHints::default();
         static CONSTANT: [u64; 4] = [7; 4];
         let constant = CONSTANT.as_ptr() as u64;
         let code: fn() = code_and_constants_are_not_written;
         let code = code as usize as u64;
-        let mut windows = Windows::open(&mut context, &reach, &words(&[constant, code]));
+        let mut mappings = HostMappings::open(&mut context, &hints, &words(&[constant, code]));
         let mut out = [0; 8];
         context.read(simt::memory::Addr(constant), &mut out).unwrap();
         assert_eq!(u64::from_le_bytes(out), 7);
-        let shown = windows.shown.iter().find(|w| w.start <= constant && constant < w.end);
-        assert!(shown.is_some_and(|w| !w.writable));
+        let mapped = mappings.mapped.iter().find(|w| w.start <= constant && constant < w.end);
+        assert!(mapped.is_some_and(|w| !w.writable));
         assert_eq!(context.host_around(code), None);
-        assert!(!windows.show_missed(&mut context, code, 4));
-        assert!(!windows.show_missed(&mut context, u64::MAX - 2, 4));
-        windows.close(&mut context).unwrap();
+        assert!(!mappings.map_missed(&mut context, code, 4));
+        assert!(!mappings.map_missed(&mut context, u64::MAX - 2, 4));
+        mappings.close(&mut context).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{bundled, ir};
 use crate::compare::{DIAMOND, ONE_WARP};
 use lab::divergence::{diff, explain, trace};
-use lab::machine::Unwatched;
+use lab::machine::Unmonitored;
 use lab::run::Variant;
 use simt::slots::SlotCause;
 
@@ -18,46 +18,51 @@ fn variant(mechanism: &str, warp_size: u64) -> Variant {
 }
 
 #[test]
-fn the_lines_of_a_diamond_lose_what_their_side_leaves_out() {
+fn each_side_of_a_diamond_loses_the_lanes_of_the_other() {
     let mut job = ir("explain", DIAMOND, ONE_WARP);
-    let (run, told) = explain(&mut job, &variant("ipdom", 32), &mut Unwatched).expect("begins");
+    let (run, explanation) =
+        explain(&mut job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
     let total = run.total();
-    assert_eq!(told.total, total.slots);
-    let lost: u64 = told.text.iter().map(|(_, line)| line.lost()).sum();
+    assert_eq!(explanation.total, total.slots);
+    let lost: u64 = explanation.text.iter().map(|(_, line)| line.lost()).sum();
     assert_eq!(lost, 10 * 2 + 22 * 4);
     assert_eq!(total.slots.of(SlotCause::Diverged), lost);
-    let line = |n: u32| &told.text.iter().find(|(l, _)| *l == Some(n)).expect("a line").1;
+    let line = |n: u32| &explanation.text.iter().find(|(l, _)| *l == Some(n)).expect("a line").1;
     assert_eq!((line(10).splits, line(10).lost()), (1, 0), "the branch");
     assert_eq!((line(12).lost(), line(15).lost()), (10, 22), "the sides");
-    let text = told.to_text(4);
+    let text = explanation.to_text(4);
     assert!(text.contains("%v = mov.u32 1"), "{text}");
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-    let json = told.to_json();
+    let json = explanation.to_json();
     assert_eq!(json["lane_slots"]["diverged"], 108);
 }
 
 #[test]
-fn lines_of_the_source_are_told_where_there_is_a_line_table() {
+fn a_line_table_yields_losses_by_source_line() {
     let mut job = bundled("collatz/launch.toml");
-    let (run, told) = explain(&mut job, &variant("ipdom", 32), &mut Unwatched).expect("begins");
-    assert_eq!(told.total, run.total().slots);
+    let (run, explanation) =
+        explain(&mut job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
+    assert_eq!(explanation.total, run.total().slots);
     assert!(
-        told.source.iter().any(|((file, _), line)| file.ends_with("collatz.cu") && line.lost() > 0)
+        explanation
+            .source
+            .iter()
+            .any(|((file, _), line)| file.ends_with("collatz.cu") && line.lost() > 0)
     );
-    let sum = told.text.iter().fold(0, |sum, (_, line)| sum + line.slots.width);
-    assert_eq!(sum, told.total.width);
+    let sum = explanation.text.iter().fold(0, |sum, (_, line)| sum + line.slots.width);
+    assert_eq!(sum, explanation.total.width);
 }
 
 #[test]
-fn two_mechanisms_part_where_one_merges() {
+fn two_mechanisms_differ_where_one_merges() {
     let mut job = ir("diff", DIAMOND, ONE_WARP);
     let variants = [variant("ipdom", 32), variant("barrier-only", 32)];
-    let diff = diff(&mut job, &variants, &mut Unwatched).expect("begins");
+    let diff = diff(&mut job, &variants, &mut Unmonitored).expect("begins");
     assert!(diff.complete);
-    let parted = diff.parted.as_ref().expect("they part");
+    let difference = diff.difference.as_ref().expect("they part");
     // Four issues before the branch and one whole side are the same; then they differ.
-    assert!(parted.common >= 4 && parted.common < 14, "{parted:?}");
-    let (a, b) = (&parted.first[0], &parted.second[0]);
+    assert!(difference.common >= 4 && difference.common < 14, "{difference:?}");
+    let (a, b) = (&difference.first[0], &difference.second[0]);
     assert!(a.place != b.place || a.lanes != b.lanes);
     assert_eq!(diff.runs[0].total().slots.issues(), 14);
     assert_eq!(diff.runs[1].total().slots.issues(), 18);
@@ -66,18 +71,18 @@ fn two_mechanisms_part_where_one_merges() {
 }
 
 #[test]
-fn mechanisms_that_do_the_same_do_not_part() {
+fn equal_mechanisms_have_no_difference() {
     let mut job = ir("diff_same", DIAMOND, ONE_WARP);
     let variants = [variant("ipdom", 32), variant("ipdom", 32)];
-    let diff = diff(&mut job, &variants, &mut Unwatched).expect("begins");
-    assert!(diff.parted.is_none() && diff.complete);
+    let diff = diff(&mut job, &variants, &mut Unmonitored).expect("begins");
+    assert!(diff.difference.is_none() && diff.complete);
     assert!(diff.to_text().starts_with("ipdom and ipdom issue the same"));
 }
 
 #[test]
 fn a_trace_is_json_whose_slices_cover_all_issues() {
     let mut job = ir("trace", DIAMOND, ONE_WARP);
-    let traced = trace(&mut job, &variant("ipdom", 32), 1000, &mut Unwatched).expect("begins");
+    let traced = trace(&mut job, &variant("ipdom", 32), 1000, &mut Unmonitored).expect("begins");
     let (run, text, complete) = traced;
     assert!(complete);
     let value: serde_json::Value = serde_json::from_str(&text).expect("is JSON");
@@ -90,7 +95,7 @@ fn a_trace_is_json_whose_slices_cover_all_issues() {
     let masks: Vec<_> = slices.iter().filter_map(|e| e["args"]["mask"].as_str()).collect();
     assert!(masks.contains(&"0x3ff") && masks.contains(&"0xfffffc00"), "{masks:?}");
     assert_eq!(events.iter().filter(|e| e["ph"] == "M").count(), 2);
-    let cut = trace(&mut job, &variant("ipdom", 32), 2, &mut Unwatched).expect("begins");
+    let cut = trace(&mut job, &variant("ipdom", 32), 2, &mut Unmonitored).expect("begins");
     assert!(!cut.2);
     assert!(serde_json::from_str::<serde_json::Value>(&cut.1).is_ok());
 }

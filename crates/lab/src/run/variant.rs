@@ -4,10 +4,10 @@ use std::path::Path;
 
 use isa::{Diagnostic, Diagnostics};
 
-use super::execute::Outcome;
+use super::execute::LaunchResults;
 use super::{FinalBuffer, Job};
 use crate::launch::{Located, MachineOption, OptionValue};
-use crate::machine::{ControlFlow, Dependence, End, Watch};
+use crate::machine::{ControlFlow, Dependence, End, LaunchMonitor};
 use crate::stats::{LaunchStats, RunStats};
 
 /// Settings that replace those of a job.
@@ -125,7 +125,7 @@ impl Job {
     pub fn run_variant(
         &mut self,
         variant: &Variant,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Result<VariantRun, Diagnostics> {
         let kept = (self.mechanism.clone(), self.warp_size.clone(), self.limit);
         let order = variant.order.iter().map(|order| ("order".to_owned(), order.clone()));
@@ -134,10 +134,10 @@ impl Job {
         self.mechanism.value.clone_from(&variant.mechanism);
         self.warp_size.value = variant.warp_size;
         self.limit = self.limit.or(variant.limit);
-        let outcome = self.launch_all(&variant.mechanism, true, watch);
+        let outcome = self.launch_all(&variant.mechanism, true, monitor);
         (self.mechanism, self.warp_size, self.limit) = kept;
         self.restore(options);
-        let Outcome { results, buffers, variables, .. } = outcome?;
+        let LaunchResults { results, buffers, variables, .. } = outcome?;
         let stats = RunStats {
             machine: self.machine.name().to_owned(),
             module: self.module_name.clone(),

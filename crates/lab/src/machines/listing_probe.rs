@@ -13,20 +13,20 @@ use simt::machine::{Machine, Step};
 use simt::observe::{Branch, Events, Issue, Observer};
 
 use super::shared::Listing;
-use crate::machine::Watch;
-use crate::probe::{Beginning, Place, Probe, Shape, Sinking};
+use crate::machine::LaunchMonitor;
+use crate::probe::{LaunchStart, Place, Probe, Shape, SinkObserver};
 
 /// Most characters of a statement's text that are kept.
 const LONGEST: usize = 160;
 
 /// The statements of a text as places.
-pub(super) struct Told {
+pub(super) struct ListingPlaces {
     /// Address and length in bytes of each place, in increasing order of addresses.
     at: Vec<(u64, u64)>,
     places: Arc<[Place]>,
 }
 
-impl Told {
+impl ListingPlaces {
     /// Collects the statements of a listing; without text there are none.
     pub(super) fn new(text: Option<&SourceFile>, lines: &[Line]) -> Self {
         let lines = if text.is_some() { lines } else { &[] };
@@ -37,17 +37,23 @@ impl Told {
         }
     }
 
-    /// Collects the statements of a [`Listing`], as [`Told::new`] does.
+    /// Collects the statements of a [`Listing`], as [`ListingPlaces::new`] does.
     pub(super) fn of(listing: &Listing) -> Self {
         Self::new(listing.text.as_ref(), &listing.lines)
     }
 
-    /// Notifies the probe of the watch, if it has one, of the start of a launch.
-    pub(super) fn begin(&self, kernel: &str, width: u64, block: u64, watch: &mut dyn Watch) {
-        if let Some(probe) = watch.probe() {
+    /// Notifies the probe of the monitor, if it has one, of the start of a launch.
+    pub(super) fn begin(
+        &self,
+        kernel: &str,
+        width: u64,
+        block: u64,
+        monitor: &mut dyn LaunchMonitor,
+    ) {
+        if let Some(probe) = monitor.probe() {
             let width = u32::try_from(width).unwrap_or(u32::MAX);
             let shape = Shape { grid: [1; 3], block: [block, 1, 1], width };
-            probe.begin(&Beginning { kernel, shape, places: &self.places });
+            probe.begin(&LaunchStart { kernel, shape, places: &self.places });
         }
     }
 
@@ -58,11 +64,11 @@ impl Told {
         state: &mut M::State,
         observer: &mut O,
         slice: u64,
-        watch: &mut dyn Watch,
+        monitor: &mut dyn LaunchMonitor,
     ) -> Step<M::Cause, 1> {
-        match watch.probe() {
+        match monitor.probe() {
             Some(probe) if !self.at.is_empty() => {
-                let mut both = (observer, Teller::new(self, probe));
+                let mut both = (observer, ProbeForwarder::new(self, probe));
                 machine.run(program, state, &mut both, slice)
             }
             _ => machine.run(program, state, observer, slice),
@@ -89,31 +95,31 @@ fn place(text: &SourceFile, line: &Line) -> Place {
 }
 
 /// An observer that forwards events to a probe, with indices as program counters.
-struct Teller<'a> {
-    told: &'a Told,
-    probing: Sinking<'a>,
+struct ProbeForwarder<'a> {
+    listing_places: &'a ListingPlaces,
+    sink: SinkObserver<'a>,
 }
 
-impl<'a> Teller<'a> {
-    fn new(told: &'a Told, probe: &'a mut dyn Probe) -> Self {
-        Self { told, probing: Sinking(probe) }
+impl<'a> ProbeForwarder<'a> {
+    fn new(listing_places: &'a ListingPlaces, probe: &'a mut dyn Probe) -> Self {
+        Self { listing_places, sink: SinkObserver(probe) }
     }
 }
 
-impl Observer<1> for Teller<'_> {
+impl Observer<1> for ProbeForwarder<'_> {
     const EVENTS: Events = Events::ISSUE.and(Events::BRANCH);
 
     fn issue(&mut self, issue: &Issue<'_, 1>) {
-        if let Some(index) = self.told.index(issue.pc.0) {
+        if let Some(index) = self.listing_places.index(issue.pc.0) {
             let Issue { group, domain, lanes, depth, .. } = *issue;
-            self.probing.issue(&Issue { group, pc: Pc(index), domain, lanes, depth });
+            self.sink.issue(&Issue { group, pc: Pc(index), domain, lanes, depth });
         }
     }
 
     fn branch(&mut self, branch: &Branch<'_, 1>) {
-        if let Some(index) = self.told.index(branch.pc.0) {
+        if let Some(index) = self.listing_places.index(branch.pc.0) {
             let Branch { group, targets, .. } = *branch;
-            self.probing.branch(&Branch { group, pc: Pc(index), targets });
+            self.sink.branch(&Branch { group, pc: Pc(index), targets });
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::launch::MachineOption;
 
 /// A launch whose buffers have no addresses yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct BoundLaunch {
     /// The kernel's name.
     pub kernel: String,
     /// Size of the grid in x, y, z, in blocks.
@@ -40,9 +40,9 @@ impl Job {
     ///
     /// # Errors
     /// Returns diagnostics if arguments do not fit the kernels.
-    pub fn orders(&self) -> Result<Vec<Order>> {
+    pub fn bound_launches(&self) -> Result<Vec<BoundLaunch>> {
         let mut found = Diagnostics::new();
-        let mut orders = Vec::with_capacity(self.launches.len());
+        let mut launches = Vec::with_capacity(self.launches.len());
         for (kernel, launch) in &self.launches {
             let span = Some(launch.args_span);
             let bound = bind_pointers(kernel, &launch.args, span, &mut |reference, span| {
@@ -53,7 +53,7 @@ impl Job {
                 Err(Diagnostic::error("arg::reference", message).at(span, ""))
             });
             match bound {
-                Ok((params, pointers)) => orders.push(Order {
+                Ok((params, pointers)) => launches.push(BoundLaunch {
                     kernel: kernel.name.clone(),
                     grid: launch.grid.as_ref().map_or([1; 3], |g| g.value),
                     block: launch.block.as_ref().map_or([1; 3], |b| b.value),
@@ -64,6 +64,6 @@ impl Job {
                 Err(more) => found.append(more),
             }
         }
-        if found.has_errors() { Err(found) } else { Ok(orders) }
+        if found.has_errors() { Err(found) } else { Ok(launches) }
     }
 }

@@ -15,18 +15,18 @@ use crate::module::Module;
 use crate::stop::{place, site};
 
 /// The time before the first report of a launch, and the least time between two reports.
-const FIRST_LOOK: Duration = Duration::from_millis(250);
+const FIRST_REPORT: Duration = Duration::from_millis(250);
 
 /// At least one part in this many of the launch's run time passes between two reports, so that long
 /// launches are reported less often.
-const SHARE: u32 = 16;
+const TIME_SHARE: u32 = 16;
 
 /// The maximum number of places in a report.
 const MOST_PLACES: usize = 8;
 
 /// Lanes at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waypoint {
+pub struct OccupiedPlace {
     /// The lanes of the first of the block's warps that are there.
     pub place: Place,
     /// Further warps of the block with lanes there, in increasing order.
@@ -35,7 +35,7 @@ pub struct Waypoint {
 
 /// The progress of a running launch.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct LaunchStatus {
     /// The kernel's name.
     pub kernel: String,
     /// The number of the grid's blocks, and how many of them have ended.
@@ -43,19 +43,19 @@ pub struct Standing {
     /// Time since the launch began.
     pub time: Duration,
     /// Where lanes are, of some resident blocks. Nothing if that is not known.
-    pub places: Vec<Waypoint>,
+    pub places: Vec<OccupiedPlace>,
     /// Whether there are lanes at further places.
     pub more: bool,
 }
 
 /// Prints the progress, then one place per line.
-impl fmt::Display for Standing {
+impl fmt::Display for LaunchStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (all, ended) = self.blocks;
         let seconds = self.time.as_secs_f64();
         write!(f, "`{}` has run for {seconds:.1} s, ", places::shown(&self.kernel))?;
         write!(f, "{ended} of {all} blocks have ended")?;
-        for Waypoint { place, more_warps } in &self.places {
+        for OccupiedPlace { place, more_warps } in &self.places {
             write!(f, "\n  {}", place.site)?;
             match more_warps.len() {
                 0 => {}
@@ -82,11 +82,11 @@ fn ranges(numbers: &[u32]) -> String {
 }
 
 /// Receives the progress of launches.
-pub(crate) type Watch = Box<dyn FnMut(&Standing) + Send>;
+pub(crate) type StatusCallback = Box<dyn FnMut(&LaunchStatus) + Send>;
 
 /// Reports the progress of a launch at intervals.
-pub(crate) struct Look {
-    pub(crate) watch: Option<Watch>,
+pub(crate) struct StatusReporter {
+    pub(crate) callback: Option<StatusCallback>,
     module: Arc<Module>,
     kernel: FuncId,
     shape: Shape,
@@ -98,29 +98,29 @@ pub(crate) struct Look {
     ended: u64,
 }
 
-impl Look {
+impl StatusReporter {
     pub(crate) fn new(
-        watch: Option<Watch>,
+        callback: Option<StatusCallback>,
         module: Arc<Module>,
         kernel: FuncId,
         shape: Shape,
     ) -> Self {
-        let (begun, next) = (Instant::now(), FIRST_LOOK);
-        Self { watch, module, kernel, shape, begun, next, due: false, ended: 0 }
+        let (begun, next) = (Instant::now(), FIRST_REPORT);
+        Self { callback, module, kernel, shape, begun, next, due: false, ended: 0 }
     }
 
-    fn tell(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
+    fn report(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
         self.due = false;
-        let Some(watch) = &mut self.watch else { return };
+        let Some(callback) = &mut self.callback else { return };
         let time = self.begun.elapsed();
-        self.next = time + (time / SHARE).max(FIRST_LOOK);
-        let mut places: Vec<(u64, Pc, Waypoint)> = Vec::new();
+        self.next = time + (time / TIME_SHARE).max(FIRST_REPORT);
+        let mut places: Vec<(u64, Pc, OccupiedPlace)> = Vec::new();
         let mut more = false;
         for (group, on, pc) in lanes.filter(|(_, on, _)| on.any()) {
             let same = places.iter_mut().find(|(cta, at, _)| (*cta, *at) == (group.cta, pc));
-            if let Some((.., waypoint)) = same {
+            if let Some((.., occupied)) = same {
                 // Lanes of one warp may come one by one.
-                let (first, more) = (waypoint.place.site.warp, &mut waypoint.more_warps);
+                let (first, more) = (occupied.place.site.warp, &mut occupied.more_warps);
                 match more.binary_search(&group.group) {
                     Err(at) if group.group != first => more.insert(at, group.group),
                     _ => {}
@@ -129,11 +129,11 @@ impl Look {
                 more = true;
             } else {
                 let place = place(&self.module, pc, site(group, &on, &self.shape));
-                places.push((group.cta, pc, Waypoint { place, more_warps: Vec::new() }));
+                places.push((group.cta, pc, OccupiedPlace { place, more_warps: Vec::new() }));
             }
         }
         let all = self.shape.grid.iter().map(|&n| u64::from(n)).product();
-        watch(&Standing {
+        callback(&LaunchStatus {
             kernel: self.module.function(self.kernel).map_or_else(String::new, |f| f.name.clone()),
             blocks: (all, self.ended),
             time,
@@ -143,13 +143,13 @@ impl Look {
     }
 }
 
-impl Monitor for Look {
+impl Monitor for StatusReporter {
     fn poll(&mut self, progress: Progress) -> bool {
         self.ended = progress.blocks_done;
-        if self.watch.is_some() && self.begun.elapsed() >= self.next {
+        if self.callback.is_some() && self.begun.elapsed() >= self.next {
             // No positions came since the last call, so the report goes without.
             if self.due {
-                self.tell(&mut std::iter::empty());
+                self.report(&mut std::iter::empty());
             } else {
                 self.due = true;
             }
@@ -162,6 +162,6 @@ impl Monitor for Look {
     }
 
     fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
-        self.tell(lanes);
+        self.report(lanes);
     }
 }

@@ -12,7 +12,7 @@ use simt::slots::SlotCause;
 
 use crate::launch::Report;
 use crate::stop::{Stop, StopKind};
-use engine::Ran;
+use engine::EngineUsed;
 
 /// The kind of a stop because the engines differ.
 pub const DIFFERENCE: &str = "difference";
@@ -176,10 +176,12 @@ impl Event {
             grid: shape.grid,
             block: shape.block,
             exact: match report.ran {
-                Ran::Fast(_) => None,
-                Ran::Exact(Some(why)) => Some(why.to_string()),
-                Ran::Exact(None) => Some("asked for".to_owned()),
-                Ran::Retried => Some("it hangs unless every lane goes on by itself".to_owned()),
+                EngineUsed::Fast(_) => None,
+                EngineUsed::Exact(Some(why)) => Some(why.to_string()),
+                EngineUsed::Exact(None) => Some("asked for".to_owned()),
+                EngineUsed::Retried => {
+                    Some("it hangs unless every lane goes on by itself".to_owned())
+                }
             },
             seconds: report.time.as_secs_f64(),
             totals: LaunchTotals::of(&report.stats),
@@ -188,12 +190,12 @@ impl Event {
 
     /// Creates the event of a running launch.
     #[must_use]
-    pub fn running(standing: &crate::Standing) -> Self {
+    pub fn running(status: &crate::LaunchStatus) -> Self {
         Self::Running {
             process: std::process::id(),
-            kernel: standing.kernel.clone(),
-            seconds: standing.time.as_secs_f64(),
-            text: standing.to_string(),
+            kernel: status.kernel.clone(),
+            seconds: status.time.as_secs_f64(),
+            text: status.to_string(),
         }
     }
 
@@ -220,11 +222,11 @@ impl Event {
 
 /// A file that receives events.
 #[derive(Debug)]
-pub struct Journal {
+pub struct EventLog {
     file: File,
 }
 
-impl Journal {
+impl EventLog {
     /// Opens a file to append events.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Kernels with fixed sizes, for which a native implementation may be measured too.
 
 /// A kernel at a fixed size.
-pub(super) struct Known {
+pub(super) struct BenchKernel {
     pub(super) name: &'static str,
     pub(super) program: &'static str,
     pub(super) kernel: &'static str,
@@ -22,8 +22,8 @@ macro_rules! bundled {
 const EMPTY: &str =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty() { ret; }\n";
 
-pub(super) const KNOWN: [Known; 12] = [
-    Known {
+pub(super) const KERNELS: [BenchKernel; 12] = [
+    BenchKernel {
         name: "empty",
         program: EMPTY,
         kernel: "empty",
@@ -32,7 +32,7 @@ pub(super) const KNOWN: [Known; 12] = [
         block: "32",
         args: &[],
     },
-    Known {
+    BenchKernel {
         name: "saxpy",
         program: bundled!("saxpy"),
         kernel: "saxpy",
@@ -41,7 +41,7 @@ pub(super) const KNOWN: [Known; 12] = [
         block: "256",
         args: &["u32:1048576", "f32:2.5", "f32[1048576]:ones", "f32[1048576]:ones"],
     },
-    Known {
+    BenchKernel {
         name: "mandelbrot",
         program: bundled!("mandelbrot"),
         kernel: "mandelbrot",
@@ -58,7 +58,7 @@ pub(super) const KNOWN: [Known; 12] = [
             "u32:256",
         ],
     },
-    Known {
+    BenchKernel {
         name: "sgemm",
         program: bundled!("sgemm"),
         kernel: "sgemm",
@@ -76,7 +76,7 @@ pub(super) const KNOWN: [Known; 12] = [
             "f32[65536]:ones",
         ],
     },
-    Known {
+    BenchKernel {
         name: "sgemm_tiled",
         program: bundled!("sgemm_tiled"),
         kernel: "sgemm_tiled",
@@ -92,7 +92,7 @@ pub(super) const KNOWN: [Known; 12] = [
             "f32[65536]:zeros",
         ],
     },
-    Known {
+    BenchKernel {
         name: "reduce",
         program: bundled!("reduce"),
         kernel: "reduce",
@@ -101,7 +101,7 @@ pub(super) const KNOWN: [Known; 12] = [
         block: "256",
         args: &["f32[1048576]:ones", "u32:1048576", "f32[512]:zeros"],
     },
-    Known {
+    BenchKernel {
         name: "collatz",
         program: bundled!("collatz"),
         kernel: "collatz",
@@ -110,7 +110,7 @@ pub(super) const KNOWN: [Known; 12] = [
         block: "128",
         args: &["u32:65536", "u32[65536]:zeros", "u64[65536]:zeros"],
     },
-    Known {
+    BenchKernel {
         name: "nbody",
         program: bundled!("nbody"),
         kernel: "nbody",
@@ -126,7 +126,7 @@ pub(super) const KNOWN: [Known; 12] = [
             "f32:0.05",
         ],
     },
-    Known {
+    BenchKernel {
         name: "histogram",
         program: bundled!("histogram"),
         kernel: "histogram_shared",
@@ -135,7 +135,7 @@ pub(super) const KNOWN: [Known; 12] = [
         block: "256",
         args: &["u8[1048576]:random(seed=1)", "u32:1048576", "u32[256]:zeros"],
     },
-    Known {
+    BenchKernel {
         name: "bitonic_sort",
         program: bundled!("bitonic_sort"),
         kernel: "bitonic_sort",
@@ -144,7 +144,7 @@ pub(super) const KNOWN: [Known; 12] = [
         block: "512",
         args: &["s32[64,1024]:random(seed=1)", "u32[64,1024]:iota"],
     },
-    Known {
+    BenchKernel {
         name: "black_scholes",
         program: bundled!("black_scholes"),
         kernel: "black_scholes",
@@ -159,7 +159,7 @@ pub(super) const KNOWN: [Known; 12] = [
             "f32[65536]:zeros",
         ],
     },
-    Known {
+    BenchKernel {
         name: "bfs",
         program: bundled!("bfs"),
         kernel: "bfs",

@@ -10,23 +10,23 @@ use rustc_hash::FxHashMap;
 use simt::observe::{Events, GroupId, Issue};
 use simt::slots::SlotCause;
 
-use crate::probe::{Beginning, EventSink, Lanes, Place, Probe, WORDS};
+use crate::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
 
 /// Warps that are followed.
-const FOLLOWED: usize = 48;
+const MAX_WARPS: usize = 48;
 /// Bound on the distinct lane sets, in lanes.
-const LANES: usize = 1 << 18;
+const MAX_LANES: usize = 1 << 18;
 
 /// The lanes of an issue by the cause of their slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Causes {
+pub struct LaneCauses {
     /// In the order of [`SlotCause::ALL`].
     by_cause: [Lanes; 6],
     /// The predicated-off lanes that the machine's mask, not a guard, turns off.
     masked_off: Lanes,
 }
 
-impl Causes {
+impl LaneCauses {
     /// Returns the causes of an issue.
     fn of(issue: &Issue<'_, WORDS>) -> Self {
         Self { by_cause: issue.lanes.by_cause(), masked_off: issue.lanes.masked_off() }
@@ -47,10 +47,10 @@ impl Causes {
 
 /// One issue of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Index of the instruction in [`Recorded::places`].
+pub struct IssueEntry {
+    /// Index of the instruction in [`LaneTrace::places`].
     pub place: u32,
-    /// Index of the lane sets in [`Recorded::lanes`].
+    /// Index of the lane sets in [`LaneTrace::lanes`].
     pub lanes: u32,
     /// Number of paths of the warp.
     pub depth: u32,
@@ -58,7 +58,7 @@ pub struct Step {
 
 /// A recorded warp.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Warp {
+pub struct WarpTrace {
     /// Index of the launch, from 0.
     pub launch: usize,
     /// The group.
@@ -66,7 +66,7 @@ pub struct Warp {
     /// Width in lanes.
     pub width: u32,
     /// Its first issues.
-    pub steps: Vec<Step>,
+    pub steps: Vec<IssueEntry>,
     /// Number of all its issues.
     pub issues: u64,
     /// Number of its lane slots.
@@ -77,35 +77,35 @@ pub struct Warp {
 
 /// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct LaneTrace {
     /// The warps that are kept, in the order of their first issues.
-    pub warps: Vec<Warp>,
+    pub warps: Vec<WarpTrace>,
     /// Number of warps of the run.
     pub of: usize,
     /// Instructions that the steps refer to.
     pub places: Vec<Place>,
     /// Distinct lane sets that the steps refer to.
-    pub lanes: Vec<Causes>,
+    pub lanes: Vec<LaneCauses>,
 }
 
 /// The recording probe.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct LaneTraceProbe {
     /// Most recorded issues of a warp.
     most: usize,
     launch: usize,
     code: Arc<[Place]>,
     /// Index into `places`, plus one, by program counter; 0 for none.
     seen: Vec<u32>,
-    warps: Vec<Warp>,
+    warps: Vec<WarpTrace>,
     index: FxHashMap<(usize, GroupId), Option<usize>>,
     places: Vec<Place>,
-    sets: Vec<Causes>,
-    set_index: FxHashMap<Causes, u32>,
+    sets: Vec<LaneCauses>,
+    set_index: FxHashMap<LaneCauses, u32>,
     last: Option<((usize, GroupId), Option<usize>)>,
 }
 
-impl Recorder {
+impl LaneTraceProbe {
     /// Creates a recorder that keeps at most `most` issues of a warp.
     #[must_use]
     pub fn new(most: usize) -> Self {
@@ -125,9 +125,9 @@ impl Recorder {
 
     /// Returns the record of at most `warps` warps.
     #[must_use]
-    pub fn recorded(self, warps: usize) -> Recorded {
+    pub fn recorded(self, warps: usize) -> LaneTrace {
         let of = self.index.len();
-        let share = |w: &Warp| w.lost as f64 / w.slots.max(1) as f64;
+        let share = |w: &WarpTrace| w.lost as f64 / w.slots.max(1) as f64;
         let mut chosen: Vec<usize> = (1..self.warps.len()).collect();
         chosen.sort_by(|&a, &b| share(&self.warps[b]).total_cmp(&share(&self.warps[a])));
         chosen.truncate(warps.saturating_sub(1));
@@ -135,7 +135,7 @@ impl Recorder {
         chosen.extend(first.then_some(0));
         chosen.sort_unstable();
         let kept = chosen.into_iter().map(|at| self.warps[at].clone()).collect();
-        Recorded { warps: kept, of, places: self.places, lanes: self.sets }
+        LaneTrace { warps: kept, of, places: self.places, lanes: self.sets }
     }
 
     /// Returns the index of a warp, if it is followed.
@@ -148,9 +148,9 @@ impl Recorder {
         }
         let warps = &mut self.warps;
         let at = *self.index.entry(key).or_insert_with(|| {
-            (warps.len() < FOLLOWED).then(|| {
+            (warps.len() < MAX_WARPS).then(|| {
                 let (steps, issues, slots, lost) = (Vec::new(), 0, 0, 0);
-                warps.push(Warp { launch: key.0, group, width, steps, issues, slots, lost });
+                warps.push(WarpTrace { launch: key.0, group, width, steps, issues, slots, lost });
                 warps.len() - 1
             })
         });
@@ -167,11 +167,11 @@ impl Recorder {
         Some(*seen - 1)
     }
 
-    fn set(&mut self, causes: Causes, width: u32) -> Option<u32> {
+    fn set(&mut self, causes: LaneCauses, width: u32) -> Option<u32> {
         if let Some(&at) = self.set_index.get(&causes) {
             return Some(at);
         }
-        if self.sets.len().saturating_mul(width as usize) >= LANES {
+        if self.sets.len().saturating_mul(width as usize) >= MAX_LANES {
             return None;
         }
         let at = u32::try_from(self.sets.len()).ok()?;
@@ -181,8 +181,8 @@ impl Recorder {
     }
 }
 
-impl Probe for Recorder {
-    fn begin(&mut self, launch: &Beginning<'_>) {
+impl Probe for LaneTraceProbe {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
         self.launch = if self.code.is_empty() { 0 } else { self.launch + 1 };
         self.code = Arc::clone(launch.places);
         self.seen = vec![0; launch.places.len()];
@@ -190,7 +190,7 @@ impl Probe for Recorder {
     }
 }
 
-impl EventSink for Recorder {
+impl EventSink for LaneTraceProbe {
     fn events(&self) -> Events {
         Events::ISSUE
     }
@@ -198,7 +198,7 @@ impl EventSink for Recorder {
     fn issue(&mut self, issue: &Issue<'_, WORDS>) {
         let width = issue.lanes.width;
         let Some(at) = self.warp(issue.group, width) else { return };
-        let causes = Causes::of(issue);
+        let causes = LaneCauses::of(issue);
         let warp = &mut self.warps[at];
         let whole = warp.steps.len() as u64 == warp.issues;
         // Issues of one warp differ in width: scalar issues have one lane, and vector issues of
@@ -213,7 +213,7 @@ impl EventSink for Recorder {
         }
         let pc = usize::try_from(issue.pc.0).unwrap_or(usize::MAX);
         if let (Some(place), Some(lanes)) = (self.place(pc), self.set(causes, width)) {
-            self.warps[at].steps.push(Step { place, lanes, depth: issue.depth });
+            self.warps[at].steps.push(IssueEntry { place, lanes, depth: issue.depth });
         }
     }
 }

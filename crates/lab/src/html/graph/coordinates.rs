@@ -28,7 +28,7 @@ pub(super) fn middles(graph: &Layered, blocks: usize) -> (Vec<f64>, f64) {
             let layer = if round % 2 == 0 { step } else { depth - 1 - step };
             let wanted: Vec<f64> =
                 graph.layers[layer].iter().map(|&slot| wanted(graph, &x, slot, round)).collect();
-            settle(&graph.layers[layer], &wanted, &half, &mut x);
+            place_layer(&graph.layers[layer], &wanted, &half, &mut x);
         }
     }
     let left = |slot: usize, x: &[f64]| x[slot] - half(slot);
@@ -55,7 +55,7 @@ fn wanted(graph: &Layered, x: &[f64], slot: usize, round: usize) -> f64 {
 
 /// Places the slots of a layer as near to their wanted positions as order and distance allow, in
 /// the sense of least squares (pool adjacent violators).
-fn settle(layer: &[usize], wanted: &[f64], half: &dyn Fn(usize) -> f64, x: &mut [f64]) {
+fn place_layer(layer: &[usize], wanted: &[f64], half: &dyn Fn(usize) -> f64, x: &mut [f64]) {
     let mut offsets = Vec::with_capacity(layer.len());
     let mut at = 0.0;
     for (index, &slot) in layer.iter().enumerate() {

@@ -1,0 +1,162 @@
+//! Transfer of vector clocks between threads, at barriers and through releases and acquires.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use simt::observe::Scope;
+
+use super::vector_clock::{Thread, VectorClock};
+
+/// A thread's clock.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ThreadClock {
+    /// Number of releases. Epochs count from 1: a known epoch of 0 stands for no access.
+    releases: u32,
+    known: Arc<VectorClock>,
+    /// The clock that its last fence makes later strong writes publish, and the fence's scope.
+    fenced: Option<(Arc<VectorClock>, Scope)>,
+    /// The clocks that its strong reads have read, which a fence turns into its own: a fence of any
+    /// scope that published within the block, and a fence of a wider scope the rest.
+    read_cta: VectorClock,
+    read_wide: VectorClock,
+    has_read: bool,
+}
+
+fn beyond_cta(scope: Scope) -> bool {
+    scope != Scope::Cta
+}
+
+impl ThreadClock {
+    /// Returns the epoch of the thread's next access.
+    pub(super) fn epoch(&self) -> u32 {
+        self.releases + 1
+    }
+
+    pub(super) fn known(&self) -> Arc<VectorClock> {
+        Arc::clone(&self.known)
+    }
+
+    /// Returns all that the thread knows, including its own accesses, and ends its epoch.
+    fn release(&mut self, thread: Thread) -> Arc<VectorClock> {
+        let mut all = VectorClock::clone(&self.known);
+        all.advance(thread, self.epoch());
+        self.releases = self.releases.saturating_add(1);
+        Arc::new(all)
+    }
+
+    fn acquire(&mut self, published: &VectorClock) {
+        Arc::make_mut(&mut self.known).join(published);
+    }
+
+    /// Applies a fence that both acquires and releases.
+    pub(super) fn fence(&mut self, thread: Thread, scope: Scope) {
+        if self.has_read {
+            let read = std::mem::take(&mut self.read_cta);
+            self.acquire(&read);
+            if beyond_cta(scope) {
+                let read = std::mem::take(&mut self.read_wide);
+                self.acquire(&read);
+            }
+            // A fence of the block leaves what only a wider fence may take.
+            self.has_read = !self.read_wide.is_empty();
+        }
+        self.fenced = Some((self.release(thread), scope));
+    }
+
+    /// Applies a strong read of an address at which a clock was published.
+    pub(super) fn read(&mut self, thread: Thread, at: &Location, scope: Scope, acquires: bool) {
+        let by_cta = at.by_cta.get(&thread.cta);
+        let wide = at.wide.as_ref().filter(|_| beyond_cta(scope));
+        if acquires {
+            by_cta.into_iter().chain(wide).for_each(|k| self.acquire(k));
+            return;
+        }
+        if let Some(by_cta) = by_cta {
+            self.read_cta.join(by_cta);
+        }
+        if let Some(wide) = wide {
+            self.read_wide.join(wide);
+        }
+        self.has_read |= by_cta.is_some() || wide.is_some();
+    }
+
+    /// Returns the clock that a strong write publishes, and its scope: that of its own release,
+    /// or that of the last fence.
+    pub(super) fn publish(
+        &mut self,
+        thread: Thread,
+        scope: Scope,
+        releases: bool,
+    ) -> Option<(Arc<VectorClock>, Scope)> {
+        if releases {
+            return Some((self.release(thread), scope));
+        }
+        let (published, fence) = self.fenced.as_ref()?;
+        let reach = if beyond_cta(*fence) { scope } else { Scope::Cta };
+        Some((Arc::clone(published), reach))
+    }
+}
+
+/// Clocks published at an address: to threads of each block, and to all.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Location {
+    by_cta: BTreeMap<u64, VectorClock>,
+    wide: Option<VectorClock>,
+}
+
+impl Location {
+    pub(super) fn publish(&mut self, cta: u64, scope: Scope, published: &VectorClock) {
+        if beyond_cta(scope) {
+            self.wide.get_or_insert_default().join(published);
+        }
+        self.by_cta.entry(cta).or_default().join(published);
+    }
+}
+
+/// The state of a barrier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BarrierPhase {
+    arrived: BTreeSet<Thread>,
+    /// Join of the clocks of the threads that have arrived.
+    joined: VectorClock,
+    /// The clock of the last thread to arrive. Threads that synchronised before share it, so it
+    /// need not be joined again.
+    last: Option<Arc<VectorClock>>,
+    /// The clock of released threads; set when the first of them is released.
+    released: Option<Arc<VectorClock>>,
+}
+
+impl BarrierPhase {
+    pub(super) fn arrive(&mut self, thread: Thread, clock: &mut ThreadClock) {
+        self.arrived.insert(thread);
+        let same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &clock.known));
+        if !same {
+            self.joined.join(&clock.known);
+            self.last = Some(Arc::clone(&clock.known));
+        }
+        self.joined.advance(thread, clock.epoch());
+        clock.releases = clock.releases.saturating_add(1);
+    }
+
+    /// Returns the threads that have arrived and are not released.
+    pub(super) fn arrived(&self) -> Vec<Thread> {
+        self.arrived.iter().copied().collect()
+    }
+
+    /// Returns whether a release has started; later arrivals belong to the next use of the barrier.
+    pub(super) fn is_complete(&self) -> bool {
+        self.released.is_some()
+    }
+
+    /// Releases a thread.
+    pub(super) fn release(&mut self, thread: Thread, clock: &mut ThreadClock) {
+        let released = match &self.released {
+            Some(released) => Arc::clone(released),
+            None => Arc::new(self.joined.clone()),
+        };
+        self.arrived.remove(&thread);
+        self.released = Some(Arc::clone(&released));
+        // The thread has only waited since it arrived, so the join includes all that it knows.
+        clock.known = released;
+    }
+}
