@@ -1,4 +1,5 @@
-//! Any bytes: the reader of fat binaries, with its LZ4 and Zstandard, neither panics nor hangs nor takes more memory than texts may have.
+//! Any bytes: the reader of fat binaries, with its LZ4 and Zstandard, neither panics nor hangs nor
+//! takes more memory than texts may have.
 
 #![no_main]
 

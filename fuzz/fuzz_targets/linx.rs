@@ -1,5 +1,6 @@
-//! Any bytes for LinxISA: as a file, as assembly text, as a program's code, as a kernel's body under any options, as code in
-//! codec B. None panics or hangs; a text's and a binary's disassembly assembles to the same bytes; what always holds of a state holds.
+//! Any bytes for LinxISA: as a file, as assembly text, as a program's code, as a kernel's body
+//! under any options, as code in codec B. None panics or hangs; a text's and a binary's disassembly
+//! assembles to the same bytes; what always holds of a state holds.
 
 #![no_main]
 
@@ -58,7 +59,8 @@ static HEADER: LazyLock<Vec<u8>> = LazyLock::new(|| {
 fn assemble(text: &str, tile_ops: TileOps) {
     let Ok(image) = linx::assemble(FileId::default(), text, tile_ops) else { return };
     let _ = linx::parameters(&image);
-    // Disassembly reads every line back, and a binary with data is a megabyte of zeros at least: they take their time.
+    // Disassembly reads every line back, and a binary with data is a megabyte of zeros at least:
+    // they take their time.
     if image.size() < 1 << 11
         && let Ok(binary) = linx::binary(&image)
         && binary.len() < 1 << 11

@@ -1,4 +1,5 @@
-//! Any text: the IR's parser and verifier neither panic nor hang; what is valid prints to text that parses to the same.
+//! Any text: the IR's parser and verifier neither panic nor hang; what is valid prints to text that
+//! parses to the same.
 
 #![no_main]
 

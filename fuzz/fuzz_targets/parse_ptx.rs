@@ -1,5 +1,5 @@
-//! Any text: the parser, printer, checker and lowering neither panic nor hang; what parses without findings prints to
-//! text that parses to the same tree; what lowers is valid IR.
+//! Any text: the parser, printer, checker and lowering neither panic nor hang; what parses without
+//! findings prints to text that parses to the same tree; what lowers is valid IR.
 
 #![no_main]
 

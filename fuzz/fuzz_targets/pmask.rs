@@ -1,5 +1,6 @@
-//! Any bytes for the PMASK machine: as a file (ELF or text), as assembly text, and as machine code under any options. None
-//! panics or hangs; a text's disassembly assembles to the same bytes; what always holds of a state holds after a run.
+//! Any bytes for the PMASK machine: as a file (ELF or text), as assembly text, and as machine code
+//! under any options. None panics or hangs; a text's disassembly assembles to the same bytes; what
+//! always holds of a state holds after a run.
 
 #![no_main]
 

@@ -1,5 +1,6 @@
-//! Any text that lowers: its first kernels link, and run for a few thousand issues under two mechanisms at two widths. Nothing
-//! panics, hangs or grows without bound, and the lane slots add up at every end.
+//! Any text that lowers: its first kernels link, and run for a few thousand issues under two
+//! mechanisms at two widths. Nothing panics, hangs or grows without bound, and the lane slots add
+//! up at every end.
 
 #![no_main]
 
@@ -21,7 +22,8 @@ const KERNELS: usize = 2;
 /// Bytes of the buffer that parameters point to.
 const BUFFER: u64 = 4096;
 
-/// Runs a kernel with every parameter of eight bytes an address of a buffer, and all others small numbers.
+/// Runs a kernel with every parameter of eight bytes an address of a buffer, and all others small
+/// numbers.
 fn run(program: &Program, kernel: usize, mechanism: &str, width: u32, threads: u32) {
     let function = &program.module().functions[kernel];
     let Signature::Kernel { params, .. } = &function.signature else { return };

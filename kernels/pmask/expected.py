@@ -143,7 +143,7 @@ def stencil2d(rng):
         "grid": ("s32", w * h, grid),
         "result": ("s32", w * h, None),
     }
-    about = "A five-point sum on a grid whose width is no multiple of the lanes."
+    about = "A five-point sum on a grid whose width is not a multiple of the lanes."
     write("stencil2d", about, "stencil2d.s", buffers, {"result": result})
 
 

@@ -1,8 +1,10 @@
-//! The C interface: contexts, memory, modules and launches as functions of a shared library, and `ptx_run`.
+//! The C interface: contexts, memory, modules and launches as functions of a shared library, and
+//! `ptx_run`.
 //!
-//! What C programs see is the header `include/simtlab.h`, generated from this file. Objects are numbers in tables of this crate, so
-//! that a wrong one is an answer and not a crash; addresses of the host are read and written through [`runtime`]'s checked
-//! copies. No panic crosses the boundary.
+//! What C programs see is the header `include/simtlab.h`, generated from this file. Objects are
+//! numbers in tables of this crate, so that a wrong one is an answer and not a crash; addresses of
+//! the host are read and written through [`runtime`]'s checked copies. No panic crosses the
+//! boundary.
 #![allow(unsafe_code, reason = "functions with C names; nothing here follows a pointer")]
 #![allow(clippy::needless_pass_by_value, reason = "errors are passed by `map_err`")]
 #![allow(non_camel_case_types, reason = "names as C programs write them")]
@@ -121,7 +123,8 @@ fn call(body: impl FnOnce() -> Result<(), Refusal>) -> simtlab_status {
     status
 }
 
-/// The message of this thread's last call: empty after a success. It is valid until the thread's next call.
+/// The message of this thread's last call: empty after a success. It is valid until the thread's
+/// next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_error() -> *const c_char {
     ERROR.try_with(|error| error.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -133,7 +136,8 @@ pub extern "C" fn simtlab_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Makes a context with at most `memory` bytes of guest memory; 0 means 8 GiB. Its number goes to `context`.
+/// Makes a context with at most `memory` bytes of guest memory; 0 means 8 GiB. Its number goes to
+/// `context`.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_context_create(memory: u64, context: *mut u64) -> simtlab_status {
     call(|| {
@@ -254,7 +258,8 @@ pub extern "C" fn simtlab_variable(
     })
 }
 
-/// How many parameters a kernel has, and the size of its parameter block. Either pointer may be null.
+/// How many parameters a kernel has, and the size of its parameter block. Either pointer may be
+/// null.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_params(
     context: u64,
@@ -296,8 +301,8 @@ pub extern "C" fn simtlab_param(
     })
 }
 
-/// Runs a kernel to its end. `params` is its parameter block of `param_bytes` bytes: each parameter at its offset. `stats` may be
-/// null. What the kernel prints can be had with simtlab_output.
+/// Runs a kernel to its end. `params` is its parameter block of `param_bytes` bytes: each parameter
+/// at its offset. `stats` may be null. What the kernel prints can be had with simtlab_output.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_launch(
     context: u64,
@@ -326,7 +331,8 @@ pub extern "C" fn simtlab_launch(
     })
 }
 
-/// Copies what the context's last launch has printed, at most `room` bytes and without an end, to `text`, which may be null if `room` is
+/// Copies what the context's last launch has printed, at most `room` bytes and without an end, to
+/// `text`, which may be null if `room` is
 /// 0. How many bytes there are goes to `bytes`.
 #[unsafe(no_mangle)]
 pub extern "C" fn simtlab_output(

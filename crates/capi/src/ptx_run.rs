@@ -32,9 +32,10 @@ static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
 /// Runs the first kernel of a PTX text to its end, on the host's memory.
 ///
-/// Each of the `n_args` words of `args` is an argument itself: a number, or an address of host memory, of which the kernel may
-/// use all that the process has. Sizes are threads of a block and blocks of the grid in x, y, z; `shared` is the size of dynamic
-/// shared memory in bytes. What goes wrong is said on the standard error stream, and memory is then as it was before.
+/// Each of the `n_args` words of `args` is an argument itself: a number, or an address of host
+/// memory, of which the kernel may use all that the process has. Sizes are threads of a block and
+/// blocks of the grid in x, y, z; `shared` is the size of dynamic shared memory in bytes. What goes
+/// wrong is said on the standard error stream, and memory is then as it was before.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptx_run(
     ptx: *const c_char,
@@ -112,7 +113,8 @@ fn run_on(
             if let Some(log) = event_log() {
                 log.write(&Event::launch(&function.name, &shape, &report));
             }
-            // Output of the kernel belongs to the process's own; a closed stream is no concern of the kernel's.
+            // Output of the kernel belongs to the process's own; a closed stream is no concern of
+            // the kernel's.
             let mut out = std::io::stdout();
             let _ = out.write_all(&report.output).and_then(|()| out.flush());
             Ok(())

@@ -22,9 +22,9 @@ static CONTEXTS: RwLock<BTreeMap<u64, Arc<Mutex<Held>>>> = RwLock::new(BTreeMap:
 /// Numbers are never given twice, and 0 never.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has; and the
-/// vector instructions that `SIMTLAB_SIMD` says at most. `SIMTLAB_COMPUTE_CAPABILITY` says whose limits hold, `none` for none;
-/// without it those of each program's target.
+/// Settings of contexts: launches take as many threads as `SIMTLAB_JOBS` says, or as the host has;
+/// and the vector instructions that `SIMTLAB_SIMD` says at most. `SIMTLAB_COMPUTE_CAPABILITY` says
+/// whose limits hold, `none` for none; without it those of each program's target.
 pub(crate) fn settings() -> Settings {
     let variable = |name: &str| std::env::var(name).ok();
     let level = variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim()));

@@ -1,4 +1,5 @@
-//! A C program against the header: compiled with the system's compiler, run against the shared library.
+//! A C program against the header: compiled with the system's compiler, run against the shared
+//! library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
-/// A SIMT virtual machine and divergence laboratory: runs GPU kernels with exact results and shows where lanes are lost.
+/// A SIMT virtual machine and divergence laboratory: runs GPU kernels with exact results and shows
+/// where lanes are lost.
 #[derive(Debug, Parser)]
 #[command(name = "simtlab", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -60,7 +61,8 @@ pub(crate) enum Command {
     Disasm(Disasm),
     /// Run a machine's conformance suite
     Conform(Conform),
-    /// Run a program that uses CUDA, with the virtual device in place of a GPU; say at the end what ran
+    /// Run a program that uses CUDA, with the virtual device in place of a GPU; say at the end what
+    /// ran
     #[command(after_long_help = EXEC_HELP)]
     Exec(Exec),
     /// Run kernels on a real GPU through its driver, and hold its results against Simtlab's
@@ -149,7 +151,8 @@ pub(crate) struct IsaChoice {
     /// linx: numbers of the tile operations
     #[arg(long, value_name = "v0.4|v0.3")]
     pub(crate) tile_ops: Option<String>,
-    /// ptx: compute capability of the device whose limits hold, by default that of the program's target
+    /// ptx: compute capability of the device whose limits hold, by default that of the program's
+    /// target
     #[arg(long, value_name = "X.Y|none")]
     pub(crate) limits_of: Option<String>,
 }
@@ -206,12 +209,12 @@ pub(crate) struct Run {
     /// Engine that runs the launches, of machines that have several
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
-    /// Vector instructions that the fast engine may use, at most; by default SIMTLAB_SIMD, or all that the host has. Only time
-    /// depends on them
+    /// Vector instructions that the fast engine may use, at most; by default SIMTLAB_SIMD, or all
+    /// that the host has. Only time depends on them
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) simd: Option<LevelName>,
-    /// Threads of the host that run the blocks of a launch; by default SIMTLAB_JOBS, or as many as the host has. Only time
-    /// depends on it
+    /// Threads of the host that run the blocks of a launch; by default SIMTLAB_JOBS, or as many as
+    /// the host has. Only time depends on it
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
     /// How to print statistics
@@ -388,7 +391,8 @@ impl MachineOptions {
 pub(crate) struct Target {
     #[command(flatten)]
     pub(crate) subject: Subject,
-    /// Side of a divergent branch that runs first, where a mechanism asks: taken, fallthrough, minority, majority
+    /// Side of a divergent branch that runs first, where a mechanism asks: taken, fallthrough,
+    /// minority, majority
     #[arg(long, value_name = "NAME")]
     pub(crate) order: Option<String>,
     /// An option of the machine by name, in every row; repeat it for more
@@ -415,13 +419,16 @@ pub(crate) struct Compare {
     /// Warp sizes; by default the launch's
     #[arg(long, value_name = "N,N,..")]
     pub(crate) warp_size: Option<String>,
-    /// Write the comparison as JSON (docs/compare.md); `-` writes it to standard output, in place of the table
+    /// Write the comparison as JSON (docs/compare.md); `-` writes it to standard output, in place
+    /// of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
-    /// A machine's option to vary, with its values (all that there are, if none is named); repeat it for combinations
+    /// A machine's option to vary, with its values (all that there are, if none is named); repeat
+    /// it for combinations
     #[arg(long = "axis", value_name = "NAME[=V,V,..]")]
     pub(crate) axes: Vec<String>,
-    /// Write a report that opens in any browser, without a network (docs/compare.md); `-` writes it to standard output
+    /// Write a report that opens in any browser, without a network (docs/compare.md); `-` writes it
+    /// to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<String>,
 }
@@ -440,7 +447,8 @@ pub(crate) struct Explain {
     /// Lines shown in each table
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub(crate) lines: usize,
-    /// Write all lines as JSON (docs/explain.md); `-` writes it to standard output, in place of the tables
+    /// Write all lines as JSON (docs/explain.md); `-` writes it to standard output, in place of the
+    /// tables
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
 }
@@ -456,7 +464,8 @@ pub(crate) struct Diff {
     /// Lanes of an issue group
     #[arg(long, value_name = "N")]
     pub(crate) warp_size: Option<String>,
-    /// Write the difference as JSON (docs/explain.md); `-` writes it to standard output, in place of the text
+    /// Write the difference as JSON (docs/explain.md); `-` writes it to standard output, in place
+    /// of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<String>,
 }
@@ -483,12 +492,14 @@ pub(crate) struct Trace {
 /// `bench`.
 #[derive(Debug, Group)]
 pub(crate) struct Bench {
-    /// Launch files, folders with one, or names of bundled kernels such as saxpy; all of these if none is given
+    /// Launch files, folders with one, or names of bundled kernels such as saxpy; all of these if
+    /// none is given
     pub(crate) targets: Vec<String>,
     /// Runs of each kernel on each engine; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) repeat: usize,
-    /// Vector instructions that are measured, at most; by default all that the host has, and compiled code with AVX2, too
+    /// Vector instructions that are measured, at most; by default all that the host has, and
+    /// compiled code with AVX2, too
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) simd: Option<LevelName>,
     /// Measure this engine alone; `fast` is the compiled one without statistics
@@ -507,7 +518,8 @@ pub(crate) enum EngineName {
     Fast,
     /// The one that defines results, faults and statistics.
     Exact,
-    /// Both, one after the other, whose memory is compared after each launch; exit code 5 if they differ.
+    /// Both, one after the other, whose memory is compared after each launch; exit code 5 if they
+    /// differ.
     Both,
 }
 

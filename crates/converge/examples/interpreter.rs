@@ -1,7 +1,9 @@
-//! A small interpreter of its own, run under three mechanisms: `cargo run -p simtlab-converge --example interpreter`.
+//! A small interpreter of its own, run under three mechanisms: `cargo run -p simtlab-converge
+//! --example interpreter`.
 //!
-//! Each lane counts the steps that its number takes to reach 1 (halved if even, else tripled plus one). The
-//! interpreter knows nothing of divergence: it asks which lanes run where, executes, and reports what happened.
+//! Each lane counts the steps that its number takes to reach 1 (halved if even, else tripled plus
+//! one). The interpreter knows nothing of divergence: it asks which lanes run where, executes, and
+//! reports what happened.
 
 use converge::{Flow, Session, SessionError};
 use simt::{Pc, WarpMask};

@@ -1,12 +1,13 @@
 //! `barrier-only`: lanes that part stay apart until a barrier releases them together.
 //!
-//! **Source.** `ReconvergenceBarrier` of GPU Ocelot: the honest reading of "no reconvergence, but groups stay together", and a
-//! lower bound for what merging is worth.
+//! **Source.** `ReconvergenceBarrier` of GPU Ocelot: the honest reading of "no reconvergence, but
+//! groups stay together", and a lower bound for what merging is worth.
 //!
 //! **State.** A stack of (place, mask).
 //!
-//! **Invariants.** Paths become one only by being released together. The top of the stack runs; when it parks or ends, the next
-//! one does. Every unparked path may be run by another policy. Reads the knob `order` (default: taken first).
+//! **Invariants.** Paths become one only by being released together. The top of the stack runs;
+//! when it parks or ends, the next one does. Every unparked path may be run by another policy.
+//! Reads the knob `order` (default: taken first).
 
 use crate::event::Event;
 use crate::lanes::{Group, Ids, count, image, position};

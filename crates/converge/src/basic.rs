@@ -1,15 +1,19 @@
 //! `basic`: lanes that part are taken to meet at the instruction after the branch.
 //!
-//! **Source.** The rule that simulators without flow analysis use, among them the PTX virtual machines that push "branch + 1" as
-//! the place of reconvergence. Here in its honest form: no lane is lost.
+//! **Source.** The rule that simulators without flow analysis use, among them the PTX virtual
+//! machines that push "branch + 1" as the place of reconvergence. Here in its honest form: no lane
+//! is lost.
 //!
-//! **State.** A stack of entries: place, rejoin place, lanes (`stack.rs` has its rules). The rejoin place of every branch is the
-//! next instruction: lanes that fall through wait there, those that jump run until they come there or end.
+//! **State.** A stack of entries: place, rejoin place, lanes (`stack.rs` has its rules). The rejoin
+//! place of every branch is the next instruction: lanes that fall through wait there, those that
+//! jump run until they come there or end.
 //!
-//! **Invariants.** Every lane executes its own program. The place is right where it post-dominates the branch, as after the
-//! branch that closes a loop; the lanes that jump over it run alone to their end. Such splits are charged as
-//! [`Charges::unsound`](crate::Charges::unsound): the results of independent lanes are right all the same, but a barrier or collective after the real
-//! meeting place waits for lanes that wait below on the stack. The knob `order` matters only to branches with several targets.
+//! **Invariants.** Every lane executes its own program. The place is right where it post-dominates
+//! the branch, as after the branch that closes a loop; the lanes that jump over it run alone to
+//! their end. Such splits are charged as [`Charges::unsound`](crate::Charges::unsound): the results
+//! of independent lanes are right all the same, but a barrier or collective after the real meeting
+//! place waits for lanes that wait below on the stack. The knob `order` matters only to branches
+//! with several targets.
 
 use crate::mechanism::{Knobs, Mechanism, Start};
 use crate::plan::{Plan, Rejoin};
@@ -27,13 +31,15 @@ impl Rule for NextInstruction {
         Rejoin::At(Pc(at.0 + 1))
     }
 
-    /// A successor that post-dominates a block is its immediate post-dominator: nothing lies between the two.
+    /// A successor that post-dominates a block is its immediate post-dominator: nothing lies
+    /// between the two.
     fn sound(plan: &Plan, at: Pc) -> bool {
         plan.rejoin(at) == Self::rejoin(plan, at)
     }
 }
 
-/// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
+/// A group at its start. Paths handed over by another mechanism become entries without a rejoin
+/// place, the last on top.
 #[must_use]
 pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
     Box::new(Stacked::<NextInstruction, N>::new(start, knobs))

@@ -1,7 +1,7 @@
 //! The mechanisms by name.
 //!
-//! A row says where a mechanism comes from, what it keeps, and what it cannot do; user interfaces print rows and never
-//! name mechanisms of their own. A new mechanism is a file and a row.
+//! A row says where a mechanism comes from, what it keeps, and what it cannot do; user interfaces
+//! print rows and never name mechanisms of their own. A new mechanism is a file and a row.
 
 use crate::mechanism::{Knobs, Mechanism, Refusal, Scope, Start};
 use crate::{
@@ -27,8 +27,8 @@ pub struct Entry {
     pub limits: &'static str,
     /// Settings it reads, by their names in [`Knobs`].
     pub knobs: &'static [&'static str],
-    /// The pass that code has to go through first; without it the mechanism still gives the right results, or refuses, but is
-    /// not the one that its source describes.
+    /// The pass that code has to go through first; without it the mechanism still gives the right
+    /// results, or refuses, but is not the one that its source describes.
     pub pass: Option<Pass>,
     /// Whose lanes it sees together.
     pub scope: Scope,
@@ -352,14 +352,16 @@ impl Entry {
 }
 
 impl Entry {
-    /// Whether lanes may part at a branch under it: not where a pass has turned branches into masks, and not under `uniform`.
+    /// Whether lanes may part at a branch under it: not where a pass has turned branches into
+    /// masks, and not under `uniform`.
     #[must_use]
     pub fn parts_lanes(&self) -> bool {
         !matches!(self.kind, Kind::Uniform | Kind::SplitJoin)
     }
 
-    /// Bits that it keeps for a group of so many lanes, at most `depth` entries deep, with places of [`PLACE_BITS`] bits. Where
-    /// code carries masks (`exec-mask`), those that it saves are in registers, and not counted.
+    /// Bits that it keeps for a group of so many lanes, at most `depth` entries deep, with places
+    /// of [`PLACE_BITS`] bits. Where code carries masks (`exec-mask`), those that it saves are in
+    /// registers, and not counted.
     #[must_use]
     pub fn state_bits(&self, lanes: u64, depth: u64) -> u64 {
         let pc = PLACE_BITS;
@@ -369,7 +371,8 @@ impl Entry {
             Kind::Serial => lanes * pc,
             Kind::TfSandy => (lanes + 1) * pc,
             Kind::Basic | Kind::Ipdom => stack,
-            // The window: its place and end, and for each lane how far ahead it is (up to 15 places).
+            // The window: its place and end, and for each lane how far ahead it is (up to 15
+            // places).
             Kind::PredicatedStack => stack + 2 * pc + 4 * lanes,
             // Each row: place, rejoin place, both masks, its outer row.
             Kind::MultiPath => depth * (2 * pc + 2 * lanes + 8),

@@ -1,15 +1,16 @@
 //! `compaction`: lanes regrouped across the warps of a CTA: an upper bound.
 //!
-//! **Source.** Fung et al., "Dynamic warp formation" (MICRO 2007), and Fung and Aamodt, "Thread block compaction" (HPCA 2011), as
-//! a bound: regrouping is free and looks at the whole CTA at every issue. Lanes keep their home column, as register banks
-//! demand: of the threads at a place, one a column issues together, so a place costs as many issues as its fullest
-//! column has threads.
+//! **Source.** Fung et al., "Dynamic warp formation" (MICRO 2007), and Fung and Aamodt, "Thread
+//! block compaction" (HPCA 2011), as a bound: regrouping is free and looks at the whole CTA at
+//! every issue. Lanes keep their home column, as register banks demand: of the threads at a place,
+//! one a column issues together, so a place costs as many issues as its fullest column has threads.
 //!
-//! **State.** A sorted list of (place, mask) for the CTA (`ranked.rs`), in the order of `min-sp-pc`: deepest calls first, then the
-//! lowest place.
+//! **State.** A sorted list of (place, mask) for the CTA (`ranked.rs`), in the order of
+//! `min-sp-pc`: deepest calls first, then the lowest place.
 //!
-//! **Invariants.** A path that is offered has at most one lane of each column, the lowest. No issue is idle. Without warps of more
-//! than one (`slots` equal to the width) it is `min-sp-pc`. Not fair, as that. Reads no knob.
+//! **Invariants.** A path that is offered has at most one lane of each column, the lowest. No issue
+//! is idle. Without warps of more than one (`slots` equal to the width) it is `min-sp-pc`. Not
+//! fair, as that. Reads no knob.
 
 use crate::event::Event;
 use crate::mechanism::{Charges, Mechanism, Path, PathId, Refusal, Start};

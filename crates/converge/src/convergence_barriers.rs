@@ -1,23 +1,31 @@
-//! `convergence-barriers`: paths meet where the program waits on a convergence barrier (BSSY, BSYNC, BREAK, YIELD).
+//! `convergence-barriers`: paths meet where the program waits on a convergence barrier (BSSY,
+//! BSYNC, BREAK, YIELD).
 //!
-//! **Source.** The control-flow model of NVIDIA GPUs from Volta on, as worked out for Turing in "Control flow management in modern
-//! GPUs" (Hanoi, 2024), and US patent 10067768. Parts: lanes split only at branches, merge only at a barrier, and control
-//! goes to another path only when the running one waits, ends, parks or yields. The barriers are operations of the program
-//! ([`SyncOp`]); a pass places them. Without any, paths never merge, which is slow and still correct.
+//! **Source.** The control-flow model of NVIDIA GPUs from Volta on, as worked out for Turing in
+//! "Control flow management in modern GPUs" (Hanoi, 2024), and US patent 10067768. Parts: lanes
+//! split only at branches, merge only at a barrier, and control goes to another path only when the
+//! running one waits, ends, parks or yields. The barriers are operations of the program
+//! ([`SyncOp`]); a pass places them. Without any, paths never merge, which is slow and still
+//! correct.
 //!
-//! **State.** A stack of paths (WS); [`BARRIERS`] barrier registers, each a set of participants; the barriers in the order in
-//! which they were set (REC); lanes that wait, with their place and barrier.
-//! - *Branch*: the path's groups take its place on the stack, the one to run first on top. Turing runs the larger group first,
-//!   which is the default here (knob `order`).
-//! - *Set*: the lanes become the barrier's participants. *Wait*: those of them that are participants leave the stack and wait; others go
-//!   on. *Break*: lanes stop being participants. Lanes that exit leave every barrier.
-//! - A barrier all of whose participants wait for it is cleared, and they go on from where they wait, together. The most recently
-//!   set barrier is looked at first; Hanoi looks at no other, which differs only where Break has taken lanes out of order.
-//! - *Yield*: the top two paths change places if they are siblings, that is, both inside the most recently set barrier.
+//! **State.** A stack of paths (WS); [`BARRIERS`] barrier registers, each a set of participants;
+//! the barriers in the order in which they were set (REC); lanes that wait, with their place and
+//! barrier.
+//! - *Branch*: the path's groups take its place on the stack, the one to run first on top. Turing
+//!   runs the larger group first, which is the default here (knob `order`).
+//! - *Set*: the lanes become the barrier's participants. *Wait*: those of them that are
+//!   participants leave the stack and wait; others go on. *Break*: lanes stop being participants.
+//!   Lanes that exit leave every barrier.
+//! - A barrier all of whose participants wait for it is cleared, and they go on from where they
+//!   wait, together. The most recently set barrier is looked at first; Hanoi looks at no other,
+//!   which differs only where Break has taken lanes out of order.
+//! - *Yield*: the top two paths change places if they are siblings, that is, both inside the most
+//!   recently set barrier.
 //!
-//! **Invariants.** Paths on the stack are disjoint and not empty; a lane waits for at most one barrier and is then a participant of
-//! it. Any unparked path may be run by another policy (independent thread scheduling); the top is preferred. If barriers
-//! are set and waited for out of nesting order, lanes may wait for each other for ever: then no path is runnable, as on hardware.
+//! **Invariants.** Paths on the stack are disjoint and not empty; a lane waits for at most one
+//! barrier and is then a participant of it. Any unparked path may be run by another policy
+//! (independent thread scheduling); the top is preferred. If barriers are set and waited for out of
+//! nesting order, lanes may wait for each other for ever: then no path is runnable, as on hardware.
 //! A spin lock ends only if the barrier is waited for after the release and the loop yields.
 
 use crate::event::{Event, SyncOp};

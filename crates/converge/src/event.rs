@@ -1,14 +1,15 @@
 //! What happens to a path, as told to its mechanism.
 //!
-//! Lanes in an event are lanes of the issue group. Targets are distinct places in increasing order of `Pc`, with disjoint,
-//! non-empty masks.
+//! Lanes in an event are lanes of the issue group. Targets are distinct places in increasing order
+//! of `Pc`, with disjoint, non-empty masks.
 
 use simt::{LaneMask, Pc};
 
 /// What the instruction just issued on a path did to the place of its lanes.
 ///
-/// For a path without lanes (an idle issue) the executor sends `Advance` past an ordinary instruction, and
-/// `Branch` without targets at a control instruction: the plan then says where to look next.
+/// For a path without lanes (an idle issue) the executor sends `Advance` past an ordinary
+/// instruction, and `Branch` without targets at a control instruction: the plan then says where to
+/// look next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a, const N: usize> {
     /// All lanes go on to `next`.
@@ -50,8 +51,8 @@ pub enum Event<'a, const N: usize> {
         /// Where the others go on.
         next: Pc,
     },
-    /// Lanes wait at `at` until [`Mechanism::release`](crate::Mechanism::release); the others, if any, go on to `next`.
-    /// Later, released lanes go on to `next` too.
+    /// Lanes wait at `at` until [`Mechanism::release`](crate::Mechanism::release); the others, if
+    /// any, go on to `next`. Later, released lanes go on to `next` too.
     Park {
         /// Where the lanes wait: the synchronising instruction.
         at: Pc,
@@ -60,7 +61,8 @@ pub enum Event<'a, const N: usize> {
         /// The place after it.
         next: Pc,
     },
-    /// An operation on the mechanism itself. A mechanism that has no use for it treats it as `Advance`.
+    /// An operation on the mechanism itself. A mechanism that has no use for it treats it as
+    /// `Advance`.
     Sync {
         /// The instruction.
         at: Pc,
@@ -74,7 +76,8 @@ pub enum Event<'a, const N: usize> {
 /// Operations by which a program steers its mechanism.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SyncOp<const N: usize> {
-    /// Convergence barrier `barrier` takes the path's lanes as its participants; they will meet at `rejoin` (BSSY).
+    /// Convergence barrier `barrier` takes the path's lanes as its participants; they will meet at
+    /// `rejoin` (BSSY).
     Set {
         /// The barrier register.
         barrier: u16,
@@ -95,7 +98,8 @@ pub enum SyncOp<const N: usize> {
     },
     /// Let a sibling path run (YIELD).
     Yield,
-    /// Push the current mask; go on with the lanes of `taken`, the others run when those have joined (split).
+    /// Push the current mask; go on with the lanes of `taken`, the others run when those have
+    /// joined (split).
     Split {
         /// Lanes that go on now.
         taken: LaneMask<N>,

@@ -1,17 +1,21 @@
-//! `ipdom`: a stack that rejoins lanes at the immediate post-dominator of the branch where they parted.
+//! `ipdom`: a stack that rejoins lanes at the immediate post-dominator of the branch where they
+//! parted.
 //!
-//! **Source.** Fung et al., "Dynamic warp formation and scheduling for efficient GPU control flow" (MICRO 2007), section 3;
-//! the rules are those of GPGPU-Sim's `simt_stack`. GPGPU-Sim runs the taken side first, which is the default here; the knob
-//! `order` gives the choices of other tools (Ocelot: fall-through; Ventus: fewer lanes, which bounds the stack to log2(W) levels;
-//! Hanoi: more lanes).
+//! **Source.** Fung et al., "Dynamic warp formation and scheduling for efficient GPU control flow"
+//! (MICRO 2007), section 3; the rules are those of GPGPU-Sim's `simt_stack`. GPGPU-Sim runs the
+//! taken side first, which is the default here; the knob `order` gives the choices of other tools
+//! (Ocelot: fall-through; Ventus: fewer lanes, which bounds the stack to log2(W) levels; Hanoi:
+//! more lanes).
 //!
-//! **State.** A stack of entries: place, rejoin place, lanes (`stack.rs` has its rules). The rejoin place of a branch is the first
-//! instruction of its immediate post-dominator; a branch that has none before the end of the function, or none at all, keeps the
-//! rejoin place of the entry it happens in.
+//! **State.** A stack of entries: place, rejoin place, lanes (`stack.rs` has its rules). The rejoin
+//! place of a branch is the first instruction of its immediate post-dominator; a branch that has
+//! none before the end of the function, or none at all, keeps the rejoin place of the entry it
+//! happens in.
 //!
-//! **Invariants.** The lanes of an entry that waits contain those of all entries above it that it waits for; lanes that wait
-//! nowhere else are where their highest entry is. Not fair: lanes parked below the top, or beside lanes that spin, run only after
-//! those have reached the rejoin place. While some lanes of the top are parked, all of it waits.
+//! **Invariants.** The lanes of an entry that waits contain those of all entries above it that it
+//! waits for; lanes that wait nowhere else are where their highest entry is. Not fair: lanes parked
+//! below the top, or beside lanes that spin, run only after those have reached the rejoin place.
+//! While some lanes of the top are parked, all of it waits.
 
 use crate::mechanism::{Knobs, Mechanism, Start};
 use crate::plan::{Plan, Rejoin};
@@ -30,7 +34,8 @@ impl Rule for PostDominator {
     }
 }
 
-/// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
+/// A group at its start. Paths handed over by another mechanism become entries without a rejoin
+/// place, the last on top.
 #[must_use]
 pub fn new<const N: usize>(start: &Start<N>, knobs: Knobs) -> Box<dyn Mechanism<N>> {
     Box::new(Stacked::<PostDominator, N>::new(start, knobs))

@@ -17,7 +17,8 @@ impl<const N: usize> Group<N> {
     }
 }
 
-/// Names of paths. Non-empty disjoint paths are at most as many as lanes, so a free name always exists.
+/// Names of paths. Non-empty disjoint paths are at most as many as lanes, so a free name always
+/// exists.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ids<const N: usize>(LaneMask<N>);
 

@@ -1,13 +1,16 @@
-//! Run-time convergence mechanisms: which path of a diverged group runs next, and where paths meet again.
+//! Run-time convergence mechanisms: which path of a diverged group runs next, and where paths meet
+//! again.
 //!
-//! A [`Mechanism`] watches one issue group (a warp, or a whole CTA). It is told what happened as typed [`Event`]s, knows a static
-//! [`Plan`] of the program (rejoin points, priorities), and answers with the *set* of paths that may run next; a separate,
-//! seeded [`Policy`] picks one. It never looks at what instructions compute, and whoever executes never looks into
-//! a mechanism: everything that verdicts, traces and a hand-over to another mechanism need is exported as
+//! A [`Mechanism`] watches one issue group (a warp, or a whole CTA). It is told what happened as
+//! typed [`Event`]s, knows a static [`Plan`] of the program (rejoin points, priorities), and
+//! answers with the *set* of paths that may run next; a separate, seeded [`Policy`] picks one. It
+//! never looks at what instructions compute, and whoever executes never looks into a mechanism:
+//! everything that verdicts, traces and a hand-over to another mechanism need is exported as
 //! [`Path`]s and [`Charges`].
 //!
-//! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its events, or a [`Session`],
-//! which chooses one by name, checks the flow graph and every mask, and keeps statistics.
+//! Nothing here depends on the engine of this project: any interpreter can drive a mechanism by its
+//! events, or a [`Session`], which chooses one by name, checks the flow graph and every mask, and
+//! keeps statistics.
 
 pub mod barrier_only;
 pub mod basic;

@@ -1,8 +1,9 @@
 //! Flow graphs from listings of instructions.
 //!
-//! Who interprets a program of its own knows, of each instruction, where control may go next. From that the flow graph and the
-//! places of its blocks follow. There is an edge to the next instruction where control may really get there: not behind a jump,
-//! a return or an exit. A target outside the listing is an error: no edge is left away.
+//! Who interprets a program of its own knows, of each instruction, where control may go next. From
+//! that the flow graph and the places of its blocks follow. There is an edge to the next
+//! instruction where control may really get there: not behind a jump, a return or an exit. A target
+//! outside the listing is an error: no edge is left away.
 
 use crate::plan::{Plan, PlanError};
 use crate::planner::{FunctionFlow, Priorities, plan};

@@ -1,7 +1,8 @@
 //! One place for all lanes: what `uniform` and `split-join` have in common.
 //!
-//! While some lanes are parked, all wait: a guarded barrier holds up the group, since it has no other place to be. An event that
-//! would make two places is refused ([`Refusal::Parted`]) and changes nothing.
+//! While some lanes are parked, all wait: a guarded barrier holds up the group, since it has no
+//! other place to be. An event that would make two places is refused ([`Refusal::Parted`]) and
+//! changes nothing.
 
 use crate::event::Event;
 use crate::lanes::image;

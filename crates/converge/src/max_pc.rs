@@ -1,12 +1,13 @@
 //! `max-pc`: the path at the highest place runs; paths that meet are one.
 //!
-//! **Source.** The mirror image of `min-pc`, kept because it fails where that one works and the other way round: lanes that
-//! left a loop run on before those that are still in it.
+//! **Source.** The mirror image of `min-pc`, kept because it fails where that one works and the
+//! other way round: lanes that left a loop run on before those that are still in it.
 //!
 //! **State.** As `min-pc`.
 //!
-//! **Invariants.** Running paths stand at distinct places, in decreasing order; the first is preferred. Not fair: lanes that wait
-//! further up for those behind them starve. A spin loop in front of the release it waits for ends. Reads no knob.
+//! **Invariants.** Running paths stand at distinct places, in decreasing order; the first is
+//! preferred. Not fair: lanes that wait further up for those behind them starve. A spin loop in
+//! front of the release it waits for ends. Reads no knob.
 
 use crate::mechanism::{Mechanism, Start};
 use crate::plan::Plan;

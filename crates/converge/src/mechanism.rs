@@ -31,8 +31,8 @@ pub struct Start<const N: usize> {
     pub paths: Vec<(Pc, LaneMask<N>)>,
     /// Lanes among them that are parked.
     pub parked: LaneMask<N>,
-    /// Slots of an issue: the width, unless the group gathers the lanes of several warps ([`Scope::Cta`]). Lane `l` takes slot
-    /// `l % slots`.
+    /// Slots of an issue: the width, unless the group gathers the lanes of several warps
+    /// ([`Scope::Cta`]). Lane `l` takes slot `l % slots`.
     pub slots: u32,
 }
 
@@ -54,7 +54,8 @@ impl<const N: usize> Start<N> {
     }
 }
 
-/// Which side of a divergent branch runs first. The targets of a branch are ordered by it; ties go to the lower place.
+/// Which side of a divergent branch runs first. The targets of a branch are ordered by it; ties go
+/// to the lower place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The target other than the next instruction.
@@ -77,7 +78,8 @@ impl Order {
         ("majority", Self::Majority),
     ];
 
-    /// Sorts branch targets so that the one to run first comes first. `at` is the branch; its fall-through is `at + 1`.
+    /// Sorts branch targets so that the one to run first comes first. `at` is the branch; its
+    /// fall-through is `at + 1`.
     pub fn sort<const N: usize>(self, at: Pc, targets: &mut [(Pc, LaneMask<N>)]) {
         let next = Pc(at.0 + 1);
         targets.sort_by_key(|&(pc, lanes)| {
@@ -99,7 +101,8 @@ pub struct Knobs {
     pub order: Option<Order>,
     /// Issues after which a fair mechanism lets another path run; 0 means never (strict order).
     pub slice: u64,
-    /// Longest forward branch, in instructions up to where its lanes meet again, that is run as predicated code.
+    /// Longest forward branch, in instructions up to where its lanes meet again, that is run as
+    /// predicated code.
     pub predicate: u64,
 }
 
@@ -197,9 +200,12 @@ pub enum Refusal {
 /// A convergence mechanism of one issue group.
 ///
 /// Invariants that every implementation keeps, and that tests check after every event:
-/// - the paths of [`Mechanism::paths`] are disjoint, and their union is the set of lanes that have started and not exited;
-/// - [`Mechanism::runnable`] gives paths without parked lanes, each a part of an exported path or empty;
-/// - if no lane is parked and some lane lives, a path with lanes is runnable, or is after finitely many idle issues;
+/// - the paths of [`Mechanism::paths`] are disjoint, and their union is the set of lanes that have
+///   started and not exited;
+/// - [`Mechanism::runnable`] gives paths without parked lanes, each a part of an exported path or
+///   empty;
+/// - if no lane is parked and some lane lives, a path with lanes is runnable, or is after finitely
+///   many idle issues;
 /// - the same events give the same answers.
 pub trait Mechanism<const N: usize>: Send {
     /// The paths that may run now, the preferred one first. `out` is cleared first.
@@ -215,7 +221,8 @@ pub trait Mechanism<const N: usize>: Send {
     /// Tells what the instruction just issued on `path` did.
     ///
     /// # Errors
-    /// If the program does what this mechanism cannot take; the mechanism's state is then that before the event.
+    /// If the program does what this mechanism cannot take; the mechanism's state is then that
+    /// before the event.
     fn event(&mut self, plan: &Plan, path: PathId, event: &Event<'_, N>) -> Result<(), Refusal>;
 
     /// Lanes that are parked at one place (all of them at the same) go on to `next`.
@@ -227,7 +234,8 @@ pub trait Mechanism<const N: usize>: Send {
     /// What it did so far.
     fn charges(&self) -> Charges;
 
-    /// Writes out everything on which its answers depend, charges excluded: equal images, equal behaviour.
+    /// Writes out everything on which its answers depend, charges excluded: equal images, equal
+    /// behaviour.
     fn image(&self, out: &mut Vec<u64>);
 
     /// A copy in the same state.

@@ -1,14 +1,15 @@
 //! `min-pc`: the path at the lowest place runs; paths that meet are one.
 //!
-//! **Source.** Collange, "Stack-less SIMT reconvergence at low cost" (2011), and the sorted path list of the Simty processor
-//! ("Simty: generalized SIMT execution on RISC-V", 2017). No compiler help: compilers place join points behind what joins
-//! there, so lanes that are behind get a chance to catch up.
+//! **Source.** Collange, "Stack-less SIMT reconvergence at low cost" (2011), and the sorted path
+//! list of the Simty processor ("Simty: generalized SIMT execution on RISC-V", 2017). No compiler
+//! help: compilers place join points behind what joins there, so lanes that are behind get a chance
+//! to catch up.
 //!
 //! **State.** A list of paths sorted by place, at most one for each lane; parked lanes apart.
 //!
-//! **Invariants.** Running paths stand at distinct places, in increasing order; the first is preferred. Not fair: a path that
-//! loops at low places starves the others, so lanes that spin on a lane further down hang. Every unparked path may be run by
-//! another policy. Reads no knob.
+//! **Invariants.** Running paths stand at distinct places, in increasing order; the first is
+//! preferred. Not fair: a path that loops at low places starves the others, so lanes that spin on a
+//! lane further down hang. Every unparked path may be run by another policy. Reads no knob.
 
 use crate::mechanism::{Mechanism, Start};
 use crate::plan::Plan;

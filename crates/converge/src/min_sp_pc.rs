@@ -1,12 +1,14 @@
 //! `min-sp-pc`: the path deepest in calls runs, and of those the one at the lowest place.
 //!
-//! **Source.** Collange, "Stack-less SIMT reconvergence at low cost" (2011): with a stack that grows down, the lowest stack
-//! pointer first, then the lowest place, so that functions that stand behind their callers do not keep lanes from meeting.
+//! **Source.** Collange, "Stack-less SIMT reconvergence at low cost" (2011): with a stack that
+//! grows down, the lowest stack pointer first, then the lowest place, so that functions that stand
+//! behind their callers do not keep lanes from meeting.
 //!
 //! **State.** As `min-pc`, with the depth of calls of each path.
 //!
-//! **Invariants.** Running paths differ in depth or place; lanes at one place at different depths of recursion stay apart. Not
-//! fair, as `min-pc`. The depth of paths handed over by another mechanism counts from there. Reads no knob.
+//! **Invariants.** Running paths differ in depth or place; lanes at one place at different depths
+//! of recursion stay apart. Not fair, as `min-pc`. The depth of paths handed over by another
+//! mechanism counts from there. Reads no knob.
 
 use crate::mechanism::{Mechanism, Start};
 use crate::plan::Plan;

@@ -1,18 +1,21 @@
 //! `multi-path`: splits that rejoin at the immediate post-dominator, any of which may run next.
 //!
-//! **Source.** ElTantawy et al., "A scalable multi-path microarchitecture for efficient GPU control flow" (HPCA 2014): a split
-//! table and a reconvergence table in place of a stack. The paper interleaves splits to hide latency; with no latency in this
-//! model, a split runs for the knob `slice` before the next one has its turn (0: until it waits or ends).
+//! **Source.** ElTantawy et al., "A scalable multi-path microarchitecture for efficient GPU control
+//! flow" (HPCA 2014): a split table and a reconvergence table in place of a stack. The paper
+//! interleaves splits to hide latency; with no latency in this model, a split runs for the knob
+//! `slice` before the next one has its turn (0: until it waits or ends).
 //!
-//! **State.** A split is a place, its rejoin place, lanes, and the row it belongs to. A row of the reconvergence table is a place
-//! where lanes meet, all its lanes, and those still pending. When lanes part at a branch with rejoin place `r`, their split
-//! becomes a row at `r` and each side a split of it; unless the split's own rejoin place is `r` already. A split that comes to its
-//! rejoin place is taken off the pending lanes of its row; when none are pending the row is a split again. A call is a row at the
-//! return place.
+//! **State.** A split is a place, its rejoin place, lanes, and the row it belongs to. A row of the
+//! reconvergence table is a place where lanes meet, all its lanes, and those still pending. When
+//! lanes part at a branch with rejoin place `r`, their split becomes a row at `r` and each side a
+//! split of it; unless the split's own rejoin place is `r` already. A split that comes to its
+//! rejoin place is taken off the pending lanes of its row; when none are pending the row is a split
+//! again. A call is a row at the return place.
 //!
-//! **Invariants.** A row's pending lanes are those of its splits and inner rows; the others wait at its place. Lanes meet only in
-//! rows, so it issues as often as `ipdom`, whatever the turns. Fair among splits if `slice` is not 0: but lanes that
-//! wait in a row do not run before its pending lanes come. Reads the knobs `order` (default: taken first) and `slice`.
+//! **Invariants.** A row's pending lanes are those of its splits and inner rows; the others wait at
+//! its place. Lanes meet only in rows, so it issues as often as `ipdom`, whatever the turns. Fair
+//! among splits if `slice` is not 0: but lanes that wait in a row do not run before its pending
+//! lanes come. Reads the knobs `order` (default: taken first) and `slice`.
 
 use crate::event::Event;
 use crate::lanes::{Ids, count, image};
@@ -67,7 +70,8 @@ pub struct MultiPath<const N: usize> {
 type Targets<'a, const N: usize> = &'a [(Pc, LaneMask<N>)];
 
 impl<const N: usize> MultiPath<N> {
-    /// A group at its start. Paths handed over by another mechanism become splits that meet nowhere.
+    /// A group at its start. Paths handed over by another mechanism become splits that meet
+    /// nowhere.
     #[must_use]
     pub fn new(start: &Start<N>, knobs: Knobs) -> Self {
         let mut this = Self {
@@ -280,7 +284,8 @@ impl<const N: usize> MultiPath<N> {
         match caller {
             Some(c) => self.leave(chain[c], returning),
             None => {
-                // Nobody waits for them there (paths handed over inside a function): they go their own ways, and first.
+                // Nobody waits for them there (paths handed over inside a function): they go their
+                // own ways, and first.
                 let before = self.splits.len();
                 self.scatter(position, at, targets, (None, None), split.depth);
                 position += self.splits.len() - before;
@@ -299,7 +304,8 @@ impl<const N: usize> MultiPath<N> {
         }
     }
 
-    /// A split and the rows around it, after lanes have left them. Rows that another one's end has ended are gone already.
+    /// A split and the rows around it, after lanes have left them. Rows that another one's end has
+    /// ended are gone already.
     fn settle_chain(&mut self, position: usize, chain: &[usize]) {
         self.settle(position);
         for &row in chain {

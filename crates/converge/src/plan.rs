@@ -1,7 +1,8 @@
 //! What is known of the program's control flow before it runs, by place.
 //!
-//! A [`Plan`] is made once for a program from the flow graphs of its functions and shared by all groups. Places are
-//! instruction indices: block `b` of a function covers `first..end`, and blocks are laid out one after another.
+//! A [`Plan`] is made once for a program from the flow graphs of its functions and shared by all
+//! groups. Places are instruction indices: block `b` of a function covers `first..end`, and blocks
+//! are laid out one after another.
 
 use simt::Pc;
 use thiserror::Error;
@@ -13,7 +14,8 @@ pub enum Rejoin {
     At(Pc),
     /// Only where the function returns or the lanes exit.
     FunctionEnd,
-    /// Nowhere: no path from the branch reaches an exit (an infinite loop), so it has no post-dominator.
+    /// Nowhere: no path from the branch reaches an exit (an infinite loop), so it has no
+    /// post-dominator.
     Never,
 }
 
@@ -28,9 +30,11 @@ pub struct BlockPlan {
     pub function: u32,
     /// Where lanes that part at its end meet again.
     pub rejoin: Rejoin,
-    /// Scheduling priority of thread-frontier mechanisms: lower runs first. Distinct within a function.
+    /// Scheduling priority of thread-frontier mechanisms: lower runs first. Distinct within a
+    /// function.
     pub priority: u32,
-    /// The block of the highest priority in which lanes may wait while this one runs, as an index into [`Plan::blocks`].
+    /// The block of the highest priority in which lanes may wait while this one runs, as an index
+    /// into [`Plan::blocks`].
     pub frontier: Option<u32>,
     /// Successor blocks, as indices into [`Plan::blocks`], fall-through first.
     pub successors: Vec<u32>,
@@ -51,7 +55,7 @@ pub enum PlanError {
         /// Index of the block.
         block: usize,
     },
-    /// A successor or rejoin point that is no block's first instruction.
+    /// A successor or rejoin point that is not a block's first instruction.
     #[error("block {block} names a place where no block begins")]
     Target {
         /// Index of the block.
@@ -89,7 +93,8 @@ impl Plan {
     #[must_use]
     pub fn block_of(&self, pc: Pc) -> Option<usize> {
         let after = self.blocks.partition_point(|b| b.first <= pc);
-        // Empty blocks share their first place with the block that follows: the last of them holds it.
+        // Empty blocks share their first place with the block that follows: the last of them holds
+        // it.
         let index = after.checked_sub(1)?;
         (pc < self.blocks[index].end).then_some(index)
     }

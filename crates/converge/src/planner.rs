@@ -1,7 +1,8 @@
 //! Makes a [`Plan`] from flow graphs.
 //!
-//! Each function is given as its graph and the places of its blocks. The planner finds immediate post-dominators and
-//! priorities with the analyses of `flow`; it is near-linear in the size of the program.
+//! Each function is given as its graph and the places of its blocks. The planner finds immediate
+//! post-dominators and priorities with the analyses of `flow`; it is near-linear in the size of the
+//! program.
 //!
 //! **Branches that meet only to end.** Where the immediate post-dominator of a branch is a block
 //! that does nothing but end its lanes, and lanes that leave the branch the other way may wait for
@@ -23,7 +24,8 @@ pub enum Priorities {
     /// The order of places: what the hardware compares when it runs the lowest place first.
     #[default]
     Layout,
-    /// An order that keeps loops together and puts what follows them behind ([`BlockOrder::structured`]).
+    /// An order that keeps loops together and puts what follows them behind
+    /// ([`BlockOrder::structured`]).
     Structured,
 }
 
@@ -41,7 +43,8 @@ pub struct FunctionFlow<'a> {
 /// The plan of a program whose functions stand one after another.
 ///
 /// # Errors
-/// [`PlanError`] if a function does not have one range of places for each block, or ranges are out of order.
+/// [`PlanError`] if a function does not have one range of places for each block, or ranges are out
+/// of order.
 pub fn plan(functions: &[FunctionFlow<'_>], priorities: Priorities) -> Result<Plan, PlanError> {
     let mut blocks = Vec::new();
     for (index, function) in functions.iter().enumerate() {

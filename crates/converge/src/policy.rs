@@ -2,7 +2,8 @@
 
 use crate::mechanism::Path;
 
-/// Picks one of the paths that a mechanism offers. Deterministic: the seed and the calls so far decide.
+/// Picks one of the paths that a mechanism offers. Deterministic: the seed and the calls so far
+/// decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// The mechanism's preferred path.

@@ -1,16 +1,20 @@
 //! `predicated-stack`: the stack of `ipdom`, with short forward branches run as predicated code.
 //!
-//! **Source.** What compilers for stack machines do to short branches (if-conversion; LLVM's AMDGPU back end leaves a branch over
-//! at most 12 instructions away), done here at run time, so that the same program shows both costs.
+//! **Source.** What compilers for stack machines do to short branches (if-conversion; LLVM's AMDGPU
+//! back end leaves a branch over at most 12 instructions away), done here at run time, so that the
+//! same program shows both costs.
 //!
-//! **State.** A stack (`stack.rs`), and at most one window on top of it: a place, an end, and the lanes that wait in between, by
-//! place: the predicates. A branch opens a window if it ends a block, goes forward only, and its immediate post-dominator is at
-//! most [`Knobs::predicate`](crate::Knobs::predicate) instructions behind it, with nothing in between that goes back or out. Every
-//! place of the window is then issued, one after another, for the lanes that are there: for none of them too, which is an
-//! idle issue. So a branch that all lanes take does not save what it jumps over.
+//! **State.** A stack (`stack.rs`), and at most one window on top of it: a place, an end, and the
+//! lanes that wait in between, by place: the predicates. A branch opens a window if it ends a
+//! block, goes forward only, and its immediate post-dominator is at most
+//! [`Knobs::predicate`](crate::Knobs::predicate) instructions behind it, with nothing in between
+//! that goes back or out. Every place of the window is then issued, one after another, for the
+//! lanes that are there: for none of them too, which is an idle issue. So a branch that all lanes
+//! take does not save what it jumps over.
 //!
-//! **Invariants.** No lane of a window is below its place or behind its end. A window needs no entries on the stack: what it
-//! charges is its idle issues. Calls, exits, returns and waits inside a window turn it into entries. Else as `ipdom`.
+//! **Invariants.** No lane of a window is below its place or behind its end. A window needs no
+//! entries on the stack: what it charges is its idle issues. Calls, exits, returns and waits inside
+//! a window turn it into entries. Else as `ipdom`.
 
 use crate::event::Event;
 use crate::lanes::{count, image};
@@ -41,7 +45,8 @@ impl<const N: usize> Window<N> {
         targets.iter().all(|t| t.0 > self.at && t.0 <= self.end)
     }
 
-    /// The lanes at its place go to the targets, and its place moves on by one. Gives the number of merges.
+    /// The lanes at its place go to the targets, and its place moves on by one. Gives the number of
+    /// merges.
     fn advance(&mut self, targets: &[(Pc, LaneMask<N>)]) -> u64 {
         if self.active().any() {
             self.waiting.remove(0);
@@ -131,8 +136,8 @@ impl<const N: usize> PredicatedStack<N> {
     }
 }
 
-/// The place where a branch's lanes meet again, if the code up to there may run straight through: at most `longest`
-/// instructions, forward only.
+/// The place where a branch's lanes meet again, if the code up to there may run straight through:
+/// at most `longest` instructions, forward only.
 fn short_forward(plan: &Plan, at: Pc, longest: u64) -> Option<Pc> {
     let blocks = plan.blocks();
     let index = plan.block_of(at)?;

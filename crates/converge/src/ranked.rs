@@ -1,7 +1,8 @@
 //! Sorted path lists: the path that ranks first runs, and paths that meet are one.
 //!
-//! What `min-pc`, `max-pc`, `min-sp-pc` and `tf-stack` have in common; they differ in the [`Rank`]. Running paths are kept in
-//! the order of their rank, at most one at each rank and place, so the list has at most one entry for each lane.
+//! What `min-pc`, `max-pc`, `min-sp-pc` and `tf-stack` have in common; they differ in the [`Rank`].
+//! Running paths are kept in the order of their rank, at most one at each rank and place, so the
+//! list has at most one entry for each lane.
 
 use crate::event::Event;
 use crate::lanes::{Ids, count, image};
@@ -14,7 +15,8 @@ pub(crate) trait Rank: Clone + Send + 'static {
     /// The rank of a place, so many calls deep.
     fn rank(plan: &Plan, pc: Pc, calls: u32) -> [u64; 2];
 
-    /// Whether the rank needs the plan or the depth of calls: else paths that another mechanism hands over are in order at once.
+    /// Whether the rank needs the plan or the depth of calls: else paths that another mechanism
+    /// hands over are in order at once.
     const PLANNED: bool;
 }
 
@@ -84,7 +86,8 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
         Ok(path(&self.running[self.position(id)?], self.depth()))
     }
 
-    /// Some lanes of a path become a path of their own for one event, after which they are elsewhere or with the others again.
+    /// Some lanes of a path become a path of their own for one event, after which they are
+    /// elsewhere or with the others again.
     pub(crate) fn part(&mut self, id: PathId, lanes: LaneMask<N>) -> Result<PathId, Refusal> {
         let index = self.position(id)?;
         let own = Entry { lanes, id: self.ids.take(), ..self.running[index] };

@@ -1,16 +1,17 @@
 //! `serial`: each lane alone. The oracle for results, the worst case for issues.
 //!
-//! **Source.** The meaning of a kernel itself: each thread executes its own program. Compare the coroutine execution of CPU
-//! back ends, where a thread runs until it synchronises.
+//! **Source.** The meaning of a kernel itself: each thread executes its own program. Compare the
+//! coroutine execution of CPU back ends, where a thread runs until it synchronises.
 //!
 //! **State.** A place for each lane, the lane that runs, and for how many issues it has run.
 //!
-//! **Order.** The running lane goes on until it parks or exits, or until it has run for `slice` issues (a knob) while another
-//! lane could run; then the next lane in cyclic order does. With `slice` 0 the order is strict: always the lowest lane that is
-//! not parked, so that a lane which spins on a higher one never ends. Reads the knob `slice`.
+//! **Order.** The running lane goes on until it parks or exits, or until it has run for `slice`
+//! issues (a knob) while another lane could run; then the next lane in cyclic order does. With
+//! `slice` 0 the order is strict: always the lowest lane that is not parked, so that a lane which
+//! spins on a higher one never ends. Reads the knob `slice`.
 //!
-//! **Invariants.** Every path has one lane; lanes never meet again. Fair for `slice` > 0: a lane that can run does so after at most
-//! `slice * width` issues of the others.
+//! **Invariants.** Every path has one lane; lanes never meet again. Fair for `slice` > 0: a lane
+//! that can run does so after at most `slice * width` issues of the others.
 
 use crate::event::Event;
 use crate::lanes::count;

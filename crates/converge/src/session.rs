@@ -1,11 +1,14 @@
-//! A mechanism for somebody's own executor: chosen by name, told of branches by masks, asked what runs next.
+//! A mechanism for somebody's own executor: chosen by name, told of branches by masks, asked what
+//! runs next.
 //!
-//! A [`Session`] keeps a mechanism, the graph of the program and statistics of one group. The executor asks [`Session::now`]
-//! which lanes stand where, executes that instruction, and says what it was: [`Session::step`] for an ordinary one,
-//! [`Session::branch`] with the lanes that were active and those that jump, [`Session::jump`], [`Session::switch`],
-//! [`Session::exit`]. Whoever needs calls, waits or several groups drives a [`Mechanism`] by its events instead.
+//! A [`Session`] keeps a mechanism, the graph of the program and statistics of one group. The
+//! executor asks [`Session::now`] which lanes stand where, executes that instruction, and says what
+//! it was: [`Session::step`] for an ordinary one, [`Session::branch`] with the lanes that were
+//! active and those that jump, [`Session::jump`], [`Session::switch`], [`Session::exit`]. Whoever
+//! needs calls, waits or several groups drives a [`Mechanism`] by its events instead.
 //!
-//! Nothing is taken on trust: places have to be in the graph, and masks have to be those of the path that runs.
+//! Nothing is taken on trust: places have to be in the graph, and masks have to be those of the
+//! path that runs.
 
 use crate::catalogue::{Entry, UnknownMechanism};
 use crate::event::Event;
@@ -37,7 +40,7 @@ pub enum SessionError {
         /// The last place of the graph.
         last: u64,
     },
-    /// A target that is no block's first instruction.
+    /// A target that is not a block's first instruction.
     #[error("no block begins at {place}, where lanes are said to go from {at}")]
     NotABlock {
         /// The branch.
@@ -128,7 +131,8 @@ pub struct Session<const N: usize = 1> {
 }
 
 impl<const N: usize> Session<N> {
-    /// A session under the mechanism of a name or alias: `basic`, `cfg`, `stack`, or any other of the catalogue.
+    /// A session under the mechanism of a name or alias: `basic`, `cfg`, `stack`, or any other of
+    /// the catalogue.
     ///
     /// # Errors
     /// [`SessionError::Name`], with the nearest name.
@@ -170,7 +174,8 @@ impl<const N: usize> Session<N> {
     /// Begins with lanes of a group of `width` at a place; statistics begin anew.
     ///
     /// # Errors
-    /// Without a graph, at a place that it does not have, without lanes or with lanes beyond the width.
+    /// Without a graph, at a place that it does not have, without lanes or with lanes beyond the
+    /// width.
     pub fn begin(&mut self, at: Pc, lanes: LaneMask<N>, width: u32) -> Result<(), SessionError> {
         self.known(at)?;
         if lanes.is_empty() || !lanes.is_subset(&LaneMask::first(width as usize)) {
@@ -182,7 +187,8 @@ impl<const N: usize> Session<N> {
         Ok(())
     }
 
-    /// The path that runs now: its place and its lanes, which may be none (an idle issue). None when all lanes have ended.
+    /// The path that runs now: its place and its lanes, which may be none (an idle issue). None
+    /// when all lanes have ended.
     #[must_use]
     pub fn now(&self) -> Option<Path<N>> {
         self.mechanism.as_ref()?.preferred()
@@ -209,10 +215,12 @@ impl<const N: usize> Session<N> {
         self.tell(&path, &Event::Advance { next })
     }
 
-    /// A conditional branch was executed: of the `active` lanes, those of `taken` go to `target`, the others on.
+    /// A conditional branch was executed: of the `active` lanes, those of `taken` go to `target`,
+    /// the others on.
     ///
     /// # Errors
-    /// If `active` is not the path that runs, `taken` is not part of it, or no block begins at the target.
+    /// If `active` is not the path that runs, `taken` is not part of it, or no block begins at the
+    /// target.
     pub fn branch(
         &mut self,
         active: LaneMask<N>,

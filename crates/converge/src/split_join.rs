@@ -1,15 +1,18 @@
 //! `split-join`: a stack that the program's own `split` and `join` operations push and pop.
 //!
-//! **Source.** Vortex and instruction sets derived from it (`vx_split`, `vx_join`): `split` pushes the mask, and if lanes are of two
-//! minds the others with the place behind it; those for which its predicate holds go on. `join` pops: the other lanes
-//! take their turn from behind the split, or the whole mask goes on behind the join. The branch behind the split is
-//! run by each side on its own, and so never parts lanes.
+//! **Source.** Vortex and instruction sets derived from it (`vx_split`, `vx_join`): `split` pushes
+//! the mask, and if lanes are of two minds the others with the place behind it; those for which its
+//! predicate holds go on. `join` pops: the other lanes take their turn from behind the split, or
+//! the whole mask goes on behind the join. The branch behind the split is run by each side on its
+//! own, and so never parts lanes.
 //!
-//! **State.** A place, a mask, a stack of splits: the mask, the lanes whose turn comes, where those wait that have had it.
+//! **State.** A place, a mask, a stack of splits: the mask, the lanes whose turn comes, where those
+//! wait that have had it.
 //!
-//! **Invariants.** One path runs. Every other event than a split keeps the lanes together, and one that would part them is
-//! refused ([`Refusal::Parted`]). Splits and joins are balanced: a join without a split is refused
-//! ([`Refusal::Unbalanced`]), and so are lanes that end inside a split, for nobody would run its join.
+//! **Invariants.** One path runs. Every other event than a split keeps the lanes together, and one
+//! that would part them is refused ([`Refusal::Parted`]). Splits and joins are balanced: a join
+//! without a split is refused ([`Refusal::Unbalanced`]), and so are lanes that end inside a split,
+//! for nobody would run its join.
 
 use crate::event::{Event, SyncOp};
 use crate::lanes::{count, image};

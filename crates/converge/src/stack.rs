@@ -1,14 +1,18 @@
-//! A stack of paths with the places where they meet again: what `ipdom`, `basic` and `predicated-stack` have in common.
+//! A stack of paths with the places where they meet again: what `ipdom`, `basic` and
+//! `predicated-stack` have in common.
 //!
-//! An entry is a place, a rejoin place, lanes. Only the top runs. When its lanes part and are to meet at `r`:
-//! - the top becomes the rejoin entry: it waits at `r` with all lanes; unless its own rejoin place is `r` already (a branch of
-//!   a loop, say), when it is replaced, so that loops do not grow the stack;
+//! An entry is a place, a rejoin place, lanes. Only the top runs. When its lanes part and are to
+//! meet at `r`:
+//! - the top becomes the rejoin entry: it waits at `r` with all lanes; unless its own rejoin place
+//!   is `r` already (a branch of a loop, say), when it is replaced, so that loops do not grow the
+//!   stack;
 //! - one entry is pushed for each target other than `r`;
 //! - an entry whose place becomes its rejoin place is popped.
 //!
-//! A branch that meets again only at the end of the function, or never, is given the rejoin place of the entry it happens in. A
-//! call leaves the caller's entry waiting at the return place and pushes one without a rejoin place; lanes that return leave the
-//! entries above their caller's. While some lanes of the top are parked, all of it waits.
+//! A branch that meets again only at the end of the function, or never, is given the rejoin place
+//! of the entry it happens in. A call leaves the caller's entry waiting at the return place and
+//! pushes one without a rejoin place; lanes that return leave the entries above their caller's.
+//! While some lanes of the top are parked, all of it waits.
 
 use crate::event::Event;
 use crate::lanes::{count, image};
@@ -39,7 +43,8 @@ pub(crate) struct Stack<const N: usize> {
 type Targets<'a, const N: usize> = &'a [(Pc, LaneMask<N>)];
 
 impl<const N: usize> Stack<N> {
-    /// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
+    /// A group at its start. Paths handed over by another mechanism become entries without a rejoin
+    /// place, the last on top.
     pub(crate) fn new(start: &Start<N>, knobs: Knobs) -> Self {
         let entry = |&(pc, lanes): &(Pc, LaneMask<N>)| {
             let parked = lanes & start.parked;
@@ -138,7 +143,8 @@ impl<const N: usize> Stack<N> {
         Ok(())
     }
 
-    /// Lanes of the top return: they are then with their caller's entry, if it waits for them where they go.
+    /// Lanes of the top return: they are then with their caller's entry, if it waits for them where
+    /// they go.
     fn finish(
         &mut self,
         at: Pc,
@@ -160,7 +166,8 @@ impl<const N: usize> Stack<N> {
         }
         self.charges.splits += u64::from(rest.is_some() || targets.len() > 1);
         if !known {
-            // Nobody waits for them there (paths handed over inside a function): they go their own ways, and first.
+            // Nobody waits for them there (paths handed over inside a function): they go their own
+            // ways, and first.
             self.stack.retain(|e| e.lanes.any());
             let mut sorted = targets.to_vec();
             self.order.sort(at, &mut sorted);
@@ -177,7 +184,8 @@ impl<const N: usize> Stack<N> {
         for entry in &mut self.stack {
             entry.lanes -= lanes;
         }
-        // Entries in the middle wait for nobody then; they must not hide what they were called from.
+        // Entries in the middle wait for nobody then; they must not hide what they were called
+        // from.
         let top = self.stack.len() - 1;
         let mut index = 0;
         self.stack.retain(|e| {

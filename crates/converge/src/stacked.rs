@@ -1,4 +1,5 @@
-//! A mechanism that is the stack of `stack.rs` and a rule for where lanes that part meet again: `ipdom` and `basic`.
+//! A mechanism that is the stack of `stack.rs` and a rule for where lanes that part meet again:
+//! `ipdom` and `basic`.
 
 use crate::event::Event;
 use crate::mechanism::{Charges, Knobs, Mechanism, Path, PathId, Refusal, Start};
@@ -24,7 +25,8 @@ pub(crate) trait Rule: Clone + Debug + Send + 'static {
 pub(crate) struct Stacked<R, const N: usize>(Stack<N>, PhantomData<R>);
 
 impl<R, const N: usize> Stacked<R, N> {
-    /// A group at its start. Paths handed over by another mechanism become entries without a rejoin place, the last on top.
+    /// A group at its start. Paths handed over by another mechanism become entries without a rejoin
+    /// place, the last on top.
     pub(crate) fn new(start: &Start<N>, knobs: Knobs) -> Self {
         Self(Stack::new(start, knobs), PhantomData)
     }

@@ -1,17 +1,21 @@
-//! `tf-sandy`: thread frontiers on hardware that compares each lane's place with one place of the group.
+//! `tf-sandy`: thread frontiers on hardware that compares each lane's place with one place of the
+//! group.
 //!
-//! **Source.** Diamos et al., "SIMD re-convergence at thread frontiers" (MICRO 2011): the variant for GPUs with a place for each lane
-//! and a group place (Intel's Sandy Bridge). The lanes whose place is the group's place are on. When only some of the lanes
-//! that could run are on, a branch is *conservative*: the group goes to the block of the highest priority among the branch's targets,
-//! its successors of lower priority, and the frontier of its block, although perhaps no lane is there. Such an *idle issue* finds
-//! nobody, and the group goes on in the same way. When all lanes are on, a uniform branch is taken directly.
+//! **Source.** Diamos et al., "SIMD re-convergence at thread frontiers" (MICRO 2011): the variant
+//! for GPUs with a place for each lane and a group place (Intel's Sandy Bridge). The lanes whose
+//! place is the group's place are on. When only some of the lanes that could run are on, a branch
+//! is *conservative*: the group goes to the block of the highest priority among the branch's
+//! targets, its successors of lower priority, and the frontier of its block, although perhaps no
+//! lane is there. Such an *idle issue* finds nobody, and the group goes on in the same way. When
+//! all lanes are on, a uniform branch is taken directly.
 //!
-//! **State.** A place for each lane (kept as a list of paths sorted by depth of calls, block priority and place), the group's
-//! place.
+//! **State.** A place for each lane (kept as a list of paths sorted by depth of calls, block
+//! priority and place), the group's place.
 //!
-//! **Invariants.** Only lanes at the group's place run; none may be there. The group's place never passes a waiting lane: if
-//! the plan's frontiers leave one out, the group goes to the first one that waits. Calls, returns, and ends or stops of all lanes
-//! that are on lead straight to the path that ranks first. Not fair, as `tf-stack`. Reads no knob.
+//! **Invariants.** Only lanes at the group's place run; none may be there. The group's place never
+//! passes a waiting lane: if the plan's frontiers leave one out, the group goes to the first one
+//! that waits. Calls, returns, and ends or stops of all lanes that are on lead straight to the path
+//! that ranks first. Not fair, as `tf-stack`. Reads no knob.
 
 use crate::event::Event;
 use crate::lanes::{Group, Ids, count, image};
@@ -112,8 +116,8 @@ impl<const N: usize> TfSandy<N> {
         all.min_by_key(|&at| rank(plan, at))
     }
 
-    /// Where the group goes from a control instruction at `from`: to its targets or, if not all lanes are on, to what may come
-    /// before them.
+    /// Where the group goes from a control instruction at `from`: to its targets or, if not all
+    /// lanes are on, to what may come before them.
     fn conservative(&self, plan: &Plan, from: (u32, Pc), targets: &[Pc]) -> Option<(u32, Pc)> {
         let calls = from.0;
         let block = plan.block_of(from.1).map(|b| &plan.blocks()[b]);

@@ -1,14 +1,16 @@
-//! `tf-stack`: thread frontiers with a sorted stack: the path in the block of the highest priority runs.
+//! `tf-stack`: thread frontiers with a sorted stack: the path in the block of the highest priority
+//! runs.
 //!
-//! **Source.** Diamos et al., "SIMD re-convergence at thread frontiers" (MICRO 2011); the sorted stack is that of GPU Ocelot,
-//! whose counters are charged: list entries looked at, inserted, merged. Priorities come from the plan; laid out in their order,
-//! code runs as under `min-pc`.
+//! **Source.** Diamos et al., "SIMD re-convergence at thread frontiers" (MICRO 2011); the sorted
+//! stack is that of GPU Ocelot, whose counters are charged: list entries looked at, inserted,
+//! merged. Priorities come from the plan; laid out in their order, code runs as under `min-pc`.
 //!
-//! **State.** A list of (place, mask) sorted by depth of calls (the source keeps a stack of such lists), block priority and
-//! place.
+//! **State.** A list of (place, mask) sorted by depth of calls (the source keeps a stack of such
+//! lists), block priority and place.
 //!
-//! **Invariants.** Running paths differ in depth or place. Lanes that wait are in the thread frontier of the block that runs. Not
-//! fair: lanes that wait in a block of lower priority than a loop starve while it goes round. Reads no knob.
+//! **Invariants.** Running paths differ in depth or place. Lanes that wait are in the thread
+//! frontier of the block that runs. Not fair: lanes that wait in a block of lower priority than a
+//! loop starve while it goes round. Reads no knob.
 
 use crate::mechanism::{Mechanism, Start};
 use crate::plan::Plan;

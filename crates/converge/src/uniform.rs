@@ -1,13 +1,14 @@
 //! `uniform`: all lanes together, always.
 //!
-//! **Source.** The execution model of machines whose divergence is in masks and predicates (AMD's EXEC, vector-mask
-//! instruction sets, full predication): the hardware has one program counter. What compile-time passes produce
-//! runs under it.
+//! **Source.** The execution model of machines whose divergence is in masks and predicates (AMD's
+//! EXEC, vector-mask instruction sets, full predication): the hardware has one program counter.
+//! What compile-time passes produce runs under it.
 //!
 //! **State.** One place, one mask.
 //!
-//! **Invariants.** There is at most one path (`lockstep.rs` has its rules). An event that would make two is refused
-//! ([`Refusal::Parted`]) and changes nothing. While some lanes are parked, all wait.
+//! **Invariants.** There is at most one path (`lockstep.rs` has its rules). An event that would
+//! make two is refused ([`Refusal::Parted`]) and changes nothing. While some lanes are parked, all
+//! wait.
 
 use crate::event::Event;
 use crate::lockstep::Lockstep;

@@ -1,8 +1,8 @@
 //! Block issues of unstructured kernels against closed forms.
 //!
-//! The graphs are those of the microbenchmarks of the thread-frontier papers (short circuits, exceptions that never
-//! happen, split merges), with 512 threads, for groups of 512 lanes (as those papers counted) and of 32. A place is a block, so that
-//! an issue is a block's visit by a group.
+//! The graphs are those of the microbenchmarks of the thread-frontier papers (short circuits,
+//! exceptions that never happen, split merges), with 512 threads, for groups of 512 lanes (as those
+//! papers counted) and of 32. A place is a block, so that an issue is a block's visit by a group.
 
 use converge::planner::{FunctionFlow, Priorities, plan};
 use converge::{Entry, Event, Knobs, Order, Path, Start};
@@ -22,7 +22,8 @@ struct Lane {
     work: usize,
 }
 
-/// Blocks in layout order: name, and where to go on true and on false; the same twice for a jump, nothing at the end.
+/// Blocks in layout order: name, and where to go on true and on false; the same twice for a jump,
+/// nothing at the end.
 struct Kernel {
     name: &'static str,
     blocks: &'static [(&'static str, &'static str, &'static str)],
@@ -224,7 +225,8 @@ impl Kernel {
 
 #[test]
 fn block_issues() {
-    // (kernel, group width, [serial, barrier-only, ipdom, tf-sandy, tf-stack]); min-pc is as tf-stack in these layouts
+    // (kernel, group width, [serial, barrier-only, ipdom, tf-sandy, tf-stack]); min-pc is as
+    // tf-stack in these layouts
     let expected: [(&Kernel, usize, [u64; 5]); 10] = [
         (&SHORT_CIRCUIT, 512, [3166, 83, 56, 12, 12]),
         (&SHORT_CIRCUIT, 32, [3166, 540, 428, 192, 166]),
@@ -264,8 +266,8 @@ fn forms(kernel: &str, n: u64, j: u64) -> [u64; 4] {
     // From P to R: the work.
     let tail = 2 * j + 3;
     match kernel {
-        // One lane leaves the first loop in each round, and the edge that is never taken keeps the loop's branch from
-        // rejoining before the end: each lane runs the tail alone.
+        // One lane leaves the first loop in each round, and the edge that is never taken keeps the
+        // loop's branch from rejoining before the end: each lane runs the tail alone.
         "exception_loop" => {
             let head = 1 + n + 2 * (n - 1);
             let serial = n * (3 + tail) + 3 * n * (n - 1) / 2;

@@ -1,7 +1,8 @@
-//! A spin lock whose lanes wait for each other, at the level of three places: which mechanism ends, after how many steps.
+//! A spin lock whose lanes wait for each other, at the level of three places: which mechanism ends,
+//! after how many steps.
 //!
-//! 0 begins; 1 tries to take the lock and goes back to itself if another lane has it; 2 lets go and ends. Four lanes. A run hangs
-//! if its state repeats: the mechanism's image, and who has the lock.
+//! 0 begins; 1 tries to take the lock and goes back to itself if another lane has it; 2 lets go and
+//! ends. Four lanes. A run hangs if its state repeats: the mechanism's image, and who has the lock.
 
 use converge::{CATALOGUE, Entry, Event, Flow, Knobs, Listing, Order, Policy, Start};
 use simt::{Pc, WarpMask};

@@ -13,7 +13,8 @@ fn meeting() -> impl Iterator<Item = &'static Entry> {
     })
 }
 
-/// Issues in the ways of a switch, and active lanes there; `w` lanes take `k` ways of `s` places each.
+/// Issues in the ways of a switch, and active lanes there; `w` lanes take `k` ways of `s` places
+/// each.
 fn switch(mechanism: &str, w: u64, k: u64, s: u64) -> (u64, u64) {
     let mut session = Session::<1>::new(mechanism).unwrap();
     let meet = 1 + k * s;
@@ -49,7 +50,8 @@ fn switch(mechanism: &str, w: u64, k: u64, s: u64) -> (u64, u64) {
     (issues, active)
 }
 
-/// Issues of the body of a loop that lane `i` goes round `trips[i]` times, active lanes there, and issues in all.
+/// Issues of the body of a loop that lane `i` goes round `trips[i]` times, active lanes there, and
+/// issues in all.
 fn rounds(mechanism: &str, trips: &[u64]) -> (u64, u64) {
     let mut session = Session::<1>::new(mechanism).unwrap();
     session.set_graph(&[Flow::Next, Flow::Branch(Pc(0)), Flow::End]).unwrap();
@@ -78,7 +80,8 @@ fn rounds(mechanism: &str, trips: &[u64]) -> (u64, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// The cost of divergence is linear in the number of ways, T(k) = s k, and W/k lanes are active.
+    /// The cost of divergence is linear in the number of ways, T(k) = s k, and W/k lanes are
+    /// active.
     #[test]
     fn divergence_costs_what_its_ways_cost(w in 1u64..=64, k in 1u64..=64, s in 1u64..6) {
         let k = k.min(w);

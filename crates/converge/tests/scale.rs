@@ -1,15 +1,15 @@
 //! A program of a million branches: its plan and a run are near-linear in its size.
 //!
-//! `cargo test --release -p simtlab-converge --test scale -- --ignored --nocapture` prints times and memory for 125,000 to a million
-//! branches.
+//! `cargo test --release -p simtlab-converge --test scale -- --ignored --nocapture` prints times
+//! and memory for 125,000 to a million branches.
 
 use converge::planner::Priorities;
 use converge::{CATALOGUE, Flow, Listing, Session};
 use simt::{Pc, WarpMask};
 use std::time::{Duration, Instant};
 
-/// Branches one after another: each jumps over one instruction, every tenth goes to a handler at the end instead, and every
-/// hundredth goes back to itself.
+/// Branches one after another: each jumps over one instruction, every tenth goes to a handler at
+/// the end instead, and every hundredth goes back to itself.
 fn program(branches: u64) -> Vec<Flow> {
     let end = 2 * branches;
     let mut code = Vec::new();
@@ -26,7 +26,8 @@ fn program(branches: u64) -> Vec<Flow> {
     code
 }
 
-/// Times of graph, plan and a run, and issues of the run, in which lane 0 takes no branch and lane 1 each that goes on.
+/// Times of graph, plan and a run, and issues of the run, in which lane 0 takes no branch and lane
+/// 1 each that goes on.
 fn measure(branches: u64, mechanism: &str) -> (Duration, Duration, Duration, u64) {
     let code = program(branches);
     let start = Instant::now();

@@ -1,4 +1,5 @@
-//! On structured code laid out in priority order, the stack and thread frontiers bring lanes together at the same places.
+//! On structured code laid out in priority order, the stack and thread frontiers bring lanes
+//! together at the same places.
 
 use converge::planner::{FunctionFlow, Priorities, plan};
 use converge::{Entry, Event, Knobs, Order, Start};

@@ -1,7 +1,8 @@
-//! Every mechanism driven by events alone: lanes walk random programs, and after each event the contract's invariants hold.
+//! Every mechanism driven by events alone: lanes walk random programs, and after each event the
+//! contract's invariants hold.
 //!
-//! A lane's choices depend on the seed, the lane and how many steps it has made, never on the mechanism, so every mechanism must
-//! give each lane the walk that it takes alone.
+//! A lane's choices depend on the seed, the lane and how many steps it has made, never on the
+//! mechanism, so every mechanism must give each lane the walk that it takes alone.
 
 use converge::planner::{FunctionFlow, Priorities, plan};
 use converge::{
@@ -219,7 +220,8 @@ impl<'a> Run<'a> {
                         if let Step::Return(pc) = s { Some(pc) } else { None }
                     });
                     let on = self.targets(path.lanes, go);
-                    // A guarded exit or return leaves the others at one place: the first of theirs; the rest parts later.
+                    // A guarded exit or return leaves the others at one place: the first of theirs;
+                    // the rest parts later.
                     if on.len() > 1 {
                         moved = ends;
                         back.iter().for_each(|b| moved |= b.1);
@@ -413,7 +415,8 @@ proptest! {
         }
     }
 
-    /// Equal images, equal behaviour; a clone goes on to the same end; what one exports another can take over.
+    /// Equal images, equal behaviour; a clone goes on to the same end; what one exports another can
+    /// take over.
     #[test]
     fn clones_images_and_hand_over(
         program in programs(), seed in any::<u64>(), width in 1usize..9, cut in 0u64..60,

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use object::{Object as _, ObjectSymbol as _};
 
-/// A folder of this test's own with the driver library and both runtime libraries, linked of what cargo has put beside the test.
+/// A folder of this test's own with the driver library and both runtime libraries, linked of what
+/// cargo has put beside the test.
 fn libraries(test: &str) -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let deps = exe.parent().unwrap();

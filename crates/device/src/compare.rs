@@ -38,7 +38,7 @@ pub struct BufferComparison {
     pub differing: usize,
     /// The first of them.
     pub first: Vec<Difference>,
-    /// The largest distance of floats that are no NaNs, in units in the last place.
+    /// The largest distance of floats that are not NaNs, in units in the last place.
     pub max_ulp: Option<u64>,
     /// What differs where the launch file says that the order of elements does not count; elements
     /// are not held against each other one by one then.

@@ -21,7 +21,7 @@ pub enum DeviceError {
         path: String,
     },
     /// A function that every driver of the last ten years has.
-    #[error("{path} has no function `{function}`: it is no driver, or one that is too old")]
+    #[error("{path} has no function `{function}`: it is not a driver, or one that is too old")]
     Function {
         /// The library's file.
         path: String,

@@ -1,4 +1,4 @@
-//! FNV-1a with 64 bits: tells files apart and finds damage; it is no protection against intent.
+//! FNV-1a with 64 bits: tells files apart and finds damage; it is not a protection against intent.
 
 /// The hash of some bytes.
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 8 << 30;
 pub struct Identity {
     /// The file of the driver library.
     pub library: String,
-    /// Whether it is Simtlab's own library: then this is no device.
+    /// Whether it is Simtlab's own library: then this is not a device.
     pub simulated: bool,
     /// The CUDA version of the driver: 12090 is 12.9.
     pub driver: i32,
@@ -211,7 +211,7 @@ pub enum RecordError {
     /// The file cannot be read or written.
     #[error("{}", lab::run::io_reason(.0))]
     Io(#[from] std::io::Error),
-    /// It is no record.
+    /// It is not a record.
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
@@ -283,7 +283,7 @@ impl Record {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no record of this version.
+    /// If it cannot be read, or is not a record of this version.
     pub fn load(path: &Path) -> Result<Self, RecordError> {
         let length = std::fs::metadata(path)?.len();
         if length > MAX_BYTES {

@@ -36,8 +36,8 @@ struct Key {
     preparation: Preparation,
 }
 
-/// Decoded and compiled launches of one program: at most 256, all of which are dropped when there is
-/// no room for another.
+/// Decoded and compiled launches of one program: at most 256, all of which are dropped when there
+/// is no room for another.
 #[derive(Debug, Default)]
 pub struct Cache {
     launches: FxHashMap<Key, Result<Arc<Ready>, Declined>>,

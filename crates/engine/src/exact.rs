@@ -73,8 +73,8 @@ pub type Restart<'a, 'p, const N: usize, E> = &'a mut dyn FnMut() -> Result<Exac
 
 /// States that the exact engine runs: those of groups of up to 64 and up to 1,024 lanes.
 pub trait Exact<const N: usize> {
-    /// Issues instructions to the end of the launch, or until the monitor stops it. The state has its
-    /// memory and heap.
+    /// Issues instructions to the end of the launch, or until the monitor stops it. The state has
+    /// its memory and heap.
     fn run(
         &mut self,
         program: &Program,
@@ -82,8 +82,8 @@ pub trait Exact<const N: usize> {
         monitor: &mut dyn Monitor,
     ) -> End<N>;
 
-    /// Issues instructions to the end of the launch, however it ends, and checks every fact that the
-    /// analyses hold of the program. The state has its memory.
+    /// Issues instructions to the end of the launch, however it ends, and checks every fact that
+    /// the analyses hold of the program. The state has its memory.
     ///
     /// # Errors
     /// Returns the first fact that does not hold.
@@ -176,7 +176,8 @@ fn drive<const N: usize, O: Observer<N>>(
 
 /// Runs a launch on the exact engine. With `restart`, a launch that hangs before its limit begins
 /// again from where this one began; if the second run does not end well either, the first one is
-/// returned, with its memory. The second run has no [`EventSink`](crate::EventSink): the sink has seen the first.
+/// returned, with its memory. The second run has no [`EventSink`](crate::EventSink): the sink has
+/// seen the first.
 ///
 /// # Errors
 /// Returns why a launch that hangs could not begin again.

@@ -94,7 +94,8 @@ pub enum EngineUsed {
     /// The exact one, and why the fast one declined, if it was tried.
     Exact(Option<Declined>),
     /// The exact one under [`vm::Retry::MECHANISM`], after the launch was found to hang. CTAs that
-    /// the fast engine had committed before were not run again: their counts are those of the first mechanism.
+    /// the fast engine had committed before were not run again: their counts are those of the first
+    /// mechanism.
     Retried,
 }
 

@@ -1,10 +1,10 @@
 //! One way to run launches of kernel programs.
 //!
-//! [`launch`] tries the fast engine and leaves what that one declines to the exact engine: the whole
-//! launch, or its CTAs from the first one that the fast engine has not committed. The exact engine
-//! defines how a launch ends, so every fault, hang and line of output is its own. Launches that the
-//! fast engine never takes (other mechanisms than `ipdom`, groups of more than 64 lanes, observers of
-//! single events) go to [`run_exact`].
+//! [`launch`] tries the fast engine and leaves what that one declines to the exact engine: the
+//! whole launch, or its CTAs from the first one that the fast engine has not committed. The exact
+//! engine defines how a launch ends, so every fault, hang and line of output is its own. Launches
+//! that the fast engine never takes (other mechanisms than `ipdom`, groups of more than 64 lanes,
+//! observers of single events) go to [`run_exact`].
 //!
 //! Policies are the caller's: whether a launch that hangs runs again under a mechanism with forward
 //! progress ([`Restart`]), and whether both engines run it and have to agree ([`Choice::Both`]).

@@ -29,8 +29,8 @@ pub trait Monitor {
         false
     }
 
-    /// Receives where the lanes of resident CTAs are: one item for each path. The fast engine passes
-    /// the running path of each warp alone, and groups of more than 64 lanes pass nothing.
+    /// Receives where the lanes of resident CTAs are: one item for each path. The fast engine
+    /// passes the running path of each warp alone, and groups of more than 64 lanes pass nothing.
     fn lanes(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
 
     /// Receives the choice of the engine.

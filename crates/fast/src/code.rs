@@ -1,7 +1,8 @@
 //! A kernel decoded for one launch: steps over rows, masks and scalars.
 //!
-//! Webs (`flow::analysis`) that are uniform are one scalar; affine ones are the base of a line, a scalar too; predicates are masks; all
-//! others are rows. A step says where its operands are and whether its result must leave lanes that are off alone.
+//! Webs (`flow::analysis`) that are uniform are one scalar; affine ones are the base of a line, a
+//! scalar too; predicates are masks; all others are rows. A step says where its operands are and
+//! whether its result must leave lanes that are off alone.
 
 use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use flow::analysis::{Facts, Web};
@@ -159,8 +160,8 @@ pub enum Kind {
         /// Operands: what lane 0 has, or would have.
         src: [Src; 3],
     },
-    /// A scalar that is a 32-bit one widened over its lanes, times a factor, plus an addend. It must not wrap over the lanes
-    /// that are on.
+    /// A scalar that is a 32-bit one widened over its lanes, times a factor, plus an addend. It
+    /// must not wrap over the lanes that are on.
     Widen {
         /// Whether it is widened with its sign.
         signed: bool,
@@ -303,8 +304,8 @@ pub struct Atomic {
 }
 
 impl Atomic {
-    /// The number of the operation and its type, if any order of such operations on a word leaves the same there, and nobody is told
-    /// what was there before.
+    /// The number of the operation and its type, if any order of such operations on a word leaves
+    /// the same there, and nobody is told what was there before.
     pub(crate) fn commutes(&self) -> Option<u8> {
         if self.memory.dst.iter().any(|d| *d != Dst::None)
             || self.memory.src.len() != 1
@@ -336,7 +337,8 @@ impl Atomic {
 pub struct Collective {
     /// Which.
     pub what: DetachedCollective,
-    /// Of a shuffle with a constant pattern: the lane that each lane reads, and in which lanes that is inside of the segment.
+    /// Of a shuffle with a constant pattern: the lane that each lane reads, and in which lanes that
+    /// is inside of the segment.
     pub pattern: Option<([u8; 32], u32)>,
     /// Its members, if it names them.
     pub members: Option<Src>,
@@ -385,8 +387,8 @@ pub enum End {
     Exit(Option<Guard>, u32),
     /// All lanes go to the first block, and then wait for each other at the second.
     Call(u32, u32),
-    /// Lanes where the guard holds, or all, are back at the second block, where those wait that they were called with; the others go
-    /// on to the first.
+    /// Lanes where the guard holds, or all, are back at the second block, where those wait that
+    /// they were called with; the others go on to the first.
     Return(Option<Guard>, u32, u32),
 }
 
@@ -558,7 +560,8 @@ impl Code {
     /// Whether a block can come again.
     pub(crate) fn has_loops(&self) -> bool {
         self.blocks.iter().enumerate().any(|(b, block)| match &block.end {
-            // On to the next block, if lanes are left; to a copy of a function and back, all of them further on.
+            // On to the next block, if lanes are left; to a copy of a function and back, all of
+            // them further on.
             End::Exit(..) | End::Call(..) | End::Return(..) => false,
             // What is behind a call.
             End::Go(_) if block.is_free => false,

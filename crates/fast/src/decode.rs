@@ -388,7 +388,7 @@ impl Decoder<'_> {
         };
         let (moving, fixed) = if line(&src[0]) { (src[0], src[1]) } else { (src[1], src[0]) };
         let (Src::Line(base, stride, _), factor) = (moving, fixed) else {
-            return Err(Declined::Kernel("a widened value is no line"));
+            return Err(Declined::Kernel("a widened value is not a line"));
         };
         let factor = match (product, factor) {
             (false, _) => 1,

@@ -223,7 +223,7 @@ impl<'p> Builder<'p> {
     fn call(&mut self, pending: Pending, caller: u32, base: Base) -> Result<(), Declined> {
         let Pending { from, behind, call, at } = pending;
         let Some(&Operand::Func(FuncId(callee))) = call.operands.first() else {
-            return Err(Declined::Kernel("it calls what is no function"));
+            return Err(Declined::Kernel("it calls what is not a function"));
         };
         let function = &self.program.module().functions[callee as usize];
         let Signature::Device { params, results } = &function.signature else {

@@ -131,7 +131,7 @@ impl Machine<'_> {
             let meeting: u32 =
                 lanes(rest).filter(|&l| warp.lane(members, l) as u32 == mask).map(|l| 1 << l).sum();
             if meeting & !mask != 0 {
-                return Err(Declined::Running("a lane is no member of its collective"));
+                return Err(Declined::Running("a lane is not a member of its collective"));
             }
             if mask & awaited & !meeting != 0 {
                 return Err(Declined::Running("lanes come to a collective one after another"));

@@ -1,4 +1,5 @@
-//! Rewriting what may be rewritten: pinned statistics and texts of failures. Values never are: they come from an oracle.
+//! Rewriting what may be rewritten: pinned statistics and texts of failures. Values never are: they
+//! come from an oracle.
 
 use std::path::Path;
 
@@ -8,7 +9,8 @@ use crate::runner::run;
 /// Rounds after which a case has to agree with itself: new lines move the places that texts name.
 const ROUNDS: usize = 4;
 
-/// Runs a case and rewrites its statistics and texts until it agrees with itself. Gives whether the file changed.
+/// Runs a case and rewrites its statistics and texts until it agrees with itself. Gives whether the
+/// file changed.
 ///
 /// # Errors
 /// If the case fails in a way that is not a matter of texts and statistics.

@@ -1,12 +1,13 @@
 //! Directives: comments that tell the runner something.
 //!
-//! A directive is a line that begins (after spaces) with the comment sign of the file's language and a colon: `//: run: ...`.
-//! A line with the sign and a bar, `//| text`, belongs to the directive before it. All other comments are for people.
+//! A directive is a line that begins (after spaces) with the comment sign of the file's language
+//! and a colon: `//: run: ...`. A line with the sign and a bar, `//| text`, belongs to the
+//! directive before it. All other comments are for people.
 
 use std::ffi::OsStr;
 use std::ops::Range;
 
-/// The comment sign of files with this extension; none if they are no cases.
+/// The comment sign of files with this extension; none if they are not cases.
 #[must_use]
 pub(crate) fn marker(extension: &OsStr) -> Option<&'static str> {
     match extension.to_str()? {
@@ -91,7 +92,8 @@ fn parse(body: &str, start: usize, line: usize) -> Result<Directive, String> {
     })
 }
 
-/// Words of a value, separated by spaces, with quotes around what holds spaces; each with its place in the value.
+/// Words of a value, separated by spaces, with quotes around what holds spaces; each with its place
+/// in the value.
 ///
 /// # Errors
 /// If a quote is not closed.

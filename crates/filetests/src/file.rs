@@ -340,7 +340,8 @@ fn machine_option(word: &Located<String>) -> MachineOption {
     MachineOption { key, value: Located { value, span: word.span } }
 }
 
-/// `name[range] = contents [atol=x] [rtol=x] [ulp=n]`, with `=` or `multiset`; contents are `[v, ...]`, `fill(v)` or `@file`.
+/// `name[range] = contents [atol=x] [rtol=x] [ulp=n]`, with `=` or `multiset`; contents are `[v,
+/// ...]`, `fill(v)` or `@file`.
 fn expected_buffer(directive: &Directive) -> Result<ExpectedBuffer, String> {
     let span = TestFile::span(directive);
     let value = directive.value.as_str();
@@ -371,7 +372,7 @@ fn expected_buffer(directive: &Directive) -> Result<ExpectedBuffer, String> {
             "atol" => tolerance.atol = number.parse().map_err(|_| wrong())?,
             "rtol" => tolerance.rtol = number.parse().map_err(|_| wrong())?,
             "ulp" => tolerance.ulp = number.parse().map_err(|_| wrong())?,
-            _ => return Err(format!("`{key}` is no tolerance: atol, rtol and ulp are")),
+            _ => return Err(format!("`{key}` is not a tolerance: atol, rtol and ulp are")),
         }
     }
     let buffer = Located { value: name.to_owned(), span };

@@ -1,8 +1,9 @@
 //! The file-test runner: every case is a text file a person can read.
 //!
-//! A case is a program (or a launch file) with directives in its comments: how to run it, and what should come of it.
-//! `docs/file-tests.md` documents the format. [`TestFile`] reads directives, [`run`] runs a case under its matrix of mechanisms
-//! and warp sizes, [`bless`] rewrites what may be rewritten: statistics and texts of errors, never values.
+//! A case is a program (or a launch file) with directives in its comments: how to run it, and what
+//! should come of it. `docs/file-tests.md` documents the format. [`TestFile`] reads directives,
+//! [`run`] runs a case under its matrix of mechanisms and warp sizes, [`bless`] rewrites what may
+//! be rewritten: statistics and texts of errors, never values.
 //!
 //! Nothing here prints; the test harness shows the failures.
 
@@ -28,7 +29,8 @@ pub fn check(path: &Path) -> Result<(), String> {
     file.judge(&observed)
 }
 
-/// All cases below a folder: files with a known extension outside folders named `data`, sorted by path.
+/// All cases below a folder: files with a known extension outside folders named `data`, sorted by
+/// path.
 ///
 /// # Errors
 /// If a folder cannot be read.

@@ -1,7 +1,8 @@
 //! Running a case under its matrix.
 //!
-//! Every mechanism at every warp size: expectations are judged for each, slots have to add up, and unless the case says why
-//! not, all buffers have to end up the same. What is told to the user is the text that the command line would print.
+//! Every mechanism at every warp size: expectations are judged for each, slots have to add up, and
+//! unless the case says why not, all buffers have to end up the same. What is told to the user is
+//! the text that the command line would print.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -292,7 +293,8 @@ fn apart(exact: &Report, fast: &Report, sources: &SourceMap) -> Option<String> {
         return Some("their output differs".to_owned());
     }
     for (a, b) in exact.stats.launches.iter().zip(&fast.stats.launches) {
-        // All that there is but the engine's name; launches that stop in a fault or a hang are the exact engine's twice.
+        // All that there is but the engine's name; launches that stop in a fault or a hang are the
+        // exact engine's twice.
         let b = stats::LaunchStats { engine: a.engine, ..b.clone() };
         if *a != b {
             return Some(format!("statistics differ: {a:#?}\nagainst {b:#?}"));

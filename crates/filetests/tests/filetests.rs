@@ -1,6 +1,8 @@
-//! Every file below `tests/` is a test, and so is every launch file below the repository's `kernels/`.
+//! Every file below `tests/` is a test, and so is every launch file below the repository's
+//! `kernels/`.
 //!
-//! `SIMTLAB_BLESS=1`, or `--bless` after `--`, rewrites statistics and texts of errors instead of comparing them.
+//! `SIMTLAB_BLESS=1`, or `--bless` after `--`, rewrites statistics and texts of errors instead of
+//! comparing them.
 
 use std::path::Path;
 use std::process::ExitCode;

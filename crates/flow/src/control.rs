@@ -1,9 +1,10 @@
 //! Control dependence: which branches decide whether a block runs.
 //!
-//! Source: Ferrante, Ottenstein and Warren, "The program dependence graph and its use in optimization" (1987). A block
-//! is control dependent on an edge if it post-dominates the edge's target but does not strictly post-dominate its
-//! source. The whole relation may be quadratic in size, so it is enumerated from the post-dominator tree on demand.
-//! Blocks from which no exit can be reached are outside it.
+//! Source: Ferrante, Ottenstein and Warren, "The program dependence graph and its use in
+//! optimization" (1987). A block is control dependent on an edge if it post-dominates the edge's
+//! target but does not strictly post-dominate its source. The whole relation may be quadratic in
+//! size, so it is enumerated from the post-dominator tree on demand. Blocks from which no exit can
+//! be reached are outside it.
 
 use crate::dom::{PostDominator, PostDominators};
 use crate::graph::{Cfg, Node};
@@ -45,7 +46,8 @@ impl<'a> ControlDependence<'a> {
         })
     }
 
-    /// The edges that the block is control dependent on, by target; looks at all blocks that `block` post-dominates.
+    /// The edges that the block is control dependent on, by target; looks at all blocks that
+    /// `block` post-dominates.
     pub fn controllers(&self, block: Node) -> impl Iterator<Item = (Node, Node)> + 'a {
         let this = *self;
         self.post.subtree(block).iter().flat_map(move |&to| {

@@ -1,18 +1,21 @@
 //! Dominators and post-dominators.
 //!
-//! Implements the algorithm of Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph",
-//! 1979) with path compression, O(m log n) on every graph. The iterative algorithm of Cooper, Harvey and Kennedy is
-//! shorter and usually faster, but it walks the tree under construction once for each edge into a join, which is
-//! quadratic for a shape that compilers do produce: a long chain of checks that all leave to one handler. A
-//! kernel may have a million branches here, so the bound matters more than the constant.
+//! Implements the algorithm of Lengauer and Tarjan ("A fast algorithm for finding dominators in a
+//! flowgraph", 1979) with path compression, O(m log n) on every graph. The iterative algorithm of
+//! Cooper, Harvey and Kennedy is shorter and usually faster, but it walks the tree under
+//! construction once for each edge into a join, which is quadratic for a shape that compilers do
+//! produce: a long chain of checks that all leave to one handler. A kernel may have a million
+//! branches here, so the bound matters more than the constant.
 //!
 //! What always holds:
 //!
 //! - unreachable blocks have no dominators and dominate nothing;
-//! - post-dominators are dominators of the reversed graph from one *virtual exit* that every exit leads to;
+//! - post-dominators are dominators of the reversed graph from one *virtual exit* that every exit
+//!   leads to;
 //! - a block from which no exit can be reached (all its paths run round an endless loop) has **no**
-//!   post-dominator, not even the virtual exit ([`PostDominator::None`]). Lanes that go there are not waited for
-//!   by the other side of a branch: the branch's own post-dominator is computed from the paths that do end.
+//!   post-dominator, not even the virtual exit ([`PostDominator::None`]). Lanes that go there are
+//!   not waited for by the other side of a branch: the branch's own post-dominator is computed from
+//!   the paths that do end.
 
 use crate::forest::Forest;
 use crate::graph::{Adjacency, Cfg, DepthFirst, NONE, Node};
@@ -31,8 +34,8 @@ impl Dominators {
         Self { tree: dominator_tree(succ, pred, cfg.entry()) }
     }
 
-    /// The immediate dominator: the closest block other than this one that is on every path to it. The entry and
-    /// unreachable blocks have none.
+    /// The immediate dominator: the closest block other than this one that is on every path to it.
+    /// The entry and unreachable blocks have none.
     ///
     /// # Panics
     /// If `node` is not of this graph.
@@ -41,8 +44,8 @@ impl Dominators {
         self.tree.parent(node)
     }
 
-    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). False if either is
-    /// unreachable.
+    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). False
+    /// if either is unreachable.
     ///
     /// # Panics
     /// If one of them is not of this graph.
@@ -106,7 +109,8 @@ pub struct PostDominators {
 }
 
 impl PostDominators {
-    /// Computes it. Unreachable blocks take part: they have post-dominators, and count as predecessors.
+    /// Computes it. Unreachable blocks take part: they have post-dominators, and count as
+    /// predecessors.
     #[must_use]
     pub fn new(cfg: &Cfg) -> Self {
         let (succ, pred) = cfg.backward_from_virtual_exit();
@@ -114,7 +118,8 @@ impl PostDominators {
         Self { tree: dominator_tree(&succ, &pred, exit), exit }
     }
 
-    /// The immediate post-dominator: the closest block other than this one that is on every path from it to an exit.
+    /// The immediate post-dominator: the closest block other than this one that is on every path
+    /// from it to an exit.
     ///
     /// # Panics
     /// If `node` is not of this graph.
@@ -127,8 +132,8 @@ impl PostDominators {
         }
     }
 
-    /// Whether every path from `b` to an exit goes through `a` (a block post-dominates itself). False if no exit
-    /// can be reached from either.
+    /// Whether every path from `b` to an exit goes through `a` (a block post-dominates itself).
+    /// False if no exit can be reached from either.
     ///
     /// # Panics
     /// If one of them is not of this graph.

@@ -1,7 +1,8 @@
-//! Rooted forests given by parent pointers, with constant-time ancestry and logarithmic common ancestors.
+//! Rooted forests given by parent pointers, with constant-time ancestry and logarithmic common
+//! ancestors.
 //!
-//! Ancestors are found with skew-binary jump pointers (Myers, "An applicative random-access stack", 1983): two
-//! pointers per node, no tables, O(log n) a query.
+//! Ancestors are found with skew-binary jump pointers (Myers, "An applicative random-access stack",
+//! 1983): two pointers per node, no tables, O(log n) a query.
 
 use crate::graph::{Adjacency, DepthFirst, NONE, Node};
 
@@ -37,8 +38,8 @@ impl Forest {
                 end[node.index()] = left;
             },
         );
-        // `end` holds postorder ranks: a subtree of s nodes that starts at preorder f ends at f + s, and
-        // s = rank - (nodes finished before it was entered) = rank - (first - depth).
+        // `end` holds postorder ranks: a subtree of s nodes that starts at preorder f ends at f +
+        // s, and s = rank - (nodes finished before it was entered) = rank - (first - depth).
         let mut depth = vec![NONE; n];
         let mut jump = vec![NONE; n];
         for &node in &walk.preorder {

@@ -1,20 +1,22 @@
 //! Thread frontiers: where else lanes may be waiting while a block runs.
 //!
-//! Source: Diamos et al., "SIMD re-convergence at thread frontiers" (MICRO 2011). Blocks have a total order of
-//! priority and a group always runs its highest-priority path, so lanes that part from others can only wait in blocks of
-//! lower priority than the one that runs. The *frontier* of a block is the set of those blocks. The paper walks the
-//! blocks once from the highest priority down, keeping the set of blocks that some block already walked leads to
-//! ([`FrontierRule::Forward`]). That leaves out lanes which wait while others go *back* along a loop:
-//! [`FrontierRule::Closed`] adds them.
+//! Source: Diamos et al., "SIMD re-convergence at thread frontiers" (MICRO 2011). Blocks have a
+//! total order of priority and a group always runs its highest-priority path, so lanes that part
+//! from others can only wait in blocks of lower priority than the one that runs. The *frontier* of
+//! a block is the set of those blocks. The paper walks the blocks once from the highest priority
+//! down, keeping the set of blocks that some block already walked leads to
+//! ([`FrontierRule::Forward`]). That leaves out lanes which wait while others go *back* along a
+//! loop: [`FrontierRule::Closed`] adds them.
 //!
-//! In both, the blocks in whose frontier a given block stands have consecutive positions, so frontiers are kept as one
-//! interval for each block instead of as sets, which together may be quadratic in size. What always holds:
+//! In both, the blocks in whose frontier a given block stands have consecutive positions, so
+//! frontiers are kept as one interval for each block instead of as sets, which together may be
+//! quadratic in size. What always holds:
 //!
 //! - members of a block's frontier have lower priority than the block;
-//! - a block that lies on no diverging path is in no frontier it does not need to be in beyond the interval rule of the
-//!   paper;
-//! - under [`FrontierRule::Closed`], whenever paths run in priority order, every waiting lane is in the frontier of
-//!   the running block.
+//! - a block that lies on no diverging path is in no frontier it does not need to be in beyond the
+//!   interval rule of the paper;
+//! - under [`FrontierRule::Closed`], whenever paths run in priority order, every waiting lane is in
+//!   the frontier of the running block.
 
 use crate::graph::{Adjacency, Cfg, NONE, Node};
 use crate::order::BlockOrder;
@@ -33,7 +35,8 @@ pub enum FrontierRule {
 #[derive(Clone, Debug)]
 pub struct Frontiers {
     order: BlockOrder,
-    /// For each position, the first position in whose frontier its block is; the last is the one before its own.
+    /// For each position, the first position in whose frontier its block is; the last is the one
+    /// before its own.
     since: Vec<u32>,
     /// Segment tree of minima over `since`; leaves start at `leaves`.
     minima: Vec<u32>,
@@ -111,7 +114,8 @@ impl Frontiers {
         sizes
     }
 
-    /// Edges at whose end lanes may already be waiting: where code must check for a join. By source.
+    /// Edges at whose end lanes may already be waiting: where code must check for a join. By
+    /// source.
     pub fn join_edges<'a>(&'a self, cfg: &'a Cfg) -> impl Iterator<Item = (Node, Node)> + 'a {
         cfg.edges().filter(|&(from, to)| cfg.is_reachable(from) && self.contains(from, to))
     }
@@ -122,7 +126,8 @@ impl Frontiers {
         if from >= self.since.len() {
             return None;
         }
-        // Go up to the first subtree on the right that has a small enough minimum, then down to its first leaf.
+        // Go up to the first subtree on the right that has a small enough minimum, then down to its
+        // first leaf.
         let mut i = self.leaves + from;
         while self.minima[i] > limit {
             while i & 1 == 1 {
@@ -161,12 +166,13 @@ fn forward(edges: &Adjacency) -> Vec<u32> {
     since
 }
 
-/// As [`forward`], with two more rules for an edge from `u` back to `h`, `h <= u`: a block that is pending at the end of
-/// `u` is also pending from `h` on; and so is any other block of a higher priority than `u` that `u` leads to, if it comes
-/// after `h`.
+/// As [`forward`], with two more rules for an edge from `u` back to `h`, `h <= u`: a block that is
+/// pending at the end of `u` is also pending from `h` on; and so is any other block of a higher
+/// priority than `u` that `u` leads to, if it comes after `h`.
 ///
-/// Positions are taken in increasing order. The spans `h..=u` of the edges back met so far are kept merged where they
-/// overlap; a block whose pending interval would start inside a merged span starts at that span's first position.
+/// Positions are taken in increasing order. The spans `h..=u` of the edges back met so far are kept
+/// merged where they overlap; a block whose pending interval would start inside a merged span
+/// starts at that span's first position.
 fn closed(edges: &Adjacency) -> Vec<u32> {
     let mut since = forward(edges);
     // The first position at whose end the block is pending.
@@ -248,7 +254,8 @@ mod tests {
         f.of(Node::new(n)).map(Node::get).collect()
     }
 
-    /// `for { if a { continue-ish } else { b } }` with blocks 1 = header, 2 = branch, 3 = back to header, 4 = other side.
+    /// `for { if a { continue-ish } else { b } }` with blocks 1 = header, 2 = branch, 3 = back to
+    /// header, 4 = other side.
     fn looped() -> Cfg {
         Cfg::new(0, &[vec![1], vec![2, 5], vec![3, 4], vec![1], vec![1], vec![]]).unwrap()
     }

@@ -1,11 +1,11 @@
 //! Control-flow graphs as the analyses see them: numbered blocks and ordered successor lists.
 //!
-//! A [`Cfg`] knows nothing of instructions, so every analysis of this crate can be used by any executor or
-//! instruction set. What always holds:
+//! A [`Cfg`] knows nothing of instructions, so every analysis of this crate can be used by any
+//! executor or instruction set. What always holds:
 //!
 //! - every successor is a block of the graph, and the entry is one;
-//! - successor order is kept as given (what the first successor is, the maker of the graph says), and a
-//!   target that is named twice is two edges;
+//! - successor order is kept as given (what the first successor is, the maker of the graph says),
+//!   and a target that is named twice is two edges;
 //! - nothing here or in the analyses recurses: a graph may have millions of blocks.
 
 use std::fmt;
@@ -159,8 +159,9 @@ impl Adjacency {
     }
 }
 
-/// One depth-first walk, last successor first, so that in *reverse* postorder a block's first successor
-/// comes as soon after it as the other edges allow. Nodes that are not reached have no number.
+/// One depth-first walk, last successor first, so that in *reverse* postorder a block's first
+/// successor comes as soon after it as the other edges allow. Nodes that are not reached have no
+/// number.
 #[derive(Clone, Debug)]
 pub(crate) struct DepthFirst {
     /// Reached nodes in preorder.
@@ -179,8 +180,8 @@ impl DepthFirst {
         Self::visit(graph, roots, |_, _, _| {}, |_, _| {})
     }
 
-    /// Walks from `roots`; `edge(from, to, to_is_finished)` is told of each edge that does not become a tree edge,
-    /// `finish(node, parent)` of each node when the walk leaves it.
+    /// Walks from `roots`; `edge(from, to, to_is_finished)` is told of each edge that does not
+    /// become a tree edge, `finish(node, parent)` of each node when the walk leaves it.
     pub(crate) fn visit(
         graph: &Adjacency,
         roots: impl IntoIterator<Item = Node>,
@@ -244,7 +245,8 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// The graph with these successor lists, block 0 first. Blocks without successors are its exits.
+    /// The graph with these successor lists, block 0 first. Blocks without successors are its
+    /// exits.
     ///
     /// # Errors
     /// [`GraphError`] if a list or `entry` names a block that does not exist.
@@ -316,8 +318,8 @@ impl Cfg {
         self.succ.edges()
     }
 
-    /// Whether lanes may leave the kernel or function in this block: it has no successor, or was said to
-    /// exit under a condition.
+    /// Whether lanes may leave the kernel or function in this block: it has no successor, or was
+    /// said to exit under a condition.
     ///
     /// # Panics
     /// If `node` is not of this graph.
@@ -331,7 +333,8 @@ impl Cfg {
         self.nodes().filter(|&n| self.is_exit(n))
     }
 
-    /// Reachable blocks in reverse postorder of a depth-first walk that visits the last successor first.
+    /// Reachable blocks in reverse postorder of a depth-first walk that visits the last successor
+    /// first.
     #[must_use]
     pub fn reverse_postorder(&self) -> &[Node] {
         &self.rpo
@@ -400,7 +403,8 @@ impl CfgBuilder {
         self.push(successors, false)
     }
 
-    /// Adds the next block, which lanes may also leave the function from (a guarded exit or return).
+    /// Adds the next block, which lanes may also leave the function from (a guarded exit or
+    /// return).
     ///
     /// # Errors
     /// [`GraphError::TooLarge`].

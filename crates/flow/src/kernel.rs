@@ -1,7 +1,8 @@
 //! Flow graphs of IR functions.
 //!
-//! Block `i` of the graph is block `i` of the function; successors are the fall-through first, then jump targets in order, each
-//! once. A block that ends in a guarded `ret` or `exit` is an exit and goes on as well. Calls are not edges: a call comes back.
+//! Block `i` of the graph is block `i` of the function; successors are the fall-through first, then
+//! jump targets in order, each once. A block that ends in a guarded `ret` or `exit` is an exit and
+//! goes on as well. Calls are not edges: a call comes back.
 
 use crate::graph::{Cfg, CfgBuilder, GraphError, Node};
 use ir::{BlockId, Function, TermKind};
@@ -10,13 +11,14 @@ use std::ops::Range;
 /// The flow graph of a function.
 ///
 /// # Errors
-/// [`GraphError`] if the function has no blocks, jumps to a block that does not exist, or falls out of its last block; verified IR
-/// does none of these.
+/// [`GraphError`] if the function has no blocks, jumps to a block that does not exist, or falls out
+/// of its last block; verified IR does none of these.
 pub fn graph_of(function: &Function) -> Result<Cfg, GraphError> {
     build(function, |_| true)
 }
 
-/// As [`graph_of`], where lanes that end under a guard just vanish: a guarded `exit`, and a kernel's guarded `ret`, only go on.
+/// As [`graph_of`], where lanes that end under a guard just vanish: a guarded `exit`, and a
+/// kernel's guarded `ret`, only go on.
 pub(crate) fn graph_for_masks(function: &Function) -> Result<Cfg, GraphError> {
     let kernel = function.is_kernel();
     build(function, |end| match end {

@@ -1,9 +1,11 @@
 //! Control-flow analyses and passes on the kernel IR.
 //!
-//! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and [`PostDominators`], [`Loops`],
-//! [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers), [`ControlDependence`], and [`Structure`] (the region
-//! tree of a structured graph). All are iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR
-//! function, [`passes`] rewrite functions, [`analysis`] finds what is known of its values in the lanes of a group.
+//! The analyses work on a plain [`Cfg`] and are usable on their own: [`Dominators`] and
+//! [`PostDominators`], [`Loops`], [`BlockOrder`] (priorities), [`Frontiers`] (thread frontiers),
+//! [`ControlDependence`], and [`Structure`] (the region tree of a structured graph). All are
+//! iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR function,
+//! [`passes`] rewrite functions, [`analysis`] finds what is known of its values in the lanes of a
+//! group.
 
 pub mod analysis;
 mod control;

@@ -1,17 +1,19 @@
 //! Loops and their nesting, irreducible ones too.
 //!
-//! A *loop* is what Havlak ("Nesting of reducible and irreducible loops", 1997) and LLVM's cycle terminology call
-//! one: a strongly connected set of blocks that is maximal at its level. Its *header* is the block of it that the
-//! depth-first walk reaches first; taking the header away, the strongly connected sets that remain are the loops
-//! nested in it. The loops are found by Ramalingam's variant ("Identifying loops in almost linear time", 1999): cross
-//! and forward edges are kept aside at the common ancestor of their ends, so that deep nests and irreducible
-//! graphs stay almost linear.
+//! A *loop* is what Havlak ("Nesting of reducible and irreducible loops", 1997) and LLVM's cycle
+//! terminology call one: a strongly connected set of blocks that is maximal at its level. Its
+//! *header* is the block of it that the depth-first walk reaches first; taking the header away, the
+//! strongly connected sets that remain are the loops nested in it. The loops are found by
+//! Ramalingam's variant ("Identifying loops in almost linear time", 1999): cross and forward edges
+//! are kept aside at the common ancestor of their ends, so that deep nests and irreducible graphs
+//! stay almost linear.
 //!
 //! What always holds:
 //!
 //! - loops are nested or disjoint; each block is the header of at most one;
-//! - a loop is *reducible* if it can be entered only at its header, which then dominates its blocks, and is
-//!   then the natural loop of its back edges; the graph is reducible if all its loops are;
+//! - a loop is *reducible* if it can be entered only at its header, which then dominates its
+//!   blocks, and is then the natural loop of its back edges; the graph is reducible if all its
+//!   loops are;
 //! - unreachable blocks are in no loop.
 
 use crate::forest::Forest;
@@ -168,8 +170,8 @@ impl Loops {
         })
     }
 
-    /// Blocks of the loop that can be reached from outside in one step, in body order; more than one if the loop is
-    /// irreducible. Looks at the whole body.
+    /// Blocks of the loop that can be reached from outside in one step, in body order; more than
+    /// one if the loop is irreducible. Looks at the whole body.
     pub fn entries<'a>(&'a self, cfg: &'a Cfg, id: LoopId) -> impl Iterator<Item = Node> + 'a {
         self.body(id).iter().copied().filter(move |&to| {
             let mut from = cfg.predecessors(to).iter();
@@ -286,8 +288,8 @@ impl Finder {
         self.finish(cfg)
     }
 
-    /// An edge from outside enters every loop found so far around `to`: those of which `to` is not the header are
-    /// entered beside their header.
+    /// An edge from outside enters every loop found so far around `to`: those of which `to` is not
+    /// the header are entered beside their header.
     fn mark_irreducible(&mut self, to: u32) {
         let mut at = self.around[to as usize];
         while at != NONE {
@@ -300,7 +302,8 @@ impl Finder {
         }
     }
 
-    /// The first loop not yet marked, going outward from `at`, or the outermost so far if all are marked.
+    /// The first loop not yet marked, going outward from `at`, or the outermost so far if all are
+    /// marked.
     fn next_reducible(&mut self, mut at: u32) -> u32 {
         while self.irreducible[at as usize] {
             let out = match self.skip[at as usize] {
@@ -324,7 +327,8 @@ impl Finder {
         at
     }
 
-    /// Everything from which a back edge to `w` is reached, within `w`'s subtree, is the loop of `w`.
+    /// Everything from which a back edge to `w` is reached, within `w`'s subtree, is the loop of
+    /// `w`.
     fn collect(&mut self, w: usize) {
         let header = Node::at(w).get();
         let mut body: Vec<u32> = Vec::new();

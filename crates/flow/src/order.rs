@@ -1,8 +1,9 @@
 //! Block priorities: a total order of the blocks, highest first.
 //!
-//! Thread frontiers and every mechanism that runs "the first path in layout" take such an order as an input; it
-//! is also the layout in which code for them should be written. An order that keeps loops together and puts what
-//! follows a loop behind it lets lanes that left early be caught up by the rest.
+//! Thread frontiers and every mechanism that runs "the first path in layout" take such an order as
+//! an input; it is also the layout in which code for them should be written. An order that keeps
+//! loops together and puts what follows a loop behind it lets lanes that left early be caught up by
+//! the rest.
 
 use crate::graph::{Adjacency, Cfg, DepthFirst, NONE, Node};
 use crate::loops::Loops;
@@ -70,9 +71,10 @@ impl BlockOrder {
         Ok(Self::from_permutation(order.iter().map(|&i| Node::new(i)).collect()))
     }
 
-    /// A topological order of the loop nest: every edge but those to a header goes to a lower priority (in an irreducible
-    /// loop, the header is the one [`Loops`] chose), the blocks of a loop stand together, and among blocks
-    /// that are free to go anywhere a block's first successor follows it. Unreachable blocks come last.
+    /// A topological order of the loop nest: every edge but those to a header goes to a lower
+    /// priority (in an irreducible loop, the header is the one [`Loops`] chose), the blocks of a
+    /// loop stand together, and among blocks that are free to go anywhere a block's first successor
+    /// follows it. Unreachable blocks come last.
     #[must_use]
     pub fn structured(cfg: &Cfg, loops: &Loops) -> Self {
         Self::from_permutation(structured(cfg, loops))
@@ -102,8 +104,9 @@ impl BlockOrder {
     }
 }
 
-/// Items of one nesting level are blocks directly in it and whole loops. The item graphs of all levels are disjoint
-/// and acyclic, so one walk orders them all; loops are then spelled out in place.
+/// Items of one nesting level are blocks directly in it and whole loops. The item graphs of all
+/// levels are disjoint and acyclic, so one walk orders them all; loops are then spelled out in
+/// place.
 fn structured(cfg: &Cfg, loops: &Loops) -> Vec<Node> {
     let blocks = cfg.len();
     let items = blocks + loops.len();

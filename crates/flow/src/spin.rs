@@ -1,17 +1,23 @@
-//! Loops that wait for a write which a mechanism may put off for ever: a warning before anything runs.
+//! Loops that wait for a write which a mechanism may put off for ever: a warning before anything
+//! runs.
 //!
-//! Source: the static rule of ElTantawy and Aamodt, "MIMD synchronization on SIMT architectures" (MICRO 2016). A loop may hang
-//! where lanes of a group rejoin if its exit depends on a read of shared memory, and a write that may be to the same place comes
-//! only *after* the point at which the loop's lanes rejoin, or stands on a path *beside* the loop: then lanes that left the loop,
+//! Source: the static rule of ElTantawy and Aamodt, "MIMD synchronization on SIMT architectures"
+//! (MICRO 2016). A loop may hang where lanes of a group rejoin if its exit depends on a read of
+//! shared memory, and a write that may be to the same place comes only *after* the point at which
+//! the loop's lanes rejoin, or stands on a path *beside* the loop: then lanes that left the loop,
 //! or took the other path, wait for lanes that wait for them. What always holds:
 //!
-//! - a write inside of the loop, apart from the read itself, makes the loop safe: whoever leaves has let go before;
-//! - writes behind a CTA barrier are no reason: no lane passes the barrier before the others come to it;
+//! - a write inside of the loop, apart from the read itself, makes the loop safe: whoever leaves
+//!   has let go before;
+//! - writes behind a CTA barrier are no reason: no lane passes the barrier before the others come
+//!   to it;
 //! - the read looks at the same place in every round: a loop that walks over memory does not wait;
-//! - addresses are told apart by the parameter or variable that they are computed from; an address of unknown origin may be any.
+//! - addresses are told apart by the parameter or variable that they are computed from; an address
+//!   of unknown origin may be any.
 //!
-//! Functions are looked at one by one, so a lock taken and released in different functions is not seen. The work is bounded
-//! by [`WORK`]; [`SpinWaits::complete`] says whether all loops were looked at.
+//! Functions are looked at one by one, so a lock taken and released in different functions is not
+//! seen. The work is bounded by [`WORK`]; [`SpinWaits::complete`] says whether all loops were
+//! looked at.
 
 use ir::mods::Space;
 use ir::op::Class;
@@ -302,7 +308,8 @@ impl Search<'_> {
                 if matches!(inst.op, Op::Ld | Op::Atom | Op::AtomVec | Op::MbarTest)
                     && let Some(space) = shared(inst)
                 {
-                    // A loop that waits looks at one place again and again; one that walks over memory ends by itself.
+                    // A loop that waits looks at one place again and again; one that walks over
+                    // memory ends by itself.
                     if self.definitions.invariant(inst.operands.first(), inside) {
                         let root = self.definitions.root(inst.operands.first());
                         let (block, at) = place;
@@ -321,7 +328,8 @@ impl Search<'_> {
         out
     }
 
-    /// Blocks that can be reached from one, each with how many of its instructions; past CTA barriers or not.
+    /// Blocks that can be reached from one, each with how many of its instructions; past CTA
+    /// barriers or not.
     fn reach(&mut self, from: Node, barriers: bool) -> FxHashMap<usize, usize> {
         let mut out = FxHashMap::default();
         let mut pending = vec![from];

@@ -1,17 +1,19 @@
-//! Structured control flow: whether a graph is built of sequences, branches and single-exit loops alone, and how.
+//! Structured control flow: whether a graph is built of sequences, branches and single-exit loops
+//! alone, and how.
 //!
-//! The graph is reduced innermost first, as in interval and structural analysis (Sharir, "Structural analysis", 1980),
-//! with four rules on single-entry single-exit pieces:
+//! The graph is reduced innermost first, as in interval and structural analysis (Sharir,
+//! "Structural analysis", 1980), with four rules on single-entry single-exit pieces:
 //!
 //! - *sequence*: a piece with one way on, to a piece with one way in;
-//! - *branch*: a piece all of whose ways on are empty or one piece with no other way in, and meet in one place;
+//! - *branch*: a piece all of whose ways on are empty or one piece with no other way in, and meet
+//!   in one place;
 //! - *while loop*: as a branch of two, one side of which comes back to the branch;
 //! - *do loop*: a piece that goes back to itself or on.
 //!
-//! All exits lead to one virtual end, so an early return is as unstructured as a `goto`. What always holds: a graph
-//! is structured if and only if the rules leave one piece; otherwise the innermost place where they stop is named.
-//! On structured graphs laid out in priority order, immediate post-dominators and thread frontiers rejoin lanes at the
-//! same places.
+//! All exits lead to one virtual end, so an early return is as unstructured as a `goto`. What
+//! always holds: a graph is structured if and only if the rules leave one piece; otherwise the
+//! innermost place where they stop is named. On structured graphs laid out in priority order,
+//! immediate post-dominators and thread frontiers rejoin lanes at the same places.
 
 use crate::graph::{Cfg, NONE, Node};
 
@@ -27,19 +29,22 @@ impl RegionId {
     }
 }
 
-/// A piece of a structured graph. A piece is left at one place: what follows it in the sequence that it stands in, the
-/// join of the branch whose side it ends, the test of the loop whose body it ends, or the end.
+/// A piece of a structured graph. A piece is left at one place: what follows it in the sequence
+/// that it stands in, the join of the branch whose side it ends, the test of the loop whose body it
+/// ends, or the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// One block.
     Block(Node),
-    /// The last block of the sequence before this one chooses among the sides: see [`Structure::sides`].
+    /// The last block of the sequence before this one chooses among the sides: see
+    /// [`Structure::sides`].
     Branch {
         /// The block that branches.
         at: Node,
     },
-    /// A loop tested in the middle: `head` runs, its last block `at` leaves or goes on to `body`, which comes back to
-    /// `head`. Without a body the loop is tested at its end: `at` leaves or goes back to `head`.
+    /// A loop tested in the middle: `head` runs, its last block `at` leaves or goes on to `body`,
+    /// which comes back to `head`. Without a body the loop is tested at its end: `at` leaves or
+    /// goes back to `head`.
     Loop {
         /// First region of the sequence that runs at least once; ends with the test.
         head: RegionId,
@@ -119,8 +124,8 @@ impl Structure {
         })
     }
 
-    /// The sides of a branch, one for each distinct successor of its block in order; `None` where the edge goes
-    /// straight to the join. Empty for other regions.
+    /// The sides of a branch, one for each distinct successor of its block in order; `None` where
+    /// the edge goes straight to the join. Empty for other regions.
     #[must_use]
     pub fn sides(&self, id: RegionId) -> &[Option<RegionId>] {
         let i = id.index();
@@ -128,7 +133,8 @@ impl Structure {
     }
 }
 
-/// Pieces are named by the block they start with; `owner` finds the piece that a block is in by now.
+/// Pieces are named by the block they start with; `owner` finds the piece that a block is in by
+/// now.
 struct Reducer {
     owner: Vec<u32>,
     succ: Vec<Vec<u32>>,
@@ -196,8 +202,8 @@ impl Reducer {
         Err(self.obstacle(cfg))
     }
 
-    /// The innermost piece that no rule applies to. There is one: pieces with one way on each either join up in one
-    /// sequence or go round for ever.
+    /// The innermost piece that no rule applies to. There is one: pieces with one way on each
+    /// either join up in one sequence or go round for ever.
     fn obstacle(&self, cfg: &Cfg) -> Unstructured {
         for &node in cfg.reverse_postorder().iter().rev() {
             let i = node.index();

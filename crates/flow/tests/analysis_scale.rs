@@ -25,7 +25,8 @@ fn facts(body: &str, extra: &str) -> (Facts, Duration) {
     (facts, start.elapsed())
 }
 
-/// Far more than it takes in an unoptimised build on a busy machine, far less than a quadratic algorithm would.
+/// Far more than it takes in an unoptimised build on a busy machine, far less than a quadratic
+/// algorithm would.
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]

@@ -63,7 +63,8 @@ fn reach(cfg: &Cfg, from: &[Node], without: Option<Node>) -> BTreeSet<Node> {
     seen
 }
 
-/// The closest of `above` (all of which lie on every path): the one that all others in it relate to.
+/// The closest of `above` (all of which lie on every path): the one that all others in it relate
+/// to.
 fn closest(above: &[Node], relates: impl Fn(Node, Node) -> bool) -> Option<Node> {
     above.iter().copied().find(|&a| above.iter().all(|&b| relates(b, a)))
 }
@@ -263,7 +264,8 @@ proptest! {
             let around = expected.iter().filter(|(_, body, _)| body.contains(&n));
             prop_assert_eq!(l.depth_of(n) as usize, around.count());
         }
-        // Every edge against the walk goes to a dominating header if and only if the graph is reducible.
+        // Every edge against the walk goes to a dominating header if and only if the graph is
+        // reducible.
         let position = |n: Node| first.iter().position(|&m| m == n);
         let ancestors_of = |n: Node| { let mut s = Vec::new(); preorder(&cfg, n, &mut s); s };
         let retreating = cfg.edges().filter(|&(a, b)| {
@@ -317,7 +319,8 @@ proptest! {
                 pending.extend(on.map(|&s| (pos(s), s)));
             }
         }
-        // The same walk repeated until nothing changes, where an edge back carries what is pending along.
+        // The same walk repeated until nothing changes, where an edge back carries what is pending
+        // along.
         let f = Frontiers::new(&cfg, order.clone(), FrontierRule::Closed);
         let mut since: Vec<usize> = (0..cfg.len()).collect();
         let mut after: Vec<usize> = vec![usize::MAX; cfg.len()];

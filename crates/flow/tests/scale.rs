@@ -1,6 +1,8 @@
-//! Graphs of up to a million blocks, in the shapes that make simple algorithms quadratic or recurse too deep.
+//! Graphs of up to a million blocks, in the shapes that make simple algorithms quadratic or recurse
+//! too deep.
 //!
-//! `cargo test --release -p simtlab-flow --test scale -- --ignored --nocapture` prints times for 10^5 and 10^6 blocks.
+//! `cargo test --release -p simtlab-flow --test scale -- --ignored --nocapture` prints times for
+//! 10^5 and 10^6 blocks.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +45,8 @@ fn handler(n: u32) -> Cfg {
 /// `while` loops nested n/2 deep.
 fn loop_nest(n: u32) -> Cfg {
     let d = n / 2;
-    // Headers 0..d go in or out; block d + k is the latch of loop d - 1 - k, and the exit of the one inside it.
+    // Headers 0..d go in or out; block d + k is the latch of loop d - 1 - k, and the exit of the
+    // one inside it.
     graph(2 * d + 1, |i| match i {
         _ if i + 1 < d => vec![i + 1, 2 * d - i],
         _ if i < d => vec![d, 2 * d - i],
@@ -52,8 +55,8 @@ fn loop_nest(n: u32) -> Cfg {
     })
 }
 
-/// As [`loop_nest`], where the innermost block can break out of every loop through its headers' exits, and each level is also
-/// entered beside its header.
+/// As [`loop_nest`], where the innermost block can break out of every loop through its headers'
+/// exits, and each level is also entered beside its header.
 fn irreducible_nest(n: u32) -> Cfg {
     let d = n / 2;
     graph(2 * d + 1, |i| match i {
@@ -128,7 +131,8 @@ const SHAPES: [(&str, Shape); 9] = [
     ("code-like", codelike),
 ];
 
-/// Runs every analysis; gives times of dominators, post-dominators, loops, order and frontiers, structure.
+/// Runs every analysis; gives times of dominators, post-dominators, loops, order and frontiers,
+/// structure.
 fn analyse(cfg: &Cfg) -> [Duration; 5] {
     let mut times = [Duration::ZERO; 5];
     let mut start = Instant::now();

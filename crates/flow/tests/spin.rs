@@ -2,7 +2,8 @@
 
 use flow::{SpinWaits, WriteIs, spin_waits};
 
-/// A kernel with a lock and data; `%lock` and `%data` are their addresses, `%mine` one of the lane's own in `data`.
+/// A kernel with a lock and data; `%lock` and `%data` are their addresses, `%mine` one of the
+/// lane's own in `data`.
 fn found(body: &str) -> SpinWaits {
     let text = format!(
         "kernel @k(lock: u64 global, data: u64 global) {{

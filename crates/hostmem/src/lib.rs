@@ -1,8 +1,9 @@
 //! Reads and writes memory of the host process at addresses that a client gives.
 //!
-//! Clients pass addresses that nobody can vouch for. On Linux the kernel copies (`process_vm_readv` on the own process), which
-//! answers for a bad address with an error where a load would end the process. Where that call does not exist or is not
-//! permitted, bytes are copied directly: then a bad address is the client's crash, as with a real driver.
+//! Clients pass addresses that nobody can vouch for. On Linux the kernel copies (`process_vm_readv`
+//! on the own process), which answers for a bad address with an error where a load would end the
+//! process. Where that call does not exist or is not permitted, bytes are copied directly: then a
+//! bad address is the client's crash, as with a real driver.
 #![allow(unsafe_code, reason = "addresses that others own can only be reached through pointers")]
 
 mod arguments;
@@ -98,8 +99,8 @@ pub fn readable(address: u64, len: u64) -> u64 {
     done
 }
 
-/// The bytes of the host's C string at `address`, without its end; `None` if it is longer than `limit`, or goes on into what cannot be
-/// read, or if there is no memory for it.
+/// The bytes of the host's C string at `address`, without its end; `None` if it is longer than
+/// `limit`, or goes on into what cannot be read, or if there is no memory for it.
 #[must_use]
 pub fn host_string(address: u64, limit: usize) -> Option<Vec<u8>> {
     // Up to the end of a page: a string may end right before a page that is not there.
@@ -130,7 +131,8 @@ fn read_some(address: u64, out: &mut [u8]) -> usize {
     if !REFUSED.load(Ordering::Relaxed) {
         let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: out.len() };
         let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: out.len() };
-        // SAFETY: `local` is a live exclusive slice; the kernel checks every page of `remote` and writes only to `local`.
+        // SAFETY: `local` is a live exclusive slice; the kernel checks every page of `remote` and
+        // writes only to `local`.
         let copied = unsafe {
             libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0)
         };
@@ -148,8 +150,8 @@ fn write_some(address: u64, bytes: &[u8]) -> usize {
         let local =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
-        // SAFETY: `local` is a live slice that the kernel only reads; the kernel checks every page of `remote`, which the
-        // caller names as memory that its owner has given for writing.
+        // SAFETY: `local` is a live slice that the kernel only reads; the kernel checks every page
+        // of `remote`, which the caller names as memory that its owner has given for writing.
         let copied = unsafe {
             libc::process_vm_writev(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0)
         };
@@ -189,8 +191,8 @@ fn copy_in(address: u64, out: &mut [u8]) -> usize {
     if address == 0 {
         return 0;
     }
-    // SAFETY: the system cannot check the address, so the client's word stands for it, as it does at the interfaces that
-    // are imitated: `out.len()` readable bytes are there.
+    // SAFETY: the system cannot check the address, so the client's word stands for it, as it does
+    // at the interfaces that are imitated: `out.len()` readable bytes are there.
     unsafe { std::ptr::copy(address as *const u8, out.as_mut_ptr(), out.len()) };
     out.len()
 }

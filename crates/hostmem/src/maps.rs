@@ -1,7 +1,8 @@
 //! Which memory the process has, as its system lists it (proc(5), `/proc/[pid]/maps`).
 //!
-//! The list is only read: nothing at the addresses is touched. What guests have no business with is left out: code, whatever
-//! cannot be read, the system's own pages (`[vdso]`, `[vvar]`), devices, and the data of the library that this code is in.
+//! The list is only read: nothing at the addresses is touched. What guests have no business with is
+//! left out: code, whatever cannot be read, the system's own pages (`[vdso]`, `[vvar]`), devices,
+//! and the data of the library that this code is in.
 
 use std::path::Path;
 
@@ -39,7 +40,8 @@ impl Extents {
         (address < extent.end).then_some(extent)
     }
 
-    /// The extents of a list. `here` is an address of this library's data, unless that is part of the program itself.
+    /// The extents of a list. `here` is an address of this library's data, unless that is part of
+    /// the program itself.
     fn of(list: &str, here: u64, program: Option<&Path>) -> Self {
         let lines: Vec<Line<'_>> = list.lines().filter_map(Line::of).collect();
         let own = lines.iter().find(|l| l.start <= here && here < l.end).map(|l| l.file);

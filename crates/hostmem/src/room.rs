@@ -1,12 +1,14 @@
 //! How much memory the process may still have, as its system limits it.
 //!
-//! Sources: proc(5), `/proc/[pid]/limits` ("Max address space") and `/proc/[pid]/statm` (pages of the address space).
+//! Sources: proc(5), `/proc/[pid]/limits` ("Max address space") and `/proc/[pid]/statm` (pages of
+//! the address space).
 
-/// Bytes of a page of Linux on all hosts that this runs on, at least: a larger page makes the answer too large, never too small.
+/// Bytes of a page of Linux on all hosts that this runs on, at least: a larger page makes the
+/// answer too large, never too small.
 const PAGE: u64 = 4096;
 
-/// Bytes that the process can still map before it meets its limit (`ulimit -v`); `None` if it has no limit, or the system does not
-/// tell.
+/// Bytes that the process can still map before it meets its limit (`ulimit -v`); `None` if it has
+/// no limit, or the system does not tell.
 #[must_use]
 pub fn room() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;

@@ -1,7 +1,9 @@
-//! What CUDA devices can hold, by compute capability: the one table that checks, launches and device attributes read.
+//! What CUDA devices can hold, by compute capability: the one table that checks, launches and
+//! device attributes read.
 //!
-//! Sources: CUDA C++ Programming Guide 13.0, "Compute Capabilities", the table "Technical Specifications per Compute
-//! Capability"; for parameters PTX ISA 9.1, `.entry`. Capabilities below 5.0 have left CUDA and are not in the table.
+//! Sources: CUDA C++ Programming Guide 13.0, "Compute Capabilities", the table "Technical
+//! Specifications per Compute Capability"; for parameters PTX ISA 9.1, `.entry`. Capabilities below
+//! 5.0 have left CUDA and are not in the table.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +24,8 @@ pub const CONSTANT: u64 = 64 << 10;
 /// Most bytes of a thread's local variables.
 pub const LOCAL: u64 = 512 << 10;
 
-/// Most bytes of a kernel's parameters, in a text of a version of PTX for a target such as 80 (of `sm_80`).
+/// Most bytes of a kernel's parameters, in a text of a version of PTX for a target such as 80 (of
+/// `sm_80`).
 #[must_use]
 pub const fn parameter_bytes(version: (u32, u32), sm: u32) -> u64 {
     let recent = version.0 > 8 || (version.0 == 8 && version.1 >= 1);
@@ -52,7 +55,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// A text that is no compute capability.
+/// A text that is not a compute capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a compute capability is two numbers such as 8.0")]
 pub struct NoCapability;
@@ -76,7 +79,8 @@ pub struct Device {
     pub capability: Capability,
     /// Bytes of shared memory of a multiprocessor.
     pub shared: u64,
-    /// Most bytes of shared memory of a block, static and dynamic, for kernels that ask for more than [`STATIC_SHARED`].
+    /// Most bytes of shared memory of a block, static and dynamic, for kernels that ask for more
+    /// than [`STATIC_SHARED`].
     pub shared_opt_in: u64,
     /// Bytes of shared memory that the system keeps of each block.
     pub shared_reserved: u64,
@@ -102,8 +106,8 @@ const fn row(
     }
 }
 
-/// By capability. Shared memory in KiB: of a multiprocessor, of a block, kept of each block; then threads and blocks of a
-/// multiprocessor.
+/// By capability. Shared memory in KiB: of a multiprocessor, of a block, kept of each block; then
+/// threads and blocks of a multiprocessor.
 #[rustfmt::skip]
 const DEVICES: [Device; 17] = [
     row((5, 0),  [ 64,  48, 0], 2048, 32),
@@ -126,7 +130,8 @@ const DEVICES: [Device; 17] = [
 ];
 
 impl Device {
-    /// The devices of a capability; of one that is not in the table, those of the last before it, or the first.
+    /// The devices of a capability; of one that is not in the table, those of the last before it,
+    /// or the first.
     #[must_use]
     pub fn of(capability: Capability) -> &'static Self {
         let at = DEVICES.partition_point(|d| d.capability <= capability);

@@ -1,15 +1,17 @@
 //! Changing the order of blocks without changing what a function does.
 //!
-//! A block that falls through falls into the one behind it, so moving blocks about needs care. [`Layout`] takes a function
-//! apart into blocks whose fall-through is explicit, lets blocks be added and put in any order, and puts the function together
-//! again: where the block behind is not the one to fall into, a branch is added (at the end of the block, or in a block of
-//! its own behind a conditional end), and a branch to the block behind becomes a fall-through if it was added here before.
+//! A block that falls through falls into the one behind it, so moving blocks about needs care.
+//! [`Layout`] takes a function apart into blocks whose fall-through is explicit, lets blocks be
+//! added and put in any order, and puts the function together again: where the block behind is not
+//! the one to fall into, a branch is added (at the end of the block, or in a block of its own
+//! behind a conditional end), and a branch to the block behind becomes a fall-through if it was
+//! added here before.
 
 use crate::module::{Block, BlockId, Function, Inst, LocId, Operand, Origin, Term, TermKind};
 use thiserror::Error;
 
-/// A function's blocks with explicit fall-through. Ids are those of the function, then of blocks added, in order; they
-/// stay the same until [`Layout::finish`].
+/// A function's blocks with explicit fall-through. Ids are those of the function, then of blocks
+/// added, in order; they stay the same until [`Layout::finish`].
 #[derive(Clone, Debug)]
 pub struct Layout {
     blocks: Vec<Block>,
@@ -62,7 +64,8 @@ impl Layout {
         &self.blocks
     }
 
-    /// A block, to be changed. A change of its end needs [`Layout::set_fall`] if it falls through then.
+    /// A block, to be changed. A change of its end needs [`Layout::set_fall`] if it falls through
+    /// then.
     pub fn block_mut(&mut self, id: BlockId) -> Option<&mut Block> {
         self.blocks.get_mut(id.index())
     }
@@ -105,8 +108,8 @@ impl Layout {
         id
     }
 
-    /// Puts an empty block on the way from one block to another, behind the first: every jump and fall-through from `from` to
-    /// `to` goes through it. None if there is no such way.
+    /// Puts an empty block on the way from one block to another, behind the first: every jump and
+    /// fall-through from `from` to `to` goes through it. None if there is no such way.
     pub fn split_edge(&mut self, from: BlockId, to: BlockId, origin: Origin) -> Option<BlockId> {
         let name = format!(
             "{}.{}",
@@ -132,7 +135,8 @@ impl Layout {
         Some(id)
     }
 
-    /// Takes a block out of the order. It must not be branched to any more when the layout is finished.
+    /// Takes a block out of the order. It must not be branched to any more when the layout is
+    /// finished.
     pub fn remove(&mut self, id: BlockId) {
         self.order.retain(|&b| b != id);
     }
@@ -232,8 +236,8 @@ fn renumber(mut block: Block, new: &[Option<BlockId>]) -> Block {
     block
 }
 
-/// Adds a block behind another one. Everything that is in the function keeps its meaning: in particular, if `after` falls
-/// through, it still falls where it fell before.
+/// Adds a block behind another one. Everything that is in the function keeps its meaning: in
+/// particular, if `after` falls through, it still falls where it fell before.
 ///
 /// # Errors
 /// If the new block falls through into no block (give `fall`), or names one that does not exist.

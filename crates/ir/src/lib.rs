@@ -1,8 +1,9 @@
 //! The kernel IR: types, operations, text form, verifier.
 //!
-//! A [`Module`] holds functions and variables. A [`Function`] has two register files (per-lane values; warp values: masks and
-//! warp-uniform scalars) and blocks in layout order. An [`Inst`] is a row of the operation table ([`Op`], about 110 rows) with a
-//! type, modifiers, operands and a guard. What a front end or a pass produces is checked by the verifier before anything runs it.
+//! A [`Module`] holds functions and variables. A [`Function`] has two register files (per-lane
+//! values; warp values: masks and warp-uniform scalars) and blocks in layout order. An [`Inst`] is
+//! a row of the operation table ([`Op`], about 110 rows) with a type, modifiers, operands and a
+//! guard. What a front end or a pass produces is checked by the verifier before anything runs it.
 
 pub mod device;
 pub mod docs;

@@ -1,7 +1,8 @@
-//! Matrix products: which sizes go with which elements, and how many registers the fragments of an instruction have.
+//! Matrix products: which sizes go with which elements, and how many registers the fragments of an
+//! instruction have.
 //!
-//! One table, [`KINDS`], says what products there are; the verifier and the PTX front end read it. Where elements are in registers is
-//! [`simt::matrix`]'s.
+//! One table, [`KINDS`], says what products there are; the verifier and the PTX front end read it.
+//! Where elements are in registers is [`simt::matrix`]'s.
 
 use crate::mods::{
     BoolOp, Flag, Flags, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes, Mods, Rounding,
@@ -44,7 +45,8 @@ pub struct Kind {
     pub instruction: Instruction,
     /// What its factors are: any two of these.
     pub factors: &'static [Ty],
-    /// What its sums and addends are: any two of these, or the same of one of them if factors are not of half precision.
+    /// What its sums and addends are: any two of these, or the same of one of them if factors are
+    /// not of half precision.
     pub sums: &'static [Ty],
     /// Sizes.
     pub shapes: &'static [MatrixShape],

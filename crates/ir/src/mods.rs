@@ -1,7 +1,7 @@
 //! Modifiers: what refines an operation.
 //!
-//! Each kind of modifier is an enum whose words are its spellings in the text form; an instruction has at most
-//! one of each kind. The table of operations says which kinds an operation takes.
+//! Each kind of modifier is an enum whose words are its spellings in the text form; an instruction
+//! has at most one of each kind. The table of operations says which kinds an operation takes.
 
 use word_kinds::kinds;
 
@@ -71,7 +71,8 @@ kinds! {
         /// Full-range approximation (division).
         Full "full",
     }
-    /// Comparisons. The `u` forms are true if an operand is NaN; on integers lo, ls, hi, hs are unsigned.
+    /// Comparisons. The `u` forms are true if an operand is NaN; on integers lo, ls, hi, hs are
+    /// unsigned.
     Cmp cmp {
         /// Equal.
         Eq "eq",

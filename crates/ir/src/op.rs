@@ -1,11 +1,13 @@
 //! The operations: one table gives the enum, the names, the operand rules and the reference page.
 //!
-//! A row reads `Variant "name" class [results] [operands] types kinds flags "what it does"`. The verifier, the text form,
-//! the PTX lowering and the engine's dispatch all read this table; adding an operation starts here. Names follow the PTX ISA where it
-//! has one, without its modifiers; the type and the modifiers of an instruction stand beside the operation.
+//! A row reads `Variant "name" class [results] [operands] types kinds flags "what it does"`. The
+//! verifier, the text form, the PTX lowering and the engine's dispatch all read this table; adding
+//! an operation starts here. Names follow the PTX ISA where it has one, without its modifiers; the
+//! type and the modifiers of an instruction stand beside the operation.
 //!
-//! Values of per-lane operands are taken lane by lane; an instruction whose result is a warp register reads
-//! warp registers and immediates only and executes once for its group (a *uniform* issue).
+//! Values of per-lane operands are taken lane by lane; an instruction whose result is a warp
+//! register reads warp registers and immediates only and executes once for its group (a *uniform*
+//! issue).
 
 use crate::mods::{Flag, Flags, Kind, Kinds};
 use crate::ty::*;
@@ -190,7 +192,7 @@ ops! {
         "As `mul24hi`, plus the third operand.";
     AddCarry "addc" Compute [T, P] [T, T, P] (INT32) {} {} {} "Adds with carry in and out.";
     SubCarry "subc" Compute [T, P] [T, T, P] (INT32) {} {} {}
-        "Adds the complement of the second operand with carry in and out: a carry is no borrow.";
+        "Adds the complement of the second operand with carry in and out: a carry is not a borrow.";
     MadCarry "madc" Compute [T, P] [T, T, T, P] (INT32) {} {} {}
         "`mad` with carry in and out of its addition.";
     MadHiCarry "madchi" Compute [T, P] [T, T, T, P] (INT32) {} {} {}

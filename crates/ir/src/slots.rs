@@ -1,7 +1,8 @@
 //! Which slot of its row an instruction's operand fills, and which type a slot asks for.
 //!
-//! Slots are filled in order; a repeated slot takes all that remain. One row needs more than counting: a reduction by
-//! `bar` has its predicate last, whether or not a thread count stands before it.
+//! Slots are filled in order; a repeated slot takes all that remain. One row needs more than
+//! counting: a reduction by `bar` has its predicate last, whether or not a thread count stands
+//! before it.
 
 use crate::mods::Barrier;
 use crate::module::Inst;
@@ -69,7 +70,8 @@ impl Inst {
         nth(self.op.info().operands, index)
     }
 
-    /// The type that a slot asks for in this instruction; none for slots that hold no typed value, and for those that take any.
+    /// The type that a slot asks for in this instruction; none for slots that hold no typed value,
+    /// and for those that take any.
     #[must_use]
     pub fn slot_ty(&self, slot: Slot) -> Option<Ty> {
         match slot {

@@ -1,6 +1,7 @@
 //! Types: what registers hold, and how operations read them.
 //!
-//! A register holds bits of a [`RegTy`]; an operation reads them as a [`Ty`]. Nothing is converted by being read.
+//! A register holds bits of a [`RegTy`]; an operation reads them as a [`Ty`]. Nothing is converted
+//! by being read.
 
 use std::fmt;
 

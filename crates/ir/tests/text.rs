@@ -155,7 +155,7 @@ fn errors_have_places_and_ways_out() {
             "5:18 ir::number: an integer where f32 is expected: write `1.0` for the value or `0x...` for bits",
         ),
         ("%x = add.u32 %x,", "5:17 ir::syntax: expected an operand, found the end of the line"),
-        ("%x = add.u32 [%x], 1", "5:14 ir::operand: operand 1 of `add` is no address"),
+        ("%x = add.u32 [%x], 1", "5:14 ir::operand: operand 1 of `add` is not an address"),
         ("%x = ld.u32 %x", "5:13 ir::syntax: expected an address such as `[%x + 4]`, found `%x`"),
         (
             "%x = ld.u32 [%x + 9223372036854775808]",

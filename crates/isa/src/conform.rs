@@ -1,7 +1,9 @@
-//! Conformance tables: facts about a machine, one a line, that its assembler, disassembler and executor must reproduce.
+//! Conformance tables: facts about a machine, one a line, that its assembler, disassembler and
+//! executor must reproduce.
 //!
-//! Columns are separated by tabs; lines that are empty or start with `#` are skipped. The first column says what the fact
-//! is. These kinds are the same for all machines; a machine adds its own, such as programs with their results.
+//! Columns are separated by tabs; lines that are empty or start with `#` are skipped. The first
+//! column says what the fact is. These kinds are the same for all machines; a machine adds its own,
+//! such as programs with their results.
 //!
 //! | kind | columns | fact |
 //! |---|---|---|
@@ -11,8 +13,9 @@
 //! | `not-code` | bytes | no instruction starts with the bytes |
 //! | `not-text` | text, code[, address] | the first error of assembling the text has this code |
 //!
-//! Bytes are hexadecimal in the order of memory. The address, of the text's first byte, is 0 if it is not given. A target
-//! may be an address or a distance such as `.+8`; blanks other than those between words do not matter.
+//! Bytes are hexadecimal in the order of memory. The address, of the text's first byte, is 0 if it
+//! is not given. A target may be an address or a distance such as `.+8`; blanks other than those
+//! between words do not matter.
 
 use crate::asm::{Dialect, PrintContext, assemble};
 use crate::span::FileId;
@@ -38,8 +41,8 @@ pub struct Case {
 /// A fact is shown with this many characters at most.
 const SHOWN: usize = 80;
 
-/// Checks every fact of a table. `own` checks the machine's own kinds of facts from their columns (the kind is the first);
-/// it gives `None` for a kind that it does not know.
+/// Checks every fact of a table. `own` checks the machine's own kinds of facts from their columns
+/// (the kind is the first); it gives `None` for a kind that it does not know.
 #[must_use]
 pub fn check(
     dialect: Dialect<'_>,
@@ -54,7 +57,7 @@ pub fn check(
         let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
         let result = common(dialect, &columns).or_else(|| own(&columns));
         let unknown =
-            || Err(format!("`{}` is no kind of fact, or has too few columns", columns[0]));
+            || Err(format!("`{}` is not a kind of fact, or has too few columns", columns[0]));
         let failure = result.unwrap_or_else(unknown).err();
         let fact = columns.join(" ").chars().take(SHOWN).collect();
         report.cases.push(Case { line: number, fact, failure });
@@ -89,7 +92,7 @@ fn number(text: &str) -> Result<u64, String> {
         Some(hex) => u64::from_str_radix(hex, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| format!("`{text}` is no number"))
+    parsed.map_err(|_| format!("`{text}` is not a number"))
 }
 
 fn bytes(hex: &str) -> Result<Vec<u8>, String> {

@@ -1,9 +1,10 @@
 //! The decoder: any word to the form that it is, or to "no such form".
 //!
-//! [`Table::decode`] walks a tree built from the table. An inner node looks at a few neighbouring bits, chosen so that
-//! the forms that are left spread over as many children as possible; a leaf tries its few forms in the order of the
-//! overlap rule (priority, then most fixed bits). A form that does not fix a bit which a node looks at lies under
-//! several children. The result is the same as trying all forms in that order, which is what the tests compare with.
+//! [`Table::decode`] walks a tree built from the table. An inner node looks at a few neighbouring
+//! bits, chosen so that the forms that are left spread over as many children as possible; a leaf
+//! tries its few forms in the order of the overlap rule (priority, then most fixed bits). A form
+//! that does not fix a bit which a node looks at lies under several children. The result is the
+//! same as trying all forms in that order, which is what the tests compare with.
 
 use std::fmt;
 
@@ -18,11 +19,11 @@ pub struct Instruction {
     pub word: u64,
 }
 
-/// Why a word is no instruction.
+/// Why a word is not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// No form matches.
-    #[error("{} is no instruction", Hex { word: *.word, bits: *.bits })]
+    #[error("{} is not an instruction", Hex { word: *.word, bits: *.bits })]
     NoSuchForm {
         /// The bits that were looked at.
         word: u64,
@@ -52,8 +53,8 @@ impl fmt::Display for Hex {
 }
 
 impl Table {
-    /// Decodes the instruction in the low bits of `window`, of which the low `have` bits are there (more than 64 count
-    /// as 64). Bits above the instruction do not matter.
+    /// Decodes the instruction in the low bits of `window`, of which the low `have` bits are there
+    /// (more than 64 count as 64). Bits above the instruction do not matter.
     ///
     /// # Errors
     /// When no form matches, or only one that is longer than `have`.
@@ -220,8 +221,8 @@ fn under(forms: &[Form], order: &[u16], shift: u32, bits: u32, child: u64) -> Ve
     order.iter().filter(reaches).copied().collect()
 }
 
-/// The bits that leave a form, on average over the forms, with the fewest others beside it in its child.
-/// `None` if none leaves it with fewer than three quarters of what there is.
+/// The bits that leave a form, on average over the forms, with the fewest others beside it in its
+/// child. `None` if none leaves it with fewer than three quarters of what there is.
 fn best_split(forms: &[Form], order: &[u16]) -> Option<(u32, u32)> {
     // Bits that no form here fixes spread nothing.
     let fixed = order.iter().fold(0, |m, &i| m | forms[usize::from(i)].mask);

@@ -1,7 +1,7 @@
 //! What is told to a user about their input.
 //!
-//! Front ends collect [`Diagnostic`]s and go on; nothing here renders them. The command line, JSON output
-//! and other edges turn the same data into their own form.
+//! Front ends collect [`Diagnostic`]s and go on; nothing here renders them. The command line, JSON
+//! output and other edges turn the same data into their own form.
 
 use crate::span::Span;
 
@@ -100,7 +100,8 @@ impl Diagnostic {
     }
 }
 
-/// Findings in the order in which they were made, with a cap so that no input can fill memory with them.
+/// Findings in the order in which they were made, with a cap so that no input can fill memory with
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -157,7 +158,8 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Puts those that were kept in the order of the places they are about; those without a place come first.
+    /// Puts those that were kept in the order of the places they are about; those without a place
+    /// come first.
     pub fn sort_by_place(&mut self) {
         self.list
             .sort_by_key(|d| d.primary.as_ref().map(|label| (label.span.file, label.span.start)));

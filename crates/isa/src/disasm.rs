@@ -1,8 +1,8 @@
 //! The disassembler: words to text by the templates that the assembler reads.
 //!
-//! Always holds: the text of [`disassemble`] assembles to the same bytes at the same address. Each line is checked by
-//! assembling it; where the text of an instruction cannot say all of its bits (fields that the syntax does not write),
-//! the line is data, with the instruction as a comment.
+//! Always holds: the text of [`disassemble`] assembles to the same bytes at the same address. Each
+//! line is checked by assembling it; where the text of an instruction cannot say all of its bits
+//! (fields that the syntax does not write), the line is data, with the instruction as a comment.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

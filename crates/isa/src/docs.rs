@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use crate::decode::Hex;
 use crate::table::{Field, Form, Kind, Table};
 
-/// The page: operand kinds, then every form with its encoding, syntax, fields and what it does. Forms stand in
-/// the order of the table, by their attribute `group`, groups in the order in which they first appear.
+/// The page: operand kinds, then every form with its encoding, syntax, fields and what it does.
+/// Forms stand in the order of the table, by their attribute `group`, groups in the order in which
+/// they first appear.
 #[must_use]
 pub fn reference(table: &Table) -> String {
     reference_with(table, |_, form| form.doc.clone())

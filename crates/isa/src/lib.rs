@@ -1,9 +1,10 @@
 //! Source spans, diagnostics, assembler core and instruction tables.
 //!
-//! Everything that reads text or encodes instructions stands on this crate: the PTX front end, the IR's
-//! text form and the assemblers of the machines. It knows nothing of execution.
+//! Everything that reads text or encodes instructions stands on this crate: the PTX front end, the
+//! IR's text form and the assemblers of the machines. It knows nothing of execution.
 //!
-//! A machine's encoding is one [`Table`]; decoder, encoder, assembler, disassembler and reference page follow from it:
+//! A machine's encoding is one [`Table`]; decoder, encoder, assembler, disassembler and reference
+//! page follow from it:
 //!
 //! ```
 //! use isa::asm::{Dialect, PlainOperands, Syntax, assemble};

@@ -1,7 +1,8 @@
 //! Places in source text.
 //!
-//! A [`Span`] is a byte range in one file of a [`SourceMap`]. Spans are small and `Copy`, so every token,
-//! syntax node and instruction carries one; line and column are computed only when something is shown.
+//! A [`Span`] is a byte range in one file of a [`SourceMap`]. Spans are small and `Copy`, so every
+//! token, syntax node and instruction carries one; line and column are computed only when something
+//! is shown.
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,8 +5,9 @@ const MOST_NAMES: usize = 5000;
 /// Longer names are not compared.
 const LONGEST: usize = 64;
 
-/// The name nearest to `wrong` in edits (insert, delete, replace, swap neighbours), if it is near: at most one edit for
-/// every three characters, and some character the same. Of equally near ones the first.
+/// The name nearest to `wrong` in edits (insert, delete, replace, swap neighbours), if it is near:
+/// at most one edit for every three characters, and some character the same. Of equally near ones
+/// the first.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong: Vec<char> = wrong.chars().take(LONGEST + 1).collect();

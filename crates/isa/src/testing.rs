@@ -1,7 +1,7 @@
 //! Checks that every machine's tests run over its own table.
 //!
-//! They live here rather than behind `cfg(test)` so that other crates can use them; they need no test framework and are
-//! deterministic in their seed.
+//! They live here rather than behind `cfg(test)` so that other crates can use them; they need no
+//! test framework and are deterministic in their seed.
 
 use std::fmt::Write as _;
 
@@ -76,8 +76,9 @@ pub struct RoundTrip {
 /// The address at which round trips take place: far enough from both ends for every branch.
 const ADDRESS: u64 = 0x4000_0000;
 
-/// Takes every form of a table round `per_form` times with random legal field values: encode, decode, disassemble,
-/// assemble, compare the bytes. Fields that the syntax does not write keep their defaults.
+/// Takes every form of a table round `per_form` times with random legal field values: encode,
+/// decode, disassemble, assemble, compare the bytes. Fields that the syntax does not write keep
+/// their defaults.
 ///
 /// # Errors
 /// The first word that does not come back, with all that is known of it.
@@ -108,7 +109,8 @@ fn one_round(dialect: Dialect<'_>, id: FormId, form: &Form, rng: &mut Rng) -> Re
     let context =
         |what: &str, detail: &str| format!("{}: {what}: {detail} (values {values:?})", form.name);
     let encoded = table.encode(id, &values).map_err(|e| context("encode", &e.to_string()))?;
-    // What lies behind an instruction must not change how it decodes, unless both are one fused form.
+    // What lies behind an instruction must not change how it decodes, unless both are one fused
+    // form.
     let garbage = rng.bits() & !form.width_mask();
     let decoded =
         table.decode(encoded.word | garbage, 64).map_err(|e| context("decode", &e.to_string()))?;
@@ -137,8 +139,8 @@ fn one_round(dialect: Dialect<'_>, id: FormId, form: &Form, rng: &mut Rng) -> Re
     }
 }
 
-/// Disassembles random bytes and assembles the text: the same bytes must come back. Some words are near forms of the
-/// table, some are not.
+/// Disassembles random bytes and assembles the text: the same bytes must come back. Some words are
+/// near forms of the table, some are not.
 ///
 /// # Errors
 /// The first bytes that do not come back.
@@ -166,8 +168,8 @@ pub fn random_bytes(dialect: Dialect<'_>, rounds: usize, seed: u64) -> Result<()
     Ok(())
 }
 
-/// Assembles random texts made of the tokens of the language: none may panic. Returns how many were accepted and how many
-/// rejected.
+/// Assembles random texts made of the tokens of the language: none may panic. Returns how many were
+/// accepted and how many rejected.
 #[must_use]
 pub fn token_soup(dialect: Dialect<'_>, rounds: usize, seed: u64) -> (usize, usize) {
     const SIGNS: [&str; 44] = [

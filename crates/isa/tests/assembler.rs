@@ -192,7 +192,8 @@ fn pseudo_instructions_expand() {
 
 #[test]
 fn the_first_form_whose_values_fit_is_taken() {
-    // `csel.n` and `csel.s` have mnemonics of their own; `v.set` has an optional part; `w.mark` a suffix.
+    // `csel.n` and `csel.s` have mnemonics of their own; `v.set` has an optional part; `w.mark` a
+    // suffix.
     let image = try_assemble("w.mark.5 0x1\nw.mark 0x1\nv.set a0, 8, 2\nv.set a0, -8").unwrap();
     assert_eq!(image.size(), 6 + 6 + 8 + 8);
     assert_eq!(image.segments[0].bytes[..6], (0x1fu64 | 5 << 6 | 1 << 15).to_le_bytes()[..6]);
@@ -306,7 +307,9 @@ fn mistakes_are_told_with_their_place() {
         (".ascii \"abc", &["1:8 asm::string: the closing quote is missing"]),
         (
             ".ascii \"\\q\"",
-            &["1:9 asm::string: `\\q` is no escape; there are \\n \\t \\r \\0 \\\\ \\\" \\' \\xHH"],
+            &[
+                "1:9 asm::string: `\\q` is not an escape; there are \\n \\t \\r \\0 \\\\ \\\" \\' \\xHH",
+            ],
         ),
         (".ascii \"\\x4\"", &["1:9 asm::string: `\\x` needs two hexadecimal digits"]),
         (".ascii 5", &["1:8 asm::syntax: expected a string in quotes"]),
@@ -316,7 +319,7 @@ fn mistakes_are_told_with_their_place() {
         (".space -1", &["1:8 asm::out-of-range: a count of -1"]),
         (".space x\nx:", &["1:8 asm::not-yet-known: `x` must be known here, but is not yet"]),
         (".org 1f\n1:", &["1:6 asm::not-yet-known: `1f` must be known here, but is not yet"]),
-        (".org -1", &["1:6 asm::out-of-range: -1 is no address"]),
+        (".org -1", &["1:6 asm::out-of-range: -1 is not an address"]),
         (
             ".org 0xffffffffffffffff\n.half 1",
             &["2:7 asm::address-space: goes beyond the last 64-bit address"],

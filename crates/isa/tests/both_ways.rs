@@ -69,8 +69,8 @@ line 4: 3305a50000 starts with `add a0, a0, a0`
 line 5: 3305a500 is `add a0, a0, a0`
 line 6: `nop` assembles, but should fail with asm::syntax
 line 7: `x y` fails with asm::unknown-mnemonic, not asm::syntax
-line 8: `zz` is no number
-line 9: `both` is no kind of fact, or has too few columns"
+line 8: `zz` is not a number
+line 9: `both` is not a kind of fact, or has too few columns"
     );
     assert!(!report.ok());
 }
@@ -113,7 +113,8 @@ L_10c:
 
 #[test]
 fn bits_that_text_cannot_say_stay_as_data() {
-    // fence with a mode in its top bits is no form; `call2` is one, and so is its first half alone.
+    // fence with a mode in its top bits is not a form; `call2` is one, and so is its first half
+    // alone.
     let lines = disassemble(dialect(), &[0x73, 0x00, 0x20], 0);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(lines[0].text, ".byte 0x73, 0x00, 0x20");

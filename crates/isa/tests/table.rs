@@ -1,4 +1,5 @@
-//! Tables: validation finds every mistake, the decoder agrees with a linear search on any word, encoding inverts it.
+//! Tables: validation finds every mistake, the decoder agrees with a linear search on any word,
+//! encoding inverts it.
 
 use isa::decode::decode_linear;
 use isa::table::{Field, FormSpec, KindDef, Problem, TableSpec, TemplateError};
@@ -70,7 +71,7 @@ fn truncated_words_say_how_much_is_missing() {
     let error = TESTV.decode_bytes(&[0x33]).unwrap_err();
     assert_eq!(error.to_string(), "an instruction of 32 bits is cut off after 8");
     let error = TESTV.decode(0xffff_fff3, 32).unwrap_err();
-    assert_eq!(error.to_string(), "0xfffffff3 is no instruction");
+    assert_eq!(error.to_string(), "0xfffffff3 is not an instruction");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         *to = arg.parse()?;
     }
     let (tree, _) = ptx::parse(isa::FileId::default(), &std::fs::read_to_string(file)?);
-    let module = ptx::lower(&tree, ptx::Select::All).0.ok_or("this is no PTX that can be run")?;
+    let module = ptx::lower(&tree, ptx::Select::All).0.ok_or("this is not PTX that can be run")?;
     let program = Program::link(module).map_err(|e| format!("{e:?}"))?;
     let functions = &program.module().functions;
     let kernel = functions.iter().position(|f| matches!(f.signature, Signature::Kernel { .. }));

@@ -76,7 +76,7 @@ impl Body<'_> {
             let insn = match self.program.fetch(at) {
                 Fetched::Insn(insn) => insn,
                 Fetched::Illegal => {
-                    self.warn(at, "the body runs into what is no instruction", found);
+                    self.warn(at, "the body runs into what is not an instruction", found);
                     break;
                 }
                 Fetched::Unmapped => {
@@ -107,7 +107,7 @@ impl Body<'_> {
                     self.warn(at, format!("this instruction is not executed: {why}"), found);
                 }
                 Action::LegacyStop => {
-                    self.warn(at, "L.BSTOP is no instruction of this version", found);
+                    self.warn(at, "L.BSTOP is not an instruction of this version", found);
                 }
             }
             let Some(next) = at.checked_add(insn.length) else { break };

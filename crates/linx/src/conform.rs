@@ -215,7 +215,7 @@ fn listing(
     let at = if addr == "-" {
         0
     } else {
-        parse_number(addr).ok_or(format!("`{addr}` is no address"))?
+        parse_number(addr).ok_or(format!("`{addr}` is not an address"))?
     };
     let bytes = parse_bytes(bytes)?;
     if status.starts_with("legacy") {
@@ -333,7 +333,7 @@ fn fields(bytes: &[u8], facts: &str, tile_ops: TileOps) -> Result<(), String> {
     let form = crate::table(tile_ops).form(found.form);
     for fact in facts.split_whitespace() {
         let Some((name, value)) = fact.split_once('=') else { continue };
-        let value: i64 = value.parse().map_err(|_| format!("`{fact}` is no fact"))?;
+        let value: i64 = value.parse().map_err(|_| format!("`{fact}` is not a fact"))?;
         let field = form.fields.iter().find(|f| f.name.starts_with(name));
         let field =
             field.ok_or_else(|| format!("expected a field {name}, {} has none", form.name))?;
@@ -371,7 +371,7 @@ fn opcode(columns: &[&str], tile_ops: TileOps) -> Result<(), String> {
     let (Some(name), Some(number)) = (columns.first(), columns.get(1)) else {
         return Err("expected a name and a number".to_owned());
     };
-    let number = parse_number(number).ok_or(format!("`{number}` is no number"))?;
+    let number = parse_number(number).ok_or(format!("`{number}` is not a number"))?;
     let wanted = name.to_ascii_lowercase().replace(' ', ".");
     let forms = crate::table(tile_ops).forms().iter();
     let mut known: Vec<u64> =

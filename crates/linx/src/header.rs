@@ -178,7 +178,7 @@ impl Header {
         let trap = |family, words: &str| Err(Trap::format(at, family, Detail::Invalid, words));
         let simt = matches!(self.kind, Kind::Simt(_));
         if self.iot.iter().any(|iot| iot.dest.is_some_and(|d| d > 4)) {
-            return trap(Family::Iot, "a destination that is no tile");
+            return trap(Family::Iot, "a destination that is not a tile");
         }
         if self.iot.iter().any(|iot| iot.dest.is_some() && iot.bytes.is_none()) {
             return trap(Family::Iot, "a tile size that is not 512 B, 1 KB, 2 KB or 4 KB");

@@ -101,7 +101,7 @@ impl TileOps {
     /// Returns a message if there is no such operation, or if another one has its number.
     pub fn by_name(self, name: &str) -> Result<u16, String> {
         let same = |op: &&TileOp| op.name.eq_ignore_ascii_case(name);
-        let op = TILE_OPS.iter().find(same).ok_or(format!("`{name}` is no tile operation"))?;
+        let op = TILE_OPS.iter().find(same).ok_or(format!("`{name}` is not a tile operation"))?;
         let number = self.number(op);
         match self.find(u64::from(number)) {
             Some(owner) if owner.name != op.name => Err(format!(
@@ -119,12 +119,12 @@ impl TileOps {
             Self::V03 if number == u64::from(LEGACY_TILE_OP) => {
                 format!("{number:#05x} is legacy, not canonical")
             }
-            Self::V03 => format!("{number:#05x} is no tile operation of v0.3"),
+            Self::V03 => format!("{number:#05x} is not a tile operation of v0.3"),
             Self::V04 => match TILE_OPS.iter().find(|op| u64::from(op.v03) == number) {
                 Some(op) => {
-                    format!("{number:#05x} is no tile operation of v0.4: {} of v0.3", op.name)
+                    format!("{number:#05x} is not a tile operation of v0.4: {} of v0.3", op.name)
                 }
-                None => format!("{number:#05x} is no tile operation: reserved"),
+                None => format!("{number:#05x} is not a tile operation: reserved"),
             },
         }
     }

@@ -47,7 +47,7 @@ impl Options {
     /// # Errors
     /// Returns the list of options, or the values that the option takes.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is no number"));
+        let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number"));
         let switch = || match value {
             "on" | "true" | "1" => Ok(true),
             "off" | "false" | "0" => Ok(false),

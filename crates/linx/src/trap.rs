@@ -136,7 +136,7 @@ impl Trap {
     }
 
     pub(crate) fn bad_target(source: u64, target: u64) -> Self {
-        let detail = format!("{target:#x} is no block start marker");
+        let detail = format!("{target:#x} is not a block start marker");
         Self::new(TrapNum::Block, 0x101, Some(source), source, detail)
     }
 
@@ -169,7 +169,7 @@ impl Trap {
     }
 
     pub(crate) fn align(tpc: u64, address: u64, size: u64) -> Self {
-        let detail = format!("{address:#x} is no multiple of {size}");
+        let detail = format!("{address:#x} is not a multiple of {size}");
         Self::new(TrapNum::DataAlignFault, 0, Some(address), tpc, detail)
     }
 

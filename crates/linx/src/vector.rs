@@ -483,7 +483,7 @@ fn legal(op: VOp, ops: &Operands, vector: bool) -> Result<(), &'static str> {
         matches!(op, VOp::Load(..) | VOp::Store(..) | VOp::Atomic(..) | VOp::QPush | VOp::QPop);
     let base = |s: &Source| matches!(s.reg, Reg::TileIn(_) | Reg::TileOut(_));
     if !memory && [ops.l, ops.r, ops.a].iter().flatten().any(base) {
-        return Err("a tile base is no value");
+        return Err("a tile base is not a value");
     }
     if let VOp::Float(float) = op {
         same_width(float, ops)?;

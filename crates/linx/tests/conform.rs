@@ -28,7 +28,7 @@ fn opcode_maps_of_other_projects() {
     let says = [
         (3, "expected 0xc1, got 0xc0"),
         (4, "TEXP has no encoding in the v0.3 numbering: 0x040 is TADDS"),
-        (5, "`TNONE` is no tile operation"),
+        (5, "`TNONE` is not a tile operation"),
         (6, "expected a name and a number"),
     ];
     assert_eq!(failed, says.map(|(line, text)| (line, text.to_owned())));

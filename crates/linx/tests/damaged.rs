@@ -1,4 +1,5 @@
-//! Programs that are cut off or have a bit turned: they end, trap or go on, and leave the machine as it should be.
+//! Programs that are cut off or have a bit turned: they end, trap or go on, and leave the machine
+//! as it should be.
 
 mod common;
 
@@ -23,7 +24,8 @@ fn binaries() -> Vec<Vec<u8>> {
     names.into_iter().map(read).collect()
 }
 
-/// Runs for a while; a trap comes again when its instruction is tried again, and then too nothing has changed.
+/// Runs for a while; a trap comes again when its instruction is tried again, and then too nothing
+/// has changed.
 fn survives(binary: &[u8], options: Options) {
     let tile_ops = TileOps::V04;
     let _ = linx::listing(binary, tile_ops);

@@ -14,7 +14,8 @@ const ARG: u64 = 3;
 const IOR: u64 = 4;
 const IOT: u64 = 5;
 
-/// A block type: its marker, and descriptors with family and whether they are mandatory. Together they are valid.
+/// A block type: its marker, and descriptors with family and whether they are mandatory. Together
+/// they are valid.
 struct Block {
     marker: &'static str,
     descriptors: &'static [(u64, bool, &'static str)],
@@ -95,7 +96,8 @@ fn kernels() {
     }
 }
 
-/// Checks `BSTART.VPAR`, `BSTART.VSEQ`: the same; their bodies are linear and have tile memory only.
+/// Checks `BSTART.VPAR`, `BSTART.VSEQ`: the same; their bodies are linear and have tile memory
+/// only.
 #[test]
 fn tile_kernels() {
     for marker in ["BSTART.VPAR 0", "BSTART.VSEQ 0"] {
@@ -177,7 +179,8 @@ const MATRIX: &[(u64, bool, &str)] = &[
     (IOR, false, "B.IOR [a0],[]"),
 ];
 
-/// Checks `BSTART.TMATMUL`, `BSTART.TMATMUL.ACC`: B.ARG, B.DIM and tiles; by option B.ARG is optional.
+/// Checks `BSTART.TMATMUL`, `BSTART.TMATMUL.ACC`: B.ARG, B.DIM and tiles; by option B.ARG is
+/// optional.
 #[test]
 fn matrices() {
     check(&Block { marker: "BSTART.TMATMUL FP32", descriptors: MATRIX }, false);

@@ -5,7 +5,8 @@ mod common;
 use common::{bytes, run};
 use linx::{Options, State, Trap};
 
-/// Runs blocks between the loading of registers and the end. `a0` to `a3` are buffers, `s0` 1.0, `s1` 3, `s2` 40.
+/// Runs blocks between the loading of registers and the end. `a0` to `a3` are buffers, `s0` 1.0,
+/// `s1` 3, `s2` 40.
 fn blocks(text: &str, buffers: &[Vec<u8>]) -> (State, Option<Trap>) {
     let source = format!(
         "_start: C.BSTART.STD
@@ -60,7 +61,8 @@ fn trap(text: &str) -> (u64, Option<u64>, bool) {
 
 const FORMAT: u64 = 0x4000_0002_0000_0005;
 
-/// A tile is pushed on its hand; A2V would read the accumulator, whose layout no source gives: refused, with the family.
+/// A tile is pushed on its hand; A2V would read the accumulator, whose layout no source gives:
+/// refused, with the family.
 #[test]
 fn tiles_move() {
     let load = "BSTART.TLOAD FP32\nB.ARG NORM.normal\nB.IOR [a0],[]\nB.IOTI [], last ->t<512B>\n";

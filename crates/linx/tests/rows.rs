@@ -177,7 +177,7 @@ fn every_row_is_checked_and_the_page_is_current() {
             || TILE_OPS.iter().any(|op| op.name == name)
     };
     for name in rows.keys() {
-        assert!(known(name), "`{name}` is no row");
+        assert!(known(name), "`{name}` is not a row");
     }
     let page = page(&rows);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linx-rows.md");
@@ -188,7 +188,8 @@ fn every_row_is_checked_and_the_page_is_current() {
     assert!(kept == page, "docs/linx-rows.md is not current: run with SIMTLAB_BLESS=1");
 }
 
-/// Every 64-bit form's mnemonic occurs in a text of the tests, or in the names from which they make texts.
+/// Every 64-bit form's mnemonic occurs in a text of the tests, or in the names from which they make
+/// texts.
 #[test]
 fn every_64_bit_form_is_executed_by_a_test() {
     let all: String = FILES[..3].iter().map(|(_, text)| *text).collect();

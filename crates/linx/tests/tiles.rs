@@ -1,4 +1,5 @@
-//! The 43 tile operations against formulas written here, in every element type that is specified; both numberings.
+//! The 43 tile operations against formulas written here, in every element type that is specified;
+//! both numberings.
 
 mod common;
 
@@ -59,7 +60,8 @@ fn value(raw: u64, (_, bits, kind): Type) -> f64 {
     }
 }
 
-/// The nearest number of a type; the float tests use numbers whose results are exact, or compare by units.
+/// The nearest number of a type; the float tests use numbers whose results are exact, or compare by
+/// units.
 fn nearest(x: f64, ty: Type) -> u64 {
     let wrong = |raw: u64| (value(raw, ty) - x).abs();
     match (ty.2, ty.1) {
@@ -216,7 +218,8 @@ fn unpacked(bytes: &[u8], bits: u32) -> Vec<u64> {
     bytes.chunks(bits as usize / 8).map(wide).collect()
 }
 
-/// Loads tiles A and B, applies an operation, stores the result tile. `a3` is the scalar, `s1` takes the export.
+/// Loads tiles A and B, applies an operation, stores the result tile. `a3` is the scalar, `s1`
+/// takes the export.
 fn apply(
     op: &str,
     ty: Type,
@@ -297,7 +300,8 @@ fn close(got: u64, want: u64, ty: Type) -> bool {
     got == want || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1.5 * unit * y.abs()
 }
 
-/// Runs operations in every type against the formulas; a type that an operation does not have is illegal.
+/// Runs operations in every type against the formulas; a type that an operation does not have is
+/// illegal.
 fn check(ops: &[&str]) {
     for &op in ops {
         for ty in TYPES {
@@ -336,13 +340,15 @@ fn check(ops: &[&str]) {
     }
 }
 
-/// Checks `TADD`, `TSUB`, `TMUL`, `TDIV`, `TMAX`, `TMIN`: two tiles; integers wrap, a quotient without a value is 0.
+/// Checks `TADD`, `TSUB`, `TMUL`, `TDIV`, `TMAX`, `TMIN`: two tiles; integers wrap, a quotient
+/// without a value is 0.
 #[test]
 fn arithmetic() {
     check(&["TADD", "TSUB", "TMUL", "TDIV", "TMAX", "TMIN"]);
 }
 
-/// Checks `TAND`, `TOR`, `TXOR`, `TSHL`, `TSHR`: integers only; amounts modulo the width, the sign by the type.
+/// Checks `TAND`, `TOR`, `TXOR`, `TSHL`, `TSHR`: integers only; amounts modulo the width, the sign
+/// by the type.
 #[test]
 fn bits() {
     check(&["TAND", "TOR", "TXOR", "TSHL", "TSHR"]);
@@ -354,19 +360,22 @@ fn rectifiers() {
     check(&["TRELU", "TPRELU"]);
 }
 
-/// Checks `TEXP`, `TLOG`, `TSQRT`, `TRSQRT`, `TRECIP`: floats only, within one and a half units of double precision.
+/// Checks `TEXP`, `TLOG`, `TSQRT`, `TRSQRT`, `TRECIP`: floats only, within one and a half units of
+/// double precision.
 #[test]
 fn functions() {
     check(&["TEXP", "TLOG", "TSQRT", "TRSQRT", "TRECIP"]);
 }
 
-/// Checks `TROWMAX`, `TROWMIN`, `TROWSUM`, `TCOLMAX`, `TCOLMIN`, `TCOLSUM`: one result a row, or a column.
+/// Checks `TROWMAX`, `TROWMIN`, `TROWSUM`, `TCOLMAX`, `TCOLMIN`, `TCOLSUM`: one result a row, or a
+/// column.
 #[test]
 fn reductions() {
     check(&["TROWMAX", "TROWMIN", "TROWSUM", "TCOLMAX", "TCOLMIN", "TCOLSUM"]);
 }
 
-/// Checks `TEXPANDS`, `TCOLEXPAND`, `TROWEXPAND`, `TRESHAPE`, `TTRANSPOSE`, `TGATHER`, `TSCATTER`: what moves elements.
+/// Checks `TEXPANDS`, `TCOLEXPAND`, `TROWEXPAND`, `TRESHAPE`, `TTRANSPOSE`, `TGATHER`, `TSCATTER`:
+/// what moves elements.
 #[test]
 fn movements() {
     check(&[
@@ -380,8 +389,8 @@ fn movements() {
     ]);
 }
 
-/// Checks `TADDS`, `TSUBS`, `TMULS`, `TDIVS`, `TMAXS`, `TMINS`, `TANDS`, `TORS`, `TXORS`, `TSHLS`, `TSHRS`: the scalar's low bits
-/// with the element's sign; B.ARG has no effect on it.
+/// Checks `TADDS`, `TSUBS`, `TMULS`, `TDIVS`, `TMAXS`, `TMINS`, `TANDS`, `TORS`, `TXORS`, `TSHLS`,
+/// `TSHRS`: the scalar's low bits with the element's sign; B.ARG has no effect on it.
 #[test]
 fn scalars() {
     let ops = [
@@ -459,7 +468,8 @@ fn division_status() {
     assert_eq!(apply("TDIVS", ty, (&ones, &ones, 0), "", TileOps::V04).unwrap().1, 1);
 }
 
-/// Both numberings: every name has its number, or says why not; every other number is refused everywhere.
+/// Both numberings: every name has its number, or says why not; every other number is refused
+/// everywhere.
 #[test]
 fn numberings() {
     let word = |number: u64| 0x8800_1181u32 | 0x0200_0000 | (number as u32) << 15;

@@ -112,7 +112,7 @@ fn illegal_and_invalid_descriptors() {
 
 #[test]
 fn control_flow_integrity() {
-    // Into a body, which is no marker: the transfer's block is named.
+    // Into a body, which is not a marker: the transfer's block is named.
     let body = "_start:\nhere: BSTART.STD DIRECT, body\nC.BSTOP\nbody: v.addi zero.ud, 1, ->t.d\nC.BSTOP\n";
     expect(body, BAD_TARGET, "here", false);
     let indirect = "_start: C.BSTART.STD\nhere: BSTART.STD IND\nc.setc.tgt zero\nC.BSTOP\nC.BSTART.STD\nebreak 0\n";
@@ -262,7 +262,8 @@ handler: C.BSTART.SYS FALL
     assert_eq!(outcome.state.register(4), Some(6));
 }
 
-/// A handler skips the instruction that trapped in a body, and changes a queue entry that the group goes on with.
+/// A handler skips the instruction that trapped in a body, and changes a queue entry that the group
+/// goes on with.
 #[test]
 fn a_guest_handler_goes_on_in_a_body() {
     let source = |change: &str| {
@@ -392,7 +393,8 @@ fn map(memory: &mut MemoryMap, base: u64) {
     memory.host_write(Addr(base), &bytes).unwrap();
 }
 
-/// Steps to the end; each fault maps the buffer that it is about. Gives the buffers, `a3`, and the number of faults.
+/// Steps to the end; each fault maps the buffer that it is about. Gives the buffers, `a3`, and the
+/// number of faults.
 fn finish(program: &Program, state: &mut State) -> (Vec<u8>, Option<u64>, usize) {
     let mut faults = 0;
     loop {
@@ -435,7 +437,8 @@ fn a_resumed_kernel_ends_as_one_without_a_fault() {
     }
 }
 
-/// Every memory instruction faults once: its buffer is taken away before it, and given back with its contents.
+/// Every memory instruction faults once: its buffer is taken away before it, and given back with
+/// its contents.
 #[test]
 fn every_memory_instruction_can_fault_and_resume() {
     for kernel in KERNELS {
@@ -445,7 +448,8 @@ fn every_memory_instruction_can_fault_and_resume() {
             let (program, mut state) = launch(kernel, block, 3);
             let mut faulted = 0;
             loop {
-                // Try the next instruction with read-protected buffers gone; a fault must change nothing.
+                // Try the next instruction with read-protected buffers gone; a fault must change
+                // nothing.
                 let mut probe = state.clone();
                 for base in BUFFERS {
                     probe.memory.free(Addr(base)).unwrap();

@@ -1,4 +1,5 @@
-//! The 64-bit forms that compute on a lane, against formulas written here: integers, bit fields, compares, selects.
+//! The 64-bit forms that compute on a lane, against formulas written here: integers, bit fields,
+//! compares, selects.
 
 mod common;
 
@@ -38,7 +39,8 @@ fn check(cases: &[Case]) {
     }
 }
 
-/// Checks `V.ADD`, `V.SUB`, `V.AND`, `V.OR`, `V.XOR`: types, widths, modifiers and shifts of the right operand.
+/// Checks `V.ADD`, `V.SUB`, `V.AND`, `V.OR`, `V.XOR`: types, widths, modifiers and shifts of the
+/// right operand.
 #[test]
 fn arithmetic_and_logic() {
     check(&[
@@ -60,7 +62,8 @@ fn arithmetic_and_logic() {
     ]);
 }
 
-/// Checks `V.ADDI`, `V.SUBI`, `V.ANDI`, `V.ORI`, `V.XORI`: unsigned immediates of sums, signed ones of logic.
+/// Checks `V.ADDI`, `V.SUBI`, `V.ANDI`, `V.ORI`, `V.XORI`: unsigned immediates of sums, signed ones
+/// of logic.
 #[test]
 fn immediates() {
     check(&[
@@ -73,7 +76,8 @@ fn immediates() {
     ]);
 }
 
-/// Checks `V.SLL`, `V.SRL`, `V.SRA`, `V.SLLI / V.SRLI / V.SRAI`: amounts count modulo the left operand's width.
+/// Checks `V.SLL`, `V.SRL`, `V.SRA`, `V.SLLI / V.SRLI / V.SRAI`: amounts count modulo the left
+/// operand's width.
 #[test]
 fn shifts() {
     check(&[
@@ -90,7 +94,8 @@ fn shifts() {
     ]);
 }
 
-/// Checks `V.CMP.EQ`, `V.CMP.NE`, `V.CMP.LT`, `V.CMP.GE`, `V.CMP.LTU`, `V.CMP.GEU`: values on extended operands.
+/// Checks `V.CMP.EQ`, `V.CMP.NE`, `V.CMP.LT`, `V.CMP.GE`, `V.CMP.LTU`, `V.CMP.GEU`: values on
+/// extended operands.
 #[test]
 fn compares() {
     check(&[
@@ -104,7 +109,8 @@ fn compares() {
     ]);
 }
 
-/// Checks `V.CMP.EQI`, `V.CMP.NEI`, `V.CMP.LTI`, `V.CMP.GEI`, `V.CMP.LTUI`, `V.CMP.GEUI`: the immediate's extension.
+/// Checks `V.CMP.EQI`, `V.CMP.NEI`, `V.CMP.LTI`, `V.CMP.GEI`, `V.CMP.LTUI`, `V.CMP.GEUI`: the
+/// immediate's extension.
 #[test]
 fn compares_with_immediates() {
     check(&[
@@ -130,7 +136,8 @@ fn logical_compares() {
     ]);
 }
 
-/// Checks `V.CSEL`, `V.PSEL`: by a value under the mask; by a mask or a value for all lanes of the group.
+/// Checks `V.CSEL`, `V.PSEL`: by a value under the mask; by a mask or a value for all lanes of the
+/// group.
 #[test]
 fn selects() {
     check(&[
@@ -150,7 +157,8 @@ fn selects() {
     ]);
 }
 
-/// Checks `V.MUL`, `V.MADD`, `V.DIV`, `V.REM`, `V.MAX / V.MIN`: division by zero, overflow, signs by types.
+/// Checks `V.MUL`, `V.MADD`, `V.DIV`, `V.REM`, `V.MAX / V.MIN`: division by zero, overflow, signs
+/// by types.
 #[test]
 fn products_quotients_extremes() {
     check(&[
@@ -191,8 +199,8 @@ fn ring_mask(m: u32, n: u32, bits: u32) -> u64 {
     (0..n.min(bits)).map(|i| 1u64 << ((m + i) % bits)).sum()
 }
 
-/// Checks `V.BXU / V.BXS`, `V.BIC / V.BIS`, `V.BCNT / V.CLZ / V.CTZ`, `V.REV`: fields that wrap, and longer than the
-/// operand.
+/// Checks `V.BXU / V.BXS`, `V.BIC / V.BIS`, `V.BCNT / V.CLZ / V.CTZ`, `V.REV`: fields that wrap,
+/// and longer than the operand.
 #[test]
 fn bit_fields() {
     check(&[
@@ -218,7 +226,8 @@ fn bit_fields() {
     ]);
 }
 
-/// Compares with `->p` clear the bits of lanes that are off; with group operands alone the condition is that of all.
+/// Compares with `->p` clear the bits of lanes that are off; with group operands alone the
+/// condition is that of all.
 #[test]
 fn masks() {
     let zeros = vec![0; LANES];

@@ -87,7 +87,8 @@ fn check_doubles(cases: &[Double]) {
     }
 }
 
-/// Checks `V.FADD`, `V.FSUB`, `V.FMUL`, `V.FDIV`: rounding to nearest even in both formats, canonical NaNs.
+/// Checks `V.FADD`, `V.FSUB`, `V.FMUL`, `V.FDIV`: rounding to nearest even in both formats,
+/// canonical NaNs.
 #[test]
 fn arithmetic() {
     check_singles(&[
@@ -104,7 +105,8 @@ fn arithmetic() {
     ]);
 }
 
-/// Checks `V.FMADD`, `V.FMSUB`, `V.FNMADD`, `V.FNMSUB`: one rounding, signs by the RISC-V convention.
+/// Checks `V.FMADD`, `V.FMSUB`, `V.FNMADD`, `V.FNMSUB`: one rounding, signs by the RISC-V
+/// convention.
 #[test]
 fn fused() {
     check_singles(&[
@@ -121,7 +123,8 @@ fn ulps(a: u32, b: u32) -> u32 {
     a.abs_diff(b)
 }
 
-/// Checks `V.FSQRT / V.FRECIP / V.FEXP / V.FABS`: the first two rounded correctly, the exponential within one ulp.
+/// Checks `V.FSQRT / V.FRECIP / V.FEXP / V.FABS`: the first two rounded correctly, the exponential
+/// within one ulp.
 #[test]
 fn unary() {
     check_singles(&[
@@ -169,7 +172,8 @@ fn classes() {
     }
 }
 
-/// Checks `V.FEQ / V.FEQS`, `V.FNE / V.FNES`, `V.FLT / V.FLTS`, `V.FGE / V.FGES`: NaNs, zeros, and which raise invalid.
+/// Checks `V.FEQ / V.FEQS`, `V.FNE / V.FNES`, `V.FLT / V.FLTS`, `V.FGE / V.FGES`: NaNs, zeros, and
+/// which raise invalid.
 #[test]
 fn compares() {
     type Case = (&'static str, fn(f32, f32) -> bool);
@@ -219,7 +223,8 @@ fn extremes() {
     ]);
 }
 
-/// Checks `V.FCVT / V.FCVTI / V.ICVT / V.ICVTF`: against the host's casts, which saturate toward zero with NaN as 0.
+/// Checks `V.FCVT / V.FCVTI / V.ICVT / V.ICVTF`: against the host's casts, which saturate toward
+/// zero with NaN as 0.
 #[test]
 fn conversions() {
     type Case = (&'static str, fn(u64) -> u64);

@@ -1,4 +1,5 @@
-//! The 64-bit forms that access memory, or other lanes: loads, stores, atomics, shuffles, reductions, queues in memory.
+//! The 64-bit forms that access memory, or other lanes: loads, stores, atomics, shuffles,
+//! reductions, queues in memory.
 
 mod common;
 
@@ -25,8 +26,9 @@ fn loaded(memory: &[u8], at: u64, log2: u32, signed: bool) -> u64 {
     if signed { ((value << unused) as i64 >> unused) as u64 } else { value }
 }
 
-/// A program with a global buffer of bytes, the same bytes in tile `ta`, a result buffer, and a tile `to` that is stored to
-/// a third buffer in the end. `ri0` memory, `ri1` result; `vt#1` holds 64-bit numbers, `lc0` has the lanes.
+/// A program with a global buffer of bytes, the same bytes in tile `ta`, a result buffer, and a
+/// tile `to` that is stored to a third buffer in the end. `ri0` memory, `ri1` result; `vt#1` holds
+/// 64-bit numbers, `lc0` has the lanes.
 fn program(body: &str) -> (State, Vec<u8>) {
     let memory: Vec<u8> = (0..4096u32).map(|i| (i * 167 + (i >> 8) * 31) as u8).collect();
     let source = format!(
@@ -56,7 +58,8 @@ fn program(body: &str) -> (State, Vec<u8>) {
     (state, memory)
 }
 
-/// Checks `V.L{B,BU,H,HU,W,WU,D}`, `*.BRG`, `(no .BRG)`: base, lane term, shifted index by its suffix; both memories.
+/// Checks `V.L{B,BU,H,HU,W,WU,D}`, `*.BRG`, `(no .BRG)`: base, lane term, shifted index by its
+/// suffix; both memories.
 #[test]
 fn loads_with_a_register() {
     for (name, log2, signed) in LOADS {
@@ -114,7 +117,8 @@ fn stored(log2: u32, at: impl Fn(u64) -> u64) -> Vec<u8> {
     memory
 }
 
-/// Checks `V.S{B,H,W,D}`, `V.S{H,W,D}.U`, `V.S{..}I / V.S{..}I.U`, `*.BRG`, `(no .BRG)`: the store's own scaling.
+/// Checks `V.S{B,H,W,D}`, `V.S{H,W,D}.U`, `V.S{..}I / V.S{..}I.U`, `*.BRG`, `(no .BRG)`: the
+/// store's own scaling.
 #[test]
 fn stores() {
     for (name, log2) in [("sb", 0u32), ("sh", 1), ("sw", 2), ("sd", 3)] {
@@ -155,7 +159,8 @@ fn overlapping_stores() {
     assert_eq!(words(&program(body).0, 1, 1), [39]);
 }
 
-/// Checks `V.L{W,D}.{ADD,AND,OR,XOR,MAX,MIN}`, `V.S{W,D}.{ADD,..}`: one after another in ascending order; old values.
+/// Checks `V.L{W,D}.{ADD,AND,OR,XOR,MAX,MIN}`, `V.S{W,D}.{ADD,..}`: one after another in ascending
+/// order; old values.
 #[test]
 fn atomics() {
     type Operation = (&'static str, fn(i64, i64) -> i64);
@@ -196,7 +201,8 @@ fn atomics() {
 
 fn shuffled(text: &str, from: impl Fn(u64, u64) -> u64) {
     let (a, b) = (numbers(1), (0..LANES as u64).map(|i| i * 7 % 23).collect::<Vec<u64>>());
-    // Sources are read whether or not they are on; lanes that are off keep what they had, which is 0 here.
+    // Sources are read whether or not they are on; lanes that are off keep what they had, which is
+    // 0 here.
     let body = format!("v.cmp.ltui lc0.ud, 60, ->p\n{text}");
     let (got, _) = lanes(&body, &a, &b, &b);
     for lane in 0..LANES as u64 {
@@ -205,8 +211,8 @@ fn shuffled(text: &str, from: impl Fn(u64, u64) -> u64) {
     }
 }
 
-/// Checks `V.SHFL.UP / .DOWN / .IDX`, `V.SHFL.BFLY`, `V.SHFLI.UP / .DOWN / .IDX / .BFLY`: segments; beyond them a lane reads
-/// itself.
+/// Checks `V.SHFL.UP / .DOWN / .IDX`, `V.SHFL.BFLY`, `V.SHFLI.UP / .DOWN / .IDX / .BFLY`: segments;
+/// beyond them a lane reads itself.
 #[test]
 fn shuffles() {
     let inside = |lane: u64, to: i64, range: u64| {
@@ -277,7 +283,8 @@ fn reductions() {
     assert_eq!(reduced("v.rdfmax vt#1.fs", "t.w", &a, none), 0x7fc0_0000);
 }
 
-/// Checks `V.QPUSH`, `V.QPOP`: one entry stays free; full and empty queues give 0; without capacity nothing happens.
+/// Checks `V.QPUSH`, `V.QPOP`: one entry stays free; full and empty queues give 0; without capacity
+/// nothing happens.
 #[test]
 fn queues() {
     // Head 2, tail 2, capacity 5: room for four.

@@ -1,5 +1,5 @@
-//! Random bodies without cross-lane operations leave the same memory whatever the group width, the order of groups and the
-//! way in which groups are cut from the iteration space.
+//! Random bodies without cross-lane operations leave the same memory whatever the group width, the
+//! order of groups and the way in which groups are cut from the iteration space.
 
 mod common;
 
@@ -71,7 +71,8 @@ impl Maker {
                 "v.cmp.{} {a}, {b}, {d}",
                 self.pick(&["eq", "ne", "lt", "ge", "ltu", "geu", "and", "or"])
             ),
-            // Less and less lanes, then all again. The mask is not data: as a number it depends on the width.
+            // Less and less lanes, then all again. The mask is not data: as a number it depends on
+            // the width.
             10 => format!("v.cmp.{} {a}, {b}, ->p", self.pick(&["ne", "lt", "ge", "ltu", "or"])),
             _ => "v.xori zero.ud, -1, ->p".to_owned(),
         };
@@ -133,7 +134,8 @@ fn random_bodies_at_every_width() {
     assert!(changed > 60, "{changed}");
 }
 
-/// Rows that share groups: `lc1` is then the lanes' own, so a body that uses it as a lane's number gives the same.
+/// Rows that share groups: `lc1` is then the lanes' own, so a body that uses it as a lane's number
+/// gives the same.
 #[test]
 fn linear_groups() {
     let body = "v.ld.brg [ri0, lc0<<3, lc1.ud<<9], ->vt.d

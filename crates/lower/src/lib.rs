@@ -1,7 +1,8 @@
 //! From the kernel IR to the instruction sets of machines.
 //!
-//! [`prf`] writes assembly for the predicate-register-file GPU. What a machine lacks is an error that names it and the place; nothing
-//! is left out silently. A lowering is text for a machine's assembler: this crate knows no machine's code.
+//! [`prf`] writes assembly for the predicate-register-file GPU. What a machine lacks is an error
+//! that names it and the place; nothing is left out silently. A lowering is text for a machine's
+//! assembler: this crate knows no machine's code.
 
 pub mod nested;
 pub mod prf;

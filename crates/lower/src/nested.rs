@@ -10,8 +10,9 @@ use std::fmt::Write;
 /// Deepest nest that is written.
 pub const DEEPEST: u32 = 1000;
 
-/// The kernel as IR: `depth` conditionals, each inside the one before, with work before and after the inner one, so that every
-/// predicate is needed again. Thread `t` goes as deep as `t % 64`, and stores how far it came and how much it did.
+/// The kernel as IR: `depth` conditionals, each inside the one before, with work before and after
+/// the inner one, so that every predicate is needed again. Thread `t` goes as deep as `t % 64`, and
+/// stores how far it came and how much it did.
 #[must_use]
 pub fn text(depth: u32) -> String {
     let depth = depth.min(DEEPEST);
@@ -59,7 +60,8 @@ pub enum NestedError {
     Missing(#[from] Missing),
 }
 
-/// The kernel as a program for the predicate-register-file GPU with so many predicates, and what the pass did.
+/// The kernel as a program for the predicate-register-file GPU with so many predicates, and what
+/// the pass did.
 ///
 /// # Errors
 /// If there are too few or too many registers.

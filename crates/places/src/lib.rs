@@ -3,8 +3,9 @@
 //! What stops a launch is found in terms of the machine: mangled names, lanes of a group, offsets
 //! that wrap. This crate says it in terms of the program: [`shown`] demangles names, a [`Site`] has
 //! the threads of lanes, a [`Source`] has the source line of an instruction with the calls through
-//! which it was inlined, a [`Place`] has all of that, [`explain`] tells what a refused access
-//! most likely was, and a [`BlockHistory`] which calls allocated and freed the memory there. The laboratory and the libraries render their messages with it.
+//! which it was inlined, a [`Place`] has all of that, [`explain`] tells what a refused access most
+//! likely was, and a [`BlockHistory`] which calls allocated and freed the memory there. The
+//! laboratory and the libraries render their messages with it.
 
 mod access;
 mod calls;

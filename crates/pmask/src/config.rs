@@ -165,7 +165,7 @@ impl fmt::Display for ConfigError {
                 write!(f, "pmask has no option `{name}`; there are {}", names.join(", "))
             }
             Self::Value { option, value } => {
-                write!(f, "`{value}` is no value of {}: it takes {}", option.name, option.values)
+                write!(f, "`{value}` is not a value of {}: it takes {}", option.name, option.values)
             }
         }
     }

@@ -21,7 +21,7 @@
 //! Always holds: decoding depends on the word and the options alone, so an instruction that the
 //! options exclude traps before any effect; x0 is 0; bits of a bank at and above MASKW are 0; VL is
 //! at most VLMAX and at most MASKW; a lane that is off reads nothing, touches no memory, raises
-//! nothing, and is no candidate for first-fault.
+//! nothing, and is not a candidate for first-fault.
 
 pub mod asm;
 mod code;

@@ -215,7 +215,7 @@ fn hint(state: &State, inst: Option<&Inst>, trap: Trap) -> String {
                     let name = &form.name;
                     format!("`{name}` is not offered by this machine, or not in this mode")
                 }
-                None => "this word is no instruction".to_owned(),
+                None => "this word is not an instruction".to_owned(),
             }
         }
         TrapCause::Breakpoint => "a breakpoint without a debugger".to_owned(),

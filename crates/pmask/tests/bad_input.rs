@@ -1,4 +1,5 @@
-//! What a user can put in a file or in guest memory: an error with its place, or an end, never a panic.
+//! What a user can put in a file or in guest memory: an error with its place, or an end, never a
+//! panic.
 
 mod common;
 
@@ -141,7 +142,8 @@ fn random_programs() {
             state.x[i] =
                 if rng.below(2) == 0 { rng.bits() } else { RAM_BASE + rng.below(0x1_0000) };
         }
-        // A handler that goes on behind the trap would need room: traps end the run, and it starts again further on.
+        // A handler that goes on behind the trap would need room: traps end the run, and it starts
+        // again further on.
         for start in 0..64 {
             state.pc = RAM_BASE + 4 * start;
             state.csr.mtvec = 0;
@@ -168,7 +170,8 @@ fn random_programs() {
 /// Every form both ways, random bytes both ways, and random text.
 #[test]
 fn assembler_and_disassembler() {
-    // Words written with `.insn` read back as the instructions that they are, by which ignored bits are lost.
+    // Words written with `.insn` read back as the instructions that they are, by which ignored bits
+    // are lost.
     let plain = table().filtered(|form| form.attribute("assembly-only").is_none()).unwrap();
     let plain_dialect = isa::asm::Dialect { table: &plain, ..dialect() };
     let done = round_trip(plain_dialect, 24, 5).unwrap();
@@ -191,7 +194,8 @@ fn assembler_and_disassembler() {
     }
 }
 
-/// A word of custom-1 that decodes encodes to itself; the others are illegal. All of funct3 2, 6 and 7 with `STEP` = 1.
+/// A word of custom-1 that decodes encodes to itself; the others are illegal. All of funct3 2, 6
+/// and 7 with `STEP` = 1.
 fn custom_1(step: usize) {
     let config = Config { pcmp_bank: true, ..Config::default() };
     for funct3 in [2u32, 6, 7] {

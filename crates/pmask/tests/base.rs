@@ -1,4 +1,5 @@
-//! The RISC-V base: traps, privilege, counters, host interfaces, compressed instructions, pseudo-instructions.
+//! The RISC-V base: traps, privilege, counters, host interfaces, compressed instructions,
+//! pseudo-instructions.
 
 mod common;
 
@@ -103,7 +104,8 @@ fn code_that_changes_itself() {
     assert_eq!(state.x[10], 7);
 }
 
-/// Code that has run is changed without `fence.i`, by every kind of write, and runs as it stands then.
+/// Code that has run is changed without `fence.i`, by every kind of write, and runs as it stands
+/// then.
 #[test]
 fn fetches_see_all_earlier_stores() {
     // `addi a0, zero, 7` is 00700513.
@@ -170,7 +172,8 @@ fn atomics() {
     assert_eq!(traps("la a0, .\nsvon.one\namoadd.w a1, a1, (a0)", Config::default()).0, 2);
 }
 
-/// Lane slots: scalar instructions are uniform, lane-wise ones have VL slots, those that a bank turns off masked.
+/// Lane slots: scalar instructions are uniform, lane-wise ones have VL slots, those that a bank
+/// turns off masked.
 #[test]
 fn where_lanes_went() {
     let state = ends(

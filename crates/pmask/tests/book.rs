@@ -1,4 +1,5 @@
-//! The generated pages of the book: instructions, and which test checks which rule. `SIMTLAB_BLESS=1` writes them anew.
+//! The generated pages of the book: instructions, and which test checks which rule.
+//! `SIMTLAB_BLESS=1` writes them anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,7 +73,7 @@ fn every_rule_has_a_test() {
         known.push(id);
     }
     for id in checks.keys() {
-        assert!(known.contains(&id.as_str()), "{id} is no rule");
+        assert!(known.contains(&id.as_str()), "{id} is not a rule");
     }
     page("pmask-rules.md", &text);
 }

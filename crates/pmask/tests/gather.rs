@@ -1,5 +1,6 @@
-//! Indexed memory without an opcode of its own: lanes compute addresses, and a load or store whose base register steps goes
-//! to each. What the documents say of indexed accesses holds of these, and lanes that are off show nowhere.
+//! Indexed memory without an opcode of its own: lanes compute addresses, and a load or store whose
+//! base register steps goes to each. What the documents say of indexed accesses holds of these, and
+//! lanes that are off show nowhere.
 
 mod common;
 
@@ -15,8 +16,9 @@ fn list(values: impl Iterator<Item = i64>) -> String {
     values.map(|v| v.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Checks XM-5.1-a, XM-5.1-b: address = base + extended index * scale for every scale and both extensions, and elements
-/// as wide as the instruction says. SVMEM itself is not offered; lanes with their own base registers take its place.
+/// Checks XM-5.1-a, XM-5.1-b: address = base + extended index * scale for every scale and both
+/// extensions, and elements as wide as the instruction says. SVMEM itself is not offered; lanes
+/// with their own base registers take its place.
 #[test]
 fn every_scale_extension_and_width() {
     let mut rng = Rng::new(11);
@@ -62,9 +64,9 @@ fn every_scale_extension_and_width() {
     assert_eq!([8, 9, 18, 19, 20].map(|i| state.x[i]), [0, 0, 16, 0, 0]);
 }
 
-/// Checks PM-2.2-b, PM-5-b: a machine may form the addresses of lanes that are off, and run ahead; this one shows nothing of
-/// either. Wherever those lanes point, accesses, registers, flags and memory are the same, and what a branch skips
-/// leaves no trace.
+/// Checks PM-2.2-b, PM-5-b: a machine may form the addresses of lanes that are off, and run ahead;
+/// this one shows nothing of either. Wherever those lanes point, accesses, registers, flags and
+/// memory are the same, and what a branch skips leaves no trace.
 #[test]
 fn what_lanes_that_are_off_point_to_shows_nowhere() {
     let mut seen = Vec::new();

@@ -163,9 +163,10 @@ fn bytes(state: &State) -> Vec<u8> {
     out
 }
 
-/// Checks RSV-4.1-a, RSV-4.3-a, RSV-4.3-b, RSV-1.2-a, RSV-8-a, RSV-8-c, PM-2-a, PM-2.1-a, PM-2.1-b, PM-2.1-c, PM-2.1-d,
-/// PM-2.2-f, PM-2.2-h, PM-3.3.2-d, PM-3.4-a, PM-5-c, CAP-2.3-4, XM-5.0-5, CAP-4.6.3-3: windows that overlap, wrap around,
-/// run backwards; merge and zero; first-fault; VL of 1 with bank 0 as the scalar instruction.
+/// Checks RSV-4.1-a, RSV-4.3-a, RSV-4.3-b, RSV-1.2-a, RSV-8-a, RSV-8-c, PM-2-a, PM-2.1-a, PM-2.1-b,
+/// PM-2.1-c, PM-2.1-d, PM-2.2-f, PM-2.2-h, PM-3.3.2-d, PM-3.4-a, PM-5-c, CAP-2.3-4, XM-5.0-5,
+/// CAP-4.6.3-3: windows that overlap, wrap around, run backwards; merge and zero; first-fault; VL
+/// of 1 with bank 0 as the scalar instruction.
 #[test]
 fn lane_wise_is_a_loop_of_the_scalar_instruction() {
     let mut rng = Rng::new(42);

@@ -128,8 +128,8 @@ fn collatz() {
     }
 }
 
-/// Strings that end right before the end of memory; one without an end traps at the first byte beyond, as lane 0.
-/// Checks XM-N3.
+/// Strings that end right before the end of memory; one without an end traps at the first byte
+/// beyond, as lane 0. Checks XM-N3.
 #[test]
 fn strlen() {
     let program = source("strlen");
@@ -290,7 +290,7 @@ fn the_c_program_with_the_header() {
     let outcome = run(&Pmask::default(), &program, Launch::default(), common::LIMIT).unwrap();
     assert_eq!(String::from_utf8_lossy(&outcome.state.host.output), "primes 18\nsum 10100101\n");
     assert_eq!(outcome.end, End::Exit(0));
-    // Without PMASK its first operation on a bank is no instruction.
+    // Without PMASK its first operation on a bank is not an instruction.
     let machine = Pmask { config: Config { pmask: false, ..Config::default() } };
     let outcome = run(&machine, &program, Launch::default(), common::LIMIT).unwrap();
     let End::Fault(fault) = outcome.end else { panic!("{:?}", outcome.end) };

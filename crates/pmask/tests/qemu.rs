@@ -1,6 +1,7 @@
-//! Random straight-line programs of the base ISA against QEMU user mode: the same ELF file, all registers and fcsr in the end.
-//! QEMU shares nothing with this project. `cargo test -p simtlab-pmask --test qemu -- --ignored`, where qemu-riscv64 is
-//! installed; `QEMU_PROGRAMS` says how many programs.
+//! Random straight-line programs of the base ISA against QEMU user mode: the same ELF file, all
+//! registers and fcsr in the end. QEMU shares nothing with this project. `cargo test -p
+//! simtlab-pmask --test qemu -- --ignored`, where qemu-riscv64 is installed; `QEMU_PROGRAMS` says
+//! how many programs.
 #![cfg(unix)]
 
 mod common;
@@ -22,7 +23,8 @@ const LENGTH: usize = 300;
 /// Bytes of all registers but x0 and x31, and of fcsr.
 const STATE: usize = 8 * (30 + 32 + 1);
 
-/// A random word that computes: any but control, memory, system, and what writes x31 (the address of the results).
+/// A random word that computes: any but control, memory, system, and what writes x31 (the address
+/// of the results).
 fn word(rng: &mut Rng) -> u32 {
     let plain = Config { pmask: false, cexp: false, ..Config::default() };
     loop {
@@ -36,7 +38,8 @@ fn word(rng: &mut Rng) -> u32 {
             Op::Fp(..) => inst.rd != 31 && !matches!(inst.rm, 5 | 6),
             _ => false,
         };
-        // Words of two bytes are taken where they stand for such an instruction, with `c.nop` beside them.
+        // Words of two bytes are taken where they stand for such an instruction, with `c.nop`
+        // beside them.
         if computes && form.attribute("assembly-only").is_none() {
             return if inst.len == 2 { inst.word | 0x0001_0000 } else { word };
         }

@@ -42,8 +42,8 @@ fn bank_operations(b: u8) -> Vec<String> {
     out
 }
 
-/// Checks PM-3.2-d, PM-3.2-g, PM-3.3.1-c: every operation on a bank that does not exist traps, taken or not, with
-/// nothing changed; on one that exists it does not.
+/// Checks PM-3.2-d, PM-3.2-g, PM-3.3.1-c: every operation on a bank that does not exist traps,
+/// taken or not, with nothing changed; on one that exists it does not.
 #[test]
 fn missing_banks_trap() {
     for banks in 1..=4u8 {
@@ -65,7 +65,8 @@ fn missing_banks_trap() {
     }
 }
 
-/// Checks PM-3.3.2-a, PM-3.3.2-b, PM-3.3.2-c, CAP-2.3-3: bank 0 has evl ones, whatever was executed before.
+/// Checks PM-3.3.2-a, PM-3.3.2-b, PM-3.3.2-c, CAP-2.3-3: bank 0 has evl ones, whatever was executed
+/// before.
 #[test]
 fn bank_0_is_all_ones_for_every_length() {
     for vl in 1..=64u8 {
@@ -80,8 +81,8 @@ fn bank_0_is_all_ones_for_every_length() {
     assert_eq!(ends("pmpopcnt 0, a0").x[10], 64);
 }
 
-/// Checks PM-3.1-a, PM-3.1-b, PM-1-a, PM-4.2-b, PM-4.5-b, PM-3.2-e: a machine with P0 alone, mask width 1 included; the
-/// algebra on P0 only where it is asked for.
+/// Checks PM-3.1-a, PM-3.1-b, PM-1-a, PM-4.2-b, PM-4.5-b, PM-3.2-e: a machine with P0 alone, mask
+/// width 1 included; the algebra on P0 only where it is asked for.
 #[test]
 fn scalar_only() {
     let text = "li a1, 9\npmmov.to_p0 a1\npmmov.p0 s0\npcmp.lt.s a1, x0\npmmov.p0 s1\npmset 0\npmmov.p0 s2\npmany 0, s3\n\
@@ -98,8 +99,8 @@ fn scalar_only() {
     assert_eq!(run(&[("scalar-algebra", "on")]), [1, 0, 0, 1, 0, 0, 0, 0]);
 }
 
-/// Checks PM-3.1-c, PM-3.3.3-a, PM-3.3.3-b, PM-3.2-b: banks are independent of each other and of P0, as wide as asked
-/// for.
+/// Checks PM-3.1-c, PM-3.3.3-a, PM-3.3.3-b, PM-3.2-b: banks are independent of each other and of
+/// P0, as wide as asked for.
 #[test]
 fn banks_of_every_width() {
     for maskw in [1u8, 8, 16, 32, 64] {
@@ -114,8 +115,8 @@ fn banks_of_every_width() {
     }
 }
 
-/// Checks CAP-4.2.1.1-a, CAP-4.2.1.1-b, CAP-4.2.1.1-c, PM-3.3.1-b, PM-3.3.1-d, PM-7.1-c: what discovery says, and that
-/// it cannot be written.
+/// Checks CAP-4.2.1.1-a, CAP-4.2.1.1-b, CAP-4.2.1.1-c, PM-3.3.1-b, PM-3.3.1-d, PM-7.1-c: what
+/// discovery says, and that it cannot be written.
 #[test]
 fn discovery() {
     let read = |c: Config| {
@@ -135,8 +136,8 @@ fn discovery() {
     assert_eq!(cause, 2);
 }
 
-/// Checks CAP-3-a, RSV-3.3-a, CAP-2.3-1, XM-5.0-1: numbers that are not used read zero and ignore writes, the two that
-/// once held masks trap.
+/// Checks CAP-3-a, RSV-3.3-a, CAP-2.3-1, XM-5.0-1: numbers that are not used read zero and ignore
+/// writes, the two that once held masks trap.
 #[test]
 fn unused_registers() {
     for number in 0x7c0..=0x7f7 {
@@ -154,8 +155,8 @@ fn unused_registers() {
     assert_eq!(traps(user, Config::default()).0, 2);
 }
 
-/// Checks CAP-4-a, CAP-4-b, CAP-5.1.1, CAP-5.2.7: ZMODE needs APPLY0, shows in CAP.PREC.STAT, is merge after reset; both
-/// layouts.
+/// Checks CAP-4-a, CAP-4-b, CAP-5.1.1, CAP-5.2.7: ZMODE needs APPLY0, shows in CAP.PREC.STAT, is
+/// merge after reset; both layouts.
 #[test]
 fn zmode_register() {
     for (bit, at) in [(ZmodeBit::Bit3, 3), (ZmodeBit::Bit11, 11)] {
@@ -195,8 +196,8 @@ fn reset_and_warl() {
     assert_eq!((random("5").masks.banks[0] >> 16, random("5").masks.banks[2]), (0, 0));
 }
 
-/// Checks PM-2.2-a, PM-2.2-d, PM-2.2-e, PM-2.2-g, PM-5-d, CAP-2.3-5, XM-5.0-4: lanes that are off make no access, to
-/// whatever their address would be, and raise no flag.
+/// Checks PM-2.2-a, PM-2.2-d, PM-2.2-e, PM-2.2-g, PM-5-d, CAP-2.3-5, XM-5.0-4: lanes that are off
+/// make no access, to whatever their address would be, and raise no flag.
 #[test]
 fn lanes_that_are_off_touch_nothing() {
     // Per-lane addresses in x8..x15: lanes 1 and 4 valid, the others unmapped or misaligned.
@@ -225,7 +226,8 @@ fn lanes_that_are_off_touch_nothing() {
     assert_eq!((divide(0), divide(1), divide(2)), (0, 0x10, 0));
 }
 
-/// Checks PM-3.2-c, PM-2.2-c, XM-5.0-2, CAP-2.3-2: the bank that PBANK names predicates, bank 0 after reset.
+/// Checks PM-3.2-c, PM-2.2-c, XM-5.0-2, CAP-2.3-2: the bank that PBANK names predicates, bank 0
+/// after reset.
 #[test]
 fn the_selected_bank_predicates() {
     for (bank, expected) in [(0, 0xff), (1, 0x0f), (2, 0x33), (3, 0x55)] {
@@ -281,7 +283,8 @@ fn zeroed_lanes_of_every_format() {
     assert_eq!(run("svcompress x20, x8").0, 0);
 }
 
-/// Checks PM-3.4-b, RSV-9-a: an override of ZMODE holds for one affected instruction, whatever scalar ones come between.
+/// Checks PM-3.4-b, RSV-9-a: an override of ZMODE holds for one affected instruction, whatever
+/// scalar ones come between.
 #[test]
 fn zmode_override() {
     let state = ends(&format!(
@@ -330,8 +333,8 @@ fn scalar_faults_leave_the_index() {
     assert_eq!((cause, value, state.rsv.fault_index), (5, 0, 6));
 }
 
-/// Checks RSV-8-a: a fault in lane k stops there, and the instruction starts again after the handler. The
-/// handler itself does not run lane by lane.
+/// Checks RSV-8-a: a fault in lane k stops there, and the instruction starts again after the
+/// handler. The handler itself does not run lane by lane.
 #[test]
 fn faults_in_lanes_restart() {
     // Lane 2's address is bad; the handler puts in a good one.

@@ -1,5 +1,6 @@
-//! Mask algebra, compaction and first-fault on random inputs, against RVV 1.0 instructions that compute the same, run by
-//! QEMU user mode: an oracle that shares nothing with this project. `rvv-oracle.sh` runs it where the tools are installed.
+//! Mask algebra, compaction and first-fault on random inputs, against RVV 1.0 instructions that
+//! compute the same, run by QEMU user mode: an oracle that shares nothing with this project.
+//! `rvv-oracle.sh` runs it where the tools are installed.
 
 mod common;
 
@@ -12,7 +13,8 @@ use pmask::run::{End, run};
 use pmask::{Launch, Pmask};
 
 const CASES: u64 = 2000;
-/// Words of a case: VL, two masks, VL and mask of the compaction, bytes before the end of memory, 8 values, 8 destinations.
+/// Words of a case: VL, two masks, VL and mask of the compaction, bytes before the end of memory, 8
+/// values, 8 destinations.
 const CASE: usize = 22;
 /// Words of a result: 5 masks, count, any, all, 8 compacted, valid lanes.
 const RESULT: usize = 17;

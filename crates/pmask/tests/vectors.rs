@@ -19,9 +19,10 @@ fn encodings_both_ways() {
     assert_eq!(all_pass(ENCODING, &Config::default()), ENCODING.lines().count() - 1);
 }
 
-/// Checks PM-4.4.1-a, PM-4.4.1-b, PM-4.4.1-c, PM-4.4.1-d, PM-4.4.2-a, PM-4.4.2-b, PM-4.5-a, PM-4.5.1-a, PM-4.5.2-a, PM-4.6.1-a,
-/// PM-4.6.1-b, PM-4.6.1-c, PM-4.6.1-d, PM-4.6.2-a, PM-4.6.2-c, PM-4.7-a, PM-3.2-d, PM-3.3.2-a, PM-3.3.2-b. Options that a row
-/// does not speak of make no difference to it.
+/// Checks PM-4.4.1-a, PM-4.4.1-b, PM-4.4.1-c, PM-4.4.1-d, PM-4.4.2-a, PM-4.4.2-b, PM-4.5-a,
+/// PM-4.5.1-a, PM-4.5.2-a, PM-4.6.1-a, PM-4.6.1-b, PM-4.6.1-c, PM-4.6.1-d, PM-4.6.2-a, PM-4.6.2-c,
+/// PM-4.7-a, PM-3.2-d, PM-3.3.2-a, PM-3.3.2-b. Options that a row does not speak of make no
+/// difference to it.
 #[test]
 fn semantics_under_every_option_they_apply_to() {
     let rows = SEMANTIC.lines().count() - 1;
@@ -43,8 +44,8 @@ fn semantics_under_every_option_they_apply_to() {
     }
 }
 
-/// Under level M1, without banks in `pmmov.to_p0` and without PMASK, rows of what is missing trap and the others do not
-/// change. Checks PM-7.1-a, PM-7.1-b, CAP-4.2.1.1-c.
+/// Under level M1, without banks in `pmmov.to_p0` and without PMASK, rows of what is missing trap
+/// and the others do not change. Checks PM-7.1-a, PM-7.1-b, CAP-4.2.1.1-c.
 #[test]
 fn semantics_of_lesser_machines() {
     let m2 = [
@@ -94,7 +95,7 @@ fn illegal_words_trap() {
     assert_eq!(all_pass(ILLEGAL, &Config { zero: true, vl: 8, ..Config::default() }), rows);
 }
 
-/// A wrong row is reported by its name, and rows that are no rows do no harm.
+/// A wrong row is reported by its name, and rows that are not rows do no harm.
 #[test]
 fn failures_are_told() {
     let header = SEMANTIC.lines().next().unwrap();

@@ -30,7 +30,7 @@ const ENV: FpEnv = FpEnv { rounding: Rounding::NearestEven, ftz: false, nan: Nan
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trap {
     /// A word that is not an instruction of this profile.
-    #[error("{word:#010x} is no instruction of this machine")]
+    #[error("{word:#010x} is not an instruction of this machine")]
     Undefined {
         /// The word.
         word: u32,
@@ -42,7 +42,7 @@ pub enum Trap {
         pc: u32,
     },
     /// A jump to an address that is not a multiple of 4.
-    #[error("a jump to {target:#x}, which is no multiple of 4")]
+    #[error("a jump to {target:#x}, which is not a multiple of 4")]
     Misaligned {
         /// The target.
         target: u32,

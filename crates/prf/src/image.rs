@@ -83,7 +83,7 @@ impl Words {
             };
             let at = address.map_or(Ok(next), read)?;
             if !at.is_multiple_of(4) {
-                return Err(wrong(format!("address {at:#x} is no multiple of 4")));
+                return Err(wrong(format!("address {at:#x} is not a multiple of 4")));
             }
             if words.insert(at, read(data)?).is_some() {
                 return Err(wrong(format!("address {at:#x} is there twice")));

@@ -86,7 +86,7 @@ pub enum OptionError {
     #[error("there is no option `{0}`")]
     Unknown(String),
     /// A value that it does not take.
-    #[error("`{value}` is no value of `{name}`: {about}")]
+    #[error("`{value}` is not a value of `{name}`: {about}")]
     Value {
         /// The option.
         name: String,

@@ -1,4 +1,5 @@
-//! The table in all its encodings, the assembly language, the functional model and the ways in which it stops.
+//! The table in all its encodings, the assembly language, the functional model and the ways in
+//! which it stops.
 
 use std::fmt::Write as _;
 

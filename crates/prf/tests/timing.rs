@@ -1,6 +1,8 @@
-//! The cycle-level model: what it counts, what it refuses, and that it computes what the functional model does.
+//! The cycle-level model: what it counts, what it refuses, and that it computes what the functional
+//! model does.
 //!
-//! The campaigns take their number of programs from `SIMTLAB_PRF_PROGRAMS` (10,000 if it is not set):
+//! The campaigns take their number of programs from `SIMTLAB_PRF_PROGRAMS` (10,000 if it is not
+//! set):
 //!
 //! ```text
 //! cargo test -p simtlab-prf --release --test timing -- --ignored
@@ -67,7 +69,8 @@ fn same(seed: u64, hazards: Hazards) {
     let timed = run(&machine, &program, size).unwrap_or_else(|e| panic!("{seed}: {e}\n{text}"));
     assert!(regions(&functional.memory) == regions(&timed.memory), "seed {seed}, {size:?}\n{text}");
     assert!(timed.timing().adds_up(), "seed {seed}");
-    // Memory that different registers name meets in a packet unseen by the check of the text; nothing else may.
+    // Memory that different registers name meets in a packet unseen by the check of the text;
+    // nothing else may.
     let unseen = |kind: Kind| kind == Kind::Memory;
     assert!(timed.hazards().iter().all(|h| unseen(h.kind)), "seed {seed}: {:?}", timed.hazards());
     let slots = [Prf { config }.slots(&functional), machine.slots(&timed)];
@@ -226,7 +229,8 @@ fn a_packet_without_an_end_is_flagged_and_stops() {
     }
 }
 
-/// Totals that the published model gave for programs of the table, which have memory accesses in them.
+/// Totals that the published model gave for programs of the table, which have memory accesses in
+/// them.
 const TOTALS: [(&str, u64); 16] = [
     ("P01", 248),
     ("P02", 264),

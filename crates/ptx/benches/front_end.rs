@@ -1,4 +1,5 @@
-//! Speed of the PTX front end in bytes of text: lexing, parsing, printing, lowering of the bundled kernels.
+//! Speed of the PTX front end in bytes of text: lexing, parsing, printing, lowering of the bundled
+//! kernels.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use isa::FileId;

@@ -1,4 +1,5 @@
-//! Lowers files and prints what is wrong, or the IR: `cargo run -p simtlab-ptx --example lower -- [--ir] FILE.ptx...`
+//! Lowers files and prints what is wrong, or the IR: `cargo run -p simtlab-ptx --example lower --
+//! [--ir] FILE.ptx...`
 
 #![allow(clippy::print_stdout, reason = "an example talks to the terminal")]
 

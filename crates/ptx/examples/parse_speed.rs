@@ -1,5 +1,5 @@
-//! Parses files over and over and prints errors and MB/s: `cargo run --release -p simtlab-ptx --example
-//! parse_speed -- FILE.ptx...`
+//! Parses files over and over and prints errors and MB/s: `cargo run --release -p simtlab-ptx
+//! --example parse_speed -- FILE.ptx...`
 
 #![allow(clippy::print_stdout, reason = "an example talks to the terminal")]
 

@@ -99,7 +99,7 @@ errors! {
     two_labels: "a: a: bra a;" => "redefined `a` is defined twice [a]";
     scoped_label: "{ b: } bra b;" => "undefined-label the label `b` is not defined [b]";
     two_registers: ".reg .b32 x; .reg .b64 x;" => "redefined `x` is defined twice [x]";
-    register_array: ".reg .b32 x[4];" => "register registers are no arrays and have no initial values [x]";
+    register_array: ".reg .b32 x[4];" => "register registers are not arrays and have no initial values [x]";
     no_list: "brx.idx %r1, %r2;" => "label the name of a `.branchtargets` list is needed here [%r2]";
     pack: "mov.b64 %d1, {%r1, %r2, %r3};" => "operand 3 elements do not make up a value of `.b64` [{%r1, %r2, %r3}]";
     pack_types: "mov.b64 %d1, {%r1, %h1};" => "operand-type `%h1` is declared `.b16`; the instruction uses it as `.b32` [%h1]";
@@ -183,7 +183,7 @@ const FILES: &[(&str, &str)] = &[
         ".version 8.0\n.target sm_80\n.global .u16 a = a;",
         "initialiser an address needs 64 bits [a]",
     ),
-    (".version 8.0\n.target sm_80\n.global .q32 a;", "unknown-type `.q32` is no type [.q32]"),
+    (".version 8.0\n.target sm_80\n.global .q32 a;", "unknown-type `.q32` is not a type [.q32]"),
     (
         ".version 8.0\n.target sm_80\n.global a;",
         "no-type a declaration without a type [.global a;]",
@@ -230,7 +230,8 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Texts that ask for much more than they hold end soon, with little memory: by an error that says so, or with nothing made.
+/// Texts that ask for much more than they hold end soon, with little memory: by an error that says
+/// so, or with nothing made.
 #[test]
 fn few_words_make_no_mountains() {
     let head = ".version 8.0\n.target sm_80\n.address_size 64\n";

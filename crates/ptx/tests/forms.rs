@@ -1,6 +1,6 @@
-//! Every row of the table of forms, with every type and modifier, becomes IR that the verifier takes and the engine has code
-//! for; and every opcode
-//! that compilers write for plain kernels is in the table.
+//! Every row of the table of forms, with every type and modifier, becomes IR that the verifier
+//! takes and the engine has code for; and every opcode that compilers write for plain kernels is in
+//! the table.
 
 use isa::FileId;
 use ptx::ast::Type;

@@ -1,6 +1,8 @@
-//! Broken PTX, made from whole files by small changes: nothing panics, and what is accepted holds together.
+//! Broken PTX, made from whole files by small changes: nothing panics, and what is accepted holds
+//! together.
 //!
-//! Deterministic: the changes follow from a seed. `PTX_MUTATIONS=N` makes N of them instead of the default.
+//! Deterministic: the changes follow from a seed. `PTX_MUTATIONS=N` makes N of them instead of the
+//! default.
 
 use isa::FileId;
 use ptx::testing::{Random, mutate};

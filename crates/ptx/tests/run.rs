@@ -1,4 +1,5 @@
-//! PTX kernels, lowered and run by the exact engine: what an instruction becomes does what the PTX ISA says.
+//! PTX kernels, lowered and run by the exact engine: what an instruction becomes does what the PTX
+//! ISA says.
 //!
 //! Each kernel `k` gets the address of a buffer of 32-bit words and runs one CTA.
 
@@ -73,7 +74,8 @@ fn warp(module: &str, body: &str) -> Vec<u32> {
 
 #[test]
 fn aggregates_travel_whole() {
-    // struct { int a; double b; char c[5]; } by value, there and back; parts are read and written at their own sizes.
+    // struct { int a; double b; char c[5]; } by value, there and back; parts are read and written
+    // at their own sizes.
     let module = "
     .func (.param .align 8 .b8 ret[24]) f(.param .b32 x, .param .align 8 .b8 s[24]) {
       .reg .b32 %x, %a, %c; .reg .f64 %b; .reg .b16 %h; .reg .s16 %s;

@@ -1,6 +1,7 @@
 //! Arguments from Python as the laboratory's argument specifications.
 //!
-//! The call is written out as one line of text, in the notation of `--arg`, so that a finding points at the argument that is wrong.
+//! The call is written out as one line of text, in the notation of `--arg`, so that a finding
+//! points at the argument that is wrong.
 
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, FileId, SourceMap, Span};
@@ -20,7 +21,8 @@ pub(crate) struct Given {
     pub(crate) name: Option<String>,
     /// What it is: `int`, `float`, `scalar`, `bytes`, `array` or `address`.
     pub(crate) kind: String,
-    /// The number of an `int`, `float` or `address`; the element type of a `scalar` or `array`, empty if it has no name here.
+    /// The number of an `int`, `float` or `address`; the element type of a `scalar` or `array`,
+    /// empty if it has no name here.
     pub(crate) text: String,
     /// The bytes of a `scalar`, of `bytes` or of an `array`.
     pub(crate) data: Option<PyBackedBytes>,
@@ -160,7 +162,7 @@ fn value(
     })
 }
 
-/// The laboratory takes names that are no parameter's for labels; those of a dict are meant.
+/// The laboratory takes names that are not parameters's for labels; those of a dict are meant.
 fn no_parameter(kernel: &KernelInfo, arg: &Given) -> Diagnostic {
     let name: String = arg.name.iter().flat_map(|name| name.chars()).take(SHOWN).collect();
     let names = || kernel.params.iter().map(|p| p.name.as_str());
@@ -217,7 +219,8 @@ fn fits(ty: ElemType, value: i128) -> bool {
     (lowest..beyond).contains(&value)
 }
 
-/// What to pass for an integer that does not fit: compilers often declare parameters for signed numbers as `.u32`.
+/// What to pass for an integer that does not fit: compilers often declare parameters for signed
+/// numbers as `.u32`.
 fn other_sign(ty: ElemType, value: i128, param: &ParamInfo) -> String {
     let bits = ty.bits();
     match ty.kind() {

@@ -27,7 +27,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// What a context of this program goes on with: the memory is gone from here until [`Self::back`].
+    /// What a context of this program goes on with: the memory is gone from here until
+    /// [`Self::back`].
     pub(crate) fn lend(&mut self, id: u64) -> ContextState {
         let variables = self.placed.get(&id).map(|placed| placed.variables.clone());
         ContextState { memory: std::mem::take(&mut self.memory), variables }
@@ -50,7 +51,8 @@ impl World {
                 Gone::Program(id) => self.placed.remove(&id).map_or(Vec::new(), |p| p.addresses),
             };
             for address in addresses {
-                // What is not there any more needs no freeing: a launch that panicked has taken its memory with it.
+                // What is not there any more needs no freeing: a launch that panicked has taken its
+                // memory with it.
                 let _ = self.memory.free(address);
             }
         }

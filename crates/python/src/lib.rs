@@ -1,8 +1,9 @@
 //! The native half of the Python package `simtlab`.
 //!
-//! Everything here takes and gives plain values: bytes, numbers, JSON. Arrays, dataclasses and exceptions are made in Python
-//! (`python/simtlab`), which owns the public interface. Guest memory is locked only while the interpreter is released, so that a launch
-//! which asks for signals cannot wait for a thread that waits for the launch.
+//! Everything here takes and gives plain values: bytes, numbers, JSON. Arrays, dataclasses and
+//! exceptions are made in Python (`python/simtlab`), which owns the public interface. Guest memory
+//! is locked only while the interpreter is released, so that a launch which asks for signals cannot
+//! wait for a thread that waits for the launch.
 
 #![allow(
     clippy::needless_pass_by_value,

@@ -58,7 +58,7 @@ fn machine_of(path: &std::path::Path) -> Result<&'static dyn Isa, Diagnostic> {
     match machine::by_extension(extension).filter(|m| matches!(m.name(), "ptx" | "ir")) {
         Some(machine) => Ok(machine),
         None => {
-            let message = format!("{} is no program that can be loaded", path.display());
+            let message = format!("{} is not a program that can be loaded", path.display());
             Err(Diagnostic::error("input::machine", message)
                 .help("name a .ptx or .ir file, or pass PTX text"))
         }

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 /// Time between two looks for signals.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Asks the interpreter for signals now and then; stops the launch if a handler raises. Notes which engine runs.
+/// Asks the interpreter for signals now and then; stops the launch if a handler raises. Notes which
+/// engine runs.
 pub(crate) struct Signals {
     next: Instant,
     /// What a handler has raised.

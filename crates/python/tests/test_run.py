@@ -139,7 +139,7 @@ def test_statistics(kernels):
     assert sum(stats.slots.values()) == stats.lane_slots == stats["lane_slots"]
     assert stats.slots["on"] + stats.slots["predicated_off"] == stats.thread_inst_executed
     assert stats.simd_efficiency == pytest.approx(100 * stats.thread_inst_executed / stats.lane_slots)
-    # 1000 is no multiple of 32: one of the 32 warps has eight lanes that go, 24 that leave.
+    # 1000 is not a multiple of 32: one of the 32 warps has eight lanes that go, 24 that leave.
     assert stats.branches == 32 and stats.divergent_branches == 1
     assert stats.branch_efficiency == pytest.approx(100 * 31 / 32)
     flat = stats.to_dict()

@@ -7,7 +7,8 @@ use simt::LaneMask;
 
 type Set = BTreeSet<usize>;
 
-/// Lanes below `capacity`: anything from none to all, dense and sparse, with word boundaries often at the edge.
+/// Lanes below `capacity`: anything from none to all, dense and sparse, with word boundaries often
+/// at the edge.
 fn set(capacity: usize) -> impl Strategy<Value = Set> {
     prop_oneof![
         prop::collection::btree_set(0..capacity, 0..8),

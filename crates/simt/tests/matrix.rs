@@ -108,7 +108,8 @@ fn sign8(value: i32) -> u128 {
     if value < 0 { 0x80 } else { 0 }
 }
 
-/// Small numbers, whose sums are exact in every type: the product is that of integers, in every shape.
+/// Small numbers, whose sums are exact in every type: the product is that of integers, in every
+/// shape.
 #[test]
 fn small_numbers_are_multiplied_exactly() {
     for product in products() {
@@ -158,7 +159,8 @@ fn sums_of_integers_wrap_or_saturate() {
     }
 }
 
-/// One product of finite numbers and nothing else: exact, then cut or rounded as the reference does it.
+/// One product of finite numbers and nothing else: exact, then cut or rounded as the reference does
+/// it.
 fn one_product(x: u16, y: u16, sum: Element) -> u64 {
     let p = product("m16n8k16", [sum, Element::F16, Element::F16, sum], Spread::Mma);
     let mut operands = spread(p.a(), |i, l| if (i, l) == (3, 9) { x.into() } else { 0 });

@@ -1,8 +1,9 @@
 //! The toy machine's conformance table and what runs it.
 //!
-//! Beside the facts of [`isa::conform`] it has `run`: a program, the number of threads, the width of a group, and what must
-//! come out, separated by blanks: `NAME=V,V,...` 32-bit words at a label; `on=`, `predicated_off=`, ... lane slots;
-//! `vector=`, `uniform=` issues; `trap=CODE` the code of the fault, or `end` for none.
+//! Beside the facts of [`isa::conform`] it has `run`: a program, the number of threads, the width
+//! of a group, and what must come out, separated by blanks: `NAME=V,V,...` 32-bit words at a label;
+//! `on=`, `predicated_off=`, ... lane slots; `vector=`, `uniform=` issues; `trap=CODE` the code of
+//! the fault, or `end` for none.
 
 use isa::FileId;
 use isa::asm::Image;
@@ -37,7 +38,7 @@ pub fn conform(table: &str) -> Report {
 
 /// Runs a program to its end: what is left, and the code of the fault or `end`.
 fn run(program: &str, threads: &str, width: &str) -> Result<(Image, State, String), String> {
-    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is not a number"));
     let image = crate::assemble(FileId::default(), program).map_err(|errors| {
         let first = errors.iter().next().map_or("", |d| d.message.as_str());
         format!("does not assemble: {first}")

@@ -102,8 +102,8 @@ impl Insn {
 pub(crate) type Stop = (Trap, WarpMask);
 
 impl State {
-    /// Issues one instruction of the running group: counts and announces it, then executes it. A stop leaves all but
-    /// the count as it was.
+    /// Issues one instruction of the running group: counts and announces it, then executes it. A
+    /// stop leaves all but the count as it was.
     pub(crate) fn issue<O: Observer<1>>(&mut self, i: Insn, observer: &mut O) -> Result<(), Stop> {
         let Some(group) = &mut self.group else { return Ok(()) };
         let (live, launched) = (group.live, group.launched);

@@ -1,13 +1,16 @@
-//! A machine in fifty lines: the smallest instruction set behind the [`Machine`](simt::machine::Machine) trait.
+//! A machine in fifty lines: the smallest instruction set behind the
+//! [`Machine`](simt::machine::Machine) trait.
 //!
-//! It shows how little a machine is when the house does the rest. Its table (`toy.tsv`) yields decoder, encoder,
-//! assembler, disassembler and reference page; the module `exec` maps its 19 instructions to lane arithmetic, guest
-//! memory and lane slots; everything else here is how it is loaded and launched.
+//! It shows how little a machine is when the house does the rest. Its table (`toy.tsv`) yields
+//! decoder, encoder, assembler, disassembler and reference page; the module `exec` maps its 19
+//! instructions to lane arithmetic, guest memory and lane slots; everything else here is how it is
+//! loaded and launched.
 //!
-//! The machine: a group of up to 64 lanes runs one instruction at a time under one program counter. Each lane has
-//! eight 64-bit registers and three predicates; the group has eight uniform registers. There is no divergence:
-//! control flow is uniform, and paths of lanes are predicates. Code and data are apart: code starts at address 0 of
-//! its own space and is not guest memory; `.data` lies at `0x1_0000` of guest memory.
+//! The machine: a group of up to 64 lanes runs one instruction at a time under one program counter.
+//! Each lane has eight 64-bit registers and three predicates; the group has eight uniform
+//! registers. There is no divergence: control flow is uniform, and paths of lanes are predicates.
+//! Code and data are apart: code starts at address 0 of its own space and is not guest memory;
+//! `.data` lies at `0x1_0000` of guest memory.
 
 mod conform;
 mod exec;
@@ -42,10 +45,11 @@ pub fn dialect() -> Dialect<'static> {
     Dialect { table: table(), operands: &PlainOperands, syntax: &SYNTAX }
 }
 
-/// The parameters that a program declares, one `.param NAME` each; they arrive in `s0`, `s1`, ... in this order.
+/// The parameters that a program declares, one `.param NAME` each; they arrive in `s0`, `s1`, ...
+/// in this order.
 ///
 /// # Errors
-/// What is no name, is there twice, or has no register left.
+/// What is not a name, is there twice, or has no register left.
 pub fn parameters(image: &Image) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut found = Diagnostics::new();
@@ -75,7 +79,8 @@ pub fn assemble(file: FileId, text: &str) -> Result<Image, Diagnostics> {
     isa::asm::assemble(dialect(), file, text)
 }
 
-/// The binary of an assembled program, as [`Toy`] loads it: code from address 0, data from `0x1_0000` on, zeros between.
+/// The binary of an assembled program, as [`Toy`] loads it: code from address 0, data from
+/// `0x1_0000` on, zeros between.
 ///
 /// # Errors
 /// If it is too long, or code reaches into data.

@@ -1,7 +1,8 @@
 //! Loading and launching: what the toy machine is beside its instructions.
 //!
-//! Always holds for a [`State`]: at most one group exists at a time (groups run one after another, in order of their
-//! threads); its registers are columns of `width` lanes; live lanes are launched lanes.
+//! Always holds for a [`State`]: at most one group exists at a time (groups run one after another,
+//! in order of their threads); its registers are columns of `width` lanes; live lanes are launched
+//! lanes.
 
 use std::sync::LazyLock;
 
@@ -40,7 +41,8 @@ impl Program {
         2 * self.code.len()
     }
 
-    /// Maps the program's data into guest memory, unless it is there already (from an earlier launch).
+    /// Maps the program's data into guest memory, unless it is there already (from an earlier
+    /// launch).
     fn map_data(&self, memory: &mut MemoryMap) -> Result<(), LaunchError> {
         let length = self.data.len() as u64;
         let there = memory.region_at(Addr(DATA)).is_some_and(|r| {
@@ -82,7 +84,8 @@ pub struct Launch {
     pub width: u32,
     /// What uniform registers `s0`, `s1`, ... of every group start with; the others start with 0.
     pub arguments: Vec<u64>,
-    /// Guest memory with its buffers; the program's data is added unless it is there from an earlier launch.
+    /// Guest memory with its buffers; the program's data is added unless it is there from an
+    /// earlier launch.
     pub memory: MemoryMap,
 }
 

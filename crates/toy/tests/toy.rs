@@ -69,7 +69,7 @@ fn a_wrong_table_is_told_line_by_line() {
         [
             "1: `add r1, r1, r1` assembles to 8224, not 8204",
             "2: `x` does not assemble: toy has no instruction `x`",
-            "3: `nonsense` is no kind of fact, or has too few columns",
+            "3: `nonsense` is not a kind of fact, or has too few columns",
             "4: has not ended after 1000000 issues",
             "5: groups of 0 lanes; possible are 1 to 64",
             "6: `on=2` is 1",
@@ -130,7 +130,8 @@ fn slots_add_up_at_every_width() {
         assert_eq!(words(&state, out, 21), sums, "width {width}");
         assert!(slots.identity_holds());
         assert_eq!(slots.width, slots.vector_issues * u64::from(width));
-        // Per thread: 9 issues outside the loop; inside, as many as the group's longest thread needs.
+        // Per thread: 9 issues outside the loop; inside, as many as the group's longest thread
+        // needs.
         let groups = 21u32.div_ceil(width);
         let last = |g: u32| u64::from(((g + 1) * width).min(21));
         assert_eq!(slots.uniform_issues, (0..groups).map(last).sum::<u64>());

@@ -1,6 +1,7 @@
 //! Speed of the exact engine on three IR kernels: thread-instructions a second, one core.
 //!
-//! `cargo bench -p simtlab-vm --bench engine`. Each row is the median of nine runs; the last column is the time of one issue.
+//! `cargo bench -p simtlab-vm --bench engine`. Each row is the median of nine runs; the last column
+//! is the time of one issue.
 
 use converge::catalogue::Entry;
 use simt::machine::{Machine, Step};

@@ -32,8 +32,8 @@ use smallvec::SmallVec;
 /// Loop back-edges after which a group's turn ends.
 pub const BACK_EDGES: u32 = 64;
 
-/// Rounds of the schedule without the end of a CTA after which as many become resident as there can be:
-/// those that are may wait for the others.
+/// Rounds of the schedule without the end of a CTA after which as many become resident as there can
+/// be: those that are may wait for the others.
 pub const STALLED_ROUNDS: u64 = 256;
 
 /// The exact engine for issue groups of up to `64 * N` lanes.

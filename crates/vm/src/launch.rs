@@ -110,8 +110,8 @@ impl Resident {
 pub mod defaults {
     /// Compute capability of the device that holds resident CTAs where no device's limits hold.
     pub const CAPABILITY: ir::device::Capability = ir::device::Capability::of_target(80);
-    /// CTAs resident at first, if there is no number: few, so that what they have stays in the host's
-    /// caches.
+    /// CTAs resident at first, if there is no number: few, so that what they have stays in the
+    /// host's caches.
     pub const RESIDENT: u32 = 16;
     /// Issues of one CTA.
     pub const LIMIT: u64 = 1_000_000_000;

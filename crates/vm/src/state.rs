@@ -328,8 +328,8 @@ impl<const N: usize> State<N> {
         Ok(())
     }
 
-    /// After a round in which no CTA has ended: makes as many resident as there can be, if it is time
-    /// for that; whether there were any.
+    /// After a round in which no CTA has ended: makes as many resident as there can be, if it is
+    /// time for that; whether there were any.
     pub(crate) fn make_more_resident(&mut self, program: &Program) -> Result<bool, LaunchError> {
         self.stalled += 1;
         let before = self.resident.len();

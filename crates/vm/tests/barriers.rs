@@ -1,5 +1,6 @@
-//! The pass that places convergence barriers: results stay those of serial execution under any schedule of the paths, lanes meet again
-//! where the stack would bring them together, and spin locks end.
+//! The pass that places convergence barriers: results stay those of serial execution under any
+//! schedule of the paths, lanes meet again where the stack would bring them together, and spin
+//! locks end.
 
 mod common;
 
@@ -59,7 +60,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(25))]
 
-    /// Whatever mechanism is named, the memory is that of serial execution; what its pass cannot take is refused.
+    /// Whatever mechanism is named, the memory is that of serial execution; what its pass cannot
+    /// take is refused.
     #[test]
     fn every_mechanism_of_the_catalogue(ends in common::ends(), device in any::<bool>()) {
         let text = graph(&ends, device);
@@ -82,7 +84,8 @@ proptest! {
     }
 }
 
-/// What the barriers cost beyond the stack is their own operations, which this shape allows to count by hand.
+/// What the barriers cost beyond the stack is their own operations, which this shape allows to
+/// count by hand.
 #[test]
 fn lanes_meet_where_the_stack_brings_them_together() {
     let text = format!(
@@ -116,8 +119,9 @@ out:
     let stack = ends(&module, "ipdom", Policy::First);
     let barriers = ends(&placed, "convergence-barriers", Policy::First);
     assert_eq!(barriers.0, serial.0);
-    // Two groups. Each of 7 rounds sets and waits, once for each side that is taken; one set and wait around the loop, waits
-    // once for each of 8 trip counts. All lanes take the same side in this kernel's first rounds and the last ones.
+    // Two groups. Each of 7 rounds sets and waits, once for each side that is taken; one set and
+    // wait around the loop, waits once for each of 8 trip counts. All lanes take the same side in
+    // this kernel's first rounds and the last ones.
     let issues = |s: &Stats| s.slots.issues();
     let sync = issues(&barriers.1) - issues(&stack.1);
     let upper = 2 * (1 + 8 + 7 * 3);
@@ -125,7 +129,8 @@ out:
     assert!(issues(&barriers.1) * 4 < issues(&serial.1));
 }
 
-/// Lanes of a warp take a lock one after another; it is released behind the loop that takes it, or inside.
+/// Lanes of a warp take a lock one after another; it is released behind the loop that takes it, or
+/// inside.
 fn lock(behind: bool) -> String {
     let critical = "
   %x = ld.volatile.global.u32 [%sum]
@@ -168,7 +173,8 @@ done:
     .replace("reg %at, %wide", "reg %at, %wide, %lock, %sum")
 }
 
-/// Which schemes end a spin lock that is released behind its loop: the first column of the deadlock matrix.
+/// Which schemes end a spin lock that is released behind its loop: the first column of the deadlock
+/// matrix.
 #[test]
 fn a_spin_lock_ends_where_it_should() {
     let module = verified(&lock(true));
@@ -201,7 +207,8 @@ fn a_spin_lock_ends_where_it_should() {
     }
 }
 
-/// The stack hangs whichever side runs first: the owner waits at the rejoin point, or below the lanes that spin.
+/// The stack hangs whichever side runs first: the owner waits at the rejoin point, or below the
+/// lanes that spin.
 #[test]
 fn no_order_of_sides_helps_the_stack() {
     let module = verified(&lock(true));

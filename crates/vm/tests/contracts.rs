@@ -1,4 +1,5 @@
-//! Proofs that the contracts between the rooms carry, beyond what one mechanism on one thread shows.
+//! Proofs that the contracts between the rooms carry, beyond what one mechanism on one thread
+//! shows.
 
 use converge::catalogue::Entry;
 use converge::{Knobs, Order, Policy};
@@ -8,7 +9,8 @@ use simt::observe::{self, Blind, Events, Observer};
 use simt::slots::LaneSlots;
 use vm::{Engine, Launch, Program, State, catalogued, load_variables};
 
-/// Nested divergence, a loop with a lane-dependent trip count, shared memory, a barrier, a shuffle and an atomic.
+/// Nested divergence, a loop with a lane-dependent trip count, shared memory, a barrier, a shuffle
+/// and an atomic.
 const KERNEL: &str = "
 shared @tile size 1024 align 4
 kernel @k(out: u64 global) {

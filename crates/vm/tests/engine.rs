@@ -14,7 +14,8 @@ fn program(text: &str) -> Program {
     Program::link(module).unwrap_or_else(|e| panic!("{e:#?}"))
 }
 
-/// A launch of kernel `k` with one output buffer of `words` 32-bit words, its address as the only parameter.
+/// A launch of kernel `k` with one output buffer of `words` 32-bit words, its address as the only
+/// parameter.
 fn launch(
     program: &Program,
     mechanism: &str,

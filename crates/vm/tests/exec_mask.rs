@@ -1,4 +1,5 @@
-//! The pass `exec-mask`: what it makes runs under `uniform` and leaves the memory that the program leaves lane by lane.
+//! The pass `exec-mask`: what it makes runs under `uniform` and leaves the memory that the program
+//! leaves lane by lane.
 
 mod common;
 

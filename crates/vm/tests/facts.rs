@@ -1,4 +1,5 @@
-//! The facts of `flow::analysis` hold of what the exact engine does: on random kernels, and of single rules.
+//! The facts of `flow::analysis` hold of what the exact engine does: on random kernels, and of
+//! single rules.
 
 use converge::catalogue::Entry;
 use converge::mechanism::{Knobs, Order};
@@ -198,7 +199,8 @@ fn a_counter_of_a_divergent_loop_varies_behind_it() {
       ret";
     let (_, facts) = facts([256, 1, 1], true, body);
     assert!(facts.parts(1) && facts.partial(1) && !facts.partial(2));
-    // Live behind the loop: varies, and lanes that have left keep theirs. `j` is read in the loop alone.
+    // Live behind the loop: varies, and lanes that have left keep theirs. `j` is read in the loop
+    // alone.
     assert_eq!(class(&facts, 1, 0), Class::Varying);
     assert!(facts.blends(1, 0, 0) && !facts.blends(1, 1, 0));
     assert_eq!((class(&facts, 1, 1), class(&facts, 1, 2)), (Class::Uniform, Class::Uniform));

@@ -1,5 +1,5 @@
-//! The pass `predicate`: what it makes runs under `uniform`, keeps to the predicate registers of the machine, and leaves the memory
-//! that each thread alone would leave.
+//! The pass `predicate`: what it makes runs under `uniform`, keeps to the predicate registers of
+//! the machine, and leaves the memory that each thread alone would leave.
 
 mod common;
 
@@ -62,7 +62,8 @@ fn keeps_to_the_machine(before: &Function, after: &Function, predicates: u32) {
     }
 }
 
-/// Checks one program at several sizes of the predicate file; gives what the pass did to kernel `k` for 16.
+/// Checks one program at several sizes of the predicate file; gives what the pass did to kernel `k`
+/// for 16.
 #[track_caller]
 fn check(text: &str) -> Predicated {
     let module = verified(text);

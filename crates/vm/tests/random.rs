@@ -1,4 +1,5 @@
-//! Random programs: kernels against a scalar reference under every mechanism, and any verified module without a panic.
+//! Random programs: kernels against a scalar reference under every mechanism, and any verified
+//! module without a panic.
 
 use converge::{CATALOGUE, Entry, Knobs, Order, Policy};
 use ir::testing::{
@@ -10,8 +11,9 @@ use simt::machine::{Machine, Step};
 use simt::observe::Blind;
 use vm::{Engine, Launch, Program, catalogued, load_variables, prepare};
 
-/// Issues after which a run is taken to hang. Predicated code runs both sides of branches, and bodies of functions for no lane: a
-/// kernel that takes thousands of issues lane by lane may take millions so.
+/// Issues after which a run is taken to hang. Predicated code runs both sides of branches, and
+/// bodies of functions for no lane: a kernel that takes thousands of issues lane by lane may take
+/// millions so.
 const ISSUES: u64 = 1 << 28;
 
 /// How a random kernel is launched.
@@ -24,7 +26,8 @@ struct Shape {
     policy: Policy,
 }
 
-/// The words of all threads, or how it ended otherwise. The module is one that the mechanism's pass has prepared.
+/// The words of all threads, or how it ended otherwise. The module is one that the mechanism's pass
+/// has prepared.
 fn words<const N: usize>(
     module: &Module,
     entry: &'static Entry,
@@ -67,7 +70,8 @@ fn launch_of(seed: u64) -> Shape {
     Shape { width, grid, block, order, policy }
 }
 
-/// The mechanisms that random kernels run under: `uniform` runs what a pass has made, and stands for none by itself.
+/// The mechanisms that random kernels run under: `uniform` runs what a pass has made, and stands
+/// for none by itself.
 fn mechanisms() -> impl Iterator<Item = &'static Entry> {
     CATALOGUE.iter().filter(|e| e.name != "uniform")
 }
@@ -75,8 +79,8 @@ fn mechanisms() -> impl Iterator<Item = &'static Entry> {
 /// How many kernels each mechanism took.
 type Taken = std::collections::BTreeMap<&'static str, u64>;
 
-/// Runs a random kernel under every mechanism, and holds what it stores against the scalar reference. Counts the mechanisms
-/// that took it.
+/// Runs a random kernel under every mechanism, and holds what it stores against the scalar
+/// reference. Counts the mechanisms that took it.
 fn under_every_mechanism(seed: u64, shape: KernelShape, taken: &mut Taken) {
     let module = random_kernel(&mut Rng::new(seed), shape);
     let launch = launch_of(seed);
@@ -120,7 +124,8 @@ fn random_kernels_store_what_the_reference_says_under_every_mechanism() {
     each_took_its_share(&taken, 20 * KernelShape::ALL.len() as u64);
 }
 
-/// The long campaign: `SIMTLAB_FUZZ_COUNT` kernels (100,000) from `SIMTLAB_FUZZ_SEED` (0) on, printed as it goes.
+/// The long campaign: `SIMTLAB_FUZZ_COUNT` kernels (100,000) from `SIMTLAB_FUZZ_SEED` (0) on,
+/// printed as it goes.
 ///
 /// `cargo test -p simtlab-vm --test random -- --ignored --nocapture fuzz_campaign`
 #[test]

@@ -32,7 +32,8 @@ again:
 }
 ";
 
-/// A state before a launch of 64 threads, memory before it, and memory after it on the exact engine.
+/// A state before a launch of 64 threads, memory before it, and memory after it on the exact
+/// engine.
 fn launched() -> (Program, State<1>, Snapshot, MemoryMap, Stats) {
     let module = ir::text::parse(isa::FileId::default(), TEXT)
         .unwrap_or_else(|d| panic!("{:?}", d.iter().collect::<Vec<_>>()));

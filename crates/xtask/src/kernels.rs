@@ -1,8 +1,9 @@
 //! `cargo xtask kernels`: makes the generated files of `kernels/` again.
 //!
-//! Each folder of `kernels/` and `kernels/divergence/` with a `.cu` file holds the `.ptx` that NVRTC makes of it and the `.npy` arrays that its
-//! `expected.py` computes. Both are deterministic for the versions pinned in `kernels/tools/requirements.txt`, so
-//! `--check` compares bytes. No GPU and no CUDA toolkit is used.
+//! Each folder of `kernels/` and `kernels/divergence/` with a `.cu` file holds the `.ptx` that
+//! NVRTC makes of it and the `.npy` arrays that its `expected.py` computes. Both are deterministic
+//! for the versions pinned in `kernels/tools/requirements.txt`, so `--check` compares bytes. No GPU
+//! and no CUDA toolkit is used.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
 

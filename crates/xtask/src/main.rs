@@ -1,6 +1,8 @@
-//! Chores of the project, run as `cargo xtask CHORE`. None of them is needed to build, test or use it.
+//! Chores of the project, run as `cargo xtask CHORE`. None of them is needed to build, test or use
+//! it.
 //!
-//! A chore that generates committed files has `--check`, which writes nothing and fails where a file is not current.
+//! A chore that generates committed files has `--check`, which writes nothing and fails where a
+//! file is not current.
 
 mod kernels;
 mod mutants;

@@ -1,8 +1,9 @@
 //! `cargo xtask mutants`: whether the tests notice faults in the fast paths of the engines.
 //!
-//! `crates/xtask/mutants.toml` lists mutations: a file, a piece of it, what takes its place, and the test that has to fail then. Each
-//! is applied to a copy of the repository in `target/mutants`, which has a target folder of its own, so that only the changed crate
-//! and the test program are built again. A mutation that its test does not notice survives, and the command fails.
+//! `crates/xtask/mutants.toml` lists mutations: a file, a piece of it, what takes its place, and
+//! the test that has to fail then. Each is applied to a copy of the repository in `target/mutants`,
+//! which has a target folder of its own, so that only the changed crate and the test program are
+//! built again. A mutation that its test does not notice survives, and the command fails.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
 
@@ -17,7 +18,8 @@ use serde::Deserialize;
 
 use crate::tree;
 
-/// How long a test may take before its mutation counts as noticed: a mutation can make code that does not end.
+/// How long a test may take before its mutation counts as noticed: a mutation can make code that
+/// does not end.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Options of `cargo xtask mutants`.
@@ -157,7 +159,8 @@ struct Copy {
 }
 
 impl Copy {
-    /// Brings the copy up to date; files that are the same keep their times, so that little is built again.
+    /// Brings the copy up to date; files that are the same keep their times, so that little is
+    /// built again.
     fn new() -> Result<Self> {
         let work = tree::root().join("target/mutants");
         let this = Self { root: work.join("tree"), target: work.join("target") };

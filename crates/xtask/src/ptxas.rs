@@ -1,8 +1,9 @@
 //! `cargo xtask ptxas`: compares what the PTX front end takes with what NVIDIA's assembler takes.
 //!
-//! Every instruction that the table of forms can spell, the instructions near to these (with `--around`), and the bundled kernels
-//! after small random changes, go to both. Each difference is printed; docs/ptx-ptxas.md says which there are and why. `ptxas` comes from PyPI, at the version pinned in
-//! `kernels/tools/ptxas.txt`; nothing here runs in the tests.
+//! Every instruction that the table of forms can spell, the instructions near to these (with
+//! `--around`), and the bundled kernels after small random changes, go to both. Each difference is
+//! printed; docs/ptx-ptxas.md says which there are and why. `ptxas` comes from PyPI, at the version
+//! pinned in `kernels/tools/ptxas.txt`; nothing here runs in the tests.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
 
@@ -34,7 +35,8 @@ pub(crate) struct Options {
     /// Compare no single instructions.
     #[arg(long)]
     no_forms: bool,
-    /// Compare what is one word or type away from the forms of these opcodes, too (`all`: of every opcode).
+    /// Compare what is one word or type away from the forms of these opcodes, too (`all`: of every
+    /// opcode).
     #[arg(long, value_name = "OPCODE")]
     around: Vec<String>,
     /// The target that is assembled for.
@@ -91,7 +93,8 @@ struct Judge {
 }
 
 impl Judge {
-    /// Lines of a text that `ptxas` refuses, with its first message for each; line 0 for what has no line.
+    /// Lines of a text that `ptxas` refuses, with its first message for each; line 0 for what has
+    /// no line.
     fn errors(&self, text: &str) -> Result<BTreeMap<usize, String>> {
         // Two of these may run at once.
         let path = self.scratch.join(format!("input-{}.ptx", std::process::id()));
@@ -120,8 +123,9 @@ impl Judge {
         Ok(errors)
     }
 
-    /// For each of the instructions why `ptxas` refuses it. It finds what is wrong in several passes and reports that of one pass, so
-    /// what is refused is taken out and the rest tried again.
+    /// For each of the instructions why `ptxas` refuses it. It finds what is wrong in several
+    /// passes and reports that of one pass, so what is refused is taken out and the rest tried
+    /// again.
     fn refused(&self, instructions: &[String]) -> Result<Vec<Option<String>>> {
         let mut refused: Vec<Option<String>> = vec![None; instructions.len()];
         loop {
@@ -137,7 +141,8 @@ impl Judge {
                     found = true;
                 }
             }
-            // What it says of no line is about all of the file: addresses of 32 bits beside those of 64.
+            // What it says of no line is about all of the file: addresses of 32 bits beside those
+            // of 64.
             if !found {
                 return Ok(refused);
             }

@@ -1,6 +1,7 @@
 //! A Python virtual environment under `target/` with the packages that a requirements file pins.
 //!
-//! It is made on first use and again whenever that file changes; the system's own Python stays as it is.
+//! It is made on first use and again whenever that file changes; the system's own Python stays as
+//! it is.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -59,7 +60,8 @@ impl Python {
         Ok(())
     }
 
-    /// Runs a script in `folder` with `arguments`; its messages go to this terminal, its failure is an error.
+    /// Runs a script in `folder` with `arguments`; its messages go to this terminal, its failure is
+    /// an error.
     pub(crate) fn run<A: AsRef<OsStr>>(
         &self,
         script: &Path,

@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
-    // crates/xtask, seen from the root; cargo sets the variable to the folder that this program is built from.
+    // crates/xtask, seen from the root; cargo sets the variable to the folder that this program is
+    // built from.
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
@@ -63,8 +64,8 @@ pub(crate) enum Change {
 /// One generated or committed file and what became of it.
 pub(crate) type Finding = (PathBuf, Change);
 
-/// Compares the `.EXTENSION` files of `committed` with those of `generated`, and unless `check_only` makes the
-/// former like the latter.
+/// Compares the `.EXTENSION` files of `committed` with those of `generated`, and unless
+/// `check_only` makes the former like the latter.
 pub(crate) fn update(
     committed: &Path,
     generated: &Path,

@@ -1,10 +1,10 @@
 //! `cargo xtask words`: whether names are made of the field's terms and of common words.
 //!
-//! Checked are the names of files, of items with a visibility, of their public fields, and of tests,
-//! in the crates of [`CRATES`]. A word of a name has to stand in the glossary of ARCHITECTURE.md, as
-//! a term or as part of one, or in `crates/xtask/words.txt`, one word a line in alphabetical order.
-//! A new word belongs into that list if every engineer knows it; a word for a concept of this
-//! project belongs into the glossary.
+//! Checked are the names of files, of items with a visibility, of their public fields, and of
+//! tests, in the crates of [`CRATES`]. A word of a name has to stand in the glossary of
+//! ARCHITECTURE.md, as a term or as part of one, or in `crates/xtask/words.txt`, one word a line in
+//! alphabetical order. A new word belongs into that list if every engineer knows it; a word for a
+//! concept of this project belongs into the glossary.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
 

@@ -95,7 +95,7 @@ fn report(
 fn predicates(words: &Words<'_>) -> Result<u32, Diagnostic> {
     let (Some(given), Some(span)) = (&words.args.np, words.np) else { return Ok(USUAL) };
     given.parse().map_err(|_| {
-        let message = format!("{given:?} is no number of predicates");
+        let message = format!("{given:?} is not a number of predicates");
         Diagnostic::error("predicate::np", message).at(span, "").help("write one, as in --np 32")
     })
 }

@@ -68,7 +68,7 @@ impl Library {
 #[cfg(unix)]
 fn open(name: &str) -> Result<usize> {
     let failed = |reason: String| DeviceError::Library { path: name.to_owned(), reason };
-    let text = CString::new(name).map_err(|_| failed("it is no file name".to_owned()))?;
+    let text = CString::new(name).map_err(|_| failed("it is not a file name".to_owned()))?;
     // SAFETY: the name is a C string; the library's initialisers are its own.
     let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if !handle.is_null() {

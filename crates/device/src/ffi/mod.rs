@@ -413,7 +413,7 @@ impl Module<'_> {
     pub fn kernel(&self, name: &str) -> Result<Kernel<'_>> {
         let library = self.context.library;
         let wanted = CString::new(name)
-            .map_err(|_| DeviceError::Request(format!("`{name:?}` is no kernel's name")))?;
+            .map_err(|_| DeviceError::Request(format!("`{name:?}` is not a kernel's name")))?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: the module is alive, the name a C string, and there is a place for the answer.
         let code = unsafe {

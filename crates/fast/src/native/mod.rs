@@ -1,5 +1,5 @@
-//! The native limit: some bundled kernels as vectorised Rust, for benchmarks. They compute what the kernels compute, in an
-//! order of their own where that does not show.
+//! The native limit: some bundled kernels as vectorised Rust, for benchmarks. They compute what the
+//! kernels compute, in an order of their own where that does not show.
 
 mod dense;
 mod divergent;
@@ -15,9 +15,11 @@ const WIDTH: usize = 32;
 /// Work that can be repeated; what it reads and writes is made beforehand.
 pub type Work = Box<dyn FnMut()>;
 
-/// The kernel of this name on `n` elements (of `mandelbrot`, `sgemm` and `sgemm_tiled` on n by n; of `bitonic_sort` on n segments of
-/// 1,024), if it is one of these: `saxpy`, `mandelbrot` (256 iterations at most), `sgemm`, `sgemm_tiled`, `reduce`, `collatz`, `nbody`,
-/// `histogram`, `bitonic_sort`, `black_scholes`, `bfs` (one level, eight edges a vertex, half of the vertices in it).
+/// The kernel of this name on `n` elements (of `mandelbrot`, `sgemm` and `sgemm_tiled` on n by n;
+/// of `bitonic_sort` on n segments of 1,024), if it is one of these: `saxpy`, `mandelbrot` (256
+/// iterations at most), `sgemm`, `sgemm_tiled`, `reduce`, `collatz`, `nbody`, `histogram`,
+/// `bitonic_sort`, `black_scholes`, `bfs` (one level, eight edges a vertex, half of the vertices in
+/// it).
 #[must_use]
 pub fn native(kernel: &str, n: usize) -> Option<Work> {
     Some(match kernel {

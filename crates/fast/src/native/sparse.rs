@@ -21,14 +21,16 @@ pub(super) fn histogram(data: &[u8]) -> [u32; 256] {
     sums
 }
 
-/// Sorts each segment of 1,024 keys, whose low halves are the values that belong to them, from one place to another.
+/// Sorts each segment of 1,024 keys, whose low halves are the values that belong to them, from one
+/// place to another.
 #[inline(always)]
 pub(super) fn sort(keys: &[u64], sorted: &mut [u64]) {
     sorted.copy_from_slice(keys);
     sorted.chunks_mut(1024).for_each(<[u64]>::sort_unstable);
 }
 
-/// One level of a breadth-first search, each vertex with eight neighbours; how many vertices it finds.
+/// One level of a breadth-first search, each vertex with eight neighbours; how many vertices it
+/// finds.
 #[inline(always)]
 pub(super) fn bfs(columns: &[u32], level: i32, distances: &mut [i32]) -> u32 {
     let mut found = 0;

@@ -1,4 +1,4 @@
-# Bit 0 of a target is no part of it; the upper half of an instruction is no instruction.
+# Bit 0 of a target is no part of it; the upper half of an instruction is not an instruction.
 #: run:
 #: trap: illegal-instruction message="mepc 0x8000000e"
     la   a0, here

@@ -20,8 +20,8 @@ pub enum Access {
 }
 
 impl Facts {
-    /// The pattern of a memory access: instruction `inst` of a block, which takes its address as first operand. `None` if it is
-    /// no such instruction.
+    /// The pattern of a memory access: instruction `inst` of a block, which takes its address as
+    /// first operand. `None` if it is no such instruction.
     #[must_use]
     pub fn access(&self, function: &Function, block: usize, inst: usize) -> Option<Access> {
         use ir::Op;
@@ -56,8 +56,8 @@ impl Facts {
     }
 }
 
-/// What a fact rests on: that the values of an operand, as the instruction widens them, keep their stride over the lanes that
-/// are on.
+/// What a fact rests on: that the values of an operand, as the instruction widens them, keep their
+/// stride over the lanes that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assumption {
     /// Which operand.

@@ -1,20 +1,23 @@
 //! Which writes happen while lanes that will read the old value wait elsewhere.
 //!
-//! Under a mechanism that rejoins lanes at the immediate post-dominator of the branch where they parted (`ipdom`), while some lanes
-//! run a block that they reached from one side of a divergent branch, the others are at the start of another side, or wait at
-//! the rejoin place. So a write in that block must leave the old value in them exactly if its web is live into one of
-//! those places: it *needs a blend*. A loop's exit branch is such a branch, with the loop's next round as one side: what
-//! is written in the loop and live behind it needs a blend, though all lanes in the loop have the same value (temporal
-//! divergence).
+//! Under a mechanism that rejoins lanes at the immediate post-dominator of the branch where they
+//! parted (`ipdom`), while some lanes run a block that they reached from one side of a divergent
+//! branch, the others are at the start of another side, or wait at the rejoin place. So a write in
+//! that block must leave the old value in them exactly if its web is live into one of those places:
+//! it *needs a blend*. A loop's exit branch is such a branch, with the loop's next round as one
+//! side: what is written in the loop and live behind it needs a blend, though all lanes in the loop
+//! have the same value (temporal divergence).
 //!
-//! A branch whose sides meet only at the end of the function, or never, counts as one whose lanes may be at any of its sides
-//! while anything that can be reached from it runs; all such branches are taken together.
+//! A branch whose sides meet only at the end of the function, or never, counts as one whose lanes
+//! may be at any of its sides while anything that can be reached from it runs; all such branches
+//! are taken together.
 
 use super::webs::{Web, Webs};
 use crate::dom::{PostDominator, PostDominators};
 use crate::graph::{Cfg, Node};
 
-/// Steps of all walks together, for each block, after which the function is taken to diverge everywhere.
+/// Steps of all walks together, for each block, after which the function is taken to diverge
+/// everywhere.
 const STEPS_A_BLOCK: usize = 256;
 /// Sides of a branch that are walked one by one; those of a larger switch are taken together.
 const SIDES: usize = 8;
@@ -76,7 +79,8 @@ impl<'a> Divergence<'a> {
         }
     }
 
-    /// A branch at the end of `from` may part lanes. Tells `blend` of the slots of writes that need a blend because of it.
+    /// A branch at the end of `from` may part lanes. Tells `blend` of the slots of writes that need
+    /// a blend because of it.
     pub(super) fn part(&mut self, from: Node, blend: &mut impl FnMut(u32, Web)) {
         let mut sides: Vec<Node> = Vec::new();
         for &to in self.cfg.successors(from) {

@@ -1,21 +1,25 @@
 //! What is known of a function's values before it runs, for a given shape of launch.
 //!
-//! [`Facts::new`] takes a function apart into [`Webs`] and finds, for each web, how its values differ from lane to lane of a
-//! group ([`Value`]: uniform, affine, varying; how far from a uniform base), for each write whether it [needs a blend](Facts::blends),
-//! for each branch whether it can [part](Facts::parts) lanes, and for each memory access its [pattern](Access).
+//! [`Facts::new`] takes a function apart into [`Webs`] and finds, for each web, how its values
+//! differ from lane to lane of a group ([`Value`]: uniform, affine, varying; how far from a uniform
+//! base), for each write whether it [needs a blend](Facts::blends), for each branch whether it can
+//! [part](Facts::parts) lanes, and for each memory access its [pattern](Access).
 //!
-//! **What a fact says.** At each execution of an instruction, its fact holds of the lanes that are then on, in a group of
-//! `Shape::width` threads that runs under the mechanism `ipdom`, whatever order it runs the sides of a branch in. A uniform web can be kept as
-//! one scalar, an affine one as base and stride: whatever lane reads it finds the value that it would have found in a register of
-//! its own, for a write that would destroy a waiting lane's value makes the web varying.
+//! **What a fact says.** At each execution of an instruction, its fact holds of the lanes that are
+//! then on, in a group of `Shape::width` threads that runs under the mechanism `ipdom`, whatever
+//! order it runs the sides of a branch in. A uniform web can be kept as one scalar, an affine one
+//! as base and stride: whatever lane reads it finds the value that it would have found in a
+//! register of its own, for a write that would destroy a waiting lane's value makes the web
+//! varying.
 //!
-//! **Assumptions.** Some facts hold only if a 32-bit value does not wrap over the lanes before it is widened
-//! ([`Facts::assumed`]): what programmers mean, and what no analysis can show where sizes are arguments. Whoever relies on them must
-//! test it at each execution of those instructions, and do without ([`Options::assume`]) if a test fails.
+//! **Assumptions.** Some facts hold only if a 32-bit value does not wrap over the lanes before it
+//! is widened ([`Facts::assumed`]): what programmers mean, and what no analysis can show where
+//! sizes are arguments. Whoever relies on them must test it at each execution of those
+//! instructions, and do without ([`Options::assume`]) if a test fails.
 //!
-//! **Limits.** Functions that use EXEC or steer their mechanism get no facts. Parameters of device functions vary. All passes are near-linear;
-//! where one would not be (many thousands of registers live everywhere, branches nested thousands deep) facts get
-//! weaker, not later.
+//! **Limits.** Functions that use EXEC or steer their mechanism get no facts. Parameters of device
+//! functions vary. All passes are near-linear; where one would not be (many thousands of registers
+//! live everywhere, branches nested thousands deep) facts get weaker, not later.
 
 mod access;
 mod divergence;
@@ -98,8 +102,8 @@ impl Facts {
         self.width
     }
 
-    /// Whether a result must leave the values of lanes that are off as they are. Where it need not, nobody reads what those
-    /// lanes have.
+    /// Whether a result must leave the values of lanes that are off as they are. Where it need not,
+    /// nobody reads what those lanes have.
     #[must_use]
     pub fn blends(&self, block: usize, inst: usize, result: usize) -> bool {
         let slot = self.webs.slots(self.webs.place(block, inst)).nth(1 + result);
@@ -118,7 +122,8 @@ impl Facts {
         self.partial[block]
     }
 
-    /// Whether the fact about an instruction's first result holds only if its operand does not wrap over the lanes that are on.
+    /// Whether the fact about an instruction's first result holds only if its operand does not wrap
+    /// over the lanes that are on.
     #[must_use]
     pub fn assumed(&self, block: usize, inst: usize) -> bool {
         self.assumed[self.webs.place(block, inst)]

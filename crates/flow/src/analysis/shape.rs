@@ -1,7 +1,8 @@
 //! The shape of a launch, and what special registers are in a group of it.
 //!
-//! A *group* is a run of `width` threads of a CTA that begins at a multiple of `width`, as the engines form issue groups; the
-//! last one of a CTA may be shorter. Thread numbers run through x first, then y, then z.
+//! A *group* is a run of `width` threads of a CTA that begins at a multiple of `width`, as the
+//! engines form issue groups; the last one of a CTA may be shorter. Thread numbers run through x
+//! first, then y, then z.
 
 use super::value::Value;
 use ir::Sreg;
@@ -37,8 +38,8 @@ impl Shape {
         n != 0 && (n.is_multiple_of(u64::from(self.width.max(1))) || self.threads() <= n)
     }
 
-    /// What `thread / divide % modulus` is in the lanes of a group, where `threads` of the CTA have another quotient only
-    /// beyond `modulus`.
+    /// What `thread / divide % modulus` is in the lanes of a group, where `threads` of the CTA have
+    /// another quotient only beyond `modulus`.
     fn coordinate(&self, divide: u64, modulus: u64) -> Value {
         let max = modulus.max(1) - 1;
         if max == 0 {
@@ -46,7 +47,8 @@ impl Shape {
         }
         let width = u64::from(self.width.max(1));
         if divide == 1 && self.aligned(modulus) {
-            // Groups begin at multiples of their width; where the rows are shorter there is one group, at 0.
+            // Groups begin at multiples of their width; where the rows are shorter there is one
+            // group, at 0.
             let zeros = if self.threads() <= width { 64 } else { width.trailing_zeros() };
             return Value::affine(1).with_zeros(zeros).with_max(max);
         }

@@ -1,8 +1,8 @@
 //! Finds the facts: a least fixed point over webs, with divergence found on the way.
 //!
-//! All webs begin without a value and grow only more varying; a branch is divergent from the moment its condition is
-//! not uniform, and then makes webs varying in turn. Every instruction is looked at again when a web that it reads
-//! has grown, which happens a bounded number of times.
+//! All webs begin without a value and grow only more varying; a branch is divergent from the moment
+//! its condition is not uniform, and then makes webs varying in turn. Every instruction is looked
+//! at again when a web that it reads has grown, which happens a bounded number of times.
 
 use super::divergence::Divergence;
 use super::shape::Shape;
@@ -118,7 +118,8 @@ impl<'a> Solver<'a> {
                 self.grow(Web(web as u32), Value::varying());
             }
         }
-        // A kernel's registers hold zeros at first; a function's what was left there, or its arguments.
+        // A kernel's registers hold zeros at first; a function's what was left there, or its
+        // arguments.
         for web in self.webs.at_entry.clone() {
             if self.function.is_kernel() {
                 self.grow(web, Value::constant(0));

@@ -1,9 +1,10 @@
 //! What an instruction's result is, given what its operands are.
 //!
-//! Sums, differences, products with known numbers and shifts by them keep strides. A value whose lanes' part fits below the
-//! base's zeros (`separate`) keeps its stride under masks and loses it under shifts. Widening a 32-bit value keeps
-//! the stride if the lanes' values do not wrap in between; where that is likely but not certain, the fact holds under
-//! an *assumption*, which whoever relies on it must test at each execution.
+//! Sums, differences, products with known numbers and shifts by them keep strides. A value whose
+//! lanes' part fits below the base's zeros (`separate`) keeps its stride under masks and loses it
+//! under shifts. Widening a 32-bit value keeps the stride if the lanes' values do not wrap in
+//! between; where that is likely but not certain, the fact holds under an *assumption*, which
+//! whoever relies on it must test at each execution.
 
 use super::shape::Shape;
 use super::value::{Class, Value, ones};
@@ -11,7 +12,8 @@ use ir::mods::{AtomOp, Flag, Space};
 use ir::{Function, Inst, Op, Operand, Reg, RegTy, Ty};
 use smallvec::SmallVec;
 
-/// A result, and whether it stands under the assumption that its (first) operand does not wrap over the lanes.
+/// A result, and whether it stands under the assumption that its (first) operand does not wrap over
+/// the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Derived {
     pub(super) value: Value,
@@ -37,7 +39,7 @@ pub(super) struct Rules<'a> {
 type Values = SmallVec<[Value; 4]>;
 
 impl Rules<'_> {
-    /// An operand that is no register.
+    /// An operand that is not a register.
     pub(super) fn operand(&self, operand: &Operand) -> Value {
         match *operand {
             Operand::Imm(bits) => match u64::try_from(bits) {
@@ -115,7 +117,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Votes and reductions give all members the same; who the members are must be the same for all.
+    /// Votes and reductions give all members the same; who the members are must be the same for
+    /// all.
     fn collective(&self, inst: &Inst, operands: &Values) -> Value {
         let one_warp = self.shape.width <= 32 || self.shape.threads() <= 32;
         let together = inst.mods.flags.has(Flag::NoMask);
@@ -170,7 +173,8 @@ impl Rules<'_> {
         derived
     }
 
-    /// Whether no two lanes' values of `bits` bits lie on different sides of a wrap, as numbers with or without sign.
+    /// Whether no two lanes' values of `bits` bits lie on different sides of a wrap, as numbers
+    /// with or without sign.
     fn keeps_order(&self, a: &Value, bits: u32, signed: bool) -> bool {
         let last = self.shape.last_lane();
         if a.separate(last).is_some_and(|part| part < bits) {
@@ -182,7 +186,8 @@ impl Rules<'_> {
             Class::Varying => false,
             Class::Affine(stride) => {
                 let reach = last.saturating_mul(stride.unsigned_abs());
-                // Upwards the greatest value would be beyond the top; downwards, values would be after a wrap.
+                // Upwards the greatest value would be beyond the top; downwards, values would be
+                // after a wrap.
                 a.max <= top && top - a.max >= reach
             }
         }
@@ -203,7 +208,8 @@ impl Rules<'_> {
             Class::Uniform => Value { max, ..*a }.into(),
             Class::Affine(stride) if in_order || self.assume => {
                 let reach = self.shape.last_lane().saturating_mul(stride.unsigned_abs());
-                // Of the sum's zeros only those below the sign are zeros of a base taken to 64 bits.
+                // Of the sum's zeros only those below the sign are zeros of a base taken to 64
+                // bits.
                 let zeros = if a.zeros >= bits { bits - 1 } else { a.zeros };
                 let value = Value { class: a.class, known: None, zeros, max, span: reach };
                 Derived { value, assumed: !in_order }
@@ -290,7 +296,8 @@ impl Rules<'_> {
                 Value::uniform().with_max(max).with_zeros(zeros)
             }
             (Class::Affine(stride), Some(part)) if mask & ones(part) == ones(part) => {
-                // The base keeps the zeros that it has, and is nothing but zeros if the mask ends below them.
+                // The base keeps the zeros that it has, and is nothing but zeros if the mask ends
+                // below them.
                 let zeros = if 64 - mask.leading_zeros() <= a.zeros { 64 } else { a.zeros };
                 Value::affine(stride).with_max(max).with_zeros(zeros)
             }
@@ -370,7 +377,8 @@ fn shift_left(a: &Value, n: &Value, bits: u32) -> Option<Value> {
     multiply(a, &Value::constant(1 << by), bits)
 }
 
-/// Whether an atomic's updates commute, so that the order of lanes and groups cannot be told from memory alone.
+/// Whether an atomic's updates commute, so that the order of lanes and groups cannot be told from
+/// memory alone.
 #[must_use]
 pub fn commutes(op: AtomOp, ty: Ty) -> bool {
     match op {

@@ -1,14 +1,16 @@
 //! What is known of a value in the lanes of a group.
 //!
-//! A fact is about the lanes that execute *together*: at each execution of an instruction, it holds of the values that the lanes
-//! then on see. "Lane" is the lane's number in its group, and all arithmetic is modulo 2^bits of the register.
+//! A fact is about the lanes that execute *together*: at each execution of an instruction, it holds
+//! of the values that the lanes then on see. "Lane" is the lane's number in its group, and all
+//! arithmetic is modulo 2^bits of the register.
 
 /// How a value differs from lane to lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The same in all lanes.
     Uniform,
-    /// `base + lane * stride`; the stride is not 0. The base is the value that lane 0 has, or would have.
+    /// `base + lane * stride`; the stride is not 0. The base is the value that lane 0 has, or would
+    /// have.
     Affine(i64),
     /// Anything.
     Varying,
@@ -25,8 +27,8 @@ pub struct Value {
     pub zeros: u32,
     /// No lane's value is greater, as an unsigned number.
     pub max: u64,
-    /// All lanes' values are in `u, u + 1, .. u + span` for some `u` that is the same in all lanes: how far a lane's value can be
-    /// from a uniform base. `u64::MAX` says nothing.
+    /// All lanes' values are in `u, u + 1, .. u + span` for some `u` that is the same in all lanes:
+    /// how far a lane's value can be from a uniform base. `u64::MAX` says nothing.
     pub span: u64,
 }
 
@@ -136,8 +138,9 @@ impl Value {
         Self { class: Class::Varying, known: None, zeros: 0, max: self.max, span }
     }
 
-    /// Whether the lanes' part of the value, `lane * stride`, does not reach the lowest bit that the base may have set: then the
-    /// value is the base with the lane's part in its zeros. Gives the bits of the lane's part.
+    /// Whether the lanes' part of the value, `lane * stride`, does not reach the lowest bit that
+    /// the base may have set: then the value is the base with the lane's part in its zeros. Gives
+    /// the bits of the lane's part.
     pub(super) fn separate(&self, last_lane: u64) -> Option<u32> {
         match self.class {
             Class::Affine(stride) if stride > 0 => {
@@ -149,7 +152,8 @@ impl Value {
         }
     }
 
-    /// Whether the fact holds of these lanes' values of a register of `bits` bits. For checks at run time.
+    /// Whether the fact holds of these lanes' values of a register of `bits` bits. For checks at
+    /// run time.
     #[must_use]
     pub fn holds(&self, lanes: &[(u64, u64)], bits: u32) -> bool {
         let mask = ones(bits);
@@ -165,7 +169,8 @@ impl Value {
                 return false;
             }
         }
-        // The values lie within `span` if they do so from the value after the widest gap between neighbours on.
+        // The values lie within `span` if they do so from the value after the widest gap between
+        // neighbours on.
         let mut values: Vec<u64> = lanes.iter().map(|l| l.1).collect();
         values.sort_unstable();
         let wraps = values.first().zip(values.last()).map(|(a, b)| a.wrapping_sub(*b) & mask);

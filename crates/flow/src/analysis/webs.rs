@@ -1,12 +1,15 @@
 //! Webs: registers taken apart into values that never meet.
 //!
-//! A register is written many times, often for unrelated purposes. A *web* is a largest set of writes of one register
-//! such that some read may see any two of them, directly or over others: what single assignment with its copies coalesced gives.
-//! Webs are found from liveness alone: where a register is live into a block, what it holds at the end of each predecessor is
-//! the same web. A guarded write keeps the old value in some lanes, so it belongs to the web of that value, if it is live.
+//! A register is written many times, often for unrelated purposes. A *web* is a largest set of
+//! writes of one register such that some read may see any two of them, directly or over others:
+//! what single assignment with its copies coalesced gives. Webs are found from liveness alone:
+//! where a register is live into a block, what it holds at the end of each predecessor is the same
+//! web. A guarded write keeps the old value in some lanes, so it belongs to the web of that value,
+//! if it is live.
 //!
-//! What always holds: every read of a register in a reachable block has a web; a write and a read share a web if the
-//! write may reach the read. Near-linear in instructions, and in the sum over blocks of registers that are live into them.
+//! What always holds: every read of a register in a reachable block has a web; a write and a read
+//! share a web if the write may reach the read. Near-linear in instructions, and in the sum over
+//! blocks of registers that are live into them.
 
 use crate::graph::{Cfg, Node};
 use ir::{Block, Function, Guard, LaneReg, Operand, Reg, TermKind};
@@ -33,12 +36,14 @@ const MOST_LIVE: usize = 1 << 24;
 pub struct Webs {
     /// The register of each web.
     pub(super) regs: Vec<LaneReg>,
-    /// For each block, the place of its first instruction in `slots`, which has room for the block's end too.
+    /// For each block, the place of its first instruction in `slots`, which has room for the
+    /// block's end too.
     first_inst: Vec<u32>,
     /// For each instruction and end, its first slot.
     first_slot: Vec<u32>,
     slots: Vec<u32>,
-    /// Whether the write in a slot leaves older values of its web in lanes that its guard turns off.
+    /// Whether the write in a slot leaves older values of its web in lanes that its guard turns
+    /// off.
     merges: Vec<bool>,
     /// For each block, its first entry in `live`.
     first_live: Vec<u32>,
@@ -134,7 +139,8 @@ impl Webs {
         self.first_slot.len() - 1
     }
 
-    /// The number of an instruction, or of a block's end (`inst` is then the number of its instructions).
+    /// The number of an instruction, or of a block's end (`inst` is then the number of its
+    /// instructions).
     pub(super) fn place(&self, block: usize, inst: usize) -> usize {
         self.first_inst[block] as usize + inst
     }
@@ -174,13 +180,15 @@ impl Webs {
         self.of(block, inst, 1 + index)
     }
 
-    /// The web of an operand of an instruction with `results` results, if it is a per-lane register.
+    /// The web of an operand of an instruction with `results` results, if it is a per-lane
+    /// register.
     #[must_use]
     pub fn operand(&self, block: usize, inst: usize, results: usize, index: usize) -> Option<Web> {
         self.of(block, inst, 1 + results + index)
     }
 
-    /// The web that the end of a block with `insts` instructions decides by: its guard's, index's or mask's.
+    /// The web that the end of a block with `insts` instructions decides by: its guard's, index's
+    /// or mask's.
     #[must_use]
     pub fn condition(&self, block: usize, insts: usize) -> Option<Web> {
         self.of(block, insts, 0)
@@ -250,7 +258,8 @@ fn flow_back(
     number: &[u32],
     count: usize,
 ) -> Vec<Vec<u32>> {
-    // Backwards from each read over the predecessors that do not write the register: work is the size of the answer.
+    // Backwards from each read over the predecessors that do not write the register: work is the
+    // size of the answer.
     let mut killed_in: Vec<Vec<u32>> = vec![Vec::new(); count];
     let mut read_in: Vec<Vec<u32>> = vec![Vec::new(); count];
     for (b, (uses, kills)) in local.iter().enumerate() {

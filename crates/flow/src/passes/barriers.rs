@@ -1,19 +1,24 @@
-//! `convergence-barriers`: places the operations under which the run-time mechanism of that name brings lanes together.
+//! `convergence-barriers`: places the operations under which the run-time mechanism of that name
+//! brings lanes together.
 //!
-//! **Source.** What NVIDIA's compilers do from Volta on, as far as "Control flow management in modern GPUs" (Hanoi, 2024)
-//! shows it, with the late wait for spin loops after ElTantawy and Aamodt, "MIMD synchronization on SIMT architectures" (MICRO
-//! 2016). For a branch whose immediate post-dominator is block `r`:
+//! **Source.** What NVIDIA's compilers do from Volta on, as far as "Control flow management in
+//! modern GPUs" (Hanoi, 2024) shows it, with the late wait for spin loops after ElTantawy and
+//! Aamodt, "MIMD synchronization on SIMT architectures" (MICRO 2016). For a branch whose immediate
+//! post-dominator is block `r`:
 //!
 //! - a barrier is set in front of the branch and waited for at the start of `r`;
-//! - if the branch is in a loop that `r` is not in, the barrier is set where that loop is entered, once for all such branches, and
-//!   lanes that leave the loop for a place from which `r` is not always reached leave the barrier on that edge;
-//! - if such a loop spins (what it waits for is read by an atomic or volatile operation in it), the wait is moved behind the
-//!   release that follows the loop, or left out if none does, and the loop yields;
+//! - if the branch is in a loop that `r` is not in, the barrier is set where that loop is entered,
+//!   once for all such branches, and lanes that leave the loop for a place from which `r` is not
+//!   always reached leave the barrier on that edge;
+//! - if such a loop spins (what it waits for is read by an atomic or volatile operation in it), the
+//!   wait is moved behind the release that follows the loop, or left out if none does, and the loop
+//!   yields;
 //! - a call whose lanes may return one by one is put between a set and a wait.
 //!
-//! Branches that meet at the end only, or never, and loops with several entries get no barrier. Barriers that are in use at one
-//! place have different registers; when the [`REGISTERS`] are used up, inner branches go without, which costs issues but changes no
-//! result. What always holds: without the inserted operations, marked [`Origin::Sync`], the code is the source's.
+//! Branches that meet at the end only, or never, and loops with several entries get no barrier.
+//! Barriers that are in use at one place have different registers; when the [`REGISTERS`] are used
+//! up, inner branches go without, which costs issues but changes no result. What always holds:
+//! without the inserted operations, marked [`Origin::Sync`], the code is the source's.
 
 use super::emit::{Emitter, Label};
 use super::place::{Barrier, Placement, SetAt};
@@ -60,7 +65,8 @@ pub fn place_barriers(
     kernel: FuncId,
     yields: Yields,
 ) -> Result<(VerifiedModule, Vec<Placed>), PassError> {
-    // With recursion or calls through addresses, callees cannot know which registers are free: only the kernel is done.
+    // With recursion or calls through addresses, callees cannot know which registers are free: only
+    // the kernel is done.
     let mut functions = match called_from(module, kernel) {
         Ok(list) => list,
         Err(PassError { reason: Reason::Recursive { .. } | Reason::IndirectCall(_), .. }) => {

@@ -1,4 +1,5 @@
-//! `exec-mask`: divergent branches become operations on the EXEC mask; the result runs under the mechanism `uniform`.
+//! `exec-mask`: divergent branches become operations on the EXEC mask; the result runs under the
+//! mechanism `uniform`.
 //!
 //! **Source.** The way AMD GPUs run divergent code, as LLVM's `SILowerControlFlow` writes it:
 //!
@@ -7,16 +8,18 @@
 //! while: save = EXEC; head; EXEC &= ~leave; out if none;  body; again;  out: EXEC |= save
 //! ```
 //!
-//! Functions whose graph reduces to sequences, branches and single-exit loops are rewritten along their region tree
-//! ([`Style::Structured`]). For any other graph (break, continue, early return, goto, irreducible loops)
-//! each block gets a mask of the lanes that wait to enter it ([`Style::Pending`]): blocks stand in an order in which only edges
-//! to loop headers go back; a block runs with the lanes that wait for it, adds them to the masks of the blocks they
-//! go to, and a loop is repeated while lanes wait for its header. No code is copied. Tables of branches are comparisons and branches
-//! first.
+//! Functions whose graph reduces to sequences, branches and single-exit loops are rewritten along
+//! their region tree ([`Style::Structured`]). For any other graph (break, continue, early return,
+//! goto, irreducible loops) each block gets a mask of the lanes that wait to enter it
+//! ([`Style::Pending`]): blocks stand in an order in which only edges to loop headers go back; a
+//! block runs with the lanes that wait for it, adds them to the masks of the blocks they go to, and
+//! a loop is repeated while lanes wait for its header. No code is copied. Tables of branches are
+//! comparisons and branches first.
 //!
-//! What always holds of the result: all lanes take every jump together; lanes that are off do nothing; at the end of a
-//! function EXEC is what it was at its start, less the lanes that have ended. Lanes of a kernel that return or exit early end
-//! there. Refused: calls through addresses, recursion, and functions that use masks or convergence operations already.
+//! What always holds of the result: all lanes take every jump together; lanes that are off do
+//! nothing; at the end of a function EXEC is what it was at its start, less the lanes that have
+//! ended. Lanes of a kernel that return or exit early end there. Refused: calls through addresses,
+//! recursion, and functions that use masks or convergence operations already.
 
 use super::masked::structured;
 use super::pending::pending;
@@ -31,8 +34,8 @@ use ir::{FuncId, Function, Module, VerifiedModule};
 /// When a side of a branch is jumped over if no lane takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Skip {
-    /// If it has more source instructions than this, or one that must not run without lanes (calls, collectives, barriers,
-    /// output). LLVM's limit was 12 for a long time.
+    /// If it has more source instructions than this, or one that must not run without lanes (calls,
+    /// collectives, barriers, output). LLVM's limit was 12 for a long time.
     Longer(u32),
     /// Always.
     Always,

@@ -176,8 +176,9 @@ impl Masker<'_> {
         }
     }
 
-    /// The guard of the branch that ends a block, and its two sides: where the guard's register holds, and where it does not.
-    /// `sides` are those of the successors in order: the fall-through, then the jump (or the way out of a guarded return).
+    /// The guard of the branch that ends a block, and its two sides: where the guard's register
+    /// holds, and where it does not. `sides` are those of the successors in order: the
+    /// fall-through, then the jump (or the way out of a guarded return).
     fn guard<T: Copy>(&self, at: Node, sides: [T; 2]) -> (Guard, [T; 2]) {
         let guard = match self.source.blocks[at.index()].term.kind {
             TermKind::CondBr(g, _) | TermKind::Ret(Some(g)) | TermKind::Exit(Some(g)) => g,

@@ -1,7 +1,8 @@
 //! Passes: from verified IR to verified IR.
 //!
-//! Each operation that a pass inserts is tagged with its [`Origin`](ir::Origin), so that what a pass costs can be told apart
-//! from what the program does. A pass that cannot take a function says why and where.
+//! Each operation that a pass inserts is tagged with its [`Origin`](ir::Origin), so that what a
+//! pass costs can be told apart from what the program does. A pass that cannot take a function says
+//! why and where.
 
 pub mod barriers;
 mod early_exit;
@@ -95,7 +96,8 @@ pub enum Reason {
         most = predicate::MOST
     )]
     Predicates(u32),
-    /// The result breaks a rule of the verifier, which is a fault of the pass (or of a limit, such as the number of registers).
+    /// The result breaks a rule of the verifier, which is a fault of the pass (or of a limit, such
+    /// as the number of registers).
     #[error("the result is not valid: {0}")]
     Invalid(String),
 }

@@ -1,9 +1,11 @@
 //! Any graph under EXEC: for each block, the lanes that wait to enter it.
 //!
-//! Blocks stand in the order of [`BlockOrder::structured`], in which only edges to loop headers go back, and loops stand
-//! together. Each block takes the lanes that wait for it, runs, and adds them to the masks of its successors. Behind a loop's last
-//! block stands a jump back to its header, taken while lanes wait there; inner loops come first. Every lane is in EXEC or in one mask, so
-//! that each block is run by all lanes that can be brought together in this order: thread frontiers without hardware.
+//! Blocks stand in the order of [`BlockOrder::structured`], in which only edges to loop headers go
+//! back, and loops stand together. Each block takes the lanes that wait for it, runs, and adds them
+//! to the masks of its successors. Behind a loop's last block stands a jump back to its header,
+//! taken while lanes wait there; inner loops come first. Every lane is in EXEC or in one mask, so
+//! that each block is run by all lanes that can be brought together in this order: thread frontiers
+//! without hardware.
 
 use super::emit::{Emitter, Label};
 use crate::graph::{Cfg, Node};
@@ -16,7 +18,8 @@ struct Pending<'a> {
     source: &'a Function,
     cfg: &'a Cfg,
     out: Emitter,
-    /// The mask of lanes that wait for each block; none for those entered only from the block before.
+    /// The mask of lanes that wait for each block; none for those entered only from the block
+    /// before.
     waits: Vec<Option<WarpReg>>,
     labels: Vec<Label>,
     /// Where to go on if nobody waits for the block in hand, and those that it flows into.
@@ -61,7 +64,8 @@ pub(super) fn pending(source: &Function, cfg: &Cfg) -> Function {
 }
 
 impl Pending<'_> {
-    /// Masks for all blocks but those that only the block in front of them leads to, in every lane; nobody waits at first.
+    /// Masks for all blocks but those that only the block in front of them leads to, in every lane;
+    /// nobody waits at first.
     fn enter(&mut self, order: &[Node]) {
         self.out.start("start");
         self.out.insert(Op::ExecRead, None, Some(Reg::Warp(self.all)), &[]);

@@ -52,7 +52,8 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// Places barriers in registers from `base` on; `apart` says whether the lanes of a call may return one by one.
+    /// Places barriers in registers from `base` on; `apart` says whether the lanes of a call may
+    /// return one by one.
     pub(super) fn new(
         function: &Function,
         cfg: &Cfg,
@@ -134,7 +135,8 @@ impl Placement {
         Some((SetAt::Entry(self.loops.header(left)), rejoin))
     }
 
-    /// The block in which lanes have certainly done what follows a spin loop: a store or atomic that may release others.
+    /// The block in which lanes have certainly done what follows a spin loop: a store or atomic
+    /// that may release others.
     fn behind_release(&self, function: &Function, from: Node) -> Option<Node> {
         let mut at = from;
         for _ in 0..64 {
@@ -273,7 +275,8 @@ impl Placement {
         self.indexed(&self.by_rejoin, &node).rev()
     }
 
-    /// Whether the wait stands where its block's loop is entered: it comes from outside, so it is over before the loop begins.
+    /// Whether the wait stands where its block's loop is entered: it comes from outside, so it is
+    /// over before the loop begins.
     pub(super) fn waits_in_front(&self, barrier: &Barrier) -> bool {
         let header = barrier.rejoin;
         match self.loops.innermost(header) {
@@ -296,7 +299,8 @@ impl Placement {
         !self.loops.is_back_edge(from, to)
     }
 
-    /// Barriers that lanes leave on an edge: those of loops that the edge leaves, if it does not lead to their wait.
+    /// Barriers that lanes leave on an edge: those of loops that the edge leaves, if it does not
+    /// lead to their wait.
     pub(super) fn breaks(&self, from: Node, to: Node) -> impl Iterator<Item = &Barrier> {
         let inner = self.loops.innermost(from);
         let left = std::iter::successors(inner, |&l| self.loops.parent(l))

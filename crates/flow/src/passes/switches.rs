@@ -6,8 +6,9 @@
 //!                                br b
 //! ```
 //!
-//! What always holds of the result: lanes go where the table sent them; an index beyond it is still a fault. There is one comparison
-//! for each entry of the table and one branch for each distinct target, so that the code grows with the table alone.
+//! What always holds of the result: lanes go where the table sent them; an index beyond it is still
+//! a fault. There is one comparison for each entry of the table and one branch for each distinct
+//! target, so that the code grows with the table alone.
 
 use ir::layout::Layout;
 use ir::mods::{BoolOp, Cmp};

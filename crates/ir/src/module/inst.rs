@@ -60,7 +60,8 @@ impl Operand {
     }
 }
 
-/// A guard: the instruction is off in lanes where the predicate does not hold (or holds, if negated).
+/// A guard: the instruction is off in lanes where the predicate does not hold (or holds, if
+/// negated).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// A predicate register.
@@ -200,9 +201,11 @@ pub enum TermKind {
     CondBr(Guard, BlockId),
     /// Each lane jumps to the target that its index picks; an index beyond the table is a fault.
     Switch(Operand, Vec<BlockId>),
-    /// The whole group jumps if the test holds of the mask, else falls into the next block. Uniform.
+    /// The whole group jumps if the test holds of the mask, else falls into the next block.
+    /// Uniform.
     MaskBr(MaskTest, MaskRef, BlockId),
-    /// Returns from the function; from a kernel, ends the thread. With a guard, the other lanes fall into the next block.
+    /// Returns from the function; from a kernel, ends the thread. With a guard, the other lanes
+    /// fall into the next block.
     Ret(Option<Guard>),
     /// Ends the thread. With a guard, the other lanes fall into the next block.
     Exit(Option<Guard>),

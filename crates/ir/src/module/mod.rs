@@ -1,8 +1,8 @@
 //! Modules, functions, blocks, instructions.
 //!
-//! Values are registers, not SSA names: each is written any number of times, and a front end gives one register to each web
-//! where it can. Blocks stand in layout order, which is the order of places (`Pc`) when the module is linked; a
-//! block that falls through falls into the next one.
+//! Values are registers, not SSA names: each is written any number of times, and a front end gives
+//! one register to each web where it can. Blocks stand in layout order, which is the order of
+//! places (`Pc`) when the module is linked; a block that falls through falls into the next one.
 
 use crate::ty::{RegTy, Ty};
 use isa::{FileId, Span};
@@ -180,7 +180,8 @@ impl Function {
         WarpReg(self.warp_regs.len() as u32 - 1)
     }
 
-    /// The blocks that control can go to from a block: the fall-through first, then targets in order, each once.
+    /// The blocks that control can go to from a block: the fall-through first, then targets in
+    /// order, each once.
     #[must_use]
     pub fn successors(&self, block: BlockId) -> SmallVec<[BlockId; 2]> {
         let mut out = SmallVec::new();
@@ -338,7 +339,8 @@ impl Module {
         })
     }
 
-    /// Whether the two are equal apart from places in their texts. Source lines count unless `lines` is false.
+    /// Whether the two are equal apart from places in their texts. Source lines count unless
+    /// `lines` is false.
     #[must_use]
     pub fn same(&self, other: &Self, lines: bool) -> bool {
         self.without_spans(lines) == other.without_spans(lines)

@@ -1,6 +1,7 @@
 //! Any verified module.
 //!
-//! Instructions are proposed from their rows and kept if the verifier takes them, so whatever it takes can occur.
+//! Instructions are proposed from their rows and kept if the verifier takes them, so whatever it
+//! takes can occur.
 
 use super::Rng;
 use crate::matrix;

@@ -1,9 +1,10 @@
-//! Kernels that end, have no race, and observe neither the schedule nor how lanes converge: whatever runs them must store the
-//! same words.
+//! Kernels that end, have no race, and observe neither the schedule nor how lanes converge:
+//! whatever runs them must store the same words.
 //!
-//! The kernel has one parameter, `out: u64 global`, and is launched with one-dimensional grids and blocks. Thread `g` of the
-//! grid stores into the [`KERNEL_WORDS`] 32-bit words at `out + 4 * KERNEL_WORDS * g`, which hold 0 before. Loops end because each
-//! jump back uses up some of the thread's fuel.
+//! The kernel has one parameter, `out: u64 global`, and is launched with one-dimensional grids and
+//! blocks. Thread `g` of the grid stores into the [`KERNEL_WORDS`] 32-bit words at `out + 4 *
+//! KERNEL_WORDS * g`, which hold 0 before. Loops end because each jump back uses up some of the
+//! thread's fuel.
 
 mod build;
 mod reference;

@@ -1,8 +1,9 @@
 //! Random programs for tests, here and in other crates.
 //!
 //! - [`random_module`]: any verified module, of every operation; for printers, parsers, passes.
-//! - [`random_kernel`]: a kernel that ends and has no race, with branches, loops, switches and early exits, structured or
-//!   not; [`expected`] computes what it stores, thread by thread, independently of any engine.
+//! - [`random_kernel`]: a kernel that ends and has no race, with branches, loops, switches and
+//!   early exits, structured or not; [`expected`] computes what it stores, thread by thread,
+//!   independently of any engine.
 //! - [`mutate_text`], [`mutate_module`]: what is almost right.
 //!
 //! Everything is a function of the generator's state: equal seeds, equal programs, on any host.

@@ -1,4 +1,5 @@
-//! Tokens of the text form. Lexing never fails: what is no token becomes one of kind `Bad`, which the parser reports.
+//! Tokens of the text form. Lexing never fails: what is not a token becomes one of kind `Bad`,
+//! which the parser reports.
 
 use isa::{FileId, Span};
 

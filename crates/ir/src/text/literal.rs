@@ -1,8 +1,9 @@
 //! Literals: numbers read and written by the type they stand for, and quoted strings.
 //!
-//! Hexadecimal and binary literals are bits. Decimal integers are values of integer types, negative ones in two's
-//! complement of the type's width; literals with a point or exponent are values of floating-point types, rounded to nearest. An
-//! integer where a float is expected is refused rather than guessed at.
+//! Hexadecimal and binary literals are bits. Decimal integers are values of integer types, negative
+//! ones in two's complement of the type's width; literals with a point or exponent are values of
+//! floating-point types, rounded to nearest. An integer where a float is expected is refused rather
+//! than guessed at.
 
 use crate::ty::Ty;
 use half::{bf16, f16};

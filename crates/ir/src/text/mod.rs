@@ -1,11 +1,12 @@
 //! The text form: what tests are written in, and what tools show.
 //!
 //! [`parse`] reads it and [`print()`] writes it; `docs/ir.md` describes it. Two things always hold:
-//! - `parse(print(m))` is `m` again for every verified module, apart from places ([`crate::Module::same`] compares);
+//! - `parse(print(m))` is `m` again for every verified module, apart from places
+//!   ([`crate::Module::same`] compares);
 //! - `print(parse(t))` is canonical: printing what was parsed from it gives the same text again.
 //!
-//! The grammar, line by line (`//` begins a comment; a name with other characters than letters, digits, `_`, `$`
-//! and `.` is written in quotes, after its sigil if it has one):
+//! The grammar, line by line (`//` begins a comment; a name with other characters than letters,
+//! digits, `_`, `$` and `.` is written in quotes, after its sigil if it has one):
 //!
 //! ```text
 //! module  := { "source" STRING | var | kernel | func }
@@ -31,8 +32,8 @@
 //! attrs   := { "!" ORIGIN | "!loc" "(" FILE "," LINE "," COLUMN ")" }
 //! ```
 //!
-//! `SYM` is `@name`; it means a parameter or local variable of the function if there is one of the name, else one of the
-//! module; `@@name` always means the module's.
+//! `SYM` is `@name`; it means a parameter or local variable of the function if there is one of the
+//! name, else one of the module; `@@name` always means the module's.
 
 mod lex;
 mod literal;

@@ -1,4 +1,5 @@
-//! The names that a module's text gives its parts: each different from the others, and written so that it is read as itself.
+//! The names that a module's text gives its parts: each different from the others, and written so
+//! that it is read as itself.
 
 use std::sync::Arc;
 

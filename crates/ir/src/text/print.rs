@@ -1,7 +1,8 @@
 //! The printer of the text form.
 //!
-//! It prints any module, verified or not. Names need not be unique in a module, so that passes may name registers and
-//! blocks as they like: the printer tells equal names apart by a number behind them.
+//! It prints any module, verified or not. Names need not be unique in a module, so that passes may
+//! name registers and blocks as they like: the printer tells equal names apart by a number behind
+//! them.
 
 use super::literal::{quote, write as write_literal};
 use super::names::{FunctionNames, ModuleNames, label, sigil, unknown};
@@ -232,8 +233,8 @@ impl Printer<'_> {
         self.out.push(')');
     }
 
-    /// Registers in a function's head: declared there as long as they are the next ones, else only named. Gives how many
-    /// are declared.
+    /// Registers in a function's head: declared there as long as they are the next ones, else only
+    /// named. Gives how many are declared.
     fn head_regs(
         &mut self,
         names: &FunctionNames,

@@ -56,7 +56,7 @@ impl Checker<'_> {
         let params = params.iter().map(|r| ("parameter", r));
         let results = results.iter().map(|r| ("result", r));
         for (index, (what, reg)) in params.enumerate().chain(results.enumerate()) {
-            let why = "is no register of it";
+            let why = "is not a register of it";
             let known = reg.index() < at.function.regs.len();
             self.check(at, known, || Violation::Signature { what, index, why });
             if what == "parameter" {

@@ -307,7 +307,8 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The known name nearest to a wrong one. A text with very many mistakes gets no more suggestions.
+    /// The known name nearest to a wrong one. A text with very many mistakes gets no more
+    /// suggestions.
     pub(super) fn suggest<'n>(
         &self,
         wrong: &str,

@@ -14,12 +14,14 @@ pub struct Cursor<'a> {
     file: FileId,
     /// Where the statement starts in the file.
     base: u32,
-    /// The one span of all tokens, if the text is not from the file but from a pseudo-instruction there.
+    /// The one span of all tokens, if the text is not from the file but from a pseudo-instruction
+    /// there.
     fixed: Option<Span>,
     dialect: Dialect<'a>,
 }
 
-/// What was not as expected, and where. Of several ways to read a statement, the failure furthest on is the one told.
+/// What was not as expected, and where. Of several ways to read a statement, the failure furthest
+/// on is the one told.
 #[derive(Clone, Debug)]
 pub struct Fail {
     at: usize,
@@ -34,7 +36,8 @@ enum What {
 }
 
 impl Fail {
-    /// The failure that is further on; if both are at one place and name what was expected, both together.
+    /// The failure that is further on; if both are at one place and name what was expected, both
+    /// together.
     #[must_use]
     pub fn further(self, other: Self) -> Self {
         if self.at != other.at {
@@ -171,8 +174,8 @@ impl<'a> Cursor<'a> {
         Fail { at: self.at, span: self.span_from(mark), what }
     }
 
-    /// Takes `token` if it comes next. A token that ends like a word must end there; letters compare by the dialect's
-    /// rule on case.
+    /// Takes `token` if it comes next. A token that ends like a word must end there; letters
+    /// compare by the dialect's rule on case.
     pub fn eat(&mut self, token: &str) -> bool {
         let wordy = |c: char| is_word(c) && c != '.';
         let rest = self.rest();
@@ -256,7 +259,8 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Takes an integer: decimal, `0x`, `0o` or `0b`, with `_` between digits, or a character in quotes.
+    /// Takes an integer: decimal, `0x`, `0o` or `0b`, with `_` between digits, or a character in
+    /// quotes.
     ///
     /// # Errors
     /// If it does not fit 64 bits, has no digits, or the character is none.
@@ -312,7 +316,8 @@ impl<'a> Cursor<'a> {
         }
         self.at += 1;
         let mut value = 0u64;
-        // A character beyond ASCII has the value of its code point, an escaped byte that of the byte.
+        // A character beyond ASCII has the value of its code point, an escaped byte that of the
+        // byte.
         match std::str::from_utf8(&bytes) {
             Ok(text) => text.chars().for_each(|c| value = u64::from(u32::from(c))),
             Err(_) => bytes.iter().for_each(|&b| value = u64::from(b)),
@@ -320,7 +325,8 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// One character or escape of a text quoted from `open` on, as bytes; empty at the closing quote.
+    /// One character or escape of a text quoted from `open` on, as bytes; empty at the closing
+    /// quote.
     fn quoted_char(&mut self, quote: char, open: usize) -> Result<Vec<u8>, Fail> {
         let mark = self.at;
         let mut rest = self.text[self.at..].chars();
@@ -353,7 +359,7 @@ impl<'a> Cursor<'a> {
             }
             _ => {
                 let message = format!(
-                    "`\\{escape}` is no escape; there are \\n \\t \\r \\0 \\\\ \\\" \\' \\xHH"
+                    "`\\{escape}` is not an escape; there are \\n \\t \\r \\0 \\\\ \\\" \\' \\xHH"
                 );
                 return Err(self.fail_from(mark, "asm::string", message));
             }

@@ -107,7 +107,7 @@ impl Assembler<'_> {
         cursor.expect_end()?;
         let value = self.needed_now(&expr)?;
         let address = u64::try_from(value).map_err(|_| {
-            Diagnostic::error("asm::out-of-range", format!("{value} is no address"))
+            Diagnostic::error("asm::out-of-range", format!("{value} is not an address"))
                 .at(expr.span(), "addresses are 0 to 2^64-1")
         })?;
         self.layout.go_to(address);

@@ -1,7 +1,8 @@
 //! Expressions: parsed once, evaluated when their symbols are known.
 //!
-//! An expression is kept in postfix order, so neither evaluating nor dropping it recurses, however long it is.
-//! Only parentheses make the parser recurse, and [`Limits::nesting`](super::Limits::nesting) bounds them.
+//! An expression is kept in postfix order, so neither evaluating nor dropping it recurses, however
+//! long it is. Only parentheses make the parser recurse, and
+//! [`Limits::nesting`](super::Limits::nesting) bounds them.
 
 use std::sync::Arc;
 
@@ -203,7 +204,8 @@ impl Expr {
     }
 }
 
-/// A binary operator. Operands are within [`RANGE`], so 128 bits hold every result but those of large shifts.
+/// A binary operator. Operands are within [`RANGE`], so 128 bits hold every result but those of
+/// large shifts.
 fn apply(op: &Op, a: Value, b: Value, span: Span) -> Result<Value, EvalError> {
     let overflow = || EvalError::Overflow(op.sign(), span);
     let (x, y) = (a.number, b.number);

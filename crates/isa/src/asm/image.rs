@@ -87,7 +87,8 @@ impl Image {
         segment.bytes.get(offset..).filter(|b| !b.is_empty())
     }
 
-    /// All bytes from address 0 on, zero where there are none; `None` if that would be more than `limit` bytes.
+    /// All bytes from address 0 on, zero where there are none; `None` if that would be more than
+    /// `limit` bytes.
     #[must_use]
     pub fn flat(&self, limit: usize) -> Option<Vec<u8>> {
         let mut out = Vec::new();
@@ -116,7 +117,8 @@ impl Image {
         self.segments.iter().map(|s| s.bytes.len()).sum()
     }
 
-    /// Address, bytes and source of every statement, then the symbols. Of long data, the first bytes are shown.
+    /// Address, bytes and source of every statement, then the symbols. Of long data, the first
+    /// bytes are shown.
     #[must_use]
     pub fn listing(&self, file: &SourceFile) -> String {
         let mut out = String::new();

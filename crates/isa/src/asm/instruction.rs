@@ -69,7 +69,8 @@ impl Assembler<'_> {
         let lower = word.to_ascii_lowercase();
         let mut furthest: Option<Fail> = None;
         let mut misfit: Option<Problem> = None;
-        // A suffix that the template reads begins with a dot: try the whole word, then up to each dot from the end.
+        // A suffix that the template reads begins with a dot: try the whole word, then up to each
+        // dot from the end.
         let dots = lower.match_indices('.').map(|(i, _)| i).rev();
         for end in std::iter::once(lower.len()).chain(dots) {
             for &spelling in table.spellings(&lower[..end]) {

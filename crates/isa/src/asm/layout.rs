@@ -98,7 +98,8 @@ impl<'a> Layout<'a> {
         Ok(Spot { segment, offset })
     }
 
-    /// Goes on at a multiple of `alignment`, a power of two; code is filled with the dialect's pattern.
+    /// Goes on at a multiple of `alignment`, a power of two; code is filled with the dialect's
+    /// pattern.
     pub(super) fn align(&mut self, alignment: u64, span: Span) -> Result<(), Box<Diagnostic>> {
         let address = self.address();
         let gap = address.wrapping_neg() & (alignment - 1);

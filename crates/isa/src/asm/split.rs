@@ -2,8 +2,9 @@
 
 use super::syntax::Syntax;
 
-/// The statements of a text as byte ranges, comments at their ends left out. A separator, newline or comment sign inside
-/// a string, a character or a block comment ends nothing; strings and characters end with their line at the latest.
+/// The statements of a text as byte ranges, comments at their ends left out. A separator, newline
+/// or comment sign inside a string, a character or a block comment ends nothing; strings and
+/// characters end with their line at the latest.
 pub(super) struct Statements<'a> {
     text: &'a str,
     syntax: &'a Syntax,

@@ -1,8 +1,8 @@
 //! Symbols: labels, local labels and symbols with assigned values.
 //!
-//! Every definition remembers the statement that it is in. An assigned value is evaluated as soon as all that it names is
-//! known; what is left after the first pass is resolved with an explicit stack, so that neither long chains nor cycles
-//! recurse.
+//! Every definition remembers the statement that it is in. An assigned value is evaluated as soon
+//! as all that it names is known; what is left after the first pass is resolved with an explicit
+//! stack, so that neither long chains nor cycles recurse.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,7 +127,8 @@ impl Symbols {
         self.names.iter().filter(|(_, s)| !s.definitions.is_empty()).map(|(name, _)| &**name)
     }
 
-    /// The definition that a use in a statement sees: the last one before it; if there is none, the only one.
+    /// The definition that a use in a statement sees: the last one before it; if there is none, the
+    /// only one.
     fn seen_by(&self, name: &str, statement: u32) -> Result<usize, SymbolError> {
         let definitions = self.names.get(name).map_or(&[][..], |s| &s.definitions);
         let before = definitions.partition_point(|&d| self.definitions[d].statement < statement);
@@ -166,8 +167,8 @@ impl Symbols {
         })
     }
 
-    /// The value, if everything that it names is known by now. During the first pass, a symbol or local label that
-    /// only comes later is not yet known.
+    /// The value, if everything that it names is known by now. During the first pass, a symbol or
+    /// local label that only comes later is not yet known.
     pub(super) fn eval_now(&self, expr: &Expr, place: Place) -> Result<Value, EvalError> {
         let not_yet = |index: usize| SymbolError::NotYet(Arc::clone(&self.definitions[index].name));
         self.eval_with(expr, place, &mut { not_yet }).map_err(|error| match error {
@@ -193,8 +194,8 @@ impl Symbols {
         }
     }
 
-    /// Depth-first over what a definition names, with an explicit stack: a definition is visited once before and
-    /// once after those that it names.
+    /// Depth-first over what a definition names, with an explicit stack: a definition is visited
+    /// once before and once after those that it names.
     fn resolve_one(&mut self, start: usize, report: &mut dyn FnMut(EvalError)) {
         let mut stack = vec![(start, false)];
         let mut path: Vec<usize> = Vec::new();
@@ -258,7 +259,8 @@ impl Symbols {
         EvalError::Symbol(SymbolError::Cycle(names), span)
     }
 
-    /// Name, last value, whether it is an address and whether it is global, in order of first mention.
+    /// Name, last value, whether it is an address and whether it is global, in order of first
+    /// mention.
     pub(super) fn values(&self) -> impl Iterator<Item = (&Arc<str>, Value, bool)> {
         self.names.iter().filter_map(|(name, symbol)| {
             let last = symbol.definitions.last()?;

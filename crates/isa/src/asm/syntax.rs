@@ -3,7 +3,8 @@
 use crate::asm::{Cursor, Expr, Fail};
 use crate::table::{Form, Kind, Table};
 
-/// A machine's assembly language: its table, its own operand kinds, and the conventions of its text.
+/// A machine's assembly language: its table, its own operand kinds, and the conventions of its
+/// text.
 #[derive(Clone, Copy)]
 pub struct Dialect<'a> {
     /// The instructions.
@@ -75,13 +76,15 @@ pub enum Relation {
     Distance,
 }
 
-/// A machine's own part of reading and printing operands. A machine whose operands are registers, names, numbers and
-/// targets needs none of it: see [`PlainOperands`].
+/// A machine's own part of reading and printing operands. A machine whose operands are registers,
+/// names, numbers and targets needs none of it: see [`PlainOperands`].
 pub trait Operands: Sync {
-    /// Reads an operand of a custom kind and sets one value for each of its fields (`out` is as long as `slot.fields`).
+    /// Reads an operand of a custom kind and sets one value for each of its fields (`out` is as
+    /// long as `slot.fields`).
     ///
     /// # Errors
-    /// What was expected and where, from [`Cursor::expected`] or [`Cursor::fail`]; the cursor may be left anywhere.
+    /// What was expected and where, from [`Cursor::expected`] or [`Cursor::fail`]; the cursor may
+    /// be left anywhere.
     fn parse(
         &self,
         slot: OperandSlot<'_>,
@@ -137,7 +140,8 @@ impl Operands for PlainOperands {}
 pub struct Pseudo<'a> {
     /// The mnemonic as written.
     pub mnemonic: &'a str,
-    /// The text between its commas, and the value where that is an expression whose value is known already.
+    /// The text between its commas, and the value where that is an expression whose value is known
+    /// already.
     pub operands: Vec<(&'a str, Option<i128>)>,
     /// The address of the statement.
     pub address: u64,
@@ -159,11 +163,13 @@ pub struct Section {
 pub struct Syntax {
     /// What starts a comment up to the end of the line.
     pub line_comments: &'static [&'static str],
-    /// Whether a `#` between a letter and a digit is part of a name (`t#1`) rather than a comment sign.
+    /// Whether a `#` between a letter and a digit is part of a name (`t#1`) rather than a comment
+    /// sign.
     pub hash_in_names: bool,
     /// What ends a statement before the end of the line, if anything.
     pub separator: Option<char>,
-    /// Whether upper and lower case are the same in mnemonics, names and literal words of templates.
+    /// Whether upper and lower case are the same in mnemonics, names and literal words of
+    /// templates.
     pub fold_case: bool,
     /// The sections; text starts in the first.
     pub sections: &'static [Section],
@@ -178,7 +184,8 @@ pub struct Syntax {
 }
 
 impl Syntax {
-    /// Comments `#` and `//`, statements separated by `;`, lower and upper case the same, code at 0, data at 64 KiB.
+    /// Comments `#` and `//`, statements separated by `;`, lower and upper case the same, code at
+    /// 0, data at 64 KiB.
     pub const DEFAULT: Self = Self {
         line_comments: &["#", "//"],
         hash_in_names: false,

@@ -241,8 +241,8 @@ fn template(
     }
 }
 
-/// Every legal value of an operand of names has a name. The default of `only`, the one field of an optional part, needs
-/// none: the part is not printed then.
+/// Every legal value of an operand of names has a name. The default of `only`, the one field of an
+/// optional part, needs none: the part is not printed then.
 fn check_names(
     form: &FormSpec,
     parts: &[Part],
@@ -301,7 +301,8 @@ fn check_length(form: &Form, rules: &[LengthRule], report: &mut dyn FnMut(Proble
     }
 }
 
-/// Every pair of forms that can match one word has a winner, and the loser still matches other words.
+/// Every pair of forms that can match one word has a winner, and the loser still matches other
+/// words.
 fn overlaps(forms: &[Form], lines: &[u32], errors: &mut Vec<TableError>) {
     for (j, b) in forms.iter().enumerate() {
         for (i, a) in forms[..j].iter().enumerate() {
@@ -312,7 +313,8 @@ fn overlaps(forms: &[Form], lines: &[u32], errors: &mut Vec<TableError>) {
             let (a_inside, b_inside) = (b.mask & !a.mask == 0, a.mask & !b.mask == 0);
             let (a_wins, hidden) = if a.priority != b.priority {
                 let a_wins = a.priority > b.priority;
-                // The winner hides the other if it matches all of its words and leaves none to it by legal values.
+                // The winner hides the other if it matches all of its words and leaves none to it
+                // by legal values.
                 (a_wins, if a_wins { b_inside } else { a_inside })
             } else {
                 (a_inside, false)

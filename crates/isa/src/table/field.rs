@@ -1,12 +1,13 @@
 //! Fields: how a value lies in the bits of an instruction.
 //!
-//! A field is one value assembled from pieces, each a run of instruction bits at some place of the value. The value
-//! of a field is `raw * scale + bias`, where `raw` is the assembled bits, sign-extended if the field is signed. So
-//! a branch distance in half-words has scale 2 (or its lowest piece starts at value bit 1), and a three-bit register
-//! number that means `x8` to `x15` has bias 8.
+//! A field is one value assembled from pieces, each a run of instruction bits at some place of the
+//! value. The value of a field is `raw * scale + bias`, where `raw` is the assembled bits,
+//! sign-extended if the field is signed. So a branch distance in half-words has scale 2 (or its
+//! lowest piece starts at value bit 1), and a three-bit register number that means `x8` to `x15`
+//! has bias 8.
 //!
-//! Always holds for a field of a [`Table`](super::Table): pieces overlap neither in the instruction nor in the value,
-//! and every raw value gives a value that fits `i64`.
+//! Always holds for a field of a [`Table`](super::Table): pieces overlap neither in the instruction
+//! nor in the value, and every raw value gives a value that fits `i64`.
 
 use std::fmt;
 
@@ -69,8 +70,8 @@ impl Field {
         Self { name, pieces, signed: false, scale: 1, bias: 0, legal: Vec::new(), default: None }
     }
 
-    /// The value when the text does not say one: as declared, else that of all bits zero, else (where that is reserved)
-    /// the first legal one.
+    /// The value when the text does not say one: as declared, else that of all bits zero, else
+    /// (where that is reserved) the first legal one.
     #[must_use]
     pub fn default_value(&self) -> i64 {
         let zero = self.value_of(0);
@@ -107,7 +108,8 @@ impl Field {
         }
     }
 
-    /// Least and greatest value that the bits can hold; both are reachable. See also [`Self::legal`].
+    /// Least and greatest value that the bits can hold; both are reachable. See also
+    /// [`Self::legal`].
     #[must_use]
     pub fn range(&self) -> (i64, i64) {
         let (low, high) = self.raw_range();

@@ -1,10 +1,10 @@
 //! Operand kinds: how the value of an operand looks in assembly text.
 //!
-//! Four kinds are always there: `int` and `hex` (an expression, printed in decimal or hexadecimal), `target` (the
-//! expression is an address, the field holds its distance from the instruction) and `distance` (a plain number is the
-//! distance itself, an expression with a label or `.` is a target). A table adds sets of names, such as registers
-//! and rounding modes, as data, and `custom` kinds that the machine's
-//! [`Operands`](crate::asm::Operands) reads and prints.
+//! Four kinds are always there: `int` and `hex` (an expression, printed in decimal or hexadecimal),
+//! `target` (the expression is an address, the field holds its distance from the instruction) and
+//! `distance` (a plain number is the distance itself, an expression with a label or `.` is a
+//! target). A table adds sets of names, such as registers and rounding modes, as data, and `custom`
+//! kinds that the machine's [`Operands`](crate::asm::Operands) reads and prints.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,8 @@ pub enum Kind {
     Hex,
     /// An address; the field holds its distance from the instruction's own address.
     Target,
-    /// A number that is the distance itself, or an expression with a label that is a target; printed as a number.
+    /// A number that is the distance itself, or an expression with a label that is a target;
+    /// printed as a number.
     Distance,
     /// One name for each value.
     Names(Names),
@@ -124,7 +125,8 @@ impl Names {
         (fold || text == name).then_some(*value)
     }
 
-    /// The longest name that `text` starts with, and its value. A name that ends in a letter or digit must end there.
+    /// The longest name that `text` starts with, and its value. A name that ends in a letter or
+    /// digit must end there.
     #[must_use]
     pub fn prefix(&self, text: &str, fold: bool) -> Option<(usize, i64)> {
         let wordy = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');

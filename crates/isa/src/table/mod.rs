@@ -1,16 +1,20 @@
-//! Instruction tables: one table yields decoder, encoder, assembler, disassembler and reference page.
+//! Instruction tables: one table yields decoder, encoder, assembler, disassembler and reference
+//! page.
 //!
-//! A table is data. It is read at start-up from a text file that the machine embeds (see [`tsv`]), or built from
-//! [`FormSpec`]s when the machine's own catalogue has another shape; both go through the same validation
-//! ([`Table::new`]). Reading at start-up, rather than generating Rust from the text, keeps one readable file as the only
-//! source, leaves no generated code that could be out of date, and costs a few milliseconds for a thousand forms.
+//! A table is data. It is read at start-up from a text file that the machine embeds (see [`tsv`]),
+//! or built from [`FormSpec`]s when the machine's own catalogue has another shape; both go through
+//! the same validation ([`Table::new`]). Reading at start-up, rather than generating Rust from the
+//! text, keeps one readable file as the only source, leaves no generated code that could be out of
+//! date, and costs a few milliseconds for a thousand forms.
 //!
 //! What always holds for a [`Table`]:
 //! - Form names are unique. Widths are multiples of 8, from 8 to 64 bits.
 //! - Every bit of a form is either fixed or in exactly one field; no field lies outside the form.
-//! - If two forms can match one word, exactly one of them wins: the one of higher `priority`, or at equal priority
-//!   the one whose fixed bits include all fixed bits of the other (most specific first). Any other overlap is an error.
-//! - Every field value has an `i64`; defaults can be encoded; a kind of names has a name for every legal value.
+//! - If two forms can match one word, exactly one of them wins: the one of higher `priority`, or at
+//!   equal priority the one whose fixed bits include all fixed bits of the other (most specific
+//!   first). Any other overlap is an error.
+//! - Every field value has an `i64`; defaults can be encoded; a kind of names has a name for every
+//!   legal value.
 //! - Templates name only fields of their form and kinds of the table.
 
 mod check;
@@ -132,8 +136,8 @@ impl Form {
         self.attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
-    /// Whether the word has the fixed bits and only legal values: the form's own part of decoding, without
-    /// regard to other forms.
+    /// Whether the word has the fixed bits and only legal values: the form's own part of decoding,
+    /// without regard to other forms.
     #[must_use]
     pub fn matches(&self, word: u64) -> bool {
         word & self.mask == self.pattern
@@ -165,7 +169,8 @@ pub struct TableSpec {
     pub name: String,
     /// Operand kinds beside the built-in ones.
     pub kinds: Vec<KindDef>,
-    /// How to tell the width of a word that is no form; the first that applies counts. May be empty.
+    /// How to tell the width of a word that is not a form; the first that applies counts. May be
+    /// empty.
     pub lengths: Vec<LengthRule>,
     /// The forms, each with the line of its declaration, 0 for none.
     pub forms: Vec<(FormSpec, u32)>,
@@ -324,7 +329,8 @@ impl Table {
         tsv::parse(text).map_err(TableErrors).and_then(Self::new)
     }
 
-    /// The table without the forms for which `keep` does not hold: a profile of the instruction set.
+    /// The table without the forms for which `keep` does not hold: a profile of the instruction
+    /// set.
     ///
     /// # Errors
     /// [`Problem::Hidden`] and the like cannot newly arise; the type is that of validation.
@@ -414,8 +420,9 @@ impl Table {
         self.unit_bits
     }
 
-    /// Width in bits of the instruction that starts with these bits, by the length rules alone; where no rule applies,
-    /// [`Self::unit_bits`]. This is how far to skip over a word that is no form.
+    /// Width in bits of the instruction that starts with these bits, by the length rules alone;
+    /// where no rule applies, [`Self::unit_bits`]. This is how far to skip over a word that is not
+    /// a form.
     #[must_use]
     pub fn length(&self, window: u64) -> u32 {
         let rule = self.lengths.iter().find(|r| window & r.mask == r.pattern);
@@ -432,11 +439,11 @@ impl Table {
         &self.tree
     }
 
-    /// Pairs every form with a machine's own name for it, such as an `enum` of operations: the result is indexed by
-    /// [`FormId::index`].
+    /// Pairs every form with a machine's own name for it, such as an `enum` of operations: the
+    /// result is indexed by [`FormId::index`].
     ///
     /// # Errors
-    /// Names that are no form, and forms without a pair.
+    /// Names that are not forms, and forms without a pair.
     pub fn bind<T: Clone>(&self, pairs: &[(&str, T)]) -> Result<Vec<T>, TableErrors> {
         let mut out: Vec<Option<T>> = vec![None; self.forms.len()];
         let mut errors = Vec::new();

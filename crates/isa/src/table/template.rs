@@ -3,11 +3,12 @@
 //! ```text
 //! lw {rd:x}, {imm}({rs1:x}){?, {pred:p}{?, {end}{?, {start}}}}
 //! ```
-//! Everything outside braces stands for itself; in text that is read, blanks may stand between any two tokens.
-//! `{field:kind}` is an operand (`{field}` for kind `int`; `{a,b:kind}` for a kind that sets several fields). `{?...}` is
-//! an optional part: left out when printed if all its fields have their defaults, and set to the defaults when it
-//! is not written. A backslash takes a brace literally. The text up to the first blank, brace or end is the mnemonic; a
-//! trailing dot there belongs to what follows, so `fadd.{t:fmt} ...` has the mnemonic `fadd`.
+//! Everything outside braces stands for itself; in text that is read, blanks may stand between any
+//! two tokens. `{field:kind}` is an operand (`{field}` for kind `int`; `{a,b:kind}` for a kind that
+//! sets several fields). `{?...}` is an optional part: left out when printed if all its fields have
+//! their defaults, and set to the defaults when it is not written. A backslash takes a brace
+//! literally. The text up to the first blank, brace or end is the mnemonic; a trailing dot there
+//! belongs to what follows, so `fadd.{t:fmt} ...` has the mnemonic `fadd`.
 
 use super::kind::KindId;
 

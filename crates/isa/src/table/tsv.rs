@@ -1,6 +1,7 @@
 //! The text form of an instruction table.
 //!
-//! Lines that are empty or start with `# ` (or are just `#`) are skipped. Lines that start with `@` declare:
+//! Lines that are empty or start with `# ` (or are just `#`) are skipped. Lines that start with `@`
+//! declare:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -23,9 +24,10 @@
 //! | attributes, separated by `;` | `group=alu;status=core`; `priority=1` wins overlaps |
 //! | doc | `rd = rs1 + rs2` |
 //!
-//! A field is `name=piece+piece...`, a piece `insn_lsb:width@value_lsb` (`@0` may be left out), then attributes
-//! after blanks: `signed`, `scale=N`, `bias=N`, `default=N`, `legal=1..255|-1`. A line that starts with `=` is another
-//! way to write the form above it: `=`, syntax, fixed fields (`rd=0 rs1=0`), and `print` if it is the one to print.
+//! A field is `name=piece+piece...`, a piece `insn_lsb:width@value_lsb` (`@0` may be left out),
+//! then attributes after blanks: `signed`, `scale=N`, `bias=N`, `default=N`, `legal=1..255|-1`. A
+//! line that starts with `=` is another way to write the form above it: `=`, syntax, fixed fields
+//! (`rd=0 rs1=0`), and `print` if it is the one to print.
 
 use super::kind::parse_int;
 use super::{

@@ -41,7 +41,7 @@ pub(super) fn listings(comparison: &Comparison, page_data: &PageData) -> String 
         listing(&mut out, "Program", "t", program, &lines.collect());
     }
     if out.is_empty() {
-        out.push_str("<p>The program is no text.</p>\n");
+        out.push_str("<p>The program is not text.</p>\n");
     }
     out
 }

@@ -252,8 +252,8 @@ pub trait Isa: Sync {
     }
 }
 
-/// Loads a program on a stack that suffices for any text, whatever the caller's is: what is wrong is
-/// added to `found`. None if it cannot run.
+/// Loads a program on a stack that suffices for any text, whatever the caller's is: what is wrong
+/// is added to `found`. None if it cannot run.
 pub fn load(
     machine: &dyn Isa,
     image: Image<'_>,

@@ -288,8 +288,9 @@ impl LinxProgram {
         let hex = text.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16).ok());
         let number = hex.unwrap_or_else(|| text.parse().ok());
         let place = number.or_else(|| self.labels.get(text).copied());
-        place
-            .ok_or_else(|| format!("`{}` is no address and no label", crate::elem::shortened(text)))
+        place.ok_or_else(|| {
+            format!("`{}` is not an address and no label", crate::elem::shortened(text))
+        })
     }
 
     /// Checks `tile_ops` against the numbering with which the program was read; it cannot change

@@ -23,7 +23,8 @@ pub(crate) fn assembled(source: &str, tile_ops: TileOps) -> isa::asm::Image {
     })
 }
 
-/// Runs a program whose `a0`, `a1`, ... are the places of buffers with these bytes; the rest of each buffer is 0.
+/// Runs a program whose `a0`, `a1`, ... are the places of buffers with these bytes; the rest of
+/// each buffer is 0.
 pub(crate) fn run(source: &str, buffers: &[Vec<u8>], options: Options) -> (State, Option<Trap>) {
     run_with(source, buffers, options, TileOps::V04)
 }
@@ -103,8 +104,8 @@ pub(crate) fn numbers(seed: u64) -> Vec<u64> {
     (0..LANES).map(&mut one).collect()
 }
 
-/// Runs a body on one group of 64 lanes with `a`, `b`, `c` in `vt#1`, `vu#1`, `vm#1` (64 bits each); gives what it
-/// pushed last on `vn`, in 64 bits, and the state.
+/// Runs a body on one group of 64 lanes with `a`, `b`, `c` in `vt#1`, `vu#1`, `vm#1` (64 bits
+/// each); gives what it pushed last on `vn`, in 64 bits, and the state.
 pub(crate) fn lanes(body: &str, a: &[u64], b: &[u64], c: &[u64]) -> (Vec<u64>, State) {
     let source = format!(
         "_start: BSTART.MSEQ 0

@@ -2,16 +2,18 @@
 //!
 //! What always holds:
 //!
-//! - predicate `prN` of the kernel is `pN` of the machine, EXEC is p0; the predicate of an instruction is its guard;
-//! - the program's own predicates are 0 or 1 in a general register; `bne` and `beq` make masks of them;
-//! - 64-bit integers are addresses: their low words, on which all operations must agree with the full ones. Comparing, dividing or
-//!   shifting one right is refused;
+//! - predicate `prN` of the kernel is `pN` of the machine, EXEC is p0; the predicate of an
+//!   instruction is its guard;
+//! - the program's own predicates are 0 or 1 in a general register; `bne` and `beq` make masks of
+//!   them;
+//! - 64-bit integers are addresses: their low words, on which all operations must agree with the
+//!   full ones. Comparing, dividing or shifting one right is refused;
 //! - a parameter is a word of the block of arguments, 64-bit ones are declared as pointers;
 //! - x60 to x63 are scratch, those below them bases of spill slots, as many as are needed;
 //! - each instruction is a packet of its own, so no hazard is left open.
 //!
-//! Spill slots lie in the data section: for each of 1024 warps (32 blocks of 32 warps, by block number modulo 32; more are never
-//! resident), a word for each slot.
+//! Spill slots lie in the data section: for each of 1024 warps (32 blocks of 32 warps, by block
+//! number modulo 32; more are never resident), a word for each slot.
 
 mod compute;
 mod ranges;
@@ -37,7 +39,8 @@ pub struct Assembly {
 /// Predicate registers of the largest machine.
 pub const PREDICATES: u32 = 32;
 
-/// Writes a kernel of a module that the pass `predicate` has made; `about` is what it said of the kernel.
+/// Writes a kernel of a module that the pass `predicate` has made; `about` is what it said of the
+/// kernel.
 ///
 /// # Errors
 /// [`Missing`]: what the kernel needs and the machine lacks.

@@ -1,9 +1,11 @@
-//! General registers: where each register of the kernel is needed, and which of the machine's it gets.
+//! General registers: where each register of the kernel is needed, and which of the machine's it
+//! gets.
 //!
-//! The code is straight but for loops, so a register is needed from its first access to its last. Through a loop it is needed
-//! as a whole if it is accessed outside of it, or if a lane could read in one round what it wrote in another: if some read in the loop
-//! has no write before it, in the same round, that all its lanes took part in. Which lanes take part is known from how
-//! predicates are made: each is part of the one that it was made from.
+//! The code is straight but for loops, so a register is needed from its first access to its last.
+//! Through a loop it is needed as a whole if it is accessed outside of it, or if a lane could read
+//! in one round what it wrote in another: if some read in the loop has no write before it, in the
+//! same round, that all its lanes took part in. Which lanes take part is known from how predicates
+//! are made: each is part of the one that it was made from.
 
 use crate::Missing;
 use ir::{Function, Guard, LaneReg, LocId, Op, Operand, Reg, TermKind};
@@ -52,7 +54,8 @@ struct Scan<'a> {
     loops: Vec<(u32, u32)>,
 }
 
-/// A machine register, from x1 on, for each register of the kernel that is used; `limit` is the first that must not be taken.
+/// A machine register, from x1 on, for each register of the kernel that is used; `limit` is the
+/// first that must not be taken.
 pub(super) fn assign(
     function: &Function,
     file: &[LaneReg],

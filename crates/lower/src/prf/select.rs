@@ -128,7 +128,7 @@ impl Select<'_> {
         match term.kind {
             TermKind::Fall => {}
             TermKind::Ret(guard) | TermKind::Exit(guard) => {
-                // A guard that is no predicate of the machine is one that always holds.
+                // A guard that is not a predicate of the machine is one that always holds.
                 self.pred = guard.and_then(|g| self.file.get(&g.pred).copied()).unwrap_or(0);
                 if self.pred == 31 {
                     let what = "way to end the lanes of p31, which means all".to_owned();

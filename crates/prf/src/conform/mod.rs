@@ -81,7 +81,7 @@ impl<'a> Row<'a> {
             Some(hex) => u32::from_str_radix(hex, 16),
             None => text.parse(),
         };
-        parsed.map_err(|_| format!("`{text}` in `{name}` is no number"))
+        parsed.map_err(|_| format!("`{text}` in `{name}` is not a number"))
     }
 }
 
@@ -139,7 +139,7 @@ pub fn conform_own(name: &str, table: &str) -> Report {
 
 fn hex(text: &str) -> Result<u32, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    u32::from_str_radix(digits, 16).map_err(|_| format!("`{text}` is no hexadecimal word"))
+    u32::from_str_radix(digits, 16).map_err(|_| format!("`{text}` is not a hexadecimal word"))
 }
 
 fn alu(row: &Row<'_>) -> Result<(), String> {
@@ -157,7 +157,7 @@ fn alu(row: &Row<'_>) -> Result<(), String> {
             Some(digits) => i32::from_str_radix(digits, 16),
             None => text.parse(),
         }
-        .map_err(|_| format!("`{text}` is no immediate"))?,
+        .map_err(|_| format!("`{text}` is not an immediate"))?,
     };
     same(lane_wise(op, a, b, imm), hex(row.get("result")?)?)
 }
@@ -194,7 +194,7 @@ fn assembly(row: &Row<'_>) -> Result<(), String> {
 fn memory_of(text: &str) -> Result<BTreeMap<u32, u32>, String> {
     let pair = |text: &str| -> Result<(u32, u32), String> {
         let (at, word) =
-            text.split_once('=').ok_or_else(|| format!("`{text}` is no address=word"))?;
+            text.split_once('=').ok_or_else(|| format!("`{text}` is not an address=word"))?;
         Ok((hex(at)?, hex(word)?))
     };
     text.split_whitespace().map(pair).collect()

@@ -1,7 +1,8 @@
 //! Random programs for the two models, their runs, and hazards to plant.
 //!
-//! A program computes in registers and predicates of its own, stores to a region of each thread and of each warp, and leaves
-//! everything there in the end, so that what memory holds tells all. Loops end, accesses are aligned and mapped.
+//! A program computes in registers and predicates of its own, stores to a region of each thread and
+//! of each warp, and leaves everything there in the end, so that what memory holds tells all. Loops
+//! end, accesses are aligned and mapped.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! A second model of the instruction semantics, written from the published description of the machine.
+//! A second model of the instruction semantics, written from the published description of the
+//! machine.
 //!
 //! It shares nothing with the crate: it decodes words by field position in the default encoding,
 //! computes with the host's integers and floats, and keeps its own memory. It takes programs that

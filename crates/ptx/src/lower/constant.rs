@@ -68,7 +68,7 @@ fn apply(
         (_, [Some(Constant::Int(a)), None, _]) => Ok(unary(op, a)),
         (_, [Some(Constant::Int(a)), Some(Constant::Int(b)), _]) => match binary(op, a, b) {
             Some(value) => Ok(value),
-            None => error("division by zero, or a call of what is no function"),
+            None => error("division by zero, or a call of what is not a function"),
         },
         (_, [Some(a), Some(b), _]) => match float(op, number(a), number(b)) {
             Some(value) => Ok(value),

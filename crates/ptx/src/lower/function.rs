@@ -344,7 +344,7 @@ impl<'t> Body<'_, 't> {
         let ty = self.cx.declared_type(d)?;
         let name = declarator.name;
         if !declarator.dims.is_empty() || !declarator.init.is_empty() {
-            let message = "registers are no arrays and have no initial values";
+            let message = "registers are not arrays and have no initial values";
             return self.cx.error("ptx::register", message, name.span, "not possible");
         }
         let family = self.new_family();

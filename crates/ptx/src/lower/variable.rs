@@ -39,7 +39,7 @@ impl Lowerer<'_> {
             return Err(self.fail(missing.at(d.span, "no type").help(help)));
         };
         let Some(ty) = Type::from_symbol(name.symbol) else {
-            let message = format!("`.{}` is no type", self.tree.name(name.symbol));
+            let message = format!("`.{}` is not a type", self.tree.name(name.symbol));
             return self.error("ptx::unknown-type", message, name.span, "unknown");
         };
         Ok(ty)

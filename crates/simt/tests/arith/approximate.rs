@@ -1,12 +1,12 @@
-//! The approximate functions against `libm` in binary64: measured errors, special operands, and bits that must never
-//! change.
+//! The approximate functions against `libm` in binary64: measured errors, special operands, and
+//! bits that must never change.
 
 use simt::arith::{BF16, F16, F32, F64, Format, FpEnv, approx, float};
 
 use crate::sample::{Random, special};
 
-/// A function under test: ours, the reference, and the largest error allowed, in units in the last place of the exact
-/// result (of the smallest normal number, below it).
+/// A function under test: ours, the reference, and the largest error allowed, in units in the last
+/// place of the exact result (of the smallest normal number, below it).
 struct Subject {
     name: &'static str,
     ours: fn(u64, FpEnv) -> u64,
@@ -38,8 +38,8 @@ fn error_in_ulps(value: f32, exact: f64) -> f64 {
     (f64::from(value) - exact).abs() / ulp
 }
 
-/// The largest error over operands `0, step, 2 step, ...`, checked to be allowed. A result is infinite or a NaN exactly
-/// where the reference, rounded, is.
+/// The largest error over operands `0, step, 2 step, ...`, checked to be allowed. A result is
+/// infinite or a NaN exactly where the reference, rounded, is.
 fn measure(subject: &Subject, step: usize) -> f64 {
     let mut worst = 0.0;
     for bits in (0..1u64 << 32).step_by(step) {

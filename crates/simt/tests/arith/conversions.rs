@@ -1,4 +1,5 @@
-//! Conversions between formats and with integers, rounding to integral values, comparisons, minimum and maximum.
+//! Conversions between formats and with integers, rounding to integral values, comparisons, minimum
+//! and maximum.
 
 use std::cmp::Ordering;
 
@@ -33,7 +34,8 @@ where
             let context = || format!("{}->{} {a:x} {rounding:?}", S::NAME, D::NAME);
             let (value, flags) = soft::convert::<S, D>(a, env);
             let mut lossy = false;
-            // Asked for the magnitude: of negative overflows without infinities the oracle forgets the sign.
+            // Asked for the magnitude: of negative overflows without infinities the oracle forgets
+            // the sign.
             let negative = S::is_negative(a);
             let round = round_of(if negative { mirrored(rounding) } else { rounding });
             let mut wanted = oracle::<S>(a & S::MAGNITUDE).convert_r(round, &mut lossy);
@@ -55,7 +57,8 @@ where
             if magnitude != D::MIN_NORMAL && magnitude < D::MAX_FINITE {
                 assert_eq!(flags, flags_of(wanted.status), "{}", context());
             }
-            // Saturation replaces what lies beyond the largest finite number by it, and nothing else.
+            // Saturation replaces what lies beyond the largest finite number by it, and nothing
+            // else.
             let saturated = float::convert_satfinite::<S, D>(a, env);
             let clamped = if magnitude > D::MAX_FINITE {
                 value & D::SIGN
@@ -88,7 +91,8 @@ convert_tests! {
     convert_from_e5m2: E5M2 => F16, BF16, F32, F64, E4M3;
 }
 
-/// TensorFloat-32 keeps binary32's exponent, so rounding is integer rounding of the magnitude at bit 13.
+/// TensorFloat-32 keeps binary32's exponent, so rounding is integer rounding of the magnitude at
+/// bit 13.
 #[test]
 fn convert_to_tf32() {
     let mut random = Random::new(12);
@@ -115,7 +119,8 @@ fn convert_to_tf32() {
     }
 }
 
-/// Payloads move with their leading bits where the environment propagates NaNs; flushing concerns binary32 alone.
+/// Payloads move with their leading bits where the environment propagates NaNs; flushing concerns
+/// binary32 alone.
 #[test]
 fn convert_nan_and_flush() {
     let keep = FpEnv::PTX.with_nan(NanRule::Propagate);

@@ -71,8 +71,8 @@ pub(crate) fn expected_nan<F: Format>(operands: &[u64], rule: NanRule) -> u64 {
     }
 }
 
-/// Checks an operation of `N` operands of one format in one environment: flags and value of the exact implementation,
-/// and the value of the flag-free one.
+/// Checks an operation of `N` operands of one format in one environment: flags and value of the
+/// exact implementation, and the value of the flag-free one.
 fn check<F: Judged, const N: usize>(
     what: &str,
     operands: [u64; N],
@@ -99,12 +99,14 @@ fn check<F: Judged, const N: usize>(
         soft::flush::<F>(bits, env.ftz)
     };
     assert_eq!(value, wanted_value, "{} got {value:x} wanted {wanted_value:x}", context());
-    // The oracle sees underflow by the delivered result, so it misses numbers that only the coarser spacing of
-    // subnormals carries up to the smallest normal one. `underflow_is_after_rounding` covers those.
+    // The oracle sees underflow by the delivered result, so it misses numbers that only the coarser
+    // spacing of subnormals carries up to the smallest normal one. `underflow_is_after_rounding`
+    // covers those.
     if value & F::MAGNITUDE == F::MIN_NORMAL && flags.contains(Flags::NX) {
         wanted_flags |= Flags::UF.when(flags.contains(Flags::UF));
     }
-    // Nor does it report overflow where the rounding delivers the largest finite number: `overflow_is_by_exponent`.
+    // Nor does it report overflow where the rounding delivers the largest finite number:
+    // `overflow_is_by_exponent`.
     if value & F::MAGNITUDE == F::MAX_FINITE && flags.contains(Flags::NX) {
         wanted_flags |= Flags::OF.when(flags.contains(Flags::OF));
     }
@@ -250,8 +252,9 @@ pub(crate) fn mirrored(rounding: Rounding) -> Rounding {
     }
 }
 
-/// Every pair of operands in every rounding. The oracle forgets to mirror the rounding of a negative result between
-/// the largest number and the next step of a format without infinities, so it is asked for positive results only.
+/// Every pair of operands in every rounding. The oracle forgets to mirror the rounding of a
+/// negative result between the largest number and the next step of a format without infinities, so
+/// it is asked for positive results only.
 #[test]
 fn arithmetic_e4m3() {
     type Oracle = <E4M3 as Judged>::Oracle;
@@ -286,8 +289,8 @@ fn arithmetic_e4m3() {
     }
 }
 
-/// Underflow where the result is delivered as the smallest normal number: raised exactly if rounding to 24 digits
-/// with an unbounded exponent stays below it.
+/// Underflow where the result is delivered as the smallest normal number: raised exactly if
+/// rounding to 24 digits with an unbounded exponent stays below it.
 #[test]
 fn underflow_is_after_rounding() {
     let times = |a: f32, b: f32| {
@@ -295,7 +298,8 @@ fn underflow_is_after_rounding() {
         let [a, b] = [a * scale, b * scale].map(float::f32_bits);
         soft::mul::<F32>(a, b, FpEnv::RISCV)
     };
-    // 1 - 2^-24 has 24 digits, so it stays tiny, though the coarser spacing of subnormals carries it up.
+    // 1 - 2^-24 has 24 digits, so it stays tiny, though the coarser spacing of subnormals carries
+    // it up.
     assert_eq!(times(1.0 - f32::EPSILON / 2.0, 1.0), (F32::MIN_NORMAL, Flags::UF | Flags::NX));
     // 1 - 2e6 * 2^-47 lies above 1 - 2^-25, so 24 digits carry it to 1 already: not tiny.
     let (up, down) = (1.0 + 1000.0 * f32::EPSILON, 1.0 - 1000.0 * f32::EPSILON);

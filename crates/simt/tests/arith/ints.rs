@@ -1,4 +1,5 @@
-//! Integer operations against 128-bit integers, and bit operations against the bit-by-bit definitions of the PTX ISA.
+//! Integer operations against 128-bit integers, and bit operations against the bit-by-bit
+//! definitions of the PTX ISA.
 
 use simt::arith::int::{self, DivByZero, FunnelShift, Int, Overshift, PermuteMode};
 use simt::arith::{Cmp, Relation};
@@ -77,7 +78,7 @@ fn arithmetic<T: Int>() {
             let sum = unsigned[0] + unsigned[1] + i128::from(carry);
             let carried = (low(sum), sum >> T::BITS != 0);
             assert_eq!(int::add_carry::<T>(a, b, carry), carried, "{context}");
-            // A carry is no borrow.
+            // A carry is not a borrow.
             let difference = unsigned[0] - unsigned[1] - i128::from(!carry);
             let carried = (low(difference), difference >= 0);
             assert_eq!(int::sub_carry::<T>(a, b, carry), carried, "{context}");

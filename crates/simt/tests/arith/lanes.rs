@@ -73,7 +73,8 @@ proptest! {
         prop_assert_eq!(asked, mask.iter().filter(|&lane| lane < LANES).collect::<Vec<_>>());
     }
 
-    /// Sources before, after, equal to and partly over the destination: all are read before anything is written.
+    /// Sources before, after, equal to and partly over the destination: all are read before
+    /// anything is written.
     #[test]
     fn columns_are_read_before_written(
         mask in mask(),

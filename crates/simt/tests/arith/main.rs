@@ -1,5 +1,5 @@
-//! Lane arithmetic against independent sources: `rustc_apfloat` for IEEE operations, exact squaring for square roots,
-//! wider integers for integers, `libm` for the approximate functions.
+//! Lane arithmetic against independent sources: `rustc_apfloat` for IEEE operations, exact squaring
+//! for square roots, wider integers for integers, `libm` for the approximate functions.
 
 mod approximate;
 mod conversions;

@@ -1,5 +1,5 @@
-//! Operands that reach the corners: every special encoding, neighbours of powers of two, and random bits of several
-//! shapes, from a fixed seed.
+//! Operands that reach the corners: every special encoding, neighbours of powers of two, and random
+//! bits of several shapes, from a fixed seed.
 
 use simt::arith::Format;
 
@@ -23,7 +23,8 @@ impl Random {
         self.next() % bound
     }
 
-    /// An encoding of the format, of one of several shapes; upper bits are noise that must be ignored.
+    /// An encoding of the format, of one of several shapes; upper bits are noise that must be
+    /// ignored.
     pub(crate) fn float<F: Format>(&mut self) -> u64 {
         let fraction_mask = (1u64 << F::FRACTION_BITS) - 1;
         let exponent_mask = (1u64 << F::EXPONENT_BITS) - 1;

@@ -17,8 +17,8 @@ fn exact<F: Format>(bits: u64) -> (u128, i32) {
     }
 }
 
-/// Compares `(root + quarters/4 units)^2` with `x`, exactly. Neighbouring numbers lie a unit apart except below a
-/// power of two, where half a unit is the neighbour.
+/// Compares `(root + quarters/4 units)^2` with `x`, exactly. Neighbouring numbers lie a unit apart
+/// except below a power of two, where half a unit is the neighbour.
 fn compare_square<F: Format>(root: u64, quarters: i128, x: u64) -> std::cmp::Ordering {
     let ((mr, er), (mx, ex)) = (exact::<F>(root), exact::<F>(x));
     let scaled = ((4 * mr) as i128 + quarters) as u128;
@@ -56,7 +56,8 @@ fn check<F: Format>(x: u64) {
                 assert_eq!(here, Greater, "{context}");
                 assert_eq!(compare_square::<F>(root, down, x), Less, "{context}");
             }
-            // A root is never a tie: the midpoint has one digit more than fits, its square too many.
+            // A root is never a tie: the midpoint has one digit more than fits, its square too
+            // many.
             Rounding::NearestEven | Rounding::NearestAway => {
                 assert_eq!(compare_square::<F>(root, 2, x), Greater, "{context}");
                 assert_eq!(compare_square::<F>(root, tie_down, x), Less, "{context}");

@@ -17,7 +17,8 @@ start:
   %n = mov.u32 0
 ";
 
-/// A block's work: mixes the state, counts, stores; then `%p` is one bit in four of it, or true after 60 blocks.
+/// A block's work: mixes the state, counts, stores; then `%p` is one bit in four of it, or true
+/// after 60 blocks.
 pub(crate) fn work(out: &mut String, index: usize) {
     let _ = write!(
         out,
@@ -62,8 +63,8 @@ pub(crate) fn ends() -> impl Strategy<Value = Vec<End>> {
     (1usize..10).prop_flat_map(move |n| prop::collection::vec(end(n), n))
 }
 
-/// A kernel `k` of any shape, or a function of any shape that it calls. Each block ends lanes that have run for long, so that
-/// every loop ends.
+/// A kernel `k` of any shape, or a function of any shape that it calls. Each block ends lanes that
+/// have run for long, so that every loop ends.
 pub(crate) fn graph(ends: &[End], device: bool) -> String {
     let mut body = String::new();
     for (i, end) in ends.iter().enumerate() {

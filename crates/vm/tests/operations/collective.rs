@@ -6,8 +6,9 @@ use ir::Ty;
 const THREADS: usize = 70;
 const WIDTHS: [u32; 4] = [4, 16, 32, 64];
 
-/// Runs some lines with `%v` the low 32 bits of the first operand and `%p` the lowest of the second, in lanes for which
-/// the third one's low bits are not all zero; `%m` is the member mask of those.
+/// Runs some lines with `%v` the low 32 bits of the first operand and `%p` the lowest of the
+/// second, in lanes for which the third one's low bits are not all zero; `%m` is the member mask of
+/// those.
 #[track_caller]
 fn run(lines: &str, width: u32) -> Run {
     let text = kernel(

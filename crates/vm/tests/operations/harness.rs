@@ -32,7 +32,8 @@ fn integer(rng: &mut Rng, bits: u32) -> u64 {
     value & mask
 }
 
-/// Values of floating-point types that tend to go wrong: all exponents at the edges, and small integers.
+/// Values of floating-point types that tend to go wrong: all exponents at the edges, and small
+/// integers.
 fn float(rng: &mut Rng, exponent: u32, fraction: u32) -> u64 {
     let (all_ones, fraction_mask) = ((1u64 << exponent) - 1, (1u64 << fraction) - 1);
     let bias = all_ones / 2;
@@ -219,8 +220,9 @@ done:
     }
 }
 
-/// A kernel that loads four 64-bit operands into `%a` to `%d`, runs some lines, and stores `%x` and `%y`, 64-bit registers
-/// too. `%cell` is the address of [`STRIDE`] bytes for each thread, which hold 0.
+/// A kernel that loads four 64-bit operands into `%a` to `%d`, runs some lines, and stores `%x` and
+/// `%y`, 64-bit registers too. `%cell` is the address of [`STRIDE`] bytes for each thread, which
+/// hold 0.
 pub(crate) fn kernel(variables: &str, declarations: &str, lines: &str) -> String {
     let loads: String = OPERANDS.iter().enumerate().map(|(i, n)| load(*n, RegTy::B64, i)).collect();
     format!(

@@ -1,10 +1,12 @@
-//! EXEC masks, mask registers and spilled predicates, under the mechanism that keeps all lanes together.
+//! EXEC masks, mask registers and spilled predicates, under the mechanism that keeps all lanes
+//! together.
 
 use crate::harness::{kernel, run_under, run_uniform};
 
 const THREADS: usize = 40;
 
-/// Runs lines with `%p` and `%q` the lowest bits of two operands; `expected` gives the two results of a thread of those bits.
+/// Runs lines with `%p` and `%q` the lowest bits of two operands; `expected` gives the two results
+/// of a thread of those bits.
 #[track_caller]
 fn check(lines: &str, expected: impl Fn(bool, bool) -> [u64; 2]) {
     let lines = format!(
@@ -115,7 +117,8 @@ exec_write %n
     check(lines, |_, _| [1, 2]);
 }
 
-/// Lanes that leave a convergence barrier are not waited for; the others meet, however long each took.
+/// Lanes that leave a convergence barrier are not waited for; the others meet, however long each
+/// took.
 #[test]
 fn lanes_leave_a_convergence_barrier() {
     let lines = "%n = and.b32 %tid, 6

@@ -1,6 +1,8 @@
-//! Instructions on matrices, at several widths of the issue group: they meet on the architectural warp.
+//! Instructions on matrices, at several widths of the issue group: they meet on the architectural
+//! warp.
 //!
-//! Products in all shapes, against a computation of their own, are file tests (`tests/matrix` of the file tests).
+//! Products in all shapes, against a computation of their own, are file tests (`tests/matrix` of
+//! the file tests).
 
 use crate::harness::{Run, fault, kernel, run_kernel};
 use ir::Ty;
@@ -8,8 +10,8 @@ use ir::Ty;
 const THREADS: usize = 64;
 const WIDTHS: [u32; 4] = [4, 16, 32, 64];
 
-/// Runs some lines with `%v` and `%w` the low 32 bits of two operands; `%x` and `%y` are `%r` and `%s` in the end, unless the lines
-/// are of doubles.
+/// Runs some lines with `%v` and `%w` the low 32 bits of two operands; `%x` and `%y` are `%r` and
+/// `%s` in the end, unless the lines are of doubles.
 #[track_caller]
 fn check(variables: &str, lines: &str, expected: impl Fn(&Run, usize, usize) -> [u64; 2]) {
     let ends = "%x = cvt.u64.u32 %r\n%y = cvt.u64.u32 %s\n";

@@ -1,6 +1,7 @@
 //! Pairs in one word: of 16-bit integers, and of single-precision numbers.
 //!
-//! Pairs of integers are judged by 32-bit host arithmetic on each half, those of singles by the exact reference on each half.
+//! Pairs of integers are judged by 32-bit host arithmetic on each half, those of singles by the
+//! exact reference on each half.
 
 use crate::harness::check;
 use ir::{RegTy, Ty};

@@ -75,7 +75,7 @@ fn suites(text: &str) -> Result<Vec<Suite>, String> {
 const LONGEST: u64 = 7 * 86_400;
 
 fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time; write 90s, 8m or 1h, up to a week");
+    let wrong = || format!("`{text}` is not a time; write 90s, 8m or 1h, up to a week");
     let (number, unit) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1),
         Some((at, 'm')) => (&text[..at], 60),

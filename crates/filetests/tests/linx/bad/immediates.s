@@ -1,4 +1,4 @@
-# Numbers that do not fit, or are no multiple of what they are scaled by.
+# Numbers that do not fit, or are not multiples of what they are scaled by.
 #: machine: linx
 #: check:
 #: fails 2:

@@ -44,7 +44,7 @@
 #| 58 |         BSTART.TEPL 0x027, FP32
 #|    |                     ^^^^^
 #|
-#| error[linx::tile-op]: 0x01e is no tile operation of v0.3
+#| error[linx::tile-op]: 0x01e is not a tile operation of v0.3
 #|   --> tile-operations-v0.3.s:59:21
 #|    |
 #| 59 |         BSTART.TEPL 0x01e, FP32

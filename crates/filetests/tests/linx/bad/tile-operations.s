@@ -2,25 +2,25 @@
 #: machine: linx
 #: check:
 #: fails 2:
-#| error[linx::tile-op]: 0x02b is no tile operation: reserved
+#| error[linx::tile-op]: 0x02b is not a tile operation: reserved
 #|   --> tile-operations.s:40:21
 #|    |
 #| 40 | _start: BSTART.TEPL 0x2b, FP32
 #|    |                     ^^^^
 #|
-#| error[linx::tile-op]: 0x040 is no tile operation of v0.4: TEXP of v0.3
+#| error[linx::tile-op]: 0x040 is not a tile operation of v0.4: TEXP of v0.3
 #|   --> tile-operations.s:41:21
 #|    |
 #| 41 |         BSTART.TEPL 0x040, FP32
 #|    |                     ^^^^^
 #|
-#| error[linx::tile-op]: 0x400 is no tile operation: reserved
+#| error[linx::tile-op]: 0x400 is not a tile operation: reserved
 #|   --> tile-operations.s:42:21
 #|    |
 #| 42 |         BSTART.TEPL 0x400, FP32
 #|    |                     ^^^^^
 #|
-#| error[linx::tile-op]: `TADDX` is no tile operation
+#| error[linx::tile-op]: `TADDX` is not a tile operation
 #|   --> tile-operations.s:43:21
 #|    |
 #| 43 |         BSTART.TEPL TADDX, FP32

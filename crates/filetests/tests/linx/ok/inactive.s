@@ -1,5 +1,5 @@
 # What lanes that are off get in a pushed entry: what entry 1 had (merge), 0, or a value that shows (poison). Reading an entry of
-# another hand is no push: `vu` keeps what it had.
+# another hand is not a push: `vu` keeps what it had.
 #: machine: linx
 #: mechanism: exec, exec-zero, exec-poison
 #: warp-size: 8, 64

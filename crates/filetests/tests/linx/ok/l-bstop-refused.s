@@ -1,4 +1,4 @@
-# L.BSTOP of older versions is no instruction.
+# L.BSTOP of older versions is not an instruction.
 #: machine: linx
 #: run: --arg out=u32[8]
 #: trap: illegal-instruction line=14

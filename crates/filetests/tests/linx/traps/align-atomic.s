@@ -2,7 +2,7 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[data-align-fault]: DATA_ALIGN_FAULT: 0x100001 is no multiple of 4 (TRAPNO 0x4000000000000022, TRAPARG0 0x100001, BI 1, TPC 0x1002e)
+#| error[data-align-fault]: DATA_ALIGN_FAULT: 0x100001 is not a multiple of 4 (TRAPNO 0x4000000000000022, TRAPARG0 0x100001, BI 1, TPC 0x1002e)
 #|   --> align-atomic.s:24:9
 #|    |
 #| 24 | here:   v.sw.add [vu#1], lc0.uw

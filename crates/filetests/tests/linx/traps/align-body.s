@@ -2,7 +2,7 @@
 #: machine: linx
 #: run: --option align=on
 #: fails 3:
-#| error[data-align-fault]: DATA_ALIGN_FAULT: 0x100002 is no multiple of 4 (TRAPNO 0x4000000000000022, TRAPARG0 0x100002, BI 1, TPC 0x10026)
+#| error[data-align-fault]: DATA_ALIGN_FAULT: 0x100002 is not a multiple of 4 (TRAPNO 0x4000000000000022, TRAPARG0 0x100002, BI 1, TPC 0x10026)
 #|   --> align-body.s:23:9
 #|    |
 #| 23 | here:   v.lwi.u.brg [ri0, lc0<<2, 2], ->vt.w

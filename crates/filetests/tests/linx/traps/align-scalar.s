@@ -2,7 +2,7 @@
 #: machine: linx
 #: run: --option align=on
 #: fails 3:
-#| error[data-align-fault]: DATA_ALIGN_FAULT: 0xf00fffa is no multiple of 4 (TRAPNO 0x4000000000000022, TRAPARG0 0xf00fffa, BI 0, TPC 0x10002)
+#| error[data-align-fault]: DATA_ALIGN_FAULT: 0xf00fffa is not a multiple of 4 (TRAPNO 0x4000000000000022, TRAPARG0 0xf00fffa, BI 0, TPC 0x10002)
 #|   --> align-scalar.s:13:9
 #|    |
 #| 13 | here:   lwi.u   [sp, -6], ->t

@@ -2,7 +2,7 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x1000c is no block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x10002, BI 0, TPC 0x10002)
+#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x1000c is not a block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x10002, BI 0, TPC 0x10002)
 #|   --> cfi-cond-into-text.s:13:9
 #|    |
 #| 13 | here:   BSTART.STD COND, inside

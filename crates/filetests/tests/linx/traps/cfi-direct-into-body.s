@@ -1,8 +1,8 @@
-# A direct transfer into a body, whose first word is no marker.
+# A direct transfer into a body, whose first word is not a marker.
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x10006 is no block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x10000, BI 0, TPC 0x10000)
+#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x10006 is not a block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x10000, BI 0, TPC 0x10000)
 #|   --> cfi-direct-into-body.s:13:9
 #|    |
 #| 13 | here:   BSTART.STD DIRECT, body

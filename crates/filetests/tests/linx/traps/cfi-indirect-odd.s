@@ -2,7 +2,7 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x10005 is no block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x1000a, BI 0, TPC 0x1000a)
+#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x10005 is not a block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x1000a, BI 0, TPC 0x1000a)
 #|   --> cfi-indirect-odd.s:15:9
 #|    |
 #| 15 | here:   BSTART.STD IND

@@ -2,7 +2,7 @@
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x0 is no block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x10002, BI 0, TPC 0x10002)
+#| error[cfi-bad-target]: E_BLOCK(EC_CFI): 0x0 is not a block start marker (TRAPNO 0x4000000101000005, TRAPARG0 0x10002, BI 0, TPC 0x10002)
 #|   --> cfi-return-to-nothing.s:13:9
 #|    |
 #| 13 | here:   BSTART.STD RET

@@ -1,4 +1,4 @@
-# A word that is no instruction where a marker must stand.
+# A word that is not an instruction where a marker must stand.
 #: machine: linx
 #: run: --option check=on
 #: fails 3:

@@ -1,8 +1,8 @@
-# A number that is no tile operation: TSHRS of v0.3.
+# A number that is not a tile operation: TSHRS of v0.3.
 #: machine: linx
 #: run: --option check=on
 #: fails 3:
-#| error[illegal-instruction]: ILLEGAL_INST: 0x04a is no tile operation of v0.4: TSHRS of v0.3 (TRAPNO 0x4000000100000004, TRAPARG0 0x10002, BI 0, TPC 0x10002)
+#| error[illegal-instruction]: ILLEGAL_INST: 0x04a is not a tile operation of v0.4: TSHRS of v0.3 (TRAPNO 0x4000000100000004, TRAPARG0 0x10002, BI 0, TPC 0x10002)
 #|   --> illegal-tile-number.s:13:9
 #|    |
 #| 13 | here:   .word   0x8a251181

@@ -1,4 +1,4 @@
-# A word that is no instruction, in a body.
+# A word that is not an instruction, in a body.
 #: machine: linx
 #: run: --option check=on
 #: fails 3:

@@ -1,4 +1,4 @@
-# A word that is no instruction.
+# A word that is not an instruction.
 #: machine: linx
 #: run: --option check=on
 #: fails 3:

@@ -1,10 +1,12 @@
 //! Predicate registers by liveness; what does not fit lives in spill slots.
 //!
-//! The code is straight but for the jumps back of loops, so a predicate is live from its definition to its last use, and through
-//! every loop that it comes into from outside and is used in. When no register is free, the predicate whose next use
-//! is furthest gives its up (Belady, 1966): it is stored where it is defined, and loaded where it is used next. At the end of a loop, the
-//! registers hold again what they held at its start, as far as the loop uses it. A call leaves nothing in registers: the callee
-//! has the same ones. Stores follow definitions, so a slot is right wherever its predicate is live.
+//! The code is straight but for the jumps back of loops, so a predicate is live from its definition
+//! to its last use, and through every loop that it comes into from outside and is used in. When no
+//! register is free, the predicate whose next use is furthest gives its up (Belady, 1966): it is
+//! stored where it is defined, and loaded where it is used next. At the end of a loop, the
+//! registers hold again what they held at its start, as far as the loop uses it. A call leaves
+//! nothing in registers: the callee has the same ones. Stores follow definitions, so a slot is
+//! right wherever its predicate is live.
 
 use super::graph::number;
 use super::steps::{ALL, Pred, Step};
@@ -177,7 +179,8 @@ impl Life {
 /// Gives registers 1 to `registers` to predicates.
 pub(super) fn allocate(steps: &[Step], preds: usize, registers: u32) -> Allocation {
     let life = Life::new(steps, preds);
-    // Which predicates go to memory is known only at the end; decisions do not depend on it, so a second run has the stores right.
+    // Which predicates go to memory is known only at the end; decisions do not depend on it, so a
+    // second run has the stores right.
     let first = Allocator::run(steps, &life, preds, registers, vec![None; preds]);
     let (slot_of, slots) = slots(&life, &first.spilled);
     let mut second = Allocator::run(steps, &life, preds, registers, slot_of.clone());

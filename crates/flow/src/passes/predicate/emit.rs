@@ -1,7 +1,8 @@
 //! Predicated code as IR.
 //!
-//! Registers `pr1`, `pr2`, .. are the machine's predicates; the lanes that came into the function (predicate 0) are EXEC, which
-//! only calls change: a callee's predicate 0 is the caller's predicate at the call.
+//! Registers `pr1`, `pr2`, .. are the machine's predicates; the lanes that came into the function
+//! (predicate 0) are EXEC, which only calls change: a callee's predicate 0 is the caller's
+//! predicate at the call.
 
 use super::super::emit::{Emitter, Label};
 use super::allocate::{Allocation, Place, Register};

@@ -1,8 +1,9 @@
 //! The graph that is if-converted: blocks with their ends made plain.
 //!
-//! Lanes that end a kernel under a guard just vanish from all masks, so such an end is not an edge ([`Block::kills`]); a branch
-//! straight to a block that only ends the thread is the same thing. Returns from a called function lead to one virtual block.
-//! Block 0 is a virtual entry, so that no loop is entered at the start of the function.
+//! Lanes that end a kernel under a guard just vanish from all masks, so such an end is not an edge
+//! ([`Block::kills`]); a branch straight to a block that only ends the thread is the same thing.
+//! Returns from a called function lead to one virtual block. Block 0 is a virtual entry, so that no
+//! loop is entered at the start of the function.
 
 use crate::graph::{Cfg, CfgBuilder, GraphError};
 use ir::{BlockId, Function, Guard, LocId, Operand, TermKind};

@@ -1,22 +1,26 @@
-//! `predicate`: branches become predicates; straight code in which only loops jump, and the result runs under `uniform`.
+//! `predicate`: branches become predicates; straight code in which only loops jump, and the result
+//! runs under `uniform`.
 //!
-//! **Source.** A GPU whose control flow is a file of predicate registers alone, a mask of the warp's lanes each: every instruction
-//! names one, a branch writes `child = parent and condition`, and the only conditional jump is taken while some lane of a
-//! predicate is left. Its compiler has to find the predicates, and to spill them when they run out. The conversion itself is
-//! if-conversion by control dependence (Park and Schlansker, 1991), on reducible graphs; others are made so by node splitting.
+//! **Source.** A GPU whose control flow is a file of predicate registers alone, a mask of the
+//! warp's lanes each: every instruction names one, a branch writes `child = parent and condition`,
+//! and the only conditional jump is taken while some lane of a predicate is left. Its compiler has
+//! to find the predicates, and to spill them when they run out. The conversion itself is
+//! if-conversion by control dependence (Park and Schlansker, 1991), on reducible graphs; others are
+//! made so by node splitting.
 //!
 //! ```text
 //! if/else: p1 = p0 & c; then @p1;  p1 = p0 & ~c; else @p1
 //! loop:    p1 = p0; again: head @p1; p1 = p1 & ~leave; body @p1; jump to again while any p1
 //! ```
 //!
-//! What always holds of the result: each instruction is on in the lanes of one predicate register (or of EXEC, which stands for
-//! predicate 0: all lanes that came in), at most `predicates - 1` registers are written, and a register's bits outside the
-//! predicate it was made from are 0. All lanes take every jump together. A loop whose lanes have left is run once more without lanes at most.
-//! Calls take their predicate along as EXEC.
+//! What always holds of the result: each instruction is on in the lanes of one predicate register
+//! (or of EXEC, which stands for predicate 0: all lanes that came in), at most `predicates - 1`
+//! registers are written, and a register's bits outside the predicate it was made from are 0. All
+//! lanes take every jump together. A loop whose lanes have left is run once more without lanes at
+//! most. Calls take their predicate along as EXEC.
 //!
-//! Refused: graphs whose splitting needs too many copies, calls through addresses, recursion, and functions that use masks or
-//! convergence operations already.
+//! Refused: graphs whose splitting needs too many copies, calls through addresses, recursion, and
+//! functions that use masks or convergence operations already.
 
 mod allocate;
 mod emit;
@@ -67,8 +71,8 @@ impl Options {
 /// Rewrites a kernel and the functions it calls.
 ///
 /// # Errors
-/// [`PassError`], with the function and block, if one of them cannot be put under predicates, or if there are too few or too many
-/// registers.
+/// [`PassError`], with the function and block, if one of them cannot be put under predicates, or if
+/// there are too few or too many registers.
 pub fn predicate(
     module: &VerifiedModule,
     kernel: FuncId,
@@ -103,7 +107,8 @@ fn rewrite(
     Ok((after, about))
 }
 
-/// A function as structured code. With `ends_last`, threads that end early go to the end of the function instead.
+/// A function as structured code. With `ends_last`, threads that end early go to the end of the
+/// function instead.
 pub(in crate::passes) fn structure(
     module: &Module,
     id: FuncId,

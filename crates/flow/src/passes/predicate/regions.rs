@@ -1,16 +1,19 @@
 //! Under which condition each block runs: regions, one inside the other.
 //!
-//! Each loop, and the function as a whole, is an acyclic graph of its own: inner loops are single nodes, an edge to the header
-//! leads to a node *again*, edges out of the loop lead to a node *out*. In such a graph, a block runs with
+//! Each loop, and the function as a whole, is an acyclic graph of its own: inner loops are single
+//! nodes, an edge to the header leads to a node *again*, edges out of the loop lead to a node
+//! *out*. In such a graph, a block runs with
 //!
 //! - the lanes of its immediate dominator, if it post-dominates it: the same region;
-//! - those of its only predecessor for which the branch went its way: a region inside the predecessor's, under the
-//!   branch's condition;
-//! - otherwise, those of its immediate dominator that took one of its edges: a region under a *flag*, a per-lane bit that is cleared
-//!   behind the dominator and set on the edges. Edges may come out of inner loops, so a flag also gathers lanes over iterations.
+//! - those of its only predecessor for which the branch went its way: a region inside the
+//!   predecessor's, under the branch's condition;
+//! - otherwise, those of its immediate dominator that took one of its edges: a region under a
+//!   *flag*, a per-lane bit that is cleared behind the dominator and set on the edges. Edges may
+//!   come out of inner loops, so a flag also gathers lanes over iterations.
 //!
-//! This is if-conversion by control dependence (Park and Schlansker, "On predicated execution", 1991), with flags in place of
-//! or-type compares, so that a machine needs no operation on masks but the conjunction with a condition.
+//! This is if-conversion by control dependence (Park and Schlansker, "On predicated execution",
+//! 1991), with flags in place of or-type compares, so that a machine needs no operation on masks
+//! but the conjunction with a condition.
 
 use super::graph::{End, Graph, number};
 use crate::dom::{Dominators, PostDominators};

@@ -7,7 +7,8 @@ use super::steps::{Meaning, Steps};
 use crate::kernel::block_lengths;
 use ir::{FuncId, Function, LaneReg, LocId, Op, Origin};
 
-/// What the pass did to one function. Counts are of instructions in the code, ends of blocks included.
+/// What the pass did to one function. Counts are of instructions in the code, ends of blocks
+/// included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Predicated {
     /// The function.
@@ -16,7 +17,8 @@ pub struct Predicated {
     pub before: u64,
     /// And after.
     pub after: u64,
-    /// Most predicates live at once, that of all lanes counted: so many registers are needed to do without spills.
+    /// Most predicates live at once, that of all lanes counted: so many registers are needed to do
+    /// without spills.
     pub peak: u32,
     /// Predicate registers used, that of all lanes counted.
     pub registers: u32,

@@ -1,8 +1,9 @@
 //! Structured code: blocks in order, regions opened and closed around them, loops.
 //!
-//! This is what all passes that replace branches by masks have in common. Regions nest; a region that is opened twice has the same
-//! condition both times. The registers that conditions read are kept: where a branch's predicate is overwritten before the
-//! region opens, it is copied into a register of its own first ([`Shape::kept`]).
+//! This is what all passes that replace branches by masks have in common. Regions nest; a region
+//! that is opened twice has the same condition both times. The registers that conditions read are
+//! kept: where a branch's predicate is overwritten before the region opens, it is copied into a
+//! register of its own first ([`Shape::kept`]).
 
 use super::graph::{Graph, number};
 use super::regions::{Cond, Mark, Member, RegionId, Regions, reads};
@@ -20,8 +21,8 @@ pub(in crate::passes) enum Item {
     Block(u32),
     /// A level's marks, then its loop begins.
     Loop(u32),
-    /// Lanes of the innermost open region go round again; the loop ends when there are none. Regions opened in the loop
-    /// are closed after it.
+    /// Lanes of the innermost open region go round again; the loop ends when there are none.
+    /// Regions opened in the loop are closed after it.
     Again(u32),
     /// Behind the loop.
     Out(u32),

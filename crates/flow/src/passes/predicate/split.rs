@@ -1,10 +1,12 @@
 //! Node splitting: irreducible graphs made reducible by copies of blocks.
 //!
-//! A loop that can be entered at several blocks keeps one of them as its header. What can be reached from the other entries
-//! without passing the header is copied: lanes from outside run through the copies until they reach the header or leave, so that the
-//! loop itself is entered at its header alone. The copies may hold inner cycles with several entries again; those are split in turn,
-//! and since they lack the header, the process ends. The number of instructions may grow exponentially with the nesting of
-//! such cycles, so it has a bound. (Compare Unger and Mueller, "Handling irreducible loops", 2002, which copies the same sets.)
+//! A loop that can be entered at several blocks keeps one of them as its header. What can be
+//! reached from the other entries without passing the header is copied: lanes from outside run
+//! through the copies until they reach the header or leave, so that the loop itself is entered at
+//! its header alone. The copies may hold inner cycles with several entries again; those are split
+//! in turn, and since they lack the header, the process ends. The number of instructions may grow
+//! exponentially with the nesting of such cycles, so it has a bound. (Compare Unger and Mueller,
+//! "Handling irreducible loops", 2002, which copies the same sets.)
 
 use super::graph::{Graph, number};
 use crate::graph::{Cfg, Node};

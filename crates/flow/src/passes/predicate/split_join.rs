@@ -1,4 +1,5 @@
-//! `split-join`: structured code for a machine with a stack of masks; the result runs under the mechanism `split-join`.
+//! `split-join`: structured code for a machine with a stack of masks; the result runs under the
+//! mechanism `split-join`.
 //!
 //! **Source.** Vortex's `vx_split`, `vx_join`, `vx_pred` and `vx_tmc`, as its compiler uses them:
 //!
@@ -7,12 +8,13 @@
 //! loop:    save = EXEC; head: ..;  EXEC &= stays; jump to head if any;  EXEC |= save
 //! ```
 //!
-//! Structuring is that of the pass `predicate`: regions, flags where several ways meet, node splitting. A region becomes a split, the
-//! region of the opposite condition right behind it its other side. Lanes in a loop are EXEC (`vx_pred` narrows it, `vx_tmc`
-//! sets it again).
+//! Structuring is that of the pass `predicate`: regions, flags where several ways meet, node
+//! splitting. A region becomes a split, the region of the opposite condition right behind it its
+//! other side. Lanes in a loop are EXEC (`vx_pred` narrows it, `vx_tmc` sets it again).
 //!
-//! What always holds of the result: splits and joins are balanced on every way; behind a split, each branch is taken by all lanes
-//! that run; no lane ends inside a split: a thread that ends early is off until the end of the kernel.
+//! What always holds of the result: splits and joins are balanced on every way; behind a split,
+//! each branch is taken by all lanes that run; no lane ends inside a split: a thread that ends
+//! early is off until the end of the kernel.
 //!
 //! Refused beside what `predicate` refuses: functions called by a kernel that end their threads.
 

@@ -1,8 +1,9 @@
 //! Predicated code over any number of predicates.
 //!
-//! Predicate 0 is the lanes that came into the function; it is never written. Each opening of a region defines a predicate as the
-//! conjunction of the one around it with a condition, so bits outside the one around are 0. A loop has a predicate of the lanes in it,
-//! which only shrinks; where a region lasts to the end of its loop, the loop's predicate itself is narrowed.
+//! Predicate 0 is the lanes that came into the function; it is never written. Each opening of a
+//! region defines a predicate as the conjunction of the one around it with a condition, so bits
+//! outside the one around are 0. A loop has a predicate of the lanes in it, which only shrinks;
+//! where a region lasts to the end of its loop, the loop's predicate itself is narrowed.
 
 use super::graph::{Block, End};
 use super::regions::{Cond, Flag, Mark, RegionId};
@@ -33,7 +34,8 @@ pub(super) enum Step {
     Exit { under: Pred, term: Term },
     /// The region opened last ends.
     Close,
-    /// The loop of this number begins; `narrows` says that some lanes leave it other than by ending.
+    /// The loop of this number begins; `narrows` says that some lanes leave it other than by
+    /// ending.
     Head { level: u32, narrows: bool },
     /// Behind the innermost loop.
     Out,

@@ -218,7 +218,7 @@ impl<'r> Builder<'r> {
         let mut inst = Inst::new(Op::Setp).ty(ty).result(Reg::Lane(result));
         inst.mods.cmp =
             Some([Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge][self.rng.below(6)]);
-        // Few values, so that equality is no rare event.
+        // Few values, so that equality is not a rare event.
         let bits = self.f.new_reg("bits", RegTy::B32);
         let (datum, mask) = (self.datum(), Operand::Imm(7 << self.rng.below(8)));
         self.emit(Op::And, Ty::B32, bits, &[Operand::lane(datum), mask]);
@@ -235,7 +235,8 @@ impl<'r> Builder<'r> {
             if self.rng.one_in(4) {
                 let guard = self.pred();
                 let block = self.f.blocks.last_mut();
-                // The guard goes on the last instruction added: nothing reads what the others left out.
+                // The guard goes on the last instruction added: nothing reads what the others left
+                // out.
                 if let Some([.., inst]) = block.map(|b| &mut b.insts[before..])
                     && inst.op != Op::Call
                 {

@@ -1,6 +1,7 @@
 //! What a random kernel stores, computed one thread at a time.
 //!
-//! It shares nothing with an engine but the IR's types, and knows only the operations that random kernels have.
+//! It shares nothing with an engine but the IR's types, and knows only the operations that random
+//! kernels have.
 
 use super::KERNEL_WORDS;
 use crate::mods::Cmp;

@@ -1,8 +1,8 @@
 //! Blocks of a function.
 //!
-//! A label begins a block. After an end that falls through for some lanes, an instruction without a label begins one too, which is
-//! named after its number. Labels may be used before they stand: until the end of the function a block operand
-//! holds an index into the list of names used.
+//! A label begins a block. After an end that falls through for some lanes, an instruction without a
+//! label begins one too, which is named after its number. Labels may be used before they stand:
+//! until the end of the function a block operand holds an index into the list of names used.
 
 use super::header::Scope;
 use super::{Parse, Parser, Tok, closest, error, suggest};
@@ -56,7 +56,8 @@ impl Body<'_> {
         }
     }
 
-    /// The blocks that the names used stand for; one that is unknown is reported and stands for the entry.
+    /// The blocks that the names used stand for; one that is unknown is reported and stands for the
+    /// entry.
     fn resolve(&self, report: &mut impl FnMut(Box<isa::Diagnostic>)) -> Vec<BlockId> {
         let find = |(name, span): &(String, Span)| {
             self.labels.get(name).copied().unwrap_or_else(|| {

@@ -215,7 +215,8 @@ impl Parser<'_> {
         argument_ty(&self.module, inst, inst.operands.len())
     }
 
-    /// Whether the operand is a predicate, or the last one of a barrier's reduction if it is the last.
+    /// Whether the operand is a predicate, or the last one of a barrier's reduction if it is the
+    /// last.
     fn may_be_pred(&self, inst: &Inst, slot: Option<Slot>) -> bool {
         let reduces = inst.mods.barrier.is_some_and(crate::mods::Barrier::reduces);
         let last_of_bar = inst.op == Op::Bar && reduces && !inst.operands.is_empty();
@@ -265,7 +266,7 @@ impl Parser<'_> {
         let span = self.next().span;
         if slot != Some(Slot::Addr) {
             let message = format!(
-                "operand {} of `{}` is no address",
+                "operand {} of `{}` is not an address",
                 inst.operands.len() + 1,
                 inst.op.name()
             );

@@ -1,7 +1,8 @@
 //! The parser of the text form.
 //!
-//! Three passes over the tokens: items with their headers and declarations, so that everything may be used before it stands;
-//! then addresses in initialisers; then function bodies. An error costs the rest of its line: parsing goes on at the next.
+//! Three passes over the tokens: items with their headers and declarations, so that everything may
+//! be used before it stands; then addresses in initialisers; then function bodies. An error costs
+//! the rest of its line: parsing goes on at the next.
 
 mod body;
 mod header;
@@ -172,7 +173,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What stands between an opening bracket, already read, and `close`, separated by commas. Lines may end in between.
+    /// What stands between an opening bracket, already read, and `close`, separated by commas.
+    /// Lines may end in between.
     fn list(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Parse<()>) -> Parse<()> {
         loop {
             self.skip_newlines();
@@ -272,8 +274,8 @@ fn suggest(mut diagnostic: Box<Diagnostic>, word: Option<&str>) -> Box<Diagnosti
     diagnostic
 }
 
-/// The word nearest to `word`, at most two edits away (one, for short words). The first in order of the words, so that the
-/// answer does not depend on the order of a table.
+/// The word nearest to `word`, at most two edits away (one, for short words). The first in order of
+/// the words, so that the answer does not depend on the order of a table.
 fn closest<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let most = match word.len() {
         0 | 1 => return None,

@@ -1,6 +1,8 @@
-//! Approximate functions: the published sequences of `simt::arith::approx`, operation by operation, four lanes at a time.
+//! Approximate functions: the published sequences of `simt::arith::approx`, operation by operation,
+//! four lanes at a time.
 //!
-//! Each is a sequence of 64-bit IEEE operations on a 32-bit operand; the constants are those published there.
+//! Each is a sequence of 64-bit IEEE operations on a 32-bit operand; the constants are those
+//! published there.
 
 use super::chunk::Chunk;
 use super::operand::{BLEND64, COPY, xmm};

@@ -1,7 +1,7 @@
 //! What the vector registers hold while a chunk of a group of steps is compiled.
 //!
-//! A register holds a chunk of a row, in front of memory: changed ones are brought back when the register is needed or the
-//! chunk ends, unless nobody reads the row any more.
+//! A register holds a chunk of a row, in front of memory: changed ones are brought back when the
+//! register is needed or the chunk ends, unless nobody reads the row any more.
 
 use iced_x86::Register;
 
@@ -74,7 +74,8 @@ impl Cache {
         Some(register(found))
     }
 
-    /// The slot to use next: a free one, or that whose contents are worth least. It is pinned; what it held has to be seen to.
+    /// The slot to use next: a free one, or that whose contents are worth least. It is pinned; what
+    /// it held has to be seen to.
     pub(super) fn take(&mut self, worth: impl Fn(Key, usize) -> usize) -> (Register, Slot) {
         let worth = |s: &Slot| s.key.map_or(0, |k| worth(k, s.next) + 1 + usize::from(s.dirty));
         let free = self.slots.iter().enumerate().filter(|(_, s)| !s.pinned);
@@ -110,7 +111,8 @@ impl Cache {
         }
     }
 
-    /// A step is complete: `next` says which one reads next what has been read in it, and whether memory has to have what changed.
+    /// A step is complete: `next` says which one reads next what has been read in it, and whether
+    /// memory has to have what changed.
     pub(super) fn pass(&mut self, now: usize, next: impl Fn(Key) -> (usize, bool)) {
         for slot in &mut self.slots {
             slot.pinned = false;

@@ -1,4 +1,5 @@
-//! Eight lanes of a group of steps: what one register holds of a row of 32-bit values, and two of one of 64-bit values.
+//! Eight lanes of a group of steps: what one register holds of a row of 32-bit values, and two of
+//! one of 64-bit values.
 
 use super::cache::{Cache, Key};
 use super::group::{STORED, loaded, pointer, stored};
@@ -42,7 +43,8 @@ impl<'e, 'c> Chunk<'e, 'c> {
         Self { e, c: 0, cache, on, blend: false, now, end, tests, loads }
     }
 
-    /// Compiles the chunk's part of a step that [`super::group`] has found to have code; `full` if all lanes are known to be on.
+    /// Compiles the chunk's part of a step that [`super::group`] has found to have code; `full` if
+    /// all lanes are known to be on.
     pub(super) fn step(&mut self, index: usize, step: &Step, full: bool) {
         self.now = index;
         self.blend = step.blend && !full;

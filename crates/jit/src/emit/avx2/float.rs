@@ -1,5 +1,6 @@
-//! Floating point beyond the plain operations, and rarer operations on 32-bit integers; see `emit::forms`. Other roundings than to
-//! the nearest are a mode of the processor at this level: it is switched around an operation that wants them.
+//! Floating point beyond the plain operations, and rarer operations on 32-bit integers; see
+//! `emit::forms`. Other roundings than to the nearest are a mode of the processor at this level: it
+//! is switched around an operation that wants them.
 
 use super::chunk::{Chunk, one_row};
 use super::group::{MODE, pointer};
@@ -125,7 +126,8 @@ impl Chunk<'_, '_> {
 
     /// Switches the processor's rounding; what it was is in the frame.
     pub(super) fn round(&mut self, rounding: RoundingControl) {
-        // All exceptions masked; the rounding as in the instructions' numbers, two bits from the 13th on.
+        // All exceptions masked; the rounding as in the instructions' numbers, two bits from the
+        // 13th on.
         let control = 0x1f80 | (mode(rounding) as u64 & 3) << 13;
         let control = at(Register::R11, self.e.pool.word(control));
         self.e.asm.m(Op::VEX_Vstmxcsr_m32, pointer(MODE));

@@ -1,10 +1,12 @@
-//! Groups: steps in a row that are compiled chunk by chunk. All of them are done for eight lanes, in registers, then for the next eight;
-//! rows come from memory once, and go back once, if anybody reads them later.
+//! Groups: steps in a row that are compiled chunk by chunk. All of them are done for eight lanes,
+//! in registers, then for the next eight; rows come from memory once, and go back once, if anybody
+//! reads them later.
 //!
-//! Nothing in a group can fail, so that nobody sees how far it is: adjacent words that it loads or stores are checked before
-//! it begins. Those that the check does not let through the interpreter loads into their row beforehand, or stores from it
-//! afterwards, and the group loads and stores the row itself. Steps on scalars among them are done before; comparisons are
-//! collected over the chunks, so that their predicates are in memory when the group is complete.
+//! Nothing in a group can fail, so that nobody sees how far it is: adjacent words that it loads or
+//! stores are checked before it begins. Those that the check does not let through the interpreter
+//! loads into their row beforehand, or stores from it afterwards, and the group loads and stores
+//! the row itself. Steps on scalars among them are done before; comparisons are collected over the
+//! chunks, so that their predicates are in memory when the group is complete.
 
 use super::chunk::{CHUNKS, Chunk, TESTED};
 use super::float::{form_of, has_rare};
@@ -41,7 +43,8 @@ struct Group {
     touched: Vec<Row>,
     /// Scalars that steps on rows read.
     read: Vec<u32>,
-    /// Predicates that the group computes; and of those, the ones that are complete at its end alone.
+    /// Predicates that the group computes; and of those, the ones that are complete at its end
+    /// alone.
     tests: Vec<u32>,
     late: Vec<u32>,
     end: usize,
@@ -63,7 +66,8 @@ fn has_code(e: &mut Emitter<'_>, kind: &Kind) -> bool {
     }
 }
 
-/// Whether a step looks at its operands before, and is left to the interpreter for some: such a one is a group of its own.
+/// Whether a step looks at its operands before, and is left to the interpreter for some: such a one
+/// is a group of its own.
 fn looks_first(kind: &Kind) -> Option<Src> {
     let Kind::Generic(generic) = kind else { return None };
     let angle = matches!(form_of(generic)?.what, What::Approx(Approx::Sin | Approx::Cos));
@@ -81,7 +85,8 @@ fn same(a: Option<&Guard>, b: Option<&Guard>) -> bool {
 /// Loads of one group, at most.
 const MOST_LOADS: usize = 16;
 
-/// Whether words of lanes side by side are loaded into a row, or stored from one, that has their size.
+/// Whether words of lanes side by side are loaded into a row, or stored from one, that has their
+/// size.
 fn is_adjacent(memory: &Memory, row: Option<Row>) -> bool {
     let stride = matches!(memory.addr, Src::Line(_, stride, _) if stride == memory.word.into());
     let size = match row {
@@ -225,7 +230,8 @@ impl Group {
     }
 }
 
-/// The predicates that a step of a group computes, and whether others are joined to them at the group's end.
+/// The predicates that a step of a group computes, and whether others are joined to them at the
+/// group's end.
 fn tests(kind: &Kind) -> (Vec<u32>, bool) {
     match kind {
         Kind::Test { dst, combine, .. } => (vec![*dst], combine.is_some()),
@@ -311,7 +317,8 @@ pub(super) fn compile(e: &mut Emitter<'_>, block: usize, first: usize) -> usize 
     group.end - first
 }
 
-/// The lanes that a guard leaves on; goes to a label if there are none. Each step counts those that are off.
+/// The lanes that a guard leaves on; goes to a label if there are none. Each step counts those that
+/// are off.
 fn guarded(e: &mut Emitter<'_>, group: &Group, guard: &Guard, skip: Label) {
     e.guarded_lanes(guard, R10D);
     e.asm.rr(Op::Mov_r32_rm32, EAX, EBX);
@@ -345,8 +352,8 @@ fn place(row: Row) -> MemoryOperand {
     }
 }
 
-/// Checks where the group's loads and stores go, and takes note of it. What is not let through goes to the row itself, which the interpreter
-/// loads now.
+/// Checks where the group's loads and stores go, and takes note of it. What is not let through goes
+/// to the row itself, which the interpreter loads now.
 fn checks(e: &mut Emitter<'_>, group: &Group) {
     let code = e.code;
     let loads = group.loads.iter().enumerate().map(|(number, &index)| (number, index, true));
@@ -388,13 +395,15 @@ fn bytes(row: Row) -> i32 {
     }
 }
 
-/// Goes to a label if what is stored to `rdi` would be there before a later chunk loads it. Words that are loaded and stored by the same
-/// lane are no harm, nor are those that an earlier chunk has loaded.
+/// Goes to a label if what is stored to `rdi` would be there before a later chunk loads it. Words
+/// that are loaded and stored by the same lane are no harm, nor are those that an earlier chunk has
+/// loaded.
 fn apart(e: &mut Emitter<'_>, group: &Group, stored: i32, harm: Label) {
     for (number, &index) in group.loads.iter().enumerate() {
         let Kind::Load(memory) = &e.code.steps[index].kind else { continue };
         let Some(loaded) = loaded(memory).map(bytes) else { continue };
-        // Chunks are as long on both sides, and so only words further on are at risk; else any overlap is.
+        // Chunks are as long on both sides, and so only words further on are at risk; else any
+        // overlap is.
         let (before, range) =
             if loaded == stored { (-1, loaded - 1) } else { (stored - 1, loaded + stored - 1) };
         e.asm.rm(Op::Lea_r64_m, RAX, at(RDI, before.into()));
@@ -418,7 +427,8 @@ fn complete(e: &mut Emitter<'_>, index: usize) {
     e.asm.bind(back);
 }
 
-/// Leaves angles to the interpreter that are reduced in another way: no lane's may be 2^17 or above. Where the step ends then.
+/// Leaves angles to the interpreter that are reduced in another way: no lane's may be 2^17 or
+/// above. Where the step ends then.
 fn far(e: &mut Emitter<'_>, group: &Group, angle: Src, on: On) -> Label {
     e.now = group.rows[0] as u32;
     let (cold, back) = e.cold(on);

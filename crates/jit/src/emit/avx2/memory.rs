@@ -1,5 +1,5 @@
-//! Loads and stores of rows; see `emit::memory`. Lanes that are off touch nothing: vectors are loaded and stored under masks, other words
-//! lane by lane.
+//! Loads and stores of rows; see `emit::memory`. Lanes that are off touch nothing: vectors are
+//! loaded and stored under masks, other words lane by lane.
 
 use super::chunk::{CHUNKS, Chunk};
 use super::operand::{BLEND, BLEND64, xmm};
@@ -33,8 +33,8 @@ fn spread32(e: &mut Emitter<'_>, to: Register, from: Register, quarter: usize) {
     e.asm.v3(Op::VEX_Vpcmpeqd_ymm_ymm_ymmm256, to, to, bits, None);
 }
 
-/// A part of a row, by all bits of lanes that are on, from the mask in all lanes of a register: a quarter of 32-bit lanes, or an eighth
-/// of 64-bit ones.
+/// A part of a row, by all bits of lanes that are on, from the mask in all lanes of a register: a
+/// quarter of 32-bit lanes, or an eighth of 64-bit ones.
 pub(super) fn spread(e: &mut Emitter<'_>, wide: bool, to: Register, from: Register, part: usize) {
     if wide {
         spread64(e, to, from, part);
@@ -54,7 +54,8 @@ fn parts(dst: Dst) -> usize {
     if matches!(dst, Dst::Narrow(_)) { CHUNKS } else { 2 * CHUNKS }
 }
 
-/// `ymm0` becomes each part of a row, in lanes that are on if others keep what they have. Uses `ymm1` to `ymm3`.
+/// `ymm0` becomes each part of a row, in lanes that are on if others keep what they have. Uses
+/// `ymm1` to `ymm3`.
 pub(super) fn put_all(e: &mut Emitter<'_>, dst: Dst, on: On) {
     let Some((base, d)) = row(dst) else { return };
     let (part, done) = (e.asm.label(), e.asm.label());
@@ -76,7 +77,8 @@ pub(super) fn put_all(e: &mut Emitter<'_>, dst: Dst, on: On) {
     }
 }
 
-/// A part of a row becomes `value` in lanes of the mask in all lanes of `masks`. Uses `ymm2` and `ymm3`.
+/// A part of a row becomes `value` in lanes of the mask in all lanes of `masks`. Uses `ymm2` and
+/// `ymm3`.
 fn blend_part(e: &mut Emitter<'_>, (dst, part): (Dst, usize), value: Register, masks: Register) {
     let Some((base, d)) = row(dst) else { return };
     let wide = !matches!(dst, Dst::Narrow(_));
@@ -87,7 +89,8 @@ fn blend_part(e: &mut Emitter<'_>, (dst, part): (Dst, usize), value: Register, m
     e.asm.mr(SAVE, place, YMM3);
 }
 
-/// What a result's parts are written with: whole, or blended under the mask in all lanes of `masks`.
+/// What a result's parts are written with: whole, or blended under the mask in all lanes of
+/// `masks`.
 fn put_part(e: &mut Emitter<'_>, dst: (Dst, usize), value: Register, masks: Option<Register>) {
     match masks {
         Some(masks) => blend_part(e, dst, value, masks),
@@ -259,7 +262,8 @@ pub(super) fn store_adjacent(e: &mut Emitter<'_>, memory: &Memory, on: On) {
     });
 }
 
-/// Offsets of all lanes, checked, into the first part of the frame's room for lanes; `rdi` becomes what they count from.
+/// Offsets of all lanes, checked, into the first part of the frame's room for lanes; `rdi` becomes
+/// what they count from.
 fn offsets(e: &mut Emitter<'_>, access: &Access<'_>, on: On, cold: Label) {
     let memory = access.memory;
     let align = memory.bytes();

@@ -1,8 +1,10 @@
-//! Vectors of AVX2 and FMA, for hosts without AVX-512: a row of 32-bit values is four, one of 64-bit values eight.
+//! Vectors of AVX2 and FMA, for hosts without AVX-512: a row of 32-bit values is four, one of
+//! 64-bit values eight.
 //!
-//! There are no mask registers and half as many vector registers, so steps are compiled in groups, a quarter of the warp at a time
-//! ([`group`]); rows are in memory between groups. Masks become vectors where a blend needs them; each group that blends
-//! has a second form for warps all of whose lanes are on.
+//! There are no mask registers and half as many vector registers, so steps are compiled in groups,
+//! a quarter of the warp at a time ([`group`]); rows are in memory between groups. Masks become
+//! vectors where a blend needs them; each group that blends has a second form for warps all of
+//! whose lanes are on.
 //!
 //! | register | what |
 //! |---|---|

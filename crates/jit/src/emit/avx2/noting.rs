@@ -1,4 +1,5 @@
-//! Distances between lanes' addresses: in `ymm8` .. `ymm15` those of 64 bits, in `ymm8` .. `ymm11` those of 32 bits.
+//! Distances between lanes' addresses: in `ymm8` .. `ymm15` those of 64 bits, in `ymm8` .. `ymm11`
+//! those of 32 bits.
 
 use super::chunk::{CHUNKS, Chunk};
 use super::memory::{masks, spread};

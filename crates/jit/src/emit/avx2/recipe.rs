@@ -219,7 +219,8 @@ impl Chunk<'_, '_> {
         }
     }
 
-    /// Any function of three bits: one of the last two where the first is 0, changed by another where it is not.
+    /// Any function of three bits: one of the last two where the first is 0, changed by another
+    /// where it is not.
     fn table(&mut self, cook: &Cook<'_>, [a, b, c]: [Value; 3], to: Register, table: u8) {
         let (x, y, z) = (self.temp(), self.temp(), self.temp());
         let (rb, rc) = (self.in_hand(cook, b, y), self.in_hand(cook, c, z));

@@ -65,7 +65,8 @@ pub(super) fn shuffle(e: &mut Emitter<'_>, mode: Shuffle, what: &Collective, on:
 }
 
 impl Chunk<'_, '_> {
-    /// The values in the frame of the lanes that an index names, or a lane's own if that one is off.
+    /// The values in the frame of the lanes that an index names, or a lane's own if that one is
+    /// off.
     fn of_lanes(&mut self, index: Register) -> Register {
         let (to, mask) = (self.temp(), self.temp());
         self.e.asm.rr(Op::VEX_Vmovd_xmm_rm32, super::operand::xmm(mask), self.on.lanes);
@@ -82,7 +83,8 @@ impl Chunk<'_, '_> {
         to
     }
 
-    /// Sources of a shuffle by a lane or distance and a constant segment; `edx` collects in which lanes they are inside of it.
+    /// Sources of a shuffle by a lane or distance and a constant segment; `edx` collects in which
+    /// lanes they are inside of it.
     fn sources(&mut self, mode: Shuffle, by: Src, segment: Src) -> Register {
         let Src::Const(c) = segment else { return self.temp() };
         let (clamp, segment) = (c as u32 & 0x1f, c as u32 >> 8 & 0x1f);

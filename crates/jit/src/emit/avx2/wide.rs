@@ -108,7 +108,8 @@ impl Chunk<'_, '_> {
         }
     }
 
-    /// Low words of products. Operands of unsigned wide ones are widened, so their product is that of the whole values.
+    /// Low words of products. Operands of unsigned wide ones are widened, so their product is that
+    /// of the whole values.
     fn multiply(&mut self, src: &[Src; 3], half: usize) -> Register {
         let (a, b) = (self.wz(src[0], half), self.wz(src[1], half));
         let to = self.temp();

@@ -10,7 +10,8 @@ const VECTORS: usize = 24;
 const LOOP: u64 = 8;
 /// Deeper loops count as this deep.
 const DEEPEST: u32 = 5;
-/// Where warps wait for each other, rows that weigh less stay in memory: loading and saving them at each barrier would cost more.
+/// Where warps wait for each other, rows that weigh less stay in memory: loading and saving them at
+/// each barrier would cost more.
 const LEAST: u64 = LOOP;
 
 /// Where rows are.

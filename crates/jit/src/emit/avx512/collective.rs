@@ -15,7 +15,8 @@ use Register::{EAX, EDX, K5, K6};
 impl Emitter<'_> {
     /// Each lane's value of the lane that it names, if that is on; else its own.
     pub(super) fn shuffle(&mut self, mode: Shuffle, what: &Collective, on: On) {
-        // T[5], T[6]: the sources of the halves; eax: in which lanes they are inside of the segment.
+        // T[5], T[6]: the sources of the halves; eax: in which lanes they are inside of the
+        // segment.
         match what.pattern {
             Some((lanes, inside)) => {
                 for half in 0..2 {

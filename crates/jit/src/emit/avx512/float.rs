@@ -1,8 +1,8 @@
-//! Floating point beyond the plain operations: other roundings, `.ftz`, `.sat`, approximations, conversions. And rarer operations on
-//! 32-bit integers.
+//! Floating point beyond the plain operations: other roundings, `.ftz`, `.sat`, approximations,
+//! conversions. And rarer operations on 32-bit integers.
 //!
-//! Subnormals are flushed explicitly: the processor's own flushing looks at results before they are rounded to the format's
-//! digits, PTX's after.
+//! Subnormals are flushed explicitly: the processor's own flushing looks at results before they are
+//! rounded to the format's digits, PTX's after.
 
 use super::T;
 use crate::asm::V;
@@ -76,7 +76,8 @@ impl Emitter<'_> {
         true
     }
 
-    /// Leaves angles to the interpreter that are reduced in another way: no lane's may be 2^17 or above. Where the step ends then.
+    /// Leaves angles to the interpreter that are reduced in another way: no lane's may be 2^17 or
+    /// above. Where the step ends then.
     fn far_angles(&mut self, src: &[Src; 3], dst: Dst, on: On) -> crate::asm::Label {
         let (cold, back) = self.cold(on);
         let halves = if matches!(dst, Dst::Scalar(_)) { 1 } else { 2 };

@@ -1,8 +1,9 @@
-//! Words of lanes at any offsets: where those of half a warp turn out to lie side by side, or to be one, it is one access; else it is a
-//! gather or a scatter, which processors take apart into as many as there are lanes.
+//! Words of lanes at any offsets: where those of half a warp turn out to lie side by side, or to be
+//! one, it is one access; else it is a gather or a scatter, which processors take apart into as
+//! many as there are lanes.
 //!
-//! Offsets of all lanes that are on have been checked. Those of lanes that are off can be anything: they are compared with under
-//! masks, and reached under masks.
+//! Offsets of all lanes that are on have been checked. Those of lanes that are off can be anything:
+//! they are compared with under masks, and reached under masks.
 
 use super::T;
 use super::operand::ymm;
@@ -17,7 +18,8 @@ use iced_x86::{Code as Op, MemoryOperand, Register};
 use Register::{EAX, K5, K6, RAX, RDI};
 
 impl Emitter<'_> {
-    /// Distances of half the lanes from the first of them, in `T[6]` and `T[7]`, and the offset of that in `rax`.
+    /// Distances of half the lanes from the first of them, in `T[6]` and `T[7]`, and the offset of
+    /// that in `rax`.
     fn distances(&mut self, room: Room, half: usize) {
         if let Room::Window(..) = room {
             let (offsets, first) = (T[2 + half], xmm(T[2 + half]));
@@ -37,7 +39,8 @@ impl Emitter<'_> {
         self.asm.rr(Op::EVEX_Vmovq_rm64_xmm, RAX, first);
     }
 
-    /// Goes to a label unless 32-bit words of half the lanes lie side by side; `rax` becomes the offset of the first.
+    /// Goes to a label unless 32-bit words of half the lanes lie side by side; `rax` becomes the
+    /// offset of the first.
     fn side_by_side(&mut self, room: Room, half: usize, on: On, apart: Label) {
         self.distances(room, half);
         if let Room::Window(..) = room {
@@ -82,7 +85,8 @@ impl Emitter<'_> {
         self.asm.jump(Op::Je_rel32_64, one);
     }
 
-    /// Loads 32-bit words of half the lanes into `T[0]` if they lie side by side or are one, and goes to a label then.
+    /// Loads 32-bit words of half the lanes into `T[0]` if they lie side by side or are one, and
+    /// goes to a label then.
     fn load_half(&mut self, room: Room, half: usize, d: i64, on: On, done: Label) {
         let (apart, many) = (self.asm.label(), self.asm.label());
         self.side_by_side(room, half, on, apart);

@@ -54,7 +54,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// The inverse of a divisor that is the same in all lanes, not too great, in all lanes of `T[6]`; the divisor less 1 in `T[5]`.
+    /// The inverse of a divisor that is the same in all lanes, not too great, in all lanes of
+    /// `T[6]`; the divisor less 1 in `T[5]`.
     pub(super) fn invert(&mut self, divisor: Src) {
         self.s(divisor, RAX);
         self.asm.rr(Op::Mov_r32_rm32, EAX, EAX);
@@ -69,8 +70,9 @@ impl Emitter<'_> {
         self.asm.rr(Op::EVEX_Vpbroadcastd_zmm_k1z_r32, T[5], EAX);
     }
 
-    /// Unsigned quotients and remainders by a divisor that [`Self::invert`] has seen. Inverse and product are rounded towards zero, so
-    /// that a quotient is right or too small by 1; of 0 the inverse is infinite, and quotients have all bits.
+    /// Unsigned quotients and remainders by a divisor that [`Self::invert`] has seen. Inverse and
+    /// product are rounded towards zero, so that a quotient is right or too small by 1; of 0 the
+    /// inverse is infinite, and quotients have all bits.
     pub(super) fn divide_by_one(&mut self, op: Rare, src: &[Src; 3], half: usize) {
         self.nc(src[0], half, T[2]);
         let extract = Op::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8;
@@ -88,7 +90,8 @@ impl Emitter<'_> {
             (self.n(src[1], half, T[3]), Op::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32);
         self.asm.v3(Op::EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32, T[4], T[0], divisor, None);
         self.asm.v3(subtract, T[4], T[2], V::Z(T[4]), None);
-        // A remainder is above the divisor less 1 if the quotient is too small; never if the divisor is 0.
+        // A remainder is above the divisor less 1 if the quotient is too small; never if the
+        // divisor is 0.
         let compare = Op::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8;
         self.asm.v3i(compare, K5, T[4], V::Z(T[5]), 6, None);
         if op == Rare::DivU {

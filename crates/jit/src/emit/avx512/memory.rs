@@ -46,8 +46,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Offsets of all lanes: of 64-bit addresses in a region in `T[2]` .. `T[5]`, of a window in `T[2]` and `T[3]`. `rdi` becomes
-    /// what they count from.
+    /// Offsets of all lanes: of 64-bit addresses in a region in `T[2]` .. `T[5]`, of a window in
+    /// `T[2]` and `T[3]`. `rdi` becomes what they count from.
     pub(super) fn offsets(&mut self, memory: &Memory, room: Room, on: On, cold: Label) {
         let align = memory.bytes();
         match room {

@@ -1,4 +1,5 @@
-//! Vectors of AVX-512: a row of 32-bit values is two, one of 64-bit values four; masks are in mask registers.
+//! Vectors of AVX-512: a row of 32-bit values is two, one of 64-bit values four; masks are in mask
+//! registers.
 //!
 //! | register | what |
 //! |---|---|

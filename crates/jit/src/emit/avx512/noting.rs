@@ -1,4 +1,5 @@
-//! Distances between lanes' addresses: in `T[2]` .. `T[5]` those of 64 bits, in `T[2]` and `T[3]` those of 32 bits.
+//! Distances between lanes' addresses: in `T[2]` .. `T[5]` those of 64 bits, in `T[2]` and `T[3]`
+//! those of 32 bits.
 
 use super::T;
 use crate::asm::{Label, V, at};

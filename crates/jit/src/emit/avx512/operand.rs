@@ -80,7 +80,8 @@ impl Emitter<'_> {
         room
     }
 
-    /// A quarter of an operand of 64-bit values, narrower ones widened with zeros; `room` may be used.
+    /// A quarter of an operand of 64-bit values, narrower ones widened with zeros; `room` may be
+    /// used.
     pub(super) fn w(&mut self, src: Src, quarter: usize, room: Register) -> V {
         match src {
             Src::Wide(i) | Src::Pair(i, _) => match self.assignment.wide(i, quarter) {
@@ -139,7 +140,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Where one instruction can put half of a result, with which mask: the row's register, or scratch. [`Self::close`] follows.
+    /// Where one instruction can put half of a result, with which mask: the row's register, or
+    /// scratch. [`Self::close`] follows.
     pub(super) fn open(&self, dst: u32, half: usize, on: On) -> (Register, Option<Register>) {
         match self.assignment.narrow(dst, half) {
             Some(register) => (register, self.blend.then_some(on.halves()[half])),

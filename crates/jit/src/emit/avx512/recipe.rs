@@ -1,4 +1,5 @@
-//! Recipes: each micro-operation is an instruction or two. What is true of lanes is a vector here, too; masks are used at once.
+//! Recipes: each micro-operation is an instruction or two. What is true of lanes is a vector here,
+//! too; masks are used at once.
 
 use super::T;
 use super::operand::ymm;

@@ -14,7 +14,8 @@ fn binary(op: Op64) -> Option<Op> {
     Some(match op {
         Op64::Add => Op::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
         Op64::Sub => Op::EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64,
-        // Operands of unsigned wide products are widened, so their product is that of the whole values.
+        // Operands of unsigned wide products are widened, so their product is that of the whole
+        // values.
         Op64::Mul | Op64::MulWideU => Op::EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64,
         Op64::And => Op::EVEX_Vpandq_zmm_k1z_zmm_zmmm512b64,
         Op64::Or => Op::EVEX_Vporq_zmm_k1z_zmm_zmmm512b64,

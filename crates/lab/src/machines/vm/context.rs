@@ -129,8 +129,8 @@ impl<'p> VmContext<'p> {
         Ok(result(program, request, report::end(program, end, request), totals))
     }
 
-    /// The launch again, under the mechanism with forward progress. Its memory and heap are still to
-    /// be lent.
+    /// The launch again, under the mechanism with forward progress. Its memory and heap are still
+    /// to be lent.
     fn restart<const N: usize>(
         &self,
         request: &LaunchRequest<'_>,

@@ -49,7 +49,7 @@ fn is_param_load(inst: &Inst) -> Option<u32> {
     }
 }
 
-/// Registers that may hold addresses made of parameters. Predicates are no addresses.
+/// Registers that may hold addresses made of parameters. Predicates are not addresses.
 fn origins(function: &Function) -> FxHashMap<Reg, Params> {
     let predicate = |reg: &Reg| match reg {
         Reg::Lane(id) => function.regs.get(id.index()).is_some_and(|r| r.ty == RegTy::Pred),

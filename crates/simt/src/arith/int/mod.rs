@@ -173,8 +173,8 @@ pub fn add_carry<T: Int>(a: u64, b: u64, carry: bool) -> (u64, bool) {
     (T::truncate(wide as u64), wide >> T::BITS != 0)
 }
 
-/// `a + !b + carry` and the carry out of that sum, which is no borrow. PTX `sub.cc` (carry in true)
-/// and `subc`, as NVIDIA's assembler implements them; the PTX ISA speaks of a borrow.
+/// `a + !b + carry` and the carry out of that sum, which is not a borrow. PTX `sub.cc` (carry in
+/// true) and `subc`, as NVIDIA's assembler implements them; the PTX ISA speaks of a borrow.
 #[must_use]
 #[inline]
 pub fn sub_carry<T: Int>(a: u64, b: u64, carry: bool) -> (u64, bool) {
