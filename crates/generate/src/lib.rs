@@ -11,6 +11,8 @@
 //! | [`frame`] | the common beginning and end of all kernels |
 //! | [`kernel`] | a kernel as a tree of statements, and its text |
 
+mod determinate;
+pub mod flow;
 pub mod frame;
 pub mod kernel;
 pub mod operands;
