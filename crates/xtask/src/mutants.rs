@@ -18,6 +18,19 @@ use serde::Deserialize;
 
 use crate::tree;
 
+/// Settings of the build: no debugging information, and the crates with mutations as fast to
+/// compile as they can be.
+const PROFILE: &[&str] = &[
+    "profile.dev.debug=false",
+    "profile.dev.incremental=true",
+    "profile.dev.package.simtlab-fast.opt-level=0",
+    "profile.dev.package.simtlab-jit.opt-level=0",
+];
+
+/// How often the test of every instruction runs the few that a mutation names. The test runs all
+/// of them once, with values for each.
+const ROUNDS: &str = "6";
+
 /// How long a test may take before its mutation counts as noticed: a mutation can make code that
 /// does not end.
 const PATIENCE: Duration = Duration::from_secs(600);
