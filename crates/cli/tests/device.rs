@@ -354,17 +354,17 @@ fn planted_wrong_results_are_found_and_ranked() {
 #[test]
 fn barriers_and_locks_end_as_ours() {
     let out = folder("device-sync");
-    let told = device("", "verify", &["--suite", "sync", "--out", &out]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    assert!(told.said.contains("36 cases done, 0 left"), "{}", told.said);
-    let told = report(&out);
-    assert!(told.said.contains("| sync | 36 | 36 | 0 |"), "{}", told.said);
+    let output = device("", "verify", &["--suite", "sync", "--out", &out]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    assert!(output.text.contains("36 cases done, 0 left"), "{}", output.text);
+    let output = report(&out);
+    assert!(output.text.contains("| sync | 36 | 36 | 0 |"), "{}", output.text);
     // Kernels that hang are told by the driver or stopped by the watchdog, and the next one runs.
     let hang = "- sync-flag-of-nobody (sync): agrees; device: launch 0 failed: cuLaunchKernel \
                 failed: CUDA_ERROR_LAUNCH_TIMEOUT (702)";
-    assert!(told.said.contains(hang), "{}", told.said);
+    assert!(output.text.contains(hang), "{}", output.text);
     for line in ["  - ipdom: hangs (repeats)", "  - serial: ends", "  - convergence-barriers: "] {
-        assert!(told.said.contains(line), "{line}: {}", told.said);
+        assert!(output.text.contains(line), "{line}: {}", output.text);
     }
 }
 
@@ -372,39 +372,39 @@ fn barriers_and_locks_end_as_ours() {
 fn what_hangs_on_the_device_alone_is_stopped() {
     let out = folder("device-sync-hang");
     let words = ["--suite", "sync", "--timeout", "1", "--cases", "2", "--out", &out];
-    let told = device("hang", "verify", &words);
-    assert_eq!(told.code, Some(1), "{}", told.said);
-    let ends = told.said.matches(": ends differ").count();
-    assert_eq!(ends, 2, "{}", told.said);
-    assert!(report(&out).said.contains("launch 0 did not end within 1 s"), "{}", told.said);
+    let output = device("hang", "verify", &words);
+    assert_eq!(output.code, Some(1), "{}", output.text);
+    let ends = output.text.matches(": ends differ").count();
+    assert_eq!(ends, 2, "{}", output.text);
+    assert!(report(&out).text.contains("launch 0 did not end within 1 s"), "{}", output.text);
 }
 
 #[test]
 fn divergence_is_measured() {
     let out = folder("device-statistics");
-    let told = device("", "verify", &["--suite", "statistics", "--out", &out]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    assert!(told.said.contains("statistics-switch: measured"), "{}", told.said);
-    let told = report(&out);
+    let output = device("", "verify", &["--suite", "statistics", "--out", &out]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    assert!(output.text.contains("statistics-switch: measured"), "{}", output.text);
+    let output = report(&out);
     // A switch runs its ways one after the other, and lanes meet behind a loop.
     let ratio = |label: &str| {
-        let line = told.said.lines().find(|l| l.contains(&format!("  - {label}: "))).unwrap();
+        let line = output.text.lines().find(|l| l.contains(&format!("  - {label}: "))).unwrap();
         let (_, ratio) = line.split_once("issues, ratio ").unwrap();
         ratio.split(';').next().unwrap().parse::<f64>().unwrap()
     };
-    assert!((7.5..8.5).contains(&ratio("8 ways")), "{}", told.said);
-    assert!((1.9..2.1).contains(&ratio("8 lanes jump")), "{}", told.said);
-    assert!((0.95..1.2).contains(&ratio("1 to 16 trips by lane")), "{}", told.said);
+    assert!((7.5..8.5).contains(&ratio("8 ways")), "{}", output.text);
+    assert!((1.9..2.1).contains(&ratio("8 lanes jump")), "{}", output.text);
+    assert!((0.95..1.2).contains(&ratio("1 to 16 trips by lane")), "{}", output.text);
 }
 
 #[test]
 fn random_kernels_of_both_generators_agree() {
     let out = folder("device-random");
     let words = ["--suite", "random", "--cases", "2", "--out", &out];
-    let told = device("", "verify", &words);
-    assert_eq!(told.code, Some(0), "{}", told.said);
+    let output = device("", "verify", &words);
+    assert_eq!(output.code, Some(0), "{}", output.text);
     for name in ["random-flow-000: agrees", "random-forms-000: agrees"] {
-        assert!(told.said.contains(name), "{}", told.said);
+        assert!(output.text.contains(name), "{}", output.text);
     }
     // What agrees is kept by its seeds and hashes.
     let record = std::fs::read(Path::new(&out).join("records/random-forms-000.record")).unwrap();
@@ -416,12 +416,12 @@ fn random_kernels_of_both_generators_agree() {
 #[test]
 fn sums_of_matrices_are_explained() {
     let out = folder("device-sums");
-    let told = device("", "verify", &["--suite", "matrix", "--cases", "36", "--out", &out]);
-    assert_eq!(told.code, Some(0), "{}", told.said);
-    let told = report(&out);
-    let notes: Vec<&str> = told.said.lines().filter(|l| l.contains("bits of fraction")).collect();
-    assert!(notes.len() > 7, "{}", told.said);
+    let output = device("", "verify", &["--suite", "matrix", "--cases", "36", "--out", &out]);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    let output = report(&out);
+    let notes: Vec<&str> = output.text.lines().filter(|l| l.contains("bits of fraction")).collect();
+    assert!(notes.len() > 7, "{}", output.text);
     assert!(notes.iter().all(|l| l.starts_with("  - bits of fraction beside 1 and -1: ")));
-    assert!(notes.iter().any(|l| l.ends_with(": 24")), "{}", told.said);
-    assert!(told.said.contains("  - infinity times 0: 0x7fffffff"), "{}", told.said);
+    assert!(notes.iter().any(|l| l.ends_with(": 24")), "{}", output.text);
+    assert!(output.text.contains("  - infinity times 0: 0x7fffffff"), "{}", output.text);
 }

@@ -207,9 +207,9 @@ pub fn outline(
 pub fn compare(
     record: &RunRecord,
     job: &mut Job,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Result<Comparison, Diagnostics> {
-    let mut comparison = outline(record, job, watch)?;
+    let mut comparison = outline(record, job, monitor)?;
     let mechanism = comparison.hung.is_some().then_some(FAIR);
     if comparison.buffers.iter().any(|b| !b.first.is_empty()) {
         find_writers(&mut comparison, job, mechanism, monitor)?;

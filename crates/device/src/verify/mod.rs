@@ -364,16 +364,16 @@ impl Session<'_> {
         record: &RunRecord,
     ) -> Result<Result<Comparison, Diagnostics>, VerifyError> {
         if case.suite != Suite::Random {
-            return Ok(compare(record, job, self.watch));
+            return Ok(compare(record, job, self.monitor));
         }
-        let mut comparison = match outline(record, job, self.watch) {
+        let mut comparison = match outline(record, job, self.monitor) {
             Ok(comparison) if !comparison.agrees() => comparison,
             other => return Ok(other),
         };
         let (small, record) = random::differing(case, record, &comparison);
         self.maker.write(&small)?;
         if let Ok((mut job, _)) = prepare(&small)
-            && let Ok(found) = compare(&record, &mut job, self.watch)
+            && let Ok(found) = compare(&record, &mut job, self.monitor)
         {
             for buffer in found.buffers {
                 let known = comparison.buffers.iter_mut().find(|b| b.name == buffer.name);
@@ -400,7 +400,7 @@ impl Session<'_> {
         let mut result = match &record.end {
             RunEnd::Refused { .. } => CaseResult::refused(case, &record.end),
             RunEnd::Done if case.suite == Suite::Statistics => {
-                let notes = statistics::notes(case, job, &record, self.watch);
+                let notes = statistics::notes(case, job, &record, self.monitor);
                 CaseResult::measured(case, &record, notes)
             }
             _ => match self.hold(case, job, &record)? {
@@ -416,7 +416,7 @@ impl Session<'_> {
         };
         match case.suite {
             Suite::Random => random::settle(case, &result, &mut record)?,
-            Suite::Sync => result.notes = sync::notes(case, job, self.watch),
+            Suite::Sync => result.notes = sync::notes(case, job, self.monitor),
             _ => {}
         }
         let path = self.plan.folder.join("records").join(format!("{}.record", case.name));

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use lab::machine::Watch;
+use lab::machine::LaunchMonitor;
 use lab::run::{Job, Variant};
 
 use super::{Case, Suite, VerifyError, at};
@@ -204,7 +204,7 @@ pub(super) fn notes(
     case: &Case,
     job: &mut Job,
     record: &RunRecord,
-    watch: &mut dyn Watch,
+    monitor: &mut dyn LaunchMonitor,
 ) -> Vec<String> {
     let Some(clocks) = record.buffers.iter().find(|b| b.name == "clocks") else {
         return Vec::new();
@@ -218,7 +218,7 @@ pub(super) fn notes(
         options: Vec::new(),
         limit: None,
     };
-    let issues: Vec<u64> = match job.run_variant(&variant, watch) {
+    let issues: Vec<u64> = match job.run_variant(&variant, monitor) {
         Ok(run) => run.stats.launches.iter().map(|launch| launch.slots.issues()).collect(),
         Err(_) => Vec::new(),
     };

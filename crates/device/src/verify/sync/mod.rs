@@ -7,7 +7,7 @@ mod probes;
 
 use std::path::Path;
 
-use lab::machine::{End, Watch};
+use lab::machine::{End, LaunchMonitor};
 use lab::run::{Job, Variant};
 
 use super::{Case, Suite, VerifyError, at};
@@ -73,7 +73,7 @@ fn text(probe: &Probe) -> String {
 }
 
 /// What the kernel asks, and how it ends here under several mechanisms.
-pub(super) fn notes(case: &Case, job: &mut Job, watch: &mut dyn Watch) -> Vec<String> {
+pub(super) fn notes(case: &Case, job: &mut Job, monitor: &mut dyn LaunchMonitor) -> Vec<String> {
     let mut notes = case.parts.clone();
     for mechanism in MECHANISMS {
         let variant = Variant {
@@ -83,7 +83,7 @@ pub(super) fn notes(case: &Case, job: &mut Job, watch: &mut dyn Watch) -> Vec<St
             options: Vec::new(),
             limit: Some(LIMIT),
         };
-        let end = match job.run_variant(&variant, watch) {
+        let end = match job.run_variant(&variant, monitor) {
             Ok(run) => match run.ends.last() {
                 None | Some(End::Done) => "ends".to_owned(),
                 Some(End::Hang(stop)) => format!("hangs ({})", stop.code),
