@@ -261,18 +261,6 @@ impl Kernel {
     }
 }
 
-/// One file with several kernels of different names. `head` declares version, target and address
-/// size. A comment `// NAME` stands before each kernel.
-#[must_use]
-pub fn module(head: &str, kernels: &[Kernel]) -> String {
-    let mut out = Text { ptx: format!("{head}{VARIABLES}"), statements: Vec::new() };
-    for kernel in kernels {
-        out.line(&format!("// {}", kernel.name), None);
-        kernel.render(&mut out);
-    }
-    out.ptx
-}
-
 /// Statements as PTX.
 pub(crate) fn text_of(list: &[Stmt]) -> String {
     let mut out = Text { ptx: String::new(), statements: Vec::new() };

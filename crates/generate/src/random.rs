@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ir::testing::Rng;
 
-use crate::determinate;
 use crate::frame::{epilogue, prune};
 use crate::kernel::{Function, Kernel, Shape, Stmt};
 use crate::operands::{Operands, Sharing, registers, word};
@@ -61,6 +60,9 @@ impl Pool {
 /// Instructions per kernel that its seed determines, so that kernels of successive seeds cover the
 /// table.
 const FEATURES: usize = 3;
+
+/// One of so many kernels and functions has all registers, whether it names them or not.
+const WHOLE: usize = 6;
 
 const BLOCKS: &[[u32; 3]] = &[
     [32, 1, 1],
@@ -222,20 +224,19 @@ impl Generator<'_> {
         for &feature in features {
             middle.push(self.instruction(feature, at));
         }
-        let more = if features.is_empty() { 0 } else { 5 + self.rng.below(7) };
+        let more = if features.is_empty() { 0 } else { 4 + self.rng.below(6) };
         for _ in 0..more {
             let stmt = self.statement(at);
             let place = self.rng.below(middle.len() + 1);
             middle.insert(place, stmt);
         }
-        let mut end = epilogue(self.determinate());
-        // A determinate kernel sets memory that no register tells of.
-        if !self.determinate() && !features.is_empty() && !self.rng.one_in(WHOLE) {
+        let mut end = epilogue();
+        if !features.is_empty() && !self.rng.one_in(WHOLE) {
             prune(&mut body, &middle, &mut end);
         }
         body.extend(middle);
         body.extend(end);
-        Function { head, body }
+        Function { head: head.to_owned(), body }
     }
 
     fn function(&mut self, number: usize) -> Function {
@@ -282,11 +283,10 @@ impl Generator<'_> {
             (0..1 + self.rng.below(4)).map(|_| self.statement(at)).collect();
         let result = self.rng.below(10);
         middle.push(Stmt::line(format!("st.param.b32 [fr], %r{result};")));
-        if !self.determinate() && !self.rng.one_in(WHOLE) {
+        if !self.rng.one_in(WHOLE) {
             prune(&mut body, &middle, &mut Vec::new());
         }
-        let result = self.rng.below(10);
-        body.push(Stmt::line(format!("st.param.b32 [fr], %r{result};")));
+        body.extend(middle);
         Function { head, body }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Count {
     /// Steps with code, and all steps.
     pub(crate) native: usize,
     pub(crate) steps: usize,
+    /// Bytes of code.
+    pub(crate) bytes: usize,
 }
 
 /// A way to run a launch on the fast engine.
@@ -287,6 +289,7 @@ fn run_config(
             if let Some(Ok(coverage)) = code.coverage() {
                 count.native += coverage.native;
                 count.steps += coverage.steps;
+                count.bytes += coverage.bytes;
             }
             count.time("compiled code", || code.run(&mut state, observer))
         } else {
