@@ -1,15 +1,15 @@
-//! The common beginning and end of all kernels: registers are loaded from the input and stored to
-//! the output.
+//! What every kernel begins and ends with: registers from the input, and to the output.
 
 use std::collections::BTreeSet;
 
+use crate::determinate;
 use crate::kernel::{Stmt, text_of};
 use crate::operands::{long, registers, word};
 use crate::random::{Generator, code};
 use crate::templates::Class;
 
 impl Generator<'_> {
-    /// Computes the thread's coordinates, and the lanes that are there.
+    /// Which thread this is, and who is there.
     pub(crate) fn begin(&mut self) -> Vec<Stmt> {
         let mut begin = vec![
             code(&[
@@ -35,7 +35,7 @@ impl Generator<'_> {
         begin
     }
 
-    /// Loads varying registers from the input, two or four by one load.
+    /// Lanes' registers from the input, two or four by one load.
     pub(crate) fn inputs(&mut self, class: Class, body: &mut Vec<Stmt>) {
         let (name, count, ..) = registers(class);
         let (bits, vector) = match class {
@@ -46,7 +46,7 @@ impl Generator<'_> {
         for k in (0..count).step_by(vector) {
             let at = self.rng.below(1024 / 16) * 16;
             let load = format!("ld.global.v2.b{bits} {{{name}{k}, {name}{}}}, [%a0+{at}];", k + 1);
-            // Adjacent, a cache line apart, or equal for several lanes.
+            // Side by side, a cache line apart, or the same for several lanes.
             let index = ["%i", "%i", "%laneid", "%u2"][self.rng.below(4)];
             let (mut lines, mut from) = (Vec::new(), index);
             if index == "%laneid" {
@@ -67,7 +67,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Derives the remaining registers from others.
+    /// What follows from other registers.
     pub(crate) fn rest(&mut self) -> Vec<Stmt> {
         let special = word(&mut self.rng);
         vec![
@@ -192,7 +192,7 @@ fn results(line: &str) -> impl Iterator<Item = &str> {
     let operands = line.split_once(' ').map_or("", |(_, operands)| operands);
     let end = if operands.starts_with('{') { '}' } else { ',' };
     let first = operands.split(end).next().unwrap_or("");
-    // An address is no result.
+    // An address is not a result.
     names(if first.starts_with('[') { "" } else { first })
 }
 

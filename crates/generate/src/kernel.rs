@@ -1,8 +1,8 @@
-//! A kernel as a tree of statements, which is rendered as PTX and edited during minimisation.
+//! A kernel as a tree of statements: rendered as PTX, and edited when it is minimised.
 
 use std::fmt::Write as _;
 
-/// A statement. Lines that depend on each other form one statement.
+/// A statement. Lines that only make sense together are one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stmt {
     /// Lines of PTX.
@@ -15,22 +15,22 @@ pub enum Stmt {
         test: Vec<String>,
         /// The predicate, negated or not, under which `then` runs.
         guard: String,
-        /// Statements for lanes in which the guard holds.
+        /// What runs where the guard holds.
         then: Vec<Stmt>,
-        /// Statements for the other lanes.
+        /// What runs where it does not.
         otherwise: Vec<Stmt>,
     },
-    /// Runs the body until the counter is zero; the test is after the body, or before it.
+    /// Runs the body until the counter is zero; tested behind the body, or before it.
     Loop {
         /// The number of its labels.
         id: usize,
-        /// Number of enclosing loops: its counter is `%n` with this number, its test `%c`.
+        /// How many loops it is in: its counter is `%n` with this number, its test `%c`.
         depth: usize,
         /// Lines that set the counter.
         init: Vec<String>,
         /// Whether the counter is tested before the body.
         tested_first: bool,
-        /// The statements to repeat.
+        /// What is repeated.
         body: Vec<Stmt>,
     },
     /// `brx.idx`.
@@ -71,10 +71,10 @@ impl Stmt {
     }
 }
 
-/// A function with its own registers, which have the same names in all functions.
+/// A function with its own registers, of the same names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
-    /// The text before the braces.
+    /// What stands before the braces.
     pub head: String,
     /// Its statements.
     pub body: Vec<Stmt>,
@@ -89,20 +89,20 @@ pub struct Shape {
     pub block: [u32; 3],
 }
 
-/// A kernel with everything that its launch depends on.
+/// A kernel with all that its launch depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The seed of the kernel.
+    /// The seed that it was made from.
     pub seed: u64,
     /// The name of its entry function, with which the names of its other functions begin.
     pub name: String,
     /// The shape of its launch.
     pub shape: Shape,
-    /// The functions; the kernel is the last.
+    /// Functions, and the kernel last.
     pub functions: Vec<Function>,
 }
 
-/// The head of a file, with its variables.
+/// Version and target of a file.
 const HEAD: &str = "\
 .version 9.5
 .target sm_100a
@@ -118,7 +118,7 @@ const VARIABLES: &str = "\
 3,0,0,0, 31,0,0,0 };
 ";
 
-/// The registers of every function.
+/// Registers of every function.
 const REGISTERS: &str = "\
 .reg .pred %p<6>, %c<8>, %up<2>;
 .reg .b16 %h<6>, %uh<2>;
@@ -129,7 +129,7 @@ const REGISTERS: &str = "\
 .local .align 32 .b8 lm[128];
 ";
 
-/// PTX, and for each line the number of its statement in the order of the text.
+/// PTX, and the statement that each line of it comes from, numbered in the order of the text.
 pub struct Text {
     /// The text.
     pub ptx: String,
@@ -146,7 +146,7 @@ impl Text {
 }
 
 impl Kernel {
-    /// Returns the kernel as PTX.
+    /// The kernel as PTX.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut out = Text { ptx: String::new(), statements: Vec::new() };
@@ -172,7 +172,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the number of statements, nested ones included.
+    /// The number of statements, those inside of others included.
     #[must_use]
     pub fn count(&self) -> usize {
         fn all(list: &[Stmt]) -> usize {
@@ -181,13 +181,13 @@ impl Kernel {
         self.functions.iter().map(|f| all(&f.body)).sum()
     }
 
-    /// Returns a copy without the statements of these numbers and their contents.
+    /// The same without the statements of these numbers, and what is in them.
     #[must_use]
     pub fn without(&self, gone: &dyn Fn(usize) -> bool) -> Self {
         self.edited(&mut |number, stmt| if gone(number) { Vec::new() } else { vec![stmt] })
     }
 
-    /// Returns a copy in which a statement is replaced by its contents.
+    /// The same with what is in a statement in its place.
     #[must_use]
     pub fn unwrapped(&self, number: usize) -> Self {
         self.edited(&mut |at, mut stmt| {
@@ -198,7 +198,7 @@ impl Kernel {
         })
     }
 
-    /// Returns a copy without one line of a statement of several.
+    /// The same without one line of a statement of several.
     #[must_use]
     pub fn without_line(&self, number: usize, line: usize) -> Self {
         self.edited(&mut |at, mut stmt| {
@@ -212,7 +212,7 @@ impl Kernel {
         })
     }
 
-    /// Returns the number of lines of each statement of lines, by statement number.
+    /// The lines of each statement of lines, by number.
     #[must_use]
     pub fn lines(&self) -> Vec<(usize, usize)> {
         fn all(list: &[Stmt], next: &mut usize, out: &mut Vec<(usize, usize)>) {
@@ -233,7 +233,7 @@ impl Kernel {
         out
     }
 
-    /// Returns a copy in which `edit` has replaced each statement, by number; contents are edited
+    /// The same with each statement as `edit` has it, by number; what is in a statement comes
     /// first.
     fn edited(&self, edit: &mut dyn FnMut(usize, Stmt) -> Vec<Stmt>) -> Self {
         fn all(
@@ -259,6 +259,18 @@ impl Kernel {
         }
         kernel
     }
+}
+
+/// One file with several kernels of different names. `head` declares version, target and address
+/// size. A comment `// NAME` stands before each kernel.
+#[must_use]
+pub fn module(head: &str, kernels: &[Kernel]) -> String {
+    let mut out = Text { ptx: format!("{head}{VARIABLES}"), statements: Vec::new() };
+    for kernel in kernels {
+        out.line(&format!("// {}", kernel.name), None);
+        kernel.render(&mut out);
+    }
+    out.ptx
 }
 
 /// Statements as PTX.

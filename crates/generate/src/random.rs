@@ -1,9 +1,10 @@
-//! Random kernels from the front end's forms. A kernel depends only on its seed.
+//! Random kernels from the front end's forms. A seed alone says what a kernel is.
 
 use std::collections::BTreeMap;
 
 use ir::testing::Rng;
 
+use crate::determinate;
 use crate::frame::{epilogue, prune};
 use crate::kernel::{Function, Kernel, Shape, Stmt};
 use crate::operands::{Operands, Sharing, registers, word};
@@ -11,7 +12,7 @@ use crate::templates::{Class, Group, Needs, Template, templates};
 
 /// Instructions by group and opcode.
 pub struct Pool {
-    /// The instructions, in the order of the table.
+    /// In the order of the table.
     pub all: Vec<Template>,
     groups: BTreeMap<Group, Vec<Vec<usize>>>,
     /// Whether results follow from inputs alone.
@@ -25,7 +26,7 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Returns all instructions of kernels.
+    /// All instructions that kernels are made of.
     #[must_use]
     pub fn new() -> Self {
         Self::of(templates(), false)
@@ -57,8 +58,8 @@ impl Pool {
     }
 }
 
-/// Instructions per kernel that its seed determines, so that kernels of successive seeds cover the
-/// table.
+/// Of each kernel so many instructions are those of its seed's number, so that kernels of
+/// successive seeds have all there are.
 const FEATURES: usize = 3;
 
 /// One of so many kernels and functions has all registers, whether it names them or not.
@@ -80,14 +81,14 @@ const BLOCKS: &[[u32; 3]] = &[
     [5, 7, 1],
 ];
 
-/// The context of a statement.
+/// Where a statement stands.
 #[derive(Clone, Copy)]
 struct At {
-    /// Number of enclosing loops.
+    /// How many loops it is in.
     depth: usize,
-    /// Number of enclosing statements.
+    /// How many statements with others in them.
     nesting: usize,
-    /// Whether all threads of the block reach it together.
+    /// Whether all threads of the block come here together.
     converged: bool,
     /// The loop that may be left.
     inside: Option<usize>,
@@ -97,7 +98,7 @@ pub(crate) struct Generator<'p> {
     pool: &'p Pool,
     pub(crate) rng: Rng,
     shape: Shape,
-    /// Whether threads may exit early.
+    /// Whether threads may end early.
     exits: bool,
     sharing: Sharing,
     name: String,
@@ -105,7 +106,7 @@ pub(crate) struct Generator<'p> {
     next: usize,
 }
 
-/// Returns the kernel of a seed.
+/// The kernel of a seed.
 #[must_use]
 pub fn kernel(pool: &Pool, seed: u64) -> Kernel {
     named(pool, seed, "k")
@@ -142,7 +143,7 @@ pub fn named(pool: &Pool, seed: u64, name: &str) -> Kernel {
     Kernel { seed, name: generator.name, shape, functions: all }
 }
 
-/// Returns a kernel with only these instructions, each executed by all lanes at one address.
+/// A kernel with these instructions alone, each by all lanes at one address.
 #[must_use]
 pub fn at_one_address(
     pool: &Pool,
@@ -230,13 +231,14 @@ impl Generator<'_> {
             let place = self.rng.below(middle.len() + 1);
             middle.insert(place, stmt);
         }
-        let mut end = epilogue();
-        if !features.is_empty() && !self.rng.one_in(WHOLE) {
+        let mut end = epilogue(self.determinate());
+        // A determinate kernel sets memory that no register tells of.
+        if !self.determinate() && !features.is_empty() && !self.rng.one_in(WHOLE) {
             prune(&mut body, &middle, &mut end);
         }
         body.extend(middle);
         body.extend(end);
-        Function { head: head.to_owned(), body }
+        Function { head, body }
     }
 
     fn function(&mut self, number: usize) -> Function {
@@ -277,13 +279,13 @@ impl Generator<'_> {
         body.push(code(&["mov.u32 %u3, 0xffffffff;"]));
         body.push(code(&["mov.u64 %v0, 1;"]));
         body.extend(self.rest());
-        // Lanes call a function in groups of any size.
+        // Lanes come to a function in groups of any size.
         let at = At { depth: 1, nesting: 2, converged: false, inside: None };
         let mut middle: Vec<Stmt> =
             (0..1 + self.rng.below(4)).map(|_| self.statement(at)).collect();
         let result = self.rng.below(10);
         middle.push(Stmt::line(format!("st.param.b32 [fr], %r{result};")));
-        if !self.rng.one_in(WHOLE) {
+        if !self.determinate() && !self.rng.one_in(WHOLE) {
             prune(&mut body, &middle, &mut Vec::new());
         }
         body.extend(middle);
@@ -336,7 +338,7 @@ impl Generator<'_> {
         (0..1 + self.rng.below(most)).map(|_| self.statement(at)).collect()
     }
 
-    /// Returns a predicate, with a comparison that computes it if needed.
+    /// A predicate, or a comparison that makes one.
     fn test(&mut self, converged: bool) -> (Vec<String>, String) {
         let sign = ["", "!"][self.rng.below(2)];
         if converged {
@@ -430,7 +432,7 @@ impl Generator<'_> {
         ])
     }
 
-    /// Returns a run of instructions that pass on a carry.
+    /// Some instructions that hand a carry on.
     fn chain(&mut self) -> Stmt {
         let uniform = self.rng.one_in(3);
         let mut lines = Vec::new();
@@ -474,7 +476,7 @@ impl Generator<'_> {
         Stmt::line(format!("mov.u32 %r{}, %{name};", self.rng.below(10)))
     }
 
-    /// Sets a register to a uniform value, which an analysis may or may not recognize as such.
+    /// A register that is the same in all lanes, by what an analysis may or may not know.
     fn uniform_value(&mut self, at: At) -> Stmt {
         let to = 3 + self.rng.below(3);
         let from = self.rng.below(10);
@@ -489,7 +491,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Returns an instruction of the table, with operands, addresses and perhaps a guard.
+    /// An instruction of the table, with operands, addresses and perhaps a guard.
     fn instruction(&mut self, number: usize, at: At) -> Stmt {
         let pool = self.pool;
         let template = &pool.all[number];

@@ -64,7 +64,7 @@ impl fmt::Display for RunConfig {
         let Self { level, compile, assume, detailed, threads, commits } = self;
         let engine = if *compile { "compiled" } else { "interpreter" };
         write!(f, "{engine}, {level}, {threads} threads")?;
-        for (word, on) in [("assume", assume), ("detailed", detailed), ("finals", commits)] {
+        for (word, on) in [("assume", assume), ("detailed", detailed), ("commits", commits)] {
             write!(f, "{}", if *on { format!(", {word}") } else { String::new() })?;
         }
         Ok(())
