@@ -140,7 +140,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The message of this thread's last call: empty after a success. It is valid until the thread's next call.
+ * The message of this thread's last call: empty after a success. It is valid until the thread's
+ * next call.
  */
 const char *simtlab_error(void);
 
@@ -150,10 +151,10 @@ const char *simtlab_error(void);
 const char *simtlab_version(void);
 
 /**
- * Makes a context with at most `memory` bytes of guest memory; 0 means 8 GiB. Its number goes to `context`.
+ * Makes a context with at most `memory` bytes of guest memory; 0 means 8 GiB. Its number goes to
+ * `context`.
  */
-enum simtlab_status simtlab_context_create(uint64_t memory,
-                                           uint64_t *context);
+enum simtlab_status simtlab_context_create(uint64_t memory, uint64_t *context);
 
 /**
  * Ends a context, with all its memory and modules.
@@ -208,7 +209,8 @@ enum simtlab_status simtlab_variable(uint64_t context,
                                      uint64_t *bytes);
 
 /**
- * How many parameters a kernel has, and the size of its parameter block. Either pointer may be null.
+ * How many parameters a kernel has, and the size of its parameter block. Either pointer may be
+ * null.
  */
 enum simtlab_status simtlab_params(uint64_t context,
                                    uint64_t module,
@@ -227,8 +229,8 @@ enum simtlab_status simtlab_param(uint64_t context,
                                   uint64_t *bytes);
 
 /**
- * Runs a kernel to its end. `params` is its parameter block of `param_bytes` bytes: each parameter at its offset. `stats` may be
- * null. What the kernel prints can be had with simtlab_output.
+ * Runs a kernel to its end. `params` is its parameter block of `param_bytes` bytes: each parameter
+ * at its offset. `stats` may be null. What the kernel prints can be had with simtlab_output.
  */
 enum simtlab_status simtlab_launch(uint64_t context,
                                    uint64_t module,
@@ -239,20 +241,19 @@ enum simtlab_status simtlab_launch(uint64_t context,
                                    struct simtlab_stats *stats);
 
 /**
- * Copies what the context's last launch has printed, at most `room` bytes and without an end, to `text`, which may be null if `room` is
+ * Copies what the context's last launch has printed, at most `room` bytes and without an end, to
+ * `text`, which may be null if `room` is
  * 0. How many bytes there are goes to `bytes`.
  */
-enum simtlab_status simtlab_output(uint64_t context,
-                                   char *text,
-                                   size_t room,
-                                   uint64_t *bytes);
+enum simtlab_status simtlab_output(uint64_t context, char *text, size_t room, uint64_t *bytes);
 
 /**
  * Runs the first kernel of a PTX text to its end, on the host's memory.
  *
- * Each of the `n_args` words of `args` is an argument itself: a number, or an address of host memory, of which the kernel may
- * use all that the process has. Sizes are threads of a block and blocks of the grid in x, y, z; `shared` is the size of dynamic
- * shared memory in bytes. What goes wrong is said on the standard error stream, and memory is then as it was before.
+ * Each of the `n_args` words of `args` is an argument itself: a number, or an address of host
+ * memory, of which the kernel may use all that the process has. Sizes are threads of a block and
+ * blocks of the grid in x, y, z; `shared` is the size of dynamic shared memory in bytes. What goes
+ * wrong is said on the standard error stream, and memory is then as it was before.
  */
 void ptx_run(const char *ptx,
              int n_args,

@@ -30,7 +30,7 @@ fn bodies_are_looked_at() {
     one("MPAR", "j body+2\nC.BSTOP", "outside the body");
     one("MPAR", "lwi [a0, 0], ->t\nC.BSTOP", "closed in a body");
     one("MPAR", "C.B.DIMI 1, ->lb0\nC.BSTOP", "a descriptor in a body");
-    one("MPAR", ".word 0xfffffffd\nC.BSTOP", "no instruction");
+    one("MPAR", ".word 0xfffffffd\nC.BSTOP", "not an instruction");
     one("MPAR", "hl.ccat a0, a1, 3, ->a0, a1\nC.BSTOP", "not executed");
     one("VSEQ", "b.nz body\nC.BSTOP", "must not branch");
     one("VPAR", "C.BSTART.STD", "must not hold block markers");

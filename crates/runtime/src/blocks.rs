@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn live_and_freed_blocks_are_told_apart_and_old_ones_forgotten() {
+    fn live_and_freed_blocks_are_distinguished_and_old_ones_forgotten() {
         let mut context = Context::new(Settings::default());
         let mut blocks = Vec::new();
         for number in 1..=FREED as u64 + 1 {

@@ -101,7 +101,7 @@ fn access(space: Space, pc: u64, at: impl Fn(u64) -> u64) -> Traffic {
 }
 
 #[test]
-fn the_text_report_names_lines_where_memory_hurts() {
+fn the_text_report_names_lines_with_costly_accesses() {
     let mut run = run();
     let launch = &mut run.launches[0];
     for (line, space, stride) in
