@@ -23,7 +23,7 @@ pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N> {
 }
 
 /// Most bytes of shared memory of a CTA that the engine can hold, static and dynamic together;
-/// devices hold less ([`Launch::shared_limit`]).
+/// devices hold less ([`Launch::device`]).
 pub const MAX_SHARED: u64 = 1 << 20;
 /// Threads of an architectural warp of PTX.
 pub const WARP_SIZE: u32 = 32;
