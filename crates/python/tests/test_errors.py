@@ -98,7 +98,7 @@ def test_texts_that_are_wrong():
 def test_files_that_are_wrong(tmp_path):
     with pytest.raises(simtlab.CompileError, match="no such file"):
         simtlab.Module(tmp_path / "none.ptx")
-    with pytest.raises(simtlab.CompileError, match="no program"):
+    with pytest.raises(simtlab.CompileError, match="is not a program"):
         simtlab.Module(tmp_path / "k.cu")
     (tmp_path / "binary.ptx").write_bytes(b"\x7fELF\xff\xfe")
     with pytest.raises(simtlab.CompileError, match="not text"):
