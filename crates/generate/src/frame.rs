@@ -1,6 +1,8 @@
 //! What every kernel begins and ends with: registers from the input, and to the output.
 
-use crate::kernel::Stmt;
+use std::collections::BTreeSet;
+
+use crate::kernel::{Stmt, text_of};
 use crate::operands::{long, registers, word};
 use crate::random::{Generator, code};
 use crate::templates::Class;
@@ -122,6 +124,63 @@ pub(crate) fn epilogue() -> Vec<Stmt> {
         "st.global.v4.u32 [%own+352], {%t0, %t1, %t2, %t3};",
     ]));
     body
+}
+
+/// Takes out of what a kernel or a function ends with the stores of registers and memory that the
+/// statements between do not write, and out of what it begins with the registers that nothing reads
+/// then: much of the time goes to code for these. What writes the carry flag stays.
+pub(crate) fn prune(before: &mut Vec<Stmt>, between: &[Stmt], after: &mut Vec<Stmt>) {
+    let text = text_of(between);
+    let written: BTreeSet<&str> = text.lines().flat_map(results).collect();
+    after.retain_mut(|stmt| {
+        let Stmt::Code(lines) = stmt else { return true };
+        // A bit for each predicate.
+        lines.retain(|line| !line.starts_with("@%p") || names(line).any(|p| written.contains(p)));
+        let whole = lines.join("\n");
+        if whole.contains("ld.shared") {
+            return text.contains("sm");
+        }
+        if whole.contains("ld.local") {
+            return text.contains("lm");
+        }
+        lines.len() > 1 || names(&whole).any(|n| written.contains(n))
+    });
+    let mut needed: BTreeSet<String> = names(&text).map(str::to_owned).collect();
+    needed.extend(names(&text_of(after)).map(str::to_owned));
+    let mut kept = Vec::new();
+    for stmt in std::mem::take(before).into_iter().rev() {
+        let writes =
+            |line: &String| line.contains(".cc.") || results(line).any(|n| needed.contains(n));
+        let wanted = match &stmt {
+            Stmt::Code(lines) => lines.iter().any(writes),
+            _ => true,
+        };
+        if wanted {
+            needed.extend(names(&text_of(std::slice::from_ref(&stmt))).map(str::to_owned));
+            kept.push(stmt);
+        }
+    }
+    kept.reverse();
+    *before = kept;
+}
+
+/// The registers in a text.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('%').map(|(at, _)| {
+        let rest = &text[at + 1..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        &text[at..=at + end]
+    })
+}
+
+/// The registers that an instruction writes, after its guard: those of its first operand.
+fn results(line: &str) -> impl Iterator<Item = &str> {
+    let line = line.strip_prefix('@').and_then(|l| l.split_once(' ')).map_or(line, |(_, l)| l);
+    let operands = line.split_once(' ').map_or("", |(_, operands)| operands);
+    let end = if operands.starts_with('{') { '}' } else { ',' };
+    let first = operands.split(end).next().unwrap_or("");
+    // An address is no result.
+    names(if first.starts_with('[') { "" } else { first })
 }
 
 /// What is at an offset of a thread's part of the output.

@@ -250,6 +250,13 @@ impl Kernel {
     }
 }
 
+/// Statements as PTX.
+pub(crate) fn text_of(list: &[Stmt]) -> String {
+    let mut out = Text { ptx: String::new(), statements: Vec::new() };
+    render(list, &mut 0, &mut out);
+    out.ptx
+}
+
 fn render(list: &[Stmt], next: &mut usize, out: &mut Text) {
     for stmt in list {
         let number = Some(*next);

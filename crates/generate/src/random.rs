@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ir::testing::Rng;
 
-use crate::frame::epilogue;
+use crate::frame::{epilogue, prune};
 use crate::kernel::{Function, Kernel, Shape, Stmt};
 use crate::operands::{Operands, registers, word};
 use crate::templates::{Class, Group, Needs, Template, templates};
@@ -45,6 +45,9 @@ impl Pool {
 /// Of each kernel so many instructions are those of its seed's number, so that kernels of
 /// successive seeds have all there are.
 const FEATURES: usize = 3;
+
+/// One of so many kernels and functions has all registers, whether it names them or not.
+const WHOLE: usize = 6;
 
 const BLOCKS: &[[u32; 3]] = &[
     [32, 1, 1],
@@ -181,14 +184,18 @@ impl Generator<'_> {
         for &feature in features {
             middle.push(self.instruction(feature, at));
         }
-        let more = if features.is_empty() { 0 } else { 5 + self.rng.below(7) };
+        let more = if features.is_empty() { 0 } else { 4 + self.rng.below(6) };
         for _ in 0..more {
             let stmt = self.statement(at);
             let place = self.rng.below(middle.len() + 1);
             middle.insert(place, stmt);
         }
+        let mut end = epilogue();
+        if !features.is_empty() && !self.rng.one_in(WHOLE) {
+            prune(&mut body, &middle, &mut end);
+        }
         body.extend(middle);
-        body.extend(epilogue());
+        body.extend(end);
         Function { head: head.to_owned(), body }
     }
 
@@ -231,11 +238,14 @@ impl Generator<'_> {
         body.extend(self.rest());
         // Lanes come to a function in groups of any size.
         let at = At { depth: 1, nesting: 2, converged: false, inside: None };
-        for _ in 0..1 + self.rng.below(4) {
-            body.push(self.statement(at));
-        }
+        let mut middle: Vec<Stmt> =
+            (0..1 + self.rng.below(4)).map(|_| self.statement(at)).collect();
         let result = self.rng.below(10);
-        body.push(Stmt::line(format!("st.param.b32 [fr], %r{result};")));
+        middle.push(Stmt::line(format!("st.param.b32 [fr], %r{result};")));
+        if !self.rng.one_in(WHOLE) {
+            prune(&mut body, &middle, &mut Vec::new());
+        }
+        body.extend(middle);
         Function { head, body }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Count {
     /// Instructions in code, and all.
     pub(crate) native: usize,
     pub(crate) steps: usize,
+    /// Bytes of code.
+    pub(crate) bytes: usize,
 }
 
 /// A way to run a launch beside the exact engine's.
@@ -287,6 +289,7 @@ fn in_way(
             if let Some(Ok(coverage)) = code.coverage() {
                 count.native += coverage.native;
                 count.steps += coverage.steps;
+                count.bytes += coverage.bytes;
             }
             count.time("compiled code", || code.run(&mut state, go_on))
         } else {

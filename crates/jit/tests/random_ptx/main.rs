@@ -148,7 +148,7 @@ fn kernels_are_made_small() {
     let pool = Pool::new();
     for seed in 0..10 {
         let kernel = random::kernel(&pool, seed);
-        let wanted = "ld.shared.u32 %t1, [%sm];";
+        let wanted = "st.global.u32 [%own+340], %t0;";
         let small = minimise::minimise(kernel, &mut |k| k.text().ptx.contains(wanted));
         assert_eq!((small.count(), small.lines()), (1, vec![(0, 1)]), "{}", small.text().ptx);
         assert_eq!(small.functions.len(), 1);
