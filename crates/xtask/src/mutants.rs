@@ -2,7 +2,9 @@
 //!
 //! `crates/xtask/mutants.toml` lists mutations: a file, a piece of it, what takes its place, and the test that has to fail then. Each
 //! is applied to a copy of the repository in `target/mutants`, which has a target folder of its own, so that only the changed crate
-//! and the test program are built again. A mutation that its test does not notice survives, and the command fails.
+//! and the test program are built again. Crates with mutations are built incrementally and without optimization: a test of a few
+//! instructions runs for a second, compiling is what takes the time. A mutation that its test does not notice survives, and the
+//! command fails.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
 
@@ -17,15 +19,27 @@ use serde::Deserialize;
 
 use crate::tree;
 
+/// Settings of the build: no debugging information, and the crates with mutations as fast to compile as they can be.
+const PROFILE: &[&str] = &[
+    "profile.dev.debug=false",
+    "profile.dev.incremental=true",
+    "profile.dev.package.simtlab-fast.opt-level=0",
+    "profile.dev.package.simtlab-jit.opt-level=0",
+];
+
+/// How often the test of every instruction runs each of the few that a mutation names: all of them, as the tests run them once,
+/// have as many values.
+const ROUNDS: &str = "6";
+
 /// How long a test may take before its mutation counts as noticed: a mutation can make code that does not end.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Options of `cargo xtask mutants`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Try only mutations whose names contain this.
+    /// Try only mutations whose names contain this; may be given several times.
     #[arg(long, value_name = "NAME")]
-    only: Option<String>,
+    only: Vec<String>,
     /// Print the mutations, and try none.
     #[arg(long)]
     list: bool,
@@ -113,7 +127,8 @@ enum End {
 /// Tries mutations.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut mutants = table()?;
-    mutants.retain(|m| options.only.as_ref().is_none_or(|only| m.name.contains(&**only)));
+    let wanted = |m: &Mutant| options.only.iter().any(|only| m.name.contains(&**only));
+    mutants.retain(|m| options.only.is_empty() || wanted(m));
     ensure!(!mutants.is_empty(), "no mutation has such a name");
     if options.list {
         for mutant in &mutants {
@@ -191,6 +206,7 @@ impl Copy {
         let mut child = Command::new(program)
             .args(["--exact", &test.name])
             .env("ONLY", only)
+            .env("ROUNDS", ROUNDS)
             .current_dir(self.root.join("crates").join(test.package.trim_start_matches("simtlab-")))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -207,6 +223,7 @@ impl Copy {
         let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args(["test", "--locked", "--no-run", "--message-format", "json", "-q"])
             .args(["-p", &test.package, "--test", &test.program])
+            .args(PROFILE.iter().flat_map(|setting| ["--config", setting]))
             .arg("--target-dir")
             .arg(&self.target)
             .current_dir(&self.root)

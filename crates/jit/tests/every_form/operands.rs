@@ -219,9 +219,10 @@ impl Builder {
     ) {
         let result = form.result();
         let members = form.has_members().then(|| operands.len() - 1);
+        let free_operands = operands.len() - usize::from(members.is_some());
         let mut names: Vec<(String, String)> = Vec::new();
         // Now and then the result takes the place of an operand.
-        let free = &operands[..operands.len() - usize::from(members.is_some())];
+        let free = &operands[..free_operands];
         let same = self.operand_like_result(free, result).filter(|_| self.rng.one_in(4));
         if let (Some(index), Some(result)) = (same, result) {
             operands[index] = operands[result].clone();
@@ -242,6 +243,10 @@ impl Builder {
                 let demanded = special(form, ("", &ty), index).is_some();
                 let source = self.source(form, &ty, (way, round), is_result || demanded);
                 let literal = source == Source::Literal && result != Some(index);
+                if plain && is_segment(form, index, free_operands) && self.rng.one_in(2) {
+                    text = self.segment();
+                    continue;
+                }
                 if plain && known.is_none() && literal {
                     text = self.literal(&ty);
                     continue;
@@ -291,6 +296,14 @@ impl Builder {
             p if p < uniform + 6 && number && !(packed && ty.starts_with('b')) => Source::Literal,
             _ => Source::Memory,
         }
+    }
+
+    /// Segment and bound of a shuffle: engines have code of their own where these are written in
+    /// the instruction.
+    fn segment(&mut self) -> String {
+        let segment = [0, 0, 0x10, 0x18, 0x1c, 0x1e, 0x1f][self.rng.below(7)];
+        let bound = if self.rng.one_in(2) { 0x1f } else { self.rng.below(32) };
+        format!("{:#x}", segment << 8 | bound)
     }
 
     fn literal(&mut self, ty: &str) -> String {
@@ -365,6 +378,11 @@ impl Builder {
             _ => format!("st.global.{ty} [%out+{at}], {name};\n"),
         };
     }
+}
+
+/// Whether an operand is a shuffle's segment and bound, the last one before its members.
+fn is_segment(form: &Form, index: usize, operands: usize) -> bool {
+    form.opcode == "shfl" && index + 1 == operands
 }
 
 /// Values that some instructions demand: barriers, distances of a matrix's rows, sizes, metadata of
