@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::determinate;
 use crate::kernel::{Stmt, text_of};
 use crate::operands::{long, registers, word};
 use crate::random::{Generator, code};
@@ -10,7 +11,7 @@ use crate::templates::Class;
 impl Generator<'_> {
     /// Which thread this is, and who is there.
     pub(crate) fn begin(&mut self) -> Vec<Stmt> {
-        vec![
+        let mut begin = vec![
             code(&[
                 "mov.u32 %t0, %tid.y;",
                 "mov.u32 %t1, %ntid.x;",
@@ -25,9 +26,13 @@ impl Generator<'_> {
                 "mov.u32 %u2, %ctaid.x;".to_owned(),
                 format!("mad.lo.u32 %g, %u2, {}, %i;", self.threads()),
             ]),
-            code(&["activemask.b32 %all;"]),
-            code(&["mov.u32 %sm, sm;"]),
-        ]
+        ];
+        if self.determinate() {
+            begin.extend(determinate::begin(self.threads()));
+        } else {
+            begin.extend([code(&["activemask.b32 %all;"]), code(&["mov.u32 %sm, sm;"])]);
+        }
+        begin
     }
 
     /// Lanes' registers from the input, two or four by one load.
@@ -88,7 +93,7 @@ impl Generator<'_> {
 
 /// All registers, the carry flag, and some of shared and local memory, to the thread's part of the
 /// output.
-pub(crate) fn epilogue() -> Vec<Stmt> {
+pub(crate) fn epilogue(determinate: bool) -> Vec<Stmt> {
     let store = |name: &'static str, bits: usize, from: usize, count: usize, vector: usize| {
         (0..count).step_by(vector).map(move |k| {
             let list: Vec<String> = (k..k + vector).map(|k| format!("{name}{k}")).collect();
@@ -96,7 +101,11 @@ pub(crate) fn epilogue() -> Vec<Stmt> {
             Stmt::line(format!("st.global.v{vector}.b{bits} [%own+{at}], {{{}}};", list.join(", ")))
         })
     };
-    let mut body = vec![code(&["addc.u32 %t0, 0, 0;", "st.global.u32 [%own+340], %t0;"])];
+    let mut body = Vec::new();
+    if determinate {
+        body.push(determinate::carry(0, 1));
+    }
+    body.push(code(&["addc.u32 %t0, 0, 0;", "st.global.u32 [%own+340], %t0;"]));
     body.extend(store("%d", 64, 128, 8, 2));
     body.extend(store("%r", 32, 192, 8, 4));
     body.extend(store("%r", 32, 192, 10, 2).skip(4));
@@ -110,14 +119,18 @@ pub(crate) fn epilogue() -> Vec<Stmt> {
     for k in 0..3 {
         body.push(Stmt::line(format!("st.global.b128 [%own+{}], %q{k};", 256 + 16 * k)));
     }
-    body.push(code(&[
-        "and.b32 %t0, %i, 511;",
-        "mad.lo.u32 %t0, %t0, 4, %sm;",
-        "ld.shared.u32 %t1, [%t0];",
-        "st.global.u32 [%own+328], %t1;",
-        "ld.shared.u32 %t1, [%sm];",
-        "st.global.u32 [%own+332], %t1;",
-    ]));
+    body.push(if determinate {
+        code(&["ld.shared.v2.u32 {%t0, %t1}, [%sm];", "st.global.v2.u32 [%own+328], {%t0, %t1};"])
+    } else {
+        code(&[
+            "and.b32 %t0, %i, 511;",
+            "mad.lo.u32 %t0, %t0, 4, %sm;",
+            "ld.shared.u32 %t1, [%t0];",
+            "st.global.u32 [%own+328], %t1;",
+            "ld.shared.u32 %t1, [%sm];",
+            "st.global.u32 [%own+332], %t1;",
+        ])
+    });
     body.push(code(&[
         "mov.u64 %a0, lm;",
         "ld.local.v4.u32 {%t0, %t1, %t2, %t3}, [%a0];",

@@ -94,17 +94,23 @@ pub struct Shape {
 pub struct Kernel {
     /// The seed that it was made from.
     pub seed: u64,
+    /// The name of its entry function, with which the names of its other functions begin.
+    pub name: String,
     /// The shape of its launch.
     pub shape: Shape,
     /// Functions, and the kernel last.
     pub functions: Vec<Function>,
 }
 
-/// Head of a file, with variables.
+/// Version and target of a file.
 const HEAD: &str = "\
 .version 9.5
 .target sm_100a
 .address_size 64
+";
+
+/// Variables of a file.
+const VARIABLES: &str = "\
 .global .align 32 .b8 gv[512];
 .const .align 32 .b8 cv[64] = { 0,0,0,0, 0,0,128,127, 0,0,192,127, 255,255,255,255, 1,0,0,0, \
 0,0,0,128, \
@@ -144,9 +150,15 @@ impl Kernel {
     #[must_use]
     pub fn text(&self) -> Text {
         let mut out = Text { ptx: String::new(), statements: Vec::new() };
-        for line in HEAD.lines() {
+        for line in HEAD.lines().chain(VARIABLES.lines()) {
             out.line(line, None);
         }
+        self.render(&mut out);
+        out
+    }
+
+    /// Its functions.
+    fn render(&self, out: &mut Text) {
         let mut next = 0;
         for function in &self.functions {
             out.line(&function.head, None);
@@ -154,11 +166,10 @@ impl Kernel {
             for line in REGISTERS.lines() {
                 out.line(line, None);
             }
-            render(&function.body, &mut next, &mut out);
+            render(&function.body, &mut next, out);
             out.line("ret;", None);
             out.line("}", None);
         }
-        out
     }
 
     /// The number of statements, those inside of others included.
@@ -248,6 +259,18 @@ impl Kernel {
         }
         kernel
     }
+}
+
+/// One file with several kernels of different names. `head` declares version, target and address
+/// size. A comment `// NAME` stands before each kernel.
+#[must_use]
+pub fn module(head: &str, kernels: &[Kernel]) -> String {
+    let mut out = Text { ptx: format!("{head}{VARIABLES}"), statements: Vec::new() };
+    for kernel in kernels {
+        out.line(&format!("// {}", kernel.name), None);
+        kernel.render(&mut out);
+    }
+    out.ptx
 }
 
 /// Statements as PTX.

@@ -136,12 +136,25 @@ pub(crate) fn registers(class: Class) -> (&'static str, usize, &'static str, usi
     }
 }
 
+/// Which threads write the same memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// All of the grid.
+    Grid,
+    /// Those of a block.
+    Block,
+    /// None: each thread writes memory of its own.
+    Nobody,
+}
+
+/// Bytes of shared memory that a thread has for itself, where nobody shares memory.
+const SLOT_BYTES: u64 = 16;
+
 /// What an operand is made of.
 pub(crate) struct Operands<'r> {
     rng: &'r mut Rng,
     shape: Shape,
-    /// Whether blocks write memory of their own alone.
-    apart: bool,
+    sharing: Sharing,
     /// Whether all sources are the same in all lanes.
     uniform: bool,
     /// The lanes that are there: a register's name or a constant.
@@ -158,12 +171,12 @@ impl<'r> Operands<'r> {
     pub(crate) fn new(
         rng: &'r mut Rng,
         shape: Shape,
-        apart: bool,
+        sharing: Sharing,
         uniform: bool,
         members: String,
     ) -> Self {
         let (lines, thrown_away, addresses) = (Vec::new(), None, 0);
-        Self { rng, shape, apart, uniform, members, lines, thrown_away, addresses }
+        Self { rng, shape, sharing, uniform, members, lines, thrown_away, addresses }
     }
 
     fn threads(&self) -> u64 {
@@ -278,16 +291,35 @@ impl<'r> Operands<'r> {
             return self.reach(&place, generic, k, None, 0);
         }
         let size = template.size;
+        if self.sharing == Sharing::Nobody && place.space == "shared" {
+            return self.slot(&place, generic, k, size);
+        }
         let (index, offset) = self.index(place.bytes / size, k, place.name == "%wide");
         self.reach(&place, generic, k, index.map(|index| (index, size)), offset * size)
     }
 
+    /// An address in the thread's slot of shared memory.
+    fn slot(&mut self, place: &Place, generic: bool, k: usize, size: u64) -> String {
+        let offset = self.rng.below((SLOT_BYTES / size) as usize) as u64 * size;
+        if !generic && self.rng.one_in(2) {
+            return format!("[%sm+{offset}]");
+        }
+        self.reach(place, generic, k, Some(("%i".to_owned(), SLOT_BYTES)), offset)
+    }
+
     fn global(&mut self, template: &Template) -> Place {
+        if self.sharing == Sharing::Nobody {
+            let read = template.reads_constants() || !template.writes && self.rng.one_in(2);
+            return match read {
+                true => Place::new("%in", IN_BYTES, "global"),
+                false => Place::new("%own", OWN_REACH, "global"),
+            };
+        }
         if template.opcode == "wmma" {
             let name = if template.writes { "%wide" } else { "%in" };
             return Place::new(name, IN_BYTES, "global");
         }
-        if self.apart {
+        if self.sharing == Sharing::Block {
             // Other sizes would meet those of other blocks.
             let wide = template.size == 4 && self.all_threads() <= WIDE_BYTES / 4;
             return match self.rng.below(if template.writes { 3 } else { 5 }) {
@@ -320,7 +352,7 @@ impl<'r> Operands<'r> {
     fn index(&mut self, count: u64, k: usize, wide: bool) -> (Option<String>, u64) {
         let t = format!("%t{k}");
         let (threads, all) = (self.threads(), self.all_threads());
-        if wide && self.apart {
+        if wide && self.sharing == Sharing::Block {
             return (Some("%g".to_owned()), 0);
         }
         if count < 2 || self.thrown_away.is_some() || self.rng.one_in(6) {
@@ -364,7 +396,8 @@ impl<'r> Operands<'r> {
     ) -> String {
         let a = format!("%a{k}");
         // Offsets in shared and local memory may be 32 bits.
-        if place.space == "shared" && !generic && self.rng.one_in(2) {
+        let common = self.sharing != Sharing::Nobody;
+        if common && place.space == "shared" && !generic && self.rng.one_in(2) {
             let Some((index, size)) = index else { return format!("[%sm+{offset}]") };
             self.lines.push(format!("mad.lo.u32 %t{}, {index}, {size}, %sm;", k + 1));
             return format!("[%t{}+{offset}]", k + 1);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use ir::testing::Rng;
 
+use crate::determinate;
 use crate::frame::{epilogue, prune};
 use crate::kernel::{Function, Kernel, Shape, Stmt};
-use crate::operands::{Operands, registers, word};
+use crate::operands::{Operands, Sharing, registers, word};
 use crate::templates::{Class, Group, Needs, Template, templates};
 
 /// Instructions by group and opcode.
@@ -14,6 +15,8 @@ pub struct Pool {
     /// In the order of the table.
     pub all: Vec<Template>,
     groups: BTreeMap<Group, Vec<Vec<usize>>>,
+    /// Whether results follow from inputs alone.
+    determinate: bool,
 }
 
 impl Default for Pool {
@@ -26,14 +29,27 @@ impl Pool {
     /// All instructions that kernels are made of.
     #[must_use]
     pub fn new() -> Self {
-        let all = templates();
+        Self::of(templates(), false)
+    }
+
+    /// The instructions of a PTX version and a target whose results follow from their operands
+    /// alone. Kernels of these give the same results under every schedule: threads write memory of
+    /// their own, begin with all memory and registers set, and no instruction tells the schedule,
+    /// an address, or a value that the PTX ISA leaves open (approximations, sums of matrices).
+    /// `head` declares version, target and address size.
+    #[must_use]
+    pub fn determinate(head: &str) -> Self {
+        Self::of(determinate::templates(head), true)
+    }
+
+    fn of(all: Vec<Template>, determinate: bool) -> Self {
         let mut groups: BTreeMap<Group, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
         for (number, template) in all.iter().enumerate().filter(|(_, t)| !t.seldom) {
             let opcodes = groups.entry(template.group).or_default();
             opcodes.entry(template.opcode).or_default().push(number);
         }
         let groups = groups.into_iter().map(|(g, all)| (g, all.into_values().collect()));
-        Self { groups: groups.collect(), all }
+        Self { groups: groups.collect(), all, determinate }
     }
 
     fn any(&self, group: Group, rng: &mut Rng) -> usize {
@@ -84,8 +100,8 @@ pub(crate) struct Generator<'p> {
     shape: Shape,
     /// Whether threads may end early.
     exits: bool,
-    /// Whether blocks write memory of their own alone.
-    apart: bool,
+    sharing: Sharing,
+    name: String,
     functions: usize,
     next: usize,
 }
@@ -93,6 +109,12 @@ pub(crate) struct Generator<'p> {
 /// The kernel of a seed.
 #[must_use]
 pub fn kernel(pool: &Pool, seed: u64) -> Kernel {
+    named(pool, seed, "k")
+}
+
+/// The kernel of a seed with another name than `k`.
+#[must_use]
+pub fn named(pool: &Pool, seed: u64, name: &str) -> Kernel {
     let mut rng = Rng::new(seed);
     let first = (seed as usize).wrapping_mul(FEATURES);
     let features: Vec<usize> = (0..FEATURES).map(|k| (first + k) % pool.all.len()).collect();
@@ -104,13 +126,21 @@ pub fn kernel(pool: &Pool, seed: u64) -> Kernel {
         }
     };
     let shape = Shape { grid: [1, 1, 1, 2, 2, 3, 5][rng.below(7)], block };
-    let exits = rng.one_in(10) && !whole;
+    // Collectives of a determinate kernel name the lanes that are there.
+    let together = |f: &usize| pool.determinate && pool.all[*f].group == Group::Collective;
+    let exits = rng.one_in(10) && !whole && !features.iter().any(together);
     let functions = [0, 0, 1, 2][rng.below(4)];
     let apart = shape.grid > 1 && rng.one_in(2);
-    let mut generator = Generator { pool, rng, shape, exits, apart, functions, next: 0 };
+    let sharing = match (pool.determinate, apart) {
+        (true, _) => Sharing::Nobody,
+        (false, true) => Sharing::Block,
+        (false, false) => Sharing::Grid,
+    };
+    let name = name.to_owned();
+    let mut generator = Generator { pool, rng, shape, exits, sharing, name, functions, next: 0 };
     let mut all: Vec<Function> = (0..functions).map(|n| generator.function(n)).collect();
     all.push(generator.entry(&features));
-    Kernel { seed, shape, functions: all }
+    Kernel { seed, name: generator.name, shape, functions: all }
 }
 
 /// A kernel with these instructions alone, each by all lanes at one address.
@@ -123,8 +153,9 @@ pub fn at_one_address(
 ) -> Kernel {
     let seed = instructions.first().map_or(0, |&n| n as u64) << 1 | u64::from(thrown_away);
     let rng = Rng::new(seed);
+    let (sharing, name) = (Sharing::Grid, "k".to_owned());
     let mut generator =
-        Generator { pool, rng, shape, exits: false, apart: false, functions: 0, next: 0 };
+        Generator { pool, rng, shape, exits: false, sharing, name, functions: 0, next: 0 };
     let mut entry = generator.entry(&[]);
     let own: Vec<Stmt> = instructions
         .iter()
@@ -136,9 +167,9 @@ pub fn at_one_address(
             Stmt::Code(operands.lines)
         })
         .collect();
-    let end = entry.body.len() - epilogue().len();
+    let end = entry.body.len() - epilogue(pool.determinate).len();
     entry.body.splice(end..end, own);
-    Kernel { seed, shape, functions: vec![entry] }
+    Kernel { seed, name: generator.name, shape, functions: vec![entry] }
 }
 
 pub(crate) fn code(lines: &[&str]) -> Stmt {
@@ -152,17 +183,24 @@ impl Generator<'_> {
     }
 
     fn operands(&mut self, uniform: bool, members: String) -> Operands<'_> {
-        Operands::new(&mut self.rng, self.shape, self.apart, uniform, members)
+        Operands::new(&mut self.rng, self.shape, self.sharing, uniform, members)
     }
 
     pub(crate) fn threads(&self) -> u32 {
         self.shape.block.iter().product()
     }
 
+    pub(crate) fn determinate(&self) -> bool {
+        self.pool.determinate
+    }
+
     fn entry(&mut self, features: &[usize]) -> Function {
-        let head = ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 racy, \
-                    .param .u64 wide, \
-                    .param .u32 v0, .param .u32 v1, .param .u64 v2, .param .align 16 .b8 blob[64])";
+        let head = format!(
+            ".visible .entry {}(.param .u64 in, .param .u64 out, .param .u64 racy, \
+             .param .u64 wide, \
+             .param .u32 v0, .param .u32 v1, .param .u64 v2, .param .align 16 .b8 blob[64])",
+            self.name
+        );
         let mut body = self.begin();
         body.extend([
             code(&["ld.param.u64 %in, [in];"]),
@@ -178,7 +216,10 @@ impl Generator<'_> {
             self.inputs(class, &mut body);
         }
         body.extend(self.rest());
-        body.push(code(&["redux.sync.or.b32 %u3, %r0, %all;"]));
+        body.push(match self.determinate() {
+            true => code(&["mov.u32 %u3, 77;"]),
+            false => code(&["redux.sync.or.b32 %u3, %r0, %all;"]),
+        });
         let at = At { depth: 0, nesting: 0, converged: !self.exits, inside: None };
         let mut middle: Vec<Stmt> = Vec::new();
         for &feature in features {
@@ -190,20 +231,22 @@ impl Generator<'_> {
             let place = self.rng.below(middle.len() + 1);
             middle.insert(place, stmt);
         }
-        let mut end = epilogue();
-        if !features.is_empty() && !self.rng.one_in(WHOLE) {
+        let mut end = epilogue(self.determinate());
+        // A determinate kernel sets memory that no register tells of.
+        if !self.determinate() && !features.is_empty() && !self.rng.one_in(WHOLE) {
             prune(&mut body, &middle, &mut end);
         }
         body.extend(middle);
         body.extend(end);
-        Function { head: head.to_owned(), body }
+        Function { head, body }
     }
 
     fn function(&mut self, number: usize) -> Function {
         let head = format!(
-            ".func (.param .b32 fr) f{number}(.param .b32 fa, .param .b32 fb, \
+            ".func (.param .b32 fr) {}_f{number}(.param .b32 fa, .param .b32 fb, \
              .param .b64 fin, .param .b64 fracy, \
-             .param .b64 fwide, .param .b64 fown, .param .align 16 .b8 blob[64])"
+             .param .b64 fwide, .param .b64 fown, .param .align 16 .b8 blob[64])",
+            self.name
         );
         let mut body = self.begin();
         body.extend([
@@ -242,7 +285,7 @@ impl Generator<'_> {
             (0..1 + self.rng.below(4)).map(|_| self.statement(at)).collect();
         let result = self.rng.below(10);
         middle.push(Stmt::line(format!("st.param.b32 [fr], %r{result};")));
-        if !self.rng.one_in(WHOLE) {
+        if !self.determinate() && !self.rng.one_in(WHOLE) {
             prune(&mut body, &middle, &mut Vec::new());
         }
         body.extend(middle);
@@ -275,7 +318,7 @@ impl Generator<'_> {
 
     fn group(&mut self, at: At) -> Group {
         let whole = self.threads().is_multiple_of(32);
-        match self.rng.below(100) {
+        let group = match self.rng.below(100) {
             0..45 => Group::Compute,
             45..55 => Group::Carry,
             55..70 => Group::Memory,
@@ -285,7 +328,10 @@ impl Generator<'_> {
             96..98 if at.converged && whole => Group::Matrix,
             98 => Group::Other,
             _ => Group::Compute,
-        }
+        };
+        // A determinate kernel knows the lanes only where all are there.
+        let open = group == Group::Other || group == Group::Collective && !(at.converged && whole);
+        if self.determinate() && open { Group::Compute } else { group }
     }
 
     fn list(&mut self, at: At, most: usize) -> Vec<Stmt> {
@@ -380,7 +426,7 @@ impl Generator<'_> {
             "st.param.b64 [c4], %wide;".to_owned(),
             "st.param.b64 [c5], %own;".to_owned(),
             format!("st.param.v4.b32 [c6], {{%r{a}, {b}, %r1, %r2}};"),
-            format!("call (cr), f{number}, (c0, c1, c2, c3, c4, c5, c6);"),
+            format!("call (cr), {}_f{number}, (c0, c1, c2, c3, c4, c5, c6);", self.name),
             format!("ld.param.b32 %r{}, [cr];", self.rng.below(10)),
             "}".to_owned(),
         ])
@@ -390,6 +436,9 @@ impl Generator<'_> {
     fn chain(&mut self) -> Stmt {
         let uniform = self.rng.one_in(3);
         let mut lines = Vec::new();
+        if self.determinate() {
+            lines.push(self.carry());
+        }
         for _ in 0..1 + self.rng.below(3) {
             let number = self.pool.any(Group::Carry, &mut self.rng);
             let pool = self.pool;
@@ -397,6 +446,12 @@ impl Generator<'_> {
             lines.push(self.operands(uniform, String::new()).instruction(template));
         }
         Stmt::Code(lines)
+    }
+
+    /// Sets the carry flag.
+    fn carry(&mut self) -> String {
+        let (a, b) = (self.rng.below(10), self.rng.below(10));
+        determinate::carry_line(a, b)
     }
 
     fn special_register(&mut self) -> Stmt {
@@ -407,15 +462,17 @@ impl Generator<'_> {
             "ctaid.x",
             "nctaid.x",
             "laneid",
-            "warpid",
-            "nwarpid",
             "lanemask_eq",
             "lanemask_lt",
             "lanemask_le",
             "lanemask_gt",
             "lanemask_ge",
+            "warpid",
+            "nwarpid",
         ];
-        let name = names[self.rng.below(names.len())];
+        // The number of a warp is the hardware's.
+        let hidden = if self.determinate() { 2 } else { 0 };
+        let name = names[self.rng.below(names.len() - hidden)];
         Stmt::line(format!("mov.u32 %r{}, %{name};", self.rng.below(10)))
     }
 
@@ -423,7 +480,7 @@ impl Generator<'_> {
     fn uniform_value(&mut self, at: At) -> Stmt {
         let to = 3 + self.rng.below(3);
         let from = self.rng.below(10);
-        match self.rng.below(4) {
+        match self.rng.below(if self.determinate() { 2 } else { 4 }) {
             0 => Stmt::line(format!("ld.param.u32 %u{to}, [blob+{}];", 4 * self.rng.below(16))),
             1 => Stmt::line(format!("mov.u32 %u{to}, {:#x};", word(&mut self.rng))),
             2 if at.converged => Stmt::line(format!("redux.sync.max.s32 %u{to}, %r{from}, %all;")),
@@ -444,12 +501,16 @@ impl Generator<'_> {
         let members = match self.rng.below(3) {
             0 if at.converged => "%all",
             1 if at.converged && whole => "0xffffffff",
+            _ if self.determinate() => "%all",
             _ => "%m",
         };
         let guarded = template.needs == Needs::Nothing
             && (!collective || members == "%m")
             && self.rng.one_in(5);
+        let carry = self.determinate() && template.group == Group::Carry;
+        let carry = carry.then(|| self.carry());
         let mut operands = self.operands(uniform, members.to_owned());
+        operands.lines.extend(carry);
         let text = operands.instruction(template);
         let mut lines = operands.lines;
         if members == "%m" && text.contains("%m") {

@@ -138,7 +138,24 @@ const WITH_ADDRESS: &[&str] = &[
 
 /// All instructions that kernels are made of, in the table's order.
 pub(crate) fn templates() -> Vec<Template> {
-    ptx::testing::instructions().iter().filter_map(|(form, text)| template(form, text)).collect()
+    of(&ptx::testing::instructions())
+}
+
+/// Those of some forms, with a text of each.
+pub(crate) fn of(forms: &[(&'static Form, String)]) -> Vec<Template> {
+    forms.iter().filter_map(|(form, text)| template(form, text)).collect()
+}
+
+impl Template {
+    /// Whether what it reads must not be written during the launch.
+    pub(crate) fn reads_constants(&self) -> bool {
+        self.opcode == "ldu" || self.words().any(|word| word == "nc")
+    }
+
+    /// Modifiers and types.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.name.split('.').skip(1)
+    }
 }
 
 fn template(form: &Form, text: &str) -> Option<Template> {
