@@ -8,7 +8,7 @@ use lab::machine::{End, Watch};
 use lab::run::{FinalBuffer, Job, Variant};
 use lab::{Array, elem::ElemKind};
 
-use crate::record::{RunEnd, RunRecord};
+use crate::record::{RunEnd, RunRecord, hash_of};
 use crate::writers::{Following, Writer, Writers};
 
 /// Differing elements of a buffer that are kept.
@@ -40,9 +40,9 @@ pub struct BufferComparison {
     pub first: Vec<Difference>,
     /// The largest distance of floats that are no NaNs, in units in the last place.
     pub max_ulp: Option<u64>,
-    /// What differs where the launch file says that the order of elements does not count; elements
-    /// are not held against each other one by one then.
-    pub multiset: Option<String>,
+    /// What is said of a buffer whose elements are not held against each other one by one: the
+    /// launch file says that their order does not count, or the record has their hash alone.
+    pub whole: Option<String>,
     ours: Array,
 }
 
@@ -107,6 +107,12 @@ impl BufferComparison {
         self.differing == 0
     }
 
+    /// Our contents.
+    #[must_use]
+    pub fn ours(&self) -> &Array {
+        &self.ours
+    }
+
     /// What agrees or differs, in lines.
     #[must_use]
     pub fn text(&self) -> String {
@@ -117,7 +123,7 @@ impl BufferComparison {
 
     fn describe(&self, lines: &mut Vec<String>) {
         let Self { name, elements, differing, .. } = self;
-        if let Some(text) = &self.multiset {
+        if let Some(text) = &self.whole {
             lines.push(text.clone());
             return;
         }
@@ -180,10 +186,8 @@ pub fn compare(
     let end = ours.0.last();
     let ends_agree = matches!(
         (&record.end, end),
-        (RunEnd::Done, None | Some(End::Done))
-            | (RunEnd::Fault { .. }, Some(End::Fault(_)))
-            | (RunEnd::Hang { .. }, Some(End::Hang(_)))
-    );
+        (RunEnd::Done, None | Some(End::Done)) | (RunEnd::Fault { .. }, Some(End::Fault(_)))
+    ) || record.end.is_hang() && matches!(end, Some(End::Hang(_)));
     let mut comparison = Comparison {
         ours: end.map_or_else(|| "done".to_owned(), ending),
         hung,
@@ -266,7 +270,22 @@ fn buffers(
             one(name, device, ours)
         });
     }
+    for (name, hash) in &record.hashes {
+        let ours = results.iter().find(|b| b.name == *name).ok_or_else(|| other(name))?;
+        out.push(by_hash(name, hash, &ours.contents));
+    }
     Ok(out)
+}
+
+fn by_hash(name: &str, hash: &str, ours: &Array) -> BufferComparison {
+    let elements = ours.len();
+    let differing = if hash_of(ours) == hash { 0 } else { elements };
+    let text = match differing {
+        0 => format!("{name}: {elements} elements agree by their hash"),
+        _ => format!("{name}: the hash of {elements} elements differs"),
+    };
+    let (name, whole, ours) = (name.to_owned(), Some(text), ours.clone());
+    BufferComparison { name, elements, differing, first: Vec::new(), max_ulp: None, whole, ours }
 }
 
 fn without_order(name: &str, device: &Array, ours: &Array) -> BufferComparison {
@@ -278,7 +297,7 @@ fn without_order(name: &str, device: &Array, ours: &Array) -> BufferComparison {
         differing: usize::from(text.is_some()),
         first: Vec::new(),
         max_ulp: None,
-        multiset: Some(
+        whole: Some(
             text.unwrap_or_else(|| format!("{name}: {} elements agree as a multiset", got.len())),
         ),
         ours: ours.clone(),
@@ -292,7 +311,7 @@ fn one(name: &str, device: &Array, ours: &Array) -> BufferComparison {
         differing: 0,
         first: Vec::new(),
         max_ulp: None,
-        multiset: None,
+        whole: None,
         ours: ours.clone(),
     };
     for (index, (device, ours)) in device.iter().zip(ours.iter()).enumerate() {

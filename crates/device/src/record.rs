@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::{self, BundleError, Kind};
 use crate::error::DeviceError;
+use crate::hash::Hash;
 
 /// Most bytes of a record that are read.
 const MAX_BYTES: u64 = 8 << 30;
@@ -62,6 +63,9 @@ pub fn cuda_version(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
+/// `CUDA_ERROR_LAUNCH_TIMEOUT`.
+const LAUNCH_TIMEOUT: i32 = 702;
+
 /// How a run on a device ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -95,6 +99,17 @@ pub enum RunEnd {
 }
 
 impl RunEnd {
+    /// Whether a launch did not end: its process was stopped, or the driver stopped it
+    /// (`CUDA_ERROR_LAUNCH_TIMEOUT`).
+    #[must_use]
+    pub fn is_hang(&self) -> bool {
+        match self {
+            Self::Hang { .. } => true,
+            Self::Fault { error: DeviceError::Call { code, .. }, .. } => *code == LAUNCH_TIMEOUT,
+            _ => false,
+        }
+    }
+
     /// The end in one line.
     #[must_use]
     pub fn line(&self) -> String {
@@ -146,6 +161,27 @@ pub struct RunRecord {
     pub launches: Vec<LaunchRecord>,
     /// Buffers; none unless it is done.
     pub buffers: Vec<BufferRecord>,
+    /// Names and hashes of buffers whose contents are not kept.
+    pub hashes: Vec<(String, String)>,
+}
+
+impl RunRecord {
+    /// Keeps no more than the hashes of those buffers that are not wanted.
+    pub fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        let (kept, others) =
+            std::mem::take(&mut self.buffers).into_iter().partition(|b| wanted(&b.name));
+        self.buffers = kept;
+        let others: Vec<BufferRecord> = others;
+        self.hashes.extend(others.into_iter().map(|b| (b.name, hash_of(&b.contents))));
+    }
+}
+
+/// The hash of a buffer's bytes.
+#[must_use]
+pub fn hash_of(contents: &Array) -> String {
+    let mut hash = Hash::new();
+    hash.add(contents.data());
+    hash.text()
 }
 
 /// Runs of one device.
@@ -177,6 +213,8 @@ struct RunIndex {
     end: RunEnd,
     launches: Vec<LaunchRecord>,
     buffers: Vec<ArrayIndex>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hashes: Vec<(String, String)>,
 }
 
 /// A buffer in an index; its bytes are a block.
@@ -236,6 +274,7 @@ impl Record {
             end: run.end.clone(),
             launches: run.launches.clone(),
             buffers: run.buffers.iter().map(|b| ArrayIndex::new(&b.name, &b.contents)).collect(),
+            hashes: run.hashes.clone(),
         };
         let index = RecordIndex {
             tool: self.tool.clone(),
@@ -262,8 +301,8 @@ impl Record {
                 let (name, contents) = buffer.array(blocks.next())?;
                 buffers.push(BufferRecord { name, contents });
             }
-            let RunIndex { target, text_hash, inputs_hash, end, launches, .. } = run;
-            runs.push(RunRecord { target, text_hash, inputs_hash, end, launches, buffers });
+            let RunIndex { target, text_hash, inputs_hash, end, launches, hashes, .. } = run;
+            runs.push(RunRecord { target, text_hash, inputs_hash, end, launches, buffers, hashes });
         }
         Ok(Self { tool: index.tool, made: index.made, device: index.device, runs })
     }

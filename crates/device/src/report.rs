@@ -24,7 +24,26 @@ pub fn report(folder: &Path) -> Result<String, VerifyError> {
     summary(&mut text, &device, &results);
     differences(&mut text, &results);
     refused(&mut text, &results);
+    notes(&mut text, &results);
     Ok(text)
+}
+
+/// What suites found beside differences.
+fn notes(text: &mut String, results: &[CaseResult]) {
+    let mut noted: Vec<&CaseResult> = results.iter().filter(|r| !r.notes.is_empty()).collect();
+    if noted.is_empty() {
+        return;
+    }
+    noted.sort_by(|a, b| (&a.suite, &a.name).cmp(&(&b.suite, &b.name)));
+    *text += "\n## Notes\n\n";
+    for result in noted {
+        let end = result.device.as_deref().unwrap_or("done").replace('\n', " ");
+        let (name, suite, verdict) = (&result.name, &result.suite, result.verdict.name());
+        let _ = writeln!(text, "- {name} ({suite}): {verdict}; device: {end}");
+        for note in &result.notes {
+            let _ = writeln!(text, "  - {note}");
+        }
+    }
 }
 
 fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
@@ -34,15 +53,15 @@ fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
         suites.entry(&result.suite).or_default().push(result);
     }
     *text += "| suite | cases | agree | differ | differ by schedule | ends differ | refused |\
-              \x20not run | buffers | elements | differing | ms |\n\
-              |---|---|---|---|---|---|---|---|---|---|---|---|\n";
+              \x20not run | measured | buffers | elements | differing | ms |\n\
+              |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (suite, results) in suites {
         let count = |verdict| results.iter().filter(|r| r.verdict == verdict).count();
         let sum = |f: fn(&CaseResult) -> usize| results.iter().map(|r| f(r)).sum::<usize>();
         let ms: f32 = results.iter().map(|r| r.ms).sum();
         let _ = writeln!(
             text,
-            "| {suite} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {ms:.1} |",
+            "| {suite} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {ms:.1} |",
             results.len(),
             count(Verdict::Agrees),
             count(Verdict::Differs),
@@ -50,6 +69,7 @@ fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
             count(Verdict::EndsDiffer),
             count(Verdict::Refused),
             count(Verdict::NotRun),
+            count(Verdict::Measured),
             sum(|r| r.compared),
             sum(|r| r.elements),
             sum(|r| r.differing),

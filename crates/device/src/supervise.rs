@@ -111,6 +111,7 @@ fn unfinished(run: &Run, end: RunEnd) -> RunRecord {
         end,
         launches: Vec::new(),
         buffers: Vec::new(),
+        hashes: Vec::new(),
     }
 }
 

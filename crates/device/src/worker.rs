@@ -101,6 +101,7 @@ fn run_all(request: &Request, replies: &mut Replies) -> Result<(), Stop> {
             end: RunEnd::Done,
             launches: Vec::new(),
             buffers: Vec::new(),
+            hashes: Vec::new(),
         };
         record.end = match run_one(&context, &identity, run, &mut record, replies) {
             Ok(end) => end,

@@ -40,6 +40,7 @@ const OPEN_WORDS: &[&str] = &[
     "cluster",
     "shared::cluster",
     "param::func",
+    "param::entry",
     "L2::cache_hint",
     "L2::evict_first",
     "L2::evict_last",
@@ -54,7 +55,9 @@ const CHUNK: usize = 128;
 
 /// Those instructions that the front end takes for the version and target of a head.
 pub(crate) fn templates(head: &str) -> Vec<Template> {
-    let forms = ptx::testing::instructions();
+    let (version, sm) = declared(head);
+    let mut forms = ptx::testing::instructions();
+    forms.retain(|(form, _)| form.ptx <= version && form.sm <= sm);
     let mut known = Vec::new();
     for chunk in forms.chunks(CHUNK) {
         let texts: Vec<&str> = chunk.iter().map(|(_, text)| text.as_str()).collect();
@@ -70,9 +73,23 @@ pub(crate) fn templates(head: &str) -> Vec<Template> {
     all
 }
 
+/// The version and the target that a head declares.
+fn declared(head: &str) -> ((u32, u32), u32) {
+    let word = |name: &str| head.split_once(name).map_or("", |(_, rest)| rest.trim_start());
+    let number = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text[..end].parse().unwrap_or(0)
+    };
+    let version = word(".version");
+    let minor = version.split_once('.').map_or(0, |(_, minor)| number(minor));
+    ((number(version), minor), number(word(".target").trim_start_matches("sm_")))
+}
+
 fn is_determinate(template: &Template) -> bool {
     let closed = match template.group {
         Group::Other => false,
+        // Without a mask they are for the lanes that come together.
+        Group::Collective => template.words().any(|word| word == "sync"),
         Group::Matrix => {
             template.opcode != "mma" || !template.words().any(|word| FLOATS.contains(&word))
         }

@@ -10,7 +10,9 @@ const HEAD: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 fn errors(text: &str, kernel: &str) -> Vec<String> {
     let (tree, mut found) = ptx::parse(isa::FileId(0), text);
     found.append(ptx::lower(&tree, ptx::Select::Kernel(kernel)).1);
-    let errors = found.iter().filter(|d| d.severity == isa::Severity::Error);
+    let wrong =
+        |d: &&isa::Diagnostic| d.severity == isa::Severity::Error || d.code == "ptx::too-new";
+    let errors = found.iter().filter(wrong);
     errors
         .map(|d| {
             let at = d.primary.as_ref().map_or(0, |label| label.span.range().start);
@@ -23,13 +25,14 @@ fn errors(text: &str, kernel: &str) -> Vec<String> {
 #[test]
 fn the_front_end_takes_determinate_kernels() {
     let pool = Pool::determinate(HEAD);
-    assert!(pool.all.len() > 2000, "{}", pool.all.len());
+    assert!(pool.all.len() > 1500, "{}", pool.all.len());
     for group in [Group::Compute, Group::Carry, Group::Memory, Group::Atomic, Group::Collective] {
         assert!(pool.all.iter().any(|t| t.group == group), "{group:?}");
     }
     let open = ["activemask", "%warpid", ".approx", "gv", "cvta.to"];
     let mut wrong = Vec::new();
-    for seed in 0..300 {
+    // The instructions of successive seeds are all there are: these kernels have a fifth of them.
+    for seed in (0..pool.all.len() as u64 / 3).step_by(5) {
         let name = format!("k{seed}");
         let text = module(HEAD, &[named(&pool, seed, &name)]);
         wrong.extend(errors(&text, &name));

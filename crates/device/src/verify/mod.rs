@@ -8,7 +8,11 @@
 mod arithmetic;
 mod kernels;
 mod matrix;
+mod random;
 mod result;
+mod split;
+mod statistics;
+mod sync;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write as _;
@@ -25,10 +29,17 @@ use crate::record::{Identity, Record, RunEnd, RunRecord};
 use crate::request::{Choice, Request, Run};
 use crate::supervise::{self, Patience, WorkerCommand};
 pub use result::{CaseResult, Differing, Verdict};
+use split::Blame;
 
 /// Cases of one worker process: as many as start it rarely, and few enough that little is prepared
 /// in vain at the end.
 const BATCH: usize = 8;
+
+/// Bytes of buffers after which a batch takes no further case.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// How long a step of the suite `sync` may take: its kernels are short, or hang.
+const SHORT: Duration = Duration::from_secs(5);
 
 /// Kinds of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,12 +50,24 @@ pub enum Suite {
     Matrix,
     /// The bundled kernels.
     Kernels,
+    /// What divergence costs, beside what a mechanism predicts.
+    Statistics,
+    /// Barriers and locks that hang or not, each in a process of its own.
+    Sync,
+    /// Random kernels of both generators, recorded by seed.
+    Random,
 }
 
 impl Suite {
     /// All suites with their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("arithmetic", Self::Arithmetic), ("matrix", Self::Matrix), ("kernels", Self::Kernels)];
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("arithmetic", Self::Arithmetic),
+        ("matrix", Self::Matrix),
+        ("kernels", Self::Kernels),
+        ("statistics", Self::Statistics),
+        ("sync", Self::Sync),
+        ("random", Self::Random),
+    ];
 
     /// Its name.
     #[must_use]
@@ -160,6 +183,9 @@ pub fn verify(
             Suite::Arithmetic => cases.extend(arithmetic::cases(&plan.folder, &device)?),
             Suite::Matrix => cases.extend(matrix::cases(&plan.folder, &device)?),
             Suite::Kernels => cases.extend(kernels::cases(&plan.kernels)?),
+            Suite::Statistics => cases.extend(statistics::cases(&plan.folder)?),
+            Suite::Sync => cases.extend(sync::cases(&plan.folder)?),
+            Suite::Random => cases.extend(random::cases(&plan.folder)?),
         }
     }
     cases.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.name.cmp(&b.name)));
@@ -167,6 +193,7 @@ pub fn verify(
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&results);
     let mut session = Session {
         plan,
+        maker: random::Maker::new(&device),
         device,
         cases: cases.into(),
         done,
@@ -217,6 +244,7 @@ fn claim(folder: &Path, device: &Identity) -> Result<(), VerifyError> {
 
 struct Session<'a> {
     plan: &'a Plan,
+    maker: random::Maker,
     device: Identity,
     cases: VecDeque<Case>,
     done: BTreeSet<String>,
@@ -243,14 +271,27 @@ impl Session<'_> {
     fn batch(&mut self) -> Result<(), VerifyError> {
         let mut ready: Vec<(Case, Job)> = Vec::new();
         let mut runs = Vec::new();
+        let (mut bytes, mut alone) = (0, false);
         while ready.len() < BATCH
+            && bytes < BATCH_BYTES
+            && !alone
             && let Some(case) = self.cases.pop_front()
         {
+            alone = case.suite == Suite::Sync;
+            if alone && !ready.is_empty() {
+                self.cases.push_front(case);
+                break;
+            }
+            if case.suite == Suite::Random {
+                self.maker.write(&case)?;
+            }
             match prepare(&case) {
                 Ok((job, run)) => {
+                    bytes += run.buffers.iter().map(|(_, b)| b.data().len()).sum::<usize>();
                     ready.push((case, job));
                     runs.push(run);
                 }
+                Err(_) if case.suite == Suite::Random && self.split(&case, Blame::Unknown)? => {}
                 Err(why) => self.tell(&CaseResult::unprepared(&case, why))?,
             }
         }
@@ -263,7 +304,10 @@ impl Session<'_> {
         let plan = self.plan;
         let batch = ready.len();
         self.pending = batch;
-        supervise::run(&request, &plan.worker, plan.patience, &mut |index, record| {
+        let step =
+            if alone && batch == 1 { SHORT.min(plan.patience.step) } else { plan.patience.step };
+        let patience = Patience { step, ..plan.patience };
+        supervise::run(&request, &plan.worker, patience, &mut |index, record| {
             taken = index + 1;
             self.pending = batch.saturating_sub(taken);
             let Some((case, job)) = ready.get_mut(index) else { return false };
@@ -280,22 +324,67 @@ impl Session<'_> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn judge(&mut self, case: &Case, job: &mut Job, record: RunRecord) -> Result<(), VerifyError> {
-        if let RunEnd::Refused { error: DeviceError::Compile { log, .. } } = &record.end
-            && let Some(parts) = arithmetic::split(&self.plan.folder, &self.device, case, log)?
+    /// Puts two smaller cases in the place of one; false if it cannot be parted.
+    fn split(&mut self, case: &Case, blame: Blame<'_>) -> Result<bool, VerifyError> {
+        let mark = match case.suite {
+            Suite::Arithmetic => ".visible .entry",
+            Suite::Random => random::MARK,
+            _ => return Ok(false),
+        };
+        let path = case.launch_file.with_extension("ptx");
+        let program = std::fs::read_to_string(&path).map_err(at(&path))?;
+        let Some(parts) = split::parted(&program, mark, case.parts.len(), blame) else {
+            return Ok(false);
+        };
+        if case.suite == Suite::Random {
+            random::remove(case)?;
+        }
+        for (mark, numbers) in ["b", "a"].into_iter().zip(parts.iter().rev()) {
+            let part = match case.suite {
+                Suite::Random => random::part(case, mark, numbers),
+                _ => arithmetic::part(&self.plan.folder, &self.device, case, mark, numbers)?,
+            };
+            if !self.done.contains(&part.name) {
+                self.cases.push_front(part);
+            }
+        }
+        Ok(true)
+    }
+
+    fn judge(
+        &mut self,
+        case: &Case,
+        job: &mut Job,
+        mut record: RunRecord,
+    ) -> Result<(), VerifyError> {
+        // A part that does not run must not hide the others.
+        if let Some(blame) = Blame::of(&record.end)
+            && self.split(case, blame)?
         {
-            // An instruction that the device does not have must not hide the others.
-            let left = parts.into_iter().filter(|part| !self.done.contains(&part.name));
-            left.for_each(|part| self.cases.push_front(part));
             return Ok(());
         }
-        let result = match &record.end {
+        let mut result = match &record.end {
             RunEnd::Refused { .. } => CaseResult::refused(case, &record.end),
+            RunEnd::Done if case.suite == Suite::Statistics => {
+                let notes = statistics::notes(case, job, &record, self.watch);
+                CaseResult::measured(case, &record, notes)
+            }
             _ => match compare(&record, job, self.watch) {
-                Ok(comparison) => CaseResult::compared(case, &record, &comparison),
+                Ok(comparison) => CaseResult {
+                    notes: match case.suite {
+                        Suite::Matrix => matrix::notes(case, &record, &comparison),
+                        _ => Vec::new(),
+                    },
+                    ..CaseResult::compared(case, &record, &comparison)
+                },
                 Err(found) => CaseResult::unprepared(case, text_of(&found)),
             },
         };
+        match case.suite {
+            Suite::Random => random::settle(case, &result, &mut record)?,
+            Suite::Sync => result.notes = sync::notes(case, job, self.watch),
+            _ => {}
+        }
         let path = self.plan.folder.join("records").join(format!("{}.record", case.name));
         let record = Record::now(self.device.clone(), vec![record]);
         record.save(&path).map_err(|e| VerifyError::Damaged {

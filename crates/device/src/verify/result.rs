@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, VerifyError, at};
+use super::{Case, Suite, VerifyError, at};
 use crate::compare::{BufferComparison, Comparison};
 use crate::record::{RunEnd, RunRecord};
 
@@ -27,6 +27,8 @@ pub enum Verdict {
     Refused,
     /// The case cannot be run here.
     NotRun,
+    /// It has run, and its numbers are reported. They are not compared.
+    Measured,
 }
 
 impl Verdict {
@@ -40,6 +42,7 @@ impl Verdict {
             Self::EndsDiffer => "ends differ",
             Self::Refused => "refused",
             Self::NotRun => "not run",
+            Self::Measured => "measured",
         }
     }
 
@@ -55,7 +58,7 @@ impl Verdict {
             Self::EndsDiffer => 4000,
             Self::Differs => 2000,
             Self::DiffersBySchedule => 1000,
-            Self::Agrees | Self::Refused | Self::NotRun => 0,
+            Self::Agrees | Self::Refused | Self::NotRun | Self::Measured => 0,
         }
     }
 }
@@ -92,10 +95,16 @@ pub struct CaseResult {
     pub differing: usize,
     /// Where reports list it: the larger the earlier.
     pub rank: u64,
-    /// How it ended on the device, where not all launches ended by themselves.
+    /// How it ended on both sides, where not all launches ended by themselves.
     pub end: Option<String>,
+    /// How it ended on the device, if not by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// What differs.
     pub differences: Vec<Differing>,
+    /// What else was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Milliseconds in launches.
     pub ms: f32,
 }
@@ -111,7 +120,9 @@ impl CaseResult {
             differing: 0,
             rank: 0,
             end: None,
+            device: None,
             differences: Vec::new(),
+            notes: Vec::new(),
             ms: 0.0,
         }
     }
@@ -126,11 +137,19 @@ impl CaseResult {
         Self { end: Some(end), ..Self::new(case, Verdict::Refused) }
     }
 
+    pub(super) fn measured(case: &Case, record: &RunRecord, notes: Vec<String>) -> Self {
+        let ms = record.launches.iter().map(|l| l.ms).sum();
+        Self { notes, ms, ..Self::new(case, Verdict::Measured) }
+    }
+
     pub(super) fn compared(case: &Case, record: &RunRecord, comparison: &Comparison) -> Self {
         let verdict = match comparison {
             c if c.agrees() => Verdict::Agrees,
             c if !c.ends_agree => Verdict::EndsDiffer,
-            c if !c.schedule.is_empty() => Verdict::DiffersBySchedule,
+            // Random kernels give the same results under every schedule.
+            c if !c.schedule.is_empty() && case.suite != Suite::Random => {
+                Verdict::DiffersBySchedule
+            }
             _ => Verdict::Differs,
         };
         let (elements, differing) = comparison.elements();
@@ -147,6 +166,7 @@ impl CaseResult {
             differing,
             rank: verdict.weight() + share,
             end,
+            device: (record.end != RunEnd::Done).then(|| record.end.line()),
             differences: differ.map(|buffer| differing_of(case, buffer)).collect(),
             ms: record.launches.iter().map(|l| l.ms).sum(),
             ..Self::new(case, verdict)

@@ -8,7 +8,6 @@
 mod spell;
 pub(super) mod values;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -43,6 +42,8 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     let mut probes: Vec<Probe> = ptx::testing::instructions()
         .into_iter()
         .filter_map(|(form, text)| Probe::new(form.opcode, &text))
+        .chain(chains())
+        .chain(ATOMICS.iter().filter_map(|text| Probe::atomic(text)))
         .filter(|probe| loads(&format!("{header}{}", probe.kernel(0))))
         .collect();
     // Cases of one worth, so that the order of cases is one of worth.
@@ -54,54 +55,50 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     Ok(cases)
 }
 
-/// Two smaller cases in place of one that the driver's compiler refuses: those instructions that
-/// its messages do not name, and those that they name; halves, if they name none. None if nothing
-/// is left to part.
-pub(super) fn split(
+/// Atomic operations on floats: whether they flush subnormal numbers depends on the space.
+const ATOMICS: [&str; 5] = [
+    "atom.global.add.f32 %f32_0, [cell], %f32_2;",
+    "atom.shared.add.f32 %f32_0, [cell], %f32_2;",
+    "atom.global.add.noftz.f16x2 %b32_0, [cell], %b32_2;",
+    "atom.shared.add.noftz.f16x2 %b32_0, [cell], %b32_2;",
+    "atom.global.add.noftz.bf16x2 %b32_0, [cell], %b32_2;",
+];
+
+/// Every pair of an instruction that leaves a carry and one that takes it.
+fn chains() -> impl Iterator<Item = Probe> {
+    const FIRST: [&str; 8] = [
+        "add.cc",
+        "sub.cc",
+        "mad.lo.cc",
+        "mad.hi.cc",
+        "addc.cc",
+        "subc.cc",
+        "madc.lo.cc",
+        "madc.hi.cc",
+    ];
+    const SECOND: [&str; 6] = ["addc", "subc", "madc.lo", "madc.hi", "addc.cc", "subc.cc"];
+    let text = |name: &str, to: &str| {
+        let third = if name.starts_with("mad") { ", %u32_3" } else { "" };
+        format!("{name}.u32 {to}, %u32_1, %u32_2{third};")
+    };
+    let pairs = FIRST.into_iter().flat_map(|first| SECOND.map(|second| (first, second)));
+    pairs.filter_map(move |(first, second)| {
+        Probe::chain(&text(first, "%u32_8"), &text(second, "%u32_0"))
+    })
+}
+
+/// A smaller case with these of a case's instructions.
+pub(super) fn part(
     folder: &Path,
     device: &Identity,
     case: &Case,
-    log: &str,
-) -> Result<Option<[Case; 2]>, VerifyError> {
+    mark: &str,
+    numbers: &[usize],
+) -> Result<Case, VerifyError> {
     let folder = folder.join("cases").join("arithmetic");
-    let again = |text: &String| Probe::new(text.split(['.', ' ']).next().unwrap_or(""), text);
-    let probes: Vec<Probe> = case.parts.iter().filter_map(again).collect();
-    let program = program(&header(device), &probes);
-    let Some([first, second]) = parted(&program, probes.len(), log) else { return Ok(None) };
-    let header = header(device);
-    let part = |mark: &str, numbers: &[usize]| {
-        let part: Vec<Probe> = numbers.iter().filter_map(|&n| probes.get(n).cloned()).collect();
-        write(&folder, &header, &format!("{}{mark}", case.name), &part)
-    };
-    Ok(Some([part("a", &first)?, part("b", &second)?]))
-}
-
-/// The numbers of the kernels of both parts.
-fn parted(program: &str, kernels: usize, log: &str) -> Option<[Vec<usize>; 2]> {
-    if kernels < 2 {
-        return None;
-    }
-    let named: BTreeSet<usize> = log
-        .lines()
-        .filter(|line| line.contains("error"))
-        .filter_map(|line| line.split("line ").nth(1)?.split(|c: char| !c.is_ascii_digit()).next())
-        .filter_map(|digits| kernel_at(program, digits.parse().ok()?))
-        .filter(|&kernel| kernel < kernels)
-        .collect();
-    if named.len() == kernels {
-        return None;
-    }
-    if named.is_empty() {
-        return Some([(0..kernels / 2).collect(), (kernels / 2..kernels).collect()]);
-    }
-    let others = (0..kernels).filter(|kernel| !named.contains(kernel)).collect();
-    Some([others, named.into_iter().collect()])
-}
-
-/// The kernel in which a line is, counted from 1.
-fn kernel_at(program: &str, line: usize) -> Option<usize> {
-    let before = program.lines().take(line).filter(|line| line.starts_with(".visible .entry"));
-    before.count().checked_sub(1)
+    let texts = numbers.iter().filter_map(|&n| case.parts.get(n));
+    let probes: Vec<Probe> = texts.filter_map(|text| Probe::parse(text)).collect();
+    write(&folder, &header(device), &format!("{}{mark}", case.name), &probes)
 }
 
 /// The text of a module.
@@ -168,25 +165,4 @@ fn write(folder: &Path, header: &str, name: &str, probes: &[Probe]) -> Result<Ca
         labels,
         parts: probes.iter().map(|probe| probe.text().to_owned()).collect(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_compiler_refuses_is_parted() {
-        let texts = ["add.u32 %u32_0, %u32_1, %u32_2;", "sub.u32 %u32_0, %u32_1, %u32_2;"];
-        let probes: Vec<Probe> =
-            texts.iter().filter_map(|text| Probe::new(&text[..3], text)).collect();
-        let text = program(".version 7.0\n.target sm_70\n.address_size 64\n", &probes);
-        let line = 1 + text.lines().position(|l| l.contains("sub.u32")).unwrap();
-        let log = format!("ptxas application ptx input, line {line}; error   : Feature 'x'");
-        assert_eq!(parted(&text, 2, &log), Some([vec![0], vec![1]]));
-        assert_eq!(parted(&text, 2, "error without a place"), Some([vec![0], vec![1]]));
-        assert_eq!(parted(&text, 1, &log), None);
-        let first = 1 + text.lines().position(|l| l.contains("add.u32")).unwrap();
-        let both = format!("{log}\nptxas application ptx input, line {first}; error   : also");
-        assert_eq!(parted(&text, 2, &both), None);
-    }
 }

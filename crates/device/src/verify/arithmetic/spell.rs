@@ -50,6 +50,9 @@ const WORTH: [(&str, u32); 8] = [
     ("fma", 30),
 ];
 
+/// The word of an atomic operation.
+const CELL: &str = "[cell]";
+
 /// A register operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Register {
@@ -103,9 +106,56 @@ pub(super) struct Probe {
     /// The register sources, with the column of their values.
     sources: Vec<(usize, Register)>,
     carries: bool,
+    /// For an atomic operation: the space in which its word is.
+    cell: Option<&'static str>,
 }
 
+/// A register that nothing reads.
+const UNREAD: &str = "%u32_8";
+
 impl Probe {
+    /// The probe of a text that [`Self::text`] has given.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let opcode = |text: &str| text.split(['.', ' ']).next().unwrap_or("").to_owned();
+        if let Some((first, second)) = text.split_once("; ") {
+            return Self::chain(&format!("{first};"), second);
+        }
+        if text.contains(CELL) {
+            return Self::atomic(text);
+        }
+        Self::new(&opcode(text), text)
+    }
+
+    /// Two instructions of which the first hands a carry on to the second.
+    pub(super) fn chain(first: &str, second: &str) -> Option<Self> {
+        let opcode = second.split('.').next().unwrap_or("");
+        let probe = Self::new(opcode, second)?;
+        let sources = ["%u32_1", "%u32_2", "%u32_3"].into_iter().enumerate();
+        let sources = sources.filter_map(|(column, name)| Some((column, Register::new(name)?)));
+        let text = format!("{first} {second}");
+        let second = Register::new(UNREAD);
+        Some(Self { text, sources: sources.collect(), second, carries: true, ..probe })
+    }
+
+    /// An atomic operation on a word, `[cell]`, that holds a value of the first column.
+    pub(super) fn atomic(text: &str) -> Option<Self> {
+        let (head, operands) = text.split_once(' ')?;
+        let mut operands = operands.trim_end_matches(';').split(", ");
+        let destination = Register::new(operands.next()?)?;
+        let operand = Register::new(operands.nth(1)?)?;
+        let before = Register { name: "%zv".to_owned(), ty: "b32", size: 4 };
+        let cell = ["global", "shared"].into_iter().find(|space| head.contains(space));
+        let sources = vec![(0, before), (1, operand)];
+        Some(Self {
+            text: text.to_owned(),
+            destination,
+            second: None,
+            sources,
+            carries: false,
+            cell: Some(cell?),
+        })
+    }
+
     /// The probe of an instruction; none if it does more than to map registers to a register.
     pub(super) fn new(opcode: &str, text: &str) -> Option<Self> {
         if OTHERS.contains(&opcode) {
@@ -129,7 +179,7 @@ impl Probe {
         }
         let head = text.split(' ').next().unwrap_or("");
         let carries = head.contains(".cc") || ["addc", "subc", "madc"].contains(&opcode);
-        Some(Self { text: text.to_owned(), destination, second, sources, carries })
+        Some(Self { text: text.to_owned(), destination, second, sources, carries, cell: None })
     }
 
     pub(super) fn text(&self) -> &str {
@@ -178,16 +228,41 @@ impl Probe {
                     ld.global.u32 %z, [%zx];\n  \
                     add.cc.u32 %z, %z, 0xffffffff;\n";
         }
-        let _ = writeln!(out, "  {}", self.text);
+        match self.cell {
+            Some(space) => self.on_cell(&mut out, space),
+            None => drop(writeln!(out, "  {}", self.text)),
+        }
         if self.carries {
             out += "  addc.u32 %z, 0, 0;\n";
             store_u32(&mut out, "p_s");
         }
         store(&mut out, "p_r", &self.destination);
-        if let Some(second) = &self.second {
+        if let Some(second) = self.second.as_ref().filter(|second| second.name != UNREAD) {
             store(&mut out, "p_s", second);
         }
         out + "  ret;\n}\n"
+    }
+}
+
+impl Probe {
+    /// The operation between a store to its word and a load from there.
+    fn on_cell(&self, out: &mut String, space: &str) {
+        if space == "shared" {
+            let block = super::values::BLOCK;
+            let _ = writeln!(
+                out,
+                "  .shared .align 4 .b32 zw[{block}]; mov.u32 %z, %tid.x; mov.u64 %zx, zw; \
+                 mad.wide.u32 %zx, %z, 4, %zx;"
+            );
+        } else {
+            *out += "  ld.param.u64 %za, [p_s]; mad.lo.u64 %zx, %zi, 4, %za;\n";
+        }
+        let text = self.text.replace(CELL, "[%zx]");
+        let _ = writeln!(
+            out,
+            "  st.volatile.{space}.b32 [%zx], %zv;\n  {text}\n  ld.volatile.{space}.b32 %z, [%zx];"
+        );
+        store_u32(out, "p_s");
     }
 }
 
@@ -252,5 +327,19 @@ mod tests {
         assert!(Probe::new("ld", "ld.global.f32 %f32_0, [%b64_0];").is_none());
         assert!(Probe::new("shfl", "shfl.sync.idx.b32 %b32_0, %b32_1, 8, 8, 8;").is_none());
         assert!(Probe::new("addc", "addc.cc.u32 %u32_0, %u32_1, %u32_2;").unwrap().carries);
+    }
+
+    #[test]
+    fn texts_are_parsed_again() {
+        let chain = "sub.cc.u32 %u32_8, %u32_1, %u32_2; addc.u32 %u32_0, %u32_1, %u32_2;";
+        let atomic = "atom.shared.add.f32 %f32_0, [cell], %f32_2;";
+        for text in [chain, atomic, "add.u32 %u32_0, %u32_1, %u32_2;"] {
+            let probe = Probe::parse(text).unwrap();
+            assert_eq!(probe.text(), text);
+            assert!(probe.kernel(0).contains(text.split(' ').next().unwrap()));
+        }
+        assert!(Probe::parse(chain).unwrap().kernel(0).contains("addc.u32 %z, 0, 0;"));
+        let kernel = Probe::parse(atomic).unwrap().kernel(0);
+        assert!(kernel.contains("atom.shared.add.f32 %f32_0, [%zx], %f32_2;"), "{kernel}");
     }
 }

@@ -1,13 +1,19 @@
-//! The matrix suite: every form of `mma`, each a case of its own.
+//! The matrix suite: every form of `mma`, each a case of its own, and beside it probes of how sums
+//! are made ([`sums`]).
 //!
 //! Each block is one warp and one product of matrices of random values whose exponents are spread
 //! over [`SPREAD`] steps: what is lost when terms are aligned, in which blocks products are added,
 //! and how sums are rounded shows in the last bits.
 
+mod sums;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
 use lab::{Array, ElemType, npy};
+
+use crate::compare::Comparison;
+use crate::record::RunRecord;
 
 use super::arithmetic::values::random;
 use super::arithmetic::{header, loads};
@@ -19,6 +25,9 @@ const PRODUCTS: usize = 64;
 
 /// Registers of a table of operands. A power of two.
 const ROWS: usize = 4096;
+
+/// What names of cases that probe sums begin with.
+const SUMS: &str = "matrix-sums-";
 
 /// Exponents of operands.
 const SPREAD: u64 = 12;
@@ -51,6 +60,16 @@ impl Fragment {
     fn bytes(&self) -> usize {
         if self.ty == "f64" { 8 } else { 4 }
     }
+
+    /// The type that results are compared as, and how many of it a register holds. Pairs of half
+    /// precision are compared as floats, so that distances are in ulp.
+    fn elements(&self) -> (&str, usize) {
+        match (self.element.as_str(), self.bytes()) {
+            ("f16", 4) => ("f16", 2),
+            (element @ ("f32" | "f64" | "s32"), _) => (element, 1),
+            _ => ("b32", 1),
+        }
+    }
 }
 
 pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, VerifyError> {
@@ -59,16 +78,42 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     let header = header(device);
     let forms = ptx::testing::instructions().into_iter();
     let forms = forms.filter(|(form, _)| form.opcode == "mma").map(|(_, text)| text);
-    let mut cases: Vec<Case> = Vec::new();
+    let (mut cases, mut sums): (Vec<Case>, Vec<Case>) = Default::default();
     for text in forms {
         let Some((head, fragments)) = read(&text) else { continue };
         let program = header.clone() + &kernel(head, &fragments);
         let name = format!("matrix-{:03}", cases.len());
         if loads(&program) && cases.iter().all(|case| case.parts != [head]) {
             cases.push(write(&folder, &name, head, &program, &fragments)?);
+            let Some(program) = sums::program(&header, head, &fragments) else { continue };
+            let name = format!("{SUMS}{}", name.trim_start_matches("matrix-"));
+            sums.extend(sums::write(&folder, &name, head, &program, &fragments)?);
         }
     }
+    cases.append(&mut sums);
     Ok(cases)
+}
+
+/// What the probes of a case tell of the device, and of ours where that is something else.
+pub(super) fn notes(case: &Case, record: &RunRecord, comparison: &Comparison) -> Vec<String> {
+    let forms = ptx::testing::instructions().into_iter().filter(|(form, _)| form.opcode == "mma");
+    let head = case.parts.first().filter(|_| case.name.starts_with(SUMS));
+    let text = head.and_then(|head| {
+        forms.map(|(_, text)| text).find(|text| text.split(' ').next() == Some(head.as_str()))
+    });
+    let Some((head, fragments)) = text.as_deref().and_then(read) else { return Vec::new() };
+    let device = record.buffers.iter().find(|b| b.name == "r");
+    let ours = comparison.buffers.iter().find(|b| b.name == "r");
+    let (Some(device), Some(ours)) = (device, ours) else { return Vec::new() };
+    let told = sums::meaning(head, &fragments, &device.contents);
+    let ours = sums::meaning(head, &fragments, ours.ours());
+    let both = told.into_iter().zip(ours);
+    let lines = both.map(
+        |(told, ours)| {
+            if told == ours { told } else { format!("device: {told}; ours: {ours}") }
+        },
+    );
+    [head.to_owned()].into_iter().chain(lines).collect()
 }
 
 /// The name of an instruction, and its lists of registers: D, A, B, C.
@@ -154,12 +199,7 @@ fn write(
         let _ = writeln!(buffers, "t{list} = \"@{table}\"");
     }
     let [results, ..] = fragments;
-    // Pairs of half precision are compared as floats, so that distances are in ulp.
-    let (ty, halves) = match (results.element.as_str(), results.bytes()) {
-        ("f16", 4) => ("f16", 2),
-        (element @ ("f32" | "f64" | "s32"), _) => (element, 1),
-        _ => ("b32", 1),
-    };
+    let (ty, halves) = results.elements();
     let toml = format!(
         "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
          r = \"{ty}[{PRODUCTS},32,{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\ngrid = [{PRODUCTS}]\n\
