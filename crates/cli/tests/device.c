@@ -35,14 +35,18 @@ int cuMemAlloc_v2(uint64_t *out, size_t len) {
     return alloc(out, len);
 }
 
-/* Replaces all of one text by another one of the same length. */
-static void replace(char *text, const char *rule) {
-    const char *to = strchr(rule, '=');
-    size_t len = (size_t)(to - rule);
-    char from[64] = {0};
-    memcpy(from, rule, len);
-    for (char *at = strstr(text, from); at != NULL; at = strstr(at, from))
-        memcpy(at, to + 1, len);
+/* Replaces all of one text by another one of the same length; rules are parted by bars. */
+static void replace(char *text, const char *rules) {
+    for (const char *rule = rules; rule != NULL && *rule != 0;) {
+        const char *end = strchr(rule, '|');
+        const char *to = strchr(rule, '=');
+        size_t len = (size_t)(to - rule);
+        char from[256] = {0};
+        memcpy(from, rule, len);
+        for (char *at = strstr(text, from); at != NULL; at = strstr(at + len, from))
+            memcpy(at, to + 1, len);
+        rule = end == NULL ? NULL : end + 1;
+    }
 }
 
 int cuModuleLoadDataEx(void **out, const void *image, unsigned count, int *options, void **values) {

@@ -348,3 +348,183 @@ fn planted_wrong_results_are_found_and_ranked() {
     let told = device("", "run", &["--compare", &alone]);
     assert_eq!(told.code, Some(0), "{}", told.said);
 }
+
+#[test]
+fn barriers_and_locks_end_as_ours() {
+    let out = folder("device-sync");
+    let told = device("", "verify", &["--suite", "sync", "--out", &out]);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    assert!(told.said.contains("36 cases done, 0 left"), "{}", told.said);
+    let told = report(&out);
+    assert!(told.said.contains("| sync | 36 | 36 | 0 |"), "{}", told.said);
+    // Kernels that hang are told by the driver or stopped by the watchdog, and the next one runs.
+    let hang = "- sync-flag-of-nobody (sync): agrees; device: launch 0 failed: cuCtxSynchronize \
+                failed: CUDA_ERROR_LAUNCH_TIMEOUT (702)";
+    assert!(told.said.contains(hang), "{}", told.said);
+    for line in ["  - ipdom: hangs (repeats)", "  - serial: ends", "  - convergence-barriers: "] {
+        assert!(told.said.contains(line), "{line}: {}", told.said);
+    }
+}
+
+#[test]
+fn what_hangs_on_the_device_alone_is_stopped() {
+    let out = folder("device-sync-hang");
+    let words = ["--suite", "sync", "--timeout", "1", "--cases", "2", "--out", &out];
+    let told = device("hang", "verify", &words);
+    assert_eq!(told.code, Some(1), "{}", told.said);
+    let ends = told.said.matches(": ends differ").count();
+    assert_eq!(ends, 2, "{}", told.said);
+    assert!(report(&out).said.contains("launch 0 did not end within 1 s"), "{}", told.said);
+}
+
+#[test]
+fn divergence_is_measured() {
+    let out = folder("device-statistics");
+    let told = device("", "verify", &["--suite", "statistics", "--out", &out]);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    assert!(told.said.contains("statistics-switch: measured"), "{}", told.said);
+    let told = report(&out);
+    // A switch runs its ways one after the other, and lanes meet behind a loop.
+    let ratio = |label: &str| {
+        let line = told.said.lines().find(|l| l.contains(&format!("  - {label}: "))).unwrap();
+        let (_, ratio) = line.split_once("issues, ratio ").unwrap();
+        ratio.split(';').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert!((7.5..8.5).contains(&ratio("8 ways")), "{}", told.said);
+    assert!((1.9..2.1).contains(&ratio("16 lanes jump")), "{}", told.said);
+    assert!((0.95..1.2).contains(&ratio("1 to 16 trips by lane")), "{}", told.said);
+}
+
+#[test]
+fn random_kernels_of_both_generators_agree() {
+    let out = folder("device-random");
+    let words = ["--suite", "random", "--cases", "2", "--out", &out];
+    let told = device("", "verify", &words);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    for name in ["random-flow-000: agrees", "random-forms-000: agrees"] {
+        assert!(told.said.contains(name), "{}", told.said);
+    }
+    // What agrees is kept by its seeds and hashes.
+    let record = std::fs::read(Path::new(&out).join("records/random-forms-000.record")).unwrap();
+    let record = String::from_utf8_lossy(&record);
+    assert!(record.contains("[\"forms_499\",\"") && record.len() < 200_000, "{}", record.len());
+    assert!(!Path::new(&out).join("cases/random/random-forms-000.ptx").exists());
+}
+
+/// The lines of a report that name differences, in its order.
+fn named(report: &str) -> Vec<&str> {
+    report.lines().filter(|l| l.starts_with("  - `") && l.contains("elements differ")).collect()
+}
+
+/// What is planted in one driver: the text of programs, and the text in its place.
+const PLANTED: [(&str, &str); 12] = [
+    // An approximation is another one; subnormals are kept; a conversion rounds down, a carry is
+    // that of another instruction.
+    ("sin.approx.f32", "cos.approx.f32"),
+    ("lg2.approx.ftz.f32 ", "lg2.approx.f32     "),
+    ("subc.cc.u32 %u32_0", "addc.cc.u32 %u32_0"),
+    ("cvt.rzi.s32.f32", "cvt.rmi.s32.f32"),
+    // A matrix is read by columns, and elements are of another format.
+    ("m8n8k4.row.row", "m8n8k4.row.col"),
+    ("m16n8k8.row.col.f32.bf16.bf16.f32 {", "m16n8k8.row.col.f32.f16.f16.f32   {"),
+    // Kernels: lanes of a shuffle, an atomic operation.
+    ("shfl.sync.down.b32", "shfl.sync.bfly.b32"),
+    ("atom.global.add.u32", "atom.global.max.u32"),
+    // Barriers and votes: a barrier of another number, votes of the others, masks of other lanes.
+    ("bar.arrive 1, 64", "bar.arrive 2, 64"),
+    ("vote.sync.ballot.b32 %x0, %p1, 0xffffffff", "vote.sync.ballot.b32 %x0,!%p1, 0xffffffff"),
+    ("activemask.b32 %x0;", "mov.b32 %x0, 0x0f; "),
+    // Random kernels: another function of an integer.
+    ("popc.b32 %v", "brev.b32 %v"),
+];
+
+/// A folder with kernels for two of the planted faults.
+fn planted_kernels() -> PathBuf {
+    let kernels = scratch("device-planted-kernels");
+    for (name, body) in [
+        ("shuffle", "shfl.sync.down.b32 %t, %t, 1, 31, 0xffffffff;\nst.global.u32 [%a], %t;"),
+        ("atomic", "atom.global.add.u32 %t, [%a], 5;\natom.global.add.u32 %t, [%a], 7;"),
+    ] {
+        let (from, to) =
+            (PathBuf::from(kernel(&format!("planted-{name}"), body)), kernels.join(name));
+        std::fs::create_dir_all(&to).unwrap();
+        for file in ["k.ptx", "launch.toml"] {
+            std::fs::copy(from.join(file), to.join(file)).unwrap();
+        }
+    }
+    kernels
+}
+
+#[test]
+fn twelve_planted_faults_are_found_named_and_ranked() {
+    let rules: Vec<String> = PLANTED.iter().map(|(from, to)| format!("{from}={to}")).collect();
+    let rules = [("SIMTLAB_TEST_REPLACE", rules.join("|"))];
+    let rules: Vec<(&str, &str)> = rules.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let (out, kernels) = (folder("device-twelve"), planted_kernels());
+    let kernels = kernels.to_str().unwrap();
+    for (suite, cases) in
+        [("kernels", "9"), ("sync", "99"), ("random", "1"), ("matrix", "36"), ("arithmetic", "9")]
+    {
+        let words = ["--suite", suite, "--cases", cases, "--kernels", kernels, "--out", &out];
+        let told = device_with(&rules, "verify", &words);
+        assert_eq!(told.code, Some(1), "{suite}: {}", told.said);
+    }
+    let told = report(&out);
+    let found = |what: &str| assert!(told.said.contains(what), "{what}: {}", told.said);
+    for instruction in [
+        "sin.approx.f32 %f32_0",
+        "lg2.approx.ftz.f32 %f32_0",
+        "subc.cc.u32 %u32_0",
+        "cvt.rzi.s32.f32 %s32_0",
+        "mma.sync.aligned.m8n8k4.row.row.",
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32",
+    ] {
+        assert!(named(&told.said).iter().any(|l| l.contains(instruction)), "{}", told.said);
+    }
+    found("- kernels-shuffle-launch (kernels): differs");
+    found("- kernels-atomic-launch (kernels): differs");
+    found("- sync-barrier-arrive (sync): ends differ");
+    found("- sync-vote-after-exits (sync): differs");
+    found("- sync-active-mask-of-sides (sync): differs by schedule");
+    assert!(named(&told.said).iter().any(|l| l.starts_with("  - `flow_")), "{}", told.said);
+    // Ends rank before results, results before what a schedule may explain.
+    let place = |text: &str| told.said.find(text).unwrap();
+    assert!(place("sync-barrier-arrive (sync): ends") < place("kernels-shuffle-launch (k"));
+    assert!(
+        place("kernels-shuffle-launch (k") < place("sync-active-mask-of-sides (sync): differs")
+    );
+    // Nothing else differs.
+    let planted = |line: &&str| {
+        let texts = PLANTED.iter().any(|(from, _)| line.contains(from.trim_end()));
+        let forms =
+            ["lg2.approx.ftz.f32", "subc.cc.u32", "m16n8k8.row.col.f32.bf16", "`flow_", "`out`"];
+        texts || forms.iter().any(|form| line.contains(form))
+    };
+    let others: Vec<&str> = named(&told.said).into_iter().filter(|l| !planted(l)).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
+fn a_random_kernel_that_the_driver_refuses_does_not_hide_the_others() {
+    let out = folder("device-random-refused");
+    let words = ["--suite", "random", "--cases", "2", "--out", &out];
+    let rules = [("SIMTLAB_TEST_REFUSE", ".visible .entry flow_17(")];
+    let told = device_with(&rules, "verify", &words);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    assert!(told.said.contains("random-flow-000a: agrees"), "{}", told.said);
+    assert!(told.said.contains("random-flow-000b: refused"), "{}", told.said);
+    assert!(report(&out).said.contains("| random-flow-000b | flow_17 "), "{}", told.said);
+}
+
+#[test]
+fn sums_of_matrices_are_explained() {
+    let out = folder("device-sums");
+    let told = device("", "verify", &["--suite", "matrix", "--cases", "36", "--out", &out]);
+    assert_eq!(told.code, Some(0), "{}", told.said);
+    let told = report(&out);
+    let notes: Vec<&str> = told.said.lines().filter(|l| l.contains("bits of fraction")).collect();
+    assert!(notes.len() > 7, "{}", told.said);
+    assert!(notes.iter().all(|l| l.starts_with("  - bits of fraction beside 1 and -1: ")));
+    assert!(notes.iter().any(|l| l.ends_with(": 24")), "{}", told.said);
+    assert!(told.said.contains("  - infinity times 0: 0x7fffffff"), "{}", told.said);
+}

@@ -36,7 +36,7 @@ use split::Blame;
 const BATCH: usize = 8;
 
 /// Bytes of buffers after which a batch takes no further case.
-const BATCH_BYTES: usize = 64 << 20;
+const BATCH_BYTES: usize = 32 << 20;
 
 /// How long a step of the suite `sync` may take: its kernels are short, or hang.
 const SHORT: Duration = Duration::from_secs(5);
@@ -272,7 +272,8 @@ impl Session<'_> {
         let mut ready: Vec<(Case, Job)> = Vec::new();
         let mut runs = Vec::new();
         let (mut bytes, mut alone) = (0, false);
-        while ready.len() < BATCH
+        let most = BATCH.min(self.plan.most.saturating_sub(self.told_of));
+        while ready.len() < most
             && bytes < BATCH_BYTES
             && !alone
             && let Some(case) = self.cases.pop_front()
@@ -319,6 +320,9 @@ impl Session<'_> {
         self.pending = 0;
         // What was prepared and not run is left for the next batch, or the next call.
         for (case, _) in ready.into_iter().skip(taken).rev() {
+            if case.suite == Suite::Random {
+                random::remove(&case)?;
+            }
             self.cases.push_front(case);
         }
         failed.map_or(Ok(()), Err)

@@ -26,8 +26,8 @@ const PRODUCTS: usize = 64;
 /// Registers of a table of operands. A power of two.
 const ROWS: usize = 4096;
 
-/// What names of cases that probe sums begin with.
-const SUMS: &str = "matrix-sums-";
+/// What names of cases that probe sums end with.
+const SUMS: &str = "-sums";
 
 /// Exponents of operands.
 const SPREAD: u64 = 12;
@@ -86,7 +86,7 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
         if loads(&program) && cases.iter().all(|case| case.parts != [head]) {
             cases.push(write(&folder, &name, head, &program, &fragments)?);
             let Some(program) = sums::program(&header, head, &fragments) else { continue };
-            let name = format!("{SUMS}{}", name.trim_start_matches("matrix-"));
+            let name = format!("{name}{SUMS}");
             sums.extend(sums::write(&folder, &name, head, &program, &fragments)?);
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
 /// What the probes of a case tell of the device, and of ours where that is something else.
 pub(super) fn notes(case: &Case, record: &RunRecord, comparison: &Comparison) -> Vec<String> {
     let forms = ptx::testing::instructions().into_iter().filter(|(form, _)| form.opcode == "mma");
-    let head = case.parts.first().filter(|_| case.name.starts_with(SUMS));
+    let head = case.parts.first().filter(|_| case.name.ends_with(SUMS));
     let text = head.and_then(|head| {
         forms.map(|(_, text)| text).find(|text| text.split(' ').next() == Some(head.as_str()))
     });

@@ -14,9 +14,6 @@ use simt::matrix::{Element, LANES, Product, Role, Shape, Spread};
 use super::super::{Case, Suite, VerifyError, at};
 use super::Fragment;
 
-/// What a case is worth, beside those of other suites.
-const WORTH: u32 = 92;
-
 /// A number of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scalar {
@@ -293,7 +290,7 @@ pub(super) fn write(
     Ok(Some(Case {
         name: name.to_owned(),
         suite: Suite::Matrix,
-        value: WORTH,
+        value: super::WORTH,
         launch_file,
         labels: vec![("r".to_owned(), format!("{head} (probes of sums)"))],
         parts: vec![head.to_owned()],
