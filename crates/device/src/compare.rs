@@ -163,13 +163,11 @@ fn shown(ty: ElemType, bits: u64) -> String {
 /// The mechanism under which every lane goes on, as devices since compute capability 7.0 promise.
 const FAIR: &str = "serial";
 
-/// Runs the job here and holds the device's results against it. The job is the one that the record
-/// was made of. Where it hangs under its own mechanism and did not hang on the device, it runs lane
-/// by lane (`serial`).
+/// What differs, without what wrote it: one run here.
 ///
 /// # Errors
-/// If the record was made of another program or other inputs, or the job cannot run.
-pub fn compare(
+/// As [`compare`].
+pub fn outline(
     record: &RunRecord,
     job: &mut Job,
     watch: &mut dyn Watch,
@@ -182,7 +180,6 @@ pub fn compare(
         hung = Some(format!("under {} ours does not end: {}", job.mechanism(), ending(end)));
         ours = run(job, Some(FAIR), watch)?;
     }
-    let mechanism = hung.is_some().then_some(FAIR);
     let end = ours.0.last();
     let ends_agree = matches!(
         (&record.end, end),
@@ -198,6 +195,22 @@ pub fn compare(
     if record.end == RunEnd::Done && ends_agree {
         comparison.buffers = buffers(record, job, &ours.1)?;
     }
+    Ok(comparison)
+}
+
+/// Runs the job here and holds the device's results against it. The job is the one that the record
+/// was made of. Where it hangs under its own mechanism and did not hang on the device, it runs lane
+/// by lane (`serial`).
+///
+/// # Errors
+/// If the record was made of another program or other inputs, or the job cannot run.
+pub fn compare(
+    record: &RunRecord,
+    job: &mut Job,
+    watch: &mut dyn Watch,
+) -> Result<Comparison, Diagnostics> {
+    let mut comparison = outline(record, job, watch)?;
+    let mechanism = comparison.hung.is_some().then_some(FAIR);
     if comparison.buffers.iter().any(|b| !b.first.is_empty()) {
         find_writers(&mut comparison, job, mechanism, watch)?;
     }

@@ -84,7 +84,7 @@ fn kernels_of_forms_store_the_same_under_every_schedule() {
         differ.extend(MECHANISMS[1..].iter().filter(|m| run(m) != first).map(|m| (seed, *m)));
     }
     assert!(differ.is_empty(), "{differ:?}");
-    assert!(collectives > 5 && stores > 25, "{collectives} {stores}");
+    assert!(collectives > 2 && stores > 25, "{collectives} {stores}");
     assert!(pool.all.iter().any(|t| t.group == Group::Collective));
 }
 

@@ -23,7 +23,7 @@ use isa::{Diagnostics, SourceMap};
 use lab::machine::Watch;
 use lab::run::{Job, JobParts, Settings};
 
-use crate::compare::compare;
+use crate::compare::{Comparison, compare, outline};
 use crate::error::DeviceError;
 use crate::record::{Identity, Record, RunEnd, RunRecord};
 use crate::request::{Choice, Request, Run};
@@ -355,6 +355,36 @@ impl Session<'_> {
         Ok(true)
     }
 
+    /// Holds a record against our results. Of a module of many kernels, those that differ first are
+    /// looked at in a case of their own, which stays in the folder.
+    fn hold(
+        &mut self,
+        case: &Case,
+        job: &mut Job,
+        record: &RunRecord,
+    ) -> Result<Result<Comparison, Diagnostics>, VerifyError> {
+        if case.suite != Suite::Random {
+            return Ok(compare(record, job, self.watch));
+        }
+        let mut comparison = match outline(record, job, self.watch) {
+            Ok(comparison) if !comparison.agrees() => comparison,
+            other => return Ok(other),
+        };
+        let (small, record) = random::differing(case, record, &comparison);
+        self.maker.write(&small)?;
+        if let Ok((mut job, _)) = prepare(&small)
+            && let Ok(found) = compare(&record, &mut job, self.watch)
+        {
+            for buffer in found.buffers {
+                let known = comparison.buffers.iter_mut().find(|b| b.name == buffer.name);
+                if let Some(known) = known {
+                    *known = buffer;
+                }
+            }
+        }
+        Ok(Ok(comparison))
+    }
+
     fn judge(
         &mut self,
         case: &Case,
@@ -373,7 +403,7 @@ impl Session<'_> {
                 let notes = statistics::notes(case, job, &record, self.watch);
                 CaseResult::measured(case, &record, notes)
             }
-            _ => match compare(&record, job, self.watch) {
+            _ => match self.hold(case, job, &record)? {
                 Ok(comparison) => CaseResult {
                     notes: match case.suite {
                         Suite::Matrix => matrix::notes(case, &record, &comparison),

@@ -19,6 +19,7 @@ use lab::{Array, ElemType, npy};
 
 use super::arithmetic::header;
 use super::{Case, CaseResult, Suite, VerifyError, at};
+use crate::compare::Comparison;
 use crate::record::{Identity, RunRecord};
 
 /// Kernels of a module.
@@ -32,6 +33,9 @@ const WORTH: u32 = 35;
 
 /// Modules that come before bundled kernels.
 const FIRST: u64 = 2;
+
+/// Kernels of a module whose differences are explained: each costs runs on the exact engine.
+const EXPLAINED: usize = 4;
 
 /// What the text of a kernel begins with.
 pub(super) const MARK: &str = "// ";
@@ -75,6 +79,21 @@ pub(super) fn part(case: &Case, mark: &str, numbers: &[usize]) -> Case {
         parts: numbers.iter().filter_map(|&n| case.parts.get(n).cloned()).collect(),
         ..case.clone()
     }
+}
+
+/// A case of the first kernels that differ, and what the device gave for them.
+pub(super) fn differing(
+    case: &Case,
+    record: &RunRecord,
+    comparison: &Comparison,
+) -> (Case, RunRecord) {
+    let differ = comparison.buffers.iter().filter(|buffer| !buffer.agrees());
+    let names: BTreeSet<&str> = differ.map(|buffer| buffer.name.as_str()).collect();
+    let numbers = (0..case.parts.len()).filter(|&n| names.contains(case.parts[n].as_str()));
+    let small = part(case, "-differing", &numbers.take(EXPLAINED).collect::<Vec<_>>());
+    let mut record = record.clone();
+    record.buffers.retain(|buffer| small.parts.contains(&buffer.name));
+    (small, record)
 }
 
 /// Keeps what a case is worth: of buffers that agree their hashes, and files only where a difference
