@@ -16,13 +16,19 @@ use crate::worker::Event;
 pub struct Patience {
     /// Until the device is there: drivers take seconds to start.
     pub start: Duration,
-    /// For loading a program, and for each launch.
+    /// For loading a program: a driver compiles hundreds of kernels in one.
+    pub load: Duration,
+    /// For each launch.
     pub step: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { start: Duration::from_secs(60), step: Duration::from_secs(20) }
+        Self {
+            start: Duration::from_secs(60),
+            load: Duration::from_secs(120),
+            step: Duration::from_secs(20),
+        }
     }
 }
 
@@ -223,7 +229,10 @@ impl Session {
         }
         match serde_json::from_slice(frame).map_err(|e| unread(e.to_string()))? {
             Event::Ready { device } => self.device = Some(device),
-            Event::Begin { run } => self.current = Some((run, None)),
+            Event::Begin { run } => {
+                self.current = Some((run, None));
+                self.deadline = Instant::now() + self.patience.load;
+            }
             Event::Launch { launch } => {
                 if let Some(current) = &mut self.current {
                     current.1 = Some(launch);
@@ -254,7 +263,9 @@ impl Session {
         self.stop()?;
         match self.current.take() {
             Some((run, launch)) => {
-                let seconds = self.patience.step.as_secs_f64();
+                let loading = launch.is_none();
+                let most = if loading { self.patience.load } else { self.patience.step };
+                let seconds = most.as_secs_f64();
                 told(run, Err(RunEnd::Hang { launch, seconds }));
                 Ok(())
             }

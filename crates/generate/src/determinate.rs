@@ -41,6 +41,9 @@ const OPEN_WORDS: &[&str] = &[
     "shared::cluster",
     "param::func",
     "param::entry",
+    // Metadata of a sparse matrix may not be any.
+    "sp",
+    "sp::ordered_metadata",
     "L2::cache_hint",
     "L2::evict_first",
     "L2::evict_last",

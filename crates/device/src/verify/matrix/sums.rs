@@ -183,6 +183,7 @@ fn product(head: &str, fragments: &[Fragment; 4]) -> Option<Product> {
         bits: simt::matrix::BitOp::Xor,
         saturate: false,
         rounding: simt::arith::Rounding::NearestEven,
+        sparse: None,
     })
 }
 
