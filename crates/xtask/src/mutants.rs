@@ -2,9 +2,9 @@
 //!
 //! `crates/xtask/mutants.toml` lists mutations: a file, a piece of it, what takes its place, and the test that has to fail then. Each
 //! is applied to a copy of the repository in `target/mutants`, which has a target folder of its own, so that only the changed crate
-//! and the test program are built again. Crates with mutations are built incrementally and without optimization: a test of a few
-//! instructions runs for a second, compiling is what takes the time. A mutation that its test does not notice survives, and the
-//! command fails.
+//! and the test program are built again. Crates with mutations are built incrementally and without
+//! optimization: a test of a few instructions runs for a second, and compiling takes the time. A
+//! mutation that its test does not notice survives, and the command fails.
 
 #![allow(clippy::print_stdout, reason = "a command's output")]
 
@@ -19,7 +19,8 @@ use serde::Deserialize;
 
 use crate::tree;
 
-/// Settings of the build: no debugging information, and the crates with mutations as fast to compile as they can be.
+/// Settings of the build: no debugging information, and the crates with mutations as fast to
+/// compile as they can be.
 const PROFILE: &[&str] = &[
     "profile.dev.debug=false",
     "profile.dev.incremental=true",
@@ -27,8 +28,8 @@ const PROFILE: &[&str] = &[
     "profile.dev.package.simtlab-jit.opt-level=0",
 ];
 
-/// How often the test of every instruction runs each of the few that a mutation names: all of them, as the tests run them once,
-/// have as many values.
+/// How often the test of every instruction runs the few that a mutation names. The test runs all
+/// of them once, with values for each.
 const ROUNDS: &str = "6";
 
 /// How long a test may take before its mutation counts as noticed: a mutation can make code that does not end.
