@@ -96,8 +96,8 @@ pub(super) fn differing(
     (small, record)
 }
 
-/// Keeps what a case is worth: of buffers that agree their hashes, and files only where a difference
-/// may be looked at.
+/// Keeps what a case is worth: of buffers that agree their hashes, and files only where a
+/// difference may be looked at.
 pub(super) fn settle(
     case: &Case,
     result: &CaseResult,

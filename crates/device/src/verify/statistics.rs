@@ -1,8 +1,8 @@
-//! The suite of divergence timings: what branches, switches and loops cost on the device, beside the
-//! issues that `convergence-barriers` predicts.
+//! The suite of divergence timings: what branches, switches and loops cost on the device, beside
+//! the issues that `convergence-barriers` predicts.
 //!
-//! One warp reads `%clock64` before and after a body, and at the beginning of each side of a branch.
-//! Nothing is compared: the report shows ratios to the first variant, without what an empty body
+//! One warp reads `%clock64` before and after a body, and at the beginning of each side of a
+//! branch. Nothing is compared: the report shows ratios to the first variant, without what an empty body
 //! costs. Each variant is launched twice, so that the second time finds its code in the caches.
 
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Probes that reveal how sums of a matrix product are made: how many bits of fraction terms keep
-//! when they are aligned, which terms are added together and in which order, how the sum is rounded,
-//! and what becomes of subnormal numbers, infinities and NaNs.
+//! when they are aligned, which terms are added together and in which order, how the sum is
+//! rounded, and what becomes of subnormal numbers, infinities and NaNs.
 //!
 //! In each probe all rows of A, all columns of B and all elements of C are equal, so that all
 //! elements of D are one sum. The buffers are compared bit by bit; the notes tell what they mean.

@@ -285,7 +285,7 @@ pub(super) const PROBES: &[Probe] = &[
     ),
     probe(
         "active-mask-behind-a-loop",
-        "Which lanes run together behind a loop that each lane leaves after its own number of trips?",
+        "Which lanes run together behind a loop that lanes leave after different numbers of trips?",
         32,
         "mov.u32 %x1, %l;\nAGAIN: ld.volatile.global.u32 %x2, [%f];\nsetp.eq.u32 %p0, %x1, 0;\n\
          @%p0 bra END;\nsub.u32 %x1, %x1, 1;\nbra AGAIN;\nEND: activemask.b32 %x0;\n\
