@@ -30,10 +30,12 @@ const LASTS: [Last; 3] = [Last::Inside, Last::Behind, Last::Misaligned];
 
 /// How the addresses of the lanes lie, as the number of a word: one for all, the lane's own, or one
 /// that is loaded.
-const INDICES: [(&str, u64); 4] = [
+const INDICES: [(&str, u64); 5] = [
     ("mov.b32 %zero", 0),
     ("mov.b32 %t", 31),
     ("sub.u32 31, %t\n  %i = xor.b32 %i, %x", 31),
+    // One, though nothing says so.
+    ("mov.b32 %x", 0),
     // Side by side, though nothing says so.
     ("add.u32 %t, %x", 31),
 ];
