@@ -446,7 +446,7 @@ fn memory(error: ContextError) -> Refusal {
     let status = match error {
         ContextError::Map(error) => return map(error),
         ContextError::Access(_) => SimtlabBadAddress,
-        ContextError::Host(_) => SimtlabBadHostAddress,
+        ContextError::Host(_) | ContextError::HostUnmapped(_) => SimtlabBadHostAddress,
         ContextError::Module => SimtlabInvalidHandle,
     };
     (status, error.to_string())

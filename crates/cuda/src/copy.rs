@@ -28,7 +28,9 @@ pub(crate) fn of_context(error: &ContextError) -> Status {
     match error {
         ContextError::Map(error) => crate::memory::of_map(error),
         ContextError::Module => Status::INVALID_HANDLE,
-        ContextError::Access(_) | ContextError::Host(_) => Status::INVALID_VALUE,
+        ContextError::Access(_) | ContextError::Host(_) | ContextError::HostUnmapped(_) => {
+            Status::INVALID_VALUE
+        }
     }
 }
 

@@ -70,6 +70,9 @@ pub enum ContextError {
     /// An address range of the host is not mapped.
     #[error("the host has no memory at {0:#x}")]
     Host(u64),
+    /// The host unmapped a mapped range before the launch that was to use it began.
+    #[error("the host has unmapped the memory at {0:#x}, which was mapped for the launch")]
+    HostUnmapped(u64),
     /// The module is not loaded, or no longer.
     #[error("the module is not loaded")]
     Module,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hostmem::{Extent, Extents, readable};
 use rustc_hash::FxHashMap;
-use simt::memory::Permission;
+use simt::memory::{MapError, Permission};
 
 use crate::context::Context;
 
@@ -77,12 +77,31 @@ impl<'a> HostMappings<'a> {
         mappings.arguments = words.filter(|&a| mappings.around(a).is_some()).collect();
         mappings.arguments.sort_unstable();
         mappings.arguments.dedup();
-        for address in mappings.arguments.clone() {
-            let (before, behind) = hints.of(address);
-            let (start, end) = (address.saturating_sub(before), address.saturating_add(behind));
-            mappings.map(context, address, start, end);
-        }
+        mappings.map_arguments(context);
         mappings
+    }
+
+    /// Maps memory around the arguments again, after the host has unmapped some of what was mapped.
+    ///
+    /// A mapping covers more than the allocation of the argument, so another thread of the host may
+    /// unmap a part of it at any time.
+    ///
+    /// # Errors
+    /// Returns an error if the memory map refuses to unmap the former mappings.
+    pub(crate) fn refresh(&mut self, context: &mut Context) -> Result<(), MapError> {
+        self.hints.record(&self.arguments, &self.mapped);
+        self.unmap(context)?;
+        self.extents = Extents::now();
+        self.map_arguments(context);
+        Ok(())
+    }
+
+    fn map_arguments(&mut self, context: &mut Context) {
+        for address in self.arguments.clone() {
+            let (before, behind) = self.hints.of(address);
+            let (start, end) = (address.saturating_sub(before), address.saturating_add(behind));
+            self.map(context, address, start, end);
+        }
     }
 
     /// Maps memory around an access that missed. Returns whether more is mapped now.
@@ -114,9 +133,13 @@ impl<'a> HostMappings<'a> {
     }
 
     /// Unmaps all mappings, because the host may free or move anything from now on.
-    pub(crate) fn close(self, context: &mut Context) -> Result<(), simt::memory::MapError> {
+    pub(crate) fn close(mut self, context: &mut Context) -> Result<(), MapError> {
         self.hints.record(&self.arguments, &self.mapped);
-        self.mapped.iter().try_for_each(|w| context.unmap_host(w.start))
+        self.unmap(context)
+    }
+
+    fn unmap(&mut self, context: &mut Context) -> Result<(), MapError> {
+        self.mapped.drain(..).try_for_each(|w| context.unmap_host(w.start))
     }
 
     /// Returns the extent around an address. If the system lists no extents, these are the readable

@@ -106,9 +106,11 @@ impl Context {
         };
         let what = (kernel, shape, params, workspace);
         let state = self.fresh(id, module, what, USUAL)?;
-        let unmapped = |error: crate::mirror::HostUnmapped| ContextError::Host(error.address);
         let begin = Instant::now();
-        let before = self.mirrors.copy_in(&mut self.memory).map_err(unmapped)?;
+        let before = self
+            .mirrors
+            .copy_in(&mut self.memory)
+            .map_err(|error| ContextError::HostUnmapped(error.address))?;
         let outcome = self.run((id, module), what, state, reporter)?;
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match outcome.end {
@@ -120,7 +122,9 @@ impl Context {
             End::Differs(recheck) => Stop::difference(module, name, &shape, &recheck),
             // The monitor of this crate stops no launch.
             End::Done | End::Interrupted => {
-                self.mirrors.copy_out(&self.memory, &before).map_err(unmapped)?;
+                self.mirrors
+                    .copy_out(&self.memory, &before)
+                    .map_err(|error| ContextError::Host(error.address))?;
                 let Outcome { stats, ran, output, .. } = outcome;
                 return Ok(Report { stats, ran, output, time: begin.elapsed() });
             }

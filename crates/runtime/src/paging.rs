@@ -15,6 +15,10 @@ use crate::launch::{Failure, Report, Shape};
 use crate::module::Module;
 use crate::stop::Stop;
 
+/// How often a launch is repeated because other threads of the host unmap memory that is mapped for
+/// it. Each time, the host must have unmapped memory within the few milliseconds of a copy.
+const MAX_REFRESHES: u32 = 256;
+
 /// A module whose kernels run on host memory: pointers in parameters and in memory are addresses of
 /// this process. Each run begins with the initial values of the module's variables.
 pub struct HostMemoryModule {
@@ -51,12 +55,21 @@ impl HostMemoryModule {
     pub fn run(&mut self, kernel: FuncId, shape: Shape, params: &[u8]) -> Result<Report, Failure> {
         let hints = Arc::clone(&self.hints);
         let mut mappings = HostMappings::open(&mut self.context, &hints, params);
+        let mut refreshes = 0;
         let end = loop {
             let id = match self.load() {
                 Ok(id) => id,
                 Err(error) => break Err(error.into()),
             };
             match self.context.launch(id, kernel, shape, params) {
+                Err(Failure::Context(ContextError::HostUnmapped(_)))
+                    if refreshes < MAX_REFRESHES =>
+                {
+                    refreshes += 1;
+                    if let Err(error) = mappings.refresh(&mut self.context) {
+                        break Err(ContextError::from(error).into());
+                    }
+                }
                 Err(Failure::Stopped(stop))
                     if missed(&stop).is_some_and(|(address, size)| {
                         mappings.map_missed(&mut self.context, address, size)
@@ -100,6 +113,8 @@ fn missed(stop: &Stop) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
     use crate::Choice;
 
@@ -160,6 +175,43 @@ mod tests {
                 to.fill(1);
             }
         }
+    }
+
+    /// The pages behind a buffer are mapped with it, and may belong to other threads.
+    #[test]
+    fn other_threads_may_unmap_memory_behind_a_buffer() {
+        let module = Module::load("t", TEXT).unwrap();
+        let kernel = module.kernel("twice").unwrap();
+        let n = 100_000_u32;
+        // Blocks of this size have mappings of their own, each usually just below the one before.
+        let mut behind: Vec<Vec<u8>> = (1..40).map(|i| vec![i; 1 << 20]).collect();
+        let from: Vec<u32> = (0..n).collect();
+        let mut to = vec![1_u32; n as usize + 1];
+        let params = block(from.as_ptr() as u64, to.as_mut_ptr() as u64 + 4, n);
+        let shape = Shape {
+            grid: [n.div_ceil(256), 1, 1],
+            block: [256, 1, 1],
+            shared: 0,
+            cooperative: false,
+        };
+        let mut host =
+            HostMemoryModule::new(Arc::clone(&module), Settings::default(), Arc::default());
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for block in &mut behind {
+                        drop(std::mem::take(block));
+                        *block = vec![1; 1 << 20];
+                    }
+                }
+            });
+            let mut runs = (0..20).map(|_| host.run(kernel, shape, &params));
+            let failed = runs.find_map(Result::err);
+            done.store(true, Ordering::Relaxed);
+            assert!(failed.is_none(), "{failed:?}");
+        });
+        assert!((0..n as usize).all(|i| std::hint::black_box(&to)[i + 1] == 2 * i as u32));
     }
 
     #[test]
