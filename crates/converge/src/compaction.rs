@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_place_costs_its_fullest_column() {
-        // Two columns; threads 0, 2, 4 in column 0 and 1 in column 1 are at place 0, the others at 5.
+        // Two columns; threads 0, 2, 4 in column 0 and 1 in column 1 are at place 0, the others at
+        // 5.
         let plan = Plan::default();
         let there = WarpMask::from_bits(0b01_0111);
         let others = WarpMask::first(6) - there;

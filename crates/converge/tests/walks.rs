@@ -402,12 +402,15 @@ proptest! {
     }
 
     #[test]
-    fn uniform_lanes_stay_together_everywhere(program in programs(), seed in any::<u64>(), width in 1usize..9) {
+    fn uniform_lanes_stay_together_everywhere(
+        program in programs(), seed in any::<u64>(), width in 1usize..9,
+    ) {
         let expected = alone(&program, seed, width, true);
         for entry in CATALOGUE {
             let start = Start::at(program.entry(0), WarpMask::first(width), 8);
             let mut m = entry.build(&start, Knobs::default()).unwrap();
-            let walks = Run::new(&program, seed, width, true).run(entry.name, &mut *m, Policy::First);
+            let run = Run::new(&program, seed, width, true);
+            let walks = run.run(entry.name, &mut *m, Policy::First);
             prop_assert_eq!(&walks, &expected, "{}", entry.name);
             if entry.name != "serial" {
                 prop_assert_eq!(m.charges().splits, 0, "{}", entry.name);
@@ -440,9 +443,11 @@ proptest! {
             m.paths(&mut paths);
             let parked = run.parked();
             for next in CATALOGUE.iter().filter(|e| !together(e)) {
-                let handed = Start { width: 8, paths: paths.iter().map(|p| (p.pc, p.lanes)).collect(), parked, slots: 4 };
+                let paths = paths.iter().map(|p| (p.pc, p.lanes)).collect();
+                let handed = Start { width: 8, paths, parked, slots: 4 };
                 let mut taken = next.build(&handed, Knobs::default()).unwrap();
-                let run = Run { program: &program, seed, together: false, lanes: run.lanes.clone() };
+                let lanes = run.lanes.clone();
+                let run = Run { program: &program, seed, together: false, lanes };
                 let walks = run.run(next.name, &mut *taken, Policy::First);
                 prop_assert_eq!(&walks, &expected, "{} to {}", entry.name, next.name);
             }

@@ -108,8 +108,10 @@ macro_rules! driver {
     ($($name:ident($($arg:ident: $ty:ty),*);)+) => {
         $(
             pub(crate) fn $name($($arg: $ty),*) -> Outcome {
+                type Function = extern "C" fn($($ty),*) -> i32;
                 static ADDRESS: OnceLock<usize> = OnceLock::new();
-                const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                const BYTES: &[u8] = concat!(stringify!($name), "\0").as_bytes();
+                const NAME: &CStr = match CStr::from_bytes_with_nul(BYTES) {
                     Ok(name) => name,
                     Err(_) => c"",
                 };
@@ -118,7 +120,7 @@ macro_rules! driver {
                     return Err(Error::INSUFFICIENT_DRIVER);
                 }
                 // SAFETY: the function of this name has this type in the public interface.
-                let function = unsafe { std::mem::transmute::<usize, extern "C" fn($($ty),*) -> i32>(at) };
+                let function = unsafe { std::mem::transmute::<usize, Function>(at) };
                 answer(function($($arg),*))
             }
         )+
@@ -186,8 +188,10 @@ driver! {
     cuModuleUnload(module: u64);
     cuModuleGetFunction(out: Ptr, module: u64, name: Ptr);
     cuModuleGetGlobal_v2(address: Ptr, len: Ptr, module: u64, name: Ptr);
-    cuLibraryLoadData(out: Ptr, image: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr, library_values: Ptr, library_count: u32);
-    cuLibraryLoadFromFile(out: Ptr, path: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr, library_values: Ptr, library_count: u32);
+    cuLibraryLoadData(out: Ptr, image: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr,
+        library_values: Ptr, library_count: u32);
+    cuLibraryLoadFromFile(out: Ptr, path: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr,
+        library_values: Ptr, library_count: u32);
     cuLibraryUnload(library: u64);
     cuLibraryGetKernel(out: Ptr, library: u64, name: Ptr);
     cuLibraryGetKernelCount(out: Ptr, library: u64);
@@ -200,12 +204,15 @@ driver! {
     cuFuncGetName(out: Ptr, function: u64);
     cuFuncGetParamInfo(function: u64, index: usize, offset: Ptr, size: Ptr);
     cuFuncGetParamCount(function: u64, out: Ptr);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(out: Ptr, function: u64, threads: i32, dynamic: usize);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(out: Ptr, function: u64, threads: i32,
+        dynamic: usize);
     cuOccupancyAvailableDynamicSMemPerBlock(out: Ptr, function: u64, blocks: i32, threads: i32);
     cuOccupancyMaxActiveClusters(out: Ptr, function: u64, config: Ptr);
-    cuLaunchKernel(function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr, extra: Ptr);
+    cuLaunchKernel(function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32,
+        stream: u64, params: Ptr, extra: Ptr);
     cuLaunchKernelEx(config: Ptr, function: u64, params: Ptr, extra: Ptr);
-    cuLaunchCooperativeKernel(function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr);
+    cuLaunchCooperativeKernel(function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32,
+        shared: u32, stream: u64, params: Ptr);
 
     cuMemGetInfo_v2(free: Ptr, total: Ptr);
     cuMemAlloc_v2(out: Ptr, len: usize);
@@ -282,9 +289,12 @@ driver! {
     cuGraphLaunch(exec: u64, stream: u64);
 
     cuStreamBeginCapture_v2(stream: u64, mode: i32);
-    cuStreamBeginCaptureToGraph(stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32);
+    cuStreamBeginCaptureToGraph(stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize,
+        mode: i32);
     cuStreamEndCapture(stream: u64, out: Ptr);
-    cuStreamGetCaptureInfo_v3(stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr);
-    cuStreamUpdateCaptureDependencies_v2(stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32);
+    cuStreamGetCaptureInfo_v3(stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr,
+        count: Ptr);
+    cuStreamUpdateCaptureDependencies_v2(stream: u64, after: Ptr, edges: Ptr, count: usize,
+        flags: u32);
     cuThreadExchangeStreamCaptureMode(mode: Ptr);
 }

@@ -126,7 +126,8 @@ fn supported(function: &Function) -> Result<(), Declined> {
 
 fn clock(inst: &Inst) -> bool {
     use ir::Sreg;
-    matches!(inst.operands.first(), Some(Operand::Sreg(reg)) if reg.observes_schedule() && *reg != Sreg::SmId)
+    matches!(inst.operands.first(), Some(Operand::Sreg(reg))
+        if reg.observes_schedule() && *reg != Sreg::SmId)
 }
 
 /// Returns whether a barrier waits for all threads of the CTA.

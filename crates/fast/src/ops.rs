@@ -14,7 +14,9 @@ use ir::mods::{BoolOp, Cmp, Flag, Rounding};
 use ir::{Inst, Op, Ty};
 
 macro_rules! operations {
-    ($doc:literal $name:ident $row:ident $t:ty { $($op:ident |$a:ident, $b:ident, $c:ident| $e:expr;)* }) => {
+    ($doc:literal $name:ident $row:ident $t:ty {
+        $($op:ident |$a:ident, $b:ident, $c:ident| $e:expr;)*
+    }) => {
         #[doc = $doc]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
@@ -130,7 +132,8 @@ operations! { "Operations on 64-bit values, as an expression over their bits." O
     MulWideU |a, b, c| a.wrapping_mul(b);
     MulWideS |a, b, c| (i64::from(a as i32).wrapping_mul(i64::from(b as i32))) as u64;
     MadWideU |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-    MadWideS |a, b, c| (i64::from(a as i32).wrapping_mul(i64::from(b as i32)) as u64).wrapping_add(c);
+    MadWideS |a, b, c|
+        (i64::from(a as i32).wrapping_mul(i64::from(b as i32)) as u64).wrapping_add(c);
     Zext32 |a, b, c| a & 0xffff_ffff;
     Sext32 |a, b, c| i64::from(a as i32) as u64;
     DAdd |a, b, c| double(d(a) + d(b));

@@ -54,7 +54,8 @@ impl Machine<'_> {
         (address, place): (u64, Place),
         on: u32,
     ) -> Option<Region> {
-        let adjacent = matches!(memory.addr, Src::Line(_, stride, _) if stride == i64::from(memory.word))
+        let adjacent = matches!(memory.addr, Src::Line(_, stride, _)
+            if stride == i64::from(memory.word))
             && memory.words == 1
             && kind != AccessKind::Atomic;
         if !adjacent || self.detail.is_some() || !self.has_windows() {

@@ -143,9 +143,14 @@ mod tests {
         #[test]
         fn agrees_with_walking_up(picks in prop::collection::vec((any::<u32>(), 0u32..8), 1..60)) {
             let parent: Vec<u32> = picks.iter().enumerate()
-                .map(|(i, &(p, root))| if i == 0 || root == 0 { NONE } else { p % u32::try_from(i).unwrap() })
+                .map(|(i, &(p, root))| match i {
+                    0 => NONE,
+                    _ if root == 0 => NONE,
+                    _ => p % u32::try_from(i).unwrap(),
+                })
                 .collect();
-            let roots: Vec<Node> = (0..parent.len()).filter(|&i| parent[i] == NONE).map(Node::at).collect();
+            let roots = (0..parent.len()).filter(|&i| parent[i] == NONE);
+            let roots: Vec<Node> = roots.map(Node::at).collect();
             let f = Forest::new(parent.clone(), &roots);
             for a in 0..parent.len() {
                 let ups = ancestors(&parent, a);

@@ -144,7 +144,8 @@ proptest! {
         let d = Dominators::new(&cfg);
         let all = reach(&cfg, &[cfg.entry()], None);
         let dominates = |a: Node, b: Node| {
-            all.contains(&a) && all.contains(&b) && !reach(&cfg, &[cfg.entry()], Some(a)).contains(&b)
+            let without = || reach(&cfg, &[cfg.entry()], Some(a));
+            all.contains(&a) && all.contains(&b) && !without().contains(&b)
         };
         for b in cfg.nodes() {
             prop_assert_eq!(cfg.is_reachable(b), all.contains(&b));
@@ -164,7 +165,8 @@ proptest! {
         while g.node_count() < cfg.len() {
             g.add_node(());
         }
-        let theirs = petgraph::algo::dominators::simple_fast(&g, NodeIndex::new(cfg.entry().index()));
+        let entry = NodeIndex::new(cfg.entry().index());
+        let theirs = petgraph::algo::dominators::simple_fast(&g, entry);
         let ours = Dominators::new(&cfg);
         for n in cfg.nodes() {
             let t = theirs.immediate_dominator(NodeIndex::new(n.index())).map(NodeIndex::index);
@@ -248,7 +250,8 @@ proptest! {
             // Entered only at the header, seen both ways.
             let entries: Vec<Node> = l.entries(&cfg, id).collect();
             let only_header = entries == [l.header(id)];
-            prop_assert_eq!(l.is_reducible(id), only_header, "{} entered at {:?}", l.header(id), entries);
+            let entered = format!("{} entered at {:?}", l.header(id), entries);
+            prop_assert_eq!(l.is_reducible(id), only_header, "{}", entered);
             prop_assert_eq!(only_header, body.iter().all(|&n| d.dominates(l.header(id), n)));
             if let Some(p) = l.parent(id) {
                 prop_assert!(p.index() < id.index() && l.depth(id) == l.depth(p) + 1);
@@ -258,7 +261,8 @@ proptest! {
                 .filter(|&(a, b)| b == l.header(id) && body.contains(&a)).map(|e| e.0).collect();
             prop_assert_eq!(latches, expected);
             let exits = l.exits(&cfg, id).count();
-            prop_assert_eq!(exits, cfg.edges().filter(|(a, b)| body.contains(a) && !body.contains(b)).count());
+            let leaves = |(a, b): &(Node, Node)| body.contains(a) && !body.contains(b);
+            prop_assert_eq!(exits, cfg.edges().filter(leaves).count());
         }
         for n in cfg.nodes() {
             let around = expected.iter().filter(|(_, body, _)| body.contains(&n));
@@ -274,7 +278,10 @@ proptest! {
         let back = |(a, b): (Node, Node)| d.dominates(b, a);
         let by_dominance: Vec<(Node, Node)> = retreating.filter(|&e| !back(e)).collect();
         if l.graph_is_reducible() {
-            let rpo_back = cfg.edges().filter(|&(a, b)| cfg.is_reachable(a) && cfg.position(b) <= cfg.position(a));
+            let backwards = |&(a, b): &(Node, Node)| {
+                cfg.is_reachable(a) && cfg.position(b) <= cfg.position(a)
+            };
+            let rpo_back = cfg.edges().filter(backwards);
             for e in rpo_back {
                 prop_assert!(back(e), "{:?}", e);
             }
@@ -358,7 +365,8 @@ proptest! {
                 prop_assert_eq!(f.contains(a, b), expected, "{} waits while {} runs", b, a);
             }
             let listed: Vec<Node> = f.of(a).collect();
-            let expected: Vec<Node> = order.blocks().iter().copied().filter(|&b| f.contains(a, b)).collect();
+            let expected = order.blocks().iter().copied().filter(|&b| f.contains(a, b));
+            let expected: Vec<Node> = expected.collect();
             prop_assert_eq!(listed, expected);
         }
     }
@@ -372,7 +380,10 @@ proptest! {
         let f = Frontiers::new(&cfg, order.clone(), FrontierRule::Closed);
         let mut lanes = [Some(cfg.entry()); 6];
         for step in 0..200u32 {
-            let Some(run) = lanes.iter().flatten().copied().min_by_key(|&n| order.position(n)) else { break };
+            let Some(run) = lanes.iter().flatten().copied().min_by_key(|&n| order.position(n))
+            else {
+                break;
+            };
             for waiting in lanes.iter().flatten().filter(|&&n| n != run) {
                 prop_assert!(f.contains(run, *waiting), "{} waits while {} runs", waiting, run);
             }

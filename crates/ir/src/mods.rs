@@ -10,7 +10,9 @@ pub use simt::observe::{Order, Scope, Space};
 /// One list gives the enums and their words.
 mod word_kinds {
     macro_rules! kinds {
-        ($( $(#[$doc:meta])* $kind:ident $field:ident { $(#[doc = $vdoc:literal] $variant:ident $word:literal),+ $(,)? } )+) => {
+        ($( $(#[$doc:meta])* $kind:ident $field:ident {
+            $(#[doc = $vdoc:literal] $variant:ident $word:literal),+ $(,)?
+        } )+) => {
             $( $(#[$doc])*
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
             pub enum $kind { $(#[doc = $vdoc] $variant),+ }
@@ -326,7 +328,7 @@ kinds! {
         Nan "nan",
         /// Negative results become zero.
         Relu "relu",
-        /// The result's sign is the exclusive-or of the operands' signs, their magnitudes are compared.
+        /// The result's sign is the exclusive-or of both signs; the magnitudes are compared.
         XorSignAbs "xorsign",
         /// Out-of-range values become the largest finite one.
         SatFinite "satfinite",
@@ -338,7 +340,7 @@ kinds! {
         NoMask "nomask",
         /// `match` and `redux`: only if all agree.
         All "all_equal",
-        /// The barrier counts every thread of the lanes that execute it, in whichever warp they are.
+        /// The barrier counts every thread that executes it, in whichever warp it is.
         Aligned "aligned",
         /// Halfword selection of `dp2a`: the upper half.
         Upper "upper",

@@ -138,7 +138,8 @@ macro_rules! arity {
 macro_rules! ops {
     ($( $variant:ident $name:literal $class:ident
         [$($r:ident $($rs:ident)?),*] [$($s:ident $($ss:ident)?),*]
-        ($types:expr $(, $types2:expr)?) {$($kind:ident)*} {$($req:ident)*} {$($flag:ident)*} $doc:literal; )+) => {
+        ($types:expr $(, $types2:expr)?) {$($kind:ident)*} {$($req:ident)*} {$($flag:ident)*}
+        $doc:literal; )+) => {
         /// An operation of the kernel IR.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]

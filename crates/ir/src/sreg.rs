@@ -96,9 +96,9 @@ sregs! {
     TotalSmemSize "total_smem_size"
     /// Bytes of static shared memory of the CTA, and the offset where dynamic shared memory begins.
     DynamicSmemBase "dynamic_smem_base"
-    /// High half of the address of the grid's workspace, which a cooperative launch has; 0 in others.
+    /// High half of the address of a cooperative launch's grid workspace; 0 in other launches.
     EnvReg1 "envreg1"
-    /// Low half of the address of the grid's workspace, which a cooperative launch has; 0 in others.
+    /// Low half of the address of a cooperative launch's grid workspace; 0 in other launches.
     EnvReg2 "envreg2"
 }
 

@@ -132,7 +132,9 @@ fn deep_nesting_and_long_lines_are_no_danger() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 300, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_text_is_parsed_or_refused(text in "\\PC{0,200}") {

@@ -46,7 +46,8 @@ fn real_riscv_words_decode() {
 
 #[test]
 fn reserved_values_are_no_form() {
-    // c.addi4spn with immediate 0 (the all-zero word), c.jr with rs1 0, fadd.s with rounding mode 5.
+    // c.addi4spn with immediate 0 (the all-zero word), c.jr with rs1 0, fadd.s with rounding
+    // mode 5.
     for (word, bits) in [(0, 16), (0x8002, 16), (0x0020_d053, 32)] {
         assert_eq!(name_of(word, 32), Err(DecodeError::NoSuchForm { word, bits }));
     }
@@ -235,7 +236,8 @@ proptest! {
     /// The tree against the linear search, on words near the forms (random words hit few of them).
     #[test]
     fn the_tree_agrees_with_a_linear_search(
-        form in 0..TESTV.forms().len(), noise: u64, flips in 0u64..4, at in 0u32..64, have in 0u32..=64,
+        form in 0..TESTV.forms().len(), noise: u64, flips in 0u64..4, at in 0u32..64,
+        have in 0u32..=64,
     ) {
         let form = &TESTV.forms()[form];
         let window = (noise & !form.mask | form.pattern) ^ flips << at;

@@ -19,7 +19,11 @@ pub enum ShapeError {
         shape: Vec<u64>,
     },
     /// The number of bytes exceeds the cap.
-    #[error("{} are more than the limit of {}", human_bytes(u128::from(*bytes)), human_bytes(u128::from(*cap)))]
+    #[error(
+        "{} are more than the limit of {}",
+        human_bytes(u128::from(*bytes)),
+        human_bytes(u128::from(*cap))
+    )]
     TooLarge {
         /// Requested bytes.
         bytes: u64,
@@ -33,7 +37,11 @@ pub enum ShapeError {
         bytes: u64,
     },
     /// The data's length does not match the shape.
-    #[error("the shape asks for {} but there are {}", human_bytes(u128::from(*needed)), human_bytes(u128::from(*got)))]
+    #[error(
+        "the shape asks for {} but there are {}",
+        human_bytes(u128::from(*needed)),
+        human_bytes(u128::from(*got))
+    )]
     Length {
         /// Bytes that the shape requires.
         needed: u64,

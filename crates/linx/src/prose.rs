@@ -210,7 +210,8 @@ fn vector(op: VOp, form: &Form) -> String {
         VOp::Div(false) => "d = l / r toward zero; by zero 0; unsigned if l is".to_owned(),
         VOp::Div(true) => "d = the remainder of l / r; by zero l; unsigned if l is".to_owned(),
         VOp::Test(op) => {
-            format!("d = 1 if {}, else 0; with `->p` the mask of the lanes where it is so", test(op, right(form), false))
+            let test = test(op, right(form), false);
+            format!("d = 1 if {test}, else 0; with `->p` the mask of the lanes where it is so")
         }
         VOp::Csel => "d = l where the third source is not 0, else r after its modifier".to_owned(),
         VOp::Psel => {
@@ -222,7 +223,9 @@ fn vector(op: VOp, form: &Form) -> String {
         VOp::Convert(what) => match what {
             Convert::FloatFloat => "d = l as another float".to_owned(),
             Convert::FloatInt => "d = l as an integer, saturating; toward zero unless FRM says otherwise; a NaN is 0".to_owned(),
-            Convert::IntInt => "d = l as another integer: cut, or extended by its own sign".to_owned(),
+            Convert::IntInt => {
+                "d = l as another integer: cut, or extended by its own sign".to_owned()
+            }
             Convert::IntFloat => "d = l as a float".to_owned(),
         },
         VOp::Load(log2, signed, bridged) => {
@@ -230,11 +233,13 @@ fn vector(op: VOp, form: &Form) -> String {
             format!("d = a {} of {}{how}", size(log2), place(bridged))
         }
         VOp::Store(log2, _, bridged) => {
-            format!("stores the low bits of a source as a {} of {}; the highest lane wins", size(log2), place(bridged))
+            let (size, place) = (size(log2), place(bridged));
+            format!("stores the low bits of a source as a {size} of {place}; the highest lane wins")
         }
         VOp::Atomic(op, log2, result) => {
             let old = if result { "; d = what was there" } else { "" };
-            format!("in each lane in ascending order {} r to a {} of global memory{old}", rmw(op), size(log2))
+            let (change, size) = (rmw(op), size(log2));
+            format!("in each lane in ascending order {change} r to a {size} of global memory{old}")
         }
         VOp::Reduce(op) => {
             let what = match op {

@@ -33,7 +33,13 @@ pub enum TrapNum {
 
 /// A trap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {detail} (TRAPNO {:#018x}, TRAPARG0 {}, BI {}, TPC {tpc:#x})", self.name(), self.trapno(), arg_text(*.arg), u8::from(*.bi))]
+#[error(
+    "{}: {detail} (TRAPNO {:#018x}, TRAPARG0 {}, BI {}, TPC {tpc:#x})",
+    self.name(),
+    self.trapno(),
+    arg_text(*.arg),
+    u8::from(*.bi)
+)]
 pub struct Trap {
     /// Major class.
     pub num: TrapNum,

@@ -222,7 +222,9 @@ fn kernel(body: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 40, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn structured_kernels(code in programs()) {

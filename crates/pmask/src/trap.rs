@@ -86,7 +86,12 @@ impl Trap {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StopCause {
     /// A trap while no handler is set.
-    #[error("{} (mcause {}, mepc {pc:#x}, mtval {:#x}) with no trap handler set: {hint}", .trap.cause.code(), .trap.cause.number(), .trap.value)]
+    #[error(
+        "{} (mcause {}, mepc {pc:#x}, mtval {:#x}) with no trap handler set: {hint}",
+        .trap.cause.code(),
+        .trap.cause.number(),
+        .trap.value
+    )]
     Trap {
         /// The trap.
         trap: Trap,

@@ -149,7 +149,12 @@ impl Program {
     fn kernels(&self) -> String {
         let kernel = |kernel: &machine::KernelInfo| {
             let params: Value = kernel.params.iter().map(param).collect();
-            json!({ "name": kernel.name, "params": params, "shared": kernel.shared, "local": kernel.local })
+            json!({
+                "name": kernel.name,
+                "params": params,
+                "shared": kernel.shared,
+                "local": kernel.local,
+            })
         };
         self.program.kernels().iter().map(kernel).collect::<Value>().to_string()
     }

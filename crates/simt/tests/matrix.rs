@@ -183,7 +183,8 @@ proptest! {
         prop_assert_eq!(u128::from(one_product(x, y, Element::F32)), exact.to_bits());
         let half = wide(a).mul_r(wide(b), Round::NearestTiesToEven).value;
         let mut lossy = false;
-        let half: Half = rustc_apfloat::FloatConvert::convert_r(half, Round::NearestTiesToEven, &mut lossy).value;
+        let nearest = Round::NearestTiesToEven;
+        let half: Half = rustc_apfloat::FloatConvert::convert_r(half, nearest, &mut lossy).value;
         let half = if half.is_zero() { Half::ZERO } else { half };
         prop_assert_eq!(u128::from(one_product(x, y, Element::F16)), half.to_bits());
     }

@@ -371,17 +371,22 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (prop_oneof![0..40u64, 0..13_000u64], prop::bool::weighted(0.2), 0..13u32)
             .prop_map(|(len, constant, align)| Step::Allocate { len, constant, align }),
         1 => (0..8usize).prop_map(|region| Step::Free { region }),
-        1 => (0..8usize, prop::bool::weighted(0.3)).prop_map(|(region, read_only)| Step::Protect { region, read_only }),
+        1 => (0..8usize, prop::bool::weighted(0.3))
+            .prop_map(|(region, read_only)| Step::Protect { region, read_only }),
         8 => (place(), op(), width(), any::<u64>(), any::<bool>())
-            .prop_map(|(at, op, width, value, shared)| Step::Scalar { at, op, width, value, shared }),
+            .prop_map(|(at, op, width, value, shared)| {
+                Step::Scalar { at, op, width, value, shared }
+            }),
         3 => (place(), op(), any::<u128>(), any::<bool>())
             .prop_map(|(at, op, value, shared)| Step::Wide { at, op, value, shared }),
         3 => (place(), prop::collection::vec(any::<u8>(), 1..40), any::<bool>())
             .prop_map(|(at, bytes, shared)| Step::Write { at, bytes, shared }),
         2 => (place(), 1..9_000u64, any::<u8>(), any::<bool>())
             .prop_map(|(at, len, byte, shared)| Step::Fill { at, len, byte, shared }),
-        2 => (place(), place(), 1..9_000u64).prop_map(|(to, from, len)| Step::Copy { to, from, len }),
-        2 => (place(), 1..9_000usize, any::<bool>()).prop_map(|(at, len, shared)| Step::Read { at, len, shared }),
+        2 => (place(), place(), 1..9_000u64)
+            .prop_map(|(to, from, len)| Step::Copy { to, from, len }),
+        2 => (place(), 1..9_000usize, any::<bool>())
+            .prop_map(|(at, len, shared)| Step::Read { at, len, shared }),
         1 => Just(Step::Snapshot),
         1 => (0..8usize).prop_map(|which| Step::Restore { which }),
         1 => Just(Step::CloneAndGoOn),
@@ -389,7 +394,9 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 1 } else { 256 }, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 1 } else { 256 }, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn memory_is_what_the_model_says(

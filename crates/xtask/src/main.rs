@@ -9,6 +9,7 @@ mod mutants;
 mod ptxas;
 mod python;
 mod tree;
+mod width;
 mod words;
 
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ enum Chore {
     Mutants(mutants::Options),
     /// Compare what the PTX front end takes with what NVIDIA's assembler takes.
     Ptxas(ptxas::Options),
+    /// Whether lines have at most 100 columns.
+    Width,
     /// Whether names are made of the field's terms and of common words.
     Words(words::Options),
 }
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Mutants(options) => mutants::run(&options),
         Chore::Ptxas(options) => ptxas::run(&options),
+        Chore::Width => width::run(),
         Chore::Words(options) => words::run(&options),
     };
     match result {

@@ -67,10 +67,17 @@ exports! {
     cuFuncIsLoaded(out: Ptr, function: u64) => |d| function::is_loaded(d, out, function);
     cuFuncLoad(function: u64) => |d| function::load(d, function);
 
-    cuLaunchKernel | cuLaunchKernel_ptsz (function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr, extra: Ptr) => |d| launch::kernel(d, function, [gx, gy, gz], [bx, by, bz], shared, stream, (params, extra));
+    cuLaunchKernel | cuLaunchKernel_ptsz
+        (function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32,
+            stream: u64, params: Ptr, extra: Ptr)
+        => |d| launch::kernel(d, function, [gx, gy, gz], [bx, by, bz], shared, stream, (params,
+            extra));
     cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: Ptr, function: u64, params: Ptr, extra: Ptr)
         => |d| launch::configured(d, config, function, params, extra);
-    cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz (function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: u64, params: Ptr) => |d| launch::cooperative(d, function, [gx, gy, gz], [bx, by, bz], shared, stream, params);
+    cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz
+        (function: u64, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32,
+            stream: u64, params: Ptr)
+        => |d| launch::cooperative(d, function, [gx, gy, gz], [bx, by, bz], shared, stream, params);
 
     // Launches in the API before version 4.
     cuFuncSetBlockShape(function: u64, x: i32, y: i32, z: i32)
@@ -103,8 +110,13 @@ exports! {
 
     cuLinkCreate | cuLinkCreate_v2 (count: u32, options: Ptr, values: Ptr, out: Ptr)
         => |d| linker::create(d, count, options, values, out);
-    cuLinkAddData | cuLinkAddData_v2 (linker: u64, kind: i32, data: Ptr, len: usize, name: Ptr, count: u32, options: Ptr, values: Ptr) => |d| linker::add(d, linker, kind, data, len, name, (count, options, values));
-    cuLinkAddFile | cuLinkAddFile_v2 (linker: u64, kind: i32, path: Ptr, count: u32, options: Ptr, values: Ptr) => |d| linker::add_file(d, linker, kind, path, (count, options, values));
+    cuLinkAddData | cuLinkAddData_v2
+        (linker: u64, kind: i32, data: Ptr, len: usize, name: Ptr, count: u32, options: Ptr,
+            values: Ptr)
+        => |d| linker::add(d, linker, kind, data, len, name, (count, options, values));
+    cuLinkAddFile | cuLinkAddFile_v2
+        (linker: u64, kind: i32, path: Ptr, count: u32, options: Ptr, values: Ptr)
+        => |d| linker::add_file(d, linker, kind, path, (count, options, values));
     cuLinkComplete(linker: u64, out: Ptr, len: Ptr) => |d| linker::complete(d, linker, out, len);
     cuLinkDestroy(linker: u64) => |d| linker::destroy(d, linker);
 }

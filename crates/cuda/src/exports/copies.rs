@@ -7,11 +7,18 @@ use crate::stream::on_stream;
 /// Exports synchronous functions, and functions with a stream as their last argument, for each
 /// body.
 macro_rules! transfers {
-    ($($($now:ident)|+, $($later:ident)|+ ($($arg:ident: $ty:ty),*) => |$d:ident| $body:expr;)+) => {
+    ($($($now:ident)|+, $($later:ident)|+ ($($arg:ident: $ty:ty),*)
+        => |$d:ident| $body:expr;)+) => {
         exports! {
             // Writes of values in stream order; the stream is the first argument.
-            cuStreamWriteValue32 | cuStreamWriteValue32_ptsz | cuStreamWriteValue32_v2 | cuStreamWriteValue32_v2_ptsz (stream: u64, to: u64, value: u32, _flags: u32) => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
-            cuStreamWriteValue64 | cuStreamWriteValue64_ptsz | cuStreamWriteValue64_v2 | cuStreamWriteValue64_v2_ptsz (stream: u64, to: u64, value: u64, _flags: u32) => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
+            cuStreamWriteValue32 | cuStreamWriteValue32_ptsz | cuStreamWriteValue32_v2 |
+                cuStreamWriteValue32_v2_ptsz
+                (stream: u64, to: u64, value: u32, _flags: u32)
+                => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
+            cuStreamWriteValue64 | cuStreamWriteValue64_ptsz | cuStreamWriteValue64_v2 |
+                cuStreamWriteValue64_v2_ptsz
+                (stream: u64, to: u64, value: u64, _flags: u32)
+                => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
             $(
                 $($now)|+ ($($arg: $ty),*) => |$d| on_stream($d, 0, |$d| $body);
                 $($later)|+ ($($arg: $ty,)* stream: u64) => |$d| on_stream($d, stream, |$d| $body);
@@ -21,17 +28,42 @@ macro_rules! transfers {
 }
 
 transfers! {
-    cuMemcpy | cuMemcpy_ptds, cuMemcpyAsync | cuMemcpyAsync_ptsz (to: u64, from: u64, len: usize) => |d| copy::any(d, to, from, len);
-    cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds, cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz (to: u64, from: Ptr, len: usize) => |d| copy::to_device(d, to, from, len);
-    cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds, cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz (to: Ptr, from: u64, len: usize) => |d| copy::to_host(d, to, from, len);
-    cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds, cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz (to: u64, from: u64, len: usize) => |d| copy::on_devices(d, to, from, len);
-    cuMemcpyPeer | cuMemcpyPeer_ptds, cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz (to: u64, there: u64, from: u64, here: u64, len: usize) => |d| copy::peer(d, to, there, from, here, len);
-    cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (params: Ptr) => |d| copy::two(d, params);
-    cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds, cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz (params: Ptr) => |d| copy::three(d, params);
-    cuMemsetD8_v2 | cuMemsetD8_v2_ptds, cuMemsetD8Async | cuMemsetD8Async_ptsz (to: u64, value: u8, count: usize) => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);
-    cuMemsetD16_v2 | cuMemsetD16_v2_ptds, cuMemsetD16Async | cuMemsetD16Async_ptsz (to: u64, value: u16, count: usize) => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);
-    cuMemsetD32_v2 | cuMemsetD32_v2_ptds, cuMemsetD32Async | cuMemsetD32Async_ptsz (to: u64, value: u32, count: usize) => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);
-    cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds, cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz (to: u64, pitch: usize, value: u8, width: usize, height: usize) => |d| copy::fill_rows(d, to, pitch, value.to_ne_bytes(), width, height);
-    cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds, cuMemsetD2D16Async | cuMemsetD2D16Async_ptsz (to: u64, pitch: usize, value: u16, width: usize, height: usize) => |d| copy::fill_rows(d, to, pitch, value.to_ne_bytes(), width, height);
-    cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds, cuMemsetD2D32Async | cuMemsetD2D32Async_ptsz (to: u64, pitch: usize, value: u32, width: usize, height: usize) => |d| copy::fill_rows(d, to, pitch, value.to_ne_bytes(), width, height);
+    cuMemcpy | cuMemcpy_ptds, cuMemcpyAsync | cuMemcpyAsync_ptsz (to: u64, from: u64, len: usize)
+        => |d| copy::any(d, to, from, len);
+    cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds, cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz
+        (to: u64, from: Ptr, len: usize)
+        => |d| copy::to_device(d, to, from, len);
+    cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds, cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz
+        (to: Ptr, from: u64, len: usize)
+        => |d| copy::to_host(d, to, from, len);
+    cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds, cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz
+        (to: u64, from: u64, len: usize)
+        => |d| copy::on_devices(d, to, from, len);
+    cuMemcpyPeer | cuMemcpyPeer_ptds, cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz
+        (to: u64, there: u64, from: u64, here: u64, len: usize)
+        => |d| copy::peer(d, to, there, from, here, len);
+    cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds,
+        cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz
+        (params: Ptr)
+        => |d| copy::two(d, params);
+    cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds, cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz (params: Ptr)
+        => |d| copy::three(d, params);
+    cuMemsetD8_v2 | cuMemsetD8_v2_ptds, cuMemsetD8Async | cuMemsetD8Async_ptsz
+        (to: u64, value: u8, count: usize)
+        => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);
+    cuMemsetD16_v2 | cuMemsetD16_v2_ptds, cuMemsetD16Async | cuMemsetD16Async_ptsz
+        (to: u64, value: u16, count: usize)
+        => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);
+    cuMemsetD32_v2 | cuMemsetD32_v2_ptds, cuMemsetD32Async | cuMemsetD32Async_ptsz
+        (to: u64, value: u32, count: usize)
+        => |d| copy::fill_row(d, to, value.to_ne_bytes(), count);
+    cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds, cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz
+        (to: u64, pitch: usize, value: u8, width: usize, height: usize)
+        => |d| copy::fill_rows(d, to, pitch, value.to_ne_bytes(), width, height);
+    cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds, cuMemsetD2D16Async | cuMemsetD2D16Async_ptsz
+        (to: u64, pitch: usize, value: u16, width: usize, height: usize)
+        => |d| copy::fill_rows(d, to, pitch, value.to_ne_bytes(), width, height);
+    cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds, cuMemsetD2D32Async | cuMemsetD2D32Async_ptsz
+        (to: u64, pitch: usize, value: u32, width: usize, height: usize)
+        => |d| copy::fill_rows(d, to, pitch, value.to_ne_bytes(), width, height);
 }

@@ -263,7 +263,9 @@ macro_rules! list {
 }
 
 list! {
-    cuInit cuDriverGetVersion cuGetErrorString cuGetErrorName cuGetProcAddress cuGetProcAddress_v2 cuGetExportTable
-    cuGraphLaunch cuGraphLaunch_ptsz cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback cuStreamAddCallback_ptsz
+    cuInit cuDriverGetVersion cuGetErrorString cuGetErrorName cuGetProcAddress cuGetProcAddress_v2
+    cuGetExportTable
+    cuGraphLaunch cuGraphLaunch_ptsz cuLaunchHostFunc cuLaunchHostFunc_ptsz cuStreamAddCallback
+    cuStreamAddCallback_ptsz
     cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags
 }

@@ -92,7 +92,9 @@ exports! {
     cuStreamGetId | cuStreamGetId_ptsz (stream: u64, out: Ptr) => |d| stream::id(d, stream, out);
     cuStreamWaitEvent | cuStreamWaitEvent_ptsz (stream: u64, event: u64, flags: u32)
         => |d| stream::wait_event(d, stream, event, flags);
-    cuStreamAttachMemAsync | cuStreamAttachMemAsync_ptsz (stream: u64, address: u64, len: usize, flags: u32) => |d| stream::attach_memory(d, stream, address, len, flags);
+    cuStreamAttachMemAsync | cuStreamAttachMemAsync_ptsz
+        (stream: u64, address: u64, len: usize, flags: u32)
+        => |d| stream::attach_memory(d, stream, address, len, flags);
     cuStreamSetAttribute | cuStreamSetAttribute_ptsz (stream: u64, attribute: i32, value: Ptr)
         => |d| stream::set_attribute(d, stream, attribute, value);
     cuStreamCopyAttributes | cuStreamCopyAttributes_ptsz (to: u64, from: u64)

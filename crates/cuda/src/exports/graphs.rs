@@ -10,7 +10,9 @@ exports! {
     cuGraphClone(out: Ptr, graph: u64) => |d| graph::clone(d, out, graph);
 
     // Nodes.
-    cuGraphAddKernelNode | cuGraphAddKernelNode_v2 (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr) => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Kernel, params);
+    cuGraphAddKernelNode | cuGraphAddKernelNode_v2
+        (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
+        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Kernel, params);
     cuGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
         => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Copy, params);
     cuGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
@@ -35,7 +37,8 @@ exports! {
         => |d| graph::set(d, node, NodeKind::Copy, params);
     cuGraphMemsetNodeSetParams(node: u64, params: Ptr)
         => |d| graph::set(d, node, NodeKind::Fill, params);
-    cuGraphHostNodeSetParams(node: u64, params: Ptr) => |d| graph::set(d, node, NodeKind::Host, params);
+    cuGraphHostNodeSetParams(node: u64, params: Ptr)
+        => |d| graph::set(d, node, NodeKind::Host, params);
     cuGraphDestroyNode(node: u64) => |d| graph::destroy_node(d, node);
 
     // Dependencies.
@@ -67,16 +70,22 @@ exports! {
     cuGraphNodeGetType(node: u64, out: Ptr) => |d| graph::node_kind(d, node, out);
 
     // Executable graphs. `cuGraphLaunch` is among the functions that call the client back.
-    cuGraphInstantiate | cuGraphInstantiate_v2 (out: Ptr, graph: u64, _node: Ptr, _log: Ptr, _room: usize) => |d| graph::instantiate(d, out, graph);
+    cuGraphInstantiate | cuGraphInstantiate_v2
+        (out: Ptr, graph: u64, _node: Ptr, _log: Ptr, _room: usize)
+        => |d| graph::instantiate(d, out, graph);
     cuGraphInstantiateWithFlags(out: Ptr, graph: u64, _flags: u64)
         => |d| graph::instantiate(d, out, graph);
-    cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz (out: Ptr, graph: u64, params: Ptr) => |d| graph::instantiate_with(d, out, graph, params);
+    cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz
+        (out: Ptr, graph: u64, params: Ptr)
+        => |d| graph::instantiate_with(d, out, graph, params);
     cuGraphExecDestroy(exec: u64) => |d| graph::exec_destroy(d, exec);
     cuGraphExecUpdate(exec: u64, graph: u64, node: Ptr, result: Ptr)
         => |d| graph::exec_update_first(d, exec, graph, node, result);
     cuGraphExecUpdate_v2(exec: u64, graph: u64, info: Ptr)
         => |d| graph::exec_update_info(d, exec, graph, info);
-    cuGraphExecKernelNodeSetParams | cuGraphExecKernelNodeSetParams_v2 (exec: u64, node: u64, params: Ptr) => |d| graph::exec_set(d, exec, node, NodeKind::Kernel, params);
+    cuGraphExecKernelNodeSetParams | cuGraphExecKernelNodeSetParams_v2
+        (exec: u64, node: u64, params: Ptr)
+        => |d| graph::exec_set(d, exec, node, NodeKind::Kernel, params);
     cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr, _context: u64)
         => |d| graph::exec_set(d, exec, node, NodeKind::Copy, params);
     cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr, _context: u64)
@@ -91,16 +100,26 @@ exports! {
         => |d| capture::begin(d, stream, 0);
     cuStreamBeginCapture_v2 | cuStreamBeginCapture_v2_ptsz (stream: u64, mode: i32)
         => |d| capture::begin(d, stream, mode);
-    cuStreamBeginCaptureToGraph | cuStreamBeginCaptureToGraph_ptsz (stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32) => |d| capture::begin_in(d, stream, graph, (after, edges, count), mode);
+    cuStreamBeginCaptureToGraph | cuStreamBeginCaptureToGraph_ptsz
+        (stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32)
+        => |d| capture::begin_in(d, stream, graph, (after, edges, count), mode);
     cuStreamEndCapture | cuStreamEndCapture_ptsz (stream: u64, out: Ptr)
         => |d| capture::end(d, stream, out);
     cuStreamIsCapturing | cuStreamIsCapturing_ptsz (stream: u64, out: Ptr)
         => |d| capture::is_capturing(d, stream, out);
     cuStreamGetCaptureInfo | cuStreamGetCaptureInfo_ptsz (stream: u64, status: Ptr, id: Ptr)
         => |d| capture::info(d, stream, status, InfoPointers { id, ..InfoPointers::default() });
-    cuStreamGetCaptureInfo_v2 | cuStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr) => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges: 0, count });
-    cuStreamGetCaptureInfo_v3 | cuStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges, count });
-    cuStreamUpdateCaptureDependencies | cuStreamUpdateCaptureDependencies_ptsz (stream: u64, after: Ptr, count: usize, flags: u32) => |d| capture::update(d, stream, (after, 0, count), flags);
-    cuStreamUpdateCaptureDependencies_v2 | cuStreamUpdateCaptureDependencies_v2_ptsz (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32) => |d| capture::update(d, stream, (after, edges, count), flags);
+    cuStreamGetCaptureInfo_v2 | cuStreamGetCaptureInfo_v2_ptsz
+        (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr)
+        => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges: 0, count });
+    cuStreamGetCaptureInfo_v3 | cuStreamGetCaptureInfo_v3_ptsz
+        (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr)
+        => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges, count });
+    cuStreamUpdateCaptureDependencies | cuStreamUpdateCaptureDependencies_ptsz
+        (stream: u64, after: Ptr, count: usize, flags: u32)
+        => |d| capture::update(d, stream, (after, 0, count), flags);
+    cuStreamUpdateCaptureDependencies_v2 | cuStreamUpdateCaptureDependencies_v2_ptsz
+        (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32)
+        => |d| capture::update(d, stream, (after, edges, count), flags);
     cuThreadExchangeStreamCaptureMode(mode: Ptr) => |d| capture::exchange_mode(d, mode);
 }

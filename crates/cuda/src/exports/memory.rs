@@ -26,8 +26,12 @@ exports! {
         => |d| memory::advise(d, address, len, advice, device);
     cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: u64)
         => |d| memory::advise(d, address, len, advice, (location >> 32) as i32);
-    cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (address: u64, len: usize, device: i32, stream: u64) => |d| memory::prefetch(d, address, len, device, stream);
-    cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz (address: u64, len: usize, location: u64, _flags: u32, stream: u64) => |d| memory::prefetch(d, address, len, (location >> 32) as i32, stream);
+    cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz
+        (address: u64, len: usize, device: i32, stream: u64)
+        => |d| memory::prefetch(d, address, len, device, stream);
+    cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz
+        (address: u64, len: usize, location: u64, _flags: u32, stream: u64)
+        => |d| memory::prefetch(d, address, len, (location >> 32) as i32, stream);
 
     // Attributes.
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64)
@@ -56,7 +60,9 @@ exports! {
         => |d| pool::get_access(d, out, pool, location);
     cuMemAllocAsync | cuMemAllocAsync_ptsz (out: Ptr, len: usize, stream: u64)
         => |d| pool::alloc_async(d, out, len, stream);
-    cuMemAllocFromPoolAsync | cuMemAllocFromPoolAsync_ptsz (out: Ptr, len: usize, pool: u64, stream: u64) => |d| pool::alloc_from(d, out, len, pool, stream);
+    cuMemAllocFromPoolAsync | cuMemAllocFromPoolAsync_ptsz
+        (out: Ptr, len: usize, pool: u64, stream: u64)
+        => |d| pool::alloc_from(d, out, len, pool, stream);
     cuMemFreeAsync | cuMemFreeAsync_ptsz (address: u64, stream: u64)
         => |d| pool::free_async(d, address, stream);
 }

@@ -7,8 +7,12 @@ use crate::state::{self, context};
 use crate::{function, host, registry};
 
 exports! {
-    cudaLaunchKernel | cudaLaunchKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(function, Configuration { grid, block, shared, stream }, args, false);
-    cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(function, Configuration { grid, block, shared, stream }, args, true);
+    cudaLaunchKernel | cudaLaunchKernel_ptsz
+        (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64)
+        => launch::kernel(function, Configuration { grid, block, shared, stream }, args, false);
+    cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz
+        (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64)
+        => launch::kernel(function, Configuration { grid, block, shared, stream }, args, true);
     cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz (config: Ptr, function: Ptr, args: Ptr)
         => launch::configured(config, function, args);
 
@@ -24,7 +28,9 @@ exports! {
         }
         host::put_u64(out, function as u64)
     };
-    __cudaLaunchKernel | __cudaLaunchKernel_ptsz (kernel: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64) => launch::kernel(kernel, Configuration { grid, block, shared, stream }, args, false);
+    __cudaLaunchKernel | __cudaLaunchKernel_ptsz
+        (kernel: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64)
+        => launch::kernel(kernel, Configuration { grid, block, shared, stream }, args, false);
 
     cudaFuncGetAttributes(out: Ptr, function: Ptr) => function::attributes(out, function);
     cudaFuncSetAttribute(function: Ptr, attribute: i32, value: i32)
@@ -39,8 +45,12 @@ exports! {
     cudaFuncGetParamCount(function: Ptr, out: Ptr) => function::param_count(function, out);
     cudaGetFuncBySymbol | cudaGetKernel (out: Ptr, function: Ptr)
         => function::handle(out, function);
-    cudaOccupancyMaxActiveBlocksPerMultiprocessor(out: Ptr, function: Ptr, threads: i32, dynamic: usize) => function::occupancy(out, function, threads, dynamic);
-    cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out: Ptr, function: Ptr, threads: i32, dynamic: usize, _flags: u32) => function::occupancy(out, function, threads, dynamic);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(out: Ptr, function: Ptr, threads: i32,
+        dynamic: usize)
+        => function::occupancy(out, function, threads, dynamic);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out: Ptr, function: Ptr, threads: i32,
+        dynamic: usize, _flags: u32)
+        => function::occupancy(out, function, threads, dynamic);
     cudaOccupancyAvailableDynamicSMemPerBlock(out: Ptr, function: Ptr, blocks: i32, threads: i32)
         => function::dynamic_per_block(out, function, blocks, threads);
     cudaOccupancyMaxActiveClusters(out: Ptr, function: Ptr, config: Ptr)
@@ -50,8 +60,14 @@ exports! {
     cudaGetSymbolAddress(out: Ptr, symbol: Ptr) => function::symbol_address(out, symbol);
     cudaGetSymbolSize(out: Ptr, symbol: Ptr) => function::symbol_size(out, symbol);
 
-    cudaLibraryLoadData(out: Ptr, image: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr, library_values: Ptr, library_count: u32) => { context()?; cuLibraryLoadData(out, image, options, values, count, library, library_values, library_count) };
-    cudaLibraryLoadFromFile(out: Ptr, path: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr, library_values: Ptr, library_count: u32) => { context()?; cuLibraryLoadFromFile(out, path, options, values, count, library, library_values, library_count) };
+    cudaLibraryLoadData(out: Ptr, image: Ptr, options: Ptr, values: Ptr, count: u32, library: Ptr,
+        library_values: Ptr, library_count: u32)
+        => { context()?; cuLibraryLoadData(out, image, options, values, count, library,
+            library_values, library_count) };
+    cudaLibraryLoadFromFile(out: Ptr, path: Ptr, options: Ptr, values: Ptr, count: u32,
+        library: Ptr, library_values: Ptr, library_count: u32)
+        => { context()?; cuLibraryLoadFromFile(out, path, options, values, count, library,
+            library_values, library_count) };
     cudaLibraryUnload(library: u64) => { context()?; cuLibraryUnload(library) };
     cudaLibraryGetKernel(out: Ptr, library: u64, name: Ptr)
         => { context()?; cuLibraryGetKernel(out, library, name) };

@@ -44,8 +44,12 @@ exports! {
     cudaCtxResetPersistingL2Cache() => { context()?; cuCtxResetPersistingL2Cache() };
     cudaDriverGetVersion(out: Ptr) => device::driver_version(out);
     cudaRuntimeGetVersion(out: Ptr) => device::runtime_version(out);
-    cudaGetDriverEntryPoint | cudaGetDriverEntryPoint_ptsz (name: Ptr, out: Ptr, flags: u64, status: Ptr) => device::entry_point(name, out, crate::version::number(), flags, status);
-    cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz (name: Ptr, out: Ptr, version: i32, flags: u64, status: Ptr) => device::entry_point(name, out, version, flags, status);
+    cudaGetDriverEntryPoint | cudaGetDriverEntryPoint_ptsz
+        (name: Ptr, out: Ptr, flags: u64, status: Ptr)
+        => device::entry_point(name, out, crate::version::number(), flags, status);
+    cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz
+        (name: Ptr, out: Ptr, version: i32, flags: u64, status: Ptr)
+        => device::entry_point(name, out, version, flags, status);
     cudaProfilerStart | cudaProfilerStop () => context().map(drop);
 
     // Streams.
@@ -67,10 +71,14 @@ exports! {
         => { context()?; cuStreamGetId(stream, out) };
     cudaStreamGetDevice | cudaStreamGetDevice_ptsz (stream: u64, out: Ptr)
         => device::stream_device(stream, out);
-    cudaStreamAddCallback | cudaStreamAddCallback_ptsz (stream: u64, function: Ptr, data: Ptr, flags: u32) => { context()?; cuStreamAddCallback(stream, function, data, flags) };
+    cudaStreamAddCallback | cudaStreamAddCallback_ptsz
+        (stream: u64, function: Ptr, data: Ptr, flags: u32)
+        => { context()?; cuStreamAddCallback(stream, function, data, flags) };
     cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz (stream: u64, function: Ptr, data: Ptr)
         => { context()?; cuLaunchHostFunc(stream, function, data) };
-    cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz (stream: u64, address: u64, len: usize, flags: u32) => { context()?; cuStreamAttachMemAsync(stream, address, len, flags) };
+    cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz
+        (stream: u64, address: u64, len: usize, flags: u32)
+        => { context()?; cuStreamAttachMemAsync(stream, address, len, flags) };
     cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz (to: u64, from: u64)
         => { context()?; cuStreamCopyAttributes(to, from) };
 

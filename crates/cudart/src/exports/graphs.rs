@@ -15,7 +15,9 @@ exports! {
         => graph::add_kernel(out, graph, (after, count), params);
     cudaGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
         => graph::add_copy(out, graph, (after, count), params);
-    cudaGraphAddMemcpyNode1D(out: Ptr, graph: u64, after: Ptr, count: usize, to: u64, from: u64, len: usize, kind: i32) => graph::add_line(out, graph, (after, count), (to, from, len), kind);
+    cudaGraphAddMemcpyNode1D(out: Ptr, graph: u64, after: Ptr, count: usize, to: u64, from: u64,
+        len: usize, kind: i32)
+        => graph::add_line(out, graph, (after, count), (to, from, len), kind);
     cudaGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
         => { context()?; cuGraphAddMemsetNode(out, graph, after, count, params, 0) };
     cudaGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
@@ -68,13 +70,17 @@ exports! {
     // Executable graphs.
     cudaGraphInstantiate | cudaGraphInstantiateWithFlags (out: Ptr, graph: u64, flags: u64)
         => { context()?; cuGraphInstantiateWithFlags(out, graph, flags) };
-    cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz (out: Ptr, graph: u64, params: Ptr) => { context()?; cuGraphInstantiateWithParams(out, graph, params) };
+    cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz
+        (out: Ptr, graph: u64, params: Ptr)
+        => { context()?; cuGraphInstantiateWithParams(out, graph, params) };
     cudaGraphExecDestroy(exec: u64) => { context()?; cuGraphExecDestroy(exec) };
     cudaGraphExecUpdate(exec: u64, graph: u64, info: Ptr)
         => { context()?; cuGraphExecUpdate_v2(exec, graph, info) };
     cudaGraphExecKernelNodeSetParams(exec: u64, node: u64, params: Ptr)
         => cuGraphExecKernelNodeSetParams_v2(exec, node, graph::kernel(params)?.at());
-    cudaGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr) => { context()?; cuGraphExecMemcpyNodeSetParams(exec, node, crate::copy::of_layers(params)?.at(), 0) };
+    cudaGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr)
+        => { context()?; cuGraphExecMemcpyNodeSetParams(exec, node,
+            crate::copy::of_layers(params)?.at(), 0) };
     cudaGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr)
         => { context()?; cuGraphExecMemsetNodeSetParams(exec, node, params, 0) };
     cudaGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)
@@ -87,16 +93,29 @@ exports! {
     // Capture.
     cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz (stream: u64, mode: i32)
         => { context()?; cuStreamBeginCapture_v2(stream, mode) };
-    cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz (stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32) => { context()?; cuStreamBeginCaptureToGraph(stream, graph, after, edges, count, mode) };
+    cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz
+        (stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32)
+        => { context()?; cuStreamBeginCaptureToGraph(stream, graph, after, edges, count, mode) };
     cudaStreamEndCapture | cudaStreamEndCapture_ptsz (stream: u64, out: Ptr)
         => { context()?; cuStreamEndCapture(stream, out) };
     cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz (stream: u64, out: Ptr)
         => { context()?; cuStreamIsCapturing(stream, out) };
-    cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => graph::capture_info(stream, status, id, (graph, after, edges, count));
-    cudaStreamGetCaptureInfo_v2 | cudaStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr) => { context()?; cuStreamGetCaptureInfo_v3(stream, status, id, graph, after, 0, count) };
-    cudaStreamGetCaptureInfo_v3 | cudaStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr) => { context()?; cuStreamGetCaptureInfo_v3(stream, status, id, graph, after, edges, count) };
-    cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz (stream: u64, after: Ptr, second: usize, third: usize, fourth: usize) => graph::update(stream, after, [second, third, fourth]);
-    cudaStreamUpdateCaptureDependencies_v2 | cudaStreamUpdateCaptureDependencies_v2_ptsz (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32) => { context()?; cuStreamUpdateCaptureDependencies_v2(stream, after, edges, count, flags) };
+    cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz
+        (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr)
+        => graph::capture_info(stream, status, id, (graph, after, edges, count));
+    cudaStreamGetCaptureInfo_v2 | cudaStreamGetCaptureInfo_v2_ptsz
+        (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, count: Ptr)
+        => { context()?; cuStreamGetCaptureInfo_v3(stream, status, id, graph, after, 0, count) };
+    cudaStreamGetCaptureInfo_v3 | cudaStreamGetCaptureInfo_v3_ptsz
+        (stream: u64, status: Ptr, id: Ptr, graph: Ptr, after: Ptr, edges: Ptr, count: Ptr)
+        => { context()?; cuStreamGetCaptureInfo_v3(stream, status, id, graph, after, edges,
+            count) };
+    cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz
+        (stream: u64, after: Ptr, second: usize, third: usize, fourth: usize)
+        => graph::update(stream, after, [second, third, fourth]);
+    cudaStreamUpdateCaptureDependencies_v2 | cudaStreamUpdateCaptureDependencies_v2_ptsz
+        (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32)
+        => { context()?; cuStreamUpdateCaptureDependencies_v2(stream, after, edges, count, flags) };
     cudaThreadExchangeStreamCaptureMode(mode: Ptr)
         => { context()?; cuThreadExchangeStreamCaptureMode(mode) };
 }

@@ -23,7 +23,9 @@ exports! {
     cudaHostGetFlags(out: Ptr, address: Ptr) => { context()?; cuMemHostGetFlags(out, address) };
     cudaMemGetInfo(free: Ptr, total: Ptr) => { context()?; cuMemGetInfo_v2(free, total) };
     cudaPointerGetAttributes(out: Ptr, address: u64) => memory::attributes(out, address);
-    cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz (address: u64, len: usize, to: u64, fourth: u64, fifth: u64) => memory::prefetch(address, len, to, fourth, fifth);
+    cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz
+        (address: u64, len: usize, to: u64, fourth: u64, fifth: u64)
+        => memory::prefetch(address, len, to, fourth, fifth);
     cudaMemAdvise(address: u64, len: usize, advice: i32, to: u64)
         => memory::advise(address, len, advice, to);
     cudaMemRangeGetAttribute(out: Ptr, size: usize, attribute: i32, address: u64, len: usize)
@@ -38,30 +40,52 @@ exports! {
         => copy::peer(to, there, from, here, len, 0);
     cudaMemcpyPeerAsync(to: u64, there: i32, from: u64, here: i32, len: usize, stream: u64)
         => copy::peer(to, there, from, here, len, stream);
-    cudaMemcpy2D | cudaMemcpy2D_ptds (to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize, kind: i32) => copy::rows((to, to_pitch), (from, from_pitch), (width, height), kind, 0);
-    cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz (to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize, kind: i32, stream: u64) => copy::rows((to, to_pitch), (from, from_pitch), (width, height), kind, stream);
+    cudaMemcpy2D | cudaMemcpy2D_ptds
+        (to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize,
+            kind: i32)
+        => copy::rows((to, to_pitch), (from, from_pitch), (width, height), kind, 0);
+    cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz
+        (to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize,
+            kind: i32, stream: u64)
+        => copy::rows((to, to_pitch), (from, from_pitch), (width, height), kind, stream);
     cudaMemcpy3D | cudaMemcpy3D_ptds (params: Ptr) => copy::layers(params, 0);
     cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz (params: Ptr, stream: u64)
         => copy::layers(params, stream);
-    cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds (symbol: Ptr, from: u64, len: usize, offset: usize, kind: i32) => copy::to_symbol(symbol, from, len, offset, kind, 0);
-    cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz (symbol: Ptr, from: u64, len: usize, offset: usize, kind: i32, stream: u64) => copy::to_symbol(symbol, from, len, offset, kind, stream);
-    cudaMemcpyFromSymbol | cudaMemcpyFromSymbol_ptds (to: u64, symbol: Ptr, len: usize, offset: usize, kind: i32) => copy::from_symbol(to, symbol, len, offset, kind, 0);
-    cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz (to: u64, symbol: Ptr, len: usize, offset: usize, kind: i32, stream: u64) => copy::from_symbol(to, symbol, len, offset, kind, stream);
+    cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds
+        (symbol: Ptr, from: u64, len: usize, offset: usize, kind: i32)
+        => copy::to_symbol(symbol, from, len, offset, kind, 0);
+    cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz
+        (symbol: Ptr, from: u64, len: usize, offset: usize, kind: i32, stream: u64)
+        => copy::to_symbol(symbol, from, len, offset, kind, stream);
+    cudaMemcpyFromSymbol | cudaMemcpyFromSymbol_ptds
+        (to: u64, symbol: Ptr, len: usize, offset: usize, kind: i32)
+        => copy::from_symbol(to, symbol, len, offset, kind, 0);
+    cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz
+        (to: u64, symbol: Ptr, len: usize, offset: usize, kind: i32, stream: u64)
+        => copy::from_symbol(to, symbol, len, offset, kind, stream);
 
     // Fills.
     cudaMemset | cudaMemset_ptds (to: u64, value: i32, len: usize) => copy::fill(to, value, len, 0);
     cudaMemsetAsync | cudaMemsetAsync_ptsz (to: u64, value: i32, len: usize, stream: u64)
         => copy::fill(to, value, len, stream);
-    cudaMemset2D | cudaMemset2D_ptds (to: u64, pitch: usize, value: i32, width: usize, height: usize) => copy::fill_rows(to, pitch, value, width, height, 0);
-    cudaMemset2DAsync | cudaMemset2DAsync_ptsz (to: u64, pitch: usize, value: i32, width: usize, height: usize, stream: u64) => copy::fill_rows(to, pitch, value, width, height, stream);
+    cudaMemset2D | cudaMemset2D_ptds
+        (to: u64, pitch: usize, value: i32, width: usize, height: usize)
+        => copy::fill_rows(to, pitch, value, width, height, 0);
+    cudaMemset2DAsync | cudaMemset2DAsync_ptsz
+        (to: u64, pitch: usize, value: i32, width: usize, height: usize, stream: u64)
+        => copy::fill_rows(to, pitch, value, width, height, stream);
     cudaMemset3D | cudaMemset3D_ptds (to: Pitched, value: i32, extent: Extent)
         => copy::fill_layers(to, value, extent, 0);
-    cudaMemset3DAsync | cudaMemset3DAsync_ptsz (to: Pitched, value: i32, extent: Extent, stream: u64) => copy::fill_layers(to, value, extent, stream);
+    cudaMemset3DAsync | cudaMemset3DAsync_ptsz
+        (to: Pitched, value: i32, extent: Extent, stream: u64)
+        => copy::fill_layers(to, value, extent, stream);
 
     // Pools.
     cudaMallocAsync | cudaMallocAsync_ptsz (out: Ptr, len: usize, stream: u64)
         => memory::alloc_async(out, len, stream);
-    cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz (out: Ptr, len: usize, pool: u64, stream: u64) => memory::alloc_from(out, len, pool, stream);
+    cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz
+        (out: Ptr, len: usize, pool: u64, stream: u64)
+        => memory::alloc_from(out, len, pool, stream);
     cudaFreeAsync | cudaFreeAsync_ptsz (address: u64, stream: u64)
         => memory::free_async(address, stream);
     cudaDeviceGetDefaultMemPool(out: Ptr, device: i32)

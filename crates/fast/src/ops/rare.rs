@@ -5,7 +5,8 @@ use crate::row::Narrow;
 use ir::mods::Flag;
 use ir::{Inst, Op, Ty};
 
-operations! { "Rarer operations on 32-bit values, as an expression over their bits." Rare Narrow u32 {
+operations! {
+    "Rarer operations on 32-bit values, as an expression over their bits." Rare Narrow u32 {
     // Funnel shifts of the 64-bit value `b:a`.
     FunnelL |a, b, c| ((u64::from(b) << 32 | u64::from(a)) << c.min(32) >> 32) as u32;
     FunnelLWrap |a, b, c| ((u64::from(b) << 32 | u64::from(a)) << (c & 31) >> 32) as u32;

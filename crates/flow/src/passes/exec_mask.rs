@@ -4,7 +4,8 @@
 //! **Source.** The way AMD GPUs run divergent code, as LLVM's `SILowerControlFlow` writes it:
 //!
 //! ```text
-//! if:    save = EXEC; EXEC &= c; skip if none;  then;  EXEC = save & ~EXEC; skip if none;  else;  EXEC |= save
+//! if:    save = EXEC; EXEC &= c; skip if none;  then;
+//!        EXEC = save & ~EXEC; skip if none;  else;  EXEC |= save
 //! while: save = EXEC; head; EXEC &= ~leave; out if none;  body; again;  out: EXEC |= save
 //! ```
 //!

@@ -26,7 +26,8 @@
 //! guard   := "@" ["!"] REG
 //! inst    := [result { "," result } "="] OP { "." WORD } [operand { "," operand }]
 //! result  := REG | "_"
-//! end     := "br" NAME | "switch" operand "," "[" NAME { "," NAME } "]" | "maskbr." ("any" | "none") ("exec" | REG) "," NAME
+//! end     := "br" NAME | "switch" operand "," "[" NAME { "," NAME } "]"
+//!          | "maskbr." ("any" | "none") ("exec" | REG) "," NAME
 //!          | "ret" | "exit" | "fall"
 //! operand := REG | SYM [("+" | "-") N] | number | SREG | NAME | "[" base { ("+" | "-") N } "]"
 //! attrs   := { "!" ORIGIN | "!loc" "(" FILE "," LINE "," COLUMN ")" }

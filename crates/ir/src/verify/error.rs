@@ -139,11 +139,19 @@ pub enum Violation {
     NoSuchSymbol { index: usize },
     #[error("operand {}: the symbol cannot be read as {}", index + 1, ty.map_or("this", Ty::name))]
     SymbolType { index: usize, ty: Option<Ty> },
-    #[error("operand {}: the symbol lies in {found} space, the access is to {space} space", index + 1, found = crate::mods::space_word(*.found), space = crate::mods::space_word(*.space))]
+    #[error(
+        "operand {}: the symbol lies in {found} space, the access is to {space} space",
+        index + 1,
+        found = crate::mods::space_word(*.found),
+        space = crate::mods::space_word(*.space)
+    )]
     SymbolSpace { index: usize, found: Space, space: Space },
     #[error("`{op}` cannot have a warp register as a result")]
     NotUniform { op: &'static str },
-    #[error("operand {}: a uniform instruction reads warp registers and immediates only", index + 1)]
+    #[error(
+        "operand {}: a uniform instruction reads warp registers and immediates only",
+        index + 1
+    )]
     UniformOperand { index: usize },
     #[error("{why}")]
     Call { why: &'static str },

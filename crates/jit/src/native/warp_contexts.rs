@@ -69,7 +69,8 @@ impl CtaContexts {
             context.interpreter_owned = u32::from(!visit.taken_first());
         }
         for (value, &step) in self.cta_sregs.iter_mut().zip(&code.sregs) {
-            let by_warp = matches!(visit.code().steps[step as usize].kind, Kind::Sreg { reg, .. } if is_by_warp(reg));
+            let kind = &visit.code().steps[step as usize].kind;
+            let by_warp = matches!(*kind, Kind::Sreg { reg, .. } if is_by_warp(reg));
             if !by_warp {
                 *value = visit.sreg(step as usize, 0).unwrap_or(0);
             }

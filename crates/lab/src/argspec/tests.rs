@@ -238,7 +238,8 @@ fn files_are_checked_against_the_declaration() {
 proptest! {
     #[test]
     fn no_text_panics(text in "(n=)?(u8|f32|s64|bytes|@|&)?[\\[\\](),:=+a-z0-9 -]{0,20}") {
-        if let Ok(ArgSpec { value: ArgValue::Buffer(spec), .. }) = parse_argument(&text, place(&text)) {
+        let parsed = parse_argument(&text, place(&text));
+        if let Ok(ArgSpec { value: ArgValue::Buffer(spec), .. }) = parsed {
             let limits = Limits { buffer_bytes: 1 << 16, total_bytes: 1 << 16 };
             let _ = spec.build("x", BuildContext { limits, ..context() });
         }
@@ -250,7 +251,9 @@ proptest! {
     }
 
     #[test]
-    fn random_floats_stay_in_range(seed in any::<u64>(), lo in -1e6_f64..1e6, width in 1e-3_f64..1e6, i in any::<u64>()) {
+    fn random_floats_stay_in_range(
+        seed in any::<u64>(), lo in -1e6_f64..1e6, width in 1e-3_f64..1e6, i in any::<u64>(),
+    ) {
         for ty in [ElemType::F32, ElemType::F64, ElemType::Bf16] {
             let range = random::Range::Float { lo, hi: lo + width };
             let value = ty.to_f64(random::element(ty, range, seed, i)).expect("a float type");
@@ -262,7 +265,9 @@ proptest! {
     }
 
     #[test]
-    fn random_integers_stay_in_range(seed in any::<u64>(), a in any::<i64>(), b in any::<i64>(), i in any::<u64>()) {
+    fn random_integers_stay_in_range(
+        seed in any::<u64>(), a in any::<i64>(), b in any::<i64>(), i in any::<u64>(),
+    ) {
         let (lo, hi) = (i128::from(a.min(b)), i128::from(a.max(b)));
         let bits = random::element(ElemType::S64, random::Range::Int { lo, hi }, seed, i);
         let value = ElemType::S64.to_int(bits).expect("an integer type");

@@ -26,7 +26,11 @@ pub fn to_json(comparison: &Comparison) -> Value {
     let reference = match &comparison.reference {
         Ok(()) => json!({ "mechanism": comparison.reference_name, "outcome": "done" }),
         Err(report) => {
-            json!({ "mechanism": comparison.reference_name, "outcome": report.code, "message": report.message })
+            json!({
+                "mechanism": comparison.reference_name,
+                "outcome": report.code,
+                "message": report.message,
+            })
         }
     };
     let dependent: Vec<Value> = comparison

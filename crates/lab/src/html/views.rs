@@ -74,7 +74,12 @@ pub(super) fn views(comparison: &Comparison, page_data: &PageData) -> Value {
         rows.push(json!({
             "row": index,
             "name": Row::label(row),
-            "warps": views.lanes.warps.iter().map(|w| warp(w, &views.lanes, &mut tables)).collect::<Vec<_>>(),
+            "warps": views
+                .lanes
+                .warps
+                .iter()
+                .map(|w| warp(w, &views.lanes, &mut tables))
+                .collect::<Vec<_>>(),
             "warps_of": views.lanes.of,
             "heat": heat,
         }));

@@ -69,7 +69,14 @@ fn launch(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
     let lines: Vec<Value> = launch
         .lines
         .iter()
-        .map(|l| json!({ "file": l.file, "line": l.line, "issues": l.slots.issues(), "lane_slots": slots(&l.slots) }))
+        .map(|l| {
+            json!({
+                "file": l.file,
+                "line": l.line,
+                "issues": l.slots.issues(),
+                "lane_slots": slots(&l.slots),
+            })
+        })
         .collect();
     let sites: Vec<Value> = launch.sites.iter().map(site).collect();
     let mut report = json!({

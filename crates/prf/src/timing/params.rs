@@ -53,7 +53,9 @@ pub struct Params {
 }
 
 macro_rules! section {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $ty:ty = $default:expr,)* }) => {
+    ($(#[$about:meta])* $name:ident {
+        $($(#[$doc:meta])* $field:ident: $ty:ty = $default:expr,)*
+    }) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

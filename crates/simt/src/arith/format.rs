@@ -123,7 +123,8 @@ mod sealed {
 }
 
 macro_rules! format {
-    ($(#[$doc:meta])* $name:ident, $ptx:literal, $exponent:literal, $fraction:literal $(, $key:ident = $value:expr)*) => {
+    ($(#[$doc:meta])* $name:ident, $ptx:literal, $exponent:literal, $fraction:literal
+        $(, $key:ident = $value:expr)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum $name {}

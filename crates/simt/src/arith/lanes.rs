@@ -173,7 +173,10 @@ pub fn map_columns<T: Copy + Default, const K: usize, const N: usize>(
     sources: [Operand<T>; K],
     f: impl FnMut([T; K]) -> T,
 ) {
-    let overlaps = |source: &Operand<T>| matches!(source, Operand::Column(at) if *at != destination && at.abs_diff(destination) < lanes);
+    let overlaps = |source: &Operand<T>| {
+        matches!(source, Operand::Column(at)
+            if *at != destination && at.abs_diff(destination) < lanes)
+    };
     if sources.iter().any(overlaps) {
         return map_overlapping(mask, inactive, lanes, file, destination, sources, f);
     }

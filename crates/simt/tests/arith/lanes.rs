@@ -48,7 +48,10 @@ fn combine([a, b]: [u64; 2]) -> u64 {
 
 proptest! {
     #[test]
-    fn map_is_lane_by_lane(mask in mask(), inactive in inactive(), a in prop::collection::vec(any::<u64>(), LANES), b: u64) {
+    fn map_is_lane_by_lane(
+        mask in mask(), inactive in inactive(), a in prop::collection::vec(any::<u64>(), LANES),
+        b: u64,
+    ) {
         let mut out: Vec<u64> = (0..LANES as u64).collect();
         let wanted = merged(&mask, inactive, &out, |i| combine([a[i], b]));
         let mut calls = 0;
@@ -86,14 +89,17 @@ proptest! {
     ) {
         let snap = |at: usize| if aligned { at / LANES * LANES } else { at };
         let (destination, a, b) = (snap(destination), snap(a), b.map(snap));
-        let old: Vec<u64> = (0..4 * LANES as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let old = (0..4 * LANES as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let old: Vec<u64> = old.collect();
         let mut file = old.clone();
         let value = |lane: usize| b.map_or(99, |b| old[b + lane]);
         let mut wanted = old.clone();
-        let results = merged(&mask, inactive, &old[destination..][..LANES], |i| combine([old[a + i], value(i)]));
+        let before = &old[destination..][..LANES];
+        let results = merged(&mask, inactive, before, |i| combine([old[a + i], value(i)]));
         wanted[destination..][..LANES].copy_from_slice(&results);
         let second = b.map_or(Operand::Uniform(99), Operand::Column);
-        map_columns(&mask, inactive, LANES, &mut file, destination, [Operand::Column(a), second], combine);
+        let operands = [Operand::Column(a), second];
+        map_columns(&mask, inactive, LANES, &mut file, destination, operands, combine);
         prop_assert_eq!(file, wanted);
     }
 

@@ -23,7 +23,8 @@ fn compare_square<F: Format>(root: u64, quarters: i128, x: u64) -> std::cmp::Ord
     let ((mr, er), (mx, ex)) = (exact::<F>(root), exact::<F>(x));
     let scaled = ((4 * mr) as i128 + quarters) as u128;
     let (square, shift) = (scaled * scaled, 2 * (er - 2) - ex);
-    // Both sides as integers at the smaller exponent; x has at most 53 digits, the square at most 112.
+    // Both sides as integers at the smaller exponent; x has at most 53 digits, the square at most
+    // 112.
     if shift >= 0 {
         assert!(square.leading_zeros() as i32 >= shift, "square fits");
         (square << shift).cmp(&mx)

@@ -93,7 +93,9 @@ fn dot(inst: &Inst, ty: Ty) -> Option<LaneFn> {
         match op {
             Op::Dp4a => lane!([A: Int, B: Int]; |_e, a, b, c| int::dp4a::<A, B>(a, b, c)),
             _ => {
-                lane!([A: Int, B: Int]; |e, a, b, c| int::dp2a::<A, B>(a, b, c, e.mods.flags.has(Flag::Upper)))
+                lane!([A: Int, B: Int]; |e, a, b, c| {
+                    int::dp2a::<A, B>(a, b, c, e.mods.flags.has(Flag::Upper))
+                })
             }
         }
     }

@@ -77,7 +77,9 @@ fn int_to_float<S: Int>(to: Ty) -> Option<LaneFn> {
 
 fn float_to_int<F: Format>(to: Ty) -> Option<LaneFn> {
     fn to_type<F: Format, D: Int>() -> LaneFn {
-        lane!([F: Format, D: Int]; |e, a| widen::<D>(e, float::to_int::<F, D>(a, IntConversion::Ptx, e.env)))
+        lane!([F: Format, D: Int]; |e, a| {
+            widen::<D>(e, float::to_int::<F, D>(a, IntConversion::Ptx, e.env))
+        })
     }
     Some(match to {
         Ty::U8 | Ty::B8 => to_type::<F, u8>(),
@@ -173,10 +175,14 @@ fn pack_float(to: Ty, from: Ty) -> Option<LaneFn> {
 /// Packed pairs of one format into packed pairs of another.
 fn unpack_float(to: Ty, from: Ty) -> Option<LaneFn> {
     fn widen<S: Format, D: Format>() -> LaneFn {
-        lane!([S: Format, D: Format]; |e, a| convert::<S, D>(e, a >> 8 & 0xff) << 16 | convert::<S, D>(e, a & 0xff))
+        lane!([S: Format, D: Format]; |e, a| {
+            convert::<S, D>(e, a >> 8 & 0xff) << 16 | convert::<S, D>(e, a & 0xff)
+        })
     }
     fn shrink<S: Format, D: Format>() -> LaneFn {
-        lane!([S: Format, D: Format]; |e, a| convert::<S, D>(e, a >> 16 & 0xffff) << 8 | convert::<S, D>(e, a & 0xffff))
+        lane!([S: Format, D: Format]; |e, a| {
+            convert::<S, D>(e, a >> 16 & 0xffff) << 8 | convert::<S, D>(e, a & 0xffff)
+        })
     }
     Some(match (from, to) {
         (Ty::E4m3x2, Ty::F16x2) => widen::<E4M3, F16>(),

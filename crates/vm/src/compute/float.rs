@@ -75,10 +75,16 @@ fn plain<F: Format>(op: Op) -> Option<LaneFn> {
         Op::Abs => lane!([F: Format]; |e, a| float::abs::<F>(a, e.env.ftz)),
         Op::Neg => lane!([F: Format]; |e, a| float::neg::<F>(a, e.env.ftz)),
         Op::Min => {
-            lane!([F: Format]; |e, a, b, c| if e.src.len() == 3 { min::<F>(e, min::<F>(e, a, b), c) } else { min::<F>(e, a, b) })
+            lane!([F: Format]; |e, a, b, c| {
+                let ab = min::<F>(e, a, b);
+                if e.src.len() == 3 { min::<F>(e, ab, c) } else { ab }
+            })
         }
         Op::Max => {
-            lane!([F: Format]; |e, a, b, c| if e.src.len() == 3 { max::<F>(e, max::<F>(e, a, b), c) } else { max::<F>(e, a, b) })
+            lane!([F: Format]; |e, a, b, c| {
+                let ab = max::<F>(e, a, b);
+                if e.src.len() == 3 { max::<F>(e, ab, c) } else { ab }
+            })
         }
         Op::Copysign => lane!([F: Format]; |_e, a, b| float::copysign::<F>(a, b)),
         Op::Testp => lane!([F: Format]; |e, a| u64::from(property(e.mods.testp).holds::<F>(a))),
@@ -100,16 +106,25 @@ fn property(test: Option<TestP>) -> Property {
 fn packed<F: Format>(op: Op) -> Option<LaneFn> {
     Some(match op {
         Op::Add => {
-            lane!([F: Format]; |e, a, b| int::lanes2([a, b], |[a, b]| finish::<F>(e, float::add::<F>(a, b, e.env))))
+            lane!([F: Format]; |e, a, b| {
+                int::lanes2([a, b], |[a, b]| finish::<F>(e, float::add::<F>(a, b, e.env)))
+            })
         }
         Op::Sub => {
-            lane!([F: Format]; |e, a, b| int::lanes2([a, b], |[a, b]| finish::<F>(e, float::sub::<F>(a, b, e.env))))
+            lane!([F: Format]; |e, a, b| {
+                int::lanes2([a, b], |[a, b]| finish::<F>(e, float::sub::<F>(a, b, e.env)))
+            })
         }
         Op::Mul => {
-            lane!([F: Format]; |e, a, b| int::lanes2([a, b], |[a, b]| finish::<F>(e, float::mul::<F>(a, b, e.env))))
+            lane!([F: Format]; |e, a, b| {
+                int::lanes2([a, b], |[a, b]| finish::<F>(e, float::mul::<F>(a, b, e.env)))
+            })
         }
         Op::Fma => {
-            lane!([F: Format]; |e, a, b, c| int::lanes2([a, b, c], |[a, b, c]| finish::<F>(e, float::fma::<F>(a, b, c, e.env))))
+            lane!([F: Format]; |e, a, b, c| {
+                let fma = |[a, b, c]: [u64; 3]| finish::<F>(e, float::fma::<F>(a, b, c, e.env));
+                int::lanes2([a, b, c], fma)
+            })
         }
         Op::Abs => lane!([F: Format]; |e, a| int::lanes2([a], |[a]| float::abs::<F>(a, e.env.ftz))),
         Op::Neg => lane!([F: Format]; |e, a| int::lanes2([a], |[a]| float::neg::<F>(a, e.env.ftz))),

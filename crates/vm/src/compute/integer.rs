@@ -68,10 +68,14 @@ fn plain<T: Int>(op: Op) -> Option<LaneFn> {
         Op::AddCarry => lane2!([T: Int]; |_e, a, b, c| carry(int::add_carry::<T>(a, b, c != 0))),
         Op::SubCarry => lane2!([T: Int]; |_e, a, b, c| carry(int::sub_carry::<T>(a, b, c != 0))),
         Op::MadCarry => {
-            lane2!([T: Int]; |_e, a, b, c, d| carry(int::add_carry::<T>(int::mul_lo::<T>(a, b), c, d != 0)))
+            lane2!([T: Int]; |_e, a, b, c, d| {
+                carry(int::add_carry::<T>(int::mul_lo::<T>(a, b), c, d != 0))
+            })
         }
         Op::MadHiCarry => {
-            lane2!([T: Int]; |_e, a, b, c, d| carry(int::add_carry::<T>(int::mul_hi::<T>(a, b), c, d != 0)))
+            lane2!([T: Int]; |_e, a, b, c, d| {
+                carry(int::add_carry::<T>(int::mul_hi::<T>(a, b), c, d != 0))
+            })
         }
         _ => return None,
     })

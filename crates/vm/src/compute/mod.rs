@@ -135,7 +135,10 @@ fn sources<const K: usize>(op: &LaneOp) -> [Src; K] {
 /// generic over types if given.
 macro_rules! lane {
     ($([$($g:ident: $bound:path),+];)? |$e:ident $(, $a:ident)*| $body:expr) => {{
-        fn run$(<$($g: $bound),+>)?(columns: &mut $crate::compute::Columns<'_>, op: &$crate::code::LaneOp) {
+        fn run$(<$($g: $bound),+>)?(
+            columns: &mut $crate::compute::Columns<'_>,
+            op: &$crate::code::LaneOp,
+        ) {
             let $e = op;
             let _ = &$e;
             columns.map(op.dst[0], $crate::compute::sources(op), |[$($a),*]| $body);
@@ -147,7 +150,10 @@ macro_rules! lane {
 /// The same with two results.
 macro_rules! lane2 {
     ($([$($g:ident: $bound:path),+];)? |$e:ident $(, $a:ident)*| $body:expr) => {{
-        fn run$(<$($g: $bound),+>)?(columns: &mut $crate::compute::Columns<'_>, op: &$crate::code::LaneOp) {
+        fn run$(<$($g: $bound),+>)?(
+            columns: &mut $crate::compute::Columns<'_>,
+            op: &$crate::code::LaneOp,
+        ) {
             let $e = op;
             let _ = &$e;
             columns.map2([op.dst[0], op.dst[1]], $crate::compute::sources(op), |[$($a),*]| $body);

@@ -234,7 +234,8 @@ impl Report {
             .map(|s| {
                 let name = places::demangled(&s.kernel);
                 json!({
-                    "kernel": s.kernel, "name": name, "kind": s.kind, "code": s.code, "text": s.text,
+                    "kernel": s.kernel, "name": name, "kind": s.kind, "code": s.code,
+                    "text": s.text,
                 })
             })
             .collect();
