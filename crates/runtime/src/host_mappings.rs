@@ -98,8 +98,8 @@ impl<'a> HostMappings<'a> {
 
     fn map_arguments(&mut self, context: &mut Context) {
         for address in self.arguments.clone() {
-            let (before, behind) = self.hints.of(address);
-            let (start, end) = (address.saturating_sub(before), address.saturating_add(behind));
+            let (before, after) = self.hints.of(address);
+            let (start, end) = (address.saturating_sub(before), address.saturating_add(after));
             self.map(context, address, start, end);
         }
     }

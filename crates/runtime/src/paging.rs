@@ -177,14 +177,14 @@ mod tests {
         }
     }
 
-    /// The pages behind a buffer are mapped with it, and may belong to other threads.
+    /// The pages after a buffer are mapped with it, and may belong to other threads.
     #[test]
-    fn other_threads_may_unmap_memory_behind_a_buffer() {
+    fn other_threads_may_unmap_memory_after_a_buffer() {
         let module = Module::load("t", TEXT).unwrap();
         let kernel = module.kernel("twice").unwrap();
         let n = 100_000_u32;
         // Blocks of this size have mappings of their own, each usually just below the one before.
-        let mut behind: Vec<Vec<u8>> = (1..40).map(|i| vec![i; 1 << 20]).collect();
+        let mut after: Vec<Vec<u8>> = (1..40).map(|i| vec![i; 1 << 20]).collect();
         let from: Vec<u32> = (0..n).collect();
         let mut to = vec![1_u32; n as usize + 1];
         let params = block(from.as_ptr() as u64, to.as_mut_ptr() as u64 + 4, n);
@@ -200,7 +200,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    for block in &mut behind {
+                    for block in &mut after {
                         drop(std::mem::take(block));
                         *block = vec![1; 1 << 20];
                     }
