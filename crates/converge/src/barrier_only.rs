@@ -44,7 +44,7 @@ impl<const N: usize> BarrierOnly<N> {
             this.push(pc, lanes - start.parked);
             this.park(pc, lanes & start.parked);
         }
-        this.charges = Charges { max_depth: this.depth(), ..Charges::default() };
+        this.charges = Charges { max_depth: this.depth().into(), ..Charges::default() };
         this
     }
 
@@ -135,7 +135,7 @@ impl<const N: usize> Mechanism<N> for BarrierOnly<N> {
                 self.park(at, lanes);
             }
         }
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl<const N: usize> Mechanism<N> for BarrierOnly<N> {
         self.parked.retain(|g| g.lanes.any());
         self.charges.merges += u64::max(groups, 1) - 1;
         self.push(next, freed);
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
     }
 
     fn paths(&self, out: &mut Vec<Path<N>>) {

@@ -10,7 +10,7 @@
 //!
 //! **Invariants.** Every lane executes its own program. The place is right where it post-dominates
 //! the branch, as after the branch that closes a loop; the lanes that jump over it run alone to
-//! their end. Such splits are charged as [`Charges::unsound`](crate::Charges::unsound): the results
+//! their end. Such splits are charged as [`Charges::unsound_splits`](crate::Charges::unsound_splits): the results
 //! of independent lanes are right all the same, but a barrier or collective after the real meeting
 //! place waits for lanes that wait below on the stack. The knob `order` matters only to branches
 //! with several targets.
@@ -77,7 +77,7 @@ mod tests {
         let all = [(Pc(1), WarpMask::from_bits(12))];
         m.event(&plan, id, &Event::Branch { at: Pc(0), targets: &all }).unwrap();
         assert_eq!(m.preferred().map(|p| (p.pc.0, p.lanes.bits())), Some((1, 15)));
-        assert_eq!(m.charges().unsound, 0);
+        assert_eq!(m.charges().unsound_splits, 0);
     }
 
     #[test]
@@ -95,6 +95,6 @@ mod tests {
             m.event(&plan, p.id, &event).unwrap();
         }
         assert_eq!(m.preferred(), None);
-        assert_eq!(m.charges().unsound, 1);
+        assert_eq!(m.charges().unsound_splits, 1);
     }
 }

@@ -88,7 +88,7 @@ impl<const N: usize> ConvergenceBarriers<N> {
 
     fn note_depth(&mut self) {
         let now = self.paths.len() + self.parked.len() + self.set.len();
-        self.charges.max_depth = self.charges.max_depth.max(count(now));
+        self.charges.max_depth = self.charges.max_depth.max(count(now).into());
     }
 
     fn push(&mut self, pc: Pc, lanes: LaneMask<N>) {

@@ -2,6 +2,7 @@
 
 use crate::event::Event;
 use crate::plan::Plan;
+pub use simt::counts::Charges;
 use simt::{LaneMask, Pc};
 use thiserror::Error;
 
@@ -109,44 +110,6 @@ pub struct Knobs {
 impl Default for Knobs {
     fn default() -> Self {
         Self { order: None, slice: 1 << 12, predicate: 12 }
-    }
-}
-
-/// What a mechanism did so far; each counts operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Charges {
-    /// Branches, calls and returns that made more than one path of one.
-    pub splits: u64,
-    /// Times that two paths became one.
-    pub merges: u64,
-    /// Entries put on a stack, list or table.
-    pub pushes: u64,
-    /// Entries taken off.
-    pub pops: u64,
-    /// Entries looked at in a list search.
-    pub visits: u64,
-    /// Times that another path was switched to without a split or merge.
-    pub switches: u64,
-    /// Splits whose lanes were to meet at a place that not all ways from the branch pass.
-    pub unsound: u64,
-    /// Branches run as predicated code.
-    pub predicated: u64,
-    /// Most live paths or stack entries at once, whichever the mechanism keeps.
-    pub max_depth: u32,
-}
-
-impl Charges {
-    /// Adds another group's charges; the depth is the larger one.
-    pub fn add(&mut self, other: &Self) {
-        self.splits += other.splits;
-        self.merges += other.merges;
-        self.pushes += other.pushes;
-        self.pops += other.pops;
-        self.visits += other.visits;
-        self.switches += other.switches;
-        self.unsound += other.unsound;
-        self.predicated += other.predicated;
-        self.max_depth = self.max_depth.max(other.max_depth);
     }
 }
 

@@ -89,7 +89,7 @@ impl<const N: usize> MultiPath<N> {
         for split in &mut this.splits {
             split.parked = split.lanes & start.parked;
         }
-        this.charges = Charges { max_depth: this.depth(), ..Charges::default() };
+        this.charges = Charges { max_depth: this.depth().into(), ..Charges::default() };
         this
     }
 
@@ -373,7 +373,7 @@ impl<const N: usize> Mechanism<N> for MultiPath<N> {
                 self.settle(position);
             }
         }
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
         self.turn(path.0);
         Ok(())
     }

@@ -94,7 +94,7 @@ impl<const N: usize> PredicatedStack<N> {
         }
         window.advance(targets);
         self.window = Some(window);
-        self.stack.charges.predicated += 1;
+        self.stack.charges.predicated_regions += 1;
         self.stack.charges.splits += u64::from(targets.len() > 1);
         self.close();
         true
@@ -262,14 +262,14 @@ mod tests {
     fn a_triangle_needs_no_stack() {
         let (seen, charges) = issues(&triangle(), Knobs::default(), &[(1, 3), (3, 12)]);
         assert_eq!(seen, [(1, 3), (2, 3), (3, 15)]);
-        assert_eq!((charges.pushes, charges.predicated, charges.merges), (0, 1, 1));
+        assert_eq!((charges.pushes, charges.predicated_regions, charges.merges), (0, 1, 1));
     }
 
     #[test]
     fn a_branch_that_all_take_saves_nothing() {
         let (seen, charges) = issues(&triangle(), Knobs::default(), &[(3, 15)]);
         assert_eq!(seen, [(1, 0), (2, 0), (3, 15)]);
-        assert_eq!(charges.predicated, 1);
+        assert_eq!(charges.predicated_regions, 1);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         let knobs = Knobs { predicate: 1, ..Knobs::default() };
         let (seen, charges) = issues(&triangle(), knobs, &[(1, 3), (3, 12)]);
         assert_eq!(seen, [(1, 3), (2, 3), (3, 15)]);
-        assert_eq!((charges.pushes, charges.predicated), (1, 0));
+        assert_eq!((charges.pushes, charges.predicated_regions), (1, 0));
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl<R: Rank, const N: usize> Ranked<R, N> {
             this.insert(&plan, pc, 0, lanes - start.parked);
             this.park(pc, 0, lanes & start.parked);
         }
-        this.charges = Charges { max_depth: this.depth(), ..Charges::default() };
+        this.charges = Charges { max_depth: this.depth().into(), ..Charges::default() };
         this
     }
 
@@ -221,7 +221,7 @@ impl<R: Rank, const N: usize> Mechanism<N> for Ranked<R, N> {
                 self.park(at, calls, parked);
             }
         }
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl<R: Rank, const N: usize> Mechanism<N> for Ranked<R, N> {
         for (calls, lanes) in freed {
             self.insert(plan, next, calls, lanes);
         }
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
     }
 
     fn paths(&self, out: &mut Vec<Path<N>>) {

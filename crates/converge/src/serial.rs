@@ -47,7 +47,7 @@ impl<const N: usize> Serial<N> {
                 pcs[lane] = pc;
             }
         }
-        let charges = Charges { max_depth: live.count(), ..Charges::default() };
+        let charges = Charges { max_depth: live.count().into(), ..Charges::default() };
         let parked = start.parked & live;
         let current = (live - parked).lowest().unwrap_or(0);
         Self { pcs, live, parked, current, ran: 0, slice: knobs.slice, charges }

@@ -113,8 +113,8 @@ impl fmt::Display for Statistics {
         writeln!(f, "merges              {:>8}", c.merges)?;
         writeln!(f, "pushes, pops        {:>8}  {}", c.pushes, c.pops)?;
         write!(f, "greatest depth      {:>8}", c.max_depth)?;
-        if c.unsound > 0 {
-            write!(f, "\nunsound splits      {:>8}", c.unsound)?;
+        if c.unsound_splits > 0 {
+            write!(f, "\nunsound splits      {:>8}", c.unsound_splits)?;
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ impl<const N: usize> SplitJoin<N> {
         self.charges.pushes += 1 + u64::from(later.any());
         self.charges.splits += u64::from(later.any());
         (self.now.lanes, self.now.pc) = (first, next);
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
     }
 
     fn join(&mut self, next: Pc) -> Result<(), Refusal> {

@@ -51,7 +51,7 @@ impl<const N: usize> Stack<N> {
             Entry { pc, rejoin: None, lanes, parked, parked_at: pc, depth: 1, calls: false }
         };
         let stack: Vec<_> = start.paths.iter().map(entry).collect();
-        let charges = Charges { max_depth: count(stack.len()), ..Charges::default() };
+        let charges = Charges { max_depth: count(stack.len()).into(), ..Charges::default() };
         Self { stack, order: knobs.order.unwrap_or(Order::Taken), charges }
     }
 
@@ -62,7 +62,7 @@ impl<const N: usize> Stack<N> {
     fn push(&mut self, entry: Entry<N>) {
         self.stack.push(entry);
         self.charges.pushes += 1;
-        self.charges.max_depth = self.charges.max_depth.max(count(self.stack.len()));
+        self.charges.max_depth = self.charges.max_depth.max(count(self.stack.len()).into());
     }
 
     /// Takes entries off that are empty or have reached their rejoin place.

@@ -48,7 +48,7 @@ impl<R: Rule, const N: usize> Mechanism<N> for Stacked<R, N> {
         if let Event::Branch { at, .. } = *event
             && self.0.charges.splits > before
         {
-            self.0.charges.unsound += u64::from(!R::sound(plan, at));
+            self.0.charges.unsound_splits += u64::from(!R::sound(plan, at));
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ impl<const N: usize> TfSandy<N> {
             this.park((0, pc), lanes & start.parked);
         }
         this.at = this.places.first().map(|p| (p.calls, p.group.pc));
-        this.charges = Charges { max_depth: this.depth(), ..Charges::default() };
+        this.charges = Charges { max_depth: this.depth().into(), ..Charges::default() };
         this
     }
 
@@ -217,7 +217,7 @@ impl<const N: usize> Mechanism<N> for TfSandy<N> {
                 }
             }
         }
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl<const N: usize> Mechanism<N> for TfSandy<N> {
             (Some(at), Some(first)) if rank(plan, at) <= rank(plan, first) => Some(at),
             (_, first) => first,
         };
-        self.charges.max_depth = self.charges.max_depth.max(self.depth());
+        self.charges.max_depth = self.charges.max_depth.max(self.depth().into());
     }
 
     fn paths(&self, out: &mut Vec<Path<N>>) {

@@ -57,7 +57,6 @@ pub(crate) fn attempt(
                 if let Some(detail) = &finished.detail {
                     observer.commit();
                     observer.declined_after_commit(detail);
-                    counters.set_totals(&finished.stats);
                 }
                 *memory = std::mem::take(&mut finished.memory);
                 let (level, threads) = (finished.level, finished.threads);
@@ -70,9 +69,6 @@ pub(crate) fn attempt(
         if declined != Declined::Wrapped {
             break;
         }
-    }
-    if options.detailed && state.progress().0 > 0 {
-        counters.set_totals(state.stats());
     }
     Err(declined)
 }

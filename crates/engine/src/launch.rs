@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use fast::{Declined, Level};
 use simt::memory::{Addr, Snapshot};
-use vm::{Claim, Program, Recheck, State, Stats};
+use vm::{Claim, Counts, Program, Recheck, State};
 
 use crate::attempt::attempt;
 use crate::cache::Cache;
@@ -67,7 +67,7 @@ pub struct Options {
     pub level: Option<Level>,
     /// The host threads.
     pub threads: HostThreads,
-    /// Whether more than [`Stats`] is counted.
+    /// Whether more than [`Counts`] is counted.
     pub detailed: bool,
 }
 
@@ -105,7 +105,7 @@ pub struct Outcome {
     /// How it ended.
     pub end: End,
     /// What it did.
-    pub stats: Stats,
+    pub stats: Counts,
     /// Further counts, if they were asked for.
     pub counters: Counters,
     /// What the kernel printed.

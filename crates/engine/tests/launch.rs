@@ -166,7 +166,7 @@ fn every_engine_runs_a_launch_to_the_same_end() {
     };
     let (stats, counters, selected) = run(Choice::Exact);
     assert_eq!(selected, [""; 0]);
-    assert_eq!((counters.stores, counters.traffic.global_sectors), (2, 8));
+    assert_eq!((counters.counts.stores, counters.counts.traffic.global_sectors), (2, 8));
     for engine in [Choice::Fast, Choice::Interpreted, Choice::Both] {
         let (other, counted, selected) = run(engine);
         assert_eq!((other, &counted), (stats, &counters), "{engine:?}");
@@ -223,6 +223,6 @@ fn a_monitor_stops_a_launch() {
         let outcome = bench.run(3, options(engine, true), &mut notes);
         assert_eq!(outcome.end, End::Interrupted, "{engine:?}");
         assert_eq!(notes.polls, 1, "{engine:?}");
-        assert_eq!(outcome.counters.ctas, 0, "{engine:?}");
+        assert_eq!(outcome.counters.counts.ctas, 0, "{engine:?}");
     }
 }

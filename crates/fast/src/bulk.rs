@@ -33,9 +33,9 @@ impl Machine<'_> {
             return Err(Declined::Running("undefined metadata of a sparse matrix"));
         }
         if let Some(detail) = &mut self.detail {
-            detail.collectives += 1;
+            detail.counts.collectives += 1;
         }
-        self.stats.collectives += 1;
+        self.stats.member_collectives += 1;
         let results = match &op.memory {
             None => op.what.computed(&registers(warp, &op.src)),
             Some(memory) => self.fragments(warp, op, memory, pc)?,

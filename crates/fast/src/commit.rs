@@ -15,7 +15,7 @@ use crate::detail::Detail;
 use crate::machine::Machine;
 use crate::tier::{Region, Until};
 use simt::memory::{PAGE_BYTES, Place};
-use vm::Stats;
+use vm::Counts;
 
 /// Bytes of the journal after which effects are committed. With the pages themselves, these fill
 /// half of a common second-level cache.
@@ -36,7 +36,7 @@ pub(crate) struct Commits {
     /// Bytes of the journal after which they are.
     threshold: usize,
     /// Statistics of the committed CTAs.
-    pub(crate) done: Stats,
+    pub(crate) done: Counts,
     /// Their detailed counts, if the launch runs in detail and a commit has been made.
     pub(crate) detail: Option<Box<Detail>>,
     /// The number of commits.
@@ -62,7 +62,7 @@ struct StepWindow {
 impl Commits {
     /// Starts with the CTAs counted in `done` as committed. Commits are made whenever the journal
     /// exceeds `after` bytes, or never if that is `None`.
-    pub(crate) fn new(after: Option<usize>, done: Stats) -> Self {
+    pub(crate) fn new(after: Option<usize>, done: Counts) -> Self {
         let (allowed, threshold) = (after.is_some(), after.unwrap_or(0));
         Self { allowed, threshold, done, ..Self::default() }
     }

@@ -4,7 +4,7 @@ use crate::code::Code;
 use crate::row::{Narrow, Wide};
 use converge::mechanism::Order;
 use ir::Sreg;
-use vm::{Setup, Stats, WARP_SIZE};
+use vm::{Counts, Setup, WARP_SIZE};
 
 /// CTAs that need at least this many bytes of host memory are probed before the launch begins: an
 /// allocation that fails later would abort the process.
@@ -31,7 +31,7 @@ pub(crate) struct Context<'c> {
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
     /// Statistics of the CTAs that ended before this engine took over.
-    pub(crate) done: Stats,
+    pub(crate) done: Counts,
 }
 
 impl<'c> Context<'c> {

@@ -1,5 +1,4 @@
-//! Counts beyond a launch's `Stats`: those that an observer of all events of the exact engine would
-//! have made.
+//! Counts of events: those that an observer of all events of the exact engine would have made.
 //!
 //! A whole block runs with one set of lanes, so lane slots are summed by block, and distributed to
 //! the block's instructions at the end of the launch. Lanes that guards turn off are counted by
@@ -7,27 +6,15 @@
 
 use crate::code::{Code, End, Kind};
 use crate::tier::WorkerCounts;
+use simt::counts::Counts;
 use simt::slots::{GroupLanes, LaneSlots};
 use vm::WARP_SIZE;
 
 /// The detailed counts of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detail {
-    /// Jumps, conditional or not, and switches.
-    pub branches: u64,
-    /// Distinct next places of each of these, summed.
-    pub branch_targets: u64,
-    /// The largest split depth of an issue: the number of split levels that it is in, counted from
-    /// 1.
-    pub max_depth: u64,
-    /// Split depths, summed over all issues.
-    pub depth_sum: u64,
-    /// Arrivals of warps at barriers.
-    pub barrier_arrivals: u64,
-    /// Collectives with at least one active lane.
-    pub collectives: u64,
-    /// Fences issued.
-    pub fences: u64,
+    /// The counts of events but accesses, which the launch's observer counts.
+    pub counts: Counts,
     /// The number of issues by number of active lanes; empty if there were no issues.
     pub active_lanes: Vec<u64>,
     /// Lane slots by place, in increasing order, for all places of the kernel and the functions
@@ -64,8 +51,8 @@ impl Detail {
         depth: u32,
     ) {
         let depth = u64::from(depth);
-        self.max_depth = self.max_depth.max(depth);
-        self.depth_sum += depth * n as u64;
+        self.counts.max_depth = self.counts.max_depth.max(depth);
+        self.counts.depth_sum += depth * n as u64;
         self.active_lanes[slots.active() as usize] += n as u64;
         self.add_slots(code, block, (first, n), slots);
     }
@@ -112,20 +99,14 @@ impl Detail {
         for (sum, &more) in self.active_lanes.iter_mut().zip(&counts.active_lanes) {
             *sum += more;
         }
-        self.depth_sum += counts.depth_sum;
-        self.max_depth = self.max_depth.max(counts.max_depth);
+        self.counts.depth_sum += counts.depth_sum;
+        self.counts.max_depth = self.counts.max_depth.max(counts.max_depth);
     }
 
     /// Adds the counts of other CTAs of the launch. Neither side may have been
     /// [finished](Self::finish).
     pub(crate) fn add(&mut self, other: &Self) {
-        self.branches += other.branches;
-        self.branch_targets += other.branch_targets;
-        self.max_depth = self.max_depth.max(other.max_depth);
-        self.depth_sum += other.depth_sum;
-        self.barrier_arrivals += other.barrier_arrivals;
-        self.collectives += other.collectives;
-        self.fences += other.fences;
+        self.counts.add(&other.counts);
         let counts = |to: &mut [u64], from: &[u64]| {
             to.iter_mut().zip(from).for_each(|(sum, more)| *sum += more);
         };
@@ -138,8 +119,21 @@ impl Detail {
         slots(&mut self.places, &other.places);
     }
 
-    /// Distributes slots to places, and computes what depends on them.
-    pub(crate) fn finish(&mut self, code: &Code) {
+    /// Counts the events that are counted in every launch. `stats` counts all of the launch up to
+    /// now, `done` what the exact engine has run of it before.
+    fn add_totals(&mut self, stats: &Counts, done: &Counts) {
+        let counts = &mut self.counts;
+        counts.branches += stats.conditional_branches - done.conditional_branches;
+        counts.divergent_branches += stats.divergent_branches - done.divergent_branches;
+        counts.divergent_paths += stats.divergent_paths - done.divergent_paths;
+        counts.depth_issues += stats.slots.vector_issues - done.slots.vector_issues;
+        counts.ctas += stats.ctas - done.ctas;
+    }
+
+    /// Distributes slots to places, and computes what depends on them and on the counts of every
+    /// launch.
+    pub(crate) fn finish(&mut self, code: &Code, stats: &Counts, done: &Counts) {
+        self.add_totals(stats, done);
         for (index, block) in code.blocks.iter().enumerate() {
             let whole = self.blocks[index];
             if block.is_free {
@@ -149,7 +143,7 @@ impl Detail {
                 let mut slots = self.places[step];
                 slots.add(&whole);
                 if matches!(code.steps[step].kind, Kind::Fence) {
-                    self.fences += slots.vector_issues;
+                    self.counts.fences += slots.vector_issues;
                 }
                 slots.predicate_off(self.off[step]);
                 self.by_place.push((block.first + i as u64, slots));
@@ -158,8 +152,8 @@ impl Detail {
                 let mut slots = self.places[code.steps.len() + index];
                 slots.add(&whole);
                 if let End::Go(_) = block.end {
-                    self.branches += slots.vector_issues;
-                    self.branch_targets += slots.vector_issues;
+                    self.counts.branches += slots.vector_issues;
+                    self.counts.branch_targets += slots.vector_issues;
                 }
                 self.by_place.push((block.pc, slots));
             }

@@ -61,7 +61,7 @@ use simt::{GroupId, Pc, WarpMask};
 use std::any::Any;
 use std::borrow::BorrowMut;
 use thiserror::Error;
-use vm::{Program, State, Stats};
+use vm::{Counts, Program, State};
 
 /// The reason why a launch is left to the exact engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -90,7 +90,7 @@ pub struct Finished {
     /// Guest memory.
     pub memory: MemoryMap,
     /// The launch's statistics, equal to the exact engine's number by number.
-    pub stats: Stats,
+    pub stats: Counts,
     /// Further counts, if the launch ran in detail.
     pub detail: Option<Box<Detail>>,
     /// The vector instructions that the interpreter used.

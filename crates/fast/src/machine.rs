@@ -22,7 +22,7 @@ use simt::slots::{GroupLanes, LaneSlots};
 use simt::{GroupId, Pc, WarpMask};
 use smallvec::SmallVec;
 use std::ops::Range;
-use vm::{BACK_EDGES, STALLED_ROUNDS, Stats, WARP_SIZE, quiet_rounds};
+use vm::{BACK_EDGES, Counts, STALLED_ROUNDS, WARP_SIZE, quiet_rounds};
 
 /// States are compared so often while [`quiet_rounds`] pass.
 const COMPARISONS: u64 = 4;
@@ -55,7 +55,7 @@ impl Cta {
 }
 
 /// The statistics of a launch, its details before [`Detail::finish`], and whether it has ended.
-pub(crate) type Ended = (Stats, Option<Box<Detail>>, bool);
+pub(crate) type Ended = (Counts, Option<Box<Detail>>, bool);
 
 /// The reason why a machine has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(crate) struct Machine<'m> {
     /// Storage of ended CTAs. CTAs that end in their first turn all reuse the same, which stays in
     /// the host's caches.
     spare: Vec<Cta>,
-    pub(crate) stats: Stats,
+    pub(crate) stats: Counts,
     /// The resident CTA, and in it the warp, whose turn it is.
     pub(crate) slot: usize,
     pub(crate) group: usize,
@@ -116,7 +116,7 @@ impl<'m> Machine<'m> {
         workers: Option<&'m Workers>,
     ) -> Self {
         let detail = detailed.then(|| Box::new(Detail::new(context.code)));
-        let stats = if workers.is_some() { Stats::default() } else { context.done };
+        let stats = if workers.is_some() { Counts::default() } else { context.done };
         let rest = if workers.is_some() { 0..0 } else { context.done.ctas..context.total };
         Self {
             detail,
@@ -549,7 +549,7 @@ impl<'m> Machine<'m> {
             End::Branch(guard, to, next) => {
                 let taken = warp.guarded(guard, lanes);
                 let stay = lanes & !taken;
-                self.stats.branches += 1;
+                self.stats.conditional_branches += 1;
                 self.target(1);
                 if taken == 0 || stay == 0 || to == next {
                     let target = if taken != 0 { *to } else { *next };
@@ -572,7 +572,7 @@ impl<'m> Machine<'m> {
                         Err(i) => targets.insert(i, (to, place(to), 1 << lane)),
                     }
                 }
-                self.stats.branches += 1;
+                self.stats.conditional_branches += 1;
                 self.target(1);
                 if let [(to, at, _)] = targets[..] {
                     self.back_edges += u32::from(at <= block.pc);
@@ -606,7 +606,7 @@ impl<'m> Machine<'m> {
     #[inline(always)]
     fn target(&mut self, count: u64) {
         if let Some(detail) = &mut self.detail {
-            detail.branch_targets += count;
+            detail.counts.branch_targets += count;
         }
     }
 

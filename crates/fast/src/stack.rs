@@ -71,7 +71,7 @@ impl Stack {
     fn push(&mut self, entry: Entry) {
         self.entries.push(entry);
         self.charges.pushes += 1;
-        self.charges.max_depth = self.charges.max_depth.max(self.entries.len() as u32);
+        self.charges.max_depth = self.charges.max_depth.max(self.entries.len() as u64);
     }
 
     /// Pops entries that are empty or have reached their reconvergence point.

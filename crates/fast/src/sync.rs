@@ -54,7 +54,7 @@ impl Machine<'_> {
         let id = usize::try_from(first).ok().filter(|&i| i < BARRIERS);
         let id = id.ok_or(Declined::Running("a barrier does not exist"))?;
         if let Some(detail) = &mut self.detail {
-            detail.barrier_arrivals += 1;
+            detail.counts.barrier_arrivals += 1;
         }
         let holding = pred.map_or(0, |p| warp.pred(p) & on);
         let group = self.group;
@@ -118,7 +118,7 @@ impl Machine<'_> {
         on: u32,
     ) -> Result<(), Declined> {
         if let Some(detail) = &mut self.detail {
-            detail.collectives += 1;
+            detail.counts.collectives += 1;
         }
         let Some(members) = op.members else {
             finish(warp, op, on);
@@ -137,7 +137,7 @@ impl Machine<'_> {
                 return Err(Declined::Running("lanes come to a collective one after another"));
             }
             finish(warp, op, meeting);
-            self.stats.collectives += 1;
+            self.stats.member_collectives += 1;
             rest &= !meeting;
         }
         Ok(())

@@ -392,15 +392,15 @@ impl Visit<'_, '_> {
         machine.progress |= tally.progress != 0;
         machine.issued |= n != 0;
         if let Some(detail) = &mut machine.detail {
-            detail.branch_targets += tally.branches;
-            detail.collectives += tally.collectives + tally.unnamed;
-            detail.barrier_arrivals += tally.arrivals;
+            detail.counts.branch_targets += tally.branches;
+            detail.counts.collectives += tally.collectives + tally.unnamed;
+            detail.counts.barrier_arrivals += tally.arrivals;
         }
         let stats = &mut machine.stats;
         stats.block_issues += tally.blocks;
-        stats.branches += tally.branches;
+        stats.conditional_branches += tally.branches;
         stats.memory_instructions += tally.memory;
-        stats.collectives += tally.collectives;
+        stats.member_collectives += tally.collectives;
         stats.barriers += tally.barriers;
         let (never_launched, exited, active) = (tally.never_launched, tally.exited, tally.lanes);
         let lanes = GroupLanes { never_launched, exited, waiting: 0, active };

@@ -199,11 +199,11 @@ impl Visit<'_, '_> {
             merges: charges.merges,
             pushes: charges.pushes,
             pops: charges.merges + charges.emptied,
-            max_depth: charges.max_height as u32,
+            max_depth: charges.max_height,
             ..Charges::default()
         });
         if let Some(detail) = &mut self.machine.detail {
-            detail.branch_targets += charges.split_branches;
+            detail.counts.branch_targets += charges.split_branches;
         }
         self.machine.stats.divergent_branches += charges.split_branches;
         self.machine.stats.divergent_paths += 2 * charges.split_branches;

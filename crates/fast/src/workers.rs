@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
-use vm::Stats;
+use vm::Counts;
 
 /// The maximum number of host threads of a launch.
 pub const MAX_THREADS: usize = 256;
@@ -167,7 +167,7 @@ pub(crate) struct LaunchPlan<'w> {
 
 /// The reason why a launch is declined, and the statistics of the CTAs that the exact engine is to
 /// skip.
-pub(crate) type DeclinedAt = Box<(Declined, Stats)>;
+pub(crate) type DeclinedAt = Box<(Declined, Counts)>;
 
 /// Runs a launch. If it is declined, memory is as the CTAs counted in the error have left it.
 pub(crate) fn run(
@@ -484,8 +484,7 @@ fn merge_ends(
 /// Completes the details of the CTAs that this engine ran.
 fn finish_detail((stats, detail, _): &mut Ended, context: &Context<'_>) {
     if let Some(detail) = detail {
-        detail.branches += stats.branches - context.done.branches;
-        detail.finish(context.code);
+        detail.finish(context.code, stats, &context.done);
     }
 }
 
@@ -494,7 +493,7 @@ fn finish_detail((stats, detail, _): &mut Ended, context: &Context<'_>) {
 struct LeadObserver<'w> {
     workers: &'w Workers,
     /// Statistics of the CTAs that ended before this engine took over.
-    done: &'w Stats,
+    done: &'w Counts,
     observer: &'w mut dyn LaunchObserver,
     /// Receives the accesses of this thread. The launch's observer merges them once all threads
     /// have succeeded.

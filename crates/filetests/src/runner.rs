@@ -305,8 +305,11 @@ fn apart(exact: &Report, fast: &Report, sources: &SourceMap) -> Option<String> {
 
 fn slots_add_up(report: &Report) -> Result<(), String> {
     for launch in &report.stats.launches {
-        if !launch.slots.identity_holds() {
-            return Err(format!("slots of {} do not add up: {:?}", launch.kernel, launch.slots));
+        if !launch.counts.slots.identity_holds() {
+            return Err(format!(
+                "slots of {} do not add up: {:?}",
+                launch.kernel, launch.counts.slots
+            ));
         }
     }
     Ok(())

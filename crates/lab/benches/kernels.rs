@@ -53,7 +53,7 @@ fn measure(file: &Path, measurement: Measurement) -> (f64, u64) {
         let report = report.expect("it runs");
         times.push(start.elapsed().as_secs_f64());
         assert_eq!(report.verdict(), Verdict::Met, "{}", file.display());
-        executed = report.stats.launches.iter().map(|l| l.slots.active()).sum();
+        executed = report.stats.launches.iter().map(|l| l.counts.slots.active()).sum();
     }
     times.sort_by(f64::total_cmp);
     (times[RUNS / 2], executed)

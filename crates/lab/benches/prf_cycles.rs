@@ -33,7 +33,7 @@ fn measure(kernel: &str, option: (&str, &str)) -> (f64, u64, u64) {
         times.push(start.elapsed().as_secs_f64());
         assert_eq!(report.verdict(), Verdict::Met, "{kernel}");
         let total = report.stats.total();
-        (cycles, instructions) = (total.cycles, total.slots.issues());
+        (cycles, instructions) = (total.counts.cycles, total.counts.slots.issues());
     }
     times.sort_by(f64::total_cmp);
     (times[RUNS / 2], cycles, instructions)

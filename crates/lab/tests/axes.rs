@@ -34,13 +34,14 @@ fn row<'c>(comparison: &'c Comparison, name: &str) -> &'c lab::divergence::Row {
 fn linx_groups_of_any_width_leave_the_memory_of_single_lanes() {
     let comparison = compared("linx/collatz/launch.toml");
     assert_eq!(comparison.reference_name, "exec of width 1");
-    let issues = |name: &str| row(&comparison, name).stats.as_ref().expect("ran").slots.issues();
+    let issues =
+        |name: &str| row(&comparison, name).stats.as_ref().expect("ran").counts.slots.issues();
     let mut last = u64::MAX;
     for width in [1, 2, 4, 8, 16, 32] {
         let name = format!("group-width={width}");
         let row = row(&comparison, &name);
         assert_eq!((row.verdict, row.equal, row.warp_size), (Verdict::Ok, Some(true), width));
-        assert!(row.stats.as_ref().is_some_and(|s| s.slots.identity_holds()));
+        assert!(row.stats.as_ref().is_some_and(|s| s.counts.slots.identity_holds()));
         // Wider groups take fewer issues.
         assert!(issues(&name) < last, "{width}");
         last = issues(&name);
@@ -102,12 +103,12 @@ fn machines_with_a_listing_show_their_lanes() {
         let comparison = compared(path);
         let row = &comparison.rows[0];
         let (views, stats) = (row.views.as_ref().expect(path), row.stats.as_ref().expect(path));
-        assert_eq!(views.losses.total, stats.slots, "{path}");
+        assert_eq!(views.losses.total, stats.counts.slots, "{path}");
         assert!(views.losses.text.iter().any(|(line, l)| line.is_some() && l.lost() > 0), "{path}");
         let warp = views.lanes.warps.first().expect("a warp");
         let places = &views.lanes.places;
         assert!(warp.steps.iter().all(|step| places[step.place as usize].line.is_some()), "{path}");
-        assert!(stats.slots.masked_off > 0, "{path}");
+        assert!(stats.counts.slots.masked_off > 0, "{path}");
         // Each recorded lane set distinguishes lanes that a mask turns off from those that a guard
         // does.
         assert!(views.lanes.lanes.iter().any(|c| !c.masked_off().is_empty()), "{path}");

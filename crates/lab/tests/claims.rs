@@ -96,7 +96,7 @@ impl Measured {
         (self.early, self.missed) = (self.early + splits.0.early, self.missed + splits.0.missed);
         self.added += splits.1;
         let Ok(entry) = converge::Entry::find(&row.mechanism) else { return };
-        let depth = row.stats.as_ref().map_or(0, |s| u64::from(s.charges.max_depth)).max(1);
+        let depth = row.stats.as_ref().map_or(0, |s| s.counts.charges.max_depth).max(1);
         self.bits = self.bits.max(entry.state_bits(WARP, depth));
         self.nodes_and_edges += graph * analyses(&row.mechanism);
         if let Some(factor) = row.impact.divergence_impact_factor {

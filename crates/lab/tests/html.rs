@@ -123,7 +123,7 @@ fn long_runs_are_cut_with_a_note() {
         warp.steps.len(),
         warp.issues
     );
-    let total = comparison.rows[0].stats.as_ref().expect("ran").slots;
+    let total = comparison.rows[0].stats.as_ref().expect("ran").counts.slots;
     assert_eq!((warp.issues, warp.slots), (total.issues(), total.width), "all is counted");
     let page = to_html(&comparison, &PageData::of(&job, &comparison));
     assert!(page.len() < 400_000, "{} bytes", page.len());
@@ -191,7 +191,7 @@ fn compiled_code_is_listed_with_its_predicates_and_spills() {
     }
     assert!(code(1).is_some_and(|c| c.pass.after > c.pass.before && c.pass.saved_masks > 0));
     for row in &comparison.rows[1..] {
-        let slots = row.stats.as_ref().expect("ran").slots;
+        let slots = row.stats.as_ref().expect("ran").counts.slots;
         assert!(slots.masked_off > 0, "{}: lanes off by a mask are told apart", row.mechanism);
     }
     let page = to_html(&comparison, &PageData::of(&job, &comparison));

@@ -52,15 +52,19 @@ fn kernels_end_equal_on_all_models() {
             let timed = run(&file, options);
             assert_eq!(functional.buffers, timed.buffers, "{} {options:?}", file.display());
             for (a, b) in functional.stats.launches.iter().zip(&timed.stats.launches) {
-                assert!(races || a.slots == b.slots, "{} {options:?}", file.display());
+                assert!(
+                    races || a.counts.slots == b.counts.slots,
+                    "{} {options:?}",
+                    file.display()
+                );
                 let own = |name: &str| b.own.iter().find(|(n, _)| n == name).map_or(0, |(_, c)| *c);
-                assert_eq!(own("issued"), b.slots.issues());
+                assert_eq!(own("issued"), b.counts.slots.issues());
                 assert_eq!(own("hazards"), 0, "{} {options:?}", file.display());
                 let lost = |table: &str| -> u64 {
                     b.own.iter().filter(|(n, _)| n.starts_with(table)).map(|(_, c)| *c).sum()
                 };
-                assert_eq!(own("fetched") + lost("fetch_lost."), b.cycles);
-                assert_eq!(own("issued") + lost("issue_lost."), b.cycles);
+                assert_eq!(own("fetched") + lost("fetch_lost."), b.counts.cycles);
+                assert_eq!(own("issued") + lost("issue_lost."), b.counts.cycles);
             }
         }
     }
@@ -80,7 +84,7 @@ fn nested_20_spills_beyond_sixteen_predicates() {
 fn timelines_have_every_instruction_and_its_stages() {
     let file = kernels().remove(0);
     let report = run(&file, &[("trace", "on")]);
-    let issued: u64 = report.stats.launches.iter().map(|l| l.slots.issues()).sum();
+    let issued: u64 = report.stats.launches.iter().map(|l| l.counts.slots.issues()).sum();
     let text = lab::divergence::document(&report.stats);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let events = document["traceEvents"].as_array().expect("events");

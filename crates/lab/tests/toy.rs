@@ -51,7 +51,7 @@ fn text_runs_and_reads_back() {
     assert_eq!(result.end.name(), "done");
     let squares: Vec<u8> = (0..10u32).flat_map(|i| (i * i).to_le_bytes()).collect();
     assert_eq!(context.read(out, 40).unwrap(), squares);
-    assert!(result.stats.slots.identity_holds());
+    assert!(result.stats.counts.slots.identity_holds());
     // Eight instructions, each on a line of its own, issued by three groups.
     let lines: Vec<(u32, u64)> =
         result.stats.lines.iter().map(|l| (l.line, l.slots.issues())).collect();

@@ -138,14 +138,14 @@ pub struct LaunchTotals {
 impl LaunchTotals {
     /// Returns the counts of one launch.
     #[must_use]
-    pub fn of(stats: &vm::Stats) -> Self {
+    pub fn of(stats: &vm::Counts) -> Self {
         Self {
             blocks: stats.ctas,
             threads: stats.threads,
             issues: stats.slots.issues(),
             lane_instructions: stats.slots.of(SlotCause::On),
             lane_slots: stats.slots.width,
-            branches: stats.branches,
+            branches: stats.conditional_branches,
             divergent_branches: stats.divergent_branches,
             memory_instructions: stats.memory_instructions,
             barriers: stats.barriers,

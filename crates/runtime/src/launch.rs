@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use engine::{End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome};
 use ir::FuncId;
 use thiserror::Error;
-use vm::{LaunchError, RecheckError, Resident, Retry, State, Stats};
+use vm::{Counts, LaunchError, RecheckError, Resident, Retry, State};
 
 use crate::context::{Context, ContextError, ModuleId, Settings};
 use crate::module::Module;
@@ -33,7 +33,7 @@ pub struct Shape {
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The launch's statistics.
-    pub stats: Stats,
+    pub stats: Counts,
     /// The engine that ran the launch.
     pub ran: EngineUsed,
     /// The kernel's output.

@@ -39,4 +39,4 @@ pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLi
 pub use simt::memory::{Addr, MapError};
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
-pub use vm::{Heap, Stats};
+pub use vm::{Counts, Heap};

@@ -4,9 +4,11 @@
 //! A machine is an encoding, an architectural state, and a mapping of its instructions to four
 //! questions, each of which has one home here or in `converge`: which lanes are on ([`mask`]),
 //! which path runs next (`converge`), what an instruction does to the lanes that are on ([`arith`],
-//! [`memory`]), and what that cost ([`slots`], [`observe`]).
+//! [`memory`]), and what that cost ([`slots`], [`counts`],
+//! [`observe`]).
 
 pub mod arith;
+pub mod counts;
 pub mod machine;
 pub mod mask;
 pub mod matrix;

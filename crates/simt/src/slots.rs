@@ -65,6 +65,30 @@ impl SlotCause {
     }
 }
 
+/// A value for each cause. The order of the causes shows nowhere but here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByCause<T>([T; SlotCause::ALL.len()]);
+
+impl<T> ByCause<T> {
+    /// Returns the value of a cause.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, cause: SlotCause) -> &T {
+        &self.0[cause as usize]
+    }
+
+    /// Returns the value of a cause, to change it.
+    #[inline]
+    pub fn of_mut(&mut self, cause: SlotCause) -> &mut T {
+        &mut self.0[cause as usize]
+    }
+
+    /// Iterates over causes and values, in order of precedence.
+    pub fn iter(&self) -> impl Iterator<Item = (SlotCause, &T)> {
+        SlotCause::ALL.into_iter().zip(&self.0)
+    }
+}
+
 /// The lane sets of one vector issue, from which each lane's cause follows.
 ///
 /// The sets may overlap; precedence decides. A lane of the width that is in no set is diverged.
@@ -90,26 +114,27 @@ pub struct IssueLanes<const N: usize = 1> {
 }
 
 impl<const N: usize> IssueLanes<N> {
-    /// The lanes of each cause, in the order of [`SlotCause::ALL`]; disjoint, and together
-    /// `0..width`.
+    /// The lanes of each cause; disjoint, and together `0..width`.
     #[must_use]
-    pub fn by_cause(&self) -> [LaneMask<N>; 6] {
+    pub fn by_cause(&self) -> ByCause<LaneMask<N>> {
         let width = self.width as usize;
         if width > 0 && self.launched.highest().is_some_and(|lane| lane >= width) {
             return self.folded().by_cause();
         }
         let mut rest = LaneMask::first(self.width as usize);
-        let mut take = |set: LaneMask<N>| {
+        ByCause(SlotCause::ALL.map(|cause| {
+            let set = match cause {
+                SlotCause::NeverLaunched => !self.launched,
+                SlotCause::Exited => self.exited,
+                SlotCause::Waiting => self.waiting,
+                SlotCause::Diverged => !self.active,
+                SlotCause::PredicatedOff => !self.on,
+                SlotCause::On => rest,
+            };
             let lanes = rest & set;
             rest -= lanes;
             lanes
-        };
-        let never = take(!self.launched);
-        let exited = take(self.exited);
-        let waiting = take(self.waiting);
-        let diverged = take(!self.active);
-        let off = take(!self.on);
-        [never, exited, waiting, diverged, off, rest]
+        }))
     }
 
     /// Of the predicated-off lanes, those that the machine's mask turns off rather than a guard.
@@ -118,7 +143,7 @@ impl<const N: usize> IssueLanes<N> {
         if self.unmasked == self.active {
             return LaneMask::EMPTY;
         }
-        self.by_cause()[SlotCause::PredicatedOff as usize] - self.folded().unmasked
+        *self.by_cause().of(SlotCause::PredicatedOff) - self.folded().unmasked
     }
 
     /// By slot: each set as the slots that its lanes take, so that the cause of a slot is the last
@@ -167,8 +192,7 @@ pub struct LaneSlots {
     pub uniform_issues: u64,
     /// Sum of the widths of all vector issues.
     pub width: u64,
-    /// Slots by cause: [`Self::of`].
-    by_cause: [u64; 6],
+    by_cause: ByCause<u64>,
     /// Of the predicated-off slots: those turned off by the machine's mask rather than by a guard.
     /// In the logical view of masked control flow these are diverged.
     pub masked_off: u64,
@@ -181,8 +205,8 @@ impl LaneSlots {
         self.vector_issues += 1;
         self.idle_issues += u64::from(lanes.active.is_empty());
         self.width += u64::from(lanes.width);
-        for (sum, mask) in self.by_cause.iter_mut().zip(&lanes.by_cause()) {
-            *sum += u64::from(mask.count());
+        for (cause, mask) in lanes.by_cause().iter() {
+            *self.by_cause.of_mut(cause) += u64::from(mask.count());
         }
         self.masked_off += u64::from(lanes.masked_off().count());
     }
@@ -203,7 +227,7 @@ impl LaneSlots {
             (SlotCause::Diverged, diverged),
             (SlotCause::On, active),
         ] {
-            slots.by_cause[cause as usize] = lanes;
+            *slots.by_cause.of_mut(cause) = lanes;
         }
         slots
     }
@@ -211,8 +235,8 @@ impl LaneSlots {
     /// Recounts lanes that a guard turns off, which were counted as on.
     #[inline]
     pub fn predicate_off(&mut self, lanes: u64) {
-        self.by_cause[SlotCause::On as usize] -= lanes;
-        self.by_cause[SlotCause::PredicatedOff as usize] += lanes;
+        *self.by_cause.of_mut(SlotCause::On) -= lanes;
+        *self.by_cause.of_mut(SlotCause::PredicatedOff) += lanes;
     }
 
     /// Counts one uniform issue.
@@ -221,10 +245,16 @@ impl LaneSlots {
         self.uniform_issues += 1;
     }
 
+    /// Slots by cause.
+    #[must_use]
+    pub fn by_cause(&self) -> &ByCause<u64> {
+        &self.by_cause
+    }
+
     /// Slots of one cause.
     #[must_use]
     pub fn of(&self, cause: SlotCause) -> u64 {
-        self.by_cause[cause as usize]
+        *self.by_cause.of(cause)
     }
 
     /// Of the predicated-off slots: those turned off by a guard rather than by the machine's mask.
@@ -236,7 +266,7 @@ impl LaneSlots {
     /// Returns whether every slot has exactly one cause.
     #[must_use]
     pub fn identity_holds(&self) -> bool {
-        self.by_cause.iter().sum::<u64>() == self.width
+        self.by_cause.0.iter().sum::<u64>() == self.width
     }
 
     /// Vector issues and uniform issues together: instructions issued.
@@ -278,13 +308,14 @@ impl LaneSlots {
         self.uniform_issues += other.uniform_issues * times;
         self.width += other.width * times;
         self.masked_off += other.masked_off * times;
-        for (a, b) in self.by_cause.iter_mut().zip(&other.by_cause) {
+        for (a, b) in self.by_cause.0.iter_mut().zip(&other.by_cause.0) {
             *a += b * times;
         }
     }
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
+/// Returns a part of a whole; 0 if the whole is.
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
@@ -306,7 +337,7 @@ mod tests {
             unmasked: LaneMask::lane(4),
             on: LaneMask::lane(4),
         };
-        let bits = lanes.by_cause().map(|m| m.bits());
+        let bits = SlotCause::ALL.map(|cause| lanes.by_cause().of(cause).bits());
         assert_eq!(bits, [0, 8, 2, 4, 0, 1]);
         let mut slots = LaneSlots::default();
         slots.vector(&lanes);
@@ -338,7 +369,7 @@ mod tests {
             unmasked: LaneMask::from_bits(0b0000_0111),
             on: LaneMask::from_bits(0b0000_0011),
         };
-        let bits = lanes.by_cause().map(|m| m.bits());
+        let bits = SlotCause::ALL.map(|cause| lanes.by_cause().of(cause).bits());
         assert_eq!(bits, [0x80, 0x40, 0x20, 0x10, 0x0c, 0x03]);
         let mut slots = LaneSlots::default();
         slots.vector(&lanes);

@@ -172,7 +172,7 @@ fn conclude<const N: usize>(
     if let Some(pc) = meeting.pc {
         finish(program, state, slot, meeting.warp, meeting.arrived, pc);
     }
-    state.stats.collectives += 1;
+    state.stats.member_collectives += 1;
     let width = state.info.width as usize;
     let Some(cta) = state.resident[slot].as_deref_mut() else { return };
     for bit in LaneMask::from_bits(u64::from(meeting.arrived & !issuing)) {

@@ -369,7 +369,7 @@ fn commit<const N: usize>(
     if code.is_branch()
         && let Outcome::Branch(targets) | Outcome::Call { targets, .. } = outcome
     {
-        state.stats.branches += 1;
+        state.stats.conditional_branches += 1;
         if targets.len() > 1 {
             state.stats.divergent_branches += 1;
             state.stats.divergent_paths += targets.len() as u64;

@@ -31,7 +31,6 @@ mod retry;
 mod slice;
 mod sreg;
 mod state;
-mod stats;
 mod system;
 mod watch;
 
@@ -54,6 +53,6 @@ pub use recheck::{
     Claim, DIFFER, Difference, Recheck, RecheckError, Writer, first_difference, recheck,
 };
 pub use retry::Retry;
+pub use simt::counts::Counts;
 pub use state::{Setup, State};
-pub use stats::Stats;
 pub use watch::quiet_rounds;

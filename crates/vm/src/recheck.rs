@@ -9,8 +9,8 @@ use crate::cause::Cause;
 use crate::engine::Engine;
 use crate::program::Program;
 use crate::state::State;
-use crate::stats::Stats;
 use simt::Pc;
+use simt::counts::Counts;
 use simt::machine::{Machine as _, Step};
 use simt::memory::{Addr, MapError, MemoryMap, OutOfHostMemory, Snapshot, Space};
 use simt::observe::{Access, Blind, Events, GroupId, Observer};
@@ -33,7 +33,7 @@ pub struct Claim {
     /// Whether all threads ended.
     pub done: bool,
     /// Its statistics, if they are to be compared.
-    pub stats: Option<Stats>,
+    pub stats: Option<Counts>,
 }
 
 /// The outcome of a comparison.
@@ -46,7 +46,7 @@ pub enum Recheck {
     /// Memory differs.
     Memory(Box<Difference>),
     /// Statistics differ: these are the exact engine's.
-    Counts(Box<Stats>),
+    Counts(Box<Counts>),
     /// `go_on` stopped the comparison.
     Stopped,
 }

@@ -7,7 +7,7 @@
 
 use crate::cause::Cause;
 use crate::state::State;
-use crate::stats::Stats;
+use simt::counts::Counts;
 use simt::machine::{HangKind, Step};
 use simt::memory::{MapError, MemoryMap, Snapshot};
 
@@ -15,7 +15,7 @@ use simt::memory::{MapError, MemoryMap, Snapshot};
 #[derive(Debug)]
 pub struct Retry {
     memory: Snapshot,
-    done: Stats,
+    done: Counts,
 }
 
 impl Retry {

@@ -13,9 +13,9 @@ use crate::engine::STALLED_ROUNDS;
 use crate::heap::Heap;
 use crate::launch::{LaunchError, MakeMechanism};
 use crate::program::{FuncInfo, Program};
-use crate::stats::Stats;
 use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
+use simt::counts::Counts;
 use simt::memory::{Block, MemoryMap, Symbol};
 use simt::{GroupId, LaneMask, Pc};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub struct State<const N: usize> {
     pub(crate) next_cta: u64,
     pub(crate) turn: Turn,
     pub(crate) policy: Policy,
-    pub(crate) stats: Stats,
+    pub(crate) stats: Counts,
     pub(crate) heap: Heap,
     pub(crate) output: Vec<u8>,
     pub(crate) watch: Watch<N>,
@@ -219,7 +219,7 @@ pub struct Setup<'s> {
     /// Issues after which a CTA is assumed to hang.
     pub limit: u64,
     /// Statistics of the CTAs that another engine has run before; see [`State::skip`].
-    pub done: Stats,
+    pub done: Counts,
     /// Bytes of a thread's stack.
     pub stack_limit: u64,
     /// The address of the grid's workspace, 0 if it has none.
@@ -249,7 +249,7 @@ impl<const N: usize> State<N> {
             knobs: info.knobs,
             first_path: self.policy == Policy::First,
             limit: info.limit,
-            done: if self.filled { Stats::default() } else { self.stats },
+            done: if self.filled { Counts::default() } else { self.stats },
             stack_limit: info.stack_limit,
             workspace: info.workspace,
         }
@@ -271,13 +271,13 @@ impl<const N: usize> State<N> {
     /// Records that another engine has run the first CTAs of the grid in the canonical schedule,
     /// each of which ended in its first turn, with these statistics; memory must be as they have
     /// left it. The launch continues with the next CTA. Does nothing once CTAs are resident.
-    pub fn skip(&mut self, done: &Stats) {
+    pub fn skip(&mut self, done: &Counts) {
         if self.filled {
             return;
         }
         self.next_cta = done.ctas.min(self.info.total);
         let threads = self.next_cta * u64::from(self.info.threads);
-        self.stats = Stats { threads, ..*done };
+        self.stats = Counts { threads, ..*done };
         // A CTA that ends passes the turn on to the next slot.
         self.turn.slot = (done.ctas % self.resident.len().max(1) as u64) as usize;
         self.clock = done.slots.issues();
@@ -305,7 +305,7 @@ impl<const N: usize> State<N> {
             next_cta: 0,
             turn: Turn::default(),
             policy,
-            stats: Stats::default(),
+            stats: Counts::default(),
             heap: Heap::new(info.heap_limit),
             output: Vec::new(),
             watch: Watch::default(),
@@ -383,7 +383,7 @@ impl<const N: usize> State<N> {
 
     /// Counters so far. Mechanisms' charges are added when their CTA ends.
     #[must_use]
-    pub fn stats(&self) -> &Stats {
+    pub fn stats(&self) -> &Counts {
         &self.stats
     }
 

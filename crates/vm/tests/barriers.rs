@@ -10,7 +10,7 @@ use converge::{CATALOGUE, Knobs, Policy};
 use flow::passes::barriers::{Yields, place_barriers};
 use ir::{FuncId, Module, Origin};
 use proptest::prelude::*;
-use vm::Stats;
+use vm::Counts;
 
 /// A run that may hang.
 fn run<'a>(module: &'a Module, mechanism: &'a str, policy: Policy) -> Run<'a> {
@@ -18,7 +18,7 @@ fn run<'a>(module: &'a Module, mechanism: &'a str, policy: Policy) -> Run<'a> {
 }
 
 #[track_caller]
-fn ends(module: &Module, mechanism: &str, policy: Policy) -> (Vec<u32>, Stats) {
+fn ends(module: &Module, mechanism: &str, policy: Policy) -> (Vec<u32>, Counts) {
     run(module, mechanism, policy).done()
 }
 
@@ -122,7 +122,7 @@ out:
     // Two groups. Each of 7 rounds sets and waits, once for each side that is taken; one set and
     // wait around the loop, waits once for each of 8 trip counts. All lanes take the same side in
     // this kernel's first rounds and the last ones.
-    let issues = |s: &Stats| s.slots.issues();
+    let issues = |s: &Counts| s.slots.issues();
     let sync = issues(&barriers.1) - issues(&stack.1);
     let upper = 2 * (1 + 8 + 7 * 3);
     assert!(sync <= upper, "{sync} operations more than the stack, {upper} expected at most");

@@ -95,7 +95,7 @@ fn ipdom_runs_the_loop_as_often_as_its_longest_lane() {
     let stats = state.stats();
     // Entry 4, head 2 x 32, body 3 x 31, done 4.
     assert_eq!(stats.slots.vector_issues, 4 + 64 + 93 + 4);
-    assert_eq!((stats.branches, stats.divergent_branches), (32, 31));
+    assert_eq!((stats.conditional_branches, stats.divergent_branches), (32, 31));
     assert_eq!(stats.block_issues, 1 + 32 + 31 + 1);
 }
 
@@ -161,7 +161,7 @@ fn a_shuffle_meets_on_the_architectural_warp_at_any_width() {
         for width in [8, 16, 32] {
             let (out, state) = run(SHUFFLE, mechanism, width, 64, 64);
             assert_eq!(out, expected, "{mechanism} {width}");
-            assert_eq!(state.stats().collectives, 2);
+            assert_eq!(state.stats().member_collectives, 2);
         }
     }
 }

@@ -10,10 +10,10 @@ use flow::passes::{Rewritten, Style};
 use ir::{Module, Origin};
 use proptest::prelude::*;
 use std::fmt::Write;
-use vm::Stats;
+use vm::Counts;
 
 #[track_caller]
-fn run(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Stats) {
+fn run(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Counts) {
     Run::new(module, mechanism, width).done()
 }
 

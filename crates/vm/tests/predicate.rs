@@ -9,11 +9,11 @@ use flow::passes::predicate::{Options, Predicated, predicate};
 use ir::testing::{KERNEL_WORDS, KernelShape, Rng, expected, random_kernel};
 use ir::{FuncId, Function, LaneReg, Module, Op, Origin, Reg, VerifiedModule};
 use proptest::prelude::*;
-use vm::Stats;
+use vm::Counts;
 
 /// Runs kernel `k`, which has one word of output for each thread.
 #[track_caller]
-fn run_k(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Stats) {
+fn run_k(module: &Module, mechanism: &str, width: u32) -> (Vec<u32>, Counts) {
     Run::new(module, mechanism, width).done()
 }
 

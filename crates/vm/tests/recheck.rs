@@ -4,7 +4,7 @@ use simt::machine::{Machine as _, Step};
 use simt::memory::{MemoryMap, Snapshot};
 use simt::observe::Blind;
 use vm::{
-    Claim, Difference, Engine, Launch, Program, Recheck, State, Stats, begin_bare, catalogued,
+    Claim, Counts, Difference, Engine, Launch, Program, Recheck, State, begin_bare, catalogued,
     recheck,
 };
 
@@ -34,7 +34,7 @@ again:
 
 /// A state before a launch of 64 threads, memory before it, and memory after it on the exact
 /// engine.
-fn launched() -> (Program, State<1>, Snapshot, MemoryMap, Stats) {
+fn launched() -> (Program, State<1>, Snapshot, MemoryMap, Counts) {
     let module = ir::text::parse(isa::FileId::default(), TEXT)
         .unwrap_or_else(|d| panic!("{:?}", d.iter().collect::<Vec<_>>()));
     let program = Program::link(module).expect("it links");
@@ -58,7 +58,7 @@ fn what_is_equal_is_the_same() {
     let claim = Claim { done: true, stats: Some(stats) };
     let came = recheck(&program, &fresh, (&before, &mut memory), &claim, &mut |_| true);
     assert_eq!(came, Ok(Recheck::Same));
-    let wrong = Claim { stats: Some(Stats { branches: 3, ..stats }), ..claim };
+    let wrong = Claim { stats: Some(Counts { conditional_branches: 3, ..stats }), ..claim };
     let came = recheck(&program, &fresh, (&before, &mut memory), &wrong, &mut |_| true);
     assert_eq!(came, Ok(Recheck::Counts(Box::new(stats))));
     let stopped = Claim { done: false, ..claim };

@@ -38,7 +38,7 @@ fn three_algorithms_by_their_names() {
     assert_eq!(stack.mechanism().name, "predicated-stack");
     let s = stack.statistics();
     assert_eq!((s.branches, s.divergent_branches, s.divergent_paths), (1, 1, 2));
-    assert_eq!((s.charges.pushes, s.charges.predicated, s.active_lanes), (0, 1, 14));
+    assert_eq!((s.charges.pushes, s.charges.predicated_regions, s.active_lanes), (0, 1, 14));
     let mut basic = diamond("basic");
     run(&mut basic);
     assert!(basic.statistics().to_string().ends_with("unsound splits             1"));

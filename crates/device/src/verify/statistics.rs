@@ -220,7 +220,7 @@ pub(super) fn notes(
         limit: None,
     };
     let issues: Vec<u64> = match job.run_variant(&variant, monitor) {
-        Ok(run) => run.stats.launches.iter().map(|launch| launch.slots.issues()).collect(),
+        Ok(run) => run.stats.launches.iter().map(|launch| launch.counts.slots.issues()).collect(),
         Err(_) => Vec::new(),
     };
     let above =

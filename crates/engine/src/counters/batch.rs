@@ -7,9 +7,10 @@
 //! results equal those of [`PcTraffic::access`](super::PcTraffic::access) for each access.
 
 use fast::{WarpAccess, WarpAccesses};
+use simt::counts::{SECTOR, Traffic};
 use simt::observe::{AccessKind, Space};
 
-use super::traffic::{BANKS, SECTOR, Traffic, WORD, lanes_per_pass};
+use super::traffic::{BANKS, WORD, lanes_per_pass};
 
 /// Accesses that are sorted at once.
 const SIDE: usize = 16;

@@ -12,71 +12,15 @@
 use std::collections::BTreeMap;
 
 use super::small_set::SmallSet;
+use simt::counts::{SECTOR, Traffic};
 use simt::observe::{Access, AccessKind, Pc, Space};
 
-/// Size of a sector in bytes.
-pub(super) const SECTOR: u64 = 32;
 /// Banks of shared memory.
 pub(super) const BANKS: usize = 32;
 /// Size of a bank's word in bytes.
 pub(super) const WORD: u64 = 4;
 /// Lanes that share a pass if none accesses more than a word.
 const WARP: u64 = 32;
-
-/// The memory traffic of one instruction, or of several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Requests to global memory.
-    pub global_requests: u64,
-    /// Sectors touched, each counted once a request.
-    pub global_sectors: u64,
-    /// Bytes requested by lanes, each counted once a request.
-    pub global_bytes: u64,
-    /// Requests to shared memory.
-    pub shared_requests: u64,
-    /// Passes over the banks.
-    pub shared_passes: u64,
-    /// Passes in excess of those that the access size requires.
-    pub bank_conflicts: u64,
-}
-
-impl Traffic {
-    /// Adds other counts.
-    pub fn add(&mut self, other: &Self) {
-        self.global_requests += other.global_requests;
-        self.global_sectors += other.global_sectors;
-        self.global_bytes += other.global_bytes;
-        self.shared_requests += other.shared_requests;
-        self.shared_passes += other.shared_passes;
-        self.bank_conflicts += other.bank_conflicts;
-    }
-
-    /// Returns the traffic of `times` accesses with this traffic each.
-    #[must_use]
-    pub fn times(&self, times: u64) -> Self {
-        Self {
-            global_requests: self.global_requests * times,
-            global_sectors: self.global_sectors * times,
-            global_bytes: self.global_bytes * times,
-            shared_requests: self.shared_requests * times,
-            shared_passes: self.shared_passes * times,
-            bank_conflicts: self.bank_conflicts * times,
-        }
-    }
-
-    /// Returns the sectors in excess of those that the requested bytes would fill if they were
-    /// contiguous.
-    #[must_use]
-    pub fn excess_sectors(&self) -> u64 {
-        self.global_sectors.saturating_sub(self.global_bytes.div_ceil(SECTOR))
-    }
-
-    /// Returns the cost in excess of the minimum: sectors plus passes.
-    #[must_use]
-    pub fn excess(&self) -> u64 {
-        self.excess_sectors() + self.bank_conflicts
-    }
-}
 
 /// Program counters below this bound index a vector; others are keys of a map.
 const DENSE: u64 = 1 << 16;

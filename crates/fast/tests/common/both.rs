@@ -57,7 +57,7 @@ pub(crate) fn compare(
                         return Err(format!("{level}: {:#?}\nexact: {stats:#?}", finished.stats));
                     }
                     if let Some(detail) = &finished.detail {
-                        let fast = of_fast(detail, &finished.stats);
+                        let fast = of_fast(detail);
                         let Observed { counted, accesses } = &exact.observed;
                         if fast != *counted {
                             let exact = counted;
@@ -132,7 +132,7 @@ fn on_threads(
 fn is_same(finished: &Finished, observer: &HashingObserver, exact: &Exact) -> bool {
     let detail = finished.detail.as_ref().is_none_or(|detail| {
         let Observed { counted, accesses } = &exact.observed;
-        of_fast(detail, &finished.stats) == *counted && observer.accesses.are_congruent(accesses)
+        of_fast(detail) == *counted && observer.accesses.are_congruent(accesses)
     });
     let memory = bytes(&finished.memory) == exact.memory;
     detail && memory && exact.end == Step::Done && finished.stats == exact.stats

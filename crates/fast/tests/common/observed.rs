@@ -10,21 +10,14 @@ use simt::observe::{
 use simt::slots::LaneSlots;
 use std::any::Any;
 use std::collections::BTreeMap;
-use vm::{Engine, Launch, Program, Stats};
+use vm::{Counts, Engine, Launch, Program};
 
 /// All counts except those of accesses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counted {
-    branches: u64,
-    branch_targets: u64,
-    max_depth: u64,
-    depth_sum: u64,
-    barrier_arrivals: u64,
-    collectives: u64,
-    fences: u64,
+    counts: Counts,
     active_lanes: BTreeMap<u64, u64>,
     by_place: BTreeMap<u64, LaneSlots>,
-    ctas: u64,
 }
 
 /// Counts events, and hashes accesses with their order.
@@ -85,15 +78,21 @@ impl Observer<1> for Observed {
 
     fn issue(&mut self, issue: &Issue<'_, 1>) {
         let counted = &mut self.counted;
-        counted.max_depth = counted.max_depth.max(issue.depth.into());
-        counted.depth_sum += u64::from(issue.depth);
+        counted.counts.max_depth = counted.counts.max_depth.max(issue.depth.into());
+        counted.counts.depth_sum += u64::from(issue.depth);
+        counted.counts.depth_issues += 1;
         counted.by_place.entry(issue.pc.0).or_default().vector(issue.lanes);
         *counted.active_lanes.entry(issue.lanes.active.count().into()).or_default() += 1;
     }
 
     fn branch(&mut self, branch: &Branch<'_, 1>) {
-        self.counted.branches += 1;
-        self.counted.branch_targets += branch.targets.len() as u64;
+        let (counts, targets) = (&mut self.counted.counts, branch.targets.len() as u64);
+        counts.branches += 1;
+        counts.branch_targets += targets;
+        if targets > 1 {
+            counts.divergent_branches += 1;
+            counts.divergent_paths += targets;
+        }
     }
 
     fn access(&mut self, access: &Access<'_>) {
@@ -102,15 +101,15 @@ impl Observer<1> for Observed {
 
     fn sync(&mut self, sync: &Sync<'_, 1>) {
         match sync.kind {
-            SyncKind::BarrierArrive => self.counted.barrier_arrivals += 1,
+            SyncKind::BarrierArrive => self.counted.counts.barrier_arrivals += 1,
             SyncKind::BarrierRelease => {}
-            SyncKind::Collective => self.counted.collectives += 1,
-            SyncKind::Fence(..) => self.counted.fences += 1,
+            SyncKind::Collective => self.counted.counts.collectives += 1,
+            SyncKind::Fence(..) => self.counted.counts.fences += 1,
         }
     }
 
     fn cta(&mut self, _: u64, event: CtaEvent) {
-        self.counted.ctas += u64::from(event == CtaEvent::End);
+        self.counted.counts.ctas += u64::from(event == CtaEvent::End);
     }
 }
 
@@ -126,9 +125,8 @@ pub(crate) struct HashingObserver {
 
 impl HashingObserver {
     /// Returns the counts of committed CTAs, with which the exact engine resumes.
-    pub(crate) fn committed(&self, stats: &Stats) -> Observed {
-        let counted = Counted { ctas: stats.ctas, ..self.committed_counts.clone() };
-        Observed { counted, accesses: self.committed.clone() }
+    pub(crate) fn committed(&self) -> Observed {
+        Observed { counted: self.committed_counts.clone(), accesses: self.committed.clone() }
     }
 }
 
@@ -184,7 +182,7 @@ impl LaunchObserver for HashingObserver {
     }
 
     fn declined_after_commit(&mut self, detail: &Detail) {
-        self.committed_counts = of_fast(detail, &Stats::default());
+        self.committed_counts = of_fast(detail);
     }
 
     fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
@@ -210,7 +208,7 @@ impl ForkedObserver for HashingObserver {
 pub(crate) struct Exact {
     pub(crate) end: Step<vm::Cause>,
     pub(crate) memory: Vec<Vec<u8>>,
-    pub(crate) stats: Stats,
+    pub(crate) stats: Counts,
     pub(crate) observed: Observed,
 }
 
@@ -238,19 +236,12 @@ pub(crate) fn bytes(memory: &MemoryMap) -> Vec<Vec<u8>> {
 }
 
 /// Returns the same counts from the fast engine.
-pub(crate) fn of_fast(detail: &Detail, stats: &Stats) -> Counted {
+pub(crate) fn of_fast(detail: &Detail) -> Counted {
     let lanes = detail.active_lanes.iter().enumerate();
     let places = detail.by_place.iter().copied();
     Counted {
-        branches: detail.branches,
-        branch_targets: detail.branch_targets,
-        max_depth: detail.max_depth,
-        depth_sum: detail.depth_sum,
-        barrier_arrivals: detail.barrier_arrivals,
-        collectives: detail.collectives,
-        fences: detail.fences,
+        counts: detail.counts,
         active_lanes: lanes.filter(|l| *l.1 > 0).map(|(n, &count)| (n as u64, count)).collect(),
         by_place: places.filter(|p| p.1.issues() > 0).collect(),
-        ctas: stats.ctas,
     }
 }

@@ -19,14 +19,13 @@ pub(crate) fn resumed(
     let mut observer = HashingObserver::default();
     let (end, stats, memory, resumed, observed) = match run(&mut state, &mut observer) {
         Ok(finished) => {
-            let counted = finished.detail.as_ref().map(|d| of_fast(d, &finished.stats));
+            let counted = finished.detail.as_ref().map(|d| of_fast(d));
             let accesses = observer.accesses;
             let observed = Observed { counted: counted.unwrap_or_default(), accesses };
             (Step::Done, finished.stats, bytes(&finished.memory), false, observed)
         }
         Err(_) => {
-            let (resumed, mut observed) =
-                (state.progress().0 > 0, observer.committed(state.stats()));
+            let (resumed, mut observed) = (state.progress().0 > 0, observer.committed());
             let end = Engine::<1>.run(program, &mut state, &mut observed, u64::MAX);
             (end, *state.stats(), bytes(state.memory()), resumed, observed)
         }

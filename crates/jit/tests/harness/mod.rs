@@ -218,7 +218,7 @@ pub(crate) fn differs(
         return Err(format!("{:#?}\nexact: {:#?}", finished.stats, exact.stats));
     }
     if let Some(detail) = &finished.detail {
-        let counted = of_fast(detail, &finished.stats);
+        let counted = of_fast(detail);
         if counted != exact.observed.counted {
             return Err(format!("{counted:#?}\nexact: {:#?}", exact.observed.counted));
         }

@@ -12,7 +12,7 @@ use simt::observe::Blind;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
-use vm::{Engine, Launch, Program, State, Stats, begin_bare, catalogued, load_variables};
+use vm::{Counts, Engine, Launch, Program, State, begin_bare, catalogued, load_variables};
 
 use crate::frame::meaning;
 use crate::kernel::{Kernel, Shape};
@@ -101,7 +101,7 @@ pub(crate) struct Launchable {
 struct Ended {
     end: Step<vm::Cause, 1>,
     memory: Vec<Region>,
-    stats: Stats,
+    stats: Counts,
 }
 
 /// Name, first address, and bytes.

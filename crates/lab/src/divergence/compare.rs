@@ -183,7 +183,7 @@ pub fn compare(
     if interrupted(&reference) {
         return Ok(None);
     }
-    let issues = reference.total().slots.issues();
+    let issues = reference.total().counts.slots.issues();
     let limit = issues.saturating_mul(LIMIT_FACTOR).clamp(LEAST_LIMIT, REFERENCE_LIMIT);
     let races_complete = races.complete();
     let races = races.found();
@@ -311,7 +311,7 @@ fn row(
             }
         }
         if row.equal == Some(true)
-            && let Some(report) = verdict::expectation(&run.total().charges)
+            && let Some(report) = verdict::expectation(&run.total().counts.charges)
         {
             (row.verdict, row.report) = (Verdict::Unsound, Some(report));
         }
@@ -332,7 +332,7 @@ fn comparable(a: &Row, b: &Row) -> bool {
 fn impacts(rows: &mut [Row]) {
     let ended = |r: &Row| {
         let done = !matches!(r.verdict, Verdict::Hang | Verdict::Fault | Verdict::Unsupported);
-        r.stats.as_ref().filter(|_| done).map(|s| s.slots.issues())
+        r.stats.as_ref().filter(|_| done).map(|s| s.counts.slots.issues())
     };
     let best: Vec<Option<u64>> = rows
         .iter()
@@ -350,5 +350,5 @@ fn impacts(rows: &mut [Row]) {
 
 /// Returns the most nested splits at an issue; 0 for a run that never diverged.
 pub(super) fn max_divergence_depth(stats: &LaunchStats) -> u64 {
-    stats.counters.max_depth.saturating_sub(1)
+    stats.counts.max_depth.saturating_sub(1)
 }

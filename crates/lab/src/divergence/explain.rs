@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use simt::observe::{Branch, Events, Issue};
 use simt::slots::{Domain, LaneSlots, SlotCause};
 
-use super::json::slots;
 use super::tables::{Column, SLOTS};
 use crate::probe::{EventSink, LaunchStart, Place, Probe, WORDS};
+use crate::stats::slots;
 
 /// The probe of lost lane slots.
 #[derive(Clone, Debug, Default)]

@@ -1,17 +1,15 @@
 //! Comparisons as JSON. `docs/compare.md` documents the versioned form, together with a JSON
 //! Schema.
 
-use converge::Charges;
 use isa::Diagnostic;
 use places::{InlinedCall, Site, Source};
 use serde_json::{Map, Value, json};
 use simt::observe::{AccessKind, Space};
-use simt::slots::{LaneSlots, SlotCause};
 
 use super::compare::{Comparison, Row, max_divergence_depth};
 use super::race::{Race, RacingAccess};
 use crate::probe::Place;
-use crate::stats::{CodeCost, INSERTED, LaunchStats, metric, times_json};
+use crate::stats::{CodeCost, Counts, INSERTED, LaunchStats, counters, slots, times_json};
 
 /// The value of `schema` in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";
@@ -71,26 +69,25 @@ fn row(row: &Row) -> Value {
     put("sentence", json!(row.sentence));
     let zero = LaunchStats::default();
     let stats = row.stats.as_ref().unwrap_or(&zero);
-    let ran = row.stats.is_some();
+    let (ran, counts) = (row.stats.is_some(), &stats.counts);
     for name in COUNTS {
-        put(name, if ran { number(stats, name, true) } else { Value::Null });
+        put(name, if ran { number(counts, name, true) } else { Value::Null });
     }
     for name in SHARES {
-        put(name, if ran { number(stats, name, false) } else { Value::Null });
+        put(name, if ran { number(counts, name, false) } else { Value::Null });
     }
-    put("lane_slots", if ran { slots(&stats.slots) } else { Value::Null });
-    let masked = stats.slots.masked_off;
+    put("lane_slots", if ran { slots(&counts.slots) } else { Value::Null });
+    let masked = counts.slots.masked_off;
     put("slots_masked_off", if ran { json!(masked) } else { Value::Null });
-    put("charges", if ran { charges(&stats.charges) } else { Value::Null });
+    put("charges", if ran { counters(counts.charges.counters()) } else { Value::Null });
     let bits = (stats.state_bits > 0).then_some(stats.state_bits);
     put("state_bits", json!(bits));
-    put("cycles", json!((stats.cycles > 0).then_some(stats.cycles)));
+    put("cycles", json!((counts.cycles > 0).then_some(counts.cycles)));
     put("code", stats.code.as_ref().map_or(Value::Null, code));
-    let paths = stats.counters.divergent_targets;
-    put("divergent_paths", if ran { json!(paths) } else { Value::Null });
+    put("divergent_paths", if ran { json!(counts.divergent_paths) } else { Value::Null });
     let depth = max_divergence_depth(stats);
     put("max_divergence_depth", if ran { json!(depth) } else { Value::Null });
-    let rate = metric("average_divergence_rate").map_or(0.0, |m| (m.value)(stats));
+    let rate = counts.metric("average_divergence_rate").unwrap_or_default();
     put("average_divergence_rate", if ran { json!(rate) } else { Value::Null });
     let time = times_json(&row.times);
     put("reconvergence_time", if ran { time } else { Value::Null });
@@ -176,23 +173,9 @@ const COUNTS: [&str; 7] = [
 const SHARES: [&str; 3] =
     ["warp_execution_efficiency", "warp_nonpred_execution_efficiency", "branch_efficiency"];
 
-fn number(stats: &LaunchStats, name: &str, count: bool) -> Value {
-    let value = metric(name).map_or(0.0, |m| (m.value)(stats));
+fn number(counts: &Counts, name: &str, count: bool) -> Value {
+    let value = counts.metric(name).unwrap_or_default();
     if count { json!(value as u64) } else { json!(value) }
-}
-
-pub(super) fn slots(slots: &LaneSlots) -> Value {
-    let causes =
-        SlotCause::ALL.iter().map(|&cause| (cause.name().to_owned(), json!(slots.of(cause))));
-    Value::Object(causes.collect())
-}
-
-fn charges(c: &Charges) -> Value {
-    json!({
-        "splits": c.splits, "merges": c.merges, "pushes": c.pushes, "pops": c.pops,
-        "visits": c.visits, "switches": c.switches, "max_depth": c.max_depth,
-        "unsound_splits": c.unsound, "predicated_regions": c.predicated,
-    })
 }
 
 fn code(code: &CodeCost) -> Value {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use simt::observe::{Events, GroupId, Issue};
-use simt::slots::SlotCause;
+use simt::slots::{ByCause, SlotCause};
 
 use crate::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
 
@@ -20,8 +20,7 @@ const MAX_LANES: usize = 1 << 18;
 /// The lanes of an issue by the cause of their slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaneCauses {
-    /// In the order of [`SlotCause::ALL`].
-    by_cause: [Lanes; 6],
+    by_cause: ByCause<Lanes>,
     /// The predicated-off lanes that the machine's mask, not a guard, turns off.
     masked_off: Lanes,
 }
@@ -35,7 +34,7 @@ impl LaneCauses {
     /// Returns the lanes with a cause.
     #[must_use]
     pub fn lanes(&self, cause: SlotCause) -> Lanes {
-        self.by_cause[cause as usize]
+        *self.by_cause.of(cause)
     }
 
     /// Returns the predicated-off lanes that the machine's mask, not a guard, turns off.

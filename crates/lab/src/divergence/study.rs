@@ -8,7 +8,7 @@ use simt::slots::SlotCause;
 
 use super::explain::{Explanation, LostSlots};
 use super::first_difference::{FirstDifference, IssueComparison, IssueRecord, IssueRecording};
-use super::json::{place_json, slots};
+use super::json::place_json;
 use super::names::paragraph;
 use super::probed::ProbedMonitor;
 use super::timeline::Timeline;
@@ -16,6 +16,7 @@ use super::verdict;
 use crate::machine::LaunchMonitor;
 use crate::probe::Probe;
 use crate::run::{Job, Variant, VariantRun};
+use crate::stats::slots;
 
 /// Limit of the second run as a multiple of the first run's issues.
 const LIMIT_FACTOR: u64 = 16;
@@ -87,7 +88,7 @@ pub fn diff(
 ) -> Result<Diff, Diagnostics> {
     let mut recording = IssueRecording::default();
     let first = run_with_probe(job, &variants[0], &mut recording, monitor)?;
-    let limit = first.total().slots.issues().saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT);
+    let limit = first.total().counts.slots.issues().saturating_mul(LIMIT_FACTOR).max(LEAST_LIMIT);
     let variant = Variant { limit: variants[1].limit.or(Some(limit)), ..variants[1].clone() };
     let mut comparison = IssueComparison::new(&recording);
     let second = run_with_probe(job, &variant, &mut comparison, monitor)?;
@@ -123,7 +124,7 @@ impl Diff {
             "mechanism", "issues", "lane slots", "diverged", "end"
         );
         for run in &self.runs {
-            let total = run.total();
+            let total = run.total().counts;
             let _ = writeln!(
                 out,
                 "  {:<20} {:>12} {:>14} {:>14} {:>12}",
@@ -134,7 +135,7 @@ impl Diff {
                 end_name(run)
             );
         }
-        let counts = self.runs.each_ref().map(|r| r.total().slots.issues());
+        let counts = self.runs.each_ref().map(|r| r.total().counts.slots.issues());
         if self.ended() && counts[0] > 0 {
             let factor = counts[1] as f64 / counts[0] as f64;
             let _ = writeln!(out, "  {b} takes {factor:.3} times the issues of {a}");
@@ -191,7 +192,7 @@ impl Diff {
             .runs
             .iter()
             .map(|run| {
-                let total = run.total();
+                let total = run.total().counts;
                 json!({
                     "mechanism": run.stats.mechanism,
                     "warp_size": run.stats.warp_size,

@@ -59,7 +59,7 @@ const SIZE: usize = 5;
 fn costs(out: &mut String, comparison: &Comparison) {
     let rows = comparison.rows.as_slice();
     // Only cycle-level models have cycles.
-    let cycles = rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.cycles > 0));
+    let cycles = rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.counts.cycles > 0));
     let names = Names::new("mechanism", rows, if cycles { 65 } else { 55 });
     names.head(out, "mechanism");
     let _ = writeln!(
@@ -84,16 +84,17 @@ fn costs(out: &mut String, comparison: &Comparison) {
         let _ = write!(out, " {:<15} {equal:>3}", row.verdict.name());
         match &row.stats {
             Some(stats) => {
+                let counts = &stats.counts;
                 let factor = row.impact.divergence_impact_factor;
                 let _ = writeln!(
                     out,
                     "{:>10}{:>6.1}{:>6.1}{:>6}{:>7}{}",
-                    count(stats.slots.issues()),
-                    100.0 * stats.slots.execution_efficiency(),
-                    value(stats, "branch_efficiency"),
+                    count(counts.slots.issues()),
+                    100.0 * counts.slots.execution_efficiency(),
+                    counts.metric("branch_efficiency").unwrap_or_default(),
                     max_divergence_depth(stats),
                     factor.map_or("-".to_owned(), ratio),
-                    cycle_column(cycles, stats.cycles),
+                    cycle_column(cycles, counts.cycles),
                 );
             }
             None => {
@@ -140,8 +141,8 @@ fn slots(out: &mut String, rows: &[Row]) {
         let Some(stats) = &row.stats else { continue };
         names.of(out, row);
         for (name, of) in SLOTS {
-            let whole = stats.slots.width.max(1) as f64;
-            let share = 100.0 * of(&stats.slots) as f64 / whole;
+            let slots = &stats.counts.slots;
+            let share = 100.0 * of(slots) as f64 / slots.width.max(1) as f64;
             let _ = write!(out, " {share:>0$.1}", name.len().max(6));
         }
         out.push('\n');
@@ -156,12 +157,12 @@ type Charge = (&'static str, fn(&LaunchStats) -> u64);
 
 /// The operations and state of mechanisms.
 const CHARGES: [Charge; 7] = [
-    ("splits", |s| s.charges.splits),
-    ("merges", |s| s.charges.merges),
-    ("pushes", |s| s.charges.pushes),
-    ("pops", |s| s.charges.pops),
-    ("visits", |s| s.charges.visits),
-    ("idle", |s| s.slots.idle_issues),
+    ("splits", |s| s.counts.charges.splits),
+    ("merges", |s| s.counts.charges.merges),
+    ("pushes", |s| s.counts.charges.pushes),
+    ("pops", |s| s.counts.charges.pops),
+    ("visits", |s| s.counts.charges.visits),
+    ("idle", |s| s.counts.slots.idle_issues),
     ("bits", |s| s.state_bits),
 ];
 
@@ -232,10 +233,6 @@ fn code(out: &mut String, rows: &[Row]) {
 }
 
 const CODE_LEGEND: &str = "before, after: instructions of the kernel and what it calls. masks, spills, others: issues of what the pass inserted (others: flags, copies, barriers). preds: predicates needed at once. spilled: those with a spill slot.";
-
-fn value(stats: &LaunchStats, metric: &str) -> f64 {
-    crate::stats::metric(metric).map_or(0.0, |m| (m.value)(stats))
-}
 
 /// Formats a count in at most nine columns.
 fn count(n: u64) -> String {

@@ -68,12 +68,12 @@ const REFUSALS: [&str; 2] = ["lanes-part", "mechanism"];
 
 /// Describes splits whose rejoin point not all paths pass, if there were any.
 pub(super) fn expectation(charges: &Charges) -> Option<Diagnostic> {
-    if charges.unsound == 0 {
+    if charges.unsound_splits == 0 {
         return None;
     }
     let message = format!(
         "at {} of {} splits lanes are expected to meet at the next instruction, which not all ways from there pass",
-        charges.unsound, charges.splits
+        charges.unsound_splits, charges.splits
     );
     let note = "the lanes that jump over it run apart to their end; a barrier or collective that they reach would hang";
     Some(Diagnostic::error("compare::rejoin", message).note(note))

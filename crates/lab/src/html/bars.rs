@@ -89,7 +89,7 @@ pub(super) fn bars(comparison: &Comparison) -> String {
     for (index, row) in comparison.rows.iter().enumerate() {
         // The slots of a run that ended in a refusal are meaningless.
         if let Some(stats) = row.stats.as_ref().filter(|_| row.verdict != Verdict::Unsupported) {
-            bar(&mut out, index, row, &stats.slots);
+            bar(&mut out, index, row, &stats.counts.slots);
         }
     }
     out.push_str("</ol>\n");

@@ -7,7 +7,7 @@ use vm::PredicateCost;
 
 use super::escape::{grouped, text};
 use crate::divergence::{Comparison, Row, Verdict};
-use crate::stats::{CodeCost, metric};
+use crate::stats::CodeCost;
 
 /// Columns after the name, with their descriptions.
 const COLUMNS: [(&str, &str); 11] = [
@@ -62,7 +62,8 @@ pub(super) fn table(comparison: &Comparison) -> String {
         "<div class=\"scroll\" role=\"region\" aria-label=\"Table of mechanisms\" tabindex=\"0\">\
          <table class=\"costs\"><caption>Every mechanism at every warp size</caption>\n<thead><tr><th scope=\"col\">mechanism</th>",
     );
-    let timed = comparison.rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.cycles > 0));
+    let timed =
+        comparison.rows.iter().any(|r| r.stats.as_ref().is_some_and(|s| s.counts.cycles > 0));
     let columns = [&COLUMNS[..], if timed { &[CYCLES] } else { &[] }].concat();
     heads(&mut out, &columns);
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -102,25 +103,25 @@ fn line(out: &mut String, index: usize, row: &Row, timed: bool) {
         return;
     };
     let factor = row.impact.divergence_impact_factor;
-    let efficiency = metric("warp_execution_efficiency").map_or(0.0, |m| (m.value)(stats));
-    let branches = &stats.counters;
+    let counts = &stats.counts;
+    let efficiency = counts.metric("warp_execution_efficiency").unwrap_or_default();
     let cell = |n: u64| if n > 0 { grouped(n) } else { "–".to_owned() };
     let _ = write!(
         out,
         "<td class=\"n\" data-key=\"inst_executed\">{}</td><td class=\"n\" data-key=\"divergence_impact_factor\">{}</td>\
          <td class=\"n\" data-key=\"warp_execution_efficiency\">{efficiency:.1}</td><td class=\"n\">{} / {}</td>\
          <td class=\"n\" data-key=\"max_divergence_depth\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\" data-key=\"state_bits\">{}</td>",
-        grouped(stats.slots.issues()),
+        grouped(counts.slots.issues()),
         factor.map_or("–".to_owned(), |f| format!("{f:.2}")),
-        grouped(branches.divergent_branches),
-        grouped(branches.branches),
+        grouped(counts.divergent_branches),
+        grouped(counts.branches),
         row.max_divergence_depth(),
         if row.times.rejoined > 0 { format!("{:.1}", row.times.mean) } else { "–".to_owned() },
         if row.times.rejoined > 0 { grouped(row.times.p99) } else { "–".to_owned() },
         cell(stats.state_bits),
     );
     if timed {
-        let _ = write!(out, "<td class=\"n\" data-key=\"cycles\">{}</td>", cell(stats.cycles));
+        let _ = write!(out, "<td class=\"n\" data-key=\"cycles\">{}</td>", cell(counts.cycles));
     }
     out.push_str("</tr>\n");
 }

@@ -26,7 +26,7 @@ use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, option_text, problem, refused, text_of,
 };
-use crate::stats::{Counters, LaunchStats};
+use crate::stats::{Counters, Counts, LaunchStats};
 
 /// The machine `linx`, with either numbering of tile operations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -523,15 +523,13 @@ impl Context for LinxContext<'_> {
         } else {
             self.drive(&mut state, &mut Blind, bounds, (&listing_places, monitor))
         };
+        let counts = Counts { slots: *machine.slots(&state), threads: 1, ..Counts::default() };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),
             grid: request.grid,
             block: request.block,
             outcome: end.name().to_owned(),
-            slots: *machine.slots(&state),
-            counters,
-            threads: 1,
-            ..LaunchStats::default()
+            ..LaunchStats::of(&counts, counters)
         };
         let mut output = Vec::new();
         if let Some(status) = state.status().filter(|&status| status != 0) {

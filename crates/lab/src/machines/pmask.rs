@@ -21,7 +21,7 @@ use crate::machine::{
 };
 use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{self, option_text, problem, refused, text_of};
-use crate::stats::{Counters, LaunchStats};
+use crate::stats::{Counters, Counts, LaunchStats};
 
 /// The machine `pmask`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -361,15 +361,13 @@ impl Context for PmaskContext<'_> {
         } else {
             self.drive(&machine, &mut state, &mut Blind, limit, (&listing_places, monitor))
         };
+        let counts = Counts { slots: state.slots, threads: 1, ..Counts::default() };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),
             grid: request.grid,
             block: request.block,
             outcome: end.name().to_owned(),
-            slots: state.slots,
-            counters,
-            threads: 1,
-            ..LaunchStats::default()
+            ..LaunchStats::of(&counts, counters)
         };
         let output = std::mem::take(&mut state.host.output);
         for buffer in &mut self.buffers {

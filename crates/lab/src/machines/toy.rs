@@ -19,7 +19,7 @@ use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{
     self, Listing, as_text, limit_reached, loaded, problem, refused, text_of,
 };
-use crate::stats::{Counters, LaunchStats, PcSlots};
+use crate::stats::{Counters, Counts, LaunchStats, PcSlots};
 
 /// The machine `toy`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -233,16 +233,15 @@ impl Context for ToyContext<'_> {
         } else {
             self.drive(&mut state, &mut Blind, request, (&listing_places, monitor))
         };
+        let slots = *Toy.slots(&state);
+        let counts = Counts { slots, threads: count.into(), ..Counts::default() };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),
             grid: request.grid,
             block: request.block,
             outcome: end.name().to_owned(),
-            slots: *Toy.slots(&state),
             lines: self.program.listing.line_slots(&counters),
-            counters,
-            threads: u64::from(count),
-            ..LaunchStats::default()
+            ..LaunchStats::of(&counts, counters)
         };
         self.memory = state.memory;
         Ok(LaunchResult { end, stats, output: Vec::new(), words: String::new() })

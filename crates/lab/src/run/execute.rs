@@ -107,7 +107,8 @@ impl Job {
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
         if !expected_end
             && let Some(LaunchResult { end: End::Hang(stop), stats, .. }) = results.last_mut()
-            && let Some(note) = self.finishing_mechanism(last, (stop.code, &stats.slots), monitor)
+            && let Some(note) =
+                self.finishing_mechanism(last, (stop.code, &stats.counts.slots), monitor)
         {
             stop.report.notes.push(note);
         }
@@ -305,7 +306,7 @@ impl Job {
             return (false, 0);
         };
         let finishes = outcome.results.get(index).is_some_and(|r| matches!(r.end, End::Done));
-        (finishes, outcome.results.iter().map(|r| r.stats.slots.issues()).sum())
+        (finishes, outcome.results.iter().map(|r| r.stats.counts.slots.issues()).sum())
     }
 }
 

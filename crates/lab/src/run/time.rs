@@ -51,7 +51,7 @@ impl Job {
         let outcome = self.launch_all(&self.mechanism.value, detailed, &mut engines);
         (self.engine, self.level, self.threads) = (kept, best, usual);
         let outcome = outcome?;
-        let slots = outcome.results.iter().map(|r| r.stats.slots.active());
+        let slots = outcome.results.iter().map(|r| r.stats.counts.slots.active());
         Ok(Timing {
             seconds: outcome.seconds,
             thread_instructions: slots.sum(),

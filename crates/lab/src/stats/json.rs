@@ -4,9 +4,10 @@
 //! floating-point numbers.
 
 use serde_json::{Map, Value, json};
-use simt::slots::{LaneSlots, SlotCause};
+use simt::counts::{Counter, Counts};
+use simt::slots::LaneSlots;
 
-use super::{AccessSite, LaunchStats, METRICS, RunStats, Traffic, Unit, metric};
+use super::{AccessSite, LaunchStats, RunStats, Unit};
 use crate::divergence::ReconvergenceTimes;
 
 /// The value of `schema` in every report.
@@ -34,7 +35,7 @@ pub fn to_json(run: &RunStats) -> Value {
         "seed": run.seed,
         "launches": launches,
         "total": {
-            "metrics": metrics(&total),
+            "metrics": metrics(&total.counts),
             "divergence": divergence(&total, times.map(|t| &t.total)),
         },
     })
@@ -44,11 +45,12 @@ pub fn to_json(run: &RunStats) -> Value {
 /// impact factor, a comparison with the best mechanism, is null because a single run does not yield
 /// it.
 fn divergence(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
-    let depth = launch.counters.max_depth.saturating_sub(1);
-    let rate = metric("average_divergence_rate").map_or(0.0, |m| (m.value)(launch));
+    let counts = &launch.counts;
+    let depth = counts.max_depth.saturating_sub(1);
+    let rate = counts.metric("average_divergence_rate").unwrap_or_default();
     json!({
-        "divergent_branches": launch.counters.divergent_branches,
-        "divergent_paths": launch.counters.divergent_targets,
+        "divergent_branches": counts.divergent_branches,
+        "divergent_paths": counts.divergent_paths,
         "max_divergence_depth": depth,
         "average_divergence_rate": rate,
         "reconvergence_time": times.map(times_json),
@@ -85,9 +87,9 @@ fn launch(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
         "block": launch.block,
         "shared": launch.shared,
         "outcome": launch.outcome,
-        "metrics": metrics(launch),
+        "metrics": metrics(&launch.counts),
         "divergence": divergence(launch, times),
-        "active_lanes": launch.counters.active_lanes,
+        "active_lanes": launch.active_lanes,
         "lines": lines,
         "accesses": sites,
     });
@@ -105,32 +107,21 @@ fn launch(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
 }
 
 fn site(site: &AccessSite) -> Value {
-    let Traffic {
-        global_requests,
-        global_sectors,
-        global_bytes,
-        shared_requests,
-        shared_passes,
-        bank_conflicts,
-    } = site.traffic;
     let (file, source_line) = site.source.clone().unzip();
-    json!({
+    let mut report = json!({
         "line": site.line,
         "file": file,
         "source_line": source_line,
         "text": site.text,
-        "global_requests": global_requests,
-        "global_sectors": global_sectors,
-        "global_bytes": global_bytes,
-        "shared_requests": shared_requests,
-        "shared_passes": shared_passes,
-        "bank_conflicts": bank_conflicts,
-    })
+    });
+    for (counter, count) in site.traffic.counters() {
+        report[counter.name] = json!(count);
+    }
+    report
 }
 
-fn metrics(launch: &LaunchStats) -> Value {
-    let values = METRICS.iter().map(|metric| {
-        let value = (metric.value)(launch);
+fn metrics(counts: &Counts) -> Value {
+    let values = counts.metrics().into_iter().map(|(metric, value)| {
         let value = match metric.unit {
             // Exact up to 2^53, as counts come from integers; beyond, the nearest f64.
             Unit::Count => json!(value as u64),
@@ -141,8 +132,14 @@ fn metrics(launch: &LaunchStats) -> Value {
     Value::Object(values.collect::<Map<_, _>>())
 }
 
-fn slots(slots: &LaneSlots) -> Value {
-    let causes =
-        SlotCause::ALL.iter().map(|&cause| (cause.name().to_owned(), json!(slots.of(cause))));
-    Value::Object(causes.collect::<Map<_, _>>())
+/// Renders counters by name.
+pub(crate) fn counters(counters: Vec<(Counter, u64)>) -> Value {
+    let counters = counters.into_iter().map(|(counter, n)| (counter.name.to_owned(), json!(n)));
+    Value::Object(counters.collect())
+}
+
+/// Renders lane slots by cause.
+pub(crate) fn slots(slots: &LaneSlots) -> Value {
+    let causes = slots.by_cause().iter();
+    Value::Object(causes.map(|(cause, n)| (cause.name().to_owned(), json!(n))).collect())
 }

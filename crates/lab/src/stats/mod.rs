@@ -1,4 +1,4 @@
-//! Statistics of runs: counters, the metrics derived from them, and reports.
+//! Statistics of runs, and reports.
 //!
 //! [`Counters`] observes a run. [`LaunchStats`] holds the counts of one launch and what identifies
 //! it. [`METRICS`] is the only list of metrics: the text report, the JSON report, `statistic`
@@ -6,18 +6,16 @@
 //! that NVIDIA's profilers give it, if they have it.
 
 mod json;
-mod metrics;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub use engine::{AffineAccess, Counters, PcSlots, PcTraffic, Traffic};
-pub(crate) use json::times_json;
+pub use engine::{AffineAccess, Counters, PcSlots, PcTraffic};
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
-pub use metrics::{METRICS, Metric, Unit, metric};
+pub(crate) use json::{counters, slots, times_json};
+pub use simt::counts::{Counts, METRICS, Metric, Traffic, Unit, metric};
 pub use text::to_text;
 
-use converge::Charges;
 use ir::Origin;
 use simt::slots::LaneSlots;
 use vm::PassCost;
@@ -42,30 +40,34 @@ pub struct LaunchStats {
     pub retried: Option<&'static str>,
     /// How the launch ended: `done`, or the short name of its fault or hang.
     pub outcome: String,
-    /// Lane slots.
-    pub slots: LaneSlots,
-    /// All other counts.
-    pub counters: Counters,
-    /// Basic blocks begun by groups; 0 on machines without basic blocks.
-    pub block_issues: u64,
-    /// Threads launched.
-    pub threads: u64,
-    /// Operations of the convergence mechanism.
-    pub charges: Charges,
+    /// All counts, lane slots among them.
+    pub counts: Counts,
+    /// Vector issues by the number of active lanes in the issuing group; index 0 counts idle
+    /// issues.
+    pub active_lanes: Vec<u64>,
+    /// Lane slots by instruction, on machines whose program counters are small and dense.
+    pub by_pc: PcSlots,
     /// Most bits of state that the mechanism kept for one group; 0 if unknown.
     pub state_bits: u64,
     /// The cost of the code that a pass produced for the mechanism, if one did.
     pub code: Option<CodeCost>,
     /// Lane slots by source line, in line order; empty if the program has no line table.
     pub lines: Vec<LineSlots>,
-    /// Cycles, on machines that have them.
-    pub cycles: u64,
     /// Counts that only this machine has, by name.
     pub own: Vec<(String, u64)>,
     /// Timeline in the Trace Event format, if one was requested. Not part of the reports.
     pub timeline: Vec<serde_json::Value>,
     /// Instructions that access global or shared memory, in program order.
     pub sites: Vec<AccessSite>,
+}
+
+impl LaunchStats {
+    /// Creates the statistics of a launch from what its machine and an observer have counted.
+    #[must_use]
+    pub(crate) fn of(machine: &Counts, observed: Counters) -> Self {
+        let Counters { counts, active_lanes, by_pc, .. } = observed;
+        Self { counts: machine.with_events(&counts), active_lanes, by_pc, ..Self::default() }
+    }
 }
 
 /// The cost of the code that a pass produced for a mechanism.
@@ -180,12 +182,7 @@ impl RunStats {
             }
             kernels.push(&launch.kernel);
             total.state_bits = total.state_bits.max(launch.state_bits);
-            total.slots.add(&launch.slots);
-            total.counters.add(&launch.counters);
-            total.charges.add(&launch.charges);
-            total.block_issues += launch.block_issues;
-            total.threads += launch.threads;
-            total.cycles += launch.cycles;
+            total.counts.add(&launch.counts);
         }
         total
     }
@@ -194,10 +191,9 @@ impl RunStats {
     /// `None` if there is no such metric or launch.
     #[must_use]
     pub fn value(&self, name: &str, launch: Option<usize>) -> Option<f64> {
-        let metric = metric(name)?;
         match launch {
-            Some(index) => self.launches.get(index).map(|l| (metric.value)(l)),
-            None => Some((metric.value)(&self.total())),
+            Some(index) => self.launches.get(index)?.counts.metric(name),
+            None => self.total().counts.metric(name),
         }
     }
 }

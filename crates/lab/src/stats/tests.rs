@@ -17,11 +17,11 @@ fn sample() -> LaunchStats {
         grid: [2, 3, 1],
         block: [4, 1, 1],
         outcome: "done".into(),
-        counters: Counters::with_pcs(PcSlots::new(3)),
-        block_issues: 2,
         ..LaunchStats::default()
     };
-    let issue = |launch: &mut LaunchStats, pc, active, on, depth| {
+    launch.counts.block_issues = 2;
+    let mut observer = Counters::with_pcs(PcSlots::new(3));
+    let issue = |launch: &mut LaunchStats, observer: &mut Counters, pc, active, on, depth| {
         let lanes = IssueLanes::<1> {
             width: 4,
             launched: mask(0b1111),
@@ -31,7 +31,7 @@ fn sample() -> LaunchStats {
             unmasked: mask(active),
             on: mask(on),
         };
-        launch.slots.vector(&lanes);
+        launch.counts.slots.vector(&lanes);
         let issue = Issue {
             group: GroupId::default(),
             pc: Pc(pc),
@@ -39,14 +39,20 @@ fn sample() -> LaunchStats {
             lanes: &lanes,
             depth,
         };
-        launch.counters.issue(&issue);
+        observer.issue(&issue);
     };
-    issue(&mut launch, 0, 0b1111, 0b1111, 1);
-    issue(&mut launch, 1, 0b1111, 0b0111, 1);
+    let seen = &mut observer;
+    issue(&mut launch, seen, 0, 0b1111, 0b1111, 1);
+    issue(&mut launch, seen, 1, 0b1111, 0b0111, 1);
     let targets = [(Pc(2), mask(0b0011)), (Pc(0), mask(0b1100))];
-    launch.counters.branch(&Branch { group: GroupId::default(), pc: Pc(1), targets: &targets });
-    issue(&mut launch, 2, 0b0011, 0b0011, 2);
-    launch
+    seen.branch(&Branch { group: GroupId::default(), pc: Pc(1), targets: &targets });
+    issue(&mut launch, seen, 2, 0b0011, 0b0011, 2);
+    LaunchStats {
+        counts: launch.counts.with_events(&observer.counts),
+        active_lanes: observer.active_lanes,
+        by_pc: observer.by_pc,
+        ..launch
+    }
 }
 
 fn run() -> RunStats {
@@ -74,8 +80,8 @@ fn metrics_follow_their_definitions() {
     assert_eq!(value("max_depth"), 2.0);
     assert_eq!(value("slots_diverged"), 2.0);
     assert_eq!(value("slots_predicated_off"), 1.0);
-    assert_eq!(run.launches[0].counters.active_lanes, [0, 0, 1, 0, 2]);
-    assert_eq!(run.launches[0].counters.by_pc.slots()[2].width, 4);
+    assert_eq!(run.launches[0].active_lanes, [0, 0, 1, 0, 2]);
+    assert_eq!(run.launches[0].by_pc.slots()[2].width, 4);
     assert_eq!(run.value("lane_slots", Some(1)), None);
     assert_eq!(run.value("nonsense", None), None);
 }
@@ -97,7 +103,7 @@ fn access(space: Space, pc: u64, at: impl Fn(u64) -> u64) -> Traffic {
             lanes: &lanes,
         },
     );
-    counters.traffic
+    counters.counts.traffic
 }
 
 #[test]
@@ -108,7 +114,7 @@ fn the_text_report_names_lines_with_costly_accesses() {
         [(5, Space::Global, 4), (6, Space::Global, 128), (9, Space::Shared, 8)]
     {
         let traffic = access(space, line.into(), |lane| lane * stride);
-        launch.counters.traffic.add(&traffic);
+        launch.counts.traffic.add(&traffic);
         let source = (line != 9).then(|| ("src/k.cu".to_owned(), line + 10));
         launch.sites.push(AccessSite { line, source, text: "ld".into(), traffic });
     }
@@ -186,7 +192,7 @@ fn the_json_report_matches_its_schema() {
     let validator = jsonschema::validator_for(&schema).expect("a usable schema");
     let mut run = run();
     run.launches[0].lines =
-        vec![LineSlots { file: "k.cu".into(), line: 7, slots: run.launches[0].slots }];
+        vec![LineSlots { file: "k.cu".into(), line: 7, slots: run.launches[0].counts.slots }];
     run.launches[0].sites = vec![
         AccessSite {
             line: 3,
@@ -211,7 +217,7 @@ fn the_json_report_matches_its_schema() {
 #[test]
 fn the_documentation_lists_every_metric() {
     let text = include_str!("../../../../docs/statistics.md");
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         let row = format!("| `{}` | {} | {} |", metric.name, metric.unit.name(), metric.definition);
         assert!(text.contains(&row), "docs/statistics.md lacks: {row}");
     }

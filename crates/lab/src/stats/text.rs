@@ -131,9 +131,9 @@ fn extents(extents: [u64; 3]) -> String {
 
 fn launches(out: &mut String, launches: &[LaunchStats]) {
     for (index, launch) in launches.iter().take(LISTED).enumerate() {
-        let efficiency = 100.0 * launch.slots.execution_efficiency();
+        let efficiency = 100.0 * launch.counts.slots.execution_efficiency();
         let heading = shorten(&heading(launch), 46);
-        let issued = grouped(launch.slots.issues());
+        let issued = grouped(launch.counts.slots.issues());
         let _ = writeln!(out, "  {index:>2}  {heading:<46}{issued:>16}{efficiency:>8.2} %");
     }
     if launches.len() > LISTED {
@@ -150,7 +150,7 @@ fn shorten(text: &str, width: usize) -> String {
 }
 
 fn summary(out: &mut String, total: &LaunchStats) {
-    let (slots, counters) = (&total.slots, &total.counters);
+    let (counts, slots) = (&total.counts, &total.counts.slots);
     let issues = slots.vector_issues.max(1) as f64;
     let mut row = |name: &str, value: String, note: String| {
         let line = format!("  {name:<35}{value:>19}  {note}");
@@ -167,18 +167,18 @@ fn summary(out: &mut String, total: &LaunchStats) {
     row("thread_inst_pred_on", grouped(on), format!("{:.2} an issue", on as f64 / issues));
     row("warp_execution_efficiency", percent(slots.execution_efficiency()), String::new());
     row("warp_nonpred_execution_efficiency", percent(slots.nonpred_efficiency()), String::new());
-    let branches = counters.branches;
-    let uniform_branches = (branches - counters.divergent_branches) as f64;
+    let branches = counts.branches;
+    let uniform_branches = (branches - counts.divergent_branches) as f64;
     let efficiency = if branches == 0 { 1.0 } else { uniform_branches / branches as f64 };
     row("branch_efficiency", percent(efficiency), format!("of {}", grouped(branches)));
-    row("divergent_branches", grouped(counters.divergent_branches), String::new());
-    if total.block_issues > 0 {
-        row("block_issues", grouped(total.block_issues), String::new());
+    row("divergent_branches", grouped(counts.divergent_branches), String::new());
+    if counts.block_issues > 0 {
+        row("block_issues", grouped(counts.block_issues), String::new());
     }
     if slots.idle_issues > 0 {
         row("idle_issues", grouped(slots.idle_issues), String::new());
     }
-    let traffic = &counters.traffic;
+    let traffic = &counts.traffic;
     if traffic.global_requests > 0 {
         let each = traffic.global_sectors as f64 / traffic.global_requests as f64;
         let note = format!("{} requests", grouped(traffic.global_requests));
@@ -188,11 +188,7 @@ fn summary(out: &mut String, total: &LaunchStats) {
         let note = format!("{} requests", grouped(traffic.shared_requests));
         row("bank_conflicts", grouped(traffic.bank_conflicts), note);
     }
-    row(
-        "max_depth",
-        grouped(counters.max_depth.max(u64::from(total.charges.max_depth))),
-        String::new(),
-    );
+    row("max_depth", grouped(counts.max_depth.max(counts.charges.max_depth)), String::new());
 }
 
 fn percent(share: f64) -> String {
@@ -200,10 +196,11 @@ fn percent(share: f64) -> String {
 }
 
 fn bars(out: &mut String, total: &LaunchStats) {
-    let whole = total.slots.width;
+    let slots = &total.counts.slots;
+    let whole = slots.width;
     let _ = writeln!(out, "  where the lanes went {:>35} lane slots", grouped(whole));
     for (cause, name) in CAUSES {
-        let count = total.slots.of(cause);
+        let count = slots.of(cause);
         let share = if whole == 0 { 0.0 } else { count as f64 / whole as f64 };
         let bar = bar(share, count > 0);
         let pad = " ".repeat(BAR - bar.chars().count());

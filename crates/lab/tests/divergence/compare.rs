@@ -79,16 +79,16 @@ fn a_diamond_by_hand() {
         assert_eq!((row.verdict, row.equal), (Verdict::Ok, Some(true)));
         let stats = row.stats.as_ref().expect("ran");
         // 4 before the branch, 2 and 4 on the sides, 4 after.
-        assert_eq!(stats.slots.issues(), 14, "{mechanism}");
-        assert_eq!(stats.slots.active(), 32 * 8 + 22 * 2 + 10 * 4);
-        assert_eq!((stats.counters.divergent_branches, stats.counters.divergent_targets), (1, 2));
+        assert_eq!(stats.counts.slots.issues(), 14, "{mechanism}");
+        assert_eq!(stats.counts.slots.active(), 32 * 8 + 22 * 2 + 10 * 4);
+        assert_eq!((stats.counts.divergent_branches, stats.counts.divergent_paths), (1, 2));
         assert_eq!((row.times.rejoined, row.times.never), (1, 0));
         assert_eq!((row.times.mean, row.times.p50, row.times.p99), (6.0, 6, 6));
         assert_eq!(row.impact.divergence_impact_factor, Some(1.0));
     }
     // No paths merge: the four instructions after the branch are issued twice.
     let apart = row(&comparison, "barrier-only", 32);
-    assert_eq!(apart.stats.as_ref().map(|s| s.slots.issues()), Some(18));
+    assert_eq!(apart.stats.as_ref().map(|s| s.counts.slots.issues()), Some(18));
     assert_eq!((apart.times.rejoined, apart.times.never), (0, 1));
     assert_eq!(apart.impact.divergence_impact_factor, Some(18.0 / 14.0));
 }
@@ -155,7 +155,7 @@ fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
         };
         assert!(expected, "{} at {}: {:?}", row.mechanism, row.warp_size, row.verdict);
         if let Some(stats) = &row.stats {
-            assert!(stats.slots.identity_holds(), "{}", row.mechanism);
+            assert!(stats.counts.slots.identity_holds(), "{}", row.mechanism);
         }
     }
     let text = to_text(&comparison);
@@ -166,8 +166,8 @@ fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
     let stats = comparison.rows[0].stats.as_ref().expect("it ran");
     assert_eq!(comparison.rows[0].mechanism, "ipdom");
     let reported: Vec<u64> = line.split_whitespace().skip(2).map(|n| n.parse().unwrap()).collect();
-    let c = &stats.charges;
-    let counted = [c.splits, c.merges, c.pushes, c.pops, c.visits, stats.slots.idle_issues];
+    let c = &stats.counts.charges;
+    let counted = [c.splits, c.merges, c.pushes, c.pops, c.visits, stats.counts.slots.idle_issues];
     assert_eq!(reported, [&counted[..], &[stats.state_bits]].concat());
 }
 
@@ -200,7 +200,10 @@ fn basic_is_unsound_where_lanes_jump_forward() {
     assert_eq!((found.verdict, found.equal), (Verdict::Unsound, Some(true)));
     assert_eq!(found.report.as_ref().map(|r| r.code), Some("compare::rejoin"));
     // The four instructions after the branch are issued twice; the results are the same.
-    assert_eq!(found.stats.as_ref().map(|s| (s.slots.issues(), s.charges.unsound)), Some((18, 1)));
+    assert_eq!(
+        found.stats.as_ref().map(|s| (s.counts.slots.issues(), s.counts.charges.unsound_splits)),
+        Some((18, 1))
+    );
     assert!(comparison.sound());
     let mut job = bundled("divergence/trip_count/launch.toml");
     let comparison = compared(&mut job, &["basic"], &[32]);

@@ -71,7 +71,7 @@ fn every_bundled_kernel_under_every_mechanism() {
         };
         let found = compare(&mut job, &plan, &mut Unmonitored).expect("begins").expect("ends");
         for row in &found.rows {
-            let slots = row.stats.as_ref().is_none_or(|s| s.slots.identity_holds());
+            let slots = row.stats.as_ref().is_none_or(|s| s.counts.slots.identity_holds());
             assert!(slots && allowed(row), "{name} under {}: {:?}", row.mechanism, row.verdict);
         }
         println!("{name}: {} mechanisms", found.rows.len());

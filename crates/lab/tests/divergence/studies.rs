@@ -23,10 +23,10 @@ fn each_side_of_a_diamond_loses_the_lanes_of_the_other() {
     let (run, explanation) =
         explain(&mut job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
     let total = run.total();
-    assert_eq!(explanation.total, total.slots);
+    assert_eq!(explanation.total, total.counts.slots);
     let lost: u64 = explanation.text.iter().map(|(_, line)| line.lost()).sum();
     assert_eq!(lost, 10 * 2 + 22 * 4);
-    assert_eq!(total.slots.of(SlotCause::Diverged), lost);
+    assert_eq!(total.counts.slots.of(SlotCause::Diverged), lost);
     let line = |n: u32| &explanation.text.iter().find(|(l, _)| *l == Some(n)).expect("a line").1;
     assert_eq!((line(10).splits, line(10).lost()), (1, 0), "the branch");
     assert_eq!((line(12).lost(), line(15).lost()), (10, 22), "the sides");
@@ -42,7 +42,7 @@ fn a_line_table_yields_losses_by_source_line() {
     let mut job = bundled("collatz/launch.toml");
     let (run, explanation) =
         explain(&mut job, &variant("ipdom", 32), &mut Unmonitored).expect("begins");
-    assert_eq!(explanation.total, run.total().slots);
+    assert_eq!(explanation.total, run.total().counts.slots);
     assert!(
         explanation
             .source
@@ -64,8 +64,8 @@ fn two_mechanisms_differ_where_one_merges() {
     assert!(difference.common >= 4 && difference.common < 14, "{difference:?}");
     let (a, b) = (&difference.first[0], &difference.second[0]);
     assert!(a.place != b.place || a.lanes != b.lanes);
-    assert_eq!(diff.runs[0].total().slots.issues(), 14);
-    assert_eq!(diff.runs[1].total().slots.issues(), 18);
+    assert_eq!(diff.runs[0].total().counts.slots.issues(), 14);
+    assert_eq!(diff.runs[1].total().counts.slots.issues(), 18);
     let text = diff.to_text();
     assert!(text.contains("last in common") && text.contains("1.286 times"), "{text}");
 }
@@ -89,7 +89,7 @@ fn a_trace_is_json_whose_slices_cover_all_issues() {
     let events = value["traceEvents"].as_array().expect("events");
     let slices: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
     let covered: u64 = slices.iter().filter_map(|e| e["dur"].as_u64()).sum();
-    assert_eq!(covered, run.total().slots.issues());
+    assert_eq!(covered, run.total().counts.slots.issues());
     // Before the branch, one side, the other side, after it.
     assert_eq!(slices.len(), 4);
     let masks: Vec<_> = slices.iter().filter_map(|e| e["args"]["mask"].as_str()).collect();

@@ -7,7 +7,7 @@ pub(crate) use graphs::{ends, graph};
 use ir::{FuncId, Module, VerifiedModule};
 use simt::machine::{Machine, Step};
 use simt::observe::Blind;
-use vm::{Engine, Launch, Program, Stats, catalogued, load_variables};
+use vm::{Counts, Engine, Launch, Program, catalogued, load_variables};
 
 /// Threads of a launch.
 pub(crate) const THREADS: u32 = 40;
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
     }
 
     /// Its words at the end and what it took; `None` if it hangs.
-    pub(crate) fn end(&self) -> Option<(Vec<u32>, Stats)> {
+    pub(crate) fn end(&self) -> Option<(Vec<u32>, Counts)> {
         let text =
             || format!("{} {}\n{}", self.mechanism, self.width, ir::text::print(self.module));
         let program = Program::link(self.module.clone()).unwrap_or_else(|e| panic!("{e:#?}"));
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
 
     /// As [`Run::end`], of a kernel that must not hang.
     #[track_caller]
-    pub(crate) fn done(&self) -> (Vec<u32>, Stats) {
+    pub(crate) fn done(&self) -> (Vec<u32>, Counts) {
         self.end().unwrap_or_else(|| {
             panic!("hangs under {}\n{}", self.mechanism, ir::text::print(self.module))
         })

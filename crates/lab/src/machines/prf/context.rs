@@ -15,7 +15,7 @@ use crate::machine::{
 };
 use crate::machines::listing_probe::ListingPlaces;
 use crate::machines::shared::{self, limit_reached, option_text, problem};
-use crate::stats::{Counters, LaunchStats, PcSlots};
+use crate::stats::{Counters, Counts, LaunchStats, PcSlots};
 
 /// Issues between two polls of the monitor.
 const SLICE: u64 = 1 << 16;
@@ -204,16 +204,15 @@ impl<'p> PrfContext<'p> {
         } else {
             self.drive(what, &mut state, &mut Blind, (request, monitor), how, &listing_places)
         };
+        let slots = *machine.slots(&state);
+        let counts = Counts { slots, threads: total, ..Counts::default() };
         let stats = LaunchStats {
             kernel: request.kernel.to_owned(),
             grid: [blocks, 1, 1],
             block: [threads.into(), 1, 1],
             outcome: end.name().to_owned(),
-            slots: *machine.slots(&state),
             lines: self.program.listing.line_slots(&counters),
-            counters,
-            threads: total,
-            ..LaunchStats::default()
+            ..LaunchStats::of(&counts, counters)
         };
         Ok((end, stats, state))
     }
@@ -254,7 +253,7 @@ impl<'p> PrfContext<'p> {
         let (counts, timing) = (*state.counts(), state.timing());
         let named = counts.named().map(|(name, count)| (name.to_owned(), count));
         stats.own = named.chain(timing.named()).collect();
-        stats.cycles = timing.cycles;
+        stats.counts.cycles = timing.cycles;
         if options.trace {
             stats.timeline = timeline::events(&state, &self.program.listing);
         }

@@ -76,7 +76,7 @@ impl<'p> VmContext<'p> {
             if let Ok(result) = &mut result
                 && result.stats.retried.is_none()
             {
-                let inserted = inserted(&program, &result.stats.counters);
+                let inserted = inserted(&program, &result.stats.by_pc);
                 result.stats.code = Some(CodeCost { pass, inserted });
             }
             self.prepared.insert(key, (program, pass));
@@ -337,7 +337,7 @@ fn stopped(error: engine::Error<LaunchProblem>) -> LaunchProblem {
 
 /// What a launch has left.
 struct RunTotals<'a> {
-    stats: &'a vm::Stats,
+    stats: &'a vm::Counts,
     counters: Counters,
     output: &'a [u8],
     /// Whether it ran again under [`Retry::MECHANISM`].
@@ -366,7 +366,7 @@ fn stats(
     program: &VmProgram,
     request: &LaunchRequest<'_>,
     end: &End,
-    counted: &vm::Stats,
+    counted: &vm::Counts,
     counters: Counters,
 ) -> LaunchStats {
     LaunchStats {
@@ -375,16 +375,11 @@ fn stats(
         block: request.block,
         shared: request.shared,
         outcome: end.name().to_owned(),
-        slots: counted.slots,
         lines: lines(program, &counters),
         sites: sites(program, &counters),
-        counters,
-        block_issues: counted.block_issues,
-        threads: counted.threads,
-        charges: counted.charges,
         engine: "exact",
-        state_bits: state_bits(request, u64::from(counted.charges.max_depth)),
-        ..LaunchStats::default()
+        state_bits: state_bits(request, counted.charges.max_depth),
+        ..LaunchStats::of(counted, counters)
     }
 }
 
@@ -400,9 +395,9 @@ fn state_bits(request: &LaunchRequest<'_>, depth: u64) -> u64 {
 }
 
 /// Counts the issues of operations that a pass inserted.
-fn inserted(program: &VmProgram, counters: &Counters) -> [u64; INSERTED.len()] {
+fn inserted(program: &VmProgram, by_pc: &PcSlots) -> [u64; INSERTED.len()] {
     let mut out = [0; INSERTED.len()];
-    for (code, slots) in program.program.code().iter().zip(counters.by_pc.slots()) {
+    for (code, slots) in program.program.code().iter().zip(by_pc.slots()) {
         let why = INSERTED.iter().position(|(origin, _)| *origin == code.origin());
         if let Some(count) = why.and_then(|why| out.get_mut(why)) {
             *count += slots.issues();
