@@ -10,10 +10,10 @@
 //!
 //! **Invariants.** Every lane executes its own program. The place is right where it post-dominates
 //! the branch, as after the branch that closes a loop; the lanes that jump over it run alone to
-//! their end. Such splits are charged as [`Charges::unsound_splits`](crate::Charges::unsound_splits): the results
-//! of independent lanes are right all the same, but a barrier or collective after the real meeting
-//! place waits for lanes that wait below on the stack. The knob `order` matters only to branches
-//! with several targets.
+//! their end. Such splits are charged as
+//! [`Charges::unsound_splits`](crate::Charges::unsound_splits): the results of independent lanes
+//! are right all the same, but a barrier or collective after the real meeting place waits for lanes
+//! that wait below on the stack. The knob `order` matters only to branches with several targets.
 
 use crate::mechanism::{Knobs, Mechanism, Start};
 use crate::plan::{Plan, Rejoin};

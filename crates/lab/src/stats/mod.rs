@@ -6,8 +6,6 @@
 //! that NVIDIA's profilers give it, if they have it.
 
 mod json;
-#[cfg(test)]
-mod tests;
 mod text;
 
 pub use engine::{AffineAccess, Counters, PcSlots, PcTraffic};

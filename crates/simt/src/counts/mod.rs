@@ -55,7 +55,8 @@ counters! {
         /// Most live paths or stack entries at once, whichever the mechanism keeps.
         machine max max_depth;
         machine sum unsound_splits
-            = "Splits that the mechanism expected to meet where not all ways from the branch come by (`basic`).";
+            = "Splits that the mechanism expected to meet where not all ways from the branch come \
+                by (`basic`).";
         machine sum predicated_regions
             = "Branches run as predicated code (`predicated-stack`).";
     }
@@ -105,7 +106,8 @@ counters! {
                 "Most paths or stack entries of one group at once, whichever the mechanism keeps."
                 |c| c.max_depth.max(c.charges.max_depth);
             => max_divergence_depth Count
-                "Most paths of one group at an issue beyond its first; 0 for a run that never diverges."
+                "Most paths of one group at an issue beyond its first; 0 for a run that never \
+                diverges."
                 |c| c.max_depth.saturating_sub(1);
         /// Paths of the issuing group, summed over all issues.
         event sum depth_sum;
@@ -139,7 +141,8 @@ counters! {
         event part traffic: Traffic;
         event sum barrier_arrivals = "Arrivals of groups at block-wide barriers.";
         event sum collectives
-            = "Warp-wide collectives completed: votes, shuffles, matches, reductions, warp barriers.";
+            = "Warp-wide collectives completed: votes, shuffles, matches, reductions, warp \
+                barriers.";
         event sum fences = "Memory fences issued.";
         event sum ctas = "Blocks completed.";
         machine sum threads = "Threads launched.";
