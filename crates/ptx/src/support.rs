@@ -113,6 +113,9 @@ fn modifiers(form: &Form) -> String {
     for rule in form.rules() {
         let _ = write!(text, "; {}", rule.text);
     }
+    if forms_of(form.opcode).any(|other| form.differs_by_count(other)) {
+        let _ = write!(text, "; {} operands", form.args.len());
+    }
     text.trim_start_matches("; ").trim().to_owned()
 }
 
@@ -132,7 +135,7 @@ const BEYOND: &str = "
 
 | what | status |
 |---|---|
-| `.version` 1.0 to 9.5, `.target sm_XX` with and without `a` or `f`, `.address_size 64` | read; anything else is an error |
+| `.version` 1.0 to 9.5 (those that exist), `.target sm_XX` with and without `a` or `f`, `.address_size 64` | read; anything else is an error |
 | `.address_size 32` | not supported: addresses have 64 bits, as on every device since sm_90 |
 | `.entry`, `.func` with bodies and prototypes, several results, `.reg` and `.param` parameters, `.alias`, `.noreturn` | runs |
 | `.maxntid`, `.reqntid` | a launch beyond them is refused |

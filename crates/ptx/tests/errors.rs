@@ -99,7 +99,7 @@ errors! {
     two_labels: "a: a: bra a;" => "redefined `a` is defined twice [a]";
     scoped_label: "{ b: } bra b;" => "undefined-label the label `b` is not defined [b]";
     two_registers: ".reg .b32 x; .reg .b64 x;" => "redefined `x` is defined twice [x]";
-    register_array: ".reg .b32 x[4];" => "register registers are not arrays and have no initial values [x]";
+    register_array: ".reg .b32 x[4];" => "register a register is declared by its name, or by a name and a count [x]";
     no_list: "brx.idx %r1, %r2;" => "label the name of a `.branchtargets` list is needed here [%r2]";
     pack: "mov.b64 %d1, {%r1, %r2, %r3};" => "operand 3 elements do not make up a value of `.b64` [{%r1, %r2, %r3}]";
     pack_types: "mov.b64 %d1, {%r1, %h1};" => "operand-type `%h1` is declared `.b16`; the instruction uses it as `.b32` [%h1]";
@@ -119,6 +119,8 @@ errors! {
     param_address: "{ .param .b32 a; mov.b64 %d1, a; }" => "unsupported the parameter `a` has no address [a]";
     param_outside: "{ .param .b32 a; st.param.b32 [a+4], %r1; }" => "parameter `[a+4]` is outside of the parameter's 4 bytes [[a+4]]";
     param_misaligned: "{ .param .align 4 .b8 a[8]; st.param.b32 [a+2], %r1; }" => "parameter `[a+2]` is not aligned to the access [[a+2]]";
+    dense_shape: "mma.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%r3}, {%r1, %r2, %r3, %r4};" => "modifier `mma` has no shape `.m16n8k64` with these modifiers [.m16n8k64]";
+    sparse_shape: "mma.sp.sync.aligned.m16n8k9.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2}, %r8, 0;" => "modifier `mma` has no shape `.m16n8k9` with these modifiers [.m16n8k9]";
     unknown_directive: ".foo 1;" => "warning unknown-directive the directive `.foo` is not known [.foo]";
 }
 
@@ -154,6 +156,27 @@ const FILES: &[(&str, &str)] = &[
     (
         ".version 99.0\n.target sm_80\n.entry k();",
         "version there is no PTX version 99.0 [.version 99.0]",
+    ),
+    (
+        ".version 3.9\n.target sm_35\n.entry k();",
+        "version there is no PTX version 3.9 [.version 3.9]",
+    ),
+    (
+        ".version 0.9\n.target sm_35\n.entry k();",
+        "version there is no PTX version 0.9 [.version 0.9]",
+    ),
+    (".version 1.5\n.target sm_13\n.entry k();", ""),
+    (".version 7.8\n.target sm_80\n.entry k();", ""),
+    (
+        ".version 7.8\n.target sm_90\n.entry k() { .reg .b64 s; .shared .b64 b;
+        mbarrier.arrive.shared.b64 s, [b], 2; }",
+        "",
+    ),
+    (
+        ".version 7.7\n.target sm_90\n.entry k() { .reg .b64 s; .shared .b64 b;
+        mbarrier.arrive_drop.shared.b64 s, [b], 2; }",
+        "warning too-new `mbarrier.arrive_drop.shared.b64` with 3 operands needs PTX 7.8 or later \
+         [mbarrier]",
     ),
     (
         ".target sm_80\n.version 8.0\n.entry k();",

@@ -91,11 +91,6 @@ pub(super) const EXCLUSIONS: &[Exclusion] = &[
         fate: Fate::Refused("cannot be written"),
     },
     Exclusion {
-        covers: |f| f.has("abs") && f.has("xorsign") && f.operands.len() > 3,
-        reason: "the front end takes two values",
-        fate: Fate::Refused("takes two values"),
-    },
-    Exclusion {
         covers: |f| is_possible_atomic(f) && f.operands.iter().any(|o| o.starts_with('{')),
         reason: "the exact engine alone has vector atomics",
         fate: Fate::Declined,

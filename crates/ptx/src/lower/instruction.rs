@@ -321,12 +321,6 @@ impl Body<'_, '_> {
                     return self.cx.error("ptx::barrier", message, i.span, label);
                 }
             }
-            Op::Min | Op::Max
-                if inst.operands.len() == 3 && inst.mods.flags.has(ir::mods::Flag::XorSignAbs) =>
-            {
-                let message = "`.xorsign.abs` takes two values";
-                return self.cx.error("ptx::operand-count", message, i.span, "three given");
-            }
             Op::Alloca => {
                 if inst.operands.len() == 1 {
                     inst.operands.push(ir::Operand::Imm(8));

@@ -17,8 +17,7 @@ impl Body<'_, '_> {
     pub(super) fn mbarrier(&mut self, s: &Spelled, i: &Instruction) -> Lowering<()> {
         let tree = self.cx.tree;
         let args = s.form.args;
-        let optional = args.iter().filter(|a| matches!(a, Arg::O(_))).count();
-        self.count(i, args.len() - optional, args.len())?;
+        self.count(i, args.len(), args.len())?;
         let mut inst = mbarrier_op(s);
         for (arg, operand) in args.iter().zip(&tree.operands[i.operands]) {
             match *arg {
@@ -28,7 +27,7 @@ impl Body<'_, '_> {
                     let to = self.destination(operand, ty, false, sink)?;
                     inst.results.push(to.map(Reg::Lane));
                 }
-                Arg::S(val) | Arg::O(val) => {
+                Arg::S(val) => {
                     let value = self.source(operand, Self::value_ty(s, val), false)?;
                     self.arrivals(&inst, operand, value)?;
                     inst.operands.push(value);

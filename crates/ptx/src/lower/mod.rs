@@ -151,8 +151,8 @@ struct Lowerer<'t> {
     taken: FxHashSet<String>,
     /// `None` for those that could not be made.
     variable_ids: FxHashMap<Id<Declarator>, Option<VarId>>,
-    /// Modifiers of instructions seen before: opcode, then modifiers.
-    spellings: FxHashMap<SmallVec<[Symbol; 8]>, Option<Rc<Spelled>>>,
+    /// Spellings of instructions seen before, by opcode and modifiers, and number of operands.
+    spellings: FxHashMap<(SmallVec<[Symbol; 8]>, usize), Option<Rc<Spelled>>>,
     forms: FxHashMap<Symbol, Rc<[&'static Form]>>,
     /// Files and lines of the source.
     lines: lines::Lines,

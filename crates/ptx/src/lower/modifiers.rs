@@ -23,6 +23,7 @@ impl Lowerer<'_> {
         let mut key: SmallVec<[crate::Symbol; 8]> = SmallVec::new();
         key.push(instruction.opcode.symbol);
         key.extend(modifiers.iter().map(|m| m.symbol));
+        let key = (key, instruction.operands.len());
         if let Some(Some(known)) = self.spellings.get(&key) {
             return Ok(Rc::clone(known));
         }
@@ -37,9 +38,9 @@ impl Lowerer<'_> {
         }
         let words: SmallVec<[(&str, Option<Type>); 8]> =
             modifiers.iter().map(|m| (tree.name(m.symbol), Type::from_symbol(m.symbol))).collect();
-        match spelling::spell(&forms, &words) {
+        match spelling::spell_counted(&forms, &words, instruction.operands.len()) {
             Ok(spelled) => {
-                self.gate(spelled.form, instruction);
+                self.gate(&spelled, instruction);
                 let spelled = Rc::new(spelled);
                 self.spellings.insert(key, Some(Rc::clone(&spelled)));
                 Ok(spelled)
@@ -67,7 +68,8 @@ impl Lowerer<'_> {
     }
 
     /// Warns, once a form, if the file's version or target does not have it.
-    fn gate(&mut self, form: &'static Form, instruction: &Instruction) {
+    fn gate(&mut self, spelled: &Spelled, instruction: &Instruction) {
+        let form = spelled.form;
         let old_version = form.ptx > self.version && self.version.0 != u32::MAX;
         let old_target = form.sm > self.sm && self.sm != u32::MAX;
         let at = std::ptr::from_ref(form);
@@ -92,8 +94,12 @@ impl Lowerer<'_> {
         } else {
             format!("sm_{}", form.sm)
         };
+        let with = match instruction.operands.len() {
+            operands if spelled.by_count => format!(" with {operands} operands"),
+            _ => String::new(),
+        };
         self.diagnostics.push(
-            Diagnostic::warning("ptx::too-new", format!("`{text}` needs {needs} or later"))
+            Diagnostic::warning("ptx::too-new", format!("`{text}`{with} needs {needs} or later"))
                 .at(instruction.opcode.span, "newer than the file says it is")
                 .help("raise `.version` or `.target`"),
         );
@@ -163,6 +169,18 @@ impl Lowerer<'_> {
                     None => diagnostic.note(format!("it takes {}", listed(possible))),
                 }
             }
+            Misspelling::Shape { index, possible } => {
+                let modifier = at(index);
+                let word = tree.name(modifier.symbol);
+                let message = format!("`{name}` has no shape `.{word}` with these modifiers");
+                let diagnostic = Diagnostic::error("ptx::modifier", message)
+                    .at(modifier.span, "not one of its shapes")
+                    .note(format!("its shapes are {}", listed(possible)));
+                match nearest_shape(word, possible) {
+                    Some(near) => diagnostic.help(format!("did you mean `.{near}`?")),
+                    None => diagnostic,
+                }
+            }
             Misspelling::Twice { index, what } => {
                 let message = format!("`{name}` has {what} twice");
                 Diagnostic::error("ptx::modifier", message).at(at(index).span, "the second")
@@ -202,6 +220,16 @@ impl Lowerer<'_> {
         };
         self.diagnostics.push(diagnostic);
     }
+}
+
+/// The shape of matrices whose sizes are nearest to those of a word.
+fn nearest_shape(word: &str, possible: &[&'static str]) -> Option<&'static str> {
+    let wanted = spelling::shape_of(word)?;
+    let distance = |shape: &&str| {
+        let sizes = spelling::shape_of(shape).unwrap_or_default();
+        sizes.iter().zip(wanted).map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
+    };
+    possible.iter().copied().min_by_key(distance)
 }
 
 /// `.a, .b and .c`

@@ -26,6 +26,8 @@ pub struct Spelled {
     pub form: &'static Form,
     /// The types in order.
     pub types: SmallVec<[Type; 4]>,
+    /// Whether other forms take the same modifiers with other numbers of operands.
+    pub by_count: bool,
     words: [Option<&'static str>; Kind::ALL.len()],
 }
 
@@ -72,6 +74,13 @@ pub enum Misspelling {
         /// The kind's name.
         what: &'static str,
     },
+    /// The modifier at this index is the shape of a matrix that the opcode does not have.
+    Shape {
+        /// Index of the modifier.
+        index: usize,
+        /// The possible shapes.
+        possible: Vec<&'static str>,
+    },
     /// A modifier of this kind is missing.
     Missing {
         /// The kind's name.
@@ -109,9 +118,12 @@ pub enum Misspelling {
 impl Misspelling {
     /// Returns a measure of the error: the form with the smallest one was meant.
     fn distance(&self) -> u32 {
+        let sparse = [Kind::Sparse.what(), Kind::SparseOrdered.what()];
         match self {
+            // Nobody leaves out the word that makes a factor sparse.
+            Self::Missing { what } if sparse.contains(what) => 4,
             Self::Missing { .. } | Self::MissingOneOf { .. } | Self::Rule { .. } => 1,
-            Self::Twice { .. } | Self::TypeTwice { .. } => 2,
+            Self::Twice { .. } | Self::TypeTwice { .. } | Self::Shape { .. } => 2,
             Self::Unknown { .. } => 3,
             Self::Type { .. } => 5,
             Self::TypeMissing { .. } => 6,
@@ -122,22 +134,48 @@ impl Misspelling {
 /// A modifier as it is written: its word, and the type that the word names.
 pub type Word<'a> = (&'a str, Option<Type>);
 
-/// Finds the form of an opcode that takes these modifiers.
+/// Finds the form of an opcode that takes these modifiers and this number of operands; if there is
+/// none for the number, the one that is nearest to it.
+///
+/// # Errors
+/// Returns the errors for the form that fits best; never empty.
+pub fn spell_counted(
+    forms: &[&'static Form],
+    words: &[Word<'_>],
+    operands: usize,
+) -> Result<Spelled, Vec<Misspelling>> {
+    let mut best = spell(forms, words)?;
+    let from = forms.iter().position(|f| std::ptr::eq(*f, best.form)).map_or(0, |at| at + 1);
+    for form in &forms[from..] {
+        let Ok(other) = assign(form, words) else { continue };
+        let by_count = best.by_count || other.form.args.len() != best.form.args.len();
+        if other.form.count_distance(operands) < best.form.count_distance(operands) {
+            best = other;
+        }
+        best.by_count = by_count;
+    }
+    Ok(best)
+}
+
+/// Finds the first form of an opcode that takes these modifiers.
 ///
 /// # Errors
 /// Returns the errors for the form that fits best; never empty.
 pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
     let mut best: Option<(u32, Vec<Misspelling>)> = None;
     let mut missing: Vec<&'static str> = Vec::new();
+    let mut shapes: Vec<&'static str> = Vec::new();
     for &form in forms {
         match assign(form, words) {
             Ok(spelled) => return Ok(spelled),
             Err(wrong) => {
                 let distance = wrong.iter().map(Misspelling::distance).sum();
-                if let [Misspelling::Missing { what }] = wrong.as_slice()
-                    && !missing.contains(what)
-                {
-                    missing.push(what);
+                match wrong.as_slice() {
+                    [Misspelling::Missing { what }] if !missing.contains(what) => {
+                        missing.push(what);
+                    }
+                    [Misspelling::Shape { possible, .. }] => shapes.extend(possible),
+                    _ => {}
                 }
                 if best.as_ref().is_none_or(|(least, _)| distance < *least) {
                     best = Some((distance, wrong));
@@ -151,13 +189,19 @@ pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec
         {
             vec![Misspelling::MissingOneOf { what: missing }]
         }
-        Some((_, wrong)) => wrong,
+        Some((_, wrong)) => match *wrong {
+            // Forms with the same types may have shapes of their own.
+            [Misspelling::Shape { index, .. }] => {
+                vec![Misspelling::Shape { index, possible: shapes }]
+            }
+            _ => wrong,
+        },
         None => vec![Misspelling::Missing { what: "a form" }],
     })
 }
 
 fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
-    let mut spelled = Spelled { form, types: SmallVec::new(), words: [None; Kind::ALL.len()] };
+    let mut spelled = Spelled { form, types: SmallVec::new(), by_count: false, words: [None; Kind::ALL.len()] };
     let mut wrong = Vec::new();
     for (index, &(word, ty)) in words.iter().enumerate() {
         if let Some(ty) = ty.filter(|_| form.types > 0) {
@@ -177,10 +221,18 @@ fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspe
             (Some((kind, known)), _) => spelled.words[kind as usize] = Some(known),
             (None, Some(what)) => wrong.push(Misspelling::Twice { index, what }),
             (None, None) if form.hints && is_cache_hint(word) => {}
+            (None, None)
+                if form.kinds().any(|k| k == Kind::MatrixShape) && shape_of(word).is_some() =>
+            {
+                let possible = form.words(Kind::MatrixShape).to_vec();
+                wrong.push(Misspelling::Shape { index, possible });
+            }
             (None, None) => wrong.push(Misspelling::Unknown { index, possible: possible(form) }),
         }
     }
-    for kind in form.required.iter().filter(|&k| !spelled.has(k)) {
+    let no_shape = wrong.iter().any(|w| matches!(w, Misspelling::Shape { .. }));
+    let given = |kind| spelled.has(kind) || no_shape && kind == Kind::MatrixShape;
+    for kind in form.required.iter().filter(|&k| !given(k)) {
         wrong.push(Misspelling::Missing { what: kind.what() });
     }
     if spelled.types.len() < form.types {
@@ -206,6 +258,13 @@ fn add_type(spelled: &mut Spelled, wrong: &mut Vec<Misspelling>, index: usize, t
         wrong.push(Misspelling::Type { index, possible: names(set) });
     }
     spelled.types.push(ty);
+}
+
+/// Returns the sizes in a word such as `m16n8k16`; `m8n8` has 0 for the last.
+pub(crate) fn shape_of(word: &str) -> Option<[u32; 3]> {
+    let (rows, rest) = word.strip_prefix('m')?.split_once('n')?;
+    let (columns, depth) = rest.split_once('k').unwrap_or((rest, "0"));
+    Some([rows.parse().ok()?, columns.parse().ok()?, depth.parse().ok()?])
 }
 
 fn names(types: &[Type]) -> Vec<&'static str> {

@@ -7,7 +7,7 @@ use super::Form;
 use super::Val::{P, PNot, T, T2};
 use super::rules::{CMP_TEXT, comparable, one_bound, xorsign};
 use super::sets::{
-    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MINMAX, MIXED2, MIXED3, ONLY_F32,
+    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MIXED2, MIXED3, ONLY_F32,
     ONLY_F64, PAIRS, op,
 };
 use crate::ast::Type::{
@@ -76,10 +76,11 @@ pub(super) static ROWS: &[Form] = &[
     op("neg", Op::Neg, DS1).ty(ONLY_F64),
     op("neg", Op::Neg, DS1).ty(HALF).opt(&[Kind::Ftz]).since(6, 0, 53),
     op("neg", Op::Neg, DS1).ty(BHALF).since(7, 0, 80),
-    op("min", Op::Min, MINMAX)
+    op("min", Op::Min, DS2)
         .ty(ONLY_F32)
         .opt(&[Kind::Ftz, Kind::Nan, Kind::XorSign, Kind::Abs])
         .rule(xorsign, "`.xorsign.abs`, both words"),
+    op("min", Op::Min, DS3).ty(ONLY_F32).opt(&[Kind::Ftz, Kind::Nan]).since(8, 8, 100),
     op("min", Op::Min, DS2).ty(ONLY_F64),
     op("min", Op::Min, DS2)
         .ty(HALF)
@@ -91,10 +92,11 @@ pub(super) static ROWS: &[Form] = &[
         .opt(&[Kind::Nan, Kind::XorSign, Kind::Abs])
         .rule(xorsign, "`.xorsign.abs`, both words")
         .since(7, 0, 80),
-    op("max", Op::Max, MINMAX)
+    op("max", Op::Max, DS2)
         .ty(ONLY_F32)
         .opt(&[Kind::Ftz, Kind::Nan, Kind::XorSign, Kind::Abs])
         .rule(xorsign, "`.xorsign.abs`, both words"),
+    op("max", Op::Max, DS3).ty(ONLY_F32).opt(&[Kind::Ftz, Kind::Nan]).since(8, 8, 100),
     op("max", Op::Max, DS2).ty(ONLY_F64),
     op("max", Op::Max, DS2)
         .ty(HALF)

@@ -1,6 +1,6 @@
 //! Barriers in memory of devices since sm_80.
 
-use super::Arg::{A, D, Ds, O, S};
+use super::Arg::{A, D, Ds, S};
 use super::Val::{P, T};
 use super::sets::special;
 use super::{Arg, Form, Special, Val};
@@ -11,7 +11,7 @@ const fn mbarrier(args: &'static [Arg], needs: &'static [Kind]) -> Form {
     special("mbarrier", Special::Mbarrier, args).ty(&[B64]).need(needs).opt(&[Kind::OwnShared])
 }
 
-const ARRIVE: &[Arg] = &[Ds(T), A, O(Val::B32)];
+const ARRIVE: &[Arg] = &[Ds(T), A];
 const ARRIVE_COUNT: &[Arg] = &[Ds(T), A, S(Val::B32)];
 const TEST: &[Arg] = &[D(P), A, S(T)];
 const TEST_PARITY: &[Arg] = &[D(P), A, S(Val::B32)];
@@ -19,9 +19,15 @@ const TEST_PARITY: &[Arg] = &[D(P), A, S(Val::B32)];
 pub(super) static ROWS: &[Form] = &[
     mbarrier(&[A, S(Val::B32)], &[Kind::MbarInit]).since(7, 0, 80),
     mbarrier(&[A], &[Kind::MbarInval]).since(7, 0, 80),
+    // An arrival that may complete the phase has a count since sm_90, and one that may not has one
+    // since sm_80.
     mbarrier(ARRIVE, &[Kind::MbarArrive]).since(7, 0, 80),
+    mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive]).since(7, 8, 90),
     mbarrier(ARRIVE, &[Kind::MbarArrive, Kind::ArriveOrder, Kind::Cta]).since(8, 0, 80),
+    mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::ArriveOrder, Kind::Cta]).since(8, 0, 90),
     mbarrier(ARRIVE, &[Kind::MbarArrive, Kind::ArriveOrders, Kind::MbarScope]).since(8, 0, 90),
+    mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::ArriveOrders, Kind::MbarScope])
+        .since(8, 0, 90),
     mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::NoComplete]).since(7, 0, 80),
     mbarrier(ARRIVE_COUNT, &[Kind::MbarArrive, Kind::NoComplete, Kind::ArriveOrder, Kind::Cta])
         .since(8, 0, 80),

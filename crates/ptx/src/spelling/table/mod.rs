@@ -267,6 +267,26 @@ impl Form {
         if kind == Kind::MatrixShape { self.shapes } else { kind.words() }
     }
 
+    /// Returns how far a number of operands is from one that it takes.
+    pub(super) fn count_distance(&self, operands: usize) -> usize {
+        if self.args.contains(&Arg::Rest) {
+            return 0;
+        }
+        let most = self.args.len();
+        let least = most - self.args.iter().filter(|a| matches!(a, Arg::O(_))).count();
+        operands.saturating_sub(most).max(least.saturating_sub(operands))
+    }
+
+    /// Returns whether the number of operands alone tells it from another form, for some modifiers.
+    #[must_use]
+    pub fn differs_by_count(&self, other: &Self) -> bool {
+        let alike = self.opcode == other.opcode
+            && self.sets == other.sets
+            && self.shapes == other.shapes
+            && self.required == other.required;
+        alike && self.args.len() != other.args.len()
+    }
+
     /// The tier of its opcode.
     #[must_use]
     pub fn tier(&self) -> Tier {

@@ -2,7 +2,7 @@
 
 use ir::Op;
 
-use super::Arg::{self, D, O, S};
+use super::Arg::{self, D, S};
 use super::Val::{T, T2};
 use super::{Form, Special, Target};
 use crate::ast::Type::{self, *};
@@ -49,7 +49,6 @@ pub(super) const CVT1: &[Arg] = &[D(T), S(T2)];
 pub(super) const CVT2: &[Arg] = &[D(T), S(T2), S(T2)];
 pub(super) const MIXED2: &[Arg] = &[D(T), S(T2), S(T)];
 pub(super) const MIXED3: &[Arg] = &[D(T), S(T2), S(T2), S(T)];
-pub(super) const MINMAX: &[Arg] = &[D(T), S(T), S(T), O(T)];
 
 pub(super) const fn op(opcode: &'static str, op: Op, args: &'static [Arg]) -> Form {
     Form::new(opcode, Target::Op(op), args)
