@@ -344,8 +344,13 @@ impl<'t> Body<'_, 't> {
         let ty = self.cx.declared_type(d)?;
         let name = declarator.name;
         if !declarator.dims.is_empty() || !declarator.init.is_empty() {
-            let message = "registers are not arrays and have no initial values";
-            return self.cx.error("ptx::register", message, name.span, "not possible");
+            let label = if declarator.dims.is_empty() {
+                "a register has no initial value"
+            } else {
+                "an array of registers is not possible"
+            };
+            let message = "a register is declared by its name, or by a name and a count";
+            return self.cx.error("ptx::register", message, name.span, label);
         }
         let family = self.new_family();
         let vector = d.vector.unwrap_or(1);

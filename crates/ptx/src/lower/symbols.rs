@@ -9,8 +9,8 @@ use crate::ast::{Declarator, Directive, Function, Item, Linkage, Name, Statement
 use crate::names::kw;
 use crate::pool::Id;
 
-/// The newest supported version of PTX: the one of `ptxas` 13.5.
-const NEWEST: (u32, u32) = (9, 5);
+/// The last minor version of each major version of PTX from 1 on: those that `ptxas` 13.5 takes.
+const LAST_MINORS: [u32; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 5];
 
 impl Lowerer<'_> {
     /// `.version`, `.target`, `.address_size`, `.file`.
@@ -70,18 +70,24 @@ impl Lowerer<'_> {
         self.diagnostics.push(missing.help(help));
     }
 
-    /// Reports a version newer than the newest, or below 1.0. Others pass, even if they do not
-    /// exist.
+    /// Reports a version that does not exist.
     fn known_version(&mut self, span: Span) {
         let (major, minor) = self.version;
-        if major > 0 && self.version <= NEWEST {
+        let all = || (1..).zip(LAST_MINORS).flat_map(|(m, last)| (0..=last).map(move |n| (m, n)));
+        if all().any(|known| known == self.version) {
             return;
         }
+        let before = all().take_while(|known| *known < self.version).last();
+        let after = all().find(|known| *known > self.version);
+        let label = match (before, after) {
+            (Some((a, b)), Some((c, d))) => format!("between the versions {a}.{b} and {c}.{d}"),
+            (Some((a, b)), None) => format!("the newest version known here is {a}.{b}"),
+            (None, _) => "the first version is 1.0".to_owned(),
+        };
         let message = format!("there is no PTX version {major}.{minor}");
-        let (newest, last) = NEWEST;
         self.diagnostics.push(
             Diagnostic::error("ptx::version", message)
-                .at(span, format!("versions known here are 1.0 to {newest}.{last}"))
+                .at(span, label)
                 .help("write the version whose instructions the file uses, such as `.version 8.0`"),
         );
     }
