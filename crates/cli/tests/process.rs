@@ -140,6 +140,62 @@ fn compare_marks_kernels_that_depend_on_the_size_of_the_warp() {
     );
 }
 
+/// Adds 1 to 32-bit floats through `a`, and stores 64-bit ones through `b`.
+const FLOATS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
+    .visible .entry k(.param .u64 a, .param .u64 b) {\n\
+    .reg .b64 %rd<3>; .reg .f32 %f<2>; .reg .f64 %fd<2>;\n\
+    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];\n\
+    ld.global.f32 %f1, [%rd1]; add.f32 %f1, %f1, 0f3F800000; st.global.f32 [%rd1], %f1;\n\
+    cvt.f64.f32 %fd1, %f1; st.global.f64 [%rd2], %fd1; ret; }\n";
+
+/// Runs `simtlab` with a launch file that passes these arguments to the kernel twice.
+fn floats_by_launch_file(folder: &Path, command: &[&str], buffers: &str, args: &str) -> Output {
+    let launch = format!("[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = {args}\n");
+    let text = format!(
+        "schema = 1\nmachine = \"ptx\"\nmodule = \"k.ptx\"\n[buffers]\n{buffers}\n{launch}{launch}"
+    );
+    let file = folder.join("launch.toml");
+    std::fs::write(&file, text).expect("a file");
+    let file = file.display().to_string();
+    simtlab(&[&command[..1], &[&file], &command[1..]].concat())
+}
+
+#[test]
+fn a_buffer_of_doubles_for_an_array_of_floats_gives_a_warning() {
+    let folder = folder("floats");
+    let ptx = folder.join("k.ptx");
+    std::fs::write(&ptx, FLOATS).expect("a file");
+    let ptx = ptx.display().to_string();
+    let run = |args: &[&str]| {
+        let output = simtlab(&[&["run", &ptx, "--grid", "1", "--block", "1"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let message = "the buffer `a` of f64 is passed for a of k, through which the kernel accesses \
+                   32-bit floats alone";
+    let warned = run(&["--arg", "a=f64[4]", "--arg", "b=f64[1]"]);
+    assert_eq!(warned.matches("warning[arg::float64]").count(), 1, "{warned}");
+    assert!(warned.contains(message) && warned.contains("--arg 'a=f64[4]'"), "{warned}");
+    assert_eq!(run(&["--arg", "a=f32[4]", "--arg", "b=f64[1]"]), "");
+
+    // Two launches with one buffer: one warning, at the argument and the declaration.
+    let (buffers, args) = ("x = \"f64[4]\"\ny = \"f64[4]\"", "[\"&x+8\", \"&y\"]");
+    let output = floats_by_launch_file(&folder, &["run"], buffers, args);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(text.matches("warning[arg::float64]").count(), 1, "{text}");
+    assert!(text.contains("launch.toml:11:10") && text.contains("declared here"), "{text}");
+    // Arguments named after parameters come in any order.
+    let args = "[\"b=&y\", \"a=&x\"]";
+    let output = floats_by_launch_file(&folder, &["run", "--stats", "json"], buffers, args);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("`x` of f64 is passed for a of k"), "{text}");
+    let options = ["compare", "--mechanisms", "ipdom", "--json", "-"];
+    let output = floats_by_launch_file(&folder, &options, buffers, args);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(report["warnings"][0]["code"], "arg::float64", "{report}");
+}
+
 #[test]
 fn machine_options_apply_to_every_row_of_a_comparison() {
     let folder = folder("compare-option");

@@ -4,7 +4,7 @@ use crate::code::Code;
 use crate::row::{Narrow, Wide};
 use converge::mechanism::Order;
 use ir::Sreg;
-use vm::{Counts, Setup, WARP_SIZE};
+use vm::{Counts, Setup, SharedLayout, WARP_SIZE};
 
 /// CTAs that need at least this many bytes of host memory are probed before the launch begins: an
 /// allocation that fails later would abort the process.
@@ -24,9 +24,7 @@ pub(crate) struct Context<'c> {
     /// CTAs resident at first, and at most.
     pub(crate) resident: usize,
     pub(crate) most_resident: usize,
-    pub(crate) shared_bytes: u64,
-    pub(crate) dynamic_shared: u64,
-    pub(crate) dynamic_base: u64,
+    pub(crate) shared: SharedLayout,
     pub(crate) workspace: u64,
     pub(crate) order: Option<Order>,
     pub(crate) limit: u64,
@@ -45,9 +43,7 @@ impl<'c> Context<'c> {
             total: setup.total,
             resident: setup.resident,
             most_resident: setup.most_resident,
-            shared_bytes: setup.shared_bytes,
-            dynamic_shared: setup.dynamic_shared,
-            dynamic_base: setup.dynamic_base,
+            shared: setup.shared,
             workspace: setup.workspace,
             order: setup.knobs.order,
             limit: setup.limit,
@@ -64,7 +60,7 @@ impl<'c> Context<'c> {
         let warps = self.threads.div_ceil(WARP_SIZE) as usize;
         let local = code.local_bytes.saturating_mul(self.threads as usize);
         let cta = warp.saturating_mul(warps).saturating_add(local);
-        let bytes = cta.saturating_add(self.shared_bytes as usize).saturating_mul(ctas);
+        let bytes = cta.saturating_add(self.shared.bytes() as usize).saturating_mul(ctas);
         // Small amounts are not probed.
         bytes < PROBE_BYTES || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
     }
@@ -99,13 +95,10 @@ impl<'c> Context<'c> {
             Sreg::LaneMaskLe => ((own - 1) | own).into(),
             Sreg::LaneMaskGe => (!(own - 1)).into(),
             Sreg::LaneMaskGt => (!((own - 1) | own)).into(),
-            Sreg::DynamicSmemSize => self.dynamic_shared,
-            Sreg::TotalSmemSize => self.shared_bytes,
-            Sreg::DynamicSmemBase => self.dynamic_base,
             Sreg::EnvReg1 => self.workspace >> 32,
             Sreg::EnvReg2 => self.workspace & u64::from(u32::MAX),
             // Clocks are not decoded; `%gridid` is 0.
-            _ => 0,
+            _ => self.shared.sreg(reg).unwrap_or(0),
         }
     }
 }

@@ -202,7 +202,7 @@ impl<'m> Machine<'m> {
         let threads = context.threads;
         let warps = (0..threads).step_by(WARP_SIZE as usize);
         cta.warps = warps.map(|first| Warp::new(code, first, threads, context.order)).collect();
-        cta.shared = vec![0; context.shared_bytes as usize];
+        cta.shared = vec![0; context.shared.bytes() as usize];
         cta.local = vec![0; code.local_bytes * threads as usize];
         cta.barriers = vec![Barrier::default(); BARRIERS];
     }

@@ -5,7 +5,7 @@
 //! [`ControlDependence`], and [`Structure`] (the region tree of a structured graph). All are
 //! iterative and near-linear in time and memory. [`kernel`] makes the graph of an IR function,
 //! [`passes`] rewrite functions, [`analysis`] finds what is known of its values in the lanes of a
-//! group.
+//! group, [`params`] what is accessed through a kernel's parameters.
 
 pub mod analysis;
 mod control;
@@ -16,6 +16,7 @@ mod graph;
 pub mod kernel;
 mod loops;
 mod order;
+pub mod params;
 pub mod passes;
 mod spin;
 mod structure;

@@ -138,6 +138,12 @@ impl Device {
         &DEVICES[at.saturating_sub(1)]
     }
 
+    /// Bytes in which shared memory is allocated (PTX ISA 9.1, `%total_smem_size`).
+    #[must_use]
+    pub fn shared_unit(&self) -> u64 {
+        if self.capability < (Capability { major: 8, minor: 0 }) { 256 } else { 128 }
+    }
+
     /// Blocks of so many threads, each with so many bytes of shared memory, that a multiprocessor
     /// holds. Threads take whole warps.
     #[must_use]

@@ -92,8 +92,20 @@ sregs! {
     GlobalTimerHi "globaltimer_hi"
     /// Bytes of dynamic shared memory.
     DynamicSmemSize "dynamic_smem_size"
-    /// Bytes of shared memory of the CTA.
+    /// Bytes of shared memory of the CTA, static and dynamic, in whole units of allocation.
     TotalSmemSize "total_smem_size"
+    /// The same with the bytes that the system keeps.
+    AggrSmemSize "aggr_smem_size"
+    /// Offset where the shared memory that the system keeps of the CTA begins.
+    ReservedSmemBegin "reserved_smem_offset_begin"
+    /// Offset behind the part of it that programs may use.
+    ReservedSmemEnd "reserved_smem_offset_end"
+    /// Offset behind all of it.
+    ReservedSmemCap "reserved_smem_offset_cap"
+    /// Offset of the first use of it.
+    ReservedSmem0 "reserved_smem_offset_0"
+    /// Offset of the second use of it: barriers of tiles of several warps.
+    ReservedSmem1 "reserved_smem_offset_1"
     /// Bytes of static shared memory of the CTA, and the offset where dynamic shared memory begins.
     DynamicSmemBase "dynamic_smem_base"
     /// High half of the address of a cooperative launch's grid workspace; 0 in other launches.
@@ -103,6 +115,19 @@ sregs! {
 }
 
 impl Sreg {
+    /// Returns whether a program that reads it can access the shared memory that the system keeps.
+    #[must_use]
+    pub const fn locates_reserved_shared(self) -> bool {
+        matches!(
+            self,
+            Self::ReservedSmemBegin
+                | Self::ReservedSmemEnd
+                | Self::ReservedSmemCap
+                | Self::ReservedSmem0
+                | Self::ReservedSmem1
+        )
+    }
+
     /// Whether its value depends on the schedule rather than on the launch alone.
     #[must_use]
     pub const fn observes_schedule(self) -> bool {

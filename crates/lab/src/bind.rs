@@ -74,11 +74,7 @@ fn fill(
 ) -> Result<Vec<u8>, Diagnostics> {
     let mut found = Diagnostics::new();
     let size = kernel.params.iter().map(|p| p.offset.saturating_add(p.size)).max().unwrap_or(0);
-    let order = if args.iter().any(|a| is_parameter(kernel, a)) {
-        by_name(kernel, args, span, &mut found)
-    } else {
-        in_order(kernel, args, span, &mut found)
-    };
+    let order = ordered(kernel, args, span, &mut found);
     if size > MAX_PARAM_BYTES {
         let message = format!("{} takes {size} bytes of parameters", kernel.name);
         found.push(
@@ -101,6 +97,30 @@ fn fill(
         }
     }
     if found.has_errors() { Err(found) } else { Ok(block) }
+}
+
+/// Pairs parameters with arguments.
+fn ordered<'k, 'a>(
+    kernel: &'k KernelInfo,
+    args: &'a [ArgSpec],
+    span: Option<Span>,
+    found: &mut Diagnostics,
+) -> Vec<(&'k ParamInfo, &'a ArgSpec)> {
+    if args.iter().any(|a| is_parameter(kernel, a)) {
+        by_name(kernel, args, span, found)
+    } else {
+        in_order(kernel, args, span, found)
+    }
+}
+
+/// Returns each argument with the number of its parameter. Errors are left to [`bind`].
+pub(crate) fn parameters<'a>(
+    kernel: &KernelInfo,
+    args: &'a [ArgSpec],
+) -> impl Iterator<Item = (usize, &'a ArgSpec)> {
+    let pairs = ordered(kernel, args, None, &mut Diagnostics::new());
+    let number = |param: &ParamInfo| kernel.params.iter().position(|p| std::ptr::eq(p, param));
+    pairs.into_iter().filter_map(move |(param, arg)| Some((number(param)?, arg)))
 }
 
 pub(crate) fn is_parameter(kernel: &KernelInfo, arg: &ArgSpec) -> bool {

@@ -154,5 +154,5 @@ const BEYOND: &str = "
 | `%tid %ntid %ctaid %nctaid %laneid %warpid %nwarpid %smid %nsmid %gridid %lanemask_* %clock* %globaltimer*`, sizes of shared memory | runs; clocks count issues |
 | `%clusterid %nclusterid %cluster_* %is_explicit_cluster` | one CTA is a cluster |
 | `%envreg1`, `%envreg2` | the address of the grid's workspace in cooperative launches, high and low half; 0 in others |
-| other `%envreg0` to `%envreg31`, `%pm*`, `%reserved_smem_offset_*`, `%current_graph_exec` | read as 0 |
+| other `%envreg0` to `%envreg31`, `%pm*`, `%current_graph_exec` | read as 0 |
 ";

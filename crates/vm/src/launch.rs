@@ -1,6 +1,7 @@
 //! The parameters of a launch, and the checks before its first issue.
 
 use crate::program::Program;
+use crate::shared::Placed;
 use crate::state::{LaunchInfo, State};
 use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
@@ -358,10 +359,11 @@ pub(crate) fn begin<const N: usize>(
 ) -> Result<State<N>, LaunchError> {
     check_sizes(&launch)?;
     check_kernel(program, &launch)?;
-    let (vars, shared_bytes, dynamic_base, shared_names) = place_shared(program, &launch)?;
+    let device = launch.device.unwrap_or_else(|| Device::of(defaults::CAPABILITY));
+    let Placed { vars, shared, names } = Placed::of(program, &launch, device)?;
     let most = launch.device.map_or(MAX_SHARED, |device| device.shared_opt_in.min(MAX_SHARED));
-    if shared_bytes > most {
-        return Err(LaunchError::Shared { given: shared_bytes, most });
+    if shared.own > most {
+        return Err(LaunchError::Shared { given: shared.own, most });
     }
     check_collectives(program, &launch)?;
     let threads = launch.block.iter().product();
@@ -374,10 +376,8 @@ pub(crate) fn begin<const N: usize>(
         slots: launch.width,
         warp: launch.warp,
         total: launch.grid.iter().map(|&g| u64::from(g)).product(),
-        shared_bytes,
-        dynamic_shared: launch.dynamic_shared,
-        dynamic_base,
-        shared_names,
+        shared,
+        shared_names: names,
         vars,
         mechanism: launch.mechanism,
         knobs: launch.knobs,
@@ -387,8 +387,7 @@ pub(crate) fn begin<const N: usize>(
         heap_limit: launch.heap_limit,
         workspace: launch.workspace,
     };
-    let device = launch.device.unwrap_or_else(|| Device::of(defaults::CAPABILITY));
-    let resident = launch.resident.of(device, info.threads, shared_bytes);
+    let resident = launch.resident.of(device, info.threads, info.shared.own);
     State::new(info, launch.memory, &launch.params, launch.policy, resident)
 }
 
@@ -475,56 +474,6 @@ fn check_kernel<const N: usize>(program: &Program, launch: &Launch<N>) -> Result
         return Err(LaunchError::Variables);
     }
     Ok(())
-}
-
-/// Addresses of all variables for this launch, the bytes of shared memory, where its dynamic part
-/// begins, and the names of its parts.
-type SharedLayout = (Vec<u64>, u64, u64, Vec<simt::memory::Symbol>);
-
-/// Places the shared variables that the kernel or a function it may call names; dynamic ones after
-/// all others.
-fn place_shared<const N: usize>(
-    program: &Program,
-    launch: &Launch<N>,
-) -> Result<SharedLayout, LaunchError> {
-    let module = program.module();
-    let mut addresses = launch.variables.0.clone();
-    let mut used: Vec<u32> = program
-        .reachable(launch.kernel.0)
-        .flat_map(|f| program.functions[f as usize].shared.clone())
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    let too_large = |given| LaunchError::Shared { given, most: MAX_SHARED };
-    let mut names = Vec::new();
-    let mut next = 0u64;
-    for &index in used.iter().filter(|&&i| !module.vars[i as usize].dynamic) {
-        let var = &module.vars[index as usize];
-        next = next.next_multiple_of(u64::from(var.align.max(1)));
-        addresses[index as usize] = next;
-        names.push(simt::memory::Symbol {
-            name: var.name.as_str().into(),
-            offset: next,
-            len: var.size,
-        });
-        next = next
-            .checked_add(var.size)
-            .filter(|&n| n <= MAX_SHARED)
-            .ok_or_else(|| too_large(var.size))?;
-    }
-    let dynamic = used.iter().filter(|&&i| module.vars[i as usize].dynamic);
-    let align =
-        dynamic.clone().map(|&i| u64::from(module.vars[i as usize].align)).max().unwrap_or(16);
-    let base = next.next_multiple_of(align.max(16));
-    for &index in dynamic {
-        let var = &module.vars[index as usize];
-        addresses[index as usize] = base;
-        let len = launch.dynamic_shared;
-        names.push(simt::memory::Symbol { name: var.name.as_str().into(), offset: base, len });
-    }
-    let total =
-        if launch.dynamic_shared == 0 { next } else { base.saturating_add(launch.dynamic_shared) };
-    Ok((addresses, total, base, names))
 }
 
 /// Lanes of one architectural warp must be able to reach a collective by themselves: a group that

@@ -28,6 +28,7 @@ mod printf;
 mod program;
 mod recheck;
 mod retry;
+mod shared;
 mod slice;
 mod sreg;
 mod state;
@@ -53,6 +54,7 @@ pub use recheck::{
     Claim, DIFFER, Difference, Recheck, RecheckError, Writer, first_difference, recheck,
 };
 pub use retry::Retry;
+pub use shared::SharedLayout;
 pub use simt::counts::Counts;
 pub use state::{Setup, State};
 pub use watch::quiet_rounds;

@@ -85,6 +85,8 @@ pub(crate) struct FuncInfo {
     pub(crate) callees: Vec<u32>,
     /// Shared variables that it names.
     pub(crate) shared: Vec<u32>,
+    /// Whether it asks where the shared memory is that the system keeps.
+    pub(crate) reserved_shared: bool,
 }
 
 /// The stack that a call of a function needs per thread.

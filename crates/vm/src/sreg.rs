@@ -57,9 +57,15 @@ fn read<const N: usize>(state: &State<N>, slot: usize, thread: usize, reg: Sreg)
         Sreg::LaneMaskGt => (!(own.wrapping_sub(1) | own)).into(),
         Sreg::Clock | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::GlobalTimerLo => state.clock,
         Sreg::ClockHi | Sreg::GlobalTimerHi => state.clock >> 32,
-        Sreg::DynamicSmemSize => info.dynamic_shared,
-        Sreg::TotalSmemSize => info.shared_bytes,
-        Sreg::DynamicSmemBase => info.dynamic_base,
+        Sreg::DynamicSmemSize
+        | Sreg::DynamicSmemBase
+        | Sreg::TotalSmemSize
+        | Sreg::AggrSmemSize
+        | Sreg::ReservedSmemBegin
+        | Sreg::ReservedSmemEnd
+        | Sreg::ReservedSmemCap
+        | Sreg::ReservedSmem0
+        | Sreg::ReservedSmem1 => info.shared.sreg(reg).unwrap_or(0),
         Sreg::EnvReg1 => info.workspace >> 32,
         Sreg::EnvReg2 => info.workspace & u64::from(u32::MAX),
     }

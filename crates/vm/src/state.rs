@@ -13,6 +13,7 @@ use crate::engine::STALLED_ROUNDS;
 use crate::heap::Heap;
 use crate::launch::{LaunchError, MakeMechanism};
 use crate::program::{FuncInfo, Program};
+use crate::shared::SharedLayout;
 use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
 use simt::counts::Counts;
@@ -35,9 +36,7 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) warp: u32,
     /// CTAs of the grid.
     pub(crate) total: u64,
-    pub(crate) shared_bytes: u64,
-    pub(crate) dynamic_shared: u64,
-    pub(crate) dynamic_base: u64,
+    pub(crate) shared: SharedLayout,
     pub(crate) shared_names: Vec<Symbol>,
     /// Addresses of variables.
     pub(crate) vars: Vec<u64>,
@@ -202,12 +201,8 @@ pub struct Setup<'s> {
     pub resident: usize,
     /// CTAs resident when none has ended for [`crate::STALLED_ROUNDS`] rounds.
     pub most_resident: usize,
-    /// Bytes of shared memory of a CTA, its dynamic part included.
-    pub shared_bytes: u64,
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared: u64,
-    /// Offset of dynamic shared memory.
-    pub dynamic_base: u64,
+    /// The layout of a CTA's shared memory.
+    pub shared: SharedLayout,
     /// Addresses of the module's variables, in their spaces.
     pub variables: &'s [u64],
     /// The parameter block.
@@ -241,9 +236,7 @@ impl<const N: usize> State<N> {
             total: info.total,
             resident: self.resident.len(),
             most_resident: self.most_resident,
-            shared_bytes: info.shared_bytes,
-            dynamic_shared: info.dynamic_shared,
-            dynamic_base: info.dynamic_base,
+            shared: info.shared,
             variables: &info.vars,
             params: self.params.to_vec(),
             knobs: info.knobs,
@@ -432,7 +425,7 @@ impl<const N: usize> Cta<N> {
                 stack: vec![Vec::new(); threads],
                 called: false,
             },
-            shared: Block::zeroed(info.shared_bytes)?,
+            shared: Block::zeroed(info.shared.bytes())?,
             local: local.collect::<Result<_, _>>()?,
             groups: groups
                 .map(|first| Group::new(program, info, kernel, first))

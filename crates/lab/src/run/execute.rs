@@ -134,7 +134,17 @@ impl Job {
             false => self.checks.iter().map(|c| c.judge(&ends, &buffers, &stats)).collect(),
         };
         let skipped_checks = self.skipped_checks;
-        Ok(Report { stats, schedules, ends, buffers, output, checks, skipped_checks, expected_end })
+        Ok(Report {
+            warnings: self.argument_warnings(),
+            stats,
+            schedules,
+            ends,
+            buffers,
+            output,
+            checks,
+            skipped_checks,
+            expected_end,
+        })
     }
 
     /// Runs the launches, up to the first that does not complete.

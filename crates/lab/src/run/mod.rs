@@ -13,6 +13,7 @@ mod prepare;
 mod run_words;
 mod time;
 mod variant;
+mod warnings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,6 +88,8 @@ pub struct FinalBuffer {
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// Warnings about arguments.
+    pub warnings: Vec<isa::Diagnostic>,
     /// Statistics of all launches that were started.
     pub stats: RunStats,
     /// The schedule of each of them.

@@ -67,10 +67,12 @@ impl Job {
         &self.module
     }
 
-    /// Returns warnings about problems that may occur at run time.
+    /// Returns warnings about arguments, and about problems that may occur at run time.
     #[must_use]
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        self.program.warnings()
+        let mut warnings = self.argument_warnings();
+        warnings.extend(self.program.warnings());
+        warnings
     }
 
     /// Returns the control-flow graph of a kernel; `None` if the machine has no graphs.

@@ -63,11 +63,13 @@ pub fn check_lines(report: &Report) -> String {
     out
 }
 
-/// Returns everything that was not as expected: launches that hung and were run again, an
-/// unexpected fault or hang, differences between the engines, and unmet expectations.
+/// Returns everything that was not as expected: warnings about arguments, launches that hung and
+/// were run again, an unexpected fault or hang, differences between the engines, and unmet
+/// expectations.
 #[must_use]
 pub fn findings(report: &Report) -> Diagnostics {
     let mut found = Diagnostics::new();
+    report.warnings.iter().for_each(|warning| found.push(warning.clone()));
     for launch in &report.stats.launches {
         if let Some(again) = launch.retried {
             let message = format!(

@@ -293,7 +293,6 @@ impl Body<'_, '_> {
             "nclusterid.x" => "nctaid.x",
             "nclusterid.y" => "nctaid.y",
             "nclusterid.z" => "nctaid.z",
-            "aggr_smem_size" => "total_smem_size",
             other => other,
         };
         let sreg = Sreg::from_name(renamed)?;
@@ -381,8 +380,7 @@ impl Body<'_, '_> {
 }
 
 /// Returns whether PTX has a special register of this name, without its percent sign, that reads as
-/// zero here: `%envreg0` to `%envreg31` but for 1 and 2, `%pm0` to `%pm7` and their `_64`,
-/// `%reserved_smem_offset_...`.
+/// zero here: `%envreg0` to `%envreg31` but for 1 and 2, `%pm0` to `%pm7` and their `_64`.
 fn is_idle(name: &str) -> bool {
     let numbered = |number: &str, count: u8| {
         let plain = number == "0" || !number.starts_with('0');
@@ -390,9 +388,6 @@ fn is_idle(name: &str) -> bool {
     };
     if let Some(number) = name.strip_prefix("envreg") {
         return numbered(number, 32) && !matches!(number, "1" | "2");
-    }
-    if let Some(which) = name.strip_prefix("reserved_smem_offset_") {
-        return matches!(which, "begin" | "end" | "cap" | "0" | "1");
     }
     name.strip_prefix("pm").is_some_and(|n| numbered(n.strip_suffix("_64").unwrap_or(n), 8))
 }

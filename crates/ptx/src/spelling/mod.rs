@@ -201,7 +201,8 @@ pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec
 }
 
 fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
-    let mut spelled = Spelled { form, types: SmallVec::new(), by_count: false, words: [None; Kind::ALL.len()] };
+    let mut spelled =
+        Spelled { form, types: SmallVec::new(), by_count: false, words: [None; Kind::ALL.len()] };
     let mut wrong = Vec::new();
     for (index, &(word, ty)) in words.iter().enumerate() {
         if let Some(ty) = ty.filter(|_| form.types > 0) {

@@ -26,6 +26,7 @@ pub(super) struct Frame<'m> {
     pub(super) block_pcs: Vec<Pc>,
     pub(super) callees: Vec<u32>,
     pub(super) shared: Vec<u32>,
+    pub(super) reserved_shared: bool,
     pub(super) indirect: bool,
 }
 

@@ -181,6 +181,7 @@ impl<'m> Linker<'m> {
             kernel,
             callees: frame.callees,
             shared: frame.shared,
+            reserved_shared: frame.reserved_shared,
         });
         frame.indirect
     }
@@ -238,6 +239,7 @@ impl<'m> Linker<'m> {
             block_pcs,
             callees: Vec::new(),
             shared: Vec::new(),
+            reserved_shared: false,
             indirect: false,
         }
     }
@@ -262,6 +264,7 @@ impl<'m> Linker<'m> {
                     frame.shared.push(v.0);
                 }
                 Operand::Symbol(Symbol::Func(f), _) => self.addressed.push(f.0),
+                Operand::Sreg(reg) => frame.reserved_shared |= reg.locates_reserved_shared(),
                 _ => {}
             }
         }

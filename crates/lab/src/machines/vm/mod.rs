@@ -3,7 +3,6 @@
 mod context;
 mod flow;
 mod options;
-mod params;
 mod places;
 mod report;
 mod spin;
@@ -183,7 +182,9 @@ impl Program for VmProgram {
     }
 
     fn float_pointers(&self, kernel: &str) -> Vec<usize> {
-        params::float_pointers(self.module(), kernel)
+        let function = self.module().function(kernel);
+        let function = function.and_then(|id| self.module().functions.get(id.index()));
+        function.map(::flow::params::float_pointers).unwrap_or_default()
     }
 
     fn control_flow(&self, kernel: &str) -> Option<ControlFlow> {

@@ -7,8 +7,8 @@ use super::Form;
 use super::Val::{P, PNot, T, T2};
 use super::rules::{CMP_TEXT, comparable, one_bound, xorsign};
 use super::sets::{
-    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MIXED2, MIXED3, ONLY_F32,
-    ONLY_F64, PAIRS, op,
+    BHALF, COMPARED, DS1, DS2, DS3, FLOAT, HALF, HALF_SCALARS, MIXED2, MIXED3, ONLY_F32, ONLY_F64,
+    PAIRS, op,
 };
 use crate::ast::Type::{
     B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F32x2, F64, S16, S32, S64, U16, U32, U64,

@@ -7,7 +7,7 @@
 
 use ir::mods::Space;
 use ir::op::Class;
-use ir::{Function, Inst, Module, Op, Operand, Reg, RegTy, Symbol, Ty};
+use ir::{Function, Inst, Op, Operand, Reg, RegTy, Symbol, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Parameters that are followed: the first ones of a kernel.
@@ -16,13 +16,13 @@ const MOST: usize = 64;
 /// A set of parameters, a bit each.
 type Params = u64;
 
-/// Numbers of the parameters through which 32-bit floats alone are accessed.
-pub(super) fn float_pointers(module: &Module, kernel: &str) -> Vec<usize> {
-    let Some(id) = module.function(kernel) else { return Vec::new() };
-    let Some(function) = module.functions.get(id.index()) else { return Vec::new() };
-    let found = Accesses::of(function);
-    let listing_places = found.floats & !found.others & !found.lost;
-    (0..function.params().len().min(MOST)).filter(|&p| listing_places >> p & 1 != 0).collect()
+/// Returns the numbers of the parameters of a kernel through which 32-bit floats alone are accessed;
+/// only of the first 64, and only those all of whose accesses are known.
+#[must_use]
+pub fn float_pointers(kernel: &Function) -> Vec<usize> {
+    let found = Accesses::of(kernel);
+    let floats_alone = found.floats & !found.others & !found.lost;
+    (0..kernel.params().len().min(MOST)).filter(|&p| floats_alone >> p & 1 != 0).collect()
 }
 
 /// What is known of a kernel's parameters.
