@@ -1,4 +1,5 @@
-//! The shared memory of a CTA: its variables, its dynamic part, and the region that the system keeps.
+//! The shared memory of a CTA: its variables, its dynamic part, and the region that the system
+//! keeps.
 
 use crate::launch::{Launch, LaunchError, MAX_SHARED};
 use crate::program::Program;
@@ -44,9 +45,9 @@ impl SharedLayout {
 
     /// Returns the value of a special register about shared memory; `None` for others.
     ///
-    /// Source of the offsets of the system's region: the code of `ptxas` 13.5 for sm_80, which reads
-    /// the end of the region as the size of the CTA's memory and its beginning as that size less the
-    /// bytes that the system keeps, and takes the others from the driver.
+    /// Source of the offsets of the system's region: the code of `ptxas` 13.5 for sm_80, which
+    /// reads the end of the region as the size of the CTA's memory, its beginning as that size
+    /// less the bytes that the system keeps, and takes the others from the driver.
     #[must_use]
     pub fn sreg(&self, reg: Sreg) -> Option<u64> {
         Some(match reg {

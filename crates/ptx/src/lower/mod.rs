@@ -136,6 +136,9 @@ struct Widths {
     results: Vec<u32>,
 }
 
+/// Opcode and modifiers of an instruction, and its number of operands.
+type SpellingKey = (SmallVec<[Symbol; 8]>, usize);
+
 /// The lowering of a module.
 struct Lowerer<'t> {
     tree: &'t Module,
@@ -151,8 +154,8 @@ struct Lowerer<'t> {
     taken: FxHashSet<String>,
     /// `None` for those that could not be made.
     variable_ids: FxHashMap<Id<Declarator>, Option<VarId>>,
-    /// Spellings of instructions seen before, by opcode and modifiers, and number of operands.
-    spellings: FxHashMap<(SmallVec<[Symbol; 8]>, usize), Option<Rc<Spelled>>>,
+    /// Spellings of instructions seen before.
+    spellings: FxHashMap<SpellingKey, Option<Rc<Spelled>>>,
     forms: FxHashMap<Symbol, Rc<[&'static Form]>>,
     /// Files and lines of the source.
     lines: lines::Lines,
