@@ -10,13 +10,14 @@
 //! owner, else word by word in a table. A region that nobody has written yet can be declared
 //! unwritten for good; its loads then need no claims.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 
-use super::zeroed::Words;
 use rustc_hash::FxHashMap;
+
+// `tests/claims.rs` compiles this file with the types of a model checker for these.
+use super::sync::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Mutex};
+use super::zeroed::Words;
 
 const LINE: usize = 64;
 const WORD: usize = 4;
@@ -92,7 +93,7 @@ impl Claims {
         };
         Self {
             regions: bytes.enumerate().map(lines).collect(),
-            spread: std::array::from_fn(|_| Mutex::default()),
+            spread: std::array::from_fn(|_| Mutex::new(Table::default())),
             owners: AtomicU32::new(1),
             trusting: AtomicBool::new(false),
             refused: AtomicBool::new(false),
@@ -282,69 +283,5 @@ impl Claims {
             };
         }
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use Claim::{Change, Read, Write};
-
-    fn claims() -> Claims {
-        Claims::new([1000, 100].into_iter(), &[])
-    }
-
-    #[test]
-    fn one_owner_writes_or_many_read() {
-        let claims = claims();
-        let [a, b, c] = [(); 3].map(|()| claims.owner().unwrap());
-        assert!(claims.claim(a, 0, (0, 128), Write) && claims.claim(a, 0, (4, 4), Read));
-        // Adjacent words in one line.
-        assert!(claims.claim(b, 0, (128, 4), Write) && claims.claim(c, 0, (132, 4), Write));
-        assert!(claims.claim(b, 0, (136, 4), Read) && claims.claim(c, 0, (136, 4), Read));
-        assert!(claims.claim(b, 0, (128, 4), Read) && claims.claim(a, 0, (136, 4), Read));
-        assert!(!claims.refused());
-        for (owner, at, claim) in
-            [(c, 128, Read), (b, 136, Write), (a, 132, Write), (b, 64, Read), (b, 131, Change(1))]
-        {
-            assert!(!claims.claim(owner, 0, (at, 1), claim), "{owner} {at} {claim:?}");
-        }
-        assert!(claims.refused());
-        assert_eq!((claims.written(), claims.followed()), (vec![0], 13));
-    }
-
-    #[test]
-    fn who_reads_may_write_if_nobody_else_reads() {
-        let claims = claims();
-        let [a, b] = [(); 2].map(|()| claims.owner().unwrap());
-        assert!(claims.claim(a, 0, (8, 8), Read) && claims.claim(a, 0, (8, 8), Write));
-        assert!(claims.claim(a, 0, (64, 8), Read) && claims.claim(b, 0, (68, 8), Read));
-        assert!(claims.claim(a, 0, (64, 4), Write) && !claims.claim(a, 0, (68, 4), Write));
-    }
-
-    #[test]
-    fn one_operation_changes_a_word() {
-        let claims = claims();
-        let [a, b] = [(); 2].map(|()| claims.owner().unwrap());
-        assert!(claims.claim(a, 1, (0, 4), Change(3)) && claims.claim(b, 1, (0, 4), Change(3)));
-        assert!(claims.claim(b, 1, (4, 4), Change(2)));
-        assert!(!claims.claim(b, 1, (0, 4), Change(2)));
-        assert!(!claims.claim(a, 1, (4, 4), Read) && !claims.claim(b, 1, (4, 4), Write));
-    }
-
-    #[test]
-    fn unwritten_regions_stay_so() {
-        let claims = claims();
-        let [a, b] = [(); 2].map(|()| claims.owner().unwrap());
-        assert!(claims.claim(a, 0, (0, 4), Read) && !claims.is_unwritten(0));
-        claims.trust();
-        assert!(claims.claim(b, 1, (0, 4), Write) && !claims.is_unwritten(1));
-        assert!(claims.claim(b, 0, (4, 4), Read));
-        assert!(claims.is_unwritten(0) && !claims.refused());
-        assert!(!claims.claim(b, 0, (0, 4), Write) && claims.refused());
-        assert_eq!(claims.written(), [0, 1]);
-        let again = Claims::new([1000, 100].into_iter(), &claims.written());
-        again.trust();
-        assert!(again.claim(b, 0, (0, 4), Read) && again.claim(b, 0, (0, 4), Write));
     }
 }

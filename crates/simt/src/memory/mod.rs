@@ -36,6 +36,8 @@ mod access;
 mod address;
 mod block;
 mod claims;
+#[cfg(test)]
+mod claims_tests;
 mod direct;
 mod error;
 mod hints;
@@ -48,6 +50,12 @@ mod shared;
 mod snapshot;
 mod words;
 mod zeroed;
+
+/// What [`claims`] uses of the standard library, and what its models replace.
+mod sync {
+    pub(super) use std::sync::Mutex;
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+}
 
 pub use address::{
     Addr, CONST_HEAP, GLOBAL_HEAP, LOCAL_WINDOW, NULL_GUARD, PARAM_WINDOW, SHARED_WINDOW, Space,
