@@ -1,12 +1,16 @@
 //! A list of x86-64 instructions with labels, encoded when it is complete.
 //!
-//! A thin layer over iced-x86: before encoding, the address of an instruction is the number of the
-//! label bound to it.
+//! A thin layer over iced-x86. The target of a jump is the number of a label until the code is
+//! encoded. Instructions are encoded once: jumps alone depend on where they are (`relax`), and
+//! nothing else does.
+
+mod relax;
 
 use iced_x86::{
-    BlockEncoder, BlockEncoderOptions, Code as Op, IcedError, Instruction, InstructionBlock,
-    MemoryOperand, OpKind, Register, RoundingControl,
+    Code as Op, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Register, RoundingControl,
 };
+
+use relax::{Bound, Jump, LongCode};
 
 /// A place in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +60,10 @@ impl Encoded {
 pub(crate) struct Asm {
     list: Vec<Instruction>,
     labels: u64,
-    bound: Option<Label>,
-    /// Labels in the order in which they were bound.
-    order: Vec<(u64, usize)>,
+    /// Whether a label is bound to the next instruction.
+    bound: bool,
+    /// Labels in the order in which they were bound, with the indices of their instructions.
+    order: Vec<(Label, usize)>,
     failed: Option<IcedError>,
 }
 
@@ -70,11 +75,8 @@ impl Asm {
 
     /// Binds a label to the next instruction.
     pub(crate) fn bind(&mut self, label: Label) {
-        if self.bound.is_some() {
-            self.push(Ok(Instruction::with(Op::Nopd)));
-        }
-        self.order.push((label.0, self.list.len()));
-        self.bound = Some(label);
+        self.order.push((label, self.list.len()));
+        self.bound = true;
     }
 
     /// Number of instructions so far.
@@ -85,15 +87,13 @@ impl Asm {
     /// Returns the index of the next instruction, or `None` if a label is bound to it, so that
     /// other paths reach it.
     pub(crate) fn mark(&self) -> Option<usize> {
-        self.bound.is_none().then_some(self.list.len())
+        (!self.bound).then_some(self.list.len())
     }
 
     fn push(&mut self, instruction: Result<Instruction, IcedError>) {
         match instruction {
-            Ok(mut instruction) => {
-                if let Some(label) = self.bound.take() {
-                    instruction.set_ip(label.0);
-                }
+            Ok(instruction) => {
+                self.bound = false;
                 self.list.push(instruction);
             }
             Err(error) => {
@@ -270,35 +270,37 @@ impl Asm {
         self.push(Instruction::with3(op, to, a, imm));
     }
 
-    /// Returns whether the targets of all jumps are bound; the encoder would take an unbound
-    /// label's number for an address.
-    fn is_closed(&self) -> bool {
-        let mut stands = vec![false; self.labels as usize + 1];
-        self.order.iter().for_each(|&(label, _)| stands[label as usize] = true);
-        let goes_somewhere = |i: &Instruction| {
-            let jumps = i.op_count() == 1 && i.op0_kind() == OpKind::NearBranch64;
-            !jumps || stands.get(i.near_branch64() as usize).is_some_and(|&stands| stands)
-        };
-        self.list.iter().all(goes_somewhere)
-    }
-
     /// Encodes the instructions. The bytes are position-independent.
     pub(crate) fn encode(self) -> Result<Encoded, String> {
         if let Some(error) = self.failed {
             return Err(error.to_string());
         }
-        if !self.is_closed() {
-            return Err("a jump goes nowhere".to_owned());
+        let code = self.long_code().map_err(|error| error.to_string())?;
+        let (bytes, offsets) = code.relaxed().map_err(|_| "a jump goes nowhere".to_owned())?;
+        Ok(Encoded { bytes, offsets })
+    }
+
+    /// Encodes the instructions with jumps to nowhere.
+    fn long_code(&self) -> Result<LongCode, IcedError> {
+        let mut encoder = Encoder::new(64);
+        let (mut jumps, mut labels) = (Vec::new(), Vec::with_capacity(self.order.len()));
+        let (mut order, mut end) = (self.order.iter().peekable(), 0);
+        for (i, instruction) in self.list.iter().enumerate() {
+            while let Some(&(label, _)) = order.next_if(|&&(_, index)| index == i) {
+                labels.push(Bound { label, offset: end, jumps: jumps.len() });
+            }
+            let start = end;
+            // The targets of jumps are numbers of labels, which are near 0.
+            end += encoder.encode(instruction, 0)?;
+            if instruction.op0_kind() == OpKind::NearBranch64 {
+                let target = Label(instruction.near_branch64());
+                jumps.push(Jump { start, end, target });
+            }
         }
-        let block = InstructionBlock::new(&self.list, 0);
-        let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
-        let result = BlockEncoder::encode(64, block, options).map_err(|e| e.to_string())?;
-        let at = |&(label, index): &(u64, usize)| {
-            (label, result.new_instruction_offsets.get(index).copied().unwrap_or(u32::MAX))
-        };
-        let mut offsets: Vec<(u64, u32)> = self.order.iter().map(at).collect();
-        offsets.sort_unstable();
-        Ok(Encoded { offsets, bytes: result.code_buffer })
+        for &(label, _) in order {
+            labels.push(Bound { label, offset: end, jumps: jumps.len() });
+        }
+        Ok(LongCode { bytes: encoder.take_buffer(), jumps, labels })
     }
 }
 
@@ -319,5 +321,39 @@ mod tests {
         asm.bind(first);
         asm.jump(Op::Jmp_rel32_64, first);
         assert!(asm.encode().is_ok_and(|code| code.offset(first) == Some(0)));
+    }
+
+    /// Decodes nothing: each jump's displacement is compared with the distance of its label.
+    #[test]
+    fn jumps_are_as_short_as_they_can_be() {
+        for gap in [0, 1, 126, 127, 128, 129, 130, 200] {
+            let mut asm = Asm::default();
+            let [start, middle, end] = [(); 3].map(|()| asm.label());
+            asm.bind(start);
+            asm.jump(Op::Jne_rel32_64, end);
+            asm.bind(middle);
+            (0..gap).for_each(|_| asm.op0(Op::Nopd));
+            asm.jump(Op::Jmp_rel32_64, middle);
+            asm.bind(end);
+            asm.jump(Op::Call_rel32_64, start);
+            let code = asm.encode().unwrap();
+            let [middle, end] = [middle, end].map(|label| code.offset(label).unwrap() as usize);
+            // From the end of a short jump: forwards over `gap` and a jump, backwards over both.
+            let (back, forwards) = (end - middle, end - middle);
+            let first = if forwards <= 127 { 2 } else { 6 };
+            let second = if gap + 2 <= 128 { 2 } else { 5 };
+            assert_eq!((code.offset(start), middle, end), (Some(0), first, first + gap + second));
+            let rel32 =
+                |at: usize| i32::from_le_bytes(code.bytes[at - 4..at].try_into().unwrap()) as isize;
+            let jump = if first == 2 { code.bytes[1] as i8 as isize } else { rel32(6) };
+            assert_eq!(jump, forwards as isize);
+            let opcode = if first == 2 { &[0x75][..] } else { &[0x0f, 0x85] };
+            assert!(code.bytes.starts_with(opcode));
+            let jump = if second == 2 { code.bytes[end - 1] as i8 as isize } else { rel32(end) };
+            assert_eq!(jump, -(back as isize));
+            assert_eq!(code.bytes[middle + gap], if second == 2 { 0xeb } else { 0xe9 });
+            assert_eq!((code.bytes[end], rel32(end + 5)), (0xe8, -((end + 5) as isize)));
+            assert_eq!(code.bytes.len(), end + 5);
+        }
     }
 }
