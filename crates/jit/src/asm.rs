@@ -44,6 +44,7 @@ fn operand(base: Register, displacement: i64, broadcast: bool) -> MemoryOperand 
 /// Encoded code.
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
+    /// The byte offsets of labels, in increasing order of labels.
     offsets: Vec<(u64, u32)>,
 }
 
@@ -276,8 +277,7 @@ impl Asm {
             return Err(error.to_string());
         }
         let code = self.long_code().map_err(|error| error.to_string())?;
-        let (bytes, offsets) = code.relaxed().map_err(|_| "a jump goes nowhere".to_owned())?;
-        Ok(Encoded { bytes, offsets })
+        code.relaxed().map_err(|_| "a jump goes nowhere".to_owned())
     }
 
     /// Encodes the instructions with jumps to nowhere.

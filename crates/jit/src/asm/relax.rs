@@ -4,7 +4,7 @@
 //! code. All jumps begin short, and those that do not reach their targets become long until all
 //! do: none becomes short again, so this ends, with the least code.
 
-use super::Label;
+use super::{Encoded, Label};
 
 /// Bytes of a jump with a displacement of one byte.
 const SHORT: usize = 2;
@@ -46,9 +46,9 @@ fn short_opcode(long: &[u8]) -> Option<u8> {
 }
 
 impl LongCode {
-    /// Returns the code with jumps to their labels, and the offsets of the labels in increasing
-    /// order of labels; or the first label that is not bound.
-    pub(super) fn relaxed(&self) -> Result<(Vec<u8>, Vec<(u64, u32)>), Label> {
+    /// Returns the code with jumps to their labels, or the first of the jumps' labels that is not
+    /// bound.
+    pub(super) fn relaxed(&self) -> Result<Encoded, Label> {
         let targets = self.targets()?;
         let opcode = |jump: &Jump| short_opcode(&self.bytes[jump.start..]);
         let mut short: Vec<Option<u8>> = self.jumps.iter().map(opcode).collect();
@@ -89,7 +89,7 @@ impl LongCode {
         let offsets = self.labels.iter().map(|bound| (bound.label.0, new(bound) as u32));
         let mut offsets: Vec<(u64, u32)> = offsets.collect();
         offsets.sort_unstable();
-        Ok((bytes, offsets))
+        Ok(Encoded { bytes, offsets })
     }
 
     /// Returns where the label of each jump is bound.
