@@ -23,8 +23,9 @@ pub struct Difference {
     pub device: u64,
     /// Our bits.
     pub ours: u64,
-    /// Which instruction wrote the element last in our run, if one did.
-    pub writer: Option<Writer>,
+    /// Which instruction wrote the element last in our run, if one did; not known before a run has
+    /// looked for it.
+    pub writer: Option<Option<Writer>>,
 }
 
 /// A buffer of both.
@@ -107,6 +108,12 @@ impl BufferComparison {
         self.differing == 0
     }
 
+    /// Whether a run has looked for the instructions that wrote what differs.
+    #[must_use]
+    pub fn is_explained(&self) -> bool {
+        self.first.iter().any(|difference| difference.writer.is_some())
+    }
+
     /// Our contents.
     #[must_use]
     pub fn ours(&self) -> &Array {
@@ -139,8 +146,9 @@ impl BufferComparison {
             let (device, ours) = (shown(ty, d.device), shown(ty, d.ours));
             lines.push(format!("  {name}{place}: device {device}, ours {ours}"));
             match &d.writer {
-                Some(writer) => lines.push(format!("    written at {}", writer.describe())),
-                None => lines.push("    not written by any launch".to_owned()),
+                Some(Some(writer)) => lines.push(format!("    written at {}", writer.describe())),
+                Some(None) => lines.push("    not written by any launch".to_owned()),
+                None => {}
             }
         }
         if *differing > self.first.len() {
@@ -356,7 +364,7 @@ fn find_writers(
     run(job, mechanism, &mut Following { monitor, writers: &mut writers })?;
     let differences = comparison.buffers.iter_mut().flat_map(|buffer| &mut buffer.first);
     for (difference, writer) in differences.zip(writers.found()) {
-        difference.writer = writer;
+        difference.writer = Some(writer);
     }
     Ok(())
 }

@@ -13,6 +13,9 @@ use crate::bundle::{self, BundleError, Kind};
 use crate::error::DeviceError;
 use crate::hash::Hash;
 
+/// This program with its version.
+pub(crate) const TOOL: &str = concat!("simtlab ", env!("CARGO_PKG_VERSION"));
+
 /// Most bytes of a record that are read.
 const MAX_BYTES: u64 = 8 << 30;
 
@@ -258,8 +261,7 @@ impl Record {
     /// A record of these runs, made now.
     #[must_use]
     pub fn now(device: Identity, runs: Vec<RunRecord>) -> Self {
-        let tool = concat!("simtlab ", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { tool, made: now(), device, runs }
+        Self { tool: TOOL.to_owned(), made: now(), device, runs }
     }
 
     /// The bytes of the file.

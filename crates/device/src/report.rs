@@ -11,6 +11,9 @@ use crate::verify::{CaseResult, Verdict, VerifyError, results};
 /// Differences that a report shows.
 const SHOWN: usize = 50;
 
+/// Differences of one case that a report shows.
+const OF_A_CASE: usize = 40;
+
 /// Lines of a difference that are shown.
 const LINES: usize = 6;
 
@@ -53,15 +56,15 @@ fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
         suites.entry(&result.suite).or_default().push(result);
     }
     *text += "| suite | cases | agree | differ | differ by schedule | ends differ | refused |\
-              \x20not run | measured | buffers | elements | differing | ms |\n\
-              |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+              \x20not run | measured | timing differs | buffers | elements | differing | ms |\n\
+              |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (suite, results) in suites {
         let count = |verdict| results.iter().filter(|r| r.verdict == verdict).count();
         let sum = |f: fn(&CaseResult) -> usize| results.iter().map(|r| f(r)).sum::<usize>();
         let ms: f32 = results.iter().map(|r| r.ms).sum();
         let _ = writeln!(
             text,
-            "| {suite} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {ms:.1} |",
+            "| {suite} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {ms:.1} |",
             results.len(),
             count(Verdict::Agrees),
             count(Verdict::Differs),
@@ -70,6 +73,7 @@ fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
             count(Verdict::Refused),
             count(Verdict::NotRun),
             count(Verdict::Measured),
+            count(Verdict::TimingDiffers),
             sum(|r| r.compared),
             sum(|r| r.elements),
             sum(|r| r.differing),
@@ -78,8 +82,7 @@ fn summary(text: &mut String, device: &Identity, results: &[CaseResult]) {
 }
 
 fn differences(text: &mut String, results: &[CaseResult]) {
-    let mut ranked: Vec<&CaseResult> =
-        results.iter().filter(|r| r.verdict.is_difference()).collect();
+    let mut ranked: Vec<&CaseResult> = results.iter().filter(|r| r.verdict.is_listed()).collect();
     ranked.sort_by(|a, b| b.rank.cmp(&a.rank).then_with(|| a.name.cmp(&b.name)));
     *text += "\n## What differs\n\n";
     if ranked.is_empty() {
@@ -91,9 +94,7 @@ fn differences(text: &mut String, results: &[CaseResult]) {
         if let Some(end) = &result.end {
             let _ = writeln!(text, "  - {}", end.replace('\n', " "));
         }
-        let mut differences: Vec<_> = result.differences.iter().collect();
-        differences.sort_by_key(|d| std::cmp::Reverse(d.differing));
-        for difference in differences {
+        for difference in result.differences.iter().take(OF_A_CASE) {
             let ulp = difference.max_ulp.map_or_else(String::new, |n| format!(", {n} ulp"));
             let (what, differing) = (&difference.what, difference.differing);
             let _ = writeln!(
@@ -106,6 +107,9 @@ fn differences(text: &mut String, results: &[CaseResult]) {
                 let _ = writeln!(text, "    {}", line.trim_start());
             }
             *text += "    ```\n\n";
+        }
+        if result.differences.len() > OF_A_CASE {
+            let _ = writeln!(text, "  - and {} more\n", result.differences.len() - OF_A_CASE);
         }
     }
     if ranked.len() > SHOWN {

@@ -1,8 +1,9 @@
-//! The suite of bundled kernels: all launch files for PTX under a folder.
+//! The suite of bundled kernels: all launch files for PTX under a folder. The repository's kernels
+//! are part of the program; they are written to the folder of results.
 
 use std::path::{Path, PathBuf};
 
-use super::{Case, Suite, VerifyError, at};
+use super::{Case, Kind, Suite, VerifyError, at};
 
 /// Words of instructions whose results no document fixes to the bit, or whose behaviour was taken
 /// from texts: with how much a kernel is worth that has them.
@@ -26,7 +27,34 @@ const DOUBTFUL: [(&str, u32); 14] = [
 /// Folders below the given one that are searched.
 const DEPTH: usize = 3;
 
-pub(super) fn cases(folder: &Path) -> Result<Vec<Case>, VerifyError> {
+/// The files of the bundled kernels: their path below `kernels`, and their content.
+const BUNDLED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+/// The kernels below a folder; the bundled ones, written below the folder of results, if none is
+/// given.
+pub(super) fn cases(out: &Path, folder: Option<&Path>) -> Result<Vec<Case>, VerifyError> {
+    match folder {
+        Some(folder) => found(folder),
+        None => found(&unpacked(out)?),
+    }
+}
+
+/// Writes the bundled kernels where they are missing.
+fn unpacked(out: &Path) -> Result<PathBuf, VerifyError> {
+    let folder = out.join("cases").join("kernels");
+    for (name, content) in BUNDLED {
+        let path = folder.join(name);
+        if path.exists() {
+            continue;
+        }
+        let below = path.parent().unwrap_or(&folder);
+        std::fs::create_dir_all(below).map_err(at(below))?;
+        std::fs::write(&path, content).map_err(at(&path))?;
+    }
+    Ok(folder)
+}
+
+fn found(folder: &Path) -> Result<Vec<Case>, VerifyError> {
     let mut files = Vec::new();
     find(folder, DEPTH, &mut files)?;
     files.sort();
@@ -62,6 +90,7 @@ fn case(folder: &Path, file: &Path) -> Option<Case> {
     Some(Case {
         name: format!("kernels-{}", parts.join("-")),
         suite: Suite::Kernels,
+        kind: Kind::Compared,
         value: 1 + worth.sum::<u32>(),
         launch_file: file.to_owned(),
         labels: Vec::new(),

@@ -18,7 +18,7 @@ use ir::testing::Rng;
 use lab::{Array, ElemType, npy};
 
 use super::arithmetic::header;
-use super::{Case, CaseResult, Suite, VerifyError, at};
+use super::{Case, Kind, Suite, VerifyError, at};
 use crate::compare::Comparison;
 use crate::record::{Identity, RunRecord};
 
@@ -61,6 +61,7 @@ pub(super) fn cases(folder: &Path) -> Result<Vec<Case>, VerifyError> {
             launch_file: folder.join(format!("{name}.toml")),
             name,
             suite: Suite::Random,
+            kind: Kind::Compared,
             value: if number < FIRST { WORTH + (FIRST - number) as u32 } else { 0 },
             labels: Vec::new(),
             parts: seeds.map(|seed| format!("{generator}_{seed}")).collect(),
@@ -94,21 +95,6 @@ pub(super) fn differing(
     let mut record = record.clone();
     record.buffers.retain(|buffer| small.parts.contains(&buffer.name));
     (small, record)
-}
-
-/// Keeps what a case is worth: of buffers that agree their hashes, and files only where a
-/// difference may be looked at.
-pub(super) fn settle(
-    case: &Case,
-    result: &CaseResult,
-    record: &mut RunRecord,
-) -> Result<(), VerifyError> {
-    let differing: BTreeSet<&str> = result.differences.iter().map(|d| d.what.as_str()).collect();
-    record.keep(|name| differing.contains(name));
-    if result.verdict != super::Verdict::Agrees {
-        return Ok(());
-    }
-    remove(case)
 }
 
 /// Removes a case's files: its seeds make them again.

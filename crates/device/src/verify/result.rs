@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Suite, VerifyError, at};
+use super::{Case, VerifyError, at};
 use crate::compare::{BufferComparison, Comparison};
 use crate::record::{RunEnd, RunRecord};
 
@@ -27,8 +27,10 @@ pub enum Verdict {
     Refused,
     /// The case cannot be run here.
     NotRun,
-    /// It has run, and its numbers are reported. They are not compared.
+    /// It has run, and its numbers are reported. Those that are compared are near to ours.
     Measured,
+    /// It has run, and a ratio of its times is far from that of our issues.
+    TimingDiffers,
 }
 
 impl Verdict {
@@ -43,6 +45,7 @@ impl Verdict {
             Self::Refused => "refused",
             Self::NotRun => "not run",
             Self::Measured => "measured",
+            Self::TimingDiffers => "timing differs",
         }
     }
 
@@ -52,12 +55,21 @@ impl Verdict {
         matches!(self, Self::Differs | Self::DiffersBySchedule | Self::EndsDiffer)
     }
 
-    /// How much a difference says: what cannot be explained by a schedule comes first.
+    /// Whether reports list it among the differences: times far from ours, too, although no result
+    /// is wrong.
+    #[must_use]
+    pub const fn is_listed(self) -> bool {
+        self.is_difference() || matches!(self, Self::TimingDiffers)
+    }
+
+    /// How much a difference says: what cannot be explained by a schedule comes first, times come
+    /// last. A share of up to 1000 is added.
     const fn weight(self) -> u64 {
         match self {
-            Self::EndsDiffer => 4000,
-            Self::Differs => 2000,
-            Self::DiffersBySchedule => 1000,
+            Self::EndsDiffer => 6000,
+            Self::Differs => 4000,
+            Self::DiffersBySchedule => 2000,
+            Self::TimingDiffers => 500,
             Self::Agrees | Self::Refused | Self::NotRun | Self::Measured => 0,
         }
     }
@@ -100,7 +112,7 @@ pub struct CaseResult {
     /// How it ended on the device, if not by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// What differs.
+    /// What differs: what a run has explained first, then by the number of elements.
     pub differences: Vec<Differing>,
     /// What else was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,8 +121,16 @@ pub struct CaseResult {
     pub ms: f32,
 }
 
+impl Differing {
+    /// One number that differs, with both values in words.
+    pub(super) fn number(what: String, values: &str) -> Self {
+        let text = format!("{what}\n{values}");
+        Self { what, elements: 1, differing: 1, max_ulp: None, text }
+    }
+}
+
 impl CaseResult {
-    fn new(case: &Case, verdict: Verdict) -> Self {
+    pub(super) fn new(case: &Case, verdict: Verdict) -> Self {
         Self {
             name: case.name.clone(),
             suite: case.suite.name().to_owned(),
@@ -139,15 +159,29 @@ impl CaseResult {
 
     pub(super) fn measured(case: &Case, record: &RunRecord, notes: Vec<String>) -> Self {
         let ms = record.launches.iter().map(|l| l.ms).sum();
-        Self { notes, ms, ..Self::new(case, Verdict::Measured) }
+        let device = (record.end != RunEnd::Done).then(|| record.end.line());
+        Self { notes, ms, device, ..Self::new(case, Verdict::Measured) }
+    }
+
+    /// A result with other differences than those of buffers, of so many numbers compared.
+    pub(super) fn with_differences(
+        self,
+        verdict: Verdict,
+        compared: usize,
+        differences: Vec<Differing>,
+    ) -> Self {
+        let differing = differences.len();
+        let share = (1000 * differing as u64).checked_div(compared as u64).unwrap_or(0);
+        let verdict = if differing == 0 { self.verdict } else { verdict };
+        let rank = if differing == 0 { 0 } else { verdict.weight() + share };
+        Self { verdict, compared, elements: compared, differing, rank, differences, ..self }
     }
 
     pub(super) fn compared(case: &Case, record: &RunRecord, comparison: &Comparison) -> Self {
         let verdict = match comparison {
             c if c.agrees() => Verdict::Agrees,
             c if !c.ends_agree => Verdict::EndsDiffer,
-            // Random kernels give the same results under every schedule.
-            c if !c.schedule.is_empty() && case.suite != Suite::Random => {
+            c if !c.schedule.is_empty() && !case.suite.is_determinate() => {
                 Verdict::DiffersBySchedule
             }
             _ => Verdict::Differs,
@@ -159,7 +193,8 @@ impl CaseResult {
         let ended = record.end == RunEnd::Done && comparison.ends_agree;
         let end = format!("device: {}; ours: {}", record.end.line(), comparison.ours);
         let end = if ended { comparison.hung.clone() } else { Some(end) };
-        let differ = comparison.buffers.iter().filter(|b| !b.agrees());
+        let mut differ: Vec<_> = comparison.buffers.iter().filter(|b| !b.agrees()).collect();
+        differ.sort_by_key(|b| std::cmp::Reverse((b.is_explained(), b.differing)));
         Self {
             compared: comparison.buffers.len(),
             elements,
@@ -167,7 +202,7 @@ impl CaseResult {
             rank: verdict.weight() + share,
             end,
             device: (record.end != RunEnd::Done).then(|| record.end.line()),
-            differences: differ.map(|buffer| differing_of(case, buffer)).collect(),
+            differences: differ.into_iter().map(|buffer| differing_of(case, buffer)).collect(),
             ms: record.launches.iter().map(|l| l.ms).sum(),
             ..Self::new(case, verdict)
         }

@@ -2,9 +2,9 @@
 //! the issues that `convergence-barriers` predicts.
 //!
 //! One warp reads `%clock64` before and after a body, and at the beginning of each side of a
-//! branch. Nothing is compared: the report shows ratios to the first variant, without what an empty
-//! body costs. Each variant is launched twice, so that the second time finds its code in the
-//! caches.
+//! branch. The report shows ratios to the first variant, without what an empty body costs, and lists
+//! those that are far from the ratios of our issues. Each variant is launched twice, so that the
+//! second time finds its code in the caches.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,14 +12,18 @@ use std::path::Path;
 use lab::machine::LaunchMonitor;
 use lab::run::{Job, Variant};
 
-use super::{Case, Suite, VerifyError, at};
+use super::{Case, CaseResult, Differing, Kind, Suite, Verdict, VerifyError, at};
 use crate::record::RunRecord;
 
 /// What a case is worth, beside those of other suites.
 const WORTH: u32 = 80;
 
+/// How far a ratio of times may be from that of issues: a quarter, since branches cost cycles that
+/// issues do not show.
+const TOLERANCE: f64 = 0.25;
+
 /// The mechanism whose issues are reported.
-const MECHANISM: &str = "convergence-barriers";
+pub(super) const MECHANISM: &str = "convergence-barriers";
 
 /// Numbers that each lane stores: the clock before the body, at the beginning of its side (0 if it
 /// has none), and behind the body.
@@ -43,7 +47,7 @@ fn work(count: usize, constant: usize) -> String {
 const STAMP: &str = "mov.u64 %c1, %clock64;\n";
 
 /// A branch with some lanes on the side that jumps.
-fn sides(jumping: usize, then: usize, otherwise: usize) -> String {
+pub(super) fn sides(jumping: usize, then: usize, otherwise: usize) -> String {
     format!(
         "setp.lt.u32 %p0, %t, {jumping};\n@%p0 bra THEN;\n{STAMP}{}bra JOIN;\n\
          THEN:\n{STAMP}{}JOIN:\n",
@@ -52,7 +56,7 @@ fn sides(jumping: usize, then: usize, otherwise: usize) -> String {
     )
 }
 
-fn switch(ways: usize) -> String {
+pub(super) fn switch(ways: usize) -> String {
     let names: Vec<String> = (0..ways).map(|arm| format!("ARM{arm}")).collect();
     let mut body = format!(
         "and.b32 %y, %t, {};\nTABLE: .branchtargets {};\nbrx.idx %y, TABLE;\n",
@@ -66,7 +70,7 @@ fn switch(ways: usize) -> String {
 }
 
 /// A loop of as many trips as `%y` says, and instructions behind it.
-fn trips(count: &str) -> String {
+pub(super) fn trips(count: &str) -> String {
     format!(
         "{count}\nAGAIN:\n{}sub.u32 %y, %y, 1;\nsetp.ne.u32 %p0, %y, 0;\n@%p0 bra AGAIN;\n{}",
         work(8, 1),
@@ -186,6 +190,7 @@ fn write(folder: &Path, family: &Family) -> Result<Case, VerifyError> {
     Ok(Case {
         name,
         suite: Suite::Statistics,
+        kind: Kind::Compared,
         value: WORTH,
         launch_file,
         labels: Vec::new(),
@@ -200,17 +205,20 @@ struct Timing {
     later: Option<i64>,
 }
 
-/// Cycles and issues of each variant, and their ratios.
-pub(super) fn notes(
+/// Whether a measured ratio is as expected.
+pub(super) fn is_near(device: f64, ours: f64) -> bool {
+    (device - ours).abs() <= TOLERANCE * ours.abs()
+}
+
+/// Cycles and issues of each variant, and their ratios to those of the first one.
+pub(super) fn result(
     case: &Case,
     job: &mut Job,
     record: &RunRecord,
     monitor: &mut dyn LaunchMonitor,
-) -> Vec<String> {
-    let Some(clocks) = record.buffers.iter().find(|b| b.name == "clocks") else {
-        return Vec::new();
-    };
-    let clocks: Vec<u64> = clocks.contents.iter().collect();
+) -> CaseResult {
+    let clocks = record.buffers.iter().find(|b| b.name == "clocks");
+    let clocks: Vec<u64> = clocks.map_or_else(Vec::new, |b| b.contents.iter().collect());
     let timings: Vec<Timing> = clocks.chunks(LANES * CLOCKS).map(timing).collect();
     let variant = Variant {
         mechanism: MECHANISM.to_owned(),
@@ -223,38 +231,52 @@ pub(super) fn notes(
         Ok(run) => run.stats.launches.iter().map(|launch| launch.counts.slots.issues()).collect(),
         Err(_) => Vec::new(),
     };
-    let above =
-        |all: &dyn Fn(usize) -> Option<u64>, n: usize| Some(all(n)?.saturating_sub(all(0)?));
-    let cycles = |n: usize| timings.get(n).map(|t| t.cycles);
-    let predicted = |n: usize| issues.get(n).copied();
-    let ratio = |value: Option<u64>, unit: Option<u64>| match (value, unit) {
-        (Some(value), Some(unit)) if unit > 0 => format!("{:.2}", value as f64 / unit as f64),
-        _ => "-".to_owned(),
-    };
+    let cycles: Vec<u64> = timings.iter().map(|timing| timing.cycles).collect();
     let shown = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |n| n.to_string());
-    let mut notes = Vec::new();
+    let as_text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |r| format!("{r:.2}"));
+    let (mut notes, mut differences, mut compared) = (Vec::new(), Vec::new(), 0);
     for (number, label) in case.parts.iter().enumerate().skip(1) {
-        let (device, ours) = (above(&cycles, number), above(&predicted, number));
-        let (device_unit, our_unit) = (above(&cycles, 1), above(&predicted, 1));
-        let mut note = format!(
-            "{label}: {} cycles, ratio {}; {MECHANISM}: {} issues, ratio {}",
-            shown(device),
-            ratio(device, device_unit),
-            shown(ours),
-            ratio(ours, our_unit)
+        let (device, ours) = (ratio(&cycles, number), ratio(&issues, number));
+        let values = format!(
+            "{} cycles, ratio {}; {MECHANISM}: {} issues, ratio {}",
+            shown(above(&cycles, number)),
+            as_text(device),
+            shown(above(&issues, number)),
+            as_text(ours)
         );
-        match timings.get(number).and_then(|t| t.later) {
-            Some(later) if later > 0 => {
-                let _ = write!(note, "; the side that jumps begins {later} cycles earlier");
+        if let (Some(device), Some(ours)) = (device, ours) {
+            compared += 1;
+            if !is_near(device, ours) {
+                differences.push(Differing::number(label.clone(), &values));
             }
-            Some(later) if later < 0 => {
-                let _ = write!(note, "; the side that falls through begins {} earlier", -later);
-            }
-            _ => {}
         }
-        notes.push(note);
+        let later = timings.get(number).and_then(|timing| timing.later);
+        notes.push(format!("{label}: {values}{}", first_side(later)));
     }
-    notes
+    let measured = CaseResult::measured(case, record, notes);
+    measured.with_differences(Verdict::TimingDiffers, compared, differences)
+}
+
+/// What a variant costs beyond an empty body.
+fn above(costs: &[u64], number: usize) -> Option<u64> {
+    Some(costs.get(number)?.saturating_sub(*costs.first()?))
+}
+
+/// The cost of a variant by that of the first one.
+fn ratio(costs: &[u64], number: usize) -> Option<f64> {
+    let unit = above(costs, 1).filter(|&unit| unit > 0)?;
+    Some(above(costs, number)? as f64 / unit as f64)
+}
+
+/// Which side of a branch begins first.
+fn first_side(later: Option<i64>) -> String {
+    match later {
+        Some(later) if later > 0 => format!("; the side that jumps begins {later} cycles earlier"),
+        Some(later) if later < 0 => {
+            format!("; the side that falls through begins {} cycles earlier", -later)
+        }
+        _ => String::new(),
+    }
 }
 
 /// From the first clock of the warp to the last one.

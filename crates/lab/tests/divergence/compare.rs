@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::common::{bundled, ir};
 use isa::Span;
 use lab::divergence::{
-    Comparison, Plan, Row, Verdict, compare, mechanisms_named, numbers_named, order_named, to_json,
-    to_text,
+    Comparison, Plan, ProbedMonitor, Row, ScheduleDependenceProbe, Verdict, compare,
+    mechanisms_named, numbers_named, order_named, to_json, to_text,
 };
 use lab::machine::{Unmonitored, find};
 use lab::probe::ScheduleDependence;
@@ -124,6 +124,22 @@ entry:
   ret
 }
 ";
+
+#[test]
+fn an_atomic_whose_old_value_is_not_read_exposes_nothing() {
+    let found = |name: &str, last: &str| {
+        let kernel = ACTIVE
+            .replace("%v = activemask", "%v = atom.add.relaxed.gpu.global.u32 [%at], 1")
+            .replace("st.global.u32 [%at], %v", last);
+        let mut probe = ScheduleDependenceProbe::default();
+        let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut probe };
+        ir(name, &kernel, ONE_WARP).run(false, &mut monitor).expect("runs");
+        probe.found().iter().map(|(dependence, _)| *dependence).collect::<Vec<_>>()
+    };
+    let read = found("old-value-read", "st.global.u32 [%at], %v");
+    assert_eq!(read, [ScheduleDependence::ReturnedAtomic]);
+    assert_eq!(found("old-value-unread", "st.global.u32 [%at], %tid"), []);
+}
 
 #[test]
 fn instructions_that_expose_the_schedule_are_named() {

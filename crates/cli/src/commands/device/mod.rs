@@ -121,7 +121,7 @@ pub(crate) struct RunDevice {
 pub(crate) struct Verify {
     #[command(flatten)]
     which: Which,
-    /// Suites: arithmetic, matrix, kernels, or all
+    /// Suites: arithmetic, matrix, kernels, statistics, sync, random, or all
     #[arg(long, value_name = "NAME,..", default_value = "all")]
     suite: String,
     /// Folder for records and results
@@ -133,9 +133,13 @@ pub(crate) struct Verify {
     /// Most cases that this call runs
     #[arg(long, value_name = "N")]
     cases: Option<usize>,
-    /// Where the bundled kernels are
-    #[arg(long, value_name = "DIR", default_value = "kernels")]
-    kernels: PathBuf,
+    /// Run only cases whose name or one of whose instructions or kernels contains a text; may be
+    /// repeated
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
+    /// A folder of kernels in place of the bundled ones
+    #[arg(long, value_name = "DIR")]
+    kernels: Option<PathBuf>,
 }
 
 /// `device report`.

@@ -27,6 +27,7 @@ pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
         suites,
         folder: args.out.clone(),
         kernels: args.kernels.clone(),
+        only: args.only.clone(),
         time,
         most: args.cases.unwrap_or(usize::MAX),
     };

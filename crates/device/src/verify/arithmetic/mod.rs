@@ -1,5 +1,6 @@
 //! The arithmetic suite: every form of every instruction that maps registers to registers, on
-//! special values and random bits.
+//! special values and random bits; approximate functions of one operand also on a grid over its
+//! range.
 //!
 //! A case is a module of many kernels, one an instruction. Thread `t` of a kernel loads the
 //! operands of row `t` of tables that all kernels share, executes the instruction once, and stores
@@ -14,9 +15,10 @@ use std::path::Path;
 use isa::{Diagnostics, SourceMap};
 use lab::launch::Located;
 use lab::machine::{Image, find};
-use lab::{Array, npy};
+use lab::{Array, ElemType, npy};
 
-use super::{Case, Suite, VerifyError, at};
+use super::{Case, Kind, Suite, VerifyError, at};
+use crate::compare::{BufferComparison, Comparison};
 use crate::record::Identity;
 use crate::worker::newest_ptx;
 use spell::Probe;
@@ -24,20 +26,56 @@ use spell::Probe;
 /// Kernels of a module: a driver compiles that many in a second or two.
 const KERNELS: usize = 64;
 
+/// Kernels of a module on the grid.
+const GRID_KERNELS: usize = 16;
+
+/// What names of cases on the grid begin with.
+const GRID: &str = "arithmetic-grid-";
+
+/// What textures are worth, beside other cases.
+const TEXTURES: u32 = 1;
+
 /// The PTX version that modules declare where the driver's newest is not known.
 const NEWEST: &str = "9.0";
+
+/// Operands of the kernels of a case.
+struct Operands {
+    rows: usize,
+    /// What the names of the files begin with.
+    files: &'static str,
+    tables: [(ElemType, Vec<u64>); 3],
+}
+
+impl Operands {
+    /// Pairs of special values, and random bits.
+    fn pairs() -> Self {
+        Self { rows: values::ROWS, files: "", tables: values::tables() }
+    }
+
+    /// Values of one operand all over its range.
+    fn grid() -> Self {
+        Self { rows: values::GRID_ROWS, files: "grid-", tables: values::grids() }
+    }
+
+    /// Writes the files that are missing.
+    fn save(&self, folder: &Path) -> Result<(), VerifyError> {
+        for (ty, rows) in &self.tables {
+            let path = folder.join(format!("{}{ty}.npy", self.files));
+            if !path.exists() {
+                npy::save(&path, &Array::from_bits(*ty, rows)).map_err(at(&path))?;
+            }
+        }
+        Ok(())
+    }
+}
 
 /// The suite for a device; its launch files are written to the folder where they are missing.
 pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, VerifyError> {
     let folder = folder.join("cases").join("arithmetic");
     std::fs::create_dir_all(&folder).map_err(at(&folder))?;
-    for (ty, rows) in values::tables() {
-        let path = folder.join(format!("{ty}.npy"));
-        if !path.exists() {
-            let table = Array::from_bits(ty, &rows);
-            npy::save(&path, &table).map_err(at(&path))?;
-        }
-    }
+    let (pairs, grid) = (Operands::pairs(), Operands::grid());
+    pairs.save(&folder)?;
+    grid.save(&folder)?;
     let header = header(device);
     let mut probes: Vec<Probe> = ptx::testing::instructions()
         .into_iter()
@@ -50,9 +88,33 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.worth()));
     let mut cases = Vec::new();
     for (number, group) in probes.chunks(KERNELS).enumerate() {
-        cases.push(write(&folder, &header, &format!("arithmetic-{number:03}"), group)?);
+        let name = format!("arithmetic-{number:03}");
+        cases.push(write(&folder, &header, &name, group, &pairs)?);
     }
+    probes.retain(Probe::is_approximation_of_one);
+    for (number, group) in probes.chunks(GRID_KERNELS).enumerate() {
+        let name = format!("{GRID}{number}");
+        cases.push(write(&folder, &header, &name, group, &grid)?);
+    }
+    let why = "Simtlab has no textures: the weights of their filters were not compared";
+    let name = "arithmetic-texture-weights";
+    cases.push(Case::skipped(Suite::Arithmetic, name, TEXTURES, why.to_owned()));
     Ok(cases)
+}
+
+/// How near approximations on the grid are.
+pub(super) fn notes(case: &Case, comparison: &Comparison) -> Vec<String> {
+    if !case.name.starts_with(GRID) {
+        return Vec::new();
+    }
+    let label = |name: &str| case.labels.iter().find(|(known, _)| known == name);
+    let line = |buffer: &BufferComparison| {
+        let (_, text) = label(&buffer.name)?;
+        let agree = buffer.elements - buffer.differing;
+        let ulp = buffer.max_ulp.unwrap_or(0);
+        Some(format!("{text} {agree} of {} agree, at most {ulp} ulp apart", buffer.elements))
+    };
+    comparison.buffers.iter().filter_map(line).collect()
 }
 
 /// Atomic operations on floats: whether they flush subnormal numbers depends on the space.
@@ -98,7 +160,9 @@ pub(super) fn part(
     let folder = folder.join("cases").join("arithmetic");
     let texts = numbers.iter().filter_map(|&n| case.parts.get(n));
     let probes: Vec<Probe> = texts.filter_map(|text| Probe::parse(text)).collect();
-    write(&folder, &header(device), &format!("{}{mark}", case.name), &probes)
+    let grid = case.name.starts_with(GRID);
+    let operands = if grid { Operands::grid() } else { Operands::pairs() };
+    write(&folder, &header(device), &format!("{}{mark}", case.name), &probes, &operands)
 }
 
 /// The text of a module.
@@ -128,16 +192,24 @@ pub(super) fn loads(text: &str) -> bool {
 }
 
 /// Writes a case's program and launch file.
-fn write(folder: &Path, header: &str, name: &str, probes: &[Probe]) -> Result<Case, VerifyError> {
+fn write(
+    folder: &Path,
+    header: &str,
+    name: &str,
+    probes: &[Probe],
+    operands: &Operands,
+) -> Result<Case, VerifyError> {
     let (program, launch_file) =
         (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
-    let rows = values::ROWS;
+    let Operands { rows, files, tables } = operands;
     let mut buffers = String::new();
     let mut launches = String::new();
     let mut labels = Vec::new();
     for (number, probe) in probes.iter().enumerate() {
         let _ = writeln!(buffers, "r{number} = \"{}[{rows}]:zeros\"", probe.result());
-        let _ = writeln!(buffers, "s{number} = \"u32[{rows}]:zeros\"");
+        // Approximations have no second result.
+        let second = if probe.is_approximation_of_one() { 1 } else { *rows };
+        let _ = writeln!(buffers, "s{number} = \"u32[{second}]:zeros\"");
         let _ = writeln!(
             launches,
             "\n[[launch]]\nkernel = \"k{number}\"\ngrid = [{}]\nblock = [{}]\n\
@@ -149,7 +221,7 @@ fn write(folder: &Path, header: &str, name: &str, probes: &[Probe]) -> Result<Ca
         labels.push((format!("s{number}"), format!("{} (second result)", probe.text())));
     }
     let tables: Vec<String> =
-        values::tables().iter().map(|(ty, _)| format!("{ty} = \"@{ty}.npy\"\n")).collect();
+        tables.iter().map(|(ty, _)| format!("{ty} = \"@{files}{ty}.npy\"\n")).collect();
     let toml = format!(
         "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n\
          [buffers]\n{}{buffers}{launches}",
@@ -160,7 +232,9 @@ fn write(folder: &Path, header: &str, name: &str, probes: &[Probe]) -> Result<Ca
     Ok(Case {
         name: name.to_owned(),
         suite: Suite::Arithmetic,
-        value: probes.iter().map(Probe::worth).max().unwrap_or(0),
+        kind: Kind::Compared,
+        value: probes.iter().map(Probe::worth).max().unwrap_or(0)
+            + u32::from(name.starts_with(GRID)),
         launch_file,
         labels,
         parts: probes.iter().map(|probe| probe.text().to_owned()).collect(),

@@ -195,6 +195,12 @@ impl Probe {
         }
     }
 
+    /// Whether it is an approximate function of one operand.
+    pub(super) fn is_approximation_of_one(&self) -> bool {
+        let head = self.text.split(' ').next().unwrap_or("");
+        head.contains(".approx") && matches!(self.sources[..], [(0, _)])
+    }
+
     /// How much its result is worth, beside those of others.
     pub(super) fn worth(&self) -> u32 {
         let head = self.text.split(' ').next().unwrap_or("");

@@ -5,6 +5,9 @@ use lab::ElemType;
 /// Threads, and rows of each table.
 pub(super) const ROWS: usize = 2048;
 
+/// Rows of a grid: all values of 16 bits.
+pub(super) const GRID_ROWS: usize = 1 << 16;
+
 /// Threads of a block.
 pub(super) const BLOCK: usize = 256;
 
@@ -105,6 +108,19 @@ pub(super) fn tables() -> [(ElemType, Vec<u64>); 3] {
         (ElemType::U32, table(&SPECIAL_32.map(u64::from), 23, 120)),
         (ElemType::U64, table(&SPECIAL_64, 52, 1016)),
     ]
+}
+
+/// Values of one operand all over its range: every one of 16 bits; of 32 and 64 bits, every upper
+/// half of 16 bits with random bits below, so that each exponent has 128 values of each sign,
+/// or 16.
+pub(super) fn grids() -> [(ElemType, Vec<u64>); 3] {
+    let mut state = 1;
+    let mut grid = |bits: u32| -> Vec<u64> {
+        let low = bits - 16;
+        let value = |row: u64| row << low | random(&mut state) & ((1 << low) - 1);
+        (0..GRID_ROWS as u64).map(value).collect()
+    };
+    [(ElemType::U16, grid(16)), (ElemType::U32, grid(32)), (ElemType::U64, grid(64))]
 }
 
 /// A quarter of the rows has random bits, another one floats near 1: of so many bits of fraction,

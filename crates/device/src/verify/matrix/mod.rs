@@ -6,6 +6,7 @@
 //! and how sums are rounded shows in the last bits.
 
 mod sums;
+pub(super) mod wgmma;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::record::RunRecord;
 
 use super::arithmetic::values::random;
 use super::arithmetic::{header, loads};
-use super::{Case, Suite, VerifyError, at};
+use super::{Case, Kind, Suite, VerifyError, at};
 use crate::record::Identity;
 
 /// Products of a case: blocks of one warp.
@@ -81,16 +82,24 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     let (mut cases, mut sums): (Vec<Case>, Vec<Case>) = Default::default();
     for text in forms {
         let Some((head, fragments)) = read(&text) else { continue };
-        let program = header.clone() + &kernel(head, &fragments);
-        let name = format!("matrix-{:03}", cases.len());
-        if loads(&program) && cases.iter().all(|case| case.parts != [head]) {
-            cases.push(write(&folder, &name, head, &program, &fragments)?);
-            let Some(program) = sums::program(&header, head, &fragments) else { continue };
-            let name = format!("{name}{SUMS}");
-            sums.extend(sums::write(&folder, &name, head, &program, &fragments)?);
+        for selector in selectors(&text) {
+            let product = Product { head, fragments: &fragments, selector };
+            let program = header.clone() + &product.kernel();
+            let name = format!("matrix-{:03}", cases.len());
+            if !loads(&program) || cases.iter().any(|case| case.parts == [product.name()]) {
+                continue;
+            }
+            cases.push(product.write(&folder, &name, &program)?);
+            if selector.is_none()
+                && let Some(program) = sums::program(&header, head, &fragments)
+            {
+                let name = format!("{name}{SUMS}");
+                sums.extend(sums::write(&folder, &name, head, &program, &fragments)?);
+            }
         }
     }
     cases.append(&mut sums);
+    cases.extend(wgmma::cases(&folder, device)?);
     Ok(cases)
 }
 
@@ -131,91 +140,158 @@ fn read(text: &str) -> Option<(&str, [Fragment; 4])> {
     Some((head, [next()?, next()?, next()?, next()?]))
 }
 
-/// The kernel of an instruction. Register `j` of list `i` of a thread is a row of the list's table.
-fn kernel(head: &str, fragments: &[Fragment; 4]) -> String {
-    let mut out = String::from(
-        "\n.visible .entry k(.param .u64 p_0, .param .u64 p_1, .param .u64 p_2, \
-         .param .u64 p_3)\n{\n",
-    );
-    for (list, fragment) in fragments.iter().enumerate() {
-        let _ = writeln!(out, "  .reg .{} %x{list}_<{}>;", fragment.ty, fragment.count);
+/// Of a product with a sparse left factor, the selectors of lanes with metadata that are probed:
+/// the first and the last one. A dense one has none.
+fn selectors(text: &str) -> Vec<Option<u32>> {
+    let tail = text.rsplit('}').next().unwrap_or("").trim_end_matches(';');
+    match tail.rsplit(", ").next().and_then(|last| last.parse().ok()) {
+        None => vec![None],
+        Some(0) => vec![Some(0)],
+        Some(last) => vec![Some(0), Some(last)],
     }
-    out += "  .reg .u32 %z, %zt; .reg .u64 %za, %zx;\n  \
+}
+
+/// A product that is probed.
+struct Product<'a> {
+    /// The instruction's name.
+    head: &'a str,
+    fragments: &'a [Fragment; 4],
+    /// The selector of lanes with metadata, if the left factor is sparse.
+    selector: Option<u32>,
+}
+
+impl Product<'_> {
+    /// The instruction with its selector.
+    fn name(&self) -> String {
+        let head = self.head;
+        self.selector.map_or_else(|| head.to_owned(), |n| format!("{head}, selector {n}"))
+    }
+
+    /// The file of metadata: words of codes, each of which says where two elements of a row are.
+    fn metadata(&self) -> Option<(&'static str, &'static [u64])> {
+        self.selector?;
+        Some(match self.fragments[1].element.as_str() {
+            "tf32" => ("metadata-tf32.npy", &[0x4, 0xe]),
+            _ => ("metadata.npy", &[0x4, 0x8, 0xc, 0x9, 0xd, 0xe]),
+        })
+    }
+}
+
+/// Random words of codes of four bits.
+fn metadata(codes: &[u64]) -> Array {
+    let mut state = 3;
+    let mut word = || {
+        let bits = random(&mut state);
+        let code = |n: u32| codes[(bits >> (8 * n) & 0xff) as usize % codes.len()];
+        (0..8).fold(0, |word, n| word | code(n) << (4 * n))
+    };
+    let bits: Vec<u64> = (0..ROWS).map(|_| word()).collect();
+    Array::from_bits(ElemType::U32, &bits)
+}
+
+impl Product<'_> {
+    /// The kernel of an instruction. Register `j` of list `i` of a thread is a row of the list's table.
+    fn kernel(&self) -> String {
+        let Self { head, fragments, selector } = self;
+        let mut out = String::from(
+            "\n.visible .entry k(.param .u64 p_0, .param .u64 p_1, .param .u64 p_2, \
+         .param .u64 p_3, .param .u64 p_4)\n{\n",
+        );
+        for (list, fragment) in fragments.iter().enumerate() {
+            let _ = writeln!(out, "  .reg .{} %x{list}_<{}>;", fragment.ty, fragment.count);
+        }
+        out += "  .reg .u32 %z, %zt; .reg .u64 %za, %zx;\n  \
             mov.u32 %zt, %ctaid.x; mov.u32 %z, %tid.x;\n  \
             mad.lo.u32 %zt, %zt, 32, %z;\n";
-    for (list, fragment) in fragments.iter().enumerate().skip(1) {
-        let (bytes, bits) = (fragment.bytes(), 8 * fragment.bytes());
-        for register in 0..fragment.count {
-            let start = 7919 * list + 613 * register;
-            let _ = writeln!(
-                out,
-                "  mad.lo.u32 %z, %zt, 31, {start}; and.b32 %z, %z, {};\n  \
+        for (list, fragment) in fragments.iter().enumerate().skip(1) {
+            let (bytes, bits) = (fragment.bytes(), 8 * fragment.bytes());
+            for register in 0..fragment.count {
+                let start = 7919 * list + 613 * register;
+                let _ = writeln!(
+                    out,
+                    "  mad.lo.u32 %z, %zt, 31, {start}; and.b32 %z, %z, {};\n  \
                  ld.param.u64 %za, [p_{list}];\n  \
                  mul.wide.u32 %zx, %z, {bytes}; add.u64 %zx, %zx, %za;\n  \
                  ld.global.b{bits} %x{list}_{register}, [%zx];",
+                    ROWS - 1
+                );
+            }
+        }
+        let lists: Vec<String> = fragments
+            .iter()
+            .enumerate()
+            .map(|(list, fragment)| {
+                let registers: Vec<String> =
+                    (0..fragment.count).map(|register| format!("%x{list}_{register}")).collect();
+                format!("{{{}}}", registers.join(", "))
+            })
+            .collect();
+        let sparse = selector.map_or_else(String::new, |selector| {
+            let _ = writeln!(
+                out,
+                "  .reg .b32 %xm; mad.lo.u32 %z, %zt, 31, 4441; and.b32 %z, %z, {};\n  \
+             ld.param.u64 %za, [p_4]; mul.wide.u32 %zx, %z, 4; add.u64 %zx, %zx, %za;\n  \
+             ld.global.b32 %xm, [%zx];",
                 ROWS - 1
             );
+            format!(", %xm, {selector}")
+        });
+        let _ = writeln!(out, "  {head} {}{sparse};", lists.join(", "));
+        let [results, ..] = fragments;
+        let (bytes, bits) = (results.bytes(), 8 * results.bytes());
+        let _ = writeln!(
+            out,
+            "  ld.param.u64 %za, [p_0]; mul.wide.u32 %zx, %zt, {}; add.u64 %zx, %zx, %za;",
+            results.count * bytes
+        );
+        for register in 0..results.count {
+            let _ =
+                writeln!(out, "  st.global.b{bits} [%zx+{}], %x0_{register};", register * bytes);
         }
+        out + "  ret;\n}\n"
     }
-    let lists: Vec<String> = fragments
-        .iter()
-        .enumerate()
-        .map(|(list, fragment)| {
-            let registers: Vec<String> =
-                (0..fragment.count).map(|register| format!("%x{list}_{register}")).collect();
-            format!("{{{}}}", registers.join(", "))
-        })
-        .collect();
-    let _ = writeln!(out, "  {head} {};", lists.join(", "));
-    let [results, ..] = fragments;
-    let (bytes, bits) = (results.bytes(), 8 * results.bytes());
-    let _ = writeln!(
-        out,
-        "  ld.param.u64 %za, [p_0]; mul.wide.u32 %zx, %zt, {}; add.u64 %zx, %zx, %za;",
-        results.count * bytes
-    );
-    for register in 0..results.count {
-        let _ = writeln!(out, "  st.global.b{bits} [%zx+{}], %x0_{register};", register * bytes);
-    }
-    out + "  ret;\n}\n"
-}
 
-fn write(
-    folder: &Path,
-    name: &str,
-    head: &str,
-    program: &str,
-    fragments: &[Fragment; 4],
-) -> Result<Case, VerifyError> {
-    let (text, launch_file) =
-        (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
-    let mut buffers = String::new();
-    for (list, fragment) in fragments.iter().enumerate().skip(1) {
-        let table = format!("{}-{}.npy", fragment.element, fragment.bytes());
-        let path = folder.join(&table);
-        if !path.exists() {
-            npy::save(&path, &rows(fragment)).map_err(at(&path))?;
+    /// Writes the case.
+    fn write(&self, folder: &Path, name: &str, program: &str) -> Result<Case, VerifyError> {
+        let fragments = self.fragments;
+        let (text, launch_file) =
+            (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
+        let mut buffers = String::new();
+        for (list, fragment) in fragments.iter().enumerate().skip(1) {
+            let table = format!("{}-{}.npy", fragment.element, fragment.bytes());
+            let path = folder.join(&table);
+            if !path.exists() {
+                npy::save(&path, &rows(fragment)).map_err(at(&path))?;
+            }
+            let _ = writeln!(buffers, "t{list} = \"@{table}\"");
         }
-        let _ = writeln!(buffers, "t{list} = \"@{table}\"");
-    }
-    let [results, ..] = fragments;
-    let (ty, halves) = results.elements();
-    let toml = format!(
-        "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
+        // A dense product reads no metadata.
+        let (table, codes) = self.metadata().unwrap_or(("metadata.npy", &[0x4]));
+        let path = folder.join(table);
+        if !path.exists() {
+            npy::save(&path, &metadata(codes)).map_err(at(&path))?;
+        }
+        let _ = writeln!(buffers, "t4 = \"@{table}\"");
+        let [results, ..] = fragments;
+        let (ty, halves) = results.elements();
+        let toml = format!(
+            "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n[buffers]\n{buffers}\
          r = \"{ty}[{PRODUCTS},32,{}]:zeros\"\n\n[[launch]]\nkernel = \"k\"\ngrid = [{PRODUCTS}]\n\
-         block = [32]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\"]\n",
-        results.count * halves
-    );
-    std::fs::write(&text, program).map_err(at(&text))?;
-    std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
-    Ok(Case {
-        name: name.to_owned(),
-        suite: Suite::Matrix,
-        value: WORTH,
-        launch_file,
-        labels: vec![("r".to_owned(), head.to_owned())],
-        parts: vec![head.to_owned()],
-    })
+         block = [32]\nargs = [\"&r\", \"&t1\", \"&t2\", \"&t3\", \"&t4\"]\n",
+            results.count * halves
+        );
+        std::fs::write(&text, program).map_err(at(&text))?;
+        std::fs::write(&launch_file, toml).map_err(at(&launch_file))?;
+        Ok(Case {
+            name: name.to_owned(),
+            suite: Suite::Matrix,
+            kind: Kind::Compared,
+            value: WORTH,
+            launch_file,
+            labels: vec![("r".to_owned(), self.name())],
+            parts: vec![self.name()],
+        })
+    }
 }
 
 /// Registers of random elements.

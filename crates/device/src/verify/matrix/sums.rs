@@ -11,12 +11,12 @@ use std::path::Path;
 use lab::{Array, ElemType, npy};
 use simt::matrix::{Element, LANES, Product, Role, Shape, Spread};
 
-use super::super::{Case, Suite, VerifyError, at};
+use super::super::{Case, Kind, Suite, VerifyError, at};
 use super::Fragment;
 
 /// A number of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Scalar {
+pub(super) enum Scalar {
     Zero,
     /// A power of two; negative, or not.
     Power(bool, i32),
@@ -49,7 +49,7 @@ enum Tells {
 type Term = (usize, Scalar, Scalar);
 
 /// A probe: terms of the sum, zeros elsewhere, and what is added.
-struct Probe {
+pub(super) struct Probe {
     tells: Tells,
     terms: Vec<Term>,
     addend: Scalar,
@@ -69,7 +69,7 @@ const fn format(element: Element) -> Option<(u32, i32)> {
 }
 
 /// The bits of a number; none if the type does not have it.
-fn bits(element: Element, scalar: Scalar) -> Option<u64> {
+pub(super) fn bits(element: Element, scalar: Scalar) -> Option<u64> {
     let (fraction, bias) = format(element)?;
     let width = element.bits() as u32;
     let sign = |negative: bool| u64::from(negative) << (width - 1);
@@ -101,8 +101,15 @@ fn factors(negative: bool, exponent: i32) -> (Scalar, Scalar) {
     (Power(negative, half), Power(false, exponent - half))
 }
 
+impl Probe {
+    /// The elements of B in its row `k`.
+    pub(super) fn factor_of_b(&self, k: usize) -> Scalar {
+        self.terms.iter().find(|(place, ..)| *place == k).map_or(Zero, |(.., b)| *b)
+    }
+}
+
 /// All probes of a product that its types can express.
-fn probes(product: &Product) -> Vec<Probe> {
+pub(super) fn probes(product: &Product) -> Vec<Probe> {
     let k = product.shape.k;
     let term = |place: usize, (a, b): (Scalar, Scalar)| (place, a, b);
     let mut all = Vec::new();
@@ -160,7 +167,7 @@ fn probes(product: &Product) -> Vec<Probe> {
 }
 
 /// The product that an instruction computes, if it is one of floats.
-fn product(head: &str, fragments: &[Fragment; 4]) -> Option<Product> {
+pub(super) fn product(head: &str, fragments: &[Fragment; 4]) -> Option<Product> {
     let element = |fragment: &Fragment| {
         Some(match fragment.element.as_str() {
             "f16" => Element::F16,
@@ -236,14 +243,14 @@ pub(super) fn program(header: &str, head: &str, fragments: &[Fragment; 4]) -> Op
 }
 
 /// Registers of a matrix of all probes, block by block, lane by lane.
-fn registers(product: &Product, list: usize, probes: &[Probe]) -> Vec<u64> {
+pub(super) fn registers(product: &Product, list: usize, probes: &[Probe]) -> Vec<u64> {
     let fragment = [product.d(), product.a(), product.b(), product.c()][list];
     let mut out = Vec::new();
     for probe in probes {
         let term = |k: usize| probe.terms.iter().find(|(place, ..)| *place == k);
         let value = |row: usize, column: usize| match fragment.role {
             Role::A => term(column).map_or(Zero, |(_, a, _)| *a),
-            Role::B => term(row).map_or(Zero, |(.., b)| *b),
+            Role::B => probe.factor_of_b(row),
             Role::C => probe.addend,
         };
         for lane in 0..LANES {
@@ -291,6 +298,7 @@ pub(super) fn write(
     Ok(Some(Case {
         name: name.to_owned(),
         suite: Suite::Matrix,
+        kind: Kind::Compared,
         value: super::WORTH,
         launch_file,
         labels: vec![("r".to_owned(), format!("{head} (probes of sums)"))],

@@ -10,7 +10,7 @@ use std::path::Path;
 use lab::machine::{End, LaunchMonitor};
 use lab::run::{Job, Variant};
 
-use super::{Case, Suite, VerifyError, at};
+use super::{Case, Kind, Suite, VerifyError, at};
 use probes::{PROBES, Probe};
 
 /// What a case is worth, beside those of other suites.
@@ -49,6 +49,7 @@ fn write(folder: &Path, probe: &Probe) -> Result<Case, VerifyError> {
     Ok(Case {
         name,
         suite: Suite::Sync,
+        kind: Kind::Compared,
         value: WORTH,
         launch_file,
         labels: Vec::new(),
@@ -64,7 +65,7 @@ fn text(probe: &Probe) -> String {
         "// {question}\n.version 7.0\n.target {target}\n.address_size 64\n\
          .visible .entry k(.param .u64 p_out, .param .u64 p_flags)\n{{\n\
          .reg .u32 %t, %l, %w, %b, %g, %x<8>;\n.reg .u64 %a, %f, %i;\n.reg .pred %p<6>;\n\
-         .shared .align 4 .u32 sm[64];\n\
+         .shared .align 8 .u32 sm[64];\n\
          mov.u32 %t, %tid.x;\nmov.u32 %b, %ctaid.x;\nand.b32 %l, %t, 31;\nshr.u32 %w, %t, 5;\n\
          mad.lo.u32 %g, %b, {threads}, %t;\nmul.wide.u32 %i, %g, 4;\n\
          ld.param.u64 %a, [p_out];\nadd.u64 %a, %a, %i;\nld.param.u64 %f, [p_flags];\n\

@@ -190,6 +190,35 @@ pub(super) const PROBES: &[Probe] = &[
          ld.volatile.global.u32 %x0, [%f];\nst.global.u32 [%a], %x0;\nbra END;\n\
          PRODUCE: st.volatile.global.u32 [%f], 7;\nmembar.cta;\nbar.arrive 1, 64;\nEND:",
     ),
+    with(
+        1,
+        "sm_80",
+        probe(
+            "barrier-in-memory",
+            "Does a barrier in shared memory end once all lanes have arrived?",
+            64,
+            "mov.u32 %x0, sm;\nsetp.ne.u32 %p0, %t, 0;\n@%p0 bra READY;\n\
+             mbarrier.init.shared.b64 [%x0], 64;\nREADY: bar.sync 0;\n\
+             mbarrier.arrive.shared.b64 %i, [%x0];\n\
+             WAIT: mbarrier.test_wait.shared.b64 %p1, [%x0], %i;\n@!%p1 bra WAIT;\n\
+             st.global.u32 [%a], 1;",
+        ),
+    ),
+    with(
+        1,
+        "sm_80",
+        probe(
+            "barrier-in-memory-on-both-sides",
+            "Does one side of a branch arrive at a barrier in memory while the other one waits?",
+            32,
+            "mov.u32 %x0, sm;\nsetp.ne.u32 %p0, %t, 0;\n@%p0 bra READY;\n\
+             mbarrier.init.shared.b64 [%x0], 32;\nREADY: bar.sync 0;\n\
+             setp.lt.u32 %p0, %l, 16;\n@%p0 bra LOW;\nmbarrier.arrive.shared.b64 %i, [%x0];\n\
+             WAIT: mbarrier.test_wait.shared.b64 %p1, [%x0], %i;\n@!%p1 bra WAIT;\n\
+             st.global.u32 [%a], 2;\nbra END;\nLOW: mbarrier.arrive.shared.b64 %i, [%x0];\n\
+             st.global.u32 [%a], 1;\nEND:",
+        ),
+    ),
     probe(
         "warp-barrier-on-both-sides",
         "Do the two sides of a branch meet at `bar.warp.sync` at two places?",
@@ -314,4 +343,17 @@ pub(super) const PROBES: &[Probe] = &[
          activemask.b32 %x0;\nst.global.u32 [%a], %x0;\nbra END;\n\
          TAKEN: activemask.b32 %x0;\nst.global.u32 [%a], %x0;\nEND:",
     ),
+    probe(
+        "fault-address",
+        "Which result has a load from an address at which nothing is?",
+        32,
+        "mov.u64 %i, 16;\nld.global.u32 %x0, [%i];\nst.global.u32 [%a], %x0;",
+    ),
+    probe(
+        "fault-alignment",
+        "Which result has a load from an address that is not a multiple of its size?",
+        32,
+        "ld.global.u32 %x0, [%a+2];\nst.global.u32 [%a], %x0;",
+    ),
+    probe("fault-trap", "Which result has `trap`?", 32, "setp.eq.u32 %p0, %l, 7;\n@%p0 trap;"),
 ];

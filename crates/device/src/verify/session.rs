@@ -1,0 +1,334 @@
+//! Runs cases in workers, one batch after another, and judges what they give.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use isa::{Diagnostics, SourceMap};
+use lab::machine::LaunchMonitor;
+use lab::run::{Job, JobParts, Settings};
+
+use super::split::{self, Blame};
+use super::{
+    Case, CaseResult, Kind, Plan, Progress, Suite, Verdict, VerifyError, arithmetic, at, counters,
+    matrix, random, result, statistics, sync,
+};
+use crate::compare::{Comparison, compare, outline};
+use crate::error::DeviceError;
+use crate::record::{Identity, Record, RunEnd, RunRecord};
+use crate::request::{Request, Run};
+use crate::supervise::{self, Patience};
+
+/// Cases of one worker process: as many as start it rarely, and few enough that little is prepared
+/// in vain at the end.
+const BATCH: usize = 8;
+
+/// Bytes of buffers after which a batch takes no further case.
+const BATCH_BYTES: usize = 32 << 20;
+
+/// How long a step of the suite `sync` may take: its kernels are short, or hang.
+const SHORT: Duration = Duration::from_secs(5);
+
+/// Is told of each case.
+type Told<'a> = dyn FnMut(&CaseResult, Progress) + 'a;
+
+pub(super) struct Session<'a> {
+    plan: &'a Plan,
+    maker: random::Maker,
+    device: Identity,
+    cases: VecDeque<Case>,
+    done: BTreeSet<String>,
+    results: std::fs::File,
+    until: Instant,
+    /// Cases that have ended in this call.
+    told_of: usize,
+    /// Cases of the batch that have not ended.
+    pending: usize,
+    monitor: &'a mut dyn LaunchMonitor,
+    told: &'a mut Told<'a>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        device: Identity,
+        cases: Vec<Case>,
+        done: BTreeSet<String>,
+        monitor: &'a mut dyn LaunchMonitor,
+        told: &'a mut Told<'a>,
+    ) -> Result<Self, VerifyError> {
+        let path = plan.folder.join(result::FILE);
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+        Ok(Self {
+            plan,
+            maker: random::Maker::new(&device),
+            device,
+            cases: cases.into(),
+            done,
+            results: file.map_err(at(&path))?,
+            until: Instant::now() + plan.time,
+            told_of: 0,
+            pending: 0,
+            monitor,
+            told,
+        })
+    }
+
+    /// Runs cases until all is done or the time is over.
+    pub(super) fn run(&mut self) -> Result<(), VerifyError> {
+        while !self.cases.is_empty() && self.goes_on() {
+            self.batch()?;
+        }
+        Ok(())
+    }
+}
+
+impl Session<'_> {
+    pub(super) fn progress(&self) -> Progress {
+        Progress { done: self.done.len(), left: self.cases.len() + self.pending }
+    }
+
+    fn goes_on(&self) -> bool {
+        Instant::now() < self.until && self.told_of < self.plan.most
+    }
+
+    /// Runs the next cases in one worker, and compares them.
+    fn batch(&mut self) -> Result<(), VerifyError> {
+        let mut ready: Vec<(Case, Job)> = Vec::new();
+        let mut runs = Vec::new();
+        let (mut bytes, mut alone) = (0, false);
+        let most = BATCH.min(self.plan.most.saturating_sub(self.told_of));
+        while ready.len() < most
+            && bytes < BATCH_BYTES
+            && !alone
+            && let Some(case) = self.cases.pop_front()
+        {
+            alone = case.suite == Suite::Sync || case.kind != Kind::Compared;
+            if alone && !ready.is_empty() {
+                self.cases.push_front(case);
+                break;
+            }
+            if case.kind != Kind::Compared {
+                return self.without_comparison(&case);
+            }
+            if case.suite == Suite::Random {
+                self.maker.write(&case)?;
+            }
+            match prepare(&case) {
+                Ok((job, run)) => {
+                    bytes += run.buffers.iter().map(|(_, b)| b.data().len()).sum::<usize>();
+                    ready.push((case, job));
+                    runs.push(run);
+                }
+                Err(_) if case.suite == Suite::Random && self.split(&case, Blame::Unknown)? => {}
+                Err(why) => self.tell(&CaseResult::unprepared(&case, why))?,
+            }
+        }
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let request = Request { choice: self.plan.choice.clone(), runs };
+        let mut taken = 0;
+        let mut failed = None;
+        let plan = self.plan;
+        let batch = ready.len();
+        self.pending = batch;
+        let step =
+            if alone && batch == 1 { SHORT.min(plan.patience.step) } else { plan.patience.step };
+        let patience = Patience { step, ..plan.patience };
+        supervise::run(&request, &plan.worker, patience, &mut |index, record| {
+            taken = index + 1;
+            self.pending = batch.saturating_sub(taken);
+            let Some((case, job)) = ready.get_mut(index) else { return false };
+            if let Err(error) = self.judge(case, job, record) {
+                failed = Some(error);
+            }
+            failed.is_none() && self.goes_on()
+        })?;
+        self.pending = 0;
+        // What was prepared and not run is left for the next batch, or the next call.
+        for (case, _) in ready.into_iter().skip(taken).rev() {
+            if case.suite == Suite::Random {
+                random::remove(&case)?;
+            }
+            self.cases.push_front(case);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Runs a case whose buffers are not compared.
+    fn without_comparison(&mut self, case: &Case) -> Result<(), VerifyError> {
+        let result = match &case.kind {
+            Kind::Skipped(why) => CaseResult::unprepared(case, why.clone()),
+            Kind::Profiled => counters::result(self.plan, case, self.monitor),
+            Kind::DeviceOnly | Kind::Compared => self.device_only(case)?,
+        };
+        self.tell(&result)
+    }
+
+    fn device_only(&mut self, case: &Case) -> Result<CaseResult, VerifyError> {
+        let run = match matrix::wgmma::run(case) {
+            Ok(run) => run,
+            Err(why) => return Ok(CaseResult::unprepared(case, why)),
+        };
+        let request = Request { choice: self.plan.choice.clone(), runs: vec![run] };
+        let mut ended = None;
+        supervise::run(&request, &self.plan.worker, self.plan.patience, &mut |_, record| {
+            ended = Some(record);
+            true
+        })?;
+        let Some(record) = ended else {
+            return Ok(CaseResult::unprepared(case, "the device gave nothing".to_owned()));
+        };
+        let result = match &record.end {
+            RunEnd::Refused { .. } => CaseResult::refused(case, &record.end),
+            _ => CaseResult::measured(case, &record, matrix::wgmma::notes(case, &record)),
+        };
+        self.save(case, record)?;
+        Ok(result)
+    }
+
+    /// Puts two smaller cases in the place of one; false if it cannot be parted.
+    fn split(&mut self, case: &Case, blame: Blame<'_>) -> Result<bool, VerifyError> {
+        let mark = match case.suite {
+            Suite::Arithmetic => ".visible .entry",
+            Suite::Random => random::MARK,
+            _ => return Ok(false),
+        };
+        let path = case.launch_file.with_extension("ptx");
+        let program = std::fs::read_to_string(&path).map_err(at(&path))?;
+        let Some(parts) = split::parted(&program, mark, case.parts.len(), blame) else {
+            return Ok(false);
+        };
+        if case.suite == Suite::Random {
+            random::remove(case)?;
+        }
+        for (mark, numbers) in ["b", "a"].into_iter().zip(parts.iter().rev()) {
+            let part = match case.suite {
+                Suite::Random => random::part(case, mark, numbers),
+                _ => arithmetic::part(&self.plan.folder, &self.device, case, mark, numbers)?,
+            };
+            if !self.done.contains(&part.name) {
+                self.cases.push_front(part);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Holds a record against our results. Of a module of many kernels, those that differ first are
+    /// looked at in a case of their own, which stays in the folder.
+    fn hold(
+        &mut self,
+        case: &Case,
+        job: &mut Job,
+        record: &RunRecord,
+    ) -> Result<Result<Comparison, Diagnostics>, VerifyError> {
+        if case.suite != Suite::Random {
+            return Ok(compare(record, job, self.monitor));
+        }
+        let mut comparison = match outline(record, job, self.monitor) {
+            Ok(comparison) if !comparison.agrees() => comparison,
+            other => return Ok(other),
+        };
+        let (small, record) = random::differing(case, record, &comparison);
+        self.maker.write(&small)?;
+        if let Ok((mut job, _)) = prepare(&small)
+            && let Ok(found) = compare(&record, &mut job, self.monitor)
+        {
+            for buffer in found.buffers {
+                let known = comparison.buffers.iter_mut().find(|b| b.name == buffer.name);
+                if let Some(known) = known {
+                    *known = buffer;
+                }
+            }
+        }
+        Ok(Ok(comparison))
+    }
+
+    fn judge(
+        &mut self,
+        case: &Case,
+        job: &mut Job,
+        mut record: RunRecord,
+    ) -> Result<(), VerifyError> {
+        // What other processes leave free changes: a later call tries again.
+        if let RunEnd::Refused { error: error @ DeviceError::Memory { .. } } = record.end {
+            return Err(error.into());
+        }
+        // A part that does not run must not hide the others.
+        if let Some(blame) = Blame::of(&record.end)
+            && self.split(case, blame)?
+        {
+            return Ok(());
+        }
+        let mut result = match &record.end {
+            RunEnd::Refused { .. } => CaseResult::refused(case, &record.end),
+            RunEnd::Done if case.suite == Suite::Statistics => {
+                statistics::result(case, job, &record, self.monitor)
+            }
+            _ => match self.hold(case, job, &record)? {
+                Ok(comparison) => CaseResult {
+                    notes: match case.suite {
+                        Suite::Matrix => matrix::notes(case, &record, &comparison),
+                        Suite::Arithmetic => arithmetic::notes(case, &comparison),
+                        _ => Vec::new(),
+                    },
+                    ..CaseResult::compared(case, &record, &comparison)
+                },
+                Err(found) => CaseResult::unprepared(case, text_of(&found)),
+            },
+        };
+        match case.suite {
+            Suite::Arithmetic | Suite::Random => keep_differing(case, &result, &mut record),
+            Suite::Sync => result.notes = sync::notes(case, job, self.monitor),
+            _ => {}
+        }
+        if case.suite == Suite::Random && result.verdict == Verdict::Agrees {
+            random::remove(case)?;
+        }
+        self.save(case, record)?;
+        self.tell(&result)
+    }
+
+    fn save(&self, case: &Case, record: RunRecord) -> Result<(), VerifyError> {
+        let path = self.plan.folder.join("records").join(format!("{}.record", case.name));
+        let record = Record::now(self.device.clone(), vec![record]);
+        record.save(&path).map_err(|e| VerifyError::Damaged {
+            path: path.display().to_string(),
+            why: e.to_string(),
+        })
+    }
+
+    fn tell(&mut self, result: &CaseResult) -> Result<(), VerifyError> {
+        let path = self.plan.folder.join(result::FILE);
+        let line = serde_json::to_string(result).unwrap_or_default() + "\n";
+        self.results.write_all(line.as_bytes()).map_err(at(&path))?;
+        self.done.insert(result.name.clone());
+        self.told_of += 1;
+        let progress = self.progress();
+        (self.told)(result, progress);
+        Ok(())
+    }
+}
+
+/// Keeps of buffers that agree the hashes: our own results are the same.
+fn keep_differing(case: &Case, result: &CaseResult, record: &mut RunRecord) {
+    let differing: BTreeSet<&str> = result.differences.iter().map(|d| d.what.as_str()).collect();
+    let label = |name: &str| case.labels.iter().find(|(known, _)| known == name);
+    record.keep(|name| differing.contains(label(name).map_or(name, |(_, label)| label.as_str())));
+}
+
+/// The job of a case, and the run.
+pub(super) fn prepare(case: &Case) -> Result<(Job, Run), String> {
+    let mut sources = SourceMap::new();
+    let parts = JobParts::from_launch_file(&case.launch_file, None, &mut sources);
+    let job = parts.and_then(|parts| Job::prepare(parts, &Settings::default(), &mut sources));
+    let job = job.map_err(|found| text_of(&found))?;
+    let run = Run::of(&case.name, &job).map_err(|found| text_of(&found))?;
+    Ok((job, run))
+}
+
+fn text_of(found: &Diagnostics) -> String {
+    let lines: Vec<&str> = found.iter().map(|d| d.message.as_str()).collect();
+    lines.join("; ")
+}
