@@ -28,6 +28,16 @@ int cuDriverGetVersion(int *out) {
     return 0;
 }
 
+int cuDeviceGetAttribute(int *out, int attribute, int device) {
+    int (*get)(int *, int, int) = (int (*)(int *, int, int))real("cuDeviceGetAttribute");
+    int status = get(out, attribute, device);
+    if (is("hopper") && attribute == 75)
+        *out = 9;
+    if (is("hopper") && attribute == 76)
+        *out = 0;
+    return status;
+}
+
 int cuMemAlloc_v2(uint64_t *out, size_t len) {
     if (is("full"))
         return 2;

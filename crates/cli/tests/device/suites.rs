@@ -306,6 +306,48 @@ fn what_cannot_be_compared_is_named() {
 }
 
 #[test]
+fn instructions_that_simtlab_does_not_run_are_reported() {
+    let out = folder("device-wgmma");
+    let words = ["--suite", "matrix", "--only", "wgmma-f32-f16", "--out", &out];
+    let output = device("hopper", "verify", &words);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    // This project's library does not compile the instruction.
+    assert!(output.text.contains("matrix-wgmma-f32-f16: refused"), "{}", output.text);
+    // The driver puts an `mma` of each warp in its place, which reads B where the descriptor points
+    // to.
+    let mma = "{ .reg .b32 w, b<2>; mad.lo.u32 w, %l, 4, %s; ld.shared.b32 b0, [w]; \
+               ld.shared.b32 b1, [w+128]; mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 \
+               {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, {b0, b1}, {%d0, %d1, %d2, %d3}; }";
+    let rules = [
+        (".target sm_90a", ".target sm_80"),
+        ("fence.proxy.async; ", ""),
+        ("wgmma.fence.sync.aligned;", ""),
+        ("wgmma.commit_group.sync.aligned;", ""),
+        ("wgmma.wait_group.sync.aligned 0;", ""),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, \
+             {%a0, %a1, %a2, %a3}, %desc, %p, 1, 1, 0;",
+            mma,
+        ),
+    ];
+    let rules = rules.map(|(from, to)| format!("{from}=>{to}")).join("\u{1}");
+    let variables = [("SIMTLAB_TEST_DRIVER", "hopper"), ("SIMTLAB_TEST_REPLACE", &*rules)];
+    let out = folder("device-wgmma-replaced");
+    let words = ["--suite", "matrix", "--only", "wgmma-f32-f16", "--out", &out];
+    let output = device_with(&variables, "verify", &words);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    let report = report(&out);
+    for line in [
+        "- matrix-wgmma-f32-f16 (matrix): measured; device: done\n  - \
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16\n  - bits of fraction beside 1 and -1: 24\n",
+        "  - added after terms 0 and 1 cancelled: 8-15\n",
+        "  - 1 minus 1: 0x0\n",
+    ] {
+        assert!(report.text.contains(line), "{line}: {}", report.text);
+    }
+}
+
+#[test]
 fn bundled_kernels_are_part_of_the_program() {
     let (out, elsewhere) = (folder("device-bundled"), folder("device-elsewhere"));
     std::fs::create_dir_all(&elsewhere).unwrap();

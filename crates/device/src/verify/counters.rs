@@ -330,7 +330,7 @@ fn compared(
         let executed = EXECUTED.map(|metric| device.get(metric).copied().filter(|&n| n > 0));
         if let [Some(warps), Some(threads)] = executed {
             let device = threads as f64 / warps as f64;
-            let active = lab::stats::metric("avg_active_threads").map_or(0.0, |m| (m.value)(ours));
+            let active = ours.counts.metric("avg_active_threads").unwrap_or(0.0);
             let values = format!("device {device:.2}, ours {active:.2}");
             compared += 1;
             if !is_near(device, active) {
@@ -340,7 +340,7 @@ fn compared(
             shown.push(format!("lanes of an instruction: {values}"));
         }
         if let Some(&device) = device.get(DIVERGENT).filter(|&&n| n > 0) {
-            let ours = ours.counters.divergent_branches;
+            let ours = ours.counts.divergent_branches;
             shown.push(format!("{DIVERGENT} {device}; our divergent branches {ours}"));
         }
         notes.push(format!("{label}: {}", shown.join("; ")));
