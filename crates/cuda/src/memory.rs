@@ -105,7 +105,13 @@ pub(crate) fn of_map(error: &MapError) -> Status {
 pub(crate) fn alloc(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
     let context = d.usable()?;
     let address = alloc_in(d, context, len as u64, 0)?;
-    put_u64(out, address)
+    let told = put_u64(out, address);
+    kept(d, address, told)
+}
+
+/// Frees an allocation if the client could not be told its address.
+pub(crate) fn kept(d: &mut Driver, address: u64, told: Outcome) -> Outcome {
+    told.inspect_err(|_| release(d, address))
 }
 
 /// Allocates device memory.
@@ -138,8 +144,8 @@ pub(crate) fn alloc_pitch(
     let row = (width as u64).checked_next_multiple_of(PITCH).ok_or(Status::OUT_OF_MEMORY)?;
     let len = row.checked_mul(height as u64).ok_or(Status::OUT_OF_MEMORY)?;
     let address = alloc_in(d, context, len, 0)?;
-    put_u64(out, address)?;
-    put_u64(pitch, row)
+    let told = put_u64(out, address).and_then(|()| put_u64(pitch, row));
+    kept(d, address, told)
 }
 
 pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Outcome {
@@ -150,10 +156,10 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     let pages = host_pages(d, len)?;
     let address = pages.address();
     d.device.map_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
-    put_u64(out, address)?;
     d.memory.insert(address, len as u64, context, AllocationKind::Managed(pages), 0);
     d.device.note_allocated(Addr(address), len as u64, d.calls.current());
-    Ok(())
+    let told = put_u64(out, address);
+    kept(d, address, told)
 }
 
 /// Returns the status of a failed allocation, and reports the reason once: programs that ignore the

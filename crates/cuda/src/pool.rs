@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::action::Action;
 use crate::driver::Driver;
 use crate::host::{Ptr, put, put_i32, put_u64, structure};
-use crate::memory::{alloc_in, free};
+use crate::memory::{alloc_in, free, kept};
 use crate::status::{Outcome, Status};
 use crate::stream::context_of;
 
@@ -153,7 +153,8 @@ pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream
     let context = context_of(d, stream)?;
     find(d, pool)?;
     let address = alloc_in(d, context, len as u64, pool)?;
-    put_u64(out, address)?;
+    let told = put_u64(out, address);
+    kept(d, address, told)?;
     if let Some(pool) = d.pools.pools.get_mut(&pool) {
         pool.used += len as u64;
         pool.most = pool.most.max(pool.used);

@@ -69,6 +69,25 @@ struct CreateParams {
 }
 
 #[test]
+fn memory_whose_address_cannot_be_told_is_free_again() {
+    let _alone = alone();
+    let context = context();
+    let left = || {
+        let mut free = 0_u64;
+        ok(cuMemGetInfo_v2(at(&mut free), 0));
+        free
+    };
+    let (before, nowhere, mut address) = (left(), 8, 0_u64);
+    is(cuMemAlloc_v2(nowhere, 1 << 20), Status::INVALID_VALUE);
+    is(cuMemAllocManaged(nowhere, 1 << 20, 1), Status::INVALID_VALUE);
+    is(cuMemAllocPitch_v2(at(&mut address), nowhere, 1 << 10, 1 << 10, 4), Status::INVALID_VALUE);
+    is(cuMemAllocPitch_v2(nowhere, at(&mut address), 1 << 10, 1 << 10, 4), Status::INVALID_VALUE);
+    is(cuMemAllocAsync(nowhere, 1 << 20, 0), Status::INVALID_VALUE);
+    assert_eq!(left(), before);
+    ok(cuCtxDestroy_v2(context));
+}
+
+#[test]
 fn contexts_are_created_with_parameters_that_ask_for_nothing() {
     let _alone = alone();
     ok(cuInit(0));

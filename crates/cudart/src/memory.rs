@@ -52,7 +52,10 @@ pub(crate) fn alloc_layers(at: Ptr, extent: Extent) -> Outcome {
     }
     let words = [p.at, p.pitch as u64, p.width as u64, p.height as u64];
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-    put(at, &bytes)
+    put(at, &bytes).inspect_err(|_| {
+        // The client does not have the address; freeing null does nothing.
+        let _ = cuMemFree_v2(p.at);
+    })
 }
 
 pub(crate) fn alloc_managed(at: Ptr, len: usize, flags: u32) -> Outcome {

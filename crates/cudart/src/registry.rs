@@ -19,6 +19,8 @@ struct Symbol {
     binary: u64,
     /// The name in PTX, with its null byte.
     name: Vec<u8>,
+    /// The context in which it has this address; `None` for an address in the host's program.
+    context: Option<u64>,
 }
 
 /// A fat binary.
@@ -83,7 +85,7 @@ pub(crate) fn remove_binary(handle: u64) {
 fn symbol(binary: u64, at: Ptr) -> Option<Symbol> {
     let mut name = name(at)?;
     name.push(0);
-    Some(Symbol { binary, name })
+    Some(Symbol { binary, name, context: None })
 }
 
 /// Registers a kernel under a host address.
@@ -114,13 +116,13 @@ pub(crate) fn load_binary(binary: u64) -> Outcome {
 }
 
 /// Writes the addresses of a module's managed variables to the host's pointers.
-fn set_pointers(r: &mut Registry, binary: u64, module: u64) -> Outcome {
+fn set_pointers(r: &mut Registry, binary: u64, context: u64, module: u64) -> Outcome {
     let mut found = Vec::new();
     for (pointer, symbol) in r.managed.iter().filter(|(_, s)| s.binary == binary) {
         let (address, _) = global(module, &symbol.name)?;
         put_u64(*pointer, address)?;
         let (binary, name) = (symbol.binary, symbol.name.clone());
-        found.push((address as Ptr, Symbol { binary, name }));
+        found.push((address as Ptr, Symbol { binary, name, context: Some(context) }));
     }
     // Programs use these addresses as symbols, too.
     r.variables.extend(found);
@@ -145,8 +147,14 @@ fn module(r: &mut Registry, handle: u64, context: u64) -> Outcome<u64> {
         return Ok(module);
     }
     let module = out(0, |at| cuModuleLoadData(at, binary.image))?;
-    binary.modules.insert(context, module);
-    set_pointers(r, handle, module)?;
+    if let Err(error) = set_pointers(r, handle, context, module) {
+        // A module whose variables the host cannot reach is not kept.
+        let _ = cuModuleUnload(module);
+        return Err(error);
+    }
+    if let Some(binary) = r.binaries.get_mut(&handle) {
+        binary.modules.insert(context, module);
+    }
     Ok(module)
 }
 
@@ -192,6 +200,7 @@ pub(crate) fn variable(host: Ptr) -> Outcome<(u64, usize)> {
 pub(crate) fn forget(context: u64) {
     let mut r = registry();
     r.functions.retain(|(of, _), _| *of != context);
+    r.variables.retain(|_, v| v.context != Some(context));
     for binary in r.binaries.values_mut() {
         binary.modules.remove(&context);
     }

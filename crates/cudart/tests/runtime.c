@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 typedef struct { unsigned x, y, z; } dim3;
+struct extent { size_t width, height, depth; };
 
 /* What the public interface says of the functions that are used here. */
 extern int cudaMalloc(void **out, size_t len);
@@ -31,6 +32,11 @@ extern void __cudaUnregisterFatBinary(void **binary);
 extern void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *name, int threads, void *thread, void *block,
                                    void *block_size, void *grid_size, int *warp_size);
 extern void __cudaRegisterVar(void **binary, char *host, char *device, const char *name, int external, size_t size, int constant, int global);
+extern void __cudaRegisterManagedVar(void **binary, void **pointer, char *device, const char *name, int external, size_t size, int constant, int global);
+extern void __cudaInitModule(void **binary);
+extern int cudaGetSymbolAddress(void **out, const void *symbol);
+extern int cudaMemGetInfo(size_t *free_bytes, size_t *total);
+extern int cudaMalloc3D(void *out, struct extent extent);
 extern unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream);
 extern int __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 
@@ -47,6 +53,7 @@ static void check(int holds, const char *what, int line) {
 static const char PTX[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .const .align 4 .u32 factor = 2;\n"
+    ".visible .global .attribute(.managed) .align 4 .u32 both = 5;\n"
     ".visible .entry scale(.param .u64 data) {\n"
     "  .reg .b32 %r<4>; .reg .b64 %d<3>;\n"
     "  ld.param.u64 %d0, [data];\n"
@@ -142,6 +149,32 @@ static void garbage(void) {
   CHECK(cudaGetLastError() == 98);
 }
 
+static uint32_t *managed;
+
+/* A managed variable is a symbol by its address, too, until the device is reset. */
+static void managed_variables(void **binary) {
+  void *at = NULL;
+  __cudaInitModule(binary);
+  uint32_t *before = managed;
+  CHECK(before && *before == 5);
+  CHECK(cudaGetSymbolAddress(&at, before) == 0 && at == before);
+  CHECK(cudaDeviceReset() == 0);
+  CHECK(cudaGetSymbolAddress(&at, before) == 13 && cudaGetLastError() == 13);
+  __cudaInitModule(binary);
+  CHECK(managed && *managed == 5);
+  CHECK(cudaGetSymbolAddress(&at, managed) == 0 && at == managed);
+}
+
+/* Memory whose address the caller does not get is free again. */
+static void results_that_cannot_be_written(void) {
+  size_t before = 0, after = 0;
+  struct extent extent = {1 << 16, 16, 2};
+  CHECK(cudaMemGetInfo(&before, NULL) == 0 || cudaGetLastError());
+  for (int i = 0; i < 3; ++i) CHECK(cudaMalloc3D((void *)8, extent) == 1 && cudaGetLastError() == 1);
+  CHECK(cudaMemGetInfo(&after, NULL) == 0 || cudaGetLastError());
+  CHECK(before && before == after);
+}
+
 static void *thread(void *unused) {
   (void)unused;
   CHECK(cudaGetLastError() == 0);
@@ -158,6 +191,7 @@ int main(void) {
   __cudaRegisterFunction(binary, &scale_here, NULL, "scale", -1, NULL, NULL, NULL, NULL, NULL);
   __cudaRegisterFunction(binary, &missing_here, NULL, "not there", -1, NULL, NULL, NULL, NULL, NULL);
   __cudaRegisterVar(binary, &factor_here, NULL, "factor", 0, 4, 1, 0);
+  __cudaRegisterManagedVar(binary, (void **)&managed, NULL, "both", 0, 4, 0, 0);
   __cudaRegisterFatBinaryEnd(binary);
 
   int version = 0, devices = 0;
@@ -168,6 +202,8 @@ int main(void) {
   /* After a reset all is as at first. */
   CHECK(cudaDeviceReset() == 0);
   launches();
+  managed_variables(binary);
+  results_that_cannot_be_written();
   configurations();
   garbage();
   void *array;
