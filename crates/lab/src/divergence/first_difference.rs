@@ -49,6 +49,8 @@ pub struct IssueRecording {
     index: rustc_hash::FxHashMap<Lanes, u32>,
     number: u64,
     recorded: usize,
+    /// Whether an issue was left out.
+    dropped: bool,
 }
 
 /// Returns whether an issue is compared.
@@ -68,7 +70,7 @@ impl IssueRecording {
     /// Returns whether all issues were recorded.
     #[must_use]
     pub fn complete(&self) -> bool {
-        self.recorded < MAX_RECORDED
+        !self.dropped
     }
 
     fn unpack(&self, launch: usize, record: PackedIssue) -> Option<IssueRecord> {
@@ -97,7 +99,11 @@ impl EventSink for IssueRecording {
         let Ok(pc) = u32::try_from(issue.pc.0) else { return };
         let Some(place) = self.launches[launch].get(pc as usize) else { return };
         let lanes = issue.lanes.unmasked;
-        if self.recorded >= MAX_RECORDED || !is_compared(place, &lanes) {
+        if !is_compared(place, &lanes) {
+            return;
+        }
+        if self.recorded >= MAX_RECORDED {
+            self.dropped = true;
             return;
         }
         self.recorded += 1;

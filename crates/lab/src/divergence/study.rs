@@ -62,8 +62,8 @@ pub fn trace(
     let run = run_with_probe(job, variant, &mut timeline, monitor)?;
     let Variant { mechanism, warp_size, .. } = variant;
     let about = format!("{} under {mechanism}, warp size {warp_size}", job.module_name());
-    let complete = timeline.complete();
-    Ok((run, timeline.finish(&about), complete))
+    let (text, complete) = timeline.finish(&about);
+    Ok((run, text, complete))
 }
 
 /// The comparison of two mechanisms, issue by issue.

@@ -25,6 +25,8 @@ const PROCESSES: u64 = 1 << 20;
 pub struct Timeline {
     most: usize,
     events: usize,
+    /// Whether an event was left out.
+    dropped: bool,
     text: String,
     places: Arc<[Place]>,
     kernel: String,
@@ -75,6 +77,7 @@ impl Timeline {
         Self {
             most,
             events: 0,
+            dropped: false,
             text: String::new(),
             places: Arc::default(),
             kernel: String::new(),
@@ -85,18 +88,21 @@ impl Timeline {
         }
     }
 
-    /// Returns whether no event was dropped.
+    /// Returns the trace as JSON text, and whether it has all events. `about` describes the run.
     #[must_use]
-    pub fn complete(&self) -> bool {
-        self.events < self.most
+    pub fn finish(mut self, about: &str) -> (String, bool) {
+        self.close();
+        let complete = !self.dropped;
+        let other = json!({ "about": about, "unit": "issues", "complete": complete });
+        (enclose(&other, &self.text), complete)
     }
 
-    /// Returns the trace as JSON text. `about` describes the run.
-    #[must_use]
-    pub fn finish(mut self, about: &str) -> String {
-        self.close();
-        let other = json!({ "about": about, "unit": "issues", "complete": self.complete() });
-        enclose(&other, &self.text)
+    /// Counts an event; returns whether there is room for it.
+    fn has_room(&mut self) -> bool {
+        let room = self.events < self.most;
+        self.events += usize::from(room);
+        self.dropped |= !room;
+        room
     }
 
     fn process(&self, group: GroupId) -> u64 {
@@ -133,10 +139,9 @@ impl Timeline {
     /// Ends the open slice.
     fn close(&mut self) {
         let Some(slice) = self.open.take() else { return };
-        if self.events >= self.most {
+        if !self.has_room() {
             return;
         }
-        self.events += 1;
         self.name(slice.group);
         let place = self.places.get(slice.first);
         let source = place.and_then(|p| p.source.as_ref()).map(Source::to_string);
@@ -206,10 +211,9 @@ impl EventSink for Timeline {
             SyncKind::Collective => "collective",
             SyncKind::Fence(..) => "fence",
         };
-        if self.events >= self.most {
+        if !self.has_room() {
             return;
         }
-        self.events += 1;
         self.name(sync.group);
         let event = json!({
             "ph": "i",

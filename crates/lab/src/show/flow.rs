@@ -58,16 +58,15 @@ pub fn flow_dot(flow: &ControlFlow) -> String {
     let _ = writeln!(out, "digraph {} {{", quoted(&flow.kernel));
     let _ = writeln!(out, "  node [shape=box, fontname=monospace];");
     for (index, block) in flow.blocks.iter().enumerate() {
-        let mut label = format!("{}:", block.name);
+        // Graphviz ends left-aligned lines with `\l`.
+        let mut label = format!("{}:\\l", escaped(&block.name));
         for instruction in block.instructions.iter().take(SHOWN) {
-            let _ = write!(label, "\n  {instruction}");
+            let _ = write!(label, "  {}\\l", escaped(instruction));
         }
         if block.instructions.len() > SHOWN {
-            let _ = write!(label, "\n  ... {} more", block.instructions.len() - SHOWN);
+            let _ = write!(label, "  ... {} more\\l", block.instructions.len() - SHOWN);
         }
-        label.push('\n');
-        // Graphviz ends left-aligned lines with `\l`.
-        let _ = writeln!(out, "  b{index} [label={}];", quoted(&label).replace("\\n", "\\l"));
+        let _ = writeln!(out, "  b{index} [label=\"{label}\"];");
     }
     for (index, block) in flow.blocks.iter().enumerate() {
         for (next, why) in &block.successors {
@@ -88,8 +87,12 @@ pub fn flow_dot(flow: &ControlFlow) -> String {
 
 /// Quotes a string for Graphviz.
 fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
+    format!("\"{}\"", escaped(text))
+}
+
+/// Escapes a string for a place between Graphviz's quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -99,7 +102,6 @@ fn quoted(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out.push('"');
     out
 }
 

@@ -3,8 +3,9 @@
 use crate::common::{bundled, ir};
 use crate::compare::{DIAMOND, ONE_WARP};
 use lab::divergence::{diff, explain, trace};
-use lab::machine::Unmonitored;
+use lab::machine::{ControlFlow, FlowBlock, Unmonitored};
 use lab::run::Variant;
+use lab::show::flow_dot;
 use simt::slots::SlotCause;
 
 fn variant(mechanism: &str, warp_size: u64) -> Variant {
@@ -80,6 +81,18 @@ fn equal_mechanisms_have_no_difference() {
 }
 
 #[test]
+fn a_backslash_of_an_instruction_stays_one_in_a_graph() {
+    let block = FlowBlock {
+        name: "entry".into(),
+        instructions: vec!["nop \\new \"x\"".into()],
+        ..FlowBlock::default()
+    };
+    let flow = ControlFlow { kernel: "k".into(), notes: Vec::new(), blocks: vec![block] };
+    let dot = flow_dot(&flow);
+    assert!(dot.contains(r#"[label="entry:\l  nop \\new \"x\"\l"];"#), "{dot}");
+}
+
+#[test]
 fn a_trace_is_json_whose_slices_cover_all_issues() {
     let mut job = ir("trace", DIAMOND, ONE_WARP);
     let traced = trace(&mut job, &variant("ipdom", 32), 1000, &mut Unmonitored).expect("begins");
@@ -95,7 +108,10 @@ fn a_trace_is_json_whose_slices_cover_all_issues() {
     let masks: Vec<_> = slices.iter().filter_map(|e| e["args"]["mask"].as_str()).collect();
     assert!(masks.contains(&"0x3ff") && masks.contains(&"0xfffffc00"), "{masks:?}");
     assert_eq!(events.iter().filter(|e| e["ph"] == "M").count(), 2);
-    let cut = trace(&mut job, &variant("ipdom", 32), 2, &mut Unmonitored).expect("begins");
-    assert!(!cut.2);
+    // A trace that has room for each event, and for none more, is complete.
+    let full = trace(&mut job, &variant("ipdom", 32), 4, &mut Unmonitored).expect("begins");
+    assert!(full.2 && full.1 == text);
+    let cut = trace(&mut job, &variant("ipdom", 32), 3, &mut Unmonitored).expect("begins");
+    assert!(!cut.2 && cut.1.contains("\"complete\":false"));
     assert!(serde_json::from_str::<serde_json::Value>(&cut.1).is_ok());
 }
