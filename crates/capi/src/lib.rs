@@ -10,6 +10,7 @@
 #![allow(non_camel_case_types, reason = "names as C programs write them")]
 
 mod ptx_run;
+mod stats;
 mod tables;
 
 use std::cell::RefCell;
@@ -21,6 +22,7 @@ use runtime::{
 };
 
 pub use ptx_run::ptx_run;
+pub use stats::simtlab_stats;
 use tables::{create, destroy, with};
 
 /// Longest PTX text, in bytes.
@@ -72,34 +74,6 @@ pub struct simtlab_shape {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u64,
-}
-
-/// What a launch did.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct simtlab_stats {
-    /// Blocks run.
-    pub blocks: u64,
-    /// Threads run.
-    pub threads: u64,
-    /// Instructions issued to warps.
-    pub issues: u64,
-    /// Instructions executed by lanes.
-    pub lane_instructions: u64,
-    /// Lane slots of all issues: issues times 32.
-    pub lane_slots: u64,
-    /// Branches issued.
-    pub branches: u64,
-    /// Branches whose lanes went to different places.
-    pub divergent_branches: u64,
-    /// Memory instructions issued.
-    pub memory_instructions: u64,
-    /// Block barriers completed.
-    pub barriers: u64,
-    /// Nanoseconds it took.
-    pub nanoseconds: u64,
-    /// 1 if the fast engine ran it, 0 if the exact one did.
-    pub fast: u32,
 }
 
 /// A refusal: its status and what `simtlab_error` says.
@@ -374,22 +348,9 @@ fn read_shape(at: usize) -> Result<Shape, Refusal> {
 
 /// The fields of [`simtlab_stats`] in their order, each at its place.
 fn stat_bytes(report: &runtime::Report) -> Vec<u8> {
-    let t = runtime::LaunchTotals::of(&report.stats);
-    let nanoseconds = u64::try_from(report.time.as_nanos()).unwrap_or(u64::MAX);
-    let fast = u64::from(matches!(report.ran, runtime::EngineUsed::Fast(_)));
-    let words = [
-        t.blocks,
-        t.threads,
-        t.issues,
-        t.lane_instructions,
-        t.lane_slots,
-        t.branches,
-        t.divergent_branches,
-        t.memory_instructions,
-        t.barriers,
-        nanoseconds,
-        fast,
-    ];
+    let mut words = runtime::LaunchTotals::of(&report.stats).values();
+    words.push(u64::try_from(report.time.as_nanos()).unwrap_or(u64::MAX));
+    words.push(u64::from(matches!(report.ran, runtime::EngineUsed::Fast(_))));
     let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
     bytes.truncate(size_of::<simtlab_stats>());
     bytes

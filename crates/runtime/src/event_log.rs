@@ -8,10 +8,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use simt::slots::SlotCause;
 
 use crate::launch::Report;
 use crate::stop::{Stop, StopKind};
+use crate::totals::LaunchTotals;
 use engine::EngineUsed;
 
 /// The kind of a stop because the engines differ.
@@ -110,60 +110,6 @@ pub enum Event {
         /// The reason.
         text: String,
     },
-}
-
-/// The counts of one or more launches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaunchTotals {
-    /// Blocks run.
-    pub blocks: u64,
-    /// Threads run.
-    pub threads: u64,
-    /// Instructions issued to warps.
-    pub issues: u64,
-    /// Instructions executed by lanes.
-    pub lane_instructions: u64,
-    /// Lane slots of all issues.
-    pub lane_slots: u64,
-    /// Branches issued.
-    pub branches: u64,
-    /// Branches that diverged.
-    pub divergent_branches: u64,
-    /// Memory instructions issued.
-    pub memory_instructions: u64,
-    /// Block barriers completed.
-    pub barriers: u64,
-}
-
-impl LaunchTotals {
-    /// Returns the counts of one launch.
-    #[must_use]
-    pub fn of(stats: &vm::Counts) -> Self {
-        Self {
-            blocks: stats.ctas,
-            threads: stats.threads,
-            issues: stats.slots.issues(),
-            lane_instructions: stats.slots.of(SlotCause::On),
-            lane_slots: stats.slots.width,
-            branches: stats.conditional_branches,
-            divergent_branches: stats.divergent_branches,
-            memory_instructions: stats.memory_instructions,
-            barriers: stats.barriers,
-        }
-    }
-
-    /// Adds the counts of other launches.
-    pub fn add(&mut self, other: &Self) {
-        self.blocks += other.blocks;
-        self.threads += other.threads;
-        self.issues += other.issues;
-        self.lane_instructions += other.lane_instructions;
-        self.lane_slots += other.lane_slots;
-        self.branches += other.branches;
-        self.divergent_branches += other.divergent_branches;
-        self.memory_instructions += other.memory_instructions;
-        self.barriers += other.barriers;
-    }
 }
 
 impl Event {

@@ -22,10 +22,11 @@ mod origin;
 mod paging;
 mod status;
 mod stop;
+mod totals;
 
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use engine::{Choice, EngineUsed, Level};
-pub use event_log::{DIFFERENCE, Event, EventLog, LaunchTotals};
+pub use event_log::{DIFFERENCE, Event, EventLog};
 pub use host_mappings::MappingHints;
 pub use hostmem::{
     Argument, HostStruct, arguments, host_string, read_host, readable, room_for_text, write_host,
@@ -39,4 +40,5 @@ pub use places::{ApiCall, BlockHistory, InlinedCall, Place, Site, Source, TextLi
 pub use simt::memory::{Addr, MapError};
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
+pub use totals::LaunchTotals;
 pub use vm::{Counts, Heap};

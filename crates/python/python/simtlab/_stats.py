@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Dict, List, Union
 
 Number = Union[int, float]
@@ -15,7 +15,7 @@ class Stats:
     """What a launch cost. Efficiencies are percentages, as profilers give them.
 
     The fields are those that most people ask for; `metrics` has all of them by the names of docs/statistics.md, and
-    `stats["name"]` is one of those.
+    `stats["name"]` is one of those. A field with the name of a metric is that metric.
     """
 
     kernel: str
@@ -80,13 +80,8 @@ def make(report: Dict[str, Any]) -> Stats:
         engine=launch.get("engine", ""),
         simd_efficiency=metrics["warp_execution_efficiency"],
         nonpred_efficiency=metrics["warp_nonpred_execution_efficiency"],
-        branch_efficiency=metrics["branch_efficiency"],
-        inst_executed=metrics["inst_executed"],
-        thread_inst_executed=metrics["thread_inst_executed"],
-        branches=metrics["branches"],
-        divergent_branches=metrics["divergent_branches"],
-        lane_slots=metrics["lane_slots"],
         slots={cause: metrics["slots_" + cause] for cause in _CAUSES},
         metrics=metrics,
         report=launch,
+        **{field.name: metrics[field.name] for field in fields(Stats) if field.name in metrics},
     )
