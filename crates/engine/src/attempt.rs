@@ -1,13 +1,10 @@
 //! Attempts to run a launch on the fast engine.
 
-use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
-use fast::{
-    Declined, Detail, Finished, ForkedObserver, LaunchObserver, Level, WarpAccess, WarpAccesses,
-};
+use fast::{AccessSink, Declined, Detail, Finished, ForkedSink, LaunchObserver, Level};
 use simt::memory::MemoryMap;
-use simt::observe::{Access, GroupId};
+use simt::observe::GroupId;
 use simt::{Pc, WarpMask};
 use vm::{Program, State};
 
@@ -95,24 +92,8 @@ impl LaunchObserver for Observer<'_> {
         self.monitor.lanes(lanes);
     }
 
-    fn access(&mut self, access: &Access<'_>) {
-        self.accesses.add(access, 1);
-    }
-
-    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
-        self.accesses.add(access, times);
-    }
-
-    fn strided_access(&mut self, access: &fast::StridedAccess) -> bool {
-        self.accesses.strided_access(access)
-    }
-
-    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.accesses.warp_access(access)
-    }
-
-    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.accesses.warp_accesses(accesses)
+    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
+        Some(&mut self.accesses)
     }
 
     fn can_commit(&self) -> bool {
@@ -127,48 +108,13 @@ impl LaunchObserver for Observer<'_> {
         self.committed.add_detail(detail);
     }
 
-    fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
-        Some(Box::new(BlockAccesses(AccessCounts::default())))
+    fn fork(&self) -> Option<Box<dyn ForkedSink>> {
+        Some(Box::new(AccessCounts::default()))
     }
 
-    fn merge(&mut self, fork: Box<dyn ForkedObserver>) {
-        if let Ok(blocks) = fork.into_any().downcast::<BlockAccesses>() {
-            self.accesses.merge(blocks.0);
+    fn merge(&mut self, fork: Box<dyn ForkedSink>) {
+        if let Ok(counts) = fork.into_any().downcast::<AccessCounts>() {
+            self.accesses.merge(*counts);
         }
-    }
-}
-
-/// Counts accesses of some CTAs on another thread. The counts do not depend on the order of CTAs.
-struct BlockAccesses(AccessCounts);
-
-impl LaunchObserver for BlockAccesses {
-    fn poll(&mut self, _: u64, _: u64) -> bool {
-        true
-    }
-
-    fn access(&mut self, access: &Access<'_>) {
-        self.0.add(access, 1);
-    }
-
-    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
-        self.0.add(access, times);
-    }
-
-    fn strided_access(&mut self, access: &fast::StridedAccess) -> bool {
-        self.0.strided_access(access)
-    }
-
-    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.0.warp_access(access)
-    }
-
-    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.0.warp_accesses(accesses)
-    }
-}
-
-impl ForkedObserver for BlockAccesses {
-    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
-        self
     }
 }

@@ -21,7 +21,7 @@ mod monitor;
 mod sink;
 
 pub use cache::Cache;
-pub use counters::{AffineAccess, Counters, PcSlots, PcTraffic};
+pub use counters::{Counters, PcSlots, PcTraffic};
 pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
 pub use fast::{Declined, Level, Threads};
 pub use jit::{Coverage, Refused};

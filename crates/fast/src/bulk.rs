@@ -177,16 +177,10 @@ impl Machine<'_> {
                 .collect();
             rest.retain(|p| Space::of(Addr(p.1)) != space);
             let (order, scope, lanes) = (memory.order, memory.scope, here.as_slice());
-            self.observer.access(&Access {
-                group,
-                pc: Pc(pc),
-                kind,
-                space,
-                order,
-                scope,
-                size,
-                lanes,
-            });
+            let access = Access { group, pc: Pc(pc), kind, space, order, scope, size, lanes };
+            if let Some(sink) = self.observer.accesses() {
+                sink.access(&access);
+            }
         }
     }
 }

@@ -18,6 +18,7 @@
 //! The engine runs warps of 32 lanes under the mechanism `ipdom`; the caller must check that the
 //! launch has this mechanism.
 
+mod accesses;
 mod bulk;
 pub mod code;
 mod commit;
@@ -45,6 +46,7 @@ mod window;
 mod worker_counts;
 mod workers;
 
+pub use accesses::{AccessSink, ForkedSink, StridedAccess, WarpAccess, WarpAccesses};
 pub use detail::Detail;
 pub use level::{Level, wide};
 pub use sync::BARRIERS;
@@ -58,7 +60,6 @@ pub use workers::{MAX_THREADS, Threads, host_threads};
 
 use simt::memory::MemoryMap;
 use simt::{GroupId, Pc, WarpMask};
-use std::any::Any;
 use std::borrow::BorrowMut;
 use thiserror::Error;
 use vm::{Counts, Program, State};
@@ -99,8 +100,8 @@ pub struct Finished {
     pub threads: Threads,
 }
 
-/// The observer of a launch: it can stop the launch, and receives the accesses of a launch that
-/// runs in detail.
+/// The observer of a launch: it can stop the launch, and decides where accesses go and which of
+/// them are final.
 pub trait LaunchObserver {
     /// Receives the number of ended CTAs and of issues from time to time; returns `false` to stop
     /// the launch.
@@ -116,34 +117,9 @@ pub trait LaunchObserver {
     /// place of the path that runs next.
     fn lanes(&mut self, _lanes: &mut dyn Iterator<Item = (GroupId, WarpMask, Pc)>) {}
 
-    /// Receives one access of a launch in detail, as an observer of the exact engine does.
-    fn access(&mut self, _access: &simt::observe::Access<'_>) {}
-
-    /// Receives `times` accesses that no statistic distinguishes. `access` is one of them; the
-    /// others have congruent addresses (see [`StridedAccess::CONGRUENCE`]) and may be of any warp.
-    fn repeated_access(&mut self, access: &simt::observe::Access<'_>, times: u64) {
-        for _ in 0..times {
-            self.access(access);
-        }
-    }
-
-    /// Receives an access of adjacent lanes with a constant stride. Returns `false` if the observer
-    /// wants it through another method.
-    fn strided_access(&mut self, _access: &StridedAccess) -> bool {
-        false
-    }
-
-    /// Receives an access of one warp to one space, with any addresses. Returns `false` if the
-    /// observer wants it through [`Self::repeated_access`].
-    fn warp_access(&mut self, _access: &WarpAccess<'_>) -> bool {
-        false
-    }
-
-    /// Receives successive accesses of warps to one space at one place, with any addresses. Returns
-    /// how many of them, from the first on, the observer has counted; it receives the others
-    /// through other methods.
-    fn warp_accesses(&mut self, _accesses: &WarpAccesses<'_>) -> usize {
-        0
+    /// Returns what receives the accesses of a launch in detail, or `None` if nothing does.
+    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
+        None
     }
 
     /// Returns whether the observer separates committed accesses, those before the last
@@ -161,90 +137,14 @@ pub trait LaunchObserver {
     /// accesses of these CTAs are those up to the last [`Self::commit`].
     fn declined_after_commit(&mut self, _detail: &Detail) {}
 
-    /// Returns an observer that receives the accesses of some CTAs on another thread, or `None` if
-    /// this observer needs every access itself, in canonical order.
-    fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
+    /// Returns a sink that receives the accesses of some CTAs on another thread, or `None` if this
+    /// observer needs every access itself, in canonical order.
+    fn fork(&self) -> Option<Box<dyn ForkedSink>> {
         None
     }
 
-    /// Merges the counts of an observer that [`Self::fork`] returned.
-    fn merge(&mut self, _fork: Box<dyn ForkedObserver>) {}
-}
-
-/// An observer that receives accesses on a thread of its own.
-pub trait ForkedObserver: LaunchObserver + Send {
-    /// Converts the observer for a downcast by the observer that created it.
-    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
-}
-
-/// An access of lanes of one warp to one space.
-#[derive(Clone, Copy, Debug)]
-pub struct WarpAccess<'a> {
-    /// The place of the instruction.
-    pub pc: Pc,
-    /// Whether it loads, stores or is an atomic.
-    pub kind: simt::observe::AccessKind,
-    /// The space accessed, never the generic one.
-    pub space: simt::memory::Space,
-    /// Bytes per lane.
-    pub size: u32,
-    /// The active lanes; never 0.
-    pub on: u32,
-    /// Address by lane, defined for active lanes only; an offset in shared, local and parameter
-    /// space.
-    pub at: &'a [u64; 32],
-    /// The number of accesses. If it is above 1, this is one of them and the others have congruent
-    /// addresses (see [`StridedAccess::CONGRUENCE`]).
-    pub times: u64,
-}
-
-/// Successive accesses of warps to one space, at one place.
-#[derive(Clone, Copy, Debug)]
-pub struct WarpAccesses<'a> {
-    /// The place of the instruction.
-    pub pc: Pc,
-    /// Whether they load, store or are atomics.
-    pub kind: simt::observe::AccessKind,
-    /// The space accessed, never the generic one.
-    pub space: simt::memory::Space,
-    /// Bytes per lane.
-    pub size: u32,
-    /// The active lanes of each access; never 0.
-    pub on: &'a [u32],
-    /// The low 32 bits of each address, by access and lane, as in [`WarpAccess`].
-    pub at: &'a [[u32; 32]],
-    /// The high 32 bits, equal for all addresses.
-    pub page: u32,
-}
-
-/// An access of adjacent lanes with a constant stride.
-#[derive(Clone, Copy, Debug)]
-pub struct StridedAccess {
-    /// The place of the instruction.
-    pub pc: Pc,
-    /// Whether it loads, stores or is an atomic.
-    pub kind: simt::observe::AccessKind,
-    /// The space accessed, never the generic one.
-    pub space: simt::memory::Space,
-    /// Bytes per lane.
-    pub size: u32,
-    /// The number of the first lane's thread in its CTA.
-    pub first_thread: u32,
-    /// The number of lanes.
-    pub lanes: u16,
-    /// The first lane's address; an offset in shared, local and parameter space.
-    pub at: u64,
-    /// Bytes from one lane's address to the next lane's.
-    pub stride: i64,
-    /// The number of accesses. If it is above 1, this is one of them; the others have congruent
-    /// addresses (see [`StridedAccess::CONGRUENCE`]), and all of them are of whole warps.
-    pub times: u64,
-}
-
-impl StridedAccess {
-    /// Accesses whose addresses differ by a multiple of this many bytes are reported as one with a
-    /// count: they touch the same sectors and banks.
-    pub const CONGRUENCE: u64 = 128;
+    /// Merges the accesses of a sink that [`Self::fork`] returned.
+    fn merge(&mut self, _fork: Box<dyn ForkedSink>) {}
 }
 
 impl<F: FnMut(u64, u64) -> bool> LaunchObserver for F {

@@ -299,7 +299,7 @@ impl Machine<'_> {
             return false;
         }
         let mask = if space.window().is_some() { 0xffff_ffff } else { u64::MAX };
-        self.observer.strided_access(&StridedAccess {
+        let access = StridedAccess {
             pc: Pc(pc),
             kind,
             space,
@@ -309,7 +309,8 @@ impl Machine<'_> {
             at: low & mask,
             stride,
             times: 1,
-        })
+        };
+        self.observer.accesses().is_none_or(|sink| sink.strided_access(&access))
     }
 
     #[inline(never)]
@@ -350,7 +351,8 @@ impl Machine<'_> {
             at.iter_mut().for_each(|at| *at &= OFFSET);
         }
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        self.observer.warp_access(&WarpAccess { pc, kind, space, size, on, at, times })
+        let access = WarpAccess { pc, kind, space, size, on, at, times };
+        self.observer.accesses().is_none_or(|sink| sink.warp_access(&access))
     }
 
     /// Reports accesses of the same lanes at the same addresses to the observer, one event for each
@@ -367,7 +369,9 @@ impl Machine<'_> {
         let (order, scope) = (op.order, op.scope);
         let mut report = |space: Space, lanes: &[(u16, u64)]| {
             let access = Access { group, pc, kind, space, order, scope, size, lanes };
-            self.observer.repeated_access(&access, times);
+            if let Some(sink) = self.observer.accesses() {
+                sink.repeated_access(&access, times);
+            }
         };
         let (window, mut here, mut count) = (op.space.window(), [(0, 0); LANES], 0);
         // Each space consists of whole pages with addresses of this many bits.

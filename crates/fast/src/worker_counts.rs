@@ -73,14 +73,15 @@ impl Machine<'_> {
             stride,
             times,
         };
-        if self.observer.strided_access(&access) {
+        let Some(sink) = self.observer.accesses() else { return };
+        if sink.strided_access(&access) {
             return;
         }
         let here: [(u16, u64); LANES] =
             std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
         let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
         let access = Access { group, pc, kind, space, order, scope, size, lanes };
-        self.observer.repeated_access(&access, times);
+        sink.repeated_access(&access, times);
     }
 
     /// Reports congruent accesses with their number.
@@ -145,7 +146,8 @@ impl Machine<'_> {
         let space = Space::of(start);
         let page = if space.window().is_some() { 0 } else { (start.0 >> u32::BITS) as u32 };
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
-        self.observer.warp_accesses(&WarpAccesses { pc, kind, space, size, on, at, page })
+        let accesses = WarpAccesses { pc, kind, space, size, on, at, page };
+        self.observer.accesses().map_or(on.len(), |sink| sink.warp_accesses(&accesses))
     }
 }
 

@@ -18,13 +18,10 @@ use crate::commit::Commits;
 use crate::context::Context;
 use crate::level::{self, Level};
 use crate::machine::{Ended, Flow, Machine};
-use crate::{
-    Declined, ForkedObserver, LaunchObserver, StridedAccess, Tier, WarpAccess, WarpAccesses,
-};
+use crate::{AccessSink, Declined, ForkedSink, LaunchObserver, Tier};
 use ir::Sreg;
 use ir::mods::Space;
 use simt::memory::{DirectMemory, Together};
-use simt::observe::Access;
 use simt::{GroupId, Pc, WarpMask};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -338,7 +335,7 @@ fn attempt(
     let (mut parts, claimed) = memory.parts(threads, &history.written);
     let workers = Workers::new(context.done.ctas, context.total, threads, history.windows);
     let Some(first) = parts.pop() else { return Attempt::Sequential(Threads::Asked) };
-    let mut forks: Vec<Option<Box<dyn ForkedObserver>>> = (0..threads).map(|_| None).collect();
+    let mut forks: Vec<Option<Box<dyn ForkedSink>>> = (0..threads).map(|_| None).collect();
     if plan.detailed {
         forks.fill_with(|| observer.fork());
         if forks.iter().any(Option::is_none) {
@@ -387,14 +384,14 @@ fn attempt(
     merge_ends(ends, threads, context, observer)
 }
 
-/// The outcome of one machine, and the observer of its accesses.
-type WorkerEnd = (Ended, Option<Box<dyn ForkedObserver>>);
+/// The outcome of one machine, and the sink of its accesses.
+type WorkerEnd = (Ended, Option<Box<dyn ForkedSink>>);
 
 /// Runs all remaining CTAs, on this thread's machine and on other threads.
 fn run_workers(
     plan: LaunchPlan<'_>,
     mut machine: Machine<'_>,
-    parts: Vec<(DirectMemory<'_>, Option<Box<dyn ForkedObserver>>)>,
+    parts: Vec<(DirectMemory<'_>, Option<Box<dyn ForkedSink>>)>,
     workers: &Workers,
 ) -> Vec<Result<WorkerEnd, Declined>> {
     let (context, lead) = (machine.context, thread::current());
@@ -436,7 +433,7 @@ fn run_workers(
 fn run_worker(
     plan: LaunchPlan<'_>,
     context: &Context<'_>,
-    (part, fork): (DirectMemory<'_>, Option<Box<dyn ForkedObserver>>),
+    (part, fork): (DirectMemory<'_>, Option<Box<dyn ForkedSink>>),
     workers: &Workers,
 ) -> Result<WorkerEnd, Declined> {
     let mut observer = WorkerObserver { workers, reported: (0, 0), fork };
@@ -497,7 +494,7 @@ struct LeadObserver<'w> {
     observer: &'w mut dyn LaunchObserver,
     /// Receives the accesses of this thread. The launch's observer merges them once all threads
     /// have succeeded.
-    fork: Option<Box<dyn ForkedObserver>>,
+    fork: Option<Box<dyn ForkedSink>>,
 }
 
 impl LaunchObserver for LeadObserver<'_> {
@@ -515,28 +512,8 @@ impl LaunchObserver for LeadObserver<'_> {
         self.observer.lanes(lanes);
     }
 
-    fn access(&mut self, access: &Access<'_>) {
-        if let Some(fork) = &mut self.fork {
-            fork.access(access);
-        }
-    }
-
-    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
-        if let Some(fork) = &mut self.fork {
-            fork.repeated_access(access, times);
-        }
-    }
-
-    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.fork.as_mut().is_some_and(|fork| fork.warp_access(access))
-    }
-
-    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.fork.as_mut().map_or(0, |fork| fork.warp_accesses(accesses))
-    }
-
-    fn strided_access(&mut self, access: &StridedAccess) -> bool {
-        self.fork.as_mut().is_some_and(|fork| fork.strided_access(access))
+    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
+        self.fork.as_deref_mut().map(|fork| fork as &mut dyn AccessSink)
     }
 }
 
@@ -544,7 +521,7 @@ impl LaunchObserver for LeadObserver<'_> {
 struct WorkerObserver<'w> {
     workers: &'w Workers,
     reported: (u64, u64),
-    fork: Option<Box<dyn ForkedObserver>>,
+    fork: Option<Box<dyn ForkedSink>>,
 }
 
 impl LaunchObserver for WorkerObserver<'_> {
@@ -555,27 +532,7 @@ impl LaunchObserver for WorkerObserver<'_> {
         true
     }
 
-    fn access(&mut self, access: &Access<'_>) {
-        if let Some(fork) = &mut self.fork {
-            fork.access(access);
-        }
-    }
-
-    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
-        if let Some(fork) = &mut self.fork {
-            fork.repeated_access(access, times);
-        }
-    }
-
-    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
-        self.fork.as_mut().is_some_and(|fork| fork.warp_access(access))
-    }
-
-    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
-        self.fork.as_mut().map_or(0, |fork| fork.warp_accesses(accesses))
-    }
-
-    fn strided_access(&mut self, access: &StridedAccess) -> bool {
-        self.fork.as_mut().is_some_and(|fork| fork.strided_access(access))
+    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
+        self.fork.as_deref_mut().map(|fork| fork as &mut dyn AccessSink)
     }
 }

@@ -1,10 +1,12 @@
 //! Counts of accesses alone, which the fast engine reports in larger units than one access.
 
-use fast::{WarpAccess, WarpAccesses};
+use std::any::Any;
+
+use fast::{AccessSink, ForkedSink, StridedAccess, WarpAccess, WarpAccesses};
 use simt::observe::Access;
 
+use super::Counters;
 use super::batch::Batch;
-use super::{AffineAccess, Counters};
 
 /// What accesses came to, with those that are still to be counted.
 #[derive(Default)]
@@ -14,36 +16,42 @@ pub(crate) struct AccessCounts {
     batch: Batch,
 }
 
-impl AccessCounts {
-    /// Counts `times` accesses that differ in nothing that is counted.
-    pub(crate) fn add(&mut self, access: &Access<'_>, times: u64) {
+impl AccessSink for AccessCounts {
+    fn access(&mut self, access: &Access<'_>) {
+        self.repeated_access(access, 1);
+    }
+
+    fn repeated_access(&mut self, access: &Access<'_>, times: u64) {
         self.counters.congruent_accesses(access, times);
     }
 
-    /// Counts accesses with one stride; `false` if they have to be passed lane by lane.
-    pub(crate) fn strided_access(&mut self, line: &fast::StridedAccess) -> bool {
-        let &fast::StridedAccess { pc, kind, space, size, first_thread, lanes, at, stride, times } =
-            line;
-        let line = AffineAccess { pc, kind, space, size, first_thread, lanes, at, stride };
-        self.counters.affine_accesses(&line, times)
+    fn strided_access(&mut self, line: &StridedAccess) -> bool {
+        self.counters.strided_access(line)
     }
 
-    /// Counts an access of one warp; `false` if it has to be passed lane by lane.
-    pub(crate) fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
+    fn warp_access(&mut self, access: &WarpAccess<'_>) -> bool {
         fast::wide(
             #[inline(always)]
             || self.counters.warp_access(access, &mut self.batch),
         )
     }
 
-    /// Counts accesses of warps at one instruction; returns how many of the first ones.
-    pub(crate) fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
+    fn warp_accesses(&mut self, accesses: &WarpAccesses<'_>) -> usize {
         fast::wide(
             #[inline(always)]
             || self.counters.warp_accesses(accesses, &mut self.batch),
         )
     }
+}
 
+/// The counts do not depend on the order of CTAs.
+impl ForkedSink for AccessCounts {
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
+impl AccessCounts {
     /// Adds the counts of other CTAs.
     pub(crate) fn merge(&mut self, other: Self) {
         self.counters.add_accesses(&other.finish());

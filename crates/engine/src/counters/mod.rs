@@ -6,9 +6,9 @@ mod small_set;
 mod traffic;
 
 pub(crate) use accesses::AccessCounts;
-pub use traffic::{AffineAccess, PcTraffic};
+pub use traffic::PcTraffic;
 
-use fast::{Detail, WarpAccess, WarpAccesses};
+use fast::{Detail, StridedAccess, WarpAccess, WarpAccesses};
 use simt::counts::{Counts, Traffic};
 use simt::observe::{
     Access, AccessKind, Branch, CtaEvent, Events, Issue, Observer, Sync, SyncKind,
@@ -83,12 +83,12 @@ impl Counters {
         self.traffic_by_pc.add(&other.traffic_by_pc);
     }
 
-    /// Counts `times` accesses of the pattern `line`. Returns `false`, having counted nothing, if
-    /// the pattern has to be counted lane by lane.
-    pub(crate) fn affine_accesses(&mut self, line: &AffineAccess, times: u64) -> bool {
-        let Some(found) = self.traffic_by_pc.affine_accesses(line, times) else { return false };
+    /// Counts accesses of the pattern `line`. Returns `false`, having counted nothing, if the
+    /// pattern has to be counted lane by lane.
+    pub(crate) fn strided_access(&mut self, line: &StridedAccess) -> bool {
+        let Some(found) = self.traffic_by_pc.strided_access(line) else { return false };
         self.counts.traffic.add(&found);
-        self.count_kind(line.kind, times);
+        self.count_kind(line.kind, line.times);
         true
     }
 

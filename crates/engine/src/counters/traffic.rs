@@ -12,8 +12,9 @@
 use std::collections::BTreeMap;
 
 use super::small_set::SmallSet;
+use fast::StridedAccess;
 use simt::counts::{SECTOR, Traffic};
-use simt::observe::{Access, AccessKind, Pc, Space};
+use simt::observe::{Access, AccessKind, Space};
 
 /// Banks of shared memory.
 pub(super) const BANKS: usize = 32;
@@ -61,10 +62,10 @@ impl PcTraffic {
         found
     }
 
-    /// Counts `times` accesses of the pattern `line` and returns their traffic. Returns `None`,
-    /// having counted nothing, if the pattern is neither contiguous nor a broadcast, or if it
-    /// accesses shared memory atomically or with more than 16 bytes a lane.
-    pub fn affine_accesses(&mut self, line: &AffineAccess, times: u64) -> Option<Traffic> {
+    /// Counts accesses of the pattern `line` and returns their traffic. Returns `None`, having
+    /// counted nothing, if the pattern is neither contiguous nor a broadcast, or if it accesses
+    /// shared memory atomically or with more than 16 bytes a lane.
+    pub(crate) fn strided_access(&mut self, line: &StridedAccess) -> Option<Traffic> {
         let (size, count) = (u64::from(line.size), u64::from(line.lanes));
         // The bytes covered: contiguous elements, or one element for all lanes.
         let bytes = if line.stride == size as i64 {
@@ -94,7 +95,7 @@ impl PcTraffic {
             Space::Global | Space::Shared => return None,
             _ => return Some(Traffic::default()),
         };
-        let found = found.times(times);
+        let found = found.times(line.times);
         self.at(line.pc.0).add(&found);
         Some(found)
     }
@@ -246,27 +247,6 @@ impl PcTraffic {
     }
 }
 
-/// An access of consecutive lanes with affine addresses.
-#[derive(Clone, Copy, Debug)]
-pub struct AffineAccess {
-    /// The instruction's program counter.
-    pub pc: Pc,
-    /// Load, store or atomic.
-    pub kind: AccessKind,
-    /// The accessed space.
-    pub space: Space,
-    /// Bytes per lane.
-    pub size: u32,
-    /// The first lane's thread in the CTA.
-    pub first_thread: u32,
-    /// Number of lanes.
-    pub lanes: u16,
-    /// The first lane's address.
-    pub at: u64,
-    /// Bytes from one lane's address to the next.
-    pub stride: i64,
-}
-
 /// Returns the number of lanes that share a pass if each accesses `size` bytes.
 pub(super) fn lanes_per_pass(size: u64) -> u64 {
     (WARP / size.div_ceil(WORD).max(1)).max(1)
@@ -330,7 +310,7 @@ fn passes_of(wanted: &mut Vec<u64>, seen: &mut SmallSet, atomic: bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simt::observe::{GroupId, Order, Scope};
+    use simt::observe::{GroupId, Order, Pc, Scope};
 
     fn traffic(space: Space, kind: AccessKind, size: u32, at: impl Fn(u64) -> u64) -> Traffic {
         let lanes: Vec<(u16, u64)> = (0..32).map(|lane| (lane, at(lane.into()))).collect();
@@ -415,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn affine_accesses_count_as_their_lanes() {
+    fn strided_accesses_count_as_their_lanes() {
         let (mut simple, mut all) = (0, 0);
         for case in 0..4000_u64 {
             let pick = |n: u64, of: u64| case.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> n & (of - 1);
@@ -426,7 +406,7 @@ mod tests {
                 [AccessKind::Load, AccessKind::Store, AccessKind::Atomic][(case / 3 % 3) as usize];
             let (first, count) = (pick(40, 32) as u16, 1 + pick(30, 32) as u16);
             let at = 4096 + pick(20, 64) * u64::from(size);
-            let line = AffineAccess {
+            let line = StridedAccess {
                 pc: Pc(3),
                 kind,
                 space,
@@ -435,6 +415,7 @@ mod tests {
                 lanes: count,
                 at,
                 stride,
+                times: 1,
             };
             let lanes: Vec<(u16, u64)> = (0..count)
                 .map(|i| (first + i, at.wrapping_add_signed(i64::from(i) * stride)))
@@ -446,7 +427,7 @@ mod tests {
             let (mut a, mut b) = (PcTraffic::default(), PcTraffic::default());
             let expected = a.access(&access);
             all += 1;
-            if let Some(found) = b.affine_accesses(&line, 1) {
+            if let Some(found) = b.strided_access(&line) {
                 assert_eq!((found, &b), (expected, &a), "{line:?}");
                 simple += 1;
             }

@@ -1,7 +1,7 @@
 //! The counts of an observer of all events of the exact engine, to compare with the fast engine's
 //! details.
 
-use fast::{Detail, ForkedObserver, LaunchObserver, StridedAccess, WarpAccesses};
+use fast::{AccessSink, Detail, ForkedSink, LaunchObserver, StridedAccess, WarpAccesses};
 use simt::machine::{Machine, Step};
 use simt::memory::{MemoryMap, Space};
 use simt::observe::{
@@ -135,6 +135,35 @@ impl LaunchObserver for HashingObserver {
         true
     }
 
+    fn accesses(&mut self) -> Option<&mut dyn AccessSink> {
+        Some(self)
+    }
+
+    fn can_commit(&self) -> bool {
+        true
+    }
+
+    fn commit(&mut self) {
+        self.committed = self.accesses.clone();
+    }
+
+    fn declined_after_commit(&mut self, detail: &Detail) {
+        self.committed_counts = of_fast(detail);
+    }
+
+    fn fork(&self) -> Option<Box<dyn ForkedSink>> {
+        Some(Box::new(Self::default()))
+    }
+
+    /// Adds the hashes of other accesses. The ordered hash is no longer meaningful afterwards.
+    fn merge(&mut self, fork: Box<dyn ForkedSink>) {
+        let other = fork.into_any().downcast::<Self>().expect("one of its own");
+        self.accesses.count += other.accesses.count;
+        self.accesses.congruent = self.accesses.congruent.wrapping_add(other.accesses.congruent);
+    }
+}
+
+impl AccessSink for HashingObserver {
     fn access(&mut self, access: &Access<'_>) {
         self.accesses.access(access, 1);
     }
@@ -172,32 +201,9 @@ impl LaunchObserver for HashingObserver {
         }
         half
     }
-
-    fn can_commit(&self) -> bool {
-        true
-    }
-
-    fn commit(&mut self) {
-        self.committed = self.accesses.clone();
-    }
-
-    fn declined_after_commit(&mut self, detail: &Detail) {
-        self.committed_counts = of_fast(detail);
-    }
-
-    fn fork(&self) -> Option<Box<dyn ForkedObserver>> {
-        Some(Box::new(Self::default()))
-    }
-
-    /// Adds the hashes of other accesses. The ordered hash is no longer meaningful afterwards.
-    fn merge(&mut self, fork: Box<dyn ForkedObserver>) {
-        let other = fork.into_any().downcast::<Self>().expect("one of its own");
-        self.accesses.count += other.accesses.count;
-        self.accesses.congruent = self.accesses.congruent.wrapping_add(other.accesses.congruent);
-    }
 }
 
-impl ForkedObserver for HashingObserver {
+impl ForkedSink for HashingObserver {
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
         self
     }

@@ -8,7 +8,7 @@
 mod json;
 mod text;
 
-pub use engine::{AffineAccess, Counters, PcSlots, PcTraffic};
+pub use engine::{Counters, PcSlots, PcTraffic};
 pub use json::{JSON_SCHEMA_NAME, JSON_VERSION, to_json};
 pub(crate) use json::{counters, slots, times_json};
 pub use simt::counts::{Counts, METRICS, Metric, Traffic, Unit, metric};
