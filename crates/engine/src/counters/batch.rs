@@ -111,7 +111,7 @@ impl Table {
                 emit(pc, std::mem::take(&mut sum));
                 pc = entry.pc;
             }
-            sum.add(&found(i, entry).times(entry.times));
+            sum.add_times(&found(i, entry), entry.times);
         }
         emit(pc, sum);
     }
