@@ -2,11 +2,14 @@
 
 use crate::common::{bundled, ir};
 use crate::compare::{DIAMOND, ONE_WARP};
-use lab::divergence::{diff, explain, trace};
+use lab::divergence::{ProbedMonitor, diff, explain, trace};
 use lab::machine::{ControlFlow, FlowBlock, Unmonitored};
+use lab::probe::{EventSink, LaunchStart, Place, Probe};
 use lab::run::Variant;
 use lab::show::flow_dot;
+use simt::observe::Events;
 use simt::slots::SlotCause;
+use std::sync::Arc;
 
 fn variant(mechanism: &str, warp_size: u64) -> Variant {
     Variant {
@@ -78,6 +81,44 @@ fn equal_mechanisms_have_no_difference() {
     let diff = diff(&mut job, &variants, &mut Unmonitored).expect("begins");
     assert!(diff.difference.is_none() && diff.complete);
     assert!(diff.to_text().starts_with("ipdom and ipdom issue the same"));
+}
+
+/// Keeps the places of each launch.
+#[derive(Default)]
+struct PlacesOfLaunches(Vec<Arc<[Place]>>);
+
+impl EventSink for PlacesOfLaunches {
+    fn events(&self) -> Events {
+        Events::NONE
+    }
+}
+
+impl Probe for PlacesOfLaunches {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
+        self.0.push(Arc::clone(launch.places));
+    }
+}
+
+#[test]
+fn launches_of_one_program_share_its_places_and_leave_other_kernels_out() {
+    let others = ["b", "c"].map(|name| DIAMOND.replace("@k(", &format!("@{name}(")));
+    let kernels = format!("{DIAMOND}{}", others.concat());
+    let launch = &ONE_WARP[ONE_WARP.find("[[launch]]").expect("a launch")..];
+    let launches = format!("{ONE_WARP}{launch}{}", launch.replace("\"k\"", "\"b\""));
+    let mut job = ir("shared_places", &kernels, &launches);
+    let mut places = |mechanism: &str| {
+        let mut probe = PlacesOfLaunches::default();
+        let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut probe };
+        let run = job.run_variant(&variant(mechanism, 32), &mut monitor).expect("begins");
+        assert!(run.ends.iter().all(|end| end.name() == "done"), "{:?}", run.ends);
+        probe.0
+    };
+    let plain = places("ipdom");
+    assert!(plain.len() == 3 && plain.iter().all(|p| Arc::ptr_eq(p, &plain[0])));
+    // A pass makes a program of each kernel, in which the others have no code.
+    let made = places("predication");
+    assert!(Arc::ptr_eq(&made[0], &made[1]) && !Arc::ptr_eq(&made[0], &made[2]));
+    assert!(made[0].len() < plain[0].len() / 2, "{} of {}", made[0].len(), plain[0].len());
 }
 
 #[test]

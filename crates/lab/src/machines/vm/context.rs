@@ -105,8 +105,8 @@ impl<'p> VmContext<'p> {
         let state = vm::begin_bare(&program.program, launch);
         let state = state.map_err(|error| self.problem(&error))?;
         if let Some(probe) = monitor.probe() {
-            let places = super::places::places(program);
-            probe.begin(&LaunchStart { kernel: request.kernel, shape, places: &places });
+            let places = program.places.get_or_init(|| super::places::places(program));
+            probe.begin(&LaunchStart { kernel: request.kernel, shape, places });
         }
         let launch =
             ExactLaunch { program: &program.program, state, counters: counters(program, request) };
@@ -221,7 +221,7 @@ impl<'p> VmContext<'p> {
             LaunchProblem { about, message, help: None, span }
         };
         let (kernel, pass) = key;
-        let verified = VerifiedModule::new(self.program.module().clone())
+        let verified = VerifiedModule::new(self.program.module_of(kernel))
             .map_err(|errors| problem(errors.to_string(), None))?;
         let (module, cost) = vm::prepare_counted(&verified, kernel, pass)
             .map_err(|error| problem(error.to_string(), self.program.span(error.loc)))?;

@@ -9,12 +9,12 @@ mod spin;
 
 pub(super) use options::{LIMITS_OF, limits};
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ::places::{Source, TextLine};
 use ir::device::Capability;
 use ir::module::Signature;
-use ir::{Function, LocId, Module, Ty};
+use ir::{Block, FuncId, Function, LocId, Module, Term, TermKind, Ty};
 use isa::{Diagnostic, Diagnostics, SourceFile, Span};
 use simt::Pc;
 
@@ -47,6 +47,8 @@ pub(super) struct VmProgram {
     target: Option<Capability>,
     /// Launches decoded and compiled before.
     cache: Mutex<engine::Cache>,
+    /// The places of all code, made when a probe first asks for them.
+    places: OnceLock<Arc<[crate::probe::Place]>>,
 }
 
 /// Verifies and links a module whose spans refer to `text`. Adds errors to `found`.
@@ -81,11 +83,28 @@ pub(super) fn link(
 
 impl VmProgram {
     fn new(program: vm::Program, text: SourceFile, target: Option<Capability>) -> Self {
-        Self { program, text, target, cache: Mutex::default() }
+        Self { program, text, target, cache: Mutex::default(), places: OnceLock::new() }
     }
 
     fn module(&self) -> &Module {
         self.program.module()
+    }
+
+    /// Returns the module without the code of other kernels than this one. Functions, variables and
+    /// places keep their numbers.
+    fn module_of(&self, kernel: FuncId) -> Module {
+        let module = self.module();
+        let function = |(index, function): (usize, &Function)| match function.is_kernel() {
+            true if index != kernel.index() => without_code(function),
+            _ => function.clone(),
+        };
+        Module {
+            functions: module.functions.iter().enumerate().map(function).collect(),
+            vars: module.vars.clone(),
+            locs: module.locs.clone(),
+            files: module.files.clone(),
+            inlined: module.inlined.clone(),
+        }
     }
 
     /// Returns the span of a location; `None` if the location is unknown.
@@ -144,6 +163,17 @@ impl VmProgram {
         used.dedup();
         let shared = used.into_iter().filter_map(|v| vars.get(v));
         shared.filter(|v| v.space == ir::mods::Space::Shared).map(|v| v.size).sum()
+    }
+}
+
+/// Returns a kernel that ends at once.
+fn without_code(kernel: &Function) -> Function {
+    let end = Term::new(TermKind::Exit(None));
+    let block = Block { name: "entry".to_owned(), insts: Vec::new(), term: end };
+    Function {
+        blocks: vec![block],
+        loc: kernel.loc,
+        ..Function::new(kernel.name.clone(), kernel.signature.clone())
     }
 }
 
