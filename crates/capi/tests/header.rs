@@ -17,7 +17,8 @@ fn check(name: &str, made: &str) {
 
 /// The source of the struct of statistics. cbindgen reads sources without expanding macros.
 fn stats() -> String {
-    let mut made = "//! The statistics of a launch as C programs see them. Made from `runtime::LaunchTotals` by a test
+    let mut made = "\
+//! The statistics of a launch as C programs see them. Made from `runtime::LaunchTotals` by a test
 //! (`SIMTLAB_BLESS=1` writes it anew); do not edit.
 
 /// What a launch did.
