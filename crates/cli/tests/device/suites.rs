@@ -339,7 +339,8 @@ fn instructions_that_simtlab_does_not_run_are_reported() {
     let report = report(&out);
     for line in [
         "- matrix-wgmma-f32-f16 (matrix): measured; device: done\n  - \
-         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16\n  - bits of fraction beside 1 and -1: 24\n",
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16\n  - \
+         bits of fraction beside 1 and -1: 24\n",
         "  - added after terms 0 and 1 cancelled: 8-15\n",
         "  - 1 minus 1: 0x0\n",
     ] {
@@ -374,7 +375,7 @@ fn bundled_kernels_are_part_of_the_program() {
 }
 
 /// The profiler's output for a launch: its metrics with their values.
-fn counted(csv: &mut String, launch: usize, metrics: &[(&str, u64)]) {
+fn counted(csv: &mut String, launch: usize, metrics: &[(&str, String)]) {
     for (metric, value) in metrics {
         *csv += &format!(
             "\"{launch}\",\"77\",\"simtlab\",\"k{launch}\",\"Command line profiler metrics\",\
@@ -422,15 +423,12 @@ fn counters_of_a_profiler_are_compared() {
         let (loaded, stored) = (format!("{global}ld.sum"), format!("{global}st.sum"));
         let shared = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
         let metrics = [(&*loaded, loads + wrong), (&*stored, stores), (shared, passes)];
-        counted(&mut csv, launch, &metrics);
+        counted(&mut csv, launch, &metrics.map(|(metric, count)| (metric, count.to_string())));
     }
     for (launch, threads) in [(18, "2,000"), (19, "5,00"), (20, "2,100")] {
-        csv += &format!(
-            "\"{launch}\",\"7\",\"\",\"k\",\"\",\"smsp__inst_executed.sum\",\"\",\"100\"\n"
-        );
-        csv += &format!(
-            "\"{launch}\",\"7\",\"\",\"k\",\"\",\"smsp__thread_inst_executed.sum\",\"\",\"{threads}\"\n"
-        );
+        let warps = ("smsp__inst_executed.sum", "100".to_owned());
+        let threads = ("smsp__thread_inst_executed.sum", threads.to_owned());
+        counted(&mut csv, launch, &[warps, threads]);
     }
     std::fs::write(Path::new(&bin).join("counts.csv"), csv).unwrap();
     let profiler = Path::new(&bin).join("ncu");

@@ -132,7 +132,8 @@ pub(super) fn case(folder: &Path) -> Result<Case, VerifyError> {
     let name = "statistics-counters";
     if profiler().is_none() {
         let why = format!(
-            "NVIDIA's profiler `{PROFILER}` is not in PATH: counters of the device were not compared"
+            "NVIDIA's profiler `{PROFILER}` is not in PATH: counters of the device were not \
+             compared"
         );
         return Ok(Case::skipped(Suite::Statistics, name, WORTH, why));
     }

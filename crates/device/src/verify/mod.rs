@@ -92,6 +92,8 @@ pub struct Plan {
     pub time: Duration,
     /// Most cases that this call runs.
     pub most: usize,
+    /// Workers that run modules of random kernels at the same time.
+    pub jobs: usize,
 }
 
 /// Why suites cannot be run at all.

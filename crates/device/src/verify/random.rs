@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use generate::flow::{self, FlowKernel};
 use generate::kernel::{Shape, module};
@@ -109,16 +110,16 @@ pub(super) fn remove(case: &Case) -> Result<(), VerifyError> {
 pub(super) struct Maker {
     header: String,
     /// Made when it is first needed: the front end looks at every form.
-    pool: Option<Pool>,
+    pool: OnceLock<Pool>,
 }
 
 impl Maker {
     pub(super) fn new(device: &Identity) -> Self {
-        Self { header: header(device), pool: None }
+        Self { header: header(device), pool: OnceLock::new() }
     }
 
     /// Writes a case's program and launch file.
-    pub(super) fn write(&mut self, case: &Case) -> Result<(), VerifyError> {
+    pub(super) fn write(&self, case: &Case) -> Result<(), VerifyError> {
         let (mut forms, mut texts) = (Vec::new(), String::new());
         let (mut buffers, mut launches) = (String::new(), String::new());
         for name in &case.parts {
@@ -129,7 +130,7 @@ impl Maker {
                 texts += &kernel.text;
                 (kernel.shape, FlowKernel::BYTES as u64, String::new())
             } else {
-                let pool = self.pool.get_or_insert_with(|| Pool::determinate(&self.header));
+                let pool = self.pool.get_or_init(|| Pool::determinate(&self.header));
                 forms.push(named(pool, seed, name));
                 let shape = forms.last().map_or(Shape { grid: 1, block: [1; 3] }, |k| k.shape);
                 (shape, OWN_BYTES, arguments(seed))

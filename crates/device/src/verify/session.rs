@@ -1,5 +1,7 @@
 //! Runs cases in workers, one batch after another, and judges what they give.
 
+mod modules;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -10,10 +12,10 @@ use lab::run::{Job, JobParts, Settings};
 
 use super::split::{self, Blame};
 use super::{
-    Case, CaseResult, Kind, Plan, Progress, Suite, Verdict, VerifyError, arithmetic, at, counters,
-    matrix, random, result, statistics, sync,
+    Case, CaseResult, Kind, Plan, Progress, Suite, VerifyError, arithmetic, at, counters, matrix,
+    random, result, statistics, sync,
 };
-use crate::compare::{Comparison, compare, outline};
+use crate::compare::compare;
 use crate::error::DeviceError;
 use crate::record::{Identity, Record, RunEnd, RunRecord};
 use crate::request::{Request, Run};
@@ -94,6 +96,9 @@ impl Session<'_> {
 
     /// Runs the next cases in one worker, and compares them.
     fn batch(&mut self) -> Result<(), VerifyError> {
+        if self.cases.front().is_some_and(|case| case.suite == Suite::Random) {
+            return self.modules();
+        }
         let mut ready: Vec<(Case, Job)> = Vec::new();
         let mut runs = Vec::new();
         let (mut bytes, mut alone) = (0, false);
@@ -103,7 +108,8 @@ impl Session<'_> {
             && !alone
             && let Some(case) = self.cases.pop_front()
         {
-            alone = case.suite == Suite::Sync || case.kind != Kind::Compared;
+            alone =
+                matches!(case.suite, Suite::Sync | Suite::Random) || case.kind != Kind::Compared;
             if alone && !ready.is_empty() {
                 self.cases.push_front(case);
                 break;
@@ -111,16 +117,12 @@ impl Session<'_> {
             if case.kind != Kind::Compared {
                 return self.without_comparison(&case);
             }
-            if case.suite == Suite::Random {
-                self.maker.write(&case)?;
-            }
             match prepare(&case) {
                 Ok((job, run)) => {
                     bytes += run.buffers.iter().map(|(_, b)| b.data().len()).sum::<usize>();
                     ready.push((case, job));
                     runs.push(run);
                 }
-                Err(_) if case.suite == Suite::Random && self.split(&case, Blame::Unknown)? => {}
                 Err(why) => self.tell(&CaseResult::unprepared(&case, why))?,
             }
         }
@@ -148,9 +150,6 @@ impl Session<'_> {
         self.pending = 0;
         // What was prepared and not run is left for the next batch, or the next call.
         for (case, _) in ready.into_iter().skip(taken).rev() {
-            if case.suite == Suite::Random {
-                random::remove(&case)?;
-            }
             self.cases.push_front(case);
         }
         failed.map_or(Ok(()), Err)
@@ -215,34 +214,17 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Holds a record against our results. Of a module of many kernels, those that differ first are
-    /// looked at in a case of their own, which stays in the folder.
-    fn hold(
-        &mut self,
-        case: &Case,
-        job: &mut Job,
-        record: &RunRecord,
-    ) -> Result<Result<Comparison, Diagnostics>, VerifyError> {
-        if case.suite != Suite::Random {
-            return Ok(compare(record, job, self.monitor));
+    /// Puts smaller cases in the place of one of which a part does not run, so that this does not
+    /// hide the others; false if the record is to be judged.
+    fn set_apart(&mut self, case: &Case, record: &RunRecord) -> Result<bool, VerifyError> {
+        // What other processes leave free changes: a later call tries again.
+        if let RunEnd::Refused { error: error @ DeviceError::Memory { .. } } = &record.end {
+            return Err(error.clone().into());
         }
-        let mut comparison = match outline(record, job, self.monitor) {
-            Ok(comparison) if !comparison.agrees() => comparison,
-            other => return Ok(other),
-        };
-        let (small, record) = random::differing(case, record, &comparison);
-        self.maker.write(&small)?;
-        if let Ok((mut job, _)) = prepare(&small)
-            && let Ok(found) = compare(&record, &mut job, self.monitor)
-        {
-            for buffer in found.buffers {
-                let known = comparison.buffers.iter_mut().find(|b| b.name == buffer.name);
-                if let Some(known) = known {
-                    *known = buffer;
-                }
-            }
+        match Blame::of(&record.end) {
+            Some(blame) => self.split(case, blame),
+            None => Ok(false),
         }
-        Ok(Ok(comparison))
     }
 
     fn judge(
@@ -251,14 +233,7 @@ impl Session<'_> {
         job: &mut Job,
         mut record: RunRecord,
     ) -> Result<(), VerifyError> {
-        // What other processes leave free changes: a later call tries again.
-        if let RunEnd::Refused { error: error @ DeviceError::Memory { .. } } = record.end {
-            return Err(error.into());
-        }
-        // A part that does not run must not hide the others.
-        if let Some(blame) = Blame::of(&record.end)
-            && self.split(case, blame)?
-        {
+        if self.set_apart(case, &record)? {
             return Ok(());
         }
         let mut result = match &record.end {
@@ -266,7 +241,7 @@ impl Session<'_> {
             RunEnd::Done if case.suite == Suite::Statistics => {
                 statistics::result(case, job, &record, self.monitor)
             }
-            _ => match self.hold(case, job, &record)? {
+            _ => match compare(&record, job, self.monitor) {
                 Ok(comparison) => CaseResult {
                     notes: match case.suite {
                         Suite::Matrix => matrix::notes(case, &record, &comparison),
@@ -279,12 +254,9 @@ impl Session<'_> {
             },
         };
         match case.suite {
-            Suite::Arithmetic | Suite::Random => keep_differing(case, &result, &mut record),
+            Suite::Arithmetic => keep_differing(case, &result, &mut record),
             Suite::Sync => result.notes = sync::notes(case, job, self.monitor),
             _ => {}
-        }
-        if case.suite == Suite::Random && result.verdict == Verdict::Agrees {
-            random::remove(case)?;
         }
         self.save(case, record)?;
         self.tell(&result)

@@ -2,9 +2,9 @@
 //! the issues that `convergence-barriers` predicts.
 //!
 //! One warp reads `%clock64` before and after a body, and at the beginning of each side of a
-//! branch. The report shows ratios to the first variant, without what an empty body costs, and lists
-//! those that are far from the ratios of our issues. Each variant is launched twice, so that the
-//! second time finds its code in the caches.
+//! branch. The report shows ratios to the first variant, without what an empty body costs, and
+//! lists those that are far from the ratios of our issues. Each variant is launched twice, so that
+//! the second time finds its code in the caches.
 
 use std::fmt::Write as _;
 use std::path::Path;

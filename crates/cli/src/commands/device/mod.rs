@@ -133,6 +133,10 @@ pub(crate) struct Verify {
     /// Most cases that this call runs
     #[arg(long, value_name = "N")]
     cases: Option<usize>,
+    /// Workers that run modules of random kernels at the same time; by default one for each host
+    /// thread, up to 8
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: Option<u16>,
     /// Run only cases whose name or one of whose instructions or kernels contains a text; may be
     /// repeated
     #[arg(long, value_name = "TEXT")]

@@ -26,6 +26,7 @@ pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
         patience: args.which.patience(),
         suites,
         folder: args.out.clone(),
+        jobs: args.jobs.map_or_else(default_jobs, usize::from),
         kernels: args.kernels.clone(),
         only: args.only.clone(),
         time,
@@ -51,6 +52,11 @@ pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
         Err(VerifyError::Device(error)) => refuse(&error, out),
         Err(error) => wrong(&error, out),
     }
+}
+
+/// Workers of the random suite: each also keeps a host thread busy.
+fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, |threads| threads.get().min(8))
 }
 
 fn wrong(error: &VerifyError, out: &mut Out) -> Exit {

@@ -190,7 +190,8 @@ fn metadata(codes: &[u64]) -> Array {
 }
 
 impl Product<'_> {
-    /// The kernel of an instruction. Register `j` of list `i` of a thread is a row of the list's table.
+    /// The kernel of an instruction. Register `j` of list `i` of a thread is a row of the list's
+    /// table.
     fn kernel(&self) -> String {
         let Self { head, fragments, selector } = self;
         let mut out = String::from(

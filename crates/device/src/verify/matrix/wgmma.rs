@@ -1,4 +1,5 @@
-//! Probes of sums for `wgmma`, which Simtlab does not run: their results are reported, not compared.
+//! Probes of sums for `wgmma`, which Simtlab does not run: their results are reported, and not
+//! compared.
 //!
 //! The rows of A come from registers; each of the four warps has the same ones, in the layout of
 //! `mma` of 16 rows. B lies in shared memory without swizzling, K-major: two core matrices of 8
@@ -123,8 +124,9 @@ fn program(d: &str, ab: &str, k: usize) -> String {
          wgmma.fence.sync.aligned;\n  \
          {head} {{{all_d}}}, {{{all_a}}}, %desc, %p, 1, 1{transposed};\n  \
          wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n  \
-         mad.lo.u32 %z, %b, {THREADS}, %t; mul.wide.u32 %x, %z, {bytes}; ld.param.u64 %y, [p_0];\n  \
-         add.u64 %x, %x, %y; st.global.v{count}.b32 [%x], {{{all_d}}};\n  ret;\n}}\n",
+         mad.lo.u32 %z, %b, {THREADS}, %t; mul.wide.u32 %x, %z, {bytes};\n  \
+         ld.param.u64 %y, [p_0]; add.u64 %x, %x, %y;\n  \
+         st.global.v{count}.b32 [%x], {{{all_d}}};\n  ret;\n}}\n",
         tile = 4 * WORDS,
         head = head(d, ab, k),
     )
