@@ -69,7 +69,7 @@ struct CreateParams {
 }
 
 #[test]
-fn memory_whose_address_cannot_be_told_is_free_again() {
+fn memory_whose_address_cannot_be_written_is_freed() {
     let _alone = alone();
     let context = context();
     let left = || {

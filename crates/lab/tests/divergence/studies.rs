@@ -122,7 +122,7 @@ fn launches_of_one_program_share_its_places_and_leave_other_kernels_out() {
 }
 
 #[test]
-fn a_backslash_of_an_instruction_stays_one_in_a_graph() {
+fn a_backslash_of_an_instruction_is_kept_in_a_graph() {
     let block = FlowBlock {
         name: "entry".into(),
         instructions: vec!["nop \\new \"x\"".into()],
