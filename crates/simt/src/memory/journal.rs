@@ -160,6 +160,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "it fills many chunks, which takes Miri an hour")]
     fn chunks_are_used_again_and_given_back() {
         let (stock, mut journal) = (Stock::default(), Journal::default());
         for page in 0..(PAGES * (MOST_SPARE + 3)) as u32 {

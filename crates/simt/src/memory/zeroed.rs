@@ -44,15 +44,26 @@ impl OutOfHostMemory {
 pub(super) struct Words {
     start: NonNull<AtomicU64>,
     count: usize,
-    /// The memory that `start` points into.
-    _owner: Owner,
+    owner: Owner,
 }
 
-/// The owner that frees the memory.
-#[allow(dead_code, reason = "it is only there to be dropped")]
+/// The owner of the memory that `start` points to.
 enum Owner {
-    Allocator(Box<[AtomicU64]>),
-    Pages(MmapMut),
+    /// A `Box<[AtomicU64]>` as a raw pointer: a box would have to be the only way to its words.
+    Allocator,
+    Pages {
+        _mapping: MmapMut,
+    },
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        if let Owner::Allocator = self.owner {
+            let words = std::ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.count);
+            // SAFETY: `of` made the pointer from a box of this length, and nobody else frees it.
+            drop(unsafe { Box::from_raw(words) });
+        }
+    }
 }
 
 // SAFETY: the words are owned, and accessed only through borrows of this value, like those of a
@@ -66,8 +77,8 @@ impl Deref for Words {
 
     #[inline]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: `start` points to `count` words that the owner keeps and nobody else accesses;
-        // the borrow of `self` excludes mutable ones.
+        // SAFETY: `start` points to `count` words that live as long as `self`, and nothing else
+        // points to them; the borrow of `self` excludes mutable ones.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
@@ -104,16 +115,17 @@ impl Default for Words {
 }
 
 impl Words {
-    fn of(mut words: Box<[AtomicU64]>) -> Self {
-        let (start, count) = (words.as_mut_ptr(), words.len());
-        let start = NonNull::new(start).unwrap_or(NonNull::dangling());
-        Self { start, count, _owner: Owner::Allocator(words) }
+    fn of(words: Box<[AtomicU64]>) -> Self {
+        let count = words.len();
+        let start = NonNull::from(Box::leak(words)).cast();
+        Self { start, count, owner: Owner::Allocator }
     }
 
     /// `count` words of zero.
     pub(super) fn zeroed(count: usize) -> Result<Self, OutOfHostMemory> {
         let bytes = count.saturating_mul(8);
-        if bytes < LONG || bytes > isize::MAX as usize - LARGE {
+        // Miri has no mappings without reserved memory.
+        if cfg!(miri) || bytes < LONG || bytes > isize::MAX as usize - LARGE {
             return Ok(Self::of(allocated(count)?));
         }
         let error = OutOfHostMemory { bytes: bytes as u64 };
@@ -133,7 +145,7 @@ impl Words {
             );
         }
         let start = NonNull::new(pages.as_mut_ptr().wrapping_add(first).cast()).ok_or(error)?;
-        Ok(Self { start, count, _owner: Owner::Pages(pages) })
+        Ok(Self { start, count, owner: Owner::Pages { _mapping: pages } })
     }
 }
 
