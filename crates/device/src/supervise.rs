@@ -151,7 +151,11 @@ impl Session {
         std::fs::write(&asked, bytes).map_err(|e| failed("cannot be given its request", &e))?;
         std::fs::write(&replies, b"").map_err(|e| failed("cannot answer", &e))?;
         let file = std::fs::File::open(&replies).map_err(|e| failed("cannot answer", &e))?;
-        let mut child = Command::new(&command.program)
+        let mut program = Command::new(&command.program);
+        // Ctrl-C is for this process, which then stops the worker.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut program, 0);
+        let mut child = program
             .args(&command.arguments)
             .args([&asked, &replies])
             .stdin(Stdio::null())

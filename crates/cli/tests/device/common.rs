@@ -57,9 +57,14 @@ pub(crate) fn device_with(
     command: &str,
     words: &[&str],
 ) -> CommandOutput {
+    output_of(&device_command(variables, command, words).output().unwrap())
+}
+
+pub(crate) fn device_command(variables: &[(&str, &str)], command: &str, words: &[&str]) -> Command {
     let mut simtlab = Command::new(env!("CARGO_BIN_EXE_simtlab"));
     simtlab.args(["device", command, "--allow-simulated", "--library"]).arg(driver()).args(words);
-    output_of(&simtlab.envs(variables.iter().copied()).output().unwrap())
+    simtlab.envs(variables.iter().copied());
+    simtlab
 }
 
 /// Writes folders of kernels for the suite of kernels: names and bodies.

@@ -1,10 +1,12 @@
 //! `device verify` and `device report`.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::common::{
-    SINES, device, device_with, driver, folder, kernels, output_of, report, repository,
+    SINES, device, device_command, device_with, driver, folder, kernels, output_of, report,
+    repository,
 };
 
 #[test]
@@ -204,6 +206,40 @@ fn a_kernel_that_hangs_is_stopped_and_the_next_one_runs() {
         assert!(output.text.contains(line), "{line}: {}", output.text);
     }
     assert!(report(&out).text.contains("launch 0 did not end within 1 s; ours: done"));
+}
+
+#[test]
+fn an_interrupted_suite_continues_where_it_ended() {
+    let bodies = [
+        ("a", "st.global.u32 [%a], %t;"),
+        ("b", "mov.u32 %t, 7;\nst.global.u32 [%a], %t;"),
+        ("c", "st.global.u32 [%a], 5;"),
+    ];
+    let kernels = kernels("device-interrupted", &bodies);
+    let out = folder("device-interrupted-out");
+    let words = ["--suite", "kernels", "--kernels", &kernels, "--timeout", "4", "--out", &out];
+    let mut first = device_command(&[("SIMTLAB_TEST_HANG", "mov.u32 %t, 7;")], "verify", &words);
+    let mut child = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // The second kernel hangs once the first has ended.
+    let results = Path::new(&out).join("results.jsonl");
+    while child.try_wait().unwrap().is_none()
+        && !std::fs::read_to_string(&results).is_ok_and(|text| text.contains("kernels-a-launch"))
+    {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = output_of(&child.wait_with_output().unwrap());
+    assert_eq!(output.code, Some(130), "{}", output.text);
+    assert!(output.text.contains("the same command continues"), "{}", output.text);
+    let recorded = std::fs::read_to_string(&results).unwrap();
+    assert!(!recorded.contains("kernels-b-launch"), "{recorded}");
+    let output = device("", "verify", &words);
+    assert_eq!(output.code, Some(0), "{}", output.text);
+    for line in ["kernels-b-launch: agrees", "kernels-c-launch: agrees"] {
+        assert!(output.text.contains(line), "{line}: {}", output.text);
+    }
 }
 
 #[test]

@@ -128,6 +128,9 @@ pub enum VerifyError {
         /// This program.
         this: String,
     },
+    /// The monitor stopped the suites. Results recorded before are kept.
+    #[error("interrupted; the same command continues where it ended")]
+    Interrupted,
     /// The folder holds something else.
     #[error("{path} is damaged: {why}")]
     Damaged {

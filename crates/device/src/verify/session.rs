@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use isa::{Diagnostics, SourceMap};
-use lab::machine::LaunchMonitor;
+use lab::machine::{LaunchMonitor, Progress as LaunchProgress};
 use lab::run::{Job, JobParts, Settings};
 
 use super::split::{self, Blame};
@@ -217,6 +217,7 @@ impl Session<'_> {
     /// Puts smaller cases in the place of one of which a part does not run, so that this does not
     /// hide the others; false if the record is to be judged.
     fn set_apart(&mut self, case: &Case, record: &RunRecord) -> Result<bool, VerifyError> {
+        self.check_interrupt()?;
         // What other processes leave free changes: a later call tries again.
         if let RunEnd::Refused { error: error @ DeviceError::Memory { .. } } = &record.end {
             return Err(error.clone().into());
@@ -271,7 +272,17 @@ impl Session<'_> {
         })
     }
 
+    /// Fails once the monitor has stopped the suites: results from then on are those of runs that
+    /// were cut short.
+    fn check_interrupt(&mut self) -> Result<(), VerifyError> {
+        match self.monitor.poll(LaunchProgress::default()) {
+            true => Ok(()),
+            false => Err(VerifyError::Interrupted),
+        }
+    }
+
     fn tell(&mut self, result: &CaseResult) -> Result<(), VerifyError> {
+        self.check_interrupt()?;
         let path = self.plan.folder.join(result::FILE);
         let line = serde_json::to_string(result).unwrap_or_default() + "\n";
         self.results.write_all(line.as_bytes()).map_err(at(&path))?;

@@ -50,6 +50,10 @@ pub(super) fn verify(args: &Verify, out: &mut Out) -> Exit {
             }
         }
         Err(VerifyError::Device(error)) => refuse(&error, out),
+        Err(error @ VerifyError::Interrupted) => {
+            out.note(&format!("{error}\n"));
+            Exit::Interrupted
+        }
         Err(error) => wrong(&error, out),
     }
 }
