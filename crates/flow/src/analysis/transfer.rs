@@ -275,7 +275,10 @@ impl Rules<'_> {
             (Class::Affine(_), Some(part)) if part <= by => {
                 Some(Value::uniform().with_max(max).with_zeros(zeros))
             }
-            (Class::Affine(stride), Some(_)) if stride.trailing_zeros() >= by => {
+            // A lane's part that reaches the sign does not keep its value.
+            (Class::Affine(stride), Some(part))
+                if stride.trailing_zeros() >= by && (part < ty.bits() || !ty.is_signed()) =>
+            {
                 Some(Value::affine(stride >> by).with_max(max).with_zeros(zeros))
             }
             _ => Some(Value::varying().with_max(max)),
