@@ -16,8 +16,8 @@ const MOST: usize = 64;
 /// A set of parameters, a bit each.
 type Params = u64;
 
-/// Returns the numbers of a kernel's parameters through which 32-bit floats alone are accessed; only
-/// of the first 64, and only those all of whose accesses are known.
+/// Returns the numbers of a kernel's parameters through which 32-bit floats alone are accessed;
+/// only of the first 64, and only those all of whose accesses are known.
 #[must_use]
 pub fn float_pointers(kernel: &Function) -> Vec<usize> {
     let found = Accesses::of(kernel);
