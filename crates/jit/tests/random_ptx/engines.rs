@@ -12,7 +12,9 @@ use simt::observe::Blind;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
-use vm::{Counts, Engine, Launch, Program, State, begin_bare, catalogued, load_variables};
+use vm::{
+    Counts, Engine, FactCheck, Launch, Program, State, begin_bare, catalogued, load_variables,
+};
 
 use crate::frame::meaning;
 use crate::kernel::{Kernel, Shape};
@@ -205,8 +207,7 @@ pub(crate) fn compare(
     count: &mut Count,
 ) -> Result<(), Difference> {
     let failed = |what: String| Difference { config: None, what };
-    let exact = ready.begin().map_err(failed)?;
-    let exact = count.time("exact engine", || on_exact(&ready.program, exact));
+    let exact = count.time("exact engine", || ready.checked()).map_err(failed)?;
     count.kernels += 1;
     match &exact.end {
         Step::Done => count.done += 1,
@@ -239,6 +240,25 @@ impl Count {
 impl Launchable {
     fn begin(&self) -> Result<State<1>, String> {
         begin_bare(&self.program, self.launch.clone()).map_err(|e| e.to_string())
+    }
+
+    /// Runs the launch on the exact engine, and checks the facts of the analyses at each issue.
+    fn checked(&self) -> Result<Ended, String> {
+        let mut state = self.begin()?;
+        let Launch { grid, block, width, .. } = self.launch;
+        let [grid, block] = [grid, block].map(|extents| extents.map(u64::from));
+        let shape = flow::analysis::Shape { grid, block, width };
+        let facts = FactCheck::new(&self.program, shape, flow::analysis::Options::default());
+        let mut facts = facts.map_err(|e| e.to_string())?;
+        let end = loop {
+            match facts.step(&self.program, &mut state) {
+                Ok(Step::Issued) => {}
+                Ok(end) => break end,
+                Err(violation) => return Err(format!("a fact is wrong: {violation}")),
+            }
+        };
+        let stats = *state.stats();
+        Ok(Ended { end, memory: bytes(&state.into_memory()), stats })
     }
 }
 
