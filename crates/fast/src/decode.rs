@@ -466,7 +466,8 @@ impl Decoder<'_> {
             _ => 1,
         };
         let signed = inst.op == Op::Ld && ty.is_signed();
-        let result = inst.results.first().copied().flatten();
+        // Any of them: the registers of a vector have one type.
+        let result = inst.results.iter().copied().flatten().next();
         let memory = Memory {
             space: inst.mods.space.unwrap_or(Space::Generic),
             addr: self.operand(b, i, inst, 0).ok_or_else(missing)?,

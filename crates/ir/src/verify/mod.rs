@@ -41,8 +41,9 @@
 //!   approximations and read-modify-write operations exist for the types for which the PTX ISA has
 //!   them).
 //! - **V17** (`count`): it has as many results and operands as its row takes; vectors have 1, 2, 4
-//!   or 8 elements and at most 256 bits; parts add up to the whole, also of packed pairs; a
-//!   collective has a member mask or says `nomask`; modifiers that go with an operand come with it.
+//!   or 8 elements and at most 256 bits, and are loaded into registers of one type; parts add up to
+//!   the whole, also of packed pairs; a collective has a member mask or says `nomask`; modifiers
+//!   that go with an operand come with it.
 //! - **V18** (`operand`): each operand is of the kind and type that its slot asks for. Registers
 //!   have exactly the type's width, but stores and conversions may read wider ones.
 //! - **V19** (`result`): likewise each result; loads and conversions may write wider registers. No

@@ -52,6 +52,7 @@ impl Checker<'_> {
         match inst.op {
             Op::Call | Op::CallInd => self.call(at, inst),
             Op::Bar => self.barrier(at, inst),
+            Op::Ld => self.loaded(at, inst),
             Op::PredSpill | Op::PredFill => {
                 if let Some(&Operand::Imm(slot)) = inst.operands.first() {
                     let slots = at.function.spill_slots;
@@ -60,6 +61,15 @@ impl Checker<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The registers of a vector have one type: values are extended to its width.
+    fn loaded(&mut self, at: &At<'_>, inst: &Inst) {
+        let mut types = inst.results.iter().flatten().filter_map(|&reg| at.reg_ty(reg));
+        if let Some(first) = types.next() {
+            let why = "the registers of a vector have different types";
+            self.check(at, types.all(|ty| ty == first), || Violation::Parts { why });
         }
     }
 

@@ -55,7 +55,22 @@ impl<'t> Body<'_, 't> {
             }
             out.push(reg);
         }
+        self.same_widths(operand, out.iter().copied().flatten())?;
         Ok(out)
+    }
+
+    /// Checks that the registers of a vector have one width.
+    fn same_widths(
+        &mut self,
+        operand: &Operand,
+        mut regs: impl Iterator<Item = LaneReg>,
+    ) -> Lowering<()> {
+        let Some(first) = regs.next().map(|reg| self.code.reg_ty(reg)) else { return Ok(()) };
+        if regs.all(|reg| self.code.reg_ty(reg) == first) {
+            return Ok(());
+        }
+        let message = "the registers of a vector have different widths";
+        self.cx.error("ptx::vector", message, operand.span, "registers of one width are needed")
     }
 
     /// Values that an access, or a move of a vector, reads.
@@ -81,7 +96,14 @@ impl<'t> Body<'_, 't> {
             return Ok(parts.into_iter().map(ir::Operand::lane).collect());
         }
         let parts = self.vector_parts(operand, length)?;
-        parts.iter().map(|part| self.source(part, s.ty(), wider)).collect()
+        let values = parts.iter().map(|part| self.source(part, s.ty(), wider));
+        let values: SmallVec<[ir::Operand; 4]> = values.collect::<Lowering<_>>()?;
+        let register = |value: &ir::Operand| match *value {
+            ir::Operand::Reg(Reg::Lane(reg)) => Some(reg),
+            _ => None,
+        };
+        self.same_widths(operand, values.iter().filter_map(register))?;
+        Ok(values)
     }
 
     fn vector_size(&mut self, s: &Spelled, operand: &Operand) -> Lowering<()> {

@@ -78,14 +78,14 @@ impl Frame<'_> {
         Ok(out)
     }
 
-    /// The type of the first result's register.
+    /// The type of the first register that is written.
     pub(super) fn result_ty(&self, inst: &Inst) -> RegTy {
-        match inst.results.first() {
-            Some(Some(Reg::Lane(reg))) => self.reg_ty(*reg),
-            Some(Some(Reg::Warp(reg))) => {
+        match inst.results.iter().flatten().next() {
+            Some(Reg::Lane(reg)) => self.reg_ty(*reg),
+            Some(Reg::Warp(reg)) => {
                 self.function.warp_regs.get(reg.index()).map_or(RegTy::B64, |r| r.ty)
             }
-            _ => RegTy::B64,
+            None => RegTy::B64,
         }
     }
 
