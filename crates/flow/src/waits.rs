@@ -120,7 +120,7 @@ fn waits(inst: &Inst) -> bool {
 const LONGEST: usize = 8;
 
 /// Whether a block of a function only ends its lanes, at once or after jumps.
-fn ends(function: &Function, mut at: BlockId) -> bool {
+pub(crate) fn ends(function: &Function, mut at: BlockId) -> bool {
     for _ in 0..LONGEST {
         let Some(block) = function.blocks.get(at.index()).filter(|b| b.insts.is_empty()) else {
             return false;

@@ -12,8 +12,9 @@ use super::webs::{Web, Webs};
 use super::{Facts, Options};
 use crate::dom::PostDominators;
 use crate::graph::{Cfg, Node};
+use crate::waits::ends;
 use ir::op::Class as Kind;
-use ir::{Function, Inst, Operand, Reg, TermKind};
+use ir::{BlockId, Function, Inst, Operand, Reg, TermKind};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -35,8 +36,12 @@ pub(super) fn solve(function: &Function, cfg: &Cfg, shape: Shape, options: Optio
     }
     let Solver { values, blend, parts, assumed, .. } = solver;
     let values = values.into_iter().map(|v| v.unwrap_or(Value::varying())).collect();
-    let partial = std::mem::take(&mut divergence.partial);
+    let mut partial = std::mem::take(&mut divergence.partial);
     drop(divergence);
+    // Lanes may end there without waiting for others (`crate::waits`).
+    for (index, partial) in partial.iter_mut().enumerate() {
+        *partial |= ends(function, BlockId(Node::at(index).get()));
+    }
     Facts { webs, values, blend, parts, partial, assumed, width: shape.width }
 }
 
