@@ -246,7 +246,6 @@ impl Launchable {
     fn checked(&self) -> Result<Ended, String> {
         let mut state = self.begin()?;
         let Launch { grid, block, width, .. } = self.launch;
-        let [grid, block] = [grid, block].map(|extents| extents.map(u64::from));
         let shape = flow::analysis::Shape { grid, block, width };
         let facts = FactCheck::new(&self.program, shape, flow::analysis::Options::default());
         let mut facts = facts.map_err(|e| e.to_string())?;
