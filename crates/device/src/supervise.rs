@@ -1,4 +1,4 @@
-//! Starts workers, reads what they tell, stops those that hang, and goes on with the next run.
+//! Starts workers, reads their answers, stops those that hang, and goes on with the next run.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -135,9 +135,9 @@ struct Session {
     output: Option<std::thread::JoinHandle<Vec<u8>>>,
 }
 
-/// Is told the number of a run with its record, or with how it ended without one; says whether to
-/// go on.
-type Told<'a> = dyn FnMut(usize, Result<RunRecord, RunEnd>) -> bool + 'a;
+/// Receives the number of a run with its record, or with how it ended without one; returns whether
+/// the worker is to continue.
+type Sink<'a> = dyn FnMut(usize, Result<RunRecord, RunEnd>) -> bool + 'a;
 
 impl Session {
     fn start(
@@ -184,20 +184,20 @@ impl Session {
     }
 
     /// Reads answers until the worker ends or has to be stopped.
-    fn follow(&mut self, told: &mut Told<'_>) -> Result<(), DeviceError> {
+    fn follow(&mut self, sink: &mut Sink<'_>) -> Result<(), DeviceError> {
         loop {
             // Asked first: whatever a process has written before it ended is there after that.
             let ended = self.child.try_wait().map_err(|e| failed("cannot be watched", &e))?;
             while let Some(frame) = self.next_frame()? {
-                if !self.take(&frame, told)? {
+                if !self.take(&frame, sink)? {
                     return self.stop();
                 }
             }
             if let Some(status) = ended {
-                return self.ended(status, told);
+                return self.ended(status, sink);
             }
             if Instant::now() >= self.deadline {
-                return self.overdue(told);
+                return self.overdue(sink);
             }
             std::thread::sleep(PAUSE);
         }
@@ -218,7 +218,7 @@ impl Session {
     }
 
     /// Takes a frame; gives whether to go on.
-    fn take(&mut self, frame: &[u8], told: &mut Told<'_>) -> Result<bool, DeviceError> {
+    fn take(&mut self, frame: &[u8], sink: &mut Sink<'_>) -> Result<bool, DeviceError> {
         self.deadline = Instant::now() + self.patience.step;
         let unread = |why: String| DeviceError::Worker(format!("gave an answer unread: {why}"));
         if frame.first() != Some(&b'{') {
@@ -226,8 +226,8 @@ impl Session {
             let run = record.runs.into_iter().next();
             let run = run.ok_or_else(|| unread("a record without a run".to_owned()))?;
             let index = self.current.take().map_or(0, |(index, _)| index);
-            let go_on = told(index, Ok(run));
-            // Whoever was told may have taken long; the worker was not waited for in that time.
+            let go_on = sink(index, Ok(run));
+            // The sink may have taken long; the worker was not waited for in that time.
             self.deadline = Instant::now() + self.patience.step;
             return Ok(go_on);
         }
@@ -251,10 +251,10 @@ impl Session {
     }
 
     /// The worker has ended.
-    fn ended(&mut self, status: ExitStatus, told: &mut Told<'_>) -> Result<(), DeviceError> {
+    fn ended(&mut self, status: ExitStatus, sink: &mut Sink<'_>) -> Result<(), DeviceError> {
         match self.current.take() {
             Some((run, _)) => {
-                told(run, Err(RunEnd::Lost { how: format!("ended: {status}") }));
+                sink(run, Err(RunEnd::Lost { how: format!("ended: {status}") }));
                 Ok(())
             }
             None if status.success() && self.device.is_some() => Ok(()),
@@ -263,14 +263,14 @@ impl Session {
     }
 
     /// The worker gives no answer in time.
-    fn overdue(&mut self, told: &mut Told<'_>) -> Result<(), DeviceError> {
+    fn overdue(&mut self, sink: &mut Sink<'_>) -> Result<(), DeviceError> {
         self.stop()?;
         match self.current.take() {
             Some((run, launch)) => {
                 let loading = launch.is_none();
                 let most = if loading { self.patience.load } else { self.patience.step };
                 let seconds = most.as_secs_f64();
-                told(run, Err(RunEnd::Hang { launch, seconds }));
+                sink(run, Err(RunEnd::Hang { launch, seconds }));
                 Ok(())
             }
             None => {

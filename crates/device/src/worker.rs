@@ -21,7 +21,7 @@ use crate::record::{
 };
 use crate::request::{Choice, Request, Run};
 
-/// What a worker tells. A run's end is told by a record with that one run.
+/// A message of a worker. A record with one run ends that run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(crate) enum Event {
@@ -39,7 +39,7 @@ pub(crate) enum Event {
 /// worker process.
 ///
 /// # Errors
-/// If the files cannot be read and written. What is wrong with the device is told in a frame.
+/// If the files cannot be read and written. Errors of the device go into a frame.
 pub fn work(request: &Path, replies: &Path) -> std::io::Result<()> {
     let mut replies = Replies(std::fs::OpenOptions::new().append(true).open(replies)?);
     let bytes = std::fs::read(request)?;
@@ -155,7 +155,7 @@ fn run_one(
 ) -> Result<RunEnd, Stop> {
     let text = CString::new(run.text.as_str())
         .map_err(|_| DeviceError::Request("the program's text has a null byte".to_owned()))?;
-    let module = context.load(&text).map_err(|error| told(error, run, identity))?;
+    let module = context.load(&text).map_err(|error| with_versions(error, run, identity))?;
     let mut memory = Vec::with_capacity(run.buffers.len());
     for (_, array) in &run.buffers {
         memory.push(context.allocate(array.data())?);
@@ -219,8 +219,8 @@ fn launch(
     end.since(&start)
 }
 
-/// The error of a program that is too new, with both versions.
-fn told(error: DeviceError, run: &Run, identity: &Identity) -> DeviceError {
+/// Adds both versions to the error for a program that is too new.
+fn with_versions(error: DeviceError, run: &Run, identity: &Identity) -> DeviceError {
     match error {
         DeviceError::PtxVersion { .. } => DeviceError::PtxVersion {
             text: ptx_version(&run.text).unwrap_or_else(|| "of an unknown version".to_owned()),

@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lab::machine::LaunchMonitor;
-use lab::run::{Job, Variant};
 use lab::stats::{LaunchStats, Traffic};
 
 use super::session::prepare;
-use super::statistics::{MECHANISM, is_near, sides, switch, trips};
+use super::statistics::{MECHANISM, is_near, launches, sides, switch, trips};
 use super::{Case, CaseResult, Differing, Kind, Plan, Suite, Verdict, VerifyError, at};
 use crate::record::{RunEnd, RunRecord};
 use crate::request::{Request, Run};
@@ -187,22 +186,9 @@ pub(super) fn result(plan: &Plan, case: &Case, monitor: &mut dyn LaunchMonitor) 
         return CaseResult::unprepared(case, why);
     }
     match launches(&mut job, monitor) {
-        Ok(ours) => compared(case, &record, &counts, &ours),
-        Err(why) => CaseResult::unprepared(case, why),
+        Some(ours) => compared(case, &record, &counts, &ours),
+        None => CaseResult::unprepared(case, "the case cannot run here".to_owned()),
     }
-}
-
-/// The statistics of our run.
-fn launches(job: &mut Job, monitor: &mut dyn LaunchMonitor) -> Result<Vec<LaunchStats>, String> {
-    let variant = Variant {
-        mechanism: MECHANISM.to_owned(),
-        warp_size: job.warp_size(),
-        order: None,
-        options: Vec::new(),
-        limit: None,
-    };
-    let run = job.run_variant(&variant, monitor);
-    run.map(|run| run.stats.launches).map_err(|_| "the case cannot run here".to_owned())
 }
 
 /// What the profiler counted in one launch, by metric.

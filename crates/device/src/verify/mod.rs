@@ -205,14 +205,15 @@ pub struct Progress {
     pub left: usize,
 }
 
-/// Runs the suites until all is done or the time is over. `told` is told of each case.
+/// Runs the suites until all is done or the time is over, and passes the result of each case to
+/// `sink`.
 ///
 /// # Errors
 /// If the device cannot be used, or the folder not be written.
 pub fn verify(
     plan: &Plan,
     monitor: &mut dyn LaunchMonitor,
-    told: &mut dyn FnMut(&CaseResult, Progress),
+    sink: &mut dyn FnMut(&CaseResult, Progress),
 ) -> Result<Progress, VerifyError> {
     let none = Request { choice: plan.choice.clone(), runs: Vec::new() };
     let answers = supervise::run(&none, &plan.worker, plan.patience, &mut |_, _| true)?;
@@ -241,7 +242,7 @@ pub fn verify(
     }
     cases.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.name.cmp(&b.name)));
     cases.retain(|case| !done.contains(&case.name) && case.is_meant(&plan.only));
-    let mut session = Session::new(plan, device, cases, done, monitor, told)?;
+    let mut session = Session::new(plan, device, cases, done, monitor, sink)?;
     session.run()?;
     Ok(session.progress())
 }

@@ -31,8 +31,26 @@ const BATCH_BYTES: usize = 32 << 20;
 /// How long a step of the suite `sync` may take: its kernels are short, or hang.
 const SHORT: Duration = Duration::from_secs(5);
 
-/// Is told of each case.
-type Told<'a> = dyn FnMut(&CaseResult, Progress) + 'a;
+/// Receives the result of each case.
+type Sink<'a> = dyn FnMut(&CaseResult, Progress) + 'a;
+
+/// Cases of one worker.
+#[derive(Default)]
+struct Batch {
+    cases: Vec<(Case, Job)>,
+    /// A run for each of them.
+    runs: Vec<Run>,
+}
+
+impl Batch {
+    /// Whether a case can join. A case that may hang has a worker of its own.
+    fn takes(&self, case: &Case) -> bool {
+        let is_alone = |case: &Case| case.suite == Suite::Sync;
+        case.suite != Suite::Random
+            && case.kind == Kind::Compared
+            && self.cases.first().is_none_or(|(first, _)| !is_alone(first) && !is_alone(case))
+    }
+}
 
 pub(super) struct Session<'a> {
     plan: &'a Plan,
@@ -43,11 +61,11 @@ pub(super) struct Session<'a> {
     results: std::fs::File,
     until: Instant,
     /// Cases that have ended in this call.
-    told_of: usize,
+    recorded: usize,
     /// Cases of the batch that have not ended.
     pending: usize,
     monitor: &'a mut dyn LaunchMonitor,
-    told: &'a mut Told<'a>,
+    sink: &'a mut Sink<'a>,
 }
 
 impl<'a> Session<'a> {
@@ -57,7 +75,7 @@ impl<'a> Session<'a> {
         cases: Vec<Case>,
         done: BTreeSet<String>,
         monitor: &'a mut dyn LaunchMonitor,
-        told: &'a mut Told<'a>,
+        sink: &'a mut Sink<'a>,
     ) -> Result<Self, VerifyError> {
         let path = plan.folder.join(result::FILE);
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
@@ -69,10 +87,10 @@ impl<'a> Session<'a> {
             done,
             results: file.map_err(at(&path))?,
             until: Instant::now() + plan.time,
-            told_of: 0,
+            recorded: 0,
             pending: 0,
             monitor,
-            told,
+            sink,
         })
     }
 
@@ -91,57 +109,60 @@ impl Session<'_> {
     }
 
     fn goes_on(&self) -> bool {
-        Instant::now() < self.until && self.told_of < self.plan.most
+        Instant::now() < self.until && self.recorded < self.plan.most
     }
 
-    /// Runs the next cases in one worker, and compares them.
+    /// Runs the next cases: several in one worker, a module of random kernels or one case alone.
     fn batch(&mut self) -> Result<(), VerifyError> {
-        if self.cases.front().is_some_and(|case| case.suite == Suite::Random) {
-            return self.modules();
+        match self.cases.front() {
+            Some(case) if case.suite == Suite::Random => return self.modules(),
+            Some(case) if case.kind != Kind::Compared => {
+                let case = self.cases.pop_front();
+                return case.map_or(Ok(()), |case| self.without_comparison(&case));
+            }
+            _ => {}
         }
-        let mut ready: Vec<(Case, Job)> = Vec::new();
-        let mut runs = Vec::new();
-        let (mut bytes, mut alone) = (0, false);
-        let most = BATCH.min(self.plan.most.saturating_sub(self.told_of));
-        while ready.len() < most
+        let batch = self.choose()?;
+        if batch.runs.is_empty() { Ok(()) } else { self.run_batch(batch) }
+    }
+
+    /// Takes the next cases for one worker.
+    fn choose(&mut self) -> Result<Batch, VerifyError> {
+        let mut batch = Batch::default();
+        let mut bytes = 0;
+        let most = BATCH.min(self.plan.most.saturating_sub(self.recorded));
+        while batch.cases.len() < most
             && bytes < BATCH_BYTES
-            && !alone
-            && let Some(case) = self.cases.pop_front()
+            && let Some(case) = self.cases.pop_front_if(|case| batch.takes(case))
         {
-            alone =
-                matches!(case.suite, Suite::Sync | Suite::Random) || case.kind != Kind::Compared;
-            if alone && !ready.is_empty() {
-                self.cases.push_front(case);
-                break;
-            }
-            if case.kind != Kind::Compared {
-                return self.without_comparison(&case);
-            }
             match prepare(&case) {
                 Ok((job, run)) => {
                     bytes += run.buffers.iter().map(|(_, b)| b.data().len()).sum::<usize>();
-                    ready.push((case, job));
-                    runs.push(run);
+                    batch.cases.push((case, job));
+                    batch.runs.push(run);
                 }
-                Err(why) => self.tell(&CaseResult::unprepared(&case, why))?,
+                Err(why) => self.record(&CaseResult::unprepared(&case, why))?,
             }
         }
-        if runs.is_empty() {
-            return Ok(());
-        }
+        Ok(batch)
+    }
+
+    /// Runs cases in one worker, and compares them.
+    fn run_batch(&mut self, batch: Batch) -> Result<(), VerifyError> {
+        let Batch { mut cases, runs } = batch;
         let request = Request { choice: self.plan.choice.clone(), runs };
-        let mut taken = 0;
-        let mut failed = None;
         let plan = self.plan;
-        let batch = ready.len();
-        self.pending = batch;
-        let step =
-            if alone && batch == 1 { SHORT.min(plan.patience.step) } else { plan.patience.step };
+        let step = match cases.first() {
+            Some((case, _)) if case.suite == Suite::Sync => SHORT.min(plan.patience.step),
+            _ => plan.patience.step,
+        };
         let patience = Patience { step, ..plan.patience };
+        let (count, mut ended, mut failed) = (cases.len(), 0, None);
+        self.pending = count;
         supervise::run(&request, &plan.worker, patience, &mut |index, record| {
-            taken = index + 1;
-            self.pending = batch.saturating_sub(taken);
-            let Some((case, job)) = ready.get_mut(index) else { return false };
+            ended = index + 1;
+            self.pending = count.saturating_sub(ended);
+            let Some((case, job)) = cases.get_mut(index) else { return false };
             if let Err(error) = self.judge(case, job, record) {
                 failed = Some(error);
             }
@@ -149,7 +170,7 @@ impl Session<'_> {
         })?;
         self.pending = 0;
         // What was prepared and not run is left for the next batch, or the next call.
-        for (case, _) in ready.into_iter().skip(taken).rev() {
+        for (case, _) in cases.into_iter().skip(ended).rev() {
             self.cases.push_front(case);
         }
         failed.map_or(Ok(()), Err)
@@ -162,7 +183,7 @@ impl Session<'_> {
             Kind::Profiled => counters::result(self.plan, case, self.monitor),
             Kind::DeviceOnly | Kind::Compared => self.device_only(case)?,
         };
-        self.tell(&result)
+        self.record(&result)
     }
 
     fn device_only(&mut self, case: &Case) -> Result<CaseResult, VerifyError> {
@@ -260,7 +281,7 @@ impl Session<'_> {
             _ => {}
         }
         self.save(case, record)?;
-        self.tell(&result)
+        self.record(&result)
     }
 
     fn save(&self, case: &Case, record: RunRecord) -> Result<(), VerifyError> {
@@ -281,15 +302,15 @@ impl Session<'_> {
         }
     }
 
-    fn tell(&mut self, result: &CaseResult) -> Result<(), VerifyError> {
+    fn record(&mut self, result: &CaseResult) -> Result<(), VerifyError> {
         self.check_interrupt()?;
         let path = self.plan.folder.join(result::FILE);
         let line = serde_json::to_string(result).unwrap_or_default() + "\n";
         self.results.write_all(line.as_bytes()).map_err(at(&path))?;
         self.done.insert(result.name.clone());
-        self.told_of += 1;
+        self.recorded += 1;
         let progress = self.progress();
-        (self.told)(result, progress);
+        (self.sink)(result, progress);
         Ok(())
     }
 }

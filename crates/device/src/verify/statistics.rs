@@ -11,6 +11,7 @@ use std::path::Path;
 
 use lab::machine::LaunchMonitor;
 use lab::run::{Job, Variant};
+use lab::stats::LaunchStats;
 
 use super::{Case, CaseResult, Differing, Kind, Suite, Verdict, VerifyError, at};
 use crate::record::RunRecord;
@@ -210,6 +211,18 @@ pub(super) fn is_near(device: f64, ours: f64) -> bool {
     (device - ours).abs() <= TOLERANCE * ours.abs()
 }
 
+/// The statistics of our run under the mechanism; `None` if the job cannot run.
+pub(super) fn launches(job: &mut Job, monitor: &mut dyn LaunchMonitor) -> Option<Vec<LaunchStats>> {
+    let variant = Variant {
+        mechanism: MECHANISM.to_owned(),
+        warp_size: job.warp_size(),
+        order: None,
+        options: Vec::new(),
+        limit: None,
+    };
+    job.run_variant(&variant, monitor).ok().map(|run| run.stats.launches)
+}
+
 /// Cycles and issues of each variant, and their ratios to those of the first one.
 pub(super) fn result(
     case: &Case,
@@ -220,17 +233,8 @@ pub(super) fn result(
     let clocks = record.buffers.iter().find(|b| b.name == "clocks");
     let clocks: Vec<u64> = clocks.map_or_else(Vec::new, |b| b.contents.iter().collect());
     let timings: Vec<Timing> = clocks.chunks(LANES * CLOCKS).map(timing).collect();
-    let variant = Variant {
-        mechanism: MECHANISM.to_owned(),
-        warp_size: job.warp_size(),
-        order: None,
-        options: Vec::new(),
-        limit: None,
-    };
-    let issues: Vec<u64> = match job.run_variant(&variant, monitor) {
-        Ok(run) => run.stats.launches.iter().map(|launch| launch.counts.slots.issues()).collect(),
-        Err(_) => Vec::new(),
-    };
+    let ours = launches(job, monitor).unwrap_or_default();
+    let issues: Vec<u64> = ours.iter().map(|launch| launch.counts.slots.issues()).collect();
     let cycles: Vec<u64> = timings.iter().map(|timing| timing.cycles).collect();
     let shown = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |n| n.to_string());
     let as_text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |r| format!("{r:.2}"));

@@ -38,32 +38,34 @@ const TEXTURES: u32 = 1;
 /// The PTX version that modules declare where the driver's newest is not known.
 const NEWEST: &str = "9.0";
 
-/// Operands of the kernels of a case.
+/// Operands of the kernels of a case, in one file of rows for each element type.
 struct Operands {
     rows: usize,
-    /// What the names of the files begin with.
-    files: &'static str,
-    tables: [(ElemType, Vec<u64>); 3],
+    /// Prefix of the files' names.
+    prefix: &'static str,
+    tables: fn() -> [Vec<u64>; 3],
 }
 
-impl Operands {
-    /// Pairs of special values, and random bits.
-    fn pairs() -> Self {
-        Self { rows: values::ROWS, files: "", tables: values::tables() }
-    }
+/// Pairs of special values, and random bits.
+const PAIRS: Operands = Operands { rows: values::ROWS, prefix: "", tables: values::tables };
 
-    /// Values of one operand all over its range.
-    fn grid() -> Self {
-        Self { rows: values::GRID_ROWS, files: "grid-", tables: values::grids() }
+/// Values of one operand all over its range.
+const GRIDS: Operands =
+    Operands { rows: values::GRID_ROWS, prefix: "grid-", tables: values::grids };
+
+impl Operands {
+    fn file(&self, ty: ElemType) -> String {
+        format!("{}{ty}.npy", self.prefix)
     }
 
     /// Writes the files that are missing.
     fn save(&self, folder: &Path) -> Result<(), VerifyError> {
-        for (ty, rows) in &self.tables {
-            let path = folder.join(format!("{}{ty}.npy", self.files));
-            if !path.exists() {
-                npy::save(&path, &Array::from_bits(*ty, rows)).map_err(at(&path))?;
-            }
+        let path = |ty| folder.join(self.file(ty));
+        if values::TYPES.into_iter().all(|ty| path(ty).exists()) {
+            return Ok(());
+        }
+        for (ty, rows) in values::TYPES.into_iter().zip((self.tables)()) {
+            npy::save(&path(ty), &Array::from_bits(ty, &rows)).map_err(at(&path(ty)))?;
         }
         Ok(())
     }
@@ -73,9 +75,8 @@ impl Operands {
 pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, VerifyError> {
     let folder = folder.join("cases").join("arithmetic");
     std::fs::create_dir_all(&folder).map_err(at(&folder))?;
-    let (pairs, grid) = (Operands::pairs(), Operands::grid());
-    pairs.save(&folder)?;
-    grid.save(&folder)?;
+    PAIRS.save(&folder)?;
+    GRIDS.save(&folder)?;
     let header = header(device);
     let mut probes: Vec<Probe> = ptx::testing::instructions()
         .into_iter()
@@ -89,12 +90,12 @@ pub(super) fn cases(folder: &Path, device: &Identity) -> Result<Vec<Case>, Verif
     let mut cases = Vec::new();
     for (number, group) in probes.chunks(KERNELS).enumerate() {
         let name = format!("arithmetic-{number:03}");
-        cases.push(write(&folder, &header, &name, group, &pairs)?);
+        cases.push(write(&folder, &header, &name, group, &PAIRS)?);
     }
     probes.retain(Probe::is_approximation_of_one);
     for (number, group) in probes.chunks(GRID_KERNELS).enumerate() {
         let name = format!("{GRID}{number}");
-        cases.push(write(&folder, &header, &name, group, &grid)?);
+        cases.push(write(&folder, &header, &name, group, &GRIDS)?);
     }
     let why = "Simtlab has no textures: the weights of their filters were not compared";
     let name = "arithmetic-texture-weights";
@@ -160,9 +161,8 @@ pub(super) fn part(
     let folder = folder.join("cases").join("arithmetic");
     let texts = numbers.iter().filter_map(|&n| case.parts.get(n));
     let probes: Vec<Probe> = texts.filter_map(|text| Probe::parse(text)).collect();
-    let grid = case.name.starts_with(GRID);
-    let operands = if grid { Operands::grid() } else { Operands::pairs() };
-    write(&folder, &header(device), &format!("{}{mark}", case.name), &probes, &operands)
+    let operands = if case.name.starts_with(GRID) { &GRIDS } else { &PAIRS };
+    write(&folder, &header(device), &format!("{}{mark}", case.name), &probes, operands)
 }
 
 /// The text of a module.
@@ -201,14 +201,14 @@ fn write(
 ) -> Result<Case, VerifyError> {
     let (program, launch_file) =
         (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.toml")));
-    let Operands { rows, files, tables } = operands;
+    let rows = operands.rows;
     let mut buffers = String::new();
     let mut launches = String::new();
     let mut labels = Vec::new();
     for (number, probe) in probes.iter().enumerate() {
         let _ = writeln!(buffers, "r{number} = \"{}[{rows}]:zeros\"", probe.result());
         // Approximations have no second result.
-        let second = if probe.is_approximation_of_one() { 1 } else { *rows };
+        let second = if probe.is_approximation_of_one() { 1 } else { rows };
         let _ = writeln!(buffers, "s{number} = \"u32[{second}]:zeros\"");
         let _ = writeln!(
             launches,
@@ -220,8 +220,7 @@ fn write(
         labels.push((format!("r{number}"), probe.text().to_owned()));
         labels.push((format!("s{number}"), format!("{} (second result)", probe.text())));
     }
-    let tables: Vec<String> =
-        tables.iter().map(|(ty, _)| format!("{ty} = \"@{files}{ty}.npy\"\n")).collect();
+    let tables = values::TYPES.map(|ty| format!("{ty} = \"@{}\"\n", operands.file(ty)));
     let toml = format!(
         "schema = 1\nmachine = \"ptx\"\nmodule = \"{name}.ptx\"\n\n\
          [buffers]\n{}{buffers}{launches}",

@@ -23,7 +23,7 @@ enum Outcome {
 impl Session<'_> {
     /// Runs the next modules, as many as the plan allows at once, and judges them in order.
     pub(super) fn modules(&mut self) -> Result<(), VerifyError> {
-        let most = self.plan.jobs.max(1).min(self.plan.most.saturating_sub(self.told_of));
+        let most = self.plan.jobs.max(1).min(self.plan.most.saturating_sub(self.recorded));
         let mut cases = Vec::with_capacity(most);
         while cases.len() < most
             && let Some(case) = self.cases.pop_front_if(|case| case.suite == Suite::Random)
@@ -56,7 +56,7 @@ impl Session<'_> {
         let (mut record, comparison) = match outcome {
             Outcome::Ran(record, comparison) => (*record, comparison),
             Outcome::Unprepared(_) if self.split(case, Blame::Unknown)? => return Ok(()),
-            Outcome::Unprepared(why) => return self.tell(&CaseResult::unprepared(case, why)),
+            Outcome::Unprepared(why) => return self.record(&CaseResult::unprepared(case, why)),
         };
         if self.set_apart(case, &record)? {
             return Ok(());
@@ -76,7 +76,7 @@ impl Session<'_> {
             random::remove(case)?;
         }
         self.save(case, record)?;
-        self.tell(&result)
+        self.record(&result)
     }
 
     /// Looks at the first kernels that differ in a case of their own, which stays in the folder.
