@@ -194,7 +194,9 @@ fn start(name: &str, options: &[&str], command: &[&str]) -> (Child, PathBuf) {
     let _ = std::fs::remove_dir_all(&temp);
     std::fs::create_dir_all(&temp).unwrap();
     let test = std::env::current_exe().unwrap();
-    let mut exec = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+    // Signals that the caller of the tests ignores would be ignored here, too.
+    let mut exec = Command::new("env");
+    exec.args(["--default-signal=HUP,INT", env!("CARGO_BIN_EXE_simtlab")]);
     exec.arg("exec").arg("--libraries").arg(test.parent().unwrap()).args(options).arg("--");
     exec.args(command).env("TMPDIR", &temp);
     exec.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
