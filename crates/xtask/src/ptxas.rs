@@ -111,7 +111,7 @@ impl Judge {
         }
         for message in String::from_utf8_lossy(&output.stderr).lines() {
             let Some((place, what)) = message.split_once("; ") else { continue };
-            if what.starts_with("warning") {
+            if ["warning", "info"].iter().any(|kind| what.starts_with(kind)) {
                 continue;
             }
             let line = place.rsplit("line ").next().and_then(|n| n.trim().parse().ok());
