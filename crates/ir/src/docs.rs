@@ -1,9 +1,6 @@
 //! The reference page of operations, made from the tables.
 
-use crate::mods::{
-    AtomOp, Barrier, BoolOp, Cmp, Flag, Kind, MatrixLayout, MatrixRole, MatrixShape, MatrixTypes,
-    Precision, PrmtMode, Rounding, Shuffle, TestP, Vote,
-};
+use crate::mods::{Flag, Kind};
 use crate::op::{Arity, Class, OPS, OpInfo, Slot};
 use crate::sreg::Sreg;
 use crate::ty::{self, Ty, TySet};
@@ -92,28 +89,6 @@ fn values(list: &[Arity], names: &[&str]) -> String {
     list.iter().zip(names).map(value).collect::<Vec<_>>().join(", ")
 }
 
-const fn kind_word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Rounding => "ROUND",
-        Kind::Precision => "PRECISION",
-        Kind::Cmp => "CMP",
-        Kind::BoolOp => "BOOL",
-        Kind::Space => "SPACE",
-        Kind::Order => "ORDER",
-        Kind::Scope => "SCOPE",
-        Kind::AtomOp => "OP",
-        Kind::Shuffle => "MODE",
-        Kind::Vote => "VOTE",
-        Kind::Barrier => "BARRIER",
-        Kind::Prmt => "PICK",
-        Kind::TestP => "PROPERTY",
-        Kind::MatrixShape => "SHAPE",
-        Kind::MatrixTypes => "ELEMENTS",
-        Kind::MatrixRole => "MATRIX",
-        Kind::MatrixLayout => "LAYOUT",
-    }
-}
-
 /// How an instruction of a row is written.
 fn form(row: &OpInfo) -> String {
     let mut out = String::new();
@@ -123,7 +98,7 @@ fn form(row: &OpInfo) -> String {
     out.push_str(row.name);
     for kind in row.kinds.iter() {
         let mark = if row.required.has(kind) { "" } else { "?" };
-        put(&mut out, format_args!(".{}{mark}", kind_word(kind)));
+        put(&mut out, format_args!(".{}{mark}", kind.heading()));
     }
     for flag in row.flags.iter() {
         put(&mut out, format_args!(".{}?", flag.word()));
@@ -165,52 +140,9 @@ fn set_name(set: TySet) -> String {
 }
 
 fn modifiers(out: &mut String) {
-    let spaces = [
-        "the address says which space it lies in",
-        "memory of the device",
-        "constant memory",
-        "memory of the CTA",
-        "memory of the thread",
-        "kernel parameters",
-    ];
-    let orders = [
-        "plain",
-        "like relaxed at system scope",
-        "relaxed",
-        "acquire",
-        "release",
-        "acquire and release",
-        "sequentially consistent",
-    ];
-    let scopes = ["the CTA", "the cluster", "the device", "the system"];
-    macro_rules! rows {
-        ($kind:ident) => {
-            $kind::ALL.iter().map(|m| (m.word(), m.doc())).collect::<Vec<_>>()
-        };
-    }
     put(out, format_args!("\n## Modifiers\n"));
     for kind in Kind::ALL {
-        let given = |docs: &[&'static str]| kind.words().into_iter().zip(docs.to_vec()).collect();
-        let rows: Vec<(&str, &str)> = match kind {
-            Kind::Rounding => rows!(Rounding),
-            Kind::Precision => rows!(Precision),
-            Kind::Cmp => rows!(Cmp),
-            Kind::BoolOp => rows!(BoolOp),
-            Kind::AtomOp => rows!(AtomOp),
-            Kind::Shuffle => rows!(Shuffle),
-            Kind::Vote => rows!(Vote),
-            Kind::Barrier => rows!(Barrier),
-            Kind::Prmt => rows!(PrmtMode),
-            Kind::TestP => rows!(TestP),
-            Kind::MatrixShape => rows!(MatrixShape),
-            Kind::MatrixTypes => rows!(MatrixTypes),
-            Kind::MatrixRole => rows!(MatrixRole),
-            Kind::MatrixLayout => rows!(MatrixLayout),
-            Kind::Space => given(&spaces),
-            Kind::Order => given(&orders),
-            Kind::Scope => given(&scopes),
-        };
-        table(out, kind_word(kind), &rows);
+        table(out, kind.heading(), &kind.meanings());
     }
     let flags: Vec<_> = Flag::ALL.iter().map(|f| (f.word(), f.doc())).collect();
     table(out, "flags", &flags);

@@ -1,5 +1,6 @@
 //! The text form: round trips, what is canonical, and errors with their places.
 
+use ir::mods::{Kind, Kinds, Mods};
 use ir::text::{PrintOptions, parse, print, print_with};
 use ir::{Module, Operand, Symbol, TermKind};
 use isa::{Diagnostics, FileId};
@@ -228,4 +229,25 @@ fn sizes_are_limited() {
             .contains("beyond")
     );
     assert!(errors("func @f() {\nspills 4294967296\nret\n}\n").contains("does not fit 32 bits"));
+}
+
+#[test]
+fn every_word_of_a_modifier_sets_what_it_spells() {
+    for &kind in Kind::ALL {
+        for (&word, (spelled, meaning)) in kind.words().iter().zip(kind.meanings()) {
+            let mut mods = Mods::default();
+            assert!(mods.set_word(kind, word), "{kind:?} {word}");
+            assert_eq!(mods.word(kind), Some(word), "{kind:?}");
+            assert!(spelled == word && !meaning.is_empty(), "{kind:?} {word}");
+            let mut others = Kind::ALL.iter().filter(|&&other| other != kind);
+            assert!(others.all(|&other| mods.word(other).is_none()), "{kind:?}");
+        }
+    }
+    assert!(!Mods::default().set_word(Kind::Scope, "shared"));
+}
+
+#[test]
+fn sets_hold_their_kinds_in_the_order_of_the_text_form() {
+    let set = Kinds::of(&[Kind::Space, Kind::Cmp]);
+    assert_eq!(set.iter().collect::<Vec<_>>(), [Kind::Cmp, Kind::Space]);
 }

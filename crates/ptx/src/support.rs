@@ -31,7 +31,7 @@ pub fn page() -> String {
     let _ = writeln!(out, "\n## Summary\n\n| tier | about | opcodes | with forms | forms |");
     let _ = writeln!(out, "|---|---|---|---|---|");
     for (tier, name) in TIERS {
-        let of_tier: Vec<&Family> = families().iter().filter(|f| f.tier == tier).collect();
+        let of_tier: Vec<Family> = families().into_iter().filter(|f| f.tier == tier).collect();
         let with = of_tier.iter().filter(|f| forms_of(f.name).next().is_some()).count();
         let forms: usize = of_tier.iter().map(|f| forms_of(f.name).count()).sum();
         let about = tier.about();
@@ -41,8 +41,8 @@ pub fn page() -> String {
         let _ = writeln!(out, "\n## Tier {name}: {}\n", tier.about());
         let _ = writeln!(out, "| opcode | modifiers | types | since | status |");
         let _ = writeln!(out, "|---|---|---|---|---|");
-        for family in families().iter().filter(|f| f.tier == tier) {
-            rows(&mut out, family);
+        for family in families().into_iter().filter(|f| f.tier == tier) {
+            rows(&mut out, &family);
         }
     }
     out.push_str(BEYOND);

@@ -2,9 +2,10 @@
 //! takes and the engine has code for; and every opcode that compilers write for plain kernels is in
 //! the table.
 
+use ir::mods::Kind as IrKind;
 use isa::FileId;
 use ptx::ast::Type;
-use ptx::spelling::{family, forms, spell};
+use ptx::spelling::{Kind, Kinds, Target, family, forms, spell};
 use ptx::testing::{file, instructions};
 
 fn lower(text: &str) -> Result<ir::Module, Vec<String>> {
@@ -79,4 +80,36 @@ fn opcodes_of_plain_kernels_are_in_the_table() {
     }
     missing.retain(|m| !known.iter().any(|k| m.starts_with(&format!("{k}:"))));
     assert!(missing.is_empty(), "{} missing:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn kinds_are_numbered_and_sets_hold_them_in_order() {
+    assert!(Kind::all().map(Kind::index).eq(0..Kind::COUNT));
+    let shuffle = Kind::Ir(IrKind::Shuffle);
+    let set = Kinds::of(&[shuffle, Kind::Pack, Kind::Ftz]);
+    assert_eq!(set.iter().collect::<Vec<_>>(), [Kind::Ftz, Kind::Pack, shuffle]);
+}
+
+/// A modifier that PTX spells as the IR does needs no code in the front end.
+#[test]
+fn modifiers_that_are_spelled_alike_reach_the_ir() {
+    let mut reached = Vec::new();
+    for (form, text) in instructions() {
+        let Target::Op(op) = form.target else { continue };
+        let words = || text.split([' ', '.']).skip(1);
+        let kinds =
+            form.kinds().filter_map(|k| if let Kind::Ir(kind) = k { Some(kind) } else { None });
+        for kind in kinds.filter(|&kind| op.info().kinds.has(kind)) {
+            let Some(word) = words().find(|word| kind.words().contains(word)) else { continue };
+            let Ok(module) = lower(&file("sm_100a", &text)) else { continue };
+            let mut insts =
+                module.functions.iter().flat_map(|f| &f.blocks).flat_map(|block| &block.insts);
+            let has = |inst: &ir::Inst| inst.op == op && inst.mods.word(kind) == Some(word);
+            assert!(insts.any(has), "{text}: no `{word}` in the IR");
+            reached.push(kind);
+        }
+    }
+    for kind in [IrKind::BoolOp, IrKind::Prmt, IrKind::Shuffle, IrKind::TestP, IrKind::Vote] {
+        assert!(reached.contains(&kind), "{kind:?}");
+    }
 }

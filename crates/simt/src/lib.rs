@@ -17,6 +17,7 @@ pub mod memory;
 pub mod observe;
 pub mod slots;
 pub mod trap;
+mod words;
 
 pub use mask::{CtaMask, LaneMask, WarpMask};
 pub use observe::{GroupId, Pc};

@@ -84,38 +84,40 @@ pub struct Branch<'a, const N: usize> {
     pub targets: &'a [(Pc, LaneMask<N>)],
 }
 
-/// Memory order of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Order {
-    /// Plain: races with a conflicting access that is not ordered.
-    #[default]
-    Weak,
-    /// Volatile: like relaxed at system scope, never merged.
-    Volatile,
-    /// Relaxed.
-    Relaxed,
-    /// Acquire.
-    Acquire,
-    /// Release.
-    Release,
-    /// Acquire and release.
-    AcqRel,
-    /// Sequentially consistent (fences).
-    SeqCst,
-}
+crate::word_enums! {
+    /// Memory order of an access.
+    #[derive(Default)]
+    pub enum Order {
+        /// Plain: races with a conflicting access that is not ordered.
+        #[default]
+        Weak "weak",
+        /// Volatile: like relaxed at system scope, never merged.
+        Volatile "volatile",
+        /// Relaxed.
+        Relaxed "relaxed",
+        /// Acquire.
+        Acquire "acquire",
+        /// Release.
+        Release "release",
+        /// Acquire and release.
+        AcqRel "acq_rel",
+        /// Sequentially consistent (fences).
+        SeqCst "sc",
+    }
 
-/// The scope of a memory order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Scope {
-    /// The CTA.
-    Cta,
-    /// The cluster.
-    Cluster,
-    /// The device.
-    #[default]
-    Gpu,
-    /// The system.
-    Sys,
+    /// The scope of a memory order.
+    #[derive(Default)]
+    pub enum Scope {
+        /// The CTA.
+        Cta "cta",
+        /// The cluster.
+        Cluster "cluster",
+        /// The device.
+        #[default]
+        Gpu "gpu",
+        /// The system.
+        Sys "sys",
+    }
 }
 
 /// A memory access of one issue.

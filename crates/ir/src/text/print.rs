@@ -7,7 +7,7 @@
 use super::literal::{quote, write as write_literal};
 use super::names::{FunctionNames, ModuleNames, label, sigil, unknown};
 use super::parse::argument_ty;
-use crate::mods::{Flag, space_word};
+use crate::mods::Flag;
 use crate::module::{
     BlockId, FuncId, Function, Guard, Inst, LaneReg, LocId, MaskRef, MaskTest, Module, Operand,
     Origin, Param, Reg, RegInfo, Signature, SourceLine, Symbol, Term, TermKind, Var, VarId,
@@ -109,7 +109,7 @@ impl Printer<'_> {
     }
 
     fn var(&mut self, names: &ModuleNames, id: VarId, var: &Var) {
-        put!(self, "{} {}", space_word(var.space), sigil("@", &names.vars[id.index()]));
+        put!(self, "{} {}", var.space.word(), sigil("@", &names.vars[id.index()]));
         if var.dynamic {
             put!(self, " dynamic");
         }
@@ -217,7 +217,7 @@ impl Printer<'_> {
             let separator = if i == 0 { "" } else { ", " };
             put!(self, "{separator}{}: {}", label(&names.params[i]), param.ty);
             if let Some(space) = param.pointer {
-                put!(self, " {}", space_word(space));
+                put!(self, " {}", space.word());
             }
             if param.size != param.ty.bytes() {
                 put!(self, " size {}", param.size);
@@ -336,7 +336,7 @@ impl Printer<'_> {
 
     fn operation(&mut self, inst: &Inst) {
         self.out.push_str(inst.op.name());
-        let kinds = crate::mods::Kind::ALL.into_iter().filter_map(|k| inst.mods.word(k));
+        let kinds = crate::mods::Kind::ALL.iter().filter_map(|&k| inst.mods.word(k));
         let flags = inst.mods.flags.iter().map(Flag::word);
         let types = inst.ty.iter().chain(&inst.ty2).map(|t| t.name());
         for word in kinds.chain(flags).chain(types) {

@@ -142,8 +142,8 @@ pub enum Violation {
     #[error(
         "operand {}: the symbol lies in {found} space, the access is to {space} space",
         index + 1,
-        found = crate::mods::space_word(*.found),
-        space = crate::mods::space_word(*.space)
+        found = (*.found).word(),
+        space = (*.space).word()
     )]
     SymbolSpace { index: usize, found: Space, space: Space },
     #[error("`{op}` cannot have a warp register as a result")]

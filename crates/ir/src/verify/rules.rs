@@ -17,10 +17,10 @@ impl Checker<'_> {
     pub(super) fn modifiers(&mut self, at: &At<'_>, inst: &Inst) {
         let row = inst.op.info();
         let op = row.name;
-        for kind in Kind::ALL {
+        for &kind in Kind::ALL {
             match inst.mods.word(kind) {
                 None if row.required.has(kind) => {
-                    let what = kind_name(kind);
+                    let what = kind.what();
                     self.report(at, Violation::ModifierMissing { op, what });
                 }
                 Some(word) if !row.kinds.has(kind) => {
@@ -140,29 +140,6 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-    }
-}
-
-/// What a kind is called in a message.
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Rounding => "a rounding mode",
-        Kind::Precision => "a precision",
-        Kind::Cmp => "a comparison",
-        Kind::BoolOp => "a Boolean operation",
-        Kind::Space => "an address space",
-        Kind::Order => "a memory order",
-        Kind::Scope => "a scope",
-        Kind::AtomOp => "a read-modify-write operation",
-        Kind::Shuffle => "a shuffle mode",
-        Kind::Vote => "what is asked",
-        Kind::Barrier => "what the barrier does",
-        Kind::Prmt => "a byte-selection mode",
-        Kind::TestP => "a property",
-        Kind::MatrixShape => "the sizes of a matrix product",
-        Kind::MatrixTypes => "what the elements of matrices are",
-        Kind::MatrixRole => "which matrix it is",
-        Kind::MatrixLayout => "how a matrix is stored",
     }
 }
 

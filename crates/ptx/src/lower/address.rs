@@ -169,8 +169,8 @@ impl Body<'_, '_> {
                 let text = crate::print::operand_text(self.cx.tree, operand);
                 let message = format!(
                     "`{text}` is in `.{}`, the instruction accesses `.{}`",
-                    ir::mods::space_word(found),
-                    ir::mods::space_word(written)
+                    found.word(),
+                    written.word()
                 );
                 self.cx.error("ptx::space", message, operand.span, "in another state space")
             }

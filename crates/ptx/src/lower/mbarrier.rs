@@ -2,14 +2,14 @@
 //!
 //! Asynchronous copies are done at their place, so arrivals that wait for them happen at once.
 
-use ir::mods::{Flag, Space as IrSpace};
+use ir::mods::{Flag, Order, Space as IrSpace};
 use ir::{Inst, Op, Origin, Reg};
 use simt::mbarrier::MAX_COUNT;
 
 use super::Lowering;
 use super::address::Address;
 use super::function::Body;
-use super::modifiers::{order, scope};
+use super::modifiers::scope;
 use crate::ast::{Instruction, Operand};
 use crate::spelling::{Arg, Kind, Spelled};
 
@@ -92,7 +92,7 @@ fn mbarrier_op(s: &Spelled) -> Inst {
     });
     let first = |kinds: &[Kind]| kinds.iter().find_map(|k| s.word(*k));
     let orders = [Kind::ArriveOrder, Kind::ArriveOrders, Kind::TestOrder, Kind::TestOrders];
-    inst.mods.order = first(&orders).and_then(order);
+    inst.mods.order = first(&orders).and_then(Order::from_word);
     inst.mods.scope = first(&[Kind::Cta, Kind::MbarScope]).and_then(scope);
     for (has, flag) in [
         (s.has(Kind::NoComplete), Flag::NoComplete),

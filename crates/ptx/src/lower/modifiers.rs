@@ -143,7 +143,7 @@ impl Lowerer<'_> {
         let diagnostic =
             Diagnostic::error("ptx::unknown-opcode", format!("unknown opcode `{name}`"))
                 .at(at, "no PTX instruction");
-        let names = families().iter().map(|f| f.name);
+        let names = families().into_iter().map(|f| f.name);
         self.fail(match isa::suggest::nearest(name, names) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None => diagnostic,
@@ -251,27 +251,9 @@ pub(super) fn space(word: &str) -> Option<IrSpace> {
     })
 }
 
-pub(super) fn order(word: &str) -> Option<Order> {
-    Some(match word {
-        "weak" => Order::Weak,
-        "volatile" => Order::Volatile,
-        "relaxed" => Order::Relaxed,
-        "acquire" => Order::Acquire,
-        "release" => Order::Release,
-        "acq_rel" => Order::AcqRel,
-        "sc" => Order::SeqCst,
-        _ => return None,
-    })
-}
-
+/// The scope of a word.
 pub(super) fn scope(word: &str) -> Option<Scope> {
-    Some(match word {
-        "cta" => Scope::Cta,
-        "cluster" => Scope::Cluster,
-        "gpu" | "gl" => Scope::Gpu,
-        "sys" => Scope::Sys,
-        _ => return None,
-    })
+    if word == "gl" { Some(Scope::Gpu) } else { Scope::from_word(word) }
 }
 
 /// The IR's modifiers for an operation.
@@ -283,16 +265,13 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
     let between_halves =
         op == Op::Cvt && matches!(s.types[..], [Type::F16, Type::Bf16] | [Type::Bf16, Type::F16]);
     let rounding = rounding.or(between_halves.then_some("rn"));
-    for (kind, word) in [
+    let own = [
         (IrKind::Rounding, rounding),
         (IrKind::Cmp, s.word(Kind::Cmp).map(|w| if w == "nan" { "isnan" } else { w })),
-        (IrKind::BoolOp, first(&[Kind::BoolOp, Kind::AndOr])),
-        (IrKind::AtomOp, s.word(Kind::Atom)),
-        (IrKind::Shuffle, s.word(Kind::Shuffle)),
-        (IrKind::Vote, s.word(Kind::Vote)),
-        (IrKind::Prmt, s.word(Kind::Prmt)),
-        (IrKind::TestP, s.word(Kind::TestP)),
-    ] {
+        (IrKind::BoolOp, s.word(Kind::AndOr)),
+    ];
+    let alike = IrKind::ALL.iter().map(|&kind| (kind, s.word(Kind::Ir(kind))));
+    for (kind, word) in own.into_iter().chain(alike) {
         if let Some(word) = word.filter(|_| row.kinds.has(kind)) {
             mods.set_word(kind, word);
         }
@@ -304,7 +283,7 @@ pub(super) fn ir_mods(s: &Spelled, op: Op) -> Mods {
     };
     mods.space = first(&[Kind::Space, Kind::GlobalSpace]).and_then(space);
     let orders = [Kind::Order, Kind::AtomOrder, Kind::FenceOrder];
-    mods.order = first(&orders).and_then(order);
+    mods.order = first(&orders).and_then(Order::from_word);
     mods.scope = first(&[Kind::Scope, Kind::Level]).and_then(scope);
     if s.has(Kind::Level) {
         mods.order = Some(Order::SeqCst);

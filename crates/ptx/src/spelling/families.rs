@@ -1,6 +1,11 @@
-//! All opcode names of the PTX ISA, with their subjects and how far they are supported.
+//! All opcode names of the PTX ISA, with their tiers.
 //!
-//! They distinguish an opcode that cannot run from one that does not exist.
+//! They distinguish an opcode that cannot run from one that does not exist. An opcode of the table
+//! of forms that no tier lists is of tier 2b: a row of the table is all that an opcode takes.
+
+use std::collections::BTreeSet;
+
+use super::all_forms;
 
 /// The tier of an opcode: how common it is in real kernels, and so when support for it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,13 +69,7 @@ families! {
         "sqrt" "st" "sub" "xor"
     }
     TwoA { "activemask" "atom" "bfe" "bfi" "bfind" "brev" "clz" "copysign" "popc" "red" "shfl" "vote" }
-    TwoB {
-        "addc" "alloca" "applypriority" "bmsk" "brkpt" "brx" "cnot" "discard" "dp2a" "dp4a" "elect" "fence" "fns"
-        "isspacep" "lop3" "mad24" "madc" "match" "membar" "mul24" "nanosleep" "pmevent" "prefetch" "prefetchu"
-        "prmt" "redux" "sad" "set" "shf" "slct" "stackrestore" "stacksave" "subc" "szext" "tanh" "testp" "trap"
-        "createpolicy" "griddepcontrol" "setmaxnreg"
-        "vabsdiff" "vadd" "vmad" "vmax" "vmin" "vset" "vshl" "vshr" "vsub"
-    }
+    TwoB { "stackrestore" "stacksave" }
     ThreeA { "cp" }
     ThreeB { "ldmatrix" "mma" "movmatrix" "stmatrix" "wmma" }
     ThreeC { "istypep" "suld" "suq" "sured" "sust" "tex" "tld4" "txq" }
@@ -129,14 +128,22 @@ fn begins(modifier: &str, word: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("::") || word.ends_with("::"))
 }
 
-/// All of them.
+/// All of them: the listed ones, then those that only the table of forms has, by name.
 #[must_use]
-pub fn families() -> &'static [Family] {
-    FAMILIES
+pub fn families() -> Vec<Family> {
+    let others: BTreeSet<&'static str> =
+        all_forms().map(|form| form.opcode).filter(|opcode| listed(opcode).is_none()).collect();
+    let others = others.into_iter().map(|opcode| family_of(Tier::TwoB, opcode));
+    FAMILIES.iter().copied().chain(others).collect()
 }
 
 /// The one of a name.
 #[must_use]
 pub fn family(name: &str) -> Option<Family> {
+    let form = || all_forms().find(|form| form.opcode == name);
+    listed(name).or_else(|| form().map(|form| family_of(Tier::TwoB, form.opcode)))
+}
+
+fn listed(name: &str) -> Option<Family> {
     FAMILIES.iter().copied().find(|f| f.name == name)
 }

@@ -3,30 +3,60 @@
 //! A word can belong to several kinds (`.lo` is a half of a product, or a comparison); the kinds
 //! that the opcode takes decide which one is meant. Types are separate: see [`crate::ast::Type`].
 
+use ir::mods::Kind as IrKind;
+
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident $what:literal { $($word:literal)+ } )+) => {
         /// A kind of modifier.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum Kind { $($(#[$doc])* $kind),+ }
+        pub enum Kind {
+            $($(#[$doc])* $kind,)+
+            /// A kind of the kernel IR that PTX spells with the same words and that means the same:
+            /// it needs no row here, and lowering copies its word.
+            Ir(IrKind),
+        }
+
+        /// The kinds that PTX has for itself.
+        #[derive(Clone, Copy)]
+        enum PtxKind { $($kind),+ }
+
+        const OWN: &[Kind] = &[$(Kind::$kind),+];
 
         impl Kind {
-            /// All kinds.
-            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+            /// Number of kinds.
+            pub const COUNT: usize = OWN.len() + IrKind::ALL.len();
+
+            /// Its number among all kinds.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                match self {
+                    $(Self::$kind => PtxKind::$kind as usize,)+
+                    Self::Ir(kind) => OWN.len() + kind as usize,
+                }
+            }
 
             /// Its words, without dots.
             #[must_use]
-            pub fn words(self) -> &'static [&'static str] {
-                match self { $(Self::$kind => &[$($word),+]),+ }
+            pub const fn words(self) -> &'static [&'static str] {
+                match self { $(Self::$kind => &[$($word),+],)+ Self::Ir(kind) => kind.words() }
             }
 
             /// Its name in messages.
             #[must_use]
-            pub fn what(self) -> &'static str {
-                match self { $(Self::$kind => $what),+ }
+            pub const fn what(self) -> &'static str {
+                match self { $(Self::$kind => $what,)+ Self::Ir(kind) => kind.what() }
             }
         }
     };
+}
+
+const _: () = assert!(Kind::COUNT <= 128, "kinds fit a set");
+
+impl Kind {
+    /// All kinds, in order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        OWN.iter().copied().chain(IrKind::ALL.iter().map(|&kind| Self::Ir(kind)))
+    }
 }
 
 kinds! {
@@ -64,8 +94,6 @@ kinds! {
     Cmp "a comparison such as `.eq`" {
         "eq" "ne" "lt" "le" "gt" "ge" "lo" "ls" "hi" "hs" "equ" "neu" "ltu" "leu" "gtu" "geu" "num" "nan"
     }
-    /// The combination of a comparison with a predicate.
-    BoolOp "`.and`, `.or` or `.xor`" { "and" "or" "xor" }
     /// A state space.
     Space "a state space such as `.global`" {
         "const" "global" "local" "param" "shared" "shared::cta" "shared::cluster" "param::entry" "param::func"
@@ -94,8 +122,6 @@ kinds! {
     Nearest "`.rn`" { "rn" }
     /// Reads through the non-coherent cache.
     NonCoherent "`.nc`" { "nc" }
-    /// The operation of `atom`, `red` or `redux`.
-    Atom "an operation such as `.add`" { "add" "min" "max" "and" "or" "xor" "exch" "cas" "inc" "dec" }
     /// Subnormals are kept.
     NoFtz "`.noftz`" { "noftz" }
     /// `wmma.load`
@@ -118,10 +144,6 @@ kinds! {
     Sync "`.sync`" { "sync" }
     /// `.aligned`
     Aligned "`.aligned`" { "aligned" }
-    /// The source lane of a shuffle.
-    Shuffle "`.up`, `.down`, `.bfly` or `.idx`" { "up" "down" "bfly" "idx" }
-    /// The question of a vote.
-    Vote "`.all`, `.any`, `.uni` or `.ballot`" { "all" "any" "uni" "ballot" }
     /// The question of `match`.
     Match "`.any` or `.all`" { "any" "all" }
     /// The action of a barrier.
@@ -132,10 +154,6 @@ kinds! {
     Cta "`.cta`" { "cta" }
     /// The barrier is one of the warp.
     Warp "`.warp`" { "warp" }
-    /// Byte selection.
-    Prmt "a byte-selection mode" { "f4e" "b4e" "rc8" "ecl" "ecr" "rc16" }
-    /// A property of a float.
-    TestP "a property such as `.finite`" { "finite" "infinite" "number" "notanumber" "normal" "subnormal" }
     /// Direction of a funnel shift.
     Direction "`.l` or `.r`" { "l" "r" }
     /// The effect of shift amounts beyond the width.
@@ -249,7 +267,7 @@ impl Kinds {
     pub const fn of(kinds: &[Kind]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < kinds.len() {
-            bits |= 1 << kinds[i] as u128;
+            bits |= 1 << kinds[i].index();
             i += 1;
         }
         Self(bits)
@@ -258,12 +276,12 @@ impl Kinds {
     /// Returns whether a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: Kind) -> bool {
-        self.0 >> kind as u128 & 1 != 0
+        self.0 >> kind.index() & 1 != 0
     }
 
     /// Its kinds in order.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.iter().copied().filter(move |&k| self.has(k))
+        Kind::all().filter(move |&k| self.has(k))
     }
 }
 
@@ -272,16 +290,4 @@ impl Kinds {
 #[must_use]
 pub fn is_cache_hint(word: &str) -> bool {
     ["L1::", "L2::", "level::"].iter().any(|prefix| word.starts_with(prefix))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_fit_a_set() {
-        assert!(Kind::ALL.len() <= 128);
-        let set = Kinds::of(&[Kind::Pack, Kind::Ftz]);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [Kind::Ftz, Kind::Pack]);
-    }
 }

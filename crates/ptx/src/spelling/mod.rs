@@ -28,14 +28,14 @@ pub struct Spelled {
     pub types: SmallVec<[Type; 4]>,
     /// Whether other forms take the same modifiers with other numbers of operands.
     pub by_count: bool,
-    words: [Option<&'static str>; Kind::ALL.len()],
+    words: [Option<&'static str>; Kind::COUNT],
 }
 
 impl Spelled {
     /// The word of a kind, if the instruction has it.
     #[must_use]
     pub fn word(&self, kind: Kind) -> Option<&'static str> {
-        self.words[kind as usize]
+        self.words[kind.index()]
     }
 
     /// Returns whether the instruction has a word of the kind.
@@ -202,7 +202,7 @@ pub fn spell(forms: &[&'static Form], words: &[Word<'_>]) -> Result<Spelled, Vec
 
 fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspelling>> {
     let mut spelled =
-        Spelled { form, types: SmallVec::new(), by_count: false, words: [None; Kind::ALL.len()] };
+        Spelled { form, types: SmallVec::new(), by_count: false, words: [None; Kind::COUNT] };
     let mut wrong = Vec::new();
     for (index, &(word, ty)) in words.iter().enumerate() {
         if let Some(ty) = ty.filter(|_| form.types > 0) {
@@ -219,7 +219,7 @@ fn assign(form: &'static Form, words: &[Word<'_>]) -> Result<Spelled, Vec<Misspe
             Some((kind, *known))
         });
         match (found, twice) {
-            (Some((kind, known)), _) => spelled.words[kind as usize] = Some(known),
+            (Some((kind, known)), _) => spelled.words[kind.index()] = Some(known),
             (None, Some(what)) => wrong.push(Misspelling::Twice { index, what }),
             (None, None) if form.hints && is_cache_hint(word) => {}
             (None, None)

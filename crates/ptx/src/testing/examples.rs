@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use ir::mods::Kind as IrKind;
+
 use crate::ast::Type;
 use crate::spelling::{
     Arg, Form, Kind, Special, Spelled, Target, Val, all_forms, fragment, matrix_count, matrix_mods,
@@ -165,7 +167,7 @@ fn operands(form: &Form, s: &Spelled, optional: bool) -> Option<String> {
         }
         _ => {}
     }
-    let cas = s.word(Kind::Atom) == Some("cas");
+    let cas = s.word(Kind::Ir(IrKind::AtomOp)) == Some("cas");
     let mut out = Vec::new();
     for (k, arg) in form.args.iter().enumerate() {
         out.push(match *arg {

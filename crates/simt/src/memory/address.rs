@@ -88,21 +88,22 @@ impl From<u64> for Addr {
     }
 }
 
-/// A state space: which memory an address means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Space {
-    /// Any of the others, as the address says.
-    Generic,
-    /// Global memory, one per context.
-    Global,
-    /// Constant memory, one per context, read-only to kernels.
-    Const,
-    /// Shared memory, one block per CTA.
-    Shared,
-    /// Local memory, one block per thread.
-    Local,
-    /// Kernel parameters, one read-only block per launch.
-    Param,
+crate::word_enums! {
+    /// A state space: which memory an address means.
+    pub enum Space {
+        /// Any of the others, as the address says.
+        Generic "generic",
+        /// Global memory, one per context.
+        Global "global",
+        /// Constant memory, one per context, read-only to kernels.
+        Const "const",
+        /// Shared memory, one block per CTA.
+        Shared "shared",
+        /// Local memory, one block per thread.
+        Local "local",
+        /// Kernel parameters, one read-only block per launch.
+        Param "param",
+    }
 }
 
 impl Space {

@@ -1,9 +1,9 @@
 //! Logic, shifts and bit fields. Predicates are 64-bit values 0 and 1.
 
 use super::{LaneFn, by_int, lane, lane2};
-use ir::mods::{BoolOp, Flag, PrmtMode};
+use ir::mods::{BoolOp, Flag};
 use ir::{Inst, Op, Ty};
-use simt::arith::int::{self, FunnelShift, Int, Overshift, PermuteMode};
+use simt::arith::int::{self, FunnelShift, Int, Overshift};
 
 pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
     if ty == Ty::Pred {
@@ -53,24 +53,12 @@ fn plain<T: Int>(op: Op) -> Option<LaneFn> {
         Op::Brev => lane!([T: Int]; |_e, a| int::brev::<T>(a)),
         Op::Popc => lane!([T: Int]; |_e, a| int::popc::<T>(a)),
         Op::Clz => lane!([T: Int]; |_e, a| int::clz::<T>(a)),
-        Op::Prmt => lane!(|e, a, b, c| int::prmt(a, b, c, permute(e.mods.prmt))),
+        Op::Prmt => lane!(|e, a, b, c| int::prmt(a, b, c, e.mods.prmt)),
         Op::Bmsk => lane!(|e, a, b| int::bmsk(a, b, overshift(e))),
         Op::Szext => lane!([T: Int]; |e, a, b| int::szext::<T>(a, b, overshift(e))),
         Op::Fns => lane!(|_e, mask, base, offset| int::fns(mask, base, offset)),
         _ => return None,
     })
-}
-
-fn permute(mode: Option<PrmtMode>) -> PermuteMode {
-    match mode {
-        None => PermuteMode::Generic,
-        Some(PrmtMode::F4e) => PermuteMode::Forward4,
-        Some(PrmtMode::B4e) => PermuteMode::Backward4,
-        Some(PrmtMode::Rc8) => PermuteMode::Replicate8,
-        Some(PrmtMode::Ecl) => PermuteMode::EdgeClampLeft,
-        Some(PrmtMode::Ecr) => PermuteMode::EdgeClampRight,
-        Some(PrmtMode::Rc16) => PermuteMode::Replicate16,
-    }
 }
 
 /// `lop3` whose second result is (result != 0) combined with a predicate.

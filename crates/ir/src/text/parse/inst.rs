@@ -407,7 +407,7 @@ fn bad_word(op: Op, word: &str, why: BadWord, place: Span) -> Box<isa::Diagnosti
 
 /// All words of some kinds of modifiers.
 fn words_of(kinds: crate::mods::Kinds) -> impl Iterator<Item = &'static str> {
-    kinds.iter().flat_map(Kind::words)
+    kinds.iter().flat_map(Kind::words).copied()
 }
 
 fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {

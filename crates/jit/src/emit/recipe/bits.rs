@@ -2,7 +2,7 @@
 
 use super::{Build, Micro, Recipe, Say, Sort, Value};
 use iced_x86::RoundingControl;
-use ir::mods::{BoolOp, Flag, PrmtMode, Space};
+use ir::mods::{BoolOp, Flag, Space};
 use ir::{Op, Ty};
 use simt::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
@@ -261,31 +261,14 @@ fn reverse(say: &Say<'_>) -> Option<Recipe> {
     b.one(value)
 }
 
-/// Returns the control word that makes the generic mode do what `mode` does with `control`.
-fn control(mode: Option<PrmtMode>, control: u64) -> u64 {
-    let s = control & 3;
-    let bytes = match mode {
-        None => return control & 0xffff,
-        Some(PrmtMode::F4e) => [s, s + 1, s + 2, s + 3],
-        Some(PrmtMode::B4e) => [s, s + 7, s + 6, s + 5],
-        Some(PrmtMode::Rc8) => [s; 4],
-        Some(PrmtMode::Ecl) => [s, s.max(1), s.max(2), 3],
-        Some(PrmtMode::Ecr) => [0, s.min(1), s.min(2), s],
-        Some(PrmtMode::Rc16) => {
-            let half = 2 * (s & 1);
-            [half, half + 1, half, half + 1]
-        }
-    };
-    bytes.iter().enumerate().fold(0, |all, (i, b)| all | (b & 7) << (4 * i))
-}
-
 fn permute(say: &Say<'_>) -> Option<Recipe> {
+    let mode = say.inst.mods.prmt;
     let mut b = Build::new(say, false);
     let (x, y) = (b.arg(0), b.arg(1));
     let Some(number) = say.number(2) else {
-        return if say.inst.mods.prmt.is_none() { permute_any(b, x, y) } else { None };
+        return if mode.is_none() { permute_any(b, x, y) } else { None };
     };
-    let control = control(say.inst.mods.prmt, number);
+    let control = mode.map_or(number, |mode| mode.generic_control(number));
     let selector = |i: u8| control >> (4 * (i % 4)) & 0xf;
     // A shuffle of each of the two words puts its selected bytes in place and zeros elsewhere.
     let mut value = None;

@@ -1,6 +1,7 @@
 //! Floating point and comparison.
 
 use ir::Op;
+use ir::mods::Kind as IrKind;
 
 use super::Arg::{D, Dp, S};
 use super::Form;
@@ -129,7 +130,10 @@ pub(super) static ROWS: &[Form] = &[
     op("tanh", Op::Tanh, DS1).ty(&[F32, F16, F16x2]).need(&[Kind::Approx]).since(7, 0, 75),
     op("tanh", Op::Tanh, DS1).ty(BHALF).need(&[Kind::Approx]).since(7, 8, 90),
     op("copysign", Op::Copysign, DS2).ty(FLOAT).since(2, 0, 20),
-    op("testp", Op::Testp, &[D(P), S(T)]).ty(FLOAT).need(&[Kind::TestP]).since(2, 0, 20),
+    op("testp", Op::Testp, &[D(P), S(T)])
+        .ty(FLOAT)
+        .need(&[Kind::Ir(IrKind::TestP)])
+        .since(2, 0, 20),
     // Comparison.
     op("setp", Op::Setp, &[Dp(P), S(T), S(T)])
         .ty(COMPARED)
@@ -138,7 +142,7 @@ pub(super) static ROWS: &[Form] = &[
         .rule(comparable, CMP_TEXT),
     op("setp", Op::Setp, &[Dp(P), S(T), S(T), S(PNot)])
         .ty(COMPARED)
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("setp", Op::Setp, &[D(P), S(T), S(T)])
@@ -149,7 +153,7 @@ pub(super) static ROWS: &[Form] = &[
         .since(4, 2, 53),
     op("setp", Op::Setp, &[D(P), S(T), S(T), S(PNot)])
         .ty(HALF_SCALARS)
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT)
         .since(4, 2, 53),
@@ -161,7 +165,7 @@ pub(super) static ROWS: &[Form] = &[
         .since(4, 2, 53),
     op("setp", Op::Setp, &[Dp(P), S(T), S(T), S(PNot)])
         .ty(PAIRS)
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT)
         .since(4, 2, 53),
@@ -174,7 +178,7 @@ pub(super) static ROWS: &[Form] = &[
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
         .ty(&[U32, S32, F32])
         .ty(&[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64])
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
@@ -186,7 +190,7 @@ pub(super) static ROWS: &[Form] = &[
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
         .ty(&[U16, S16, U32, S32, F16, Bf16])
         .ty(&[F16])
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
@@ -198,7 +202,7 @@ pub(super) static ROWS: &[Form] = &[
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
         .ty(&[U16, S16, U32, S32, Bf16])
         .ty(&[Bf16])
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT),
     op("set", Op::Set, &[D(T), S(T2), S(T2)])
@@ -211,7 +215,7 @@ pub(super) static ROWS: &[Form] = &[
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
         .ty(&[F16x2, U32, S32])
         .ty(&[F16x2])
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT)
         .since(4, 2, 53),
@@ -225,7 +229,7 @@ pub(super) static ROWS: &[Form] = &[
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
         .ty(&[Bf16x2, U32, S32])
         .ty(&[Bf16x2])
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT)
         .since(4, 2, 53),
@@ -239,7 +243,7 @@ pub(super) static ROWS: &[Form] = &[
     op("set", Op::Set, &[D(T), S(T2), S(T2), S(PNot)])
         .ty(HALF_SCALARS)
         .ty(COMPARED)
-        .need(&[Kind::Cmp, Kind::BoolOp])
+        .need(&[Kind::Cmp, Kind::Ir(IrKind::BoolOp)])
         .opt(&[Kind::Ftz])
         .rule(comparable, CMP_TEXT)
         .since(4, 2, 53),

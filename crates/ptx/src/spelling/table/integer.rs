@@ -1,6 +1,7 @@
 //! Integers and bits.
 
 use ir::Op;
+use ir::mods::Kind as IrKind;
 
 use super::Arg::{D, Dpp, S};
 use super::Val::{Imm, PNot, T, T2, Wide};
@@ -121,6 +122,6 @@ pub(super) static ROWS: &[Form] = &[
         .since(3, 1, 32),
     op("prmt", Op::Prmt, &[D(T), S(T), S(T), S(Val::B32)])
         .ty(ONLY_B32)
-        .opt(&[Kind::Prmt])
+        .opt(&[Kind::Ir(IrKind::Prmt)])
         .since(2, 0, 20),
 ];

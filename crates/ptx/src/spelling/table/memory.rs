@@ -1,6 +1,7 @@
 //! Memory.
 
 use ir::Op;
+use ir::mods::Kind as IrKind;
 
 use super::Arg::{A, D, Ds, O, Rest, S, V};
 use super::Val::{Imm, T};
@@ -46,26 +47,26 @@ pub(super) static ROWS: &[Form] = &[
         .since(8, 2, 70),
     special("atom", Special::Atom, &[Ds(T), A, S(T), O(T), O(Val::B64)])
         .ty(ATOMIC)
-        .need(&[Kind::Atom])
+        .need(&[Kind::Ir(IrKind::AtomOp)])
         .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
         .hints()
         .rule(combinable, ATOM_TEXT),
     special("atom", Special::Atom, &[V, A, V, O(Val::B64)])
         .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
-        .need(&[Kind::Atom, Kind::Vector])
+        .need(&[Kind::Ir(IrKind::AtomOp), Kind::Vector])
         .opt(&[Kind::AtomOrder, Kind::Scope, Kind::GlobalSpace, Kind::NoFtz])
         .hints()
         .rule(vector_combinable, ATOM_TEXT)
         .since(8, 1, 90),
     special("red", Special::Red, &[A, S(T), O(Val::B64)])
         .ty(ATOMIC)
-        .need(&[Kind::Atom])
+        .need(&[Kind::Ir(IrKind::AtomOp)])
         .opt(&[Kind::AtomOrder, Kind::Scope, Kind::Space, Kind::NoFtz])
         .hints()
         .rule(reducible_in_memory, ATOM_TEXT),
     special("red", Special::Red, &[A, V, O(Val::B64)])
         .ty(&[F32, F16, F16x2, Bf16, Bf16x2])
-        .need(&[Kind::Atom, Kind::Vector])
+        .need(&[Kind::Ir(IrKind::AtomOp), Kind::Vector])
         .opt(&[Kind::AtomOrder, Kind::Scope, Kind::GlobalSpace, Kind::NoFtz])
         .hints()
         .rule(vector_reducible, ATOM_TEXT)

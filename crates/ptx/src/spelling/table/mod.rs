@@ -19,8 +19,8 @@ mod sets;
 mod video;
 mod warp;
 
+use super::Spelled;
 use super::kind::{Kind, Kinds};
-use super::{Spelled, Tier, family};
 use crate::ast::Type;
 
 /// The type that an operand is read or written as.
@@ -285,12 +285,6 @@ impl Form {
             && self.shapes == other.shapes
             && self.required == other.required;
         alike && self.args.len() != other.args.len()
-    }
-
-    /// The tier of its opcode.
-    #[must_use]
-    pub fn tier(&self) -> Tier {
-        family(self.opcode).map_or(Tier::One, |f| f.tier)
     }
 }
 

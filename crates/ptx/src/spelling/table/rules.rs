@@ -1,5 +1,7 @@
 //! Rules for an instruction's modifiers beyond their kinds.
 
+use ir::mods::Kind as IrKind;
+
 use crate::ast::Type::{self, *};
 use crate::spelling::{Kind, Spelled};
 
@@ -19,7 +21,7 @@ pub(super) fn right(s: &Spelled) -> bool {
     s.word(Kind::Direction) == Some("r")
 }
 pub(super) fn ballot(s: &Spelled) -> bool {
-    s.word(Kind::Vote) == Some("ballot")
+    s.word(Kind::Ir(IrKind::Vote)) == Some("ballot")
 }
 pub(super) fn not_ballot(s: &Spelled) -> bool {
     !ballot(s)
@@ -70,7 +72,7 @@ pub(super) fn combinable(s: &Spelled) -> bool {
     let half = matches!(s.ty(), F16 | F16x2 | Bf16 | Bf16x2);
     let float = half || matches!(s.ty(), F32 | F64);
     let int = matches!(s.ty(), U32 | U64 | S32 | S64);
-    let right = match s.word(Kind::Atom).unwrap_or("") {
+    let right = match s.word(Kind::Ir(IrKind::AtomOp)).unwrap_or("") {
         "add" => (int && s.ty() != S64) || float,
         "min" | "max" => int || (half && s.has(Kind::Vector)),
         "and" | "or" | "xor" => matches!(s.ty(), B32 | B64),
@@ -79,13 +81,13 @@ pub(super) fn combinable(s: &Spelled) -> bool {
         _ => matches!(s.ty(), B16 | B32 | B64 | B128),
     };
     // For single precision `ptxas` takes `.noftz`, too.
-    let single = s.ty() == F32 && s.word(Kind::Atom) == Some("add");
+    let single = s.ty() == F32 && s.word(Kind::Ir(IrKind::AtomOp)) == Some("add");
     right && (single || half == s.has(Kind::NoFtz))
 }
 
 /// `red` returns nothing, so it neither exchanges nor compares and swaps.
 pub(super) fn reducible_in_memory(s: &Spelled) -> bool {
-    let gives = matches!(s.word(Kind::Atom), Some("exch" | "cas"));
+    let gives = matches!(s.word(Kind::Ir(IrKind::AtomOp)), Some("exch" | "cas"));
     let acquires = matches!(s.word(Kind::AtomOrder), Some("acquire" | "acq_rel"));
     combinable(s) && !gives && !acquires
 }
@@ -96,7 +98,9 @@ pub(super) fn vector_combinable(s: &Spelled) -> bool {
         Some("v4") => 4 * s.ty().bits(),
         _ => 8 * s.ty().bits(),
     };
-    matches!(s.word(Kind::Atom), Some("add" | "min" | "max")) && combinable(s) && bits <= 128
+    matches!(s.word(Kind::Ir(IrKind::AtomOp)), Some("add" | "min" | "max"))
+        && combinable(s)
+        && bits <= 128
 }
 
 pub(super) fn vector_reducible(s: &Spelled) -> bool {
@@ -195,7 +199,7 @@ pub(super) fn reducible(s: &Spelled) -> bool {
     if s.has(Kind::Nan) && s.ty() != F32 {
         return false;
     }
-    match s.word(Kind::Atom).unwrap_or("") {
+    match s.word(Kind::Ir(IrKind::AtomOp)).unwrap_or("") {
         "add" => matches!(s.ty(), U32 | S32),
         "min" | "max" => matches!(s.ty(), U32 | S32 | F32),
         "and" | "or" | "xor" => s.ty() == B32,

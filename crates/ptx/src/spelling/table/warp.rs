@@ -1,7 +1,7 @@
 //! Warp collectives, barriers, control flow, the system.
 
 use ir::Op;
-use ir::mods::Flag;
+use ir::mods::{Flag, Kind as IrKind};
 
 use super::Arg::{Any, D, Dp, Dpp, O, Rest, S};
 use super::Val::{P, PNot, T};
@@ -17,32 +17,32 @@ pub(super) static ROWS: &[Form] = &[
     // Warp collectives.
     op("shfl", Op::Shfl, &[Dp(T), S(T), S(Val::B32), S(Val::B32), S(Val::B32)])
         .ty(ONLY_B32)
-        .need(&[Kind::Sync, Kind::Shuffle])
+        .need(&[Kind::Sync, Kind::Ir(IrKind::Shuffle)])
         .since(6, 0, 30),
     op("shfl", Op::Shfl, &[Dp(T), S(T), S(Val::B32), S(Val::B32)])
         .ty(ONLY_B32)
-        .need(&[Kind::Shuffle])
+        .need(&[Kind::Ir(IrKind::Shuffle)])
         .flag(Flag::NoMask)
         .since(3, 0, 30),
     op("vote", Op::Vote, &[D(P), S(PNot), S(Val::B32)])
         .ty(ONLY_PRED)
-        .need(&[Kind::Sync, Kind::Vote])
+        .need(&[Kind::Sync, Kind::Ir(IrKind::Vote)])
         .rule(not_ballot, "`.all`, `.any` or `.uni`")
         .since(6, 0, 30),
     op("vote", Op::Ballot, &[D(Val::B32), S(PNot), S(Val::B32)])
         .ty(ONLY_B32)
-        .need(&[Kind::Sync, Kind::Vote])
+        .need(&[Kind::Sync, Kind::Ir(IrKind::Vote)])
         .rule(ballot, "`.ballot`")
         .since(6, 0, 30),
     op("vote", Op::Vote, &[D(P), S(PNot)])
         .ty(ONLY_PRED)
-        .need(&[Kind::Vote])
+        .need(&[Kind::Ir(IrKind::Vote)])
         .rule(not_ballot, "`.all`, `.any` or `.uni`")
         .flag(Flag::NoMask)
         .since(1, 2, 12),
     op("vote", Op::Ballot, &[D(Val::B32), S(PNot)])
         .ty(ONLY_B32)
-        .need(&[Kind::Vote])
+        .need(&[Kind::Ir(IrKind::Vote)])
         .rule(ballot, "`.ballot`")
         .flag(Flag::NoMask)
         .since(2, 0, 20),
@@ -59,7 +59,7 @@ pub(super) static ROWS: &[Form] = &[
         .since(6, 0, 70),
     op("redux", Op::Redux, &[D(T), S(T), S(Val::B32)])
         .ty(&[U32, S32, B32, F32])
-        .need(&[Kind::Sync, Kind::Atom])
+        .need(&[Kind::Sync, Kind::Ir(IrKind::AtomOp)])
         .opt(&[Kind::Nan])
         .rule(reducible, REDUX_TEXT)
         .since(7, 0, 80),

@@ -241,49 +241,55 @@ pub fn fns(mask: u64, base: u64, offset: u64) -> u64 {
     u64::from(found)
 }
 
-/// The byte selection by the control operand of [`prmt`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum PermuteMode {
-    /// Four selectors of four bits: three pick the byte, the top one replicates its sign.
-    #[default]
-    Generic,
-    /// `.f4e`: four bytes forward from the selector on.
-    Forward4,
-    /// `.b4e`: four bytes backward from the selector on.
-    Backward4,
-    /// `.rc8`: one byte, replicated.
-    Replicate8,
-    /// `.ecl`: edge clamp left.
-    EdgeClampLeft,
-    /// `.ecr`: edge clamp right.
-    EdgeClampRight,
-    /// `.rc16`: one half word, replicated.
-    Replicate16,
+crate::word_enums! {
+    /// Modes of [`prmt`] whose control operand picks one of four selections of bytes.
+    pub enum PermuteMode {
+        /// Forward 4 extract.
+        Forward4 "f4e",
+        /// Backward 4 extract.
+        Backward4 "b4e",
+        /// Replicate 8.
+        Replicate8 "rc8",
+        /// Edge clamp left.
+        EdgeClampLeft "ecl",
+        /// Edge clamp right.
+        EdgeClampRight "ecr",
+        /// Replicate 16.
+        Replicate16 "rc16",
+    }
+}
+
+impl PermuteMode {
+    /// The control operand that makes the generic mode select what this mode selects with
+    /// `control`.
+    #[must_use]
+    #[inline]
+    pub fn generic_control(self, control: u64) -> u64 {
+        let s = control & 3;
+        let bytes = match self {
+            Self::Forward4 => [s, s + 1, s + 2, s + 3],
+            Self::Backward4 => [s, s + 7, s + 6, s + 5],
+            Self::Replicate8 => [s; 4],
+            Self::EdgeClampLeft => [s, s.max(1), s.max(2), 3],
+            Self::EdgeClampRight => [0, s.min(1), s.min(2), s],
+            Self::Replicate16 => {
+                let half = 2 * (s & 1);
+                [half, half + 1, half, half + 1]
+            }
+        };
+        bytes.iter().enumerate().fold(0, |all, (i, byte)| all | (byte & 7) << (4 * i))
+    }
 }
 
 /// Permutes the eight bytes of `b:a` (those of `a` are 0 to 3) into a 32-bit word. PTX `prmt.b32`.
+///
+/// Without a mode, `control` holds four selectors of four bits: three pick the byte, the top one
+/// replicates its sign.
 #[must_use]
 #[inline]
-pub fn prmt(a: u64, b: u64, control: u64, mode: PermuteMode) -> u64 {
+pub fn prmt(a: u64, b: u64, control: u64, mode: Option<PermuteMode>) -> u64 {
     let bytes = (b << 32 | u64::from(a as u32)).to_le_bytes();
-    let s = control as usize & 3;
-    let selectors: [usize; 4] = match mode {
-        PermuteMode::Generic => return permute_generic(bytes, control),
-        PermuteMode::Forward4 => [s, s + 1, s + 2, s + 3],
-        PermuteMode::Backward4 => [s, s + 7, s + 6, s + 5],
-        PermuteMode::Replicate8 => [s; 4],
-        PermuteMode::EdgeClampLeft => [s, s.max(1), s.max(2), 3],
-        PermuteMode::EdgeClampRight => [0, s.min(1), s.min(2), s],
-        PermuteMode::Replicate16 => {
-            let half = 2 * (s & 1);
-            [half, half + 1, half, half + 1]
-        }
-    };
-    let picked = selectors.map(|i| bytes[i & 7]);
-    u64::from(u32::from_le_bytes(picked))
-}
-
-fn permute_generic(bytes: [u8; 8], control: u64) -> u64 {
+    let control = mode.map_or(control, |mode| mode.generic_control(control));
     let picked: [u8; 4] = std::array::from_fn(|i| {
         let selector = control >> (4 * i);
         let byte = bytes[selector as usize & 7];

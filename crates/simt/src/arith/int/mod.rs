@@ -12,10 +12,7 @@
 mod bits;
 mod packed;
 
-pub use bits::{
-    FunnelShift, PermuteMode, and, bfe, bfi, bfind, bmsk, brev, clz, cnot, ctz, fns, funnel_shift,
-    lop3, not, or, popc, prmt, shl, shr, szext, xor,
-};
+pub use bits::*;
 pub use packed::{dp2a, dp4a, lanes2, lanes4};
 
 use super::compare::{Cmp, Relation};
