@@ -123,7 +123,6 @@ impl fmt::Display for Statistics {
 /// A mechanism with the graph of a program and the statistics of one group.
 pub struct Session<const N: usize = 1> {
     entry: &'static Entry,
-    knobs: Knobs,
     plan: Option<Plan>,
     mechanism: Option<Box<dyn Mechanism<N>>>,
     width: u32,
@@ -139,21 +138,7 @@ impl<const N: usize> Session<N> {
     pub fn new(name: &str) -> Result<Self, SessionError> {
         let entry = Entry::find(name)?;
         let statistics = Statistics::default();
-        Ok(Self {
-            entry,
-            knobs: Knobs::default(),
-            plan: None,
-            mechanism: None,
-            width: 0,
-            statistics,
-        })
-    }
-
-    /// The same with these settings.
-    #[must_use]
-    pub fn with_knobs(mut self, knobs: Knobs) -> Self {
-        self.knobs = knobs;
-        self
+        Ok(Self { entry, plan: None, mechanism: None, width: 0, statistics })
     }
 
     /// The mechanism's row of the catalogue.
@@ -181,7 +166,7 @@ impl<const N: usize> Session<N> {
         if lanes.is_empty() || !lanes.is_subset(&LaneMask::first(width as usize)) {
             return Err(SessionError::Lanes);
         }
-        self.mechanism = Some(self.entry.build(&Start::at(at, lanes, width), self.knobs)?);
+        self.mechanism = Some(self.entry.build(&Start::at(at, lanes, width), Knobs::default())?);
         self.width = width;
         self.statistics = Statistics::default();
         Ok(())

@@ -277,8 +277,6 @@ pub const BITS32: TySet = TySet::of(&[Ty::B32, Ty::B64]);
 pub const F: TySet = TySet::of(&[Ty::F32, Ty::F64]);
 /// Half-precision formats and their packed pairs.
 pub const HALF: TySet = TySet::of(&[Ty::F16, Ty::Bf16, Ty::F16x2, Ty::Bf16x2]);
-/// Floating point of single values.
-pub const SCALAR: TySet = F.or(TySet::of(&[Ty::F16, Ty::Bf16]));
 /// All floating point that arithmetic works on.
 pub const FLOAT: TySet = F.or(HALF);
 /// Packed pairs of 16-bit integers, which only a few operations work on.

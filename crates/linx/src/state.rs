@@ -375,12 +375,6 @@ impl State {
         self.conflicts.first
     }
 
-    /// Reads of queue entries that nothing had been pushed to; they gave 0.
-    #[must_use]
-    pub fn unwritten_reads(&self) -> u64 {
-        self.unwritten
-    }
-
     /// Returns the findings of a checking run, a line each: a conflict of groups, reads of
     /// unwritten entries, warnings.
     #[must_use]

@@ -5,10 +5,8 @@
 //! point cannot. A launch that hangs under one of them can begin again, with memory as it was
 //! before, under [`Retry::MECHANISM`].
 
-use crate::cause::Cause;
 use crate::state::State;
 use simt::counts::Counts;
-use simt::machine::{HangKind, Step};
 use simt::memory::{MapError, MemoryMap, Snapshot};
 
 /// The state that is needed to begin a launch again.
@@ -26,13 +24,6 @@ impl Retry {
     /// engine has committed ([`State::skip`]) remain.
     pub fn new<const N: usize>(memory: &mut MemoryMap, state: &State<N>) -> Self {
         Self { memory: memory.snapshot(), done: *state.stats() }
-    }
-
-    /// Returns whether a launch with this end may end well where every lane makes progress: it
-    /// hangs, and has not merely reached its limit.
-    #[must_use]
-    pub fn may_help<const N: usize>(end: &Step<Cause, N>) -> bool {
-        matches!(end, Step::Hang(hang) if hang.kind != HangKind::Limit)
     }
 
     /// Memory as it was, in a map that holds at most `limit` bytes.
