@@ -30,7 +30,6 @@ mod level;
 mod loop_depths;
 mod machine;
 mod memory;
-pub mod native;
 mod operands;
 pub mod ops;
 mod row;

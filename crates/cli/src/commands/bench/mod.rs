@@ -108,7 +108,7 @@ fn measure(
             Job::prepare(parts, &Settings::default(), sources)?
         }
     };
-    let mut native = kernel.and_then(|k| fast::native::native(k.name, k.n));
+    let mut native = kernel.and_then(|k| baseline::kernel(k.name, k.n));
     let (mut limits, mut engines) = (Vec::new(), vec![Vec::new(); runs.len()]);
     for _ in 0..repeats {
         for (times, &(choice, level, threads, detailed)) in engines.iter_mut().zip(&runs) {
