@@ -534,7 +534,7 @@ pub(crate) enum LevelName {
     Avx512,
 }
 
-impl From<LevelName> for lab::machine::Level {
+impl From<LevelName> for machines::Level {
     fn from(name: LevelName) -> Self {
         match name {
             LevelName::Portable => Self::Portable,

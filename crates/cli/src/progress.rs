@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::machine::{LaunchMonitor, Progress};
+use machines::{LaunchMonitor, Progress};
 
 /// Time without a bar at the start of a run.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -1,12 +1,13 @@
 //! Results of a device against our own, bit by bit.
 
+use inputs::Array;
+use inputs::elem::{ElemKind, ElemType, format_bits};
+use inputs::tolerance::ulp_distance;
 use isa::{Diagnostic, Diagnostics};
-use lab::compare::{compare_multisets, ulp_distance};
-use lab::divergence::{ProbedMonitor, ScheduleDependenceProbe};
-use lab::elem::{ElemType, format_bits};
-use lab::machine::{End, LaunchMonitor};
+use lab::compare::compare_multisets;
 use lab::run::{FinalBuffer, Job, Variant};
-use lab::{Array, elem::ElemKind};
+use machines::probe::ScheduleDependenceProbe;
+use machines::{End, LaunchMonitor, ProbedMonitor};
 
 use crate::record::{RunEnd, RunRecord, hash_of};
 use crate::writers::{Following, Writer, Writers};
@@ -225,9 +226,10 @@ pub fn compare(
     if !comparison.agrees() {
         let mut witnesses = ScheduleDependenceProbe::default();
         run(job, mechanism, &mut ProbedMonitor { monitor, probe: &mut witnesses })?;
-        let line = |(dependence, place): &(lab::probe::ScheduleDependence, lab::probe::Place)| {
-            format!("{} at {}", dependence.name(), place.describe())
-        };
+        let line = |(dependence, place): &(
+            machines::probe::ScheduleDependence,
+            machines::probe::Place,
+        )| { format!("{} at {}", dependence.name(), place.describe()) };
         comparison.schedule = witnesses.found().iter().map(line).collect();
     }
     Ok(comparison)

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lab::{Array, ElemType};
+use inputs::{Array, ElemType};
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::{self, BundleError, Kind};
@@ -250,7 +250,7 @@ impl ArrayIndex {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file cannot be read or written.
-    #[error("{}", lab::run::io_reason(.0))]
+    #[error("{}", inputs::file::io_reason(.0))]
     Io(#[from] std::io::Error),
     /// It is not a record.
     #[error(transparent)]

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use inputs::Array;
+use inputs::bind::Pointer;
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
+use inputs::launch::OptionValue;
 use isa::{Diagnostic, Diagnostics};
-use lab::launch::OptionValue;
-use lab::run::{BoundLaunch, Job, MAX_PROGRAM_BYTES, read_input};
-use lab::{Array, bind::Pointer};
+use lab::run::{BoundLaunch, Job};
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::{self, BundleError, Kind};

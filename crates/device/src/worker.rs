@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use lab::Array;
+use inputs::Array;
 use lab::run::BoundLaunch;
 use serde::{Deserialize, Serialize};
 

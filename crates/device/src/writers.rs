@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lab::machine::{LaunchMonitor, Progress};
-use lab::probe::{EventSink, LaunchStart, Place, Probe};
+use machines::probe::{EventSink, LaunchStart, Place, Probe};
+use machines::{LaunchMonitor, Progress};
 use simt::observe::{Access, Events, Space};
 
 /// Lanes of a warp.

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use isa::{Diagnostic, FileId, Span};
-use lab::compare::Tolerance;
-use lab::launch::{
+use inputs::launch::{
     Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedTrap, Located, MachineOption,
     OptionValue,
 };
+use inputs::tolerance::Tolerance;
+use isa::{Diagnostic, FileId, Span};
 use lab::run::RunWords;
 
 use crate::directive::{Directive, at, directives, marker, words};
@@ -209,7 +209,7 @@ impl TestFile {
             }
             self.statistics = list(&directive.value).map(str::to_owned).collect();
             for name in &self.statistics {
-                if lab::stats::metric(name).is_none() {
+                if simt::counts::metric(name).is_none() {
                     return Err(format!("there is no statistic `{name}`"));
                 }
             }

@@ -7,16 +7,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use inputs::Array;
+use inputs::launch::{LaunchFile, Located};
 use isa::{Diagnostics, SourceMap, Span};
-use lab::Array;
-use lab::launch::{LaunchFile, Located};
-use lab::machine::{self, Choice, HostThreads, Image, Isa, Level, Program, Unmonitored};
 use lab::render::{Paint, render_all};
 use lab::run::{
     FinalBuffer, Job, JobParts, Report, RunWords, Settings, Verdict, load_program, wanted,
 };
-use lab::stats::Unit;
-use lab::{show, stats};
+use lab::show;
+use machines::stats::LaunchStats;
+use machines::{Choice, HostThreads, Image, Isa, Level, Program, Unmonitored};
+use simt::counts::{Unit, metric};
 
 use crate::file::{FILE, StatsLine, TestFile, misplaced};
 
@@ -85,24 +86,27 @@ fn prepare(
 ) -> Result<Option<Case>, Diagnostics> {
     if file.is_launch_file() {
         let read = LaunchFile::parse(text, FILE)?;
-        let isa = machine::find(&read.machine.value)
+        let isa = machines::find(&read.machine.value)
             .map_err(|finding| one(finding.at(read.machine.span, "unknown machine")))?;
-        let isa = machine::configured(isa, &read.options).map_err(one)?;
+        let isa = machines::configured(isa, &read.options).map_err(one)?;
         let path = directory(file).join(&read.module.value);
-        let bytes =
-            lab::run::read_input(&path, lab::run::MAX_PROGRAM_BYTES, Some(read.module.span))
-                .map_err(|finding| one(hide_directory(finding, file)))?;
+        let bytes = inputs::file::read_input(
+            &path,
+            inputs::file::MAX_PROGRAM_BYTES,
+            Some(read.module.span),
+        )
+        .map_err(|finding| one(hide_directory(finding, file)))?;
         let shown = read.module.value.display().to_string();
         let program = load_program(isa, &shown, &bytes, &wanted(&read.launches), sources)?;
         return Ok(Some(Case { isa, program, source: Source::Launch(Box::new(read)) }));
     }
     let options = file.runs.first().map_or(&[][..], |run| &run.options);
-    let isa = machine::configured(isa_of(file, name)?, options).map_err(one)?;
+    let isa = machines::configured(isa_of(file, name)?, options).map_err(one)?;
     let mut found = Diagnostics::new();
     let kernels = file.runs.iter().map(|run| run.kernel.clone());
     let kernels: Vec<Located<String>> = kernels.collect::<Option<_>>().unwrap_or_default();
     let program =
-        machine::load(isa, Image { bytes: text.as_bytes(), file: FILE }, &kernels, &mut found);
+        machines::load(isa, Image { bytes: text.as_bytes(), file: FILE }, &kernels, &mut found);
     match program {
         Some(_) if found.has_errors() => Err(found),
         Some(_) if file.check => Ok(None),
@@ -130,11 +134,11 @@ fn hide_directory(mut finding: isa::Diagnostic, file: &TestFile) -> isa::Diagnos
 
 fn isa_of(file: &TestFile, name: &str) -> Result<&'static dyn Isa, Diagnostics> {
     if let Some(wanted) = &file.machine {
-        return machine::find(&wanted.value)
+        return machines::find(&wanted.value)
             .map_err(|finding| one(finding.at(wanted.span, "unknown machine")));
     }
     let extension = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or("");
-    machine::by_extension(extension).ok_or_else(|| {
+    machines::by_extension(extension).ok_or_else(|| {
         one(misplaced(Span::new(FILE, 0, 0), format!("no machine reads .{extension} files")))
     })
 }
@@ -262,7 +266,7 @@ impl Case {
                 module: file.path.clone(),
                 module_span: Span::new(FILE, 0, 0),
                 directory: directory(file).to_owned(),
-                run: lab::launch::RunDefaults::default(),
+                run: inputs::launch::RunDefaults::default(),
                 options: file.options.clone(),
                 buffers: Vec::new(),
                 launches: file.runs.iter().map(|run| self.words(run).launch(found)).collect(),
@@ -295,7 +299,7 @@ fn apart(exact: &Report, fast: &Report, sources: &SourceMap) -> Option<String> {
     for (a, b) in exact.stats.launches.iter().zip(&fast.stats.launches) {
         // All that there is but the engine's name; launches that stop in a fault or a hang are the
         // exact engine's twice.
-        let b = stats::LaunchStats { engine: a.engine, ..b.clone() };
+        let b = LaunchStats { engine: a.engine, ..b.clone() };
         if *a != b {
             return Some(format!("statistics differ: {a:#?}\nagainst {b:#?}"));
         }
@@ -318,7 +322,7 @@ fn slots_add_up(report: &Report) -> Result<(), String> {
 fn pinned(file: &TestFile, mechanism: &str, warp_size: u64, report: &Report) -> StatsLine {
     let value = |name: &String| {
         let value = report.stats.value(name, None).unwrap_or(f64::NAN);
-        let text = match stats::metric(name).map(|m| m.unit) {
+        let text = match metric(name).map(|m| m.unit) {
             Some(Unit::Count) => format!("{value}"),
             _ => format!("{value:.2}"),
         };
@@ -335,7 +339,7 @@ fn pinned(file: &TestFile, mechanism: &str, warp_size: u64, report: &Report) -> 
 fn difference(a: &[FinalBuffer], b: &[FinalBuffer]) -> Option<String> {
     a.iter().zip(b).find(|(a, b)| a.contents != b.contents).map(|(a, b)| {
         let differs = |x: &Array, y: &Array| {
-            let result = lab::compare::compare(x, 0, y, lab::compare::Tolerance::EXACT);
+            let result = lab::compare::compare(x, 0, y, inputs::tolerance::Tolerance::EXACT);
             result.describe(&a.name, x)
         };
         format!("mechanisms or warp sizes disagree: {}", differs(&b.contents, &a.contents))

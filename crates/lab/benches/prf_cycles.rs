@@ -8,10 +8,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use inputs::launch::{Located, MachineOption, OptionValue};
 use isa::{SourceMap, Span};
-use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::Unmonitored;
 use lab::run::{Job, JobParts, Settings, Verdict};
+use machines::Unmonitored;
 
 const KERNELS: [&str; 5] = ["monte_carlo_pi", "mandelbrot", "collatz", "nested_20", "kmeans_step"];
 const RUNS: usize = 7;

@@ -1,10 +1,11 @@
 //! The facts of the analyses hold at every issue of the bundled kernels.
 
-use isa::SourceMap;
-use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::{LaunchMonitor, Progress};
-use lab::run::{Job, JobParts, Settings};
 use std::path::{Path, PathBuf};
+
+use inputs::launch::{Located, MachineOption, OptionValue};
+use isa::SourceMap;
+use lab::run::{Job, JobParts, Settings};
+use machines::{LaunchMonitor, Progress};
 
 /// Stops the launch at once: facts are checked on a copy of it, before.
 struct Stopped;

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use inputs::launch::{Located, MachineOption, OptionValue};
 use isa::{SourceMap, Span};
-use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::Unmonitored;
 use lab::run::{Job, JobParts, Report, Settings, Verdict};
+use machines::Unmonitored;
 
 fn kernels() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/prf");
@@ -85,7 +85,7 @@ fn timelines_have_every_instruction_and_its_stages() {
     let file = kernels().remove(0);
     let report = run(&file, &[("trace", "on")]);
     let issued: u64 = report.stats.launches.iter().map(|l| l.counts.slots.issues()).sum();
-    let text = lab::divergence::document(&report.stats);
+    let text = lab::trace_events::document(&report.stats);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let events = document["traceEvents"].as_array().expect("events");
     let of = |category: &str| events.iter().filter(|e| e["cat"] == category).count() as u64;

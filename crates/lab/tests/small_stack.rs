@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use isa::SourceMap;
-use lab::machine::{Program, find};
 use lab::run::load_program;
+use machines::{Program, find};
 
 const HEAD: &str = ".version 8.1 .target sm_80 .address_size 64\n";
 

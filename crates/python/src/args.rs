@@ -3,11 +3,11 @@
 //! The call is written out as one line of text, in the notation of `--arg`, so that a finding
 //! points at the argument that is wrong.
 
+use inputs::argspec::{ArgSpec, ArgValue, BufferRef};
+use inputs::elem::{ElemKind, ElemType, Scalar};
+use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
 use isa::suggest::nearest;
 use isa::{Diagnostic, Diagnostics, FileId, SourceMap, Span};
-use lab::argspec::{ArgSpec, ArgValue, BufferRef};
-use lab::elem::{ElemKind, ElemType, Scalar};
-use lab::machine::{KernelInfo, ParamInfo, ParamKind};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use inputs::argspec::{ArgSpec, ArgValue, BufferSpec, Contents};
+use inputs::elem::ElemType;
+use inputs::kernel::{KernelInfo, choose_kernel};
+use inputs::launch::{LaunchEntry, Located, NamedBuffer, RunDefaults};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::argspec::{ArgSpec, ArgValue, BufferSpec, Contents};
-use lab::divergence::{self, Plan};
-use lab::elem::ElemType;
-use lab::html::{self, PageData};
-use lab::launch::{LaunchEntry, Located, NamedBuffer, RunDefaults};
-use lab::machine::KernelInfo;
-use lab::run::{Job, JobParts, Settings, choose_kernel};
+use lab::run::{Job, JobParts, Settings};
 use pyo3::prelude::*;
+use study::divergence::{self, Plan};
+use study::html::{self, PageData};
 
 use crate::args::{Call, Given, buffer_name, in_python, specs};
 use crate::launch::Wanted;
@@ -129,7 +129,7 @@ impl Variations {
         let machine = job.machine();
         Ok(Plan {
             mechanisms: match &self.mechanisms {
-                Some(list) => divergence::mechanisms_named(machine, list, places.mechanisms)?,
+                Some(list) => machines::mechanisms_named(machine, list, places.mechanisms)?,
                 None => machine.mechanisms().iter().map(|m| m.name.to_owned()).collect(),
             },
             warp_sizes: match &self.warp_sizes {

@@ -2,16 +2,15 @@
 
 use std::time::Instant;
 
+use inputs::bind::bind;
+use inputs::kernel::{KernelInfo, ParamInfo, choose_kernel};
+use inputs::launch::MachineOption;
 use isa::{Diagnostic, Diagnostics, Span};
-use lab::bind::bind;
-use lab::divergence::mechanisms_named;
-use lab::launch::MachineOption;
-use lab::machine::{
-    Choice, Context, End, HostThreads, KernelInfo, LaunchProblem, LaunchRequest, LaunchResult,
-    ParamInfo, Subject,
-};
-use lab::run::choose_kernel;
 use lab::stats::{RunStats, to_json};
+use machines::{
+    Choice, Context, End, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Subject,
+    mechanisms_named,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
@@ -204,7 +203,7 @@ struct Began {
 
 fn begin(
     context: &mut dyn Context,
-    (kernel, specs, options): (&KernelInfo, &[lab::ArgSpec], &[MachineOption]),
+    (kernel, specs, options): (&KernelInfo, &[inputs::ArgSpec], &[MachineOption]),
     wanted: &Wanted,
     (mechanism, places): (&str, &Places),
     signals: &mut Signals,
@@ -221,7 +220,7 @@ fn begin(
         })?;
         made.push((name, address));
     }
-    let mut address_of = |reference: &lab::argspec::BufferRef, span: Span| {
+    let mut address_of = |reference: &inputs::argspec::BufferRef, span: Span| {
         let known = made.iter().find(|(name, _)| *name == reference.name);
         let missing = || Diagnostic::error("arg::reference", "there is no such array").at(span, "");
         known.map(|(_, address)| *address).ok_or_else(missing)

@@ -35,7 +35,7 @@ fn mechanisms() -> String {
         })
     };
     let mut all: Vec<&converge::Entry> = converge::CATALOGUE.iter().collect();
-    let default = lab::machine::by_extension("ptx").and_then(|m| m.mechanisms().first().copied());
+    let default = machines::by_extension("ptx").and_then(|m| m.mechanisms().first().copied());
     all.sort_by_key(|e| default.is_none_or(|d| d.name != e.name));
     all.into_iter().map(entry).collect::<serde_json::Value>().to_string()
 }
@@ -43,8 +43,8 @@ fn mechanisms() -> String {
 /// The metrics of statistics, in the order of reports, as JSON.
 #[pyfunction]
 fn metrics() -> String {
-    let metric = |m: &lab::stats::Metric| json!({ "name": m.name, "unit": m.unit.name(), "definition": m.definition });
-    lab::stats::METRICS.iter().map(metric).collect::<serde_json::Value>().to_string()
+    let metric = |m: &simt::counts::Metric| json!({ "name": m.name, "unit": m.unit.name(), "definition": m.definition });
+    simt::counts::METRICS.iter().map(metric).collect::<serde_json::Value>().to_string()
 }
 
 #[pymodule]

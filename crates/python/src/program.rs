@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
+use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
+use inputs::launch::{Located, MachineOption, OptionValue};
 use isa::{Diagnostic, SourceMap, Span};
-use lab::launch::{Located, MachineOption, OptionValue};
-use lab::machine::{self, Isa, ParamKind};
-use lab::run::{MAX_PROGRAM_BYTES, load_program, read_input};
+use lab::run::load_program;
+use machines::Isa;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -22,7 +24,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Program {
     pub(crate) id: u64,
     pub(crate) machine: &'static dyn Isa,
-    pub(crate) program: Arc<dyn machine::Program>,
+    pub(crate) program: Arc<dyn machines::Program>,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     /// Options of the machine, for all launches.
@@ -55,7 +57,7 @@ impl Drop for Program {
 
 fn machine_of(path: &std::path::Path) -> Result<&'static dyn Isa, Diagnostic> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    match machine::by_extension(extension).filter(|m| matches!(m.name(), "ptx" | "ir")) {
+    match machines::by_extension(extension).filter(|m| matches!(m.name(), "ptx" | "ir")) {
         Some(machine) => Ok(machine),
         None => {
             let message = format!("{} is not a program that can be loaded", path.display());
@@ -75,14 +77,14 @@ fn load(
     let mut sources = SourceMap::new();
     let fail = |finding| Trouble::Compile(one(finding), SourceMap::new());
     let (machine, bytes) = match text {
-        Some(text) => (machine::find("ptx").map_err(fail)?, text.into_bytes()),
+        Some(text) => (machines::find("ptx").map_err(fail)?, text.into_bytes()),
         None => {
             let machine = machine_of(&path).map_err(fail)?;
             (machine, read_input(&path, MAX_PROGRAM_BYTES, None).map_err(fail)?)
         }
     };
     let options: Vec<MachineOption> = limits_of.into_iter().map(limits).collect();
-    let machine = machine::configured(machine, &options).map_err(|finding| {
+    let machine = machines::configured(machine, &options).map_err(|finding| {
         Trouble::Launch(one(Diagnostic { primary: None, ..finding }), SourceMap::new())
     })?;
     let wanted: Vec<Located<String>> =
@@ -147,7 +149,7 @@ impl Program {
 
     /// The kernels with their parameters, as JSON.
     fn kernels(&self) -> String {
-        let kernel = |kernel: &machine::KernelInfo| {
+        let kernel = |kernel: &KernelInfo| {
             let params: Value = kernel.params.iter().map(param).collect();
             json!({
                 "name": kernel.name,
@@ -165,7 +167,7 @@ impl Program {
     }
 }
 
-fn param(param: &machine::ParamInfo) -> Value {
+fn param(param: &ParamInfo) -> Value {
     let kind = match param.kind {
         ParamKind::Integer => "integer",
         ParamKind::Float => "float",

@@ -1,8 +1,8 @@
 //! From findings to Python's exceptions.
 
 use isa::{Diagnostic, Diagnostics, Severity, SourceMap};
-use lab::machine::Stop;
 use lab::render::{Paint, render, render_all};
+use machines::Stop;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lab::machine::{LaunchMonitor, Progress};
+use machines::{LaunchMonitor, Progress};
 use pyo3::prelude::*;
 
 /// Time between two looks for signals.

@@ -18,7 +18,8 @@ use clap::Args;
 use crate::tree;
 
 /// The crates whose names are checked.
-const CRATES: [&str; 6] = ["jit", "fast", "engine", "lab", "runtime", "cuda"];
+const CRATES: [&str; 9] =
+    ["jit", "fast", "engine", "inputs", "machines", "lab", "study", "runtime", "cuda"];
 
 /// Folders and files that are left out.
 const LEFT_OUT: [&str; 2] = ["crates/jit/src/emit", "crates/fast/src/code.rs"];

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::machine::{Image, Isa};
-use lab::run::{MAX_PROGRAM_BYTES, read_input};
+use machines::{Image, Isa};
 
 use super::{choose_isa, reading, refuse};
 use crate::args::{Asm, Disasm, IsaChoice};

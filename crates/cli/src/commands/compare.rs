@@ -1,8 +1,8 @@
 //! The command `compare`.
 
 use isa::{Diagnostic, Diagnostics, SourceMap};
-use lab::divergence::{self, Comparison, Plan};
-use lab::html::{self, PageData};
+use study::divergence::{self, Comparison, Plan};
+use study::html::{self, PageData};
 
 use super::target::{Ready, ready, writable, write};
 use crate::args::Compare;
@@ -54,7 +54,7 @@ fn run(
         record_views: html.is_some(),
     };
     if let Some(Some(word)) = mechanisms {
-        match divergence::mechanisms_named(job.machine(), &word.value, word.span) {
+        match machines::mechanisms_named(job.machine(), &word.value, word.span) {
             Ok(names) => plan.mechanisms = names,
             Err(finding) => found.push(finding),
         }

@@ -1,8 +1,8 @@
 //! The command `conform`: a machine's conformance suite.
 
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostics, SourceMap};
-use lab::machine::{self, ConformCase, Image, Isa};
-use lab::run::{MAX_PROGRAM_BYTES, read_input};
+use machines::{ConformCase, Image, Isa};
 
 use super::{reading, refuse};
 use crate::args::Conform;
@@ -40,7 +40,7 @@ pub(crate) fn conform(args: &Conform, out: &mut Out) -> Exit {
     let tile_ops =
         args.tile_ops.as_ref().map(|value| (value.as_str(), line.option("tile-ops", value)));
     line.enter(&mut sources);
-    let isa = machine::find(&args.isa)
+    let isa = machines::find(&args.isa)
         .map_err(|finding| finding.at(span, "unknown machine"))
         .and_then(|isa| reading(isa, "tile-ops", tile_ops));
     let isa = match isa {

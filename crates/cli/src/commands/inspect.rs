@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::machine::{self, Image, Isa, Program};
-use lab::run::{MAX_PROGRAM_BYTES, read_input};
 use lab::show;
+use machines::{Image, Isa, Program};
 
 use super::{choose_isa, reading, refuse};
 use crate::args::{Cfg, Check, GraphFormat, IsaChoice, List};
@@ -58,7 +58,7 @@ fn load(
         }
     };
     let file = sources.add(path.display().to_string(), std::str::from_utf8(&bytes).unwrap_or(""));
-    let program = machine::load(isa, Image { bytes: &bytes, file }, &[], &mut found);
+    let program = machines::load(isa, Image { bytes: &bytes, file }, &[], &mut found);
     if found.has_errors() { (None, found) } else { (program, found) }
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn cfg(args: &Cfg, out: &mut Out) -> Exit {
     out.findings(&found, &sources);
     let Some(program) = program else { return Exit::Usage };
     let wanted = args.kernel.as_deref();
-    let name = match lab::run::choose_kernel(&program.kernels(), wanted) {
+    let name = match inputs::kernel::choose_kernel(&program.kernels(), wanted) {
         Ok(kernel) => kernel.name.clone(),
         Err(finding) => {
             let span = kernel_span.unwrap_or(places.files[0]);

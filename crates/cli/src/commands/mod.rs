@@ -17,7 +17,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use isa::{Diagnostic, SourceMap, Span};
-use lab::machine::{self, Isa};
+use machines::Isa;
 
 use crate::args::{Args, Command};
 use crate::out::{Exit, Out};
@@ -32,7 +32,7 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
         Command::Diff(diff) => study::diff(&diff, out),
         Command::Trace(trace) => study::trace(&trace, out),
         Command::Mechanisms => {
-            out.text(&lab::divergence::catalogue_text());
+            out.text(&lab::show::catalogue_text());
             Exit::Ok
         }
         Command::Check(check) => inspect::check(&check, out),
@@ -86,11 +86,11 @@ fn choose_isa(
     path_span: Span,
 ) -> Result<&'static dyn Isa, Diagnostic> {
     if let Some((name, span)) = named {
-        return machine::find(name).map_err(|finding| finding.at(span, "unknown machine"));
+        return machines::find(name).map_err(|finding| finding.at(span, "unknown machine"));
     }
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    machine::by_extension(extension).ok_or_else(|| {
-        let known: Vec<String> = machine::all()
+    machines::by_extension(extension).ok_or_else(|| {
+        let known: Vec<String> = machines::all()
             .iter()
             .flat_map(|m| m.extensions().iter().map(move |e| format!(".{e} ({})", m.name())))
             .collect();
@@ -102,7 +102,7 @@ fn choose_isa(
 
 /// Prints the machines with their commands, mechanisms and options.
 fn machines(out: &mut Out) -> Exit {
-    for machine in machine::all() {
+    for machine in machines::all() {
         let commands: Vec<&str> = machine.commands().iter().map(|c| c.name()).collect();
         out.text(&format!(
             "{}: {}\n  commands: {}\n",

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::machine::{self, Image, Isa, Program};
-use lab::run::{JobParts, MAX_PROGRAM_BYTES, read_input};
+use lab::run::JobParts;
+use machines::{Image, Isa, Program};
 
 use super::choose_isa;
 use super::target::{one, writable, write};
@@ -67,13 +68,13 @@ fn report(
     let kernels: Vec<&str> = if wanted.is_none() && words.args.output.is_none() {
         infos.iter().map(|k| k.name.as_str()).collect()
     } else {
-        let chosen = lab::run::choose_kernel(&infos, wanted);
+        let chosen = inputs::kernel::choose_kernel(&infos, wanted);
         let span = words.kernel.unwrap_or(words.file);
         vec![&chosen.map_err(|finding| one(finding.at(span, "")))?.name]
     };
     let mut text = String::new();
     for kernel in kernels {
-        let study = lab::predicate::study(module, kernel, np).map_err(one)?;
+        let study = study::predicate::study(module, kernel, np).map_err(one)?;
         text.push_str(&study.text());
         if let (Some(path), Some(span)) = (&words.args.output, words.output) {
             writable(path, span).map_err(one)?;
@@ -118,7 +119,7 @@ fn load(
     let text = std::str::from_utf8(&bytes).unwrap_or("");
     let file = sources.add(path.display().to_string(), text);
     let mut found = Diagnostics::new();
-    match machine::load(isa, Image { bytes: &bytes, file }, &[], &mut found) {
+    match machines::load(isa, Image { bytes: &bytes, file }, &[], &mut found) {
         Some(program) if !found.has_errors() => Ok((program, found)),
         _ => Err(found),
     }

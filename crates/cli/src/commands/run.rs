@@ -3,13 +3,15 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
+use inputs::launch::{Located, MachineOption, OptionValue, RunDefaults};
+use inputs::npy;
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::divergence::{ProbedMonitor, Rejoins};
-use lab::launch::{Located, MachineOption, OptionValue, RunDefaults};
-use lab::machine::{Choice, Command, HostThreads, Level, unsupported};
-use lab::run::{Job, JobParts, MAX_PROGRAM_BYTES, Report, RunWords, Verdict, Word, read_input};
-use lab::stats::RunTimes;
-use lab::{npy, show, stats};
+use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
+use lab::show;
+use lab::stats::{self, RunTimes};
+use machines::{Choice, Command, HostThreads, Level, ProbedMonitor, unsupported};
+use study::probes::Rejoins;
 
 use super::choose_isa;
 use super::target::one;
@@ -194,7 +196,7 @@ pub(super) fn files(options: &mut [MachineOption]) -> Result<Option<Located<Stri
 
 /// Writes the timelines of all launches to one file, with a process for each.
 fn write_trace(path: &Located<String>, report: &Report) -> Result<(), Diagnostic> {
-    let text = lab::divergence::document(&report.stats);
+    let text = lab::trace_events::document(&report.stats);
     std::fs::write(&path.value, text).map_err(|error| {
         let message = format!("cannot write {}: {error}", path.value);
         Diagnostic::error("cli::output", message).at(path.span, "")
@@ -255,8 +257,7 @@ fn refuse_program_options(words: &Words<'_>, found: &mut Diagnostics) {
 /// Checks that `--isa` agrees with the machine of a launch file.
 fn same_machine(words: &Words<'_>, parts: &JobParts) -> Result<(), Diagnostics> {
     let Some(isa) = &words.isa else { return Ok(()) };
-    let named =
-        lab::machine::find(&isa.value).map_err(|f| one(f.at(isa.span, "unknown machine")))?;
+    let named = machines::find(&isa.value).map_err(|f| one(f.at(isa.span, "unknown machine")))?;
     if named.name() == parts.machine.name() {
         return Ok(());
     }

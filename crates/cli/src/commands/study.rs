@@ -1,10 +1,10 @@
 //! The commands `explain`, `diff` and `trace`.
 
 use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-use lab::divergence;
-use lab::machine::End;
 use lab::run::{Job, Variant, VariantRun, Word};
+use machines::End;
 use serde_json::json;
+use study::divergence;
 
 use super::target::{Ready, one, ready, write};
 use crate::args::{Diff, Explain, Trace};
@@ -30,7 +30,7 @@ fn variant(
     let mechanism = match mechanism {
         None => job.mechanism().to_owned(),
         Some(name) => {
-            let names = divergence::mechanisms_named(job.machine(), name, span).map_err(one)?;
+            let names = machines::mechanisms_named(job.machine(), name, span).map_err(one)?;
             match <[String; 1]>::try_from(names) {
                 Ok([name]) => name,
                 Err(_) => {
@@ -156,7 +156,7 @@ fn run_diff(args: &Diff, sources: &mut SourceMap, out: &mut Out) -> Result<Exit,
     let Ready { mut job, extra } = ready("diff", &args.target, &more, sources)?;
     let [mechanisms, size, order, json] = only(extra);
     let span = mechanisms.as_ref().map_or(Span::default(), |m| m.span);
-    let names = divergence::mechanisms_named(job.machine(), &args.mechanisms, span).map_err(one)?;
+    let names = machines::mechanisms_named(job.machine(), &args.mechanisms, span).map_err(one)?;
     let [a, b] = names.as_slice() else {
         let message = format!("two mechanisms are needed, not {}", names.len());
         let finding = Diagnostic::error("run::mechanism", message).at(span, "");

@@ -12,8 +12,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::machine::LaunchMonitor;
-use lab::stats::{LaunchStats, Traffic};
+use machines::LaunchMonitor;
+use machines::stats::LaunchStats;
+use simt::counts::Traffic;
 
 use super::session::prepare;
 use super::statistics::{MECHANISM, is_near, launches, sides, switch, trips};

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::machine::LaunchMonitor;
+use machines::LaunchMonitor;
 
 use crate::error::DeviceError;
 use crate::request::{Choice, Request};
@@ -103,7 +103,7 @@ pub enum VerifyError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// A file cannot be read or written.
-    #[error("{path}: {}", lab::run::io_reason(.error))]
+    #[error("{path}: {}", inputs::file::io_reason(.error))]
     Io {
         /// The file.
         path: String,

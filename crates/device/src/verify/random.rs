@@ -15,8 +15,8 @@ use generate::flow::{self, FlowKernel};
 use generate::kernel::{Shape, module};
 use generate::operands::{IN_BYTES, OWN_BYTES, eight_bytes, long, word};
 use generate::random::{Pool, named};
+use inputs::{Array, ElemType, npy};
 use ir::testing::Rng;
-use lab::{Array, ElemType, npy};
 
 use super::arithmetic::header;
 use super::{Case, Kind, Suite, VerifyError, at};

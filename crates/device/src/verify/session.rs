@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use isa::{Diagnostics, SourceMap};
-use lab::machine::{LaunchMonitor, Progress as LaunchProgress};
 use lab::run::{Job, JobParts, Settings};
+use machines::{LaunchMonitor, Progress as LaunchProgress};
 
 use super::split::{self, Blame};
 use super::{

@@ -9,9 +9,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use lab::machine::LaunchMonitor;
 use lab::run::{Job, Variant};
-use lab::stats::LaunchStats;
+use machines::LaunchMonitor;
+use machines::stats::LaunchStats;
 
 use super::{Case, CaseResult, Differing, Kind, Suite, Verdict, VerifyError, at};
 use crate::record::RunRecord;

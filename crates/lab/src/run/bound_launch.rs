@@ -1,12 +1,12 @@
 //! Jobs as data, for runners outside the laboratory, such as real devices.
 
+use inputs::array::Array;
+use inputs::bind::{Pointer, bind_pointers};
+use inputs::elem::shortened;
+use inputs::launch::MachineOption;
 use isa::{Diagnostic, Diagnostics};
 
-use super::{Job, Result};
-use crate::array::Array;
-use crate::bind::{Pointer, bind_pointers};
-use crate::elem::shortened;
-use crate::launch::MachineOption;
+use super::job::{Job, Result};
 
 /// A launch whose buffers have no addresses yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

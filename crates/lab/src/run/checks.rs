@@ -2,19 +2,20 @@
 
 use std::path::Path;
 
-use isa::{Diagnostic, Span};
-
-use super::{FinalBuffer, Job};
-use crate::array::{Array, shape_text};
-use crate::compare::{compare, compare_multisets};
-use crate::elem::{self, ElemType};
-use crate::launch::{
+use inputs::array::{Array, shape_text};
+use inputs::elem::{self, ElemType};
+use inputs::launch::{
     Expectation, Expected, ExpectedBuffer, ExpectedContents, ExpectedStatistic, ExpectedTrap,
     Located, NamedBuffer,
 };
-use crate::machine::{End, Stop};
-use crate::npy;
-use crate::stats::{self, RunStats, Unit};
+use inputs::npy;
+use isa::{Diagnostic, Span};
+use machines::{End, Stop};
+use simt::counts::{Unit, metric};
+
+use super::report::{CheckOutcome, FinalBuffer};
+use crate::compare::{compare, compare_multisets};
+use crate::stats::RunStats;
 
 /// An expectation with all data that it needs.
 #[derive(Clone, Debug)]
@@ -29,17 +30,6 @@ enum Prepared {
     Statistic(ExpectedStatistic),
     Trap(ExpectedTrap),
     Hang { kind: String, launch: Option<u64> },
-}
-
-/// The result of checking an expectation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckOutcome {
-    /// Whether the expectation is met.
-    pub passed: bool,
-    /// What was checked, or, in one or more lines, what differs.
-    pub text: String,
-    /// The expectation's place in the launch file.
-    pub span: Span,
 }
 
 /// The inputs of [`prepare`].
@@ -242,7 +232,7 @@ fn judge_buffer(
 fn judge_statistic(expected: &ExpectedStatistic, stats: &RunStats) -> (bool, String) {
     let name = &expected.name.value;
     let launch = expected.launch.and_then(|l| usize::try_from(l).ok());
-    let (Some(metric), Some(value)) = (stats::metric(name), stats.value(name, launch)) else {
+    let (Some(metric), Some(value)) = (metric(name), stats.value(name, launch)) else {
         return (false, format!("{name}: launch {} did not run", launch.unwrap_or(0)));
     };
     let equals = expected.equals.is_none_or(|e| metric.equals(value, e));
@@ -320,11 +310,4 @@ fn judge_hang(kind: &str, launch: Option<u64>, ends: &[End]) -> (bool, String) {
         }
     }
     (false, format!("expected hang {kind}{at}, but nothing hung"))
-}
-
-impl Job {
-    /// Returns whether an expectation names this end of this launch.
-    pub(super) fn expects_end(&self, index: usize, end: &End) -> bool {
-        self.checks.iter().any(|c| c.expects_end(index, end))
-    }
 }

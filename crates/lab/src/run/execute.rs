@@ -1,28 +1,32 @@
 //! Execution of jobs.
 
-use isa::{Diagnostic, Diagnostics, Span};
 use std::time::Instant;
 
-use super::prepare::one;
-use super::{FinalBuffer, Job, Report, Result};
-use crate::argspec::BufferRef;
-use crate::array::Array;
-use crate::bind::bind;
-use crate::elem::shortened;
-use crate::launch::LaunchEntry;
-use crate::machine::{
+use inputs::argspec::BufferRef;
+use inputs::array::Array;
+use inputs::bind::bind;
+use inputs::elem::shortened;
+use inputs::launch::LaunchEntry;
+use isa::suggest::nearest;
+use isa::{Diagnostic, Diagnostics, Span};
+use machines::{
     Context, End, LaunchMonitor, LaunchProblem, LaunchRequest, LaunchResult, Named, Progress,
     Schedule, Subject,
 };
-use crate::stats::RunStats;
-use isa::suggest::nearest;
 use simt::slots::{LaneSlots, SlotCause};
+
+use super::checks::Check;
+use super::job::{Job, Result, UNSUPPORTED};
+use super::prepare::one;
+use super::report::{FinalBuffer, Report};
+use super::time::since;
+use crate::stats::RunStats;
 
 /// A buffer in guest memory.
 struct AllocatedBuffer {
     name: String,
     address: u64,
-    ty: crate::elem::ElemType,
+    ty: inputs::elem::ElemType,
     shape: Vec<u64>,
     bytes: usize,
 }
@@ -186,7 +190,7 @@ impl Job {
             let result = context
                 .launch(&request, monitor)
                 .map_err(|problem| one(self.locate(problem, launch)))?;
-            seconds += super::time::since(start);
+            seconds += since(start);
             let ended = matches!(result.end, End::Done);
             results.push(result);
             if !ended {
@@ -239,7 +243,7 @@ impl Job {
             Subject::Option(index) => options.get(index).map(|o| o.key.span),
         };
         let code = match problem.about {
-            Subject::Mechanism | Subject::WarpSize => super::UNSUPPORTED,
+            Subject::Mechanism | Subject::WarpSize => UNSUPPORTED,
             _ => "run::launch",
         };
         let mut finding = Diagnostic::error(code, problem.message).at(self.place(span, launch), "");
@@ -250,8 +254,13 @@ impl Job {
         finding
     }
 
+    /// Returns whether an expectation names this end of this launch.
+    fn expects_end(&self, index: usize, end: &End) -> bool {
+        self.checks.iter().any(|c| c.expects_end(index, end))
+    }
+
     fn wants_statistics(&self) -> bool {
-        self.checks.iter().any(super::Check::is_statistic)
+        self.checks.iter().any(Check::is_statistic)
     }
 
     /// After a hang in launch `index`, finds another mechanism under which that launch completes.

@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isa::{Diagnostic, Diagnostics, SourceMap, Span};
-
-use super::checks::{self, Check};
-use super::load::{MAX_PROGRAM_BYTES, read_input};
-use super::{Job, Result, Settings};
-use crate::argspec::{ArgValue, BufferRef, BuildContext};
-use crate::array::Array;
-use crate::bind::is_parameter;
-use crate::elem::shortened;
-use crate::launch::{
+use inputs::argspec::{ArgValue, BufferRef, BuildContext};
+use inputs::array::Array;
+use inputs::bind::is_parameter;
+use inputs::elem::shortened;
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
+use inputs::kernel::{KernelInfo, choose_kernel};
+use inputs::launch::{
     Expectation, LaunchEntry, LaunchFile, Located, MAX_FILE_BYTES, MachineOption, NamedBuffer,
     RunDefaults,
 };
-use crate::limits::human_bytes;
-use crate::machine::{self, Image, Isa, KernelInfo, Program};
-use isa::suggest::nearest;
+use inputs::limits::human_bytes;
+use isa::{Diagnostic, Diagnostics, SourceMap, Span};
+use machines::{Image, Isa, Program};
+
+use super::checks::{self, Check};
+use super::job::{Job, Result, Settings};
 
 /// The parts of a job, from a launch file or from the command line.
 pub struct JobParts {
@@ -68,7 +68,7 @@ impl JobParts {
     /// # Errors
     /// Returns a diagnostic if the machine does not exist.
     pub fn from_parsed(read: LaunchFile, directory: &Path) -> Result<Self> {
-        let machine = machine::find(&read.machine.value)
+        let machine = machines::find(&read.machine.value)
             .map_err(|finding| one(finding.at(read.machine.span, "unknown machine")))?;
         Ok(Self {
             machine,
@@ -101,7 +101,7 @@ impl Job {
         settings: &Settings,
         sources: &mut SourceMap,
     ) -> Result<Self> {
-        parts.machine = machine::configured(parts.machine, &parts.options).map_err(one)?;
+        parts.machine = machines::configured(parts.machine, &parts.options).map_err(one)?;
         let image =
             read_input(&parts.module, MAX_PROGRAM_BYTES, Some(parts.module_span)).map_err(one)?;
         let module_name = parts.module.display().to_string();
@@ -192,7 +192,7 @@ pub fn load_program(
 ) -> Result<Arc<dyn Program>> {
     let file = sources.add(name, std::str::from_utf8(image).unwrap_or(""));
     let mut found = Diagnostics::new();
-    match machine::load(machine, Image { bytes: image, file }, wanted, &mut found) {
+    match machines::load(machine, Image { bytes: image, file }, wanted, &mut found) {
         Some(program) if !found.has_errors() => Ok(Arc::from(program)),
         _ => Err(found),
     }
@@ -221,7 +221,7 @@ fn known_mechanism(
     if known.is_empty() {
         return Ok(name.value.clone());
     }
-    crate::divergence::one_mechanism(machine, &known, &name.value)
+    machines::one_mechanism(machine, &known, &name.value)
         .map_err(|finding| finding.at(name.span, "unknown mechanism"))
 }
 
@@ -320,41 +320,6 @@ fn find_kernel<'k>(
         Some(name) => finding.at(name.span, "not in the program"),
         None => finding.at(launch.span, ""),
     })
-}
-
-/// Returns the kernel of this name, or the only one.
-///
-/// # Errors
-/// Returns a diagnostic without a location if there is no such kernel, or if `name` is `None` and
-/// there are several.
-pub fn choose_kernel<'k>(
-    kernels: &'k [KernelInfo],
-    name: Option<&str>,
-) -> std::result::Result<&'k KernelInfo, Diagnostic> {
-    const SHOWN: usize = 8;
-    let list = || {
-        let mut names: Vec<&str> = kernels.iter().take(SHOWN).map(|k| k.name.as_str()).collect();
-        if kernels.len() > SHOWN {
-            names.push("...");
-        }
-        names.join(", ")
-    };
-    let error = |message: String| Diagnostic::error("run::kernel", message);
-    match (name, kernels) {
-        (_, []) => Err(error("the program has no kernel".to_owned())
-            .help("a kernel is a function that can be launched: `.entry` in PTX")),
-        (Some(name), _) => kernels.iter().find(|k| k.name == name).ok_or_else(|| {
-            let names = kernels.iter().map(|k| k.name.as_str());
-            let finding = error(format!("the program has no kernel `{}`", shortened(name)));
-            finding.help(match nearest(name, names) {
-                Some(near) => format!("did you mean {near}?"),
-                None => format!("it has {}", list()),
-            })
-        }),
-        (None, [only]) => Ok(only),
-        (None, _) => Err(error(format!("the program has {} kernels", kernels.len()))
-            .help(format!("name one of {}", list()))),
-    }
 }
 
 fn prepare_checks(

@@ -1,12 +1,12 @@
 //! The options of `run` as words with spans, shared by the command line and the `run:` lines of
 //! file tests.
 
+use inputs::argspec::{ArgSpec, parse_argument};
+use inputs::elem::parse_any_integer;
+use inputs::launch::{LaunchEntry, Located, MachineOption};
 use isa::{Diagnostic, Diagnostics, Span};
 
-use super::Settings;
-use crate::argspec::{ArgSpec, parse_argument};
-use crate::elem::parse_any_integer;
-use crate::launch::{LaunchEntry, Located, MachineOption};
+use super::job::Settings;
 
 /// An optional word.
 pub type Word = Option<Located<String>>;

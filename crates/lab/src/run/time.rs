@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use super::{Job, Result};
-use crate::machine::{Choice, End, HostThreads, LaunchMonitor, Level, Progress};
+use machines::{Choice, End, HostThreads, LaunchMonitor, Level, Progress};
+
+use super::job::{Job, Result};
 
 /// One run of a job's launches.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
+use inputs::launch::{Located, MachineOption, OptionValue};
 use isa::{Diagnostic, Diagnostics};
+use machines::stats::LaunchStats;
+use machines::{ControlFlow, Dependence, End, LaunchMonitor};
 
+use super::checks::Check;
 use super::execute::LaunchResults;
-use super::{FinalBuffer, Job};
-use crate::launch::{Located, MachineOption, OptionValue};
-use crate::machine::{ControlFlow, Dependence, End, LaunchMonitor};
-use crate::stats::{LaunchStats, RunStats};
+use super::job::Job;
+use super::report::FinalBuffer;
+use crate::stats::RunStats;
 
 /// Settings that replace those of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +118,7 @@ impl Job {
 
     /// Returns the buffers that expectations compare as multisets.
     pub fn multisets(&self) -> impl Iterator<Item = &str> {
-        self.checks.iter().filter_map(super::Check::multiset)
+        self.checks.iter().filter_map(Check::multiset)
     }
 
     /// Runs all launches under the settings of a variant, without checking expectations.

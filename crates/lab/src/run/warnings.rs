@@ -1,21 +1,21 @@
 //! Warnings about the arguments of a job.
 
+use inputs::argspec::{ArgSpec, ArgValue};
+use inputs::bind::parameters;
+use inputs::elem::{ElemType, shortened};
+use inputs::kernel::KernelInfo;
+use inputs::launch::NamedBuffer;
 use isa::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Job;
-use crate::argspec::{ArgSpec, ArgValue};
-use crate::bind::parameters;
-use crate::elem::{ElemType, shortened};
-use crate::launch::NamedBuffer;
-use crate::machine::KernelInfo;
+use super::job::Job;
 
 impl Job {
     /// Returns warnings about arguments that fit their parameters and were probably meant for
     /// others: buffers of 64-bit floats through which a kernel accesses 32-bit floats alone. Each
     /// buffer is named once for a parameter of a kernel.
     pub(super) fn argument_warnings(&self) -> Vec<Diagnostic> {
-        let doubles = |(_, array): &&(NamedBuffer, _)| ElemType::F64 == crate::Array::ty(array);
+        let doubles = |(_, array): &&(NamedBuffer, _)| ElemType::F64 == inputs::Array::ty(array);
         let doubles: FxHashMap<&str, &NamedBuffer> =
             self.buffers.iter().filter(doubles).map(|(b, _)| (b.name.value.as_str(), b)).collect();
         let mut found = Vec::new();

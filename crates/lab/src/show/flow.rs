@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::machine::{ControlFlow, FlowBlock, PostDominator};
+use machines::{ControlFlow, FlowBlock, PostDominator};
 
 /// Most instructions of a block in a Graphviz node.
 const SHOWN: usize = 12;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::machine::{KernelInfo, Program};
+use inputs::kernel::KernelInfo;
+use machines::Program;
 
 /// Lists kernels with their parameters and sizes.
 #[must_use]
@@ -62,7 +63,7 @@ pub fn dependence_lines(program: &dyn Program) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{ParamInfo, ParamKind};
+    use inputs::kernel::{ParamInfo, ParamKind};
 
     #[test]
     fn kernels_with_parameters_and_sizes() {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use inputs::elem::format_bits;
 use isa::{Diagnostic, Diagnostics};
+use machines::End;
 
-use crate::elem::format_bits;
-use crate::machine::End;
 use crate::run::{CheckOutcome, FinalBuffer, Report, Verdict};
 
 /// Most elements that are shown of a buffer.

@@ -3,12 +3,12 @@
 //! Within a version keys are only ever added. Counts are integers; means and percentages are
 //! floating-point numbers.
 
+use machines::stats::{AccessSite, LaunchStats};
 use serde_json::{Map, Value, json};
-use simt::counts::{Counter, Counts};
+use simt::counts::{Counter, Counts, Unit};
 use simt::slots::LaneSlots;
 
-use super::{AccessSite, LaunchStats, RunStats, Unit};
-use crate::divergence::ReconvergenceTimes;
+use super::run_stats::{ReconvergenceTimes, RunStats};
 
 /// The value of `schema` in every report.
 pub const JSON_SCHEMA_NAME: &str = "simtlab-stats";
@@ -60,7 +60,8 @@ fn divergence(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value
 }
 
 /// Renders reconvergence times, in issues of the group.
-pub(crate) fn times_json(times: &ReconvergenceTimes) -> Value {
+#[must_use]
+pub fn times_json(times: &ReconvergenceTimes) -> Value {
     json!({
         "mean": times.mean, "p50": times.p50, "p99": times.p99,
         "rejoined": times.rejoined, "never": times.never,
@@ -76,7 +77,7 @@ fn launch(launch: &LaunchStats, times: Option<&ReconvergenceTimes>) -> Value {
                 "file": l.file,
                 "line": l.line,
                 "issues": l.slots.issues(),
-                "lane_slots": slots(&l.slots),
+                "lane_slots": slots_json(&l.slots),
             })
         })
         .collect();
@@ -133,13 +134,15 @@ fn metrics(counts: &Counts) -> Value {
 }
 
 /// Renders counters by name.
-pub(crate) fn counters(counters: Vec<(Counter, u64)>) -> Value {
+#[must_use]
+pub fn counters_json(counters: Vec<(Counter, u64)>) -> Value {
     let counters = counters.into_iter().map(|(counter, n)| (counter.name.to_owned(), json!(n)));
     Value::Object(counters.collect())
 }
 
 /// Renders lane slots by cause.
-pub(crate) fn slots(slots: &LaneSlots) -> Value {
+#[must_use]
+pub fn slots_json(slots: &LaneSlots) -> Value {
     let causes = slots.by_cause().iter();
     Value::Object(causes.map(|(cause, n)| (cause.name().to_owned(), json!(n))).collect())
 }

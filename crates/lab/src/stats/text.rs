@@ -5,9 +5,11 @@
 
 use std::fmt::Write as _;
 
+use machines::stats::{AccessSite, LaunchStats};
+use simt::counts::Traffic;
 use simt::slots::SlotCause;
 
-use super::{AccessSite, LaunchStats, RunStats, Traffic};
+use super::run_stats::RunStats;
 
 /// Width of a bar in columns.
 const BAR: usize = 34;

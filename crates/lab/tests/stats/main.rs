@@ -7,9 +7,8 @@ mod reports;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use lab::stats::{Counts, METRICS, Unit};
 use serde_json::{Map, Value, json};
-use simt::counts::Counter;
+use simt::counts::{Counter, Counts, METRICS, Unit};
 use simt::slots::SlotCause;
 
 fn docs() -> PathBuf {

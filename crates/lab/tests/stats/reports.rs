@@ -1,10 +1,10 @@
 //! The text and the JSON report.
 
-use lab::stats::{
-    AccessSite, Counters, LaunchStats, LineSlots, METRICS, PcSlots, RunStats, Traffic, to_json,
-    to_text,
-};
+use engine::{Counters, PcSlots};
+use lab::stats::{RunStats, to_json, to_text};
+use machines::stats::{AccessSite, LaunchStats, LineSlots};
 use simt::LaneMask;
+use simt::counts::{METRICS, Traffic};
 use simt::observe::{
     Access, AccessKind, Branch, GroupId, Issue, Observer, Order, Pc, Scope, Space,
 };

@@ -10,10 +10,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use inputs::launch::{Located, RunDefaults};
 use isa::{Diagnostics, SourceMap, Span};
-use lab::launch::{Located, RunDefaults};
-use lab::machine::{self, Choice, HostThreads, Level};
 use lab::run::{Job, JobParts, RunWords, Settings, load_program, wanted};
+use machines::{Choice, HostThreads, Level};
 
 use self::kernels::{BenchKernel, KERNELS};
 use super::run::LAUNCH_FILE;
@@ -52,7 +52,7 @@ pub(crate) fn bench(args: &Bench, out: &mut Out) -> Exit {
         Some("-") => out.text(&format!("{:#}\n", json(&rows))),
         Some(path) => {
             if let Err(error) = std::fs::write(path, format!("{:#}\n", json(&rows))) {
-                let message = format!("cannot write {path}: {}", lab::run::io_reason(&error));
+                let message = format!("cannot write {path}: {}", inputs::file::io_reason(&error));
                 out.finding(&isa::Diagnostic::error("cli::output", message), &sources);
                 return Exit::Usage;
             }
@@ -149,7 +149,7 @@ fn measure(
 }
 
 fn job_of(kernel: &BenchKernel, sources: &mut SourceMap) -> Result<Job, Diagnostics> {
-    let isa = machine::find("ptx").map_err(|finding| {
+    let isa = machines::find("ptx").map_err(|finding| {
         let mut found = Diagnostics::new();
         found.push(finding);
         found

@@ -12,10 +12,10 @@ pub(super) mod values;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use inputs::launch::Located;
+use inputs::{Array, ElemType, npy};
 use isa::{Diagnostics, SourceMap};
-use lab::launch::Located;
-use lab::machine::{Image, find};
-use lab::{Array, ElemType, npy};
+use machines::{Image, find};
 
 use super::{Case, Kind, Suite, VerifyError, at};
 use crate::compare::{BufferComparison, Comparison};

@@ -1,6 +1,6 @@
 //! Operands: tables of three columns with a row for each thread.
 
-use lab::ElemType;
+use inputs::ElemType;
 
 /// Threads, and rows of each table.
 pub(super) const ROWS: usize = 2048;

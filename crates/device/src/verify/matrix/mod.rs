@@ -11,15 +11,13 @@ pub(super) mod wgmma;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use lab::{Array, ElemType, npy};
-
-use crate::compare::Comparison;
-use crate::record::RunRecord;
+use inputs::{Array, ElemType, npy};
 
 use super::arithmetic::values::random;
 use super::arithmetic::{header, loads};
 use super::{Case, Kind, Suite, VerifyError, at};
-use crate::record::Identity;
+use crate::compare::Comparison;
+use crate::record::{Identity, RunRecord};
 
 /// Products of a case: blocks of one warp.
 const PRODUCTS: usize = 64;

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use lab::{Array, ElemType, npy};
+use inputs::{Array, ElemType, npy};
 use simt::matrix::{Element, LANES, Product, Role, Shape, Spread};
 
 use super::super::{Case, Kind, Suite, VerifyError, at};

@@ -8,9 +8,9 @@
 
 use std::path::Path;
 
-use lab::bind::Pointer;
+use inputs::bind::Pointer;
+use inputs::{Array, ElemType};
 use lab::run::BoundLaunch;
-use lab::{Array, ElemType};
 
 use super::super::{Case, Kind, Suite, VerifyError, at};
 use super::{Fragment, WORTH, sums};

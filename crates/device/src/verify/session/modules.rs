@@ -2,7 +2,7 @@
 //! compiler takes most of the time and uses one thread.
 
 use isa::Diagnostics;
-use lab::machine::Unmonitored;
+use machines::Unmonitored;
 
 use super::{Session, keep_differing, prepare};
 use crate::compare::{Comparison, compare, outline};

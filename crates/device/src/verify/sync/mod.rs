@@ -7,8 +7,8 @@ mod probes;
 
 use std::path::Path;
 
-use lab::machine::{End, LaunchMonitor};
 use lab::run::{Job, Variant};
+use machines::{End, LaunchMonitor};
 
 use super::{Case, Kind, Suite, VerifyError, at};
 use probes::{PROBES, Probe};

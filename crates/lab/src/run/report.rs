@@ -1,0 +1,86 @@
+//! The results of runs.
+
+use inputs::array::Array;
+use isa::Span;
+use machines::{End, Schedule};
+
+use crate::stats::RunStats;
+
+/// A buffer after a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinalBuffer {
+    /// Its name.
+    pub name: String,
+    /// Its contents.
+    pub contents: Array,
+}
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Warnings about arguments.
+    pub warnings: Vec<isa::Diagnostic>,
+    /// Statistics of all launches that were started.
+    pub stats: RunStats,
+    /// The schedule of each of them.
+    pub schedules: Vec<Schedule>,
+    /// The end of each of them.
+    pub ends: Vec<End>,
+    /// All buffers, including those created for arguments.
+    pub buffers: Vec<FinalBuffer>,
+    /// Output that the kernels printed.
+    pub output: Vec<u8>,
+    /// The results of the applicable expectations. Empty if the run was interrupted, the engines
+    /// differ, or a fault or hang was not expected.
+    pub checks: Vec<CheckOutcome>,
+    /// Number of expectations for other mechanisms or warp sizes.
+    pub skipped_checks: usize,
+    /// Whether an expectation names the fault or hang in which the last launch ended.
+    pub expected_end: bool,
+}
+
+/// The overall result of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All launches ended as expected, and all expectations are met.
+    Met,
+    /// An expectation is not met.
+    Unmet,
+    /// A fault or hang that no expectation names.
+    Stopped,
+    /// The results of the machine's engines differ.
+    Differs,
+    /// Stopped by the user.
+    Interrupted,
+}
+
+impl Report {
+    /// Returns the overall result.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match self.ends.last() {
+            Some(End::Interrupted) => Verdict::Interrupted,
+            Some(End::Differs(_)) => Verdict::Differs,
+            Some(End::Fault(_) | End::Hang(_)) if !self.expected_end => Verdict::Stopped,
+            _ if self.checks.iter().all(|c| c.passed) => Verdict::Met,
+            _ => Verdict::Unmet,
+        }
+    }
+
+    /// Returns the buffer of this name.
+    #[must_use]
+    pub fn buffer(&self, name: &str) -> Option<&Array> {
+        self.buffers.iter().find(|b| b.name == name).map(|b| &b.contents)
+    }
+}
+
+/// The result of checking an expectation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckOutcome {
+    /// Whether the expectation is met.
+    pub passed: bool,
+    /// What was checked, or, in one or more lines, what differs.
+    pub text: String,
+    /// The expectation's place in the launch file.
+    pub span: Span,
+}

@@ -1,0 +1,319 @@
+//! Memory and launches, for both models.
+
+use ::prf::{LaunchError, Options, Prf, Timed, Trap};
+use engine::{Counters, PcSlots};
+use inputs::launch::MachineOption;
+use isa::Diagnostic;
+use simt::counts::Counts;
+use simt::machine::{Machine, Step};
+use simt::memory::{Addr, MemoryMap, Permission};
+use simt::observe::{Blind, Observer};
+use simt::trap::{Cause as _, Fault};
+
+use super::{PrfProgram, timeline};
+use crate::adapters::listing_probe::ListingPlaces;
+use crate::adapters::shared::{self, limit_reached, option_text, problem};
+use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
+use crate::monitor::{LaunchMonitor, Progress};
+use crate::program::Context;
+use crate::stats::LaunchStats;
+
+/// Issues between two polls of the monitor.
+const SLICE: u64 = 1 << 16;
+/// The same for the cycle-level model, where an issue may take many cycles.
+const TIMED_SLICE: u64 = 1 << 12;
+/// Default limit of issues.
+const LIMIT: u64 = 1_000_000_000;
+/// Most instructions in a timeline.
+const RECORDS: usize = 200_000;
+/// Address of the argument block.
+const ARGUMENTS: u64 = 0x0f00_0000;
+/// Start of the heap, which programs without parameters get by default.
+const HEAP: u64 = 0x1000_0000;
+/// Address range of buffers.
+const BUFFERS: (u64, u64) = (0x2000_0000, 0xf000_0000);
+/// Alignment of buffers, and the least unmapped space between two of them, in bytes.
+const ALIGN: u64 = 256;
+
+/// Returns the number of a state's blocks that have ended.
+type BlocksDone<S> = fn(&S) -> u32;
+
+pub(super) struct PrfContext<'p> {
+    program: &'p PrfProgram,
+    memory: MemoryMap,
+    /// Address of the next buffer.
+    next: u64,
+}
+
+/// Parses the options of a request.
+fn options(given: &[MachineOption]) -> Result<Options, LaunchProblem> {
+    let mut options = Options::default();
+    for (index, option) in given.iter().enumerate() {
+        let value = option_text(option);
+        let set = options.set(&option.key.value, &value);
+        set.map_err(|error| problem(Subject::Option(index), error.to_string()))?;
+    }
+    Ok(options)
+}
+
+/// Returns the x extent; this machine has only one dimension.
+fn extent(extents: [u64; 3], about: Subject) -> Result<u32, LaunchProblem> {
+    let [x, y, z] = extents;
+    if y != 1 || z != 1 {
+        return Err(problem(about, "this machine has one dimension"));
+    }
+    u32::try_from(x).map_err(|_| problem(about, format!("{x} is more than {}", u32::MAX)))
+}
+
+/// Builds the argument block: one 32-bit word for each parameter.
+fn arguments(params: &[(String, bool)], block: &[u8]) -> Result<Vec<u8>, LaunchProblem> {
+    let mut words = Vec::new();
+    let mut rest = block;
+    for (name, pointer) in params {
+        let (value, after) = rest.split_at(rest.len().min(if *pointer { 8 } else { 4 }));
+        rest = after;
+        let value = isa::decode::window(value).0;
+        let word = u32::try_from(value).map_err(|_| {
+            problem(Subject::Args, format!("{value:#x} for `{name}` is no 32-bit address"))
+        })?;
+        words.extend(word.to_le_bytes());
+    }
+    Ok(words)
+}
+
+impl<'p> PrfContext<'p> {
+    pub(super) fn new(program: &'p PrfProgram) -> Self {
+        Self { program, memory: MemoryMap::new(), next: BUFFERS.0 }
+    }
+
+    /// Writes `data` to a fixed region, which is mapped first if it is absent or too small.
+    fn fixed(&mut self, name: &str, at: u64, length: u64, data: &[u8]) -> Result<(), String> {
+        let there = self.memory.region_at(Addr(at)).map(|r| (r.base(), r.len()));
+        if let Some((base, had)) = there {
+            if base != Addr(at) || had < length {
+                self.memory.free(base).map_err(|e| e.to_string())?;
+            } else {
+                return self.memory.host_write(Addr(at), data).map_err(|e| e.to_string());
+            }
+        }
+        let mapped = self.memory.map_at(name, Addr(at), length, Permission::ReadWrite);
+        mapped.map_err(|e| e.to_string())?;
+        self.memory.host_write(Addr(at), data).map_err(|e| e.to_string())
+    }
+
+    fn prepare(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        options: &Options,
+    ) -> Result<::prf::Launch, LaunchProblem> {
+        if request.shared > 0 {
+            return Err(problem(Subject::Shared, "this machine has no shared memory"));
+        }
+        if request.warp_size != 32 {
+            return Err(problem(Subject::WarpSize, "warps of this machine have 32 lanes"));
+        }
+        let in_launch = |why: String| problem(Subject::Launch, why);
+        let params = &self.program.params;
+        let mut argument = options.argument.unwrap_or(0);
+        if !params.is_empty() {
+            let words = arguments(params, request.params)?;
+            self.fixed("arguments", ARGUMENTS, 4096, &words).map_err(in_launch)?;
+            if options.argument.is_none() {
+                argument = ARGUMENTS as u32;
+            }
+        }
+        // A program without parameters has no other place for its results.
+        let heap = options.heap.unwrap_or(if params.is_empty() { 1 << 20 } else { 0 });
+        if heap > 0 {
+            self.fixed("heap", HEAP, heap, &[]).map_err(in_launch)?;
+        }
+        let memory = self.memory.try_clone().map_err(|e| in_launch(e.to_string()))?;
+        let threads = options.threads.map_or_else(|| extent(request.block, Subject::Block), Ok)?;
+        let blocks = options.blocks.map_or_else(|| extent(request.grid, Subject::Grid), Ok)?;
+        let Options { total, entry, .. } = *options;
+        Ok(::prf::Launch { threads, blocks, total, argument, entry, memory })
+    }
+
+    /// Runs until the program ends, reaches the limit, or the monitor stops it.
+    fn drive<M, O>(
+        &self,
+        (machine, program): (&M, &::prf::Program),
+        state: &mut M::State,
+        observer: &mut O,
+        (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
+        (slice, blocks, done): (u64, u64, BlocksDone<M::State>),
+        listing_places: &ListingPlaces,
+    ) -> End
+    where
+        M: Machine<1, Program = ::prf::Program, Cause = Trap>,
+        O: Observer<1>,
+    {
+        let limit = request.limit.unwrap_or(LIMIT);
+        loop {
+            let issues = machine.slots(state).issues();
+            let now = slice.min(limit.saturating_sub(issues));
+            match listing_places.run((machine, program), state, observer, now, monitor) {
+                Step::Done => return End::Done,
+                Step::Fault(fault) => return End::Fault(self.fault(&fault)),
+                Step::Issued | Step::Hang(_) if now < slice => {
+                    return End::Hang(limit_reached(limit));
+                }
+                Step::Issued | Step::Hang(_) => {}
+            }
+            let blocks_done = done(state).into();
+            if !monitor.poll(Progress { blocks_done, blocks, issues: issues + now }) {
+                return End::Interrupted;
+            }
+        }
+    }
+
+    /// Launches a program on one of the models and runs it to its end.
+    fn execute<M>(
+        &mut self,
+        machine: &M,
+        program: &::prf::Program,
+        launch: ::prf::Launch,
+        (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
+        (slice, done): (u64, BlocksDone<M::State>),
+    ) -> Result<(End, LaunchStats, M::State), LaunchProblem>
+    where
+        M: Machine<
+                1,
+                Program = ::prf::Program,
+                Launch = ::prf::Launch,
+                LaunchError = LaunchError,
+                Cause = Trap,
+            >,
+    {
+        let (threads, blocks) = (launch.threads, u64::from(launch.blocks));
+        let total = launch.total.unwrap_or(u64::from(threads) * blocks);
+        let mut state = machine.launch(program, launch).map_err(|error| {
+            let about = match error {
+                LaunchError::Threads(_) | LaunchError::Warps { .. } => Subject::Block,
+                LaunchError::NoBlocks => Subject::Grid,
+                _ => Subject::Launch,
+            };
+            problem(about, error.to_string())
+        })?;
+        let listing_places = ListingPlaces::of(&self.program.listing);
+        listing_places.begin(request.kernel, request.warp_size, threads.into(), monitor);
+        let mut counters = Counters::default();
+        let (what, how) = ((machine, program), (slice, blocks, done));
+        let end = if request.detailed {
+            counters = Counters::with_pcs(PcSlots::new(program.code_bytes()));
+            self.drive(what, &mut state, &mut counters, (request, monitor), how, &listing_places)
+        } else {
+            self.drive(what, &mut state, &mut Blind, (request, monitor), how, &listing_places)
+        };
+        let slots = *machine.slots(&state);
+        let counts = Counts { slots, threads: total, ..Counts::default() };
+        let stats = LaunchStats {
+            kernel: request.kernel.to_owned(),
+            grid: [blocks, 1, 1],
+            block: [threads.into(), 1, 1],
+            outcome: end.name().to_owned(),
+            lines: self.program.listing.line_slots(&counters),
+            ..LaunchStats::of(&counts, counters)
+        };
+        Ok((end, stats, state))
+    }
+
+    /// Runs a launch on the functional model.
+    fn functional(
+        &mut self,
+        options: &Options,
+        program: &::prf::Program,
+        launch: ::prf::Launch,
+        both: (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let machine = Prf { config: options.config };
+        let how: (u64, BlocksDone<::prf::State>) = (SLICE, ::prf::State::blocks_done);
+        let detailed = both.0.detailed;
+        let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
+        let counts = *state.counts();
+        stats.own = counts.named().map(|(name, count)| (name.to_owned(), count)).collect();
+        self.memory = state.memory;
+        let words = if detailed { counts.to_string() } else { String::new() };
+        Ok(LaunchResult { end, stats, output: Vec::new(), words })
+    }
+
+    /// Runs a launch on the cycle-level model.
+    fn timed(
+        &mut self,
+        options: &Options,
+        program: &::prf::Program,
+        launch: ::prf::Launch,
+        both: (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let records = if options.trace { RECORDS } else { 0 };
+        let machine = Timed { records, ..options.timed() };
+        let how: (u64, BlocksDone<::prf::timing::State>) =
+            (TIMED_SLICE, ::prf::timing::State::blocks_done);
+        let detailed = both.0.detailed;
+        let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
+        let (counts, timing) = (*state.counts(), state.timing());
+        let named = counts.named().map(|(name, count)| (name.to_owned(), count));
+        stats.own = named.chain(timing.named()).collect();
+        stats.counts.cycles = timing.cycles;
+        if options.trace {
+            stats.timeline = timeline::events(&state, &self.program.listing);
+        }
+        let mut words = String::new();
+        if detailed {
+            words = format!("{counts}{timing}");
+            for met in state.hazards() {
+                words.push_str(&format!("hazard: {met}\n"));
+            }
+        }
+        self.memory = state.memory;
+        Ok(LaunchResult { end, stats, output: Vec::new(), words })
+    }
+
+    fn fault(&self, fault: &Fault<Trap>) -> Stop {
+        let span = self.program.listing.span(fault.pc.0);
+        let mut report = Diagnostic::error(fault.cause.code(), fault.cause.to_string());
+        if let Some(span) = span {
+            report = report.at(span, format!("lanes {} fault here", fault.lanes));
+        }
+        let (block, warp, pc) = (fault.group.cta, fault.group.group, fault.pc.0);
+        let place = format!("in block {block}, warp {warp}, lanes {}, at {pc:#x}", fault.lanes);
+        let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
+        Stop { code: fault.cause.code(), report: report.note(place), line, place: None }
+    }
+}
+
+impl Context for PrfContext<'_> {
+    fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
+        let length = data.len() as u64;
+        let at = self.next;
+        let end = at.checked_add(length).filter(|&end| end <= BUFFERS.1);
+        let end = end.ok_or_else(|| {
+            format!("the buffers exceed the memory from {:#x} to {:#x}", BUFFERS.0, BUFFERS.1)
+        })?;
+        let mapped = self.memory.map_at(name, Addr(at), length, Permission::ReadWrite);
+        mapped.map_err(|e| e.to_string())?;
+        self.memory.host_write(Addr(at), data).map_err(|e| e.to_string())?;
+        self.next = (end + ALIGN).next_multiple_of(ALIGN);
+        Ok(at)
+    }
+
+    fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
+        shared::read(&self.memory, address, length)
+    }
+
+    fn launch(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<LaunchResult, LaunchProblem> {
+        let options = options(request.options)?;
+        let program = self.program.configured(options.config);
+        let program = program.map_err(|why| problem(Subject::Launch, why))?;
+        let launch = self.prepare(request, &options)?;
+        if options.timing() {
+            self.timed(&options, &program, launch, (request, monitor))
+        } else {
+            self.functional(&options, &program, launch, (request, monitor))
+        }
+    }
+}

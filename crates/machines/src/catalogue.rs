@@ -1,0 +1,110 @@
+//! The list of machines.
+
+use inputs::elem::shortened;
+use inputs::launch::{Located, MachineOption, OptionValue};
+use inputs::limits::human_bytes;
+use isa::suggest::nearest;
+use isa::{Diagnostic, Diagnostics, Span};
+
+use crate::adapters::{IrText, LinxMachine, PmaskMachine, PrfMachine, Ptx, ToyMachine};
+use crate::interface::{Command, Image, Isa};
+use crate::program::Program;
+
+/// Returns all machines, in the order in which messages list them.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Isa] {
+    &[
+        &Ptx::LIMITED,
+        &IrText,
+        &ToyMachine,
+        &PmaskMachine,
+        &LinxMachine::V04,
+        &LinxMachine::V03,
+        &PrfMachine,
+    ]
+}
+
+/// Returns the machine of this name.
+///
+/// # Errors
+/// Returns a diagnostic without a location if there is none; it suggests the nearest name.
+pub fn find(name: &str) -> Result<&'static dyn Isa, Diagnostic> {
+    let names = || all().iter().map(|m| m.name());
+    all().iter().copied().find(|m| m.name() == name).ok_or_else(|| {
+        let finding =
+            Diagnostic::error("isa::unknown", format!("there is no machine `{}`", shortened(name)));
+        finding.help(match nearest(name, names()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("machines are {}", names().collect::<Vec<_>>().join(", ")),
+        })
+    })
+}
+
+/// Returns the machine that reads programs as the options specify. Ignores other options.
+///
+/// # Errors
+/// Returns a diagnostic if an option has an invalid value.
+pub fn configured(
+    machine: &'static dyn Isa,
+    options: &[MachineOption],
+) -> Result<&'static dyn Isa, Diagnostic> {
+    let mut machine = machine;
+    for option in options {
+        let OptionValue::String(value) = &option.value.value else { continue };
+        match machine.variant(&option.key.value, value) {
+            Ok(found) => machine = found.unwrap_or(machine),
+            Err(why) => {
+                return Err(Diagnostic::error("isa::option", why).at(option.value.span, ""));
+            }
+        }
+    }
+    Ok(machine)
+}
+
+/// Returns the machine whose programs have this file name extension.
+#[must_use]
+pub fn by_extension(extension: &str) -> Option<&'static dyn Isa> {
+    all().iter().copied().find(|m| m.extensions().contains(&extension))
+}
+/// Loads a program on a stack that suffices for any text, whatever the caller's is: what is wrong
+/// is added to `found`. None if it cannot run.
+pub fn load(
+    machine: &dyn Isa,
+    image: Image<'_>,
+    wanted: &[Located<String>],
+    found: &mut Diagnostics,
+) -> Option<Box<dyn Program>> {
+    let bytes = image.bytes.len();
+    if !hostmem::room_for_text(bytes) {
+        let message = format!(
+            "a program of {} is too large for the memory that this process may have",
+            human_bytes(bytes as u128)
+        );
+        found.push(
+            Diagnostic::error("input::memory", message)
+                .at(Span::new(image.file, 0, 0), "")
+                .help("raise the limit (`ulimit -v`), or split the program"),
+        );
+        return None;
+    }
+    let loaded = hostmem::on_own_stack(|| machine.load(image, wanted, found));
+    loaded.unwrap_or_else(|| {
+        found.push(Diagnostic::error("input::memory", "the host has no thread to load it on"));
+        None
+    })
+}
+
+/// Returns the error for a command that a machine does not support.
+#[must_use]
+pub fn unsupported(machine: &str, command: Command) -> Diagnostics {
+    let with: Vec<&str> =
+        all().iter().filter(|m| m.commands().contains(&command)).map(|m| m.name()).collect();
+    let mut found = Diagnostics::new();
+    let finding =
+        Diagnostic::error("isa::command", format!("{machine} does not support `{command}`"));
+    found.push(match with.as_slice() {
+        [] => finding.help("no machine does yet"),
+        names => finding.help(format!("these do: {}", names.join(", "))),
+    });
+    found
+}

@@ -1,0 +1,26 @@
+//! The machines behind one interface: programs, launches, and what observes them.
+//!
+//! [`Isa`] is a machine, [`Program`] what it has loaded, [`Context`] the memory in which kernels
+//! run. [`all`] lists the machines; no other crate names one. The crate never prints.
+
+mod adapters;
+mod catalogue;
+mod graph;
+mod interface;
+mod launch;
+mod mechanisms;
+mod monitor;
+pub mod probe;
+mod program;
+pub mod stats;
+
+pub use catalogue::{all, by_extension, configured, find, load, unsupported};
+pub use graph::{ControlFlow, FlowBlock, PostDominator};
+pub use interface::{Axis, Command, ConformCase, Image, Isa, Named};
+pub use launch::{
+    Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Schedule,
+    Stop, Subject,
+};
+pub use mechanisms::{mechanisms_named, one_mechanism};
+pub use monitor::{LaunchMonitor, ProbedMonitor, Progress, Unmonitored};
+pub use program::{Context, ContextState, Dependence, Program};

@@ -1,0 +1,68 @@
+//! Supervision of launches.
+
+use crate::probe::Probe;
+
+/// The progress of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Completed blocks.
+    pub blocks_done: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Instructions issued.
+    pub issues: u64,
+}
+
+/// Follows a launch and may stop it.
+pub trait LaunchMonitor {
+    /// Called at intervals; returns whether the launch should continue.
+    fn poll(&mut self, progress: Progress) -> bool;
+
+    /// Called with a description of the engine that runs the launch, and the reason why no faster
+    /// one does. Machines with a single engine do not call it.
+    fn engine_selected(&mut self, _engine: &str) {}
+
+    /// Called for each buffer before the first launch, with its name, address, and size in bytes.
+    fn buffer_allocated(&mut self, _buffer: &str, _address: u64, _bytes: u64) {}
+
+    /// Returns the probe that observes the launch, if there is one. Machines without events ignore
+    /// it.
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        None
+    }
+}
+
+/// A monitor that never stops a launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unmonitored;
+
+impl LaunchMonitor for Unmonitored {
+    fn poll(&mut self, _progress: Progress) -> bool {
+        true
+    }
+}
+/// A monitor with a probe.
+pub struct ProbedMonitor<'a> {
+    /// The monitor that may stop the launch.
+    pub monitor: &'a mut dyn LaunchMonitor,
+    /// The probe that observes it.
+    pub probe: &'a mut dyn Probe,
+}
+
+impl LaunchMonitor for ProbedMonitor<'_> {
+    fn poll(&mut self, progress: Progress) -> bool {
+        self.monitor.poll(progress)
+    }
+
+    fn engine_selected(&mut self, engine: &str) {
+        self.monitor.engine_selected(engine);
+    }
+
+    fn buffer_allocated(&mut self, buffer: &str, address: u64, bytes: u64) {
+        self.monitor.buffer_allocated(buffer, address, bytes);
+    }
+
+    fn probe(&mut self) -> Option<&mut dyn Probe> {
+        Some(&mut *self.probe)
+    }
+}

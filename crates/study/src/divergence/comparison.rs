@@ -1,0 +1,120 @@
+//! The results of comparisons.
+
+use isa::Diagnostic;
+use lab::stats::ReconvergenceTimes;
+use machines::Dependence;
+use machines::probe::{Place, ScheduleDependence};
+use machines::stats::LaunchStats;
+
+use super::axes::{self, Settings};
+use super::verdict::{Difference, Verdict};
+use super::views::Views;
+use crate::race::Race;
+
+/// The results of a mechanism at a warp size, under one setting.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The mechanism.
+    pub mechanism: String,
+    /// Width of an issue group in lanes.
+    pub warp_size: u64,
+    /// Values of the machine's axes that differ from the defaults.
+    pub settings: Settings,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether memory and output equal the reference's; `None` if either run did not complete.
+    pub equal: Option<bool>,
+    /// The differences from the reference.
+    pub differences: Vec<Difference>,
+    /// Executed instructions that expose the schedule; collected only if results differ.
+    pub witnesses: Vec<(ScheduleDependence, Place)>,
+    /// Pairs of instructions that race.
+    pub races: Vec<Race>,
+    /// Statistics summed over all launches; `None` if the run could not start.
+    pub stats: Option<LaunchStats>,
+    /// Reconvergence times.
+    pub times: ReconvergenceTimes,
+    /// The verdict in one sentence, if it can be explained.
+    pub sentence: Option<String>,
+    /// The diagnostic of a hang, a fault or a refusal.
+    pub report: Option<Diagnostic>,
+    /// The cost relative to the other rows.
+    pub impact: Impact,
+    /// Lanes over time and losses by line, if the plan requests them and the machine supports
+    /// probes.
+    pub views: Option<Views>,
+}
+
+impl Row {
+    /// Formats mechanism and warp size as `ipdom, W = 32`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{}, W = {}", self.name(), self.warp_size)
+    }
+
+    /// Returns the values of the axes if they are not the defaults, otherwise the mechanism.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let settings = axes::describe(&self.settings);
+        if settings.is_empty() { self.mechanism.clone() } else { settings }
+    }
+
+    /// Returns the most nested splits at an issue.
+    #[must_use]
+    pub fn max_divergence_depth(&self) -> u64 {
+        self.stats.as_ref().map_or(0, max_divergence_depth)
+    }
+}
+
+/// The cost of a row relative to the others of its warp size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impact {
+    /// Issues divided by the fewest issues of a completed run; `None` if this run did not complete.
+    pub divergence_impact_factor: Option<f64>,
+    /// Mean reconvergence time times depth over 100, as older tools compute it. It has no meaning
+    /// of its own.
+    pub legacy: f64,
+}
+
+/// The rows of a comparison, and its reference.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The machine's name.
+    pub machine: String,
+    /// The program's name as the user wrote it.
+    pub module: String,
+    /// The kernels, in the order of the launches.
+    pub kernels: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// The order of branch sides, if one was requested.
+    pub order: Option<String>,
+    /// Kernels whose results depend on the warp size that they see, with the first instruction that
+    /// causes this and the number of such instructions.
+    pub warp_size_dependent: Vec<(String, Dependence, usize)>,
+    /// Warnings from the static analysis of the program.
+    pub warnings: Vec<Diagnostic>,
+    /// The name of the reference: `serial`, or values of the machine's axes.
+    pub reference_name: String,
+    /// The diagnostic of the reference if it did not complete.
+    pub reference: Result<(), Diagnostic>,
+    /// Whether the race detector could follow all of memory; if not, races may have been missed.
+    pub races_complete: bool,
+    /// One row for each mechanism, warp size and setting, in this order of nesting.
+    pub rows: Vec<Row>,
+}
+
+impl Comparison {
+    /// Returns whether no row is [`Verdict::Unsound`] with results that differ from the
+    /// reference's. Dependence on the schedule is a property of the kernel, and a mechanism with
+    /// unsound rejoin points may still compute the same results.
+    #[must_use]
+    pub fn sound(&self) -> bool {
+        self.rows.iter().all(|r| r.verdict != Verdict::Unsound || r.equal != Some(false))
+    }
+}
+
+/// Returns the most nested splits at an issue; 0 for a run that never diverged.
+pub(super) fn max_divergence_depth(stats: &LaunchStats) -> u64 {
+    stats.counts.max_depth.saturating_sub(1)
+}

@@ -1,0 +1,87 @@
+//! Content of a page in addition to the comparison: the program's text, its source, and the graphs
+//! of its kernels.
+
+use std::path::Path;
+
+use inputs::file::{MAX_PROGRAM_BYTES, read_input};
+use lab::run::Job;
+use machines::ControlFlow;
+
+use crate::divergence::Comparison;
+
+/// Size limit of source files in bytes.
+const MAX_SOURCE_BYTES: u64 = 4 << 20;
+/// Most source files.
+const MAX_SOURCES: usize = 8;
+
+/// Most graphs: those of kernels, then those of the functions that they call.
+const MAX_GRAPHS: usize = 24;
+
+/// A named text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The file as the line table names it, or the program as the user named it.
+    pub name: String,
+    /// The contents.
+    pub text: String,
+}
+
+/// The texts and graphs of a page.
+#[derive(Clone, Debug, Default)]
+pub struct PageData {
+    /// The program, if it is text.
+    pub program: Option<Text>,
+    /// Source files of the line table that could be read.
+    pub sources: Vec<Text>,
+    /// Source files of the line table that could not.
+    pub missing: Vec<String>,
+    /// The graphs of the kernels and of the functions that they call, each once.
+    pub graphs: Vec<ControlFlow>,
+}
+
+impl PageData {
+    /// Reads the texts for a comparison of this job. A source file is looked up in the folder of
+    /// the program, by the last component of its name only: line tables are untrusted and must not
+    /// choose which files are read.
+    #[must_use]
+    pub fn of(job: &Job, comparison: &Comparison) -> Self {
+        let path = job.module_path();
+        let read = |path: &Path, cap| {
+            let bytes = read_input(path, cap, None).ok()?;
+            String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+        };
+        let program = read(path, MAX_PROGRAM_BYTES)
+            .map(|text| Text { name: job.module_name().to_owned(), text });
+        let mut page_data = Self { program, ..Self::default() };
+        for name in source_files(comparison) {
+            let last = name.rsplit(['/', '\\']).next().unwrap_or("");
+            let usable = !matches!(last, "" | "." | "..") && page_data.sources.len() < MAX_SOURCES;
+            let beside = path.with_file_name(last);
+            match usable.then(|| read(&beside, MAX_SOURCE_BYTES)).flatten() {
+                Some(text) => page_data.sources.push(Text { name, text }),
+                None => page_data.missing.push(name),
+            }
+        }
+        let mut kernels: Vec<&str> = job.kernel_names().collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        let mut names: Vec<String> = kernels.iter().map(|&k| k.to_owned()).collect();
+        for name in kernels.iter().flat_map(|k| job.called(k)) {
+            if !names.contains(&name) && names.len() < MAX_GRAPHS {
+                names.push(name);
+            }
+        }
+        page_data.graphs = names.iter().filter_map(|name| job.control_flow(name)).collect();
+        page_data
+    }
+}
+
+/// Returns the distinct source files of executed lines, sorted.
+fn source_files(comparison: &Comparison) -> Vec<String> {
+    let views = comparison.rows.iter().filter_map(|row| row.views.as_ref());
+    let files = views.flat_map(|v| v.losses.source.iter().map(|((file, _), _)| file.to_string()));
+    let mut files: Vec<String> = files.collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+}

@@ -1,0 +1,205 @@
+//! A probe that records a run as a trace for Perfetto and Chrome: blocks are processes, groups are
+//! tracks, paths are slices.
+//!
+//! Time is the number of issues of all launches so far, shown as microseconds. A slice is a
+//! sequence of issues of one group for the same lanes; its arguments are the mask, the number of
+//! lanes, the lines and the depth. Barriers, collectives and fences are instants.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use lab::trace_events::wrap;
+use machines::probe::{EventSink, Lanes, LaunchStart, Place, Probe, WORDS};
+use places::Source;
+use serde_json::json;
+use simt::observe::{Events, GroupId, Issue, Sync, SyncKind};
+
+/// Process numbers reserved for each launch, because blocks of different launches are different
+/// processes.
+const PROCESSES: u64 = 1 << 20;
+
+/// The probe, with the trace as text.
+#[derive(Debug)]
+pub struct Timeline {
+    most: usize,
+    events: usize,
+    /// Whether an event was left out.
+    dropped: bool,
+    text: String,
+    places: Arc<[Place]>,
+    kernel: String,
+    launch: u64,
+    now: u64,
+    open: Option<Slice>,
+    named: BTreeSet<(u64, u32)>,
+}
+
+#[derive(Clone, Debug)]
+struct Slice {
+    group: GroupId,
+    lanes: Lanes,
+    depth: u32,
+    from: u64,
+    first: usize,
+    last: usize,
+}
+
+impl Timeline {
+    /// Creates a trace of at most `most` slices and instants.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            events: 0,
+            dropped: false,
+            text: String::new(),
+            places: Arc::default(),
+            kernel: String::new(),
+            launch: 0,
+            now: 0,
+            open: None,
+            named: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the trace as JSON text, and whether it has all events. `about` describes the run.
+    #[must_use]
+    pub fn finish(mut self, about: &str) -> (String, bool) {
+        self.close();
+        let complete = !self.dropped;
+        let other = json!({ "about": about, "unit": "issues", "complete": complete });
+        (wrap(&other, &self.text), complete)
+    }
+
+    /// Counts an event; returns whether there is room for it.
+    fn has_room(&mut self) -> bool {
+        let room = self.events < self.most;
+        self.events += usize::from(room);
+        self.dropped |= !room;
+        room
+    }
+
+    fn process(&self, group: GroupId) -> u64 {
+        self.launch.saturating_sub(1) * PROCESSES + group.cta + 1
+    }
+
+    fn push(&mut self, event: &serde_json::Value) {
+        if !self.text.is_empty() {
+            self.text.push_str(",\n");
+        }
+        let _ = write!(self.text, "{event}");
+    }
+
+    /// Names a track and its process when they first occur.
+    fn name(&mut self, group: GroupId) {
+        let pid = self.process(group);
+        if !self.named.insert((pid, group.group)) {
+            return;
+        }
+        if group.group == 0 || !self.named.contains(&(pid, u32::MAX)) {
+            self.named.insert((pid, u32::MAX));
+            let launch = self.launch.saturating_sub(1);
+            let name = format!("{} (launch {launch}), block {}", self.kernel, group.cta);
+            self.push(&json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": { "name": name } }));
+        }
+        let name = format!("warp {}", group.group);
+        self.push(&json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": group.group, "args": { "name": name } }));
+    }
+
+    fn line(&self, pc: usize) -> Option<u32> {
+        self.places.get(pc).and_then(|p| p.line)
+    }
+
+    /// Ends the open slice.
+    fn close(&mut self) {
+        let Some(slice) = self.open.take() else { return };
+        if !self.has_room() {
+            return;
+        }
+        self.name(slice.group);
+        let place = self.places.get(slice.first);
+        let source = place.and_then(|p| p.source.as_ref()).map(Source::to_string);
+        let (from, to) = (self.line(slice.first), self.line(slice.last));
+        let name = match from {
+            Some(line) => format!("line {line}"),
+            None => place.map_or_else(String::new, |p| p.text.to_string()),
+        };
+        let event = json!({
+            "ph": "X",
+            "name": name,
+            "cat": "path",
+            "pid": self.process(slice.group),
+            "tid": slice.group.group,
+            "ts": slice.from,
+            "dur": self.now - slice.from,
+            "args": {
+                "mask": format!("{:#x}", slice.lanes),
+                "lanes": slice.lanes.count(),
+                "first line": from,
+                "last line": to,
+                "source": source,
+                "text": place.map(|p| p.text.to_string()),
+                "depth": slice.depth,
+            },
+        });
+        self.push(&event);
+    }
+}
+
+impl Probe for Timeline {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
+        self.close();
+        self.launch += 1;
+        self.places = Arc::clone(launch.places);
+        self.kernel = launch.kernel.to_owned();
+    }
+}
+
+impl EventSink for Timeline {
+    fn events(&self) -> Events {
+        Events::ISSUE.and(Events::SYNC)
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let pc = usize::try_from(issue.pc.0).unwrap_or(usize::MAX);
+        let lanes = issue.lanes.unmasked;
+        let goes_on = self
+            .open
+            .as_ref()
+            .is_some_and(|s| (s.group, s.lanes, s.depth) == (issue.group, lanes, issue.depth));
+        if !goes_on {
+            self.close();
+            let (group, depth, from) = (issue.group, issue.depth, self.now);
+            self.open = Some(Slice { group, lanes, depth, from, first: pc, last: pc });
+        }
+        if let Some(open) = &mut self.open {
+            open.last = pc;
+        }
+        self.now += 1;
+    }
+
+    fn sync(&mut self, sync: &Sync<'_, WORDS>) {
+        let name = match sync.kind {
+            SyncKind::BarrierArrive => "barrier: arrive",
+            SyncKind::BarrierRelease => "barrier: release",
+            SyncKind::Collective => "collective",
+            SyncKind::Fence(..) => "fence",
+        };
+        if !self.has_room() {
+            return;
+        }
+        self.name(sync.group);
+        let event = json!({
+            "ph": "i",
+            "s": "t",
+            "name": name,
+            "cat": "sync",
+            "pid": self.process(sync.group),
+            "tid": sync.group.group,
+            "ts": self.now,
+            "args": { "mask": format!("{:#x}", sync.lanes), "lanes": sync.lanes.count() },
+        });
+        self.push(&event);
+    }
+}
