@@ -1,0 +1,28 @@
+//! The binary interface of CUDA's driver API (`cuda.h`) and runtime API (`driver_types.h`): what
+//! the libraries that provide these interfaces share.
+//!
+//! Structures and constants have the names of the headers, so that a reader finds them there.
+//! [`layouts`] and [`NUMBERS`] list them; the tests compare both with real headers.
+//!
+//! Clients pass addresses. [`host`] copies values from and to them with checks; nothing here
+//! dereferences a pointer.
+
+mod declare;
+mod driver;
+pub mod host;
+mod layout;
+mod numbers;
+mod runtime;
+mod status;
+
+pub use driver::*;
+pub use hostmem::{Argument, arguments};
+pub use layout::{Abi, Extent, Layout};
+pub use numbers::*;
+pub use runtime::*;
+pub use status::{Outcome, Status};
+
+/// Returns the layouts of all structures.
+pub fn layouts() -> impl Iterator<Item = &'static Layout> {
+    DRIVER_LAYOUTS.iter().chain(RUNTIME_LAYOUTS)
+}
