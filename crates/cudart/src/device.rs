@@ -1,13 +1,14 @@
 //! Devices, streams and events: what the runtime adds to the driver.
 
+use cuda_abi::host::{Ptr, put_i32, put_u64, written};
+use cuda_abi::{CUctx_flags, Outcome, Status};
+
 use crate::driver::{
     cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuCtxGetCurrent, cuCtxGetDevice,
     cuCtxSynchronize, cuDeviceCanAccessPeer, cuDevicePrimaryCtxReset_v2,
     cuDevicePrimaryCtxSetFlags_v2, cuDriverGetVersion, cuEventCreate, cuGetProcAddress_v2,
     cuStreamCreateWithPriority, cuStreamGetCtx,
 };
-use crate::error::{Error, Outcome};
-use crate::host::{Ptr, out, put, put_i32, put_u64};
 use crate::state::{self, context, device, known_device, primary};
 
 /// The valid flags of devices.
@@ -15,7 +16,7 @@ const FLAGS: u32 = 0xff;
 
 pub(crate) fn count(at: Ptr) -> Outcome {
     match state::devices()? {
-        0 => Err(Error::NO_DEVICE),
+        0 => Err(Status::NO_DEVICE),
         devices => put_i32(at, devices),
     }
 }
@@ -24,8 +25,8 @@ pub(crate) fn count(at: Ptr) -> Outcome {
 /// none.
 pub(crate) fn current(at: Ptr) -> Outcome {
     state::initialise()?;
-    let context = out(0_u64, cuCtxGetCurrent)?;
-    let device = if context == 0 { device() } else { out(0, cuCtxGetDevice)? };
+    let context = written(0_u64, cuCtxGetCurrent)?;
+    let device = if context == 0 { device() } else { written(0, cuCtxGetDevice)? };
     put_i32(at, device)
 }
 
@@ -56,15 +57,15 @@ pub(crate) fn reset() -> Outcome {
 pub(crate) fn set_flags(flags: u32) -> Outcome {
     state::initialise()?;
     if flags & !FLAGS != 0 {
-        return Err(Error::INVALID_VALUE);
+        return Err(Status::INVALID_VALUE);
     }
-    cuDevicePrimaryCtxSetFlags_v2(device(), flags & 0x7f)
+    cuDevicePrimaryCtxSetFlags_v2(device(), flags & CUctx_flags::MASK)
 }
 
 /// Returns the flag for mapped host memory, which is always supported.
 pub(crate) fn flags(at: Ptr) -> Outcome {
     context()?;
-    put_i32(at, 8)
+    put_i32(at, CUctx_flags::MAP_HOST as i32)
 }
 
 pub(crate) fn can_access_peer(at: Ptr, device: i32, peer: i32) -> Outcome {
@@ -88,18 +89,18 @@ pub(crate) fn runtime_version(at: Ptr) -> Outcome {
 
 /// Returns 0 if there is no driver.
 pub(crate) fn driver_version(at: Ptr) -> Outcome {
-    put_i32(at, out(0_i32, cuDriverGetVersion).unwrap_or(0))
+    put_i32(at, written(0_i32, cuDriverGetVersion).unwrap_or(0))
 }
 
 /// Looks up a driver function. `status` receives 0, or 1 for an unknown name.
 pub(crate) fn entry_point(name: Ptr, at: Ptr, version: i32, flags: u64, status: Ptr) -> Outcome {
     context()?;
-    let found = out(0_u64, |at| cuGetProcAddress_v2(name, at, version, flags, 0));
+    let found = written(0_u64, |at| cuGetProcAddress_v2(name, at, version, flags, 0));
     if status != 0 {
-        put_i32(status, i32::from(found == Err(Error::SYMBOL_NOT_FOUND)))?;
+        put_i32(status, i32::from(found == Err(Status::NOT_FOUND)))?;
     }
     match found {
-        Err(Error::SYMBOL_NOT_FOUND) if status != 0 => put_u64(at, 0),
+        Err(Status::NOT_FOUND) if status != 0 => put_u64(at, 0),
         Err(error) => Err(error),
         Ok(address) => put_u64(at, address),
     }
@@ -113,26 +114,16 @@ pub(crate) fn create_stream(at: Ptr, flags: u32, priority: i32) -> Outcome {
 
 pub(crate) fn stream_device(stream: u64, at: Ptr) -> Outcome {
     context()?;
-    let owner = out(0_u64, |at| cuStreamGetCtx(stream, at))?;
+    let owner = written(0_u64, |at| cuStreamGetCtx(stream, at))?;
     let devices = state::devices()?;
     let of =
         (0..devices).find(|&d| state::is_active(d).unwrap_or(false) && primary(d) == Ok(owner));
-    put_i32(at, of.map_or_else(|| out(0, cuCtxGetDevice), Ok)?)
+    put_i32(at, of.map_or_else(|| written(0, cuCtxGetDevice), Ok)?)
 }
 
 pub(crate) fn create_event(at: Ptr, flags: u32) -> Outcome {
     context()?;
     cuEventCreate(at, flags)
-}
-
-/// `cudaChannelFormatDesc`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ChannelFormat {
-    /// Bits per component.
-    pub bits: [i32; 4],
-    /// A `cudaChannelFormatKind`: signed, unsigned, floating point or none.
-    pub kind: i32,
 }
 
 /// Returns the range of stream priorities.
@@ -145,8 +136,8 @@ pub(crate) fn priorities(least: Ptr, greatest: Ptr) -> Outcome {
 pub(crate) fn limit(at: Ptr, limit: i32) -> Outcome {
     context()?;
     let value =
-        out(0_u64, |at| crate::driver::cuCtxGetLimit(at, limit)).map_err(unsupported_limit)?;
-    put(at, &value.to_ne_bytes())
+        written(0_u64, |at| crate::driver::cuCtxGetLimit(at, limit)).map_err(unsupported_limit)?;
+    put_u64(at, value)
 }
 
 pub(crate) fn set_limit(limit: i32, value: usize) -> Outcome {
@@ -154,6 +145,6 @@ pub(crate) fn set_limit(limit: i32, value: usize) -> Outcome {
     crate::driver::cuCtxSetLimit(limit, value).map_err(unsupported_limit)
 }
 
-fn unsupported_limit(error: Error) -> Error {
-    if error == Error::INVALID_VALUE { Error::UNSUPPORTED_LIMIT } else { error }
+fn unsupported_limit(error: Status) -> Status {
+    if error == Status::INVALID_VALUE { Status::UNSUPPORTED_LIMIT } else { error }
 }

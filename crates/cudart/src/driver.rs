@@ -7,8 +7,8 @@
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
-use crate::error::{Error, Outcome};
-use crate::host::Ptr;
+use cuda_abi::host::Ptr;
+use cuda_abi::{Outcome, Status, c_str};
 
 /// Returns the dynamic linker's handle of the driver library; 0 if there is none.
 fn library() -> usize {
@@ -87,7 +87,7 @@ fn announce(name: Ptr) {
 }
 
 /// Records a failed call in the driver's event log, if the driver has one.
-pub(crate) fn note_failed(name: &CStr, error: Error, arguments: String) {
+pub(crate) fn note_failed(name: &CStr, error: Status, arguments: String) {
     static NOTE: OnceLock<usize> = OnceLock::new();
     let note = *NOTE.get_or_init(|| address(c"simtlab_failed"));
     let Ok(arguments) = CString::new(arguments) else { return };
@@ -96,12 +96,12 @@ pub(crate) fn note_failed(name: &CStr, error: Error, arguments: String) {
         let note =
             unsafe { std::mem::transmute::<usize, extern "C" fn(Ptr, i32, Ptr, Ptr) -> i32>(note) };
         let at = |text: &CStr| text.as_ptr().expose_provenance();
-        note(at(name), error.0, at(error.name()), at(&arguments));
+        note(at(name), error.0, at(error.runtime_name()), at(&arguments));
     }
 }
 
 fn answer(status: i32) -> Outcome {
-    if status == 0 { Ok(()) } else { Err(Error(status)) }
+    if status == 0 { Ok(()) } else { Err(Status(status)) }
 }
 
 macro_rules! driver {
@@ -110,14 +110,9 @@ macro_rules! driver {
             pub(crate) fn $name($($arg: $ty),*) -> Outcome {
                 type Function = extern "C" fn($($ty),*) -> i32;
                 static ADDRESS: OnceLock<usize> = OnceLock::new();
-                const BYTES: &[u8] = concat!(stringify!($name), "\0").as_bytes();
-                const NAME: &CStr = match CStr::from_bytes_with_nul(BYTES) {
-                    Ok(name) => name,
-                    Err(_) => c"",
-                };
-                let at = *ADDRESS.get_or_init(|| address(NAME));
+                let at = *ADDRESS.get_or_init(|| address(c_str!(stringify!($name))));
                 if at == 0 {
-                    return Err(Error::INSUFFICIENT_DRIVER);
+                    return Err(Status::INSUFFICIENT_DRIVER);
                 }
                 // SAFETY: the function of this name has this type in the public interface.
                 let function = unsafe { std::mem::transmute::<usize, Function>(at) };

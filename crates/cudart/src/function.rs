@@ -1,32 +1,39 @@
 //! Functions and variables: attributes, occupancy, symbols.
 
+use cuda_abi::host::{Ptr, put, put_i32, put_u64, written};
+use cuda_abi::{
+    Abi as _, CUfunc_cache, CUfunction_attribute, CUsharedconfig, Outcome, cudaFuncAttributes,
+};
+
 use crate::driver::{
     cuFuncGetAttribute, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncSetAttribute,
     cuFuncSetCacheConfig, cuOccupancyAvailableDynamicSMemPerBlock,
     cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveClusters,
 };
-use crate::error::{Error, Outcome};
-use crate::host::{Ptr, out, put, put_u64};
 use crate::registry::{function, variable};
 use crate::state::context;
 
-/// Returns `cudaFuncAttributes`; its fields about clusters are zero.
+/// Returns the attributes of a kernel; those of clusters are zero.
 pub(crate) fn attributes(at: Ptr, host: Ptr) -> Outcome {
+    use CUfunction_attribute as A;
     let f = function(host)?;
-    let get = |attribute| out(0_i32, |at| cuFuncGetAttribute(at, attribute, f));
-    let mut bytes = Vec::new();
-    // Three sizes: shared, constant and local memory.
-    for attribute in [1, 2, 3] {
-        bytes.extend((get(attribute)? as u64).to_ne_bytes());
-    }
-    // Maximum threads per block, registers, PTX and binary version, cache mode, maximum dynamic
-    // shared memory, carveout.
-    for attribute in [0, 4, 5, 6, 7, 8, 9] {
-        bytes.extend(get(attribute)?.to_ne_bytes());
-    }
-    // Six fields about clusters, and sixteen reserved words.
-    bytes.resize(bytes.len() + 4 * 22, 0);
-    put(at, &bytes)
+    let get = |attribute: A| written(0_i32, |at| cuFuncGetAttribute(at, attribute as i32, f));
+    put(
+        at,
+        &cudaFuncAttributes {
+            sharedSizeBytes: get(A::SHARED_SIZE_BYTES)? as u64,
+            constSizeBytes: get(A::CONST_SIZE_BYTES)? as u64,
+            localSizeBytes: get(A::LOCAL_SIZE_BYTES)? as u64,
+            maxThreadsPerBlock: get(A::MAX_THREADS_PER_BLOCK)?,
+            numRegs: get(A::NUM_REGS)?,
+            ptxVersion: get(A::PTX_VERSION)?,
+            binaryVersion: get(A::BINARY_VERSION)?,
+            cacheModeCA: get(A::CACHE_MODE_CA)?,
+            maxDynamicSharedSizeBytes: get(A::MAX_DYNAMIC_SHARED_SIZE_BYTES)?,
+            preferredShmemCarveout: get(A::PREFERRED_SHARED_MEMORY_CARVEOUT)?,
+            ..cudaFuncAttributes::zeroed()
+        },
+    )
 }
 
 pub(crate) fn set_attribute(host: Ptr, attribute: i32, value: i32) -> Outcome {
@@ -34,16 +41,12 @@ pub(crate) fn set_attribute(host: Ptr, attribute: i32, value: i32) -> Outcome {
 }
 
 pub(crate) fn set_cache_config(host: Ptr, config: i32) -> Outcome {
-    if !(0..=3).contains(&config) {
-        return Err(Error::INVALID_VALUE);
-    }
+    CUfunc_cache::of(config)?;
     cuFuncSetCacheConfig(function(host)?, config)
 }
 
 pub(crate) fn set_shared_config(host: Ptr, config: i32) -> Outcome {
-    if !(0..=2).contains(&config) {
-        return Err(Error::INVALID_VALUE);
-    }
+    CUsharedconfig::of(config)?;
     function(host).map(drop)
 }
 
@@ -79,7 +82,7 @@ pub(crate) fn clusters(at: Ptr, host: Ptr, _config: Ptr) -> Outcome {
 
 pub(crate) fn potential_cluster(at: Ptr, host: Ptr, _config: Ptr) -> Outcome {
     function(host)?;
-    crate::host::put_i32(at, 1)
+    put_i32(at, 1)
 }
 
 pub(crate) fn symbol_address(at: Ptr, symbol: Ptr) -> Outcome {

@@ -1,30 +1,39 @@
 //! Graph nodes and stream capture: converts structures of the runtime API to those of the driver
 //! API.
 
+use cuda_abi::host::{Ptr, address, get};
+use cuda_abi::{CUDA_KERNEL_NODE_PARAMS, Outcome, cudaKernelNodeParams};
+
+use crate::copy::{of_layers, of_line};
 use crate::driver::{
     cuGraphAddDependencies_v2, cuGraphAddKernelNode_v2, cuGraphAddMemcpyNode, cuGraphGetEdges_v2,
     cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes_v2, cuGraphRemoveDependencies_v2,
     cuStreamGetCaptureInfo_v3, cuStreamUpdateCaptureDependencies_v2,
 };
-use crate::error::Outcome;
-use crate::host::{Block, Ptr, structure};
 use crate::registry::function;
 use crate::state::context;
 
 /// The first runtime version whose functions on dependencies take edge data.
 const WITH_EDGES: i32 = 13_000;
 
-/// Creates `CUDA_KERNEL_NODE_PARAMS` from `cudaKernelNodeParams`: function, grid, block, 32-bit
-/// shared memory, parameters, `extra`.
-pub(crate) fn kernel(params: Ptr) -> Outcome<Block> {
-    let s = structure(params, 56)?;
-    // The driver's structure has the same fields at the same offsets, and two more.
-    let mut b = Block::new(72);
-    b.set(0, function(s.u64(0) as Ptr)?);
-    for offset in (8..56).step_by(8) {
-        b.set(offset, s.u64(offset));
-    }
-    Ok(b)
+/// Creates the driver's structure for a kernel launch that the runtime's describes.
+pub(crate) fn kernel(params: Ptr) -> Outcome<CUDA_KERNEL_NODE_PARAMS> {
+    let p = get::<cudaKernelNodeParams>(params)?;
+    let (grid, block) = (p.gridDim, p.blockDim);
+    Ok(CUDA_KERNEL_NODE_PARAMS {
+        func: function(p.func)?,
+        gridDimX: grid.x,
+        gridDimY: grid.y,
+        gridDimZ: grid.z,
+        blockDimX: block.x,
+        blockDimY: block.y,
+        blockDimZ: block.z,
+        sharedMemBytes: p.sharedMemBytes,
+        kernelParams: p.kernelParams,
+        extra: p.extra,
+        kern: 0,
+        ctx: 0,
+    })
 }
 
 pub(crate) fn add_kernel(
@@ -33,13 +42,13 @@ pub(crate) fn add_kernel(
     (after, count): (Ptr, usize),
     params: Ptr,
 ) -> Outcome {
-    cuGraphAddKernelNode_v2(out, graph, after, count, kernel(params)?.at())
+    cuGraphAddKernelNode_v2(out, graph, after, count, address(&kernel(params)?))
 }
 
 /// Adds a copy that `cudaMemcpy3DParms` describes.
 pub(crate) fn add_copy(out: Ptr, graph: u64, (after, count): (Ptr, usize), params: Ptr) -> Outcome {
     context()?;
-    cuGraphAddMemcpyNode(out, graph, after, count, crate::copy::of_layers(params)?.at(), 0)
+    cuGraphAddMemcpyNode(out, graph, after, count, address(&of_layers(params)?), 0)
 }
 
 /// Adds a copy of adjacent bytes.
@@ -51,14 +60,7 @@ pub(crate) fn add_line(
     kind: i32,
 ) -> Outcome {
     context()?;
-    cuGraphAddMemcpyNode(
-        out,
-        graph,
-        after,
-        count,
-        crate::copy::of_line(to, from, len, kind)?.at(),
-        0,
-    )
+    cuGraphAddMemcpyNode(out, graph, after, count, address(&of_line(to, from, len, kind)?), 0)
 }
 
 /// Returns whether functions on dependencies of this version take edge data, before the count.

@@ -1,69 +1,44 @@
 //! Launches.
 
-use hostmem::Argument;
+use cuda_abi::host::{Ptr, address, get, put, put_u64, written};
+use cuda_abi::{CUdevice_attribute, CUlaunchConfig, Outcome, Status, cudaLaunchConfig_t, dim3};
 
 use crate::driver::{
     cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx,
     cuStreamGetFlags,
 };
-use crate::error::{Error, Outcome};
-use crate::host::{Block, Ptr, out, put, structure};
 use crate::registry::function;
-use crate::state::{context, device, pop};
-
-/// `dim3`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dim3 {
-    /// Along x.
-    pub x: u32,
-    /// Along y.
-    pub y: u32,
-    /// Along z.
-    pub z: u32,
-}
-
-impl Argument for Dim3 {
-    fn text(&self, _: &str) -> String {
-        format!("({},{},{})", self.x, self.y, self.z)
-    }
-}
-
-impl Dim3 {
-    fn bytes(self) -> Vec<u8> {
-        [self.x, self.y, self.z].iter().flat_map(|n| n.to_ne_bytes()).collect()
-    }
-}
-
-/// A launch configuration, written between `<<<` and `>>>`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Configuration {
-    pub(crate) grid: Dim3,
-    pub(crate) block: Dim3,
-    pub(crate) shared: usize,
-    pub(crate) stream: u64,
-}
+use crate::state::{Configuration, context, device, pop};
 
 /// Pops the last configuration and writes its fields.
 pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) -> Outcome {
     let c = pop()?;
-    put(grid, &c.grid.bytes())?;
-    put(block, &c.block.bytes())?;
-    put(shared, &c.shared.to_ne_bytes())?;
-    put(stream, &c.stream.to_ne_bytes())
+    put(grid, &c.grid)?;
+    put(block, &c.block)?;
+    put(shared, &c.shared)?;
+    put_u64(stream, c.stream)
 }
 
 /// Checks a launch's sizes against the limits of this thread's device.
-fn check(grid: Dim3, block: Dim3) -> Outcome {
-    let limit = |attribute| out(0_i32, |at| cuDeviceGetAttribute(at, attribute, device()));
-    // Threads of a block; then block sizes and grid sizes in x, y, z.
+fn check(grid: dim3, block: dim3) -> Outcome {
+    use CUdevice_attribute as A;
+    let limit =
+        |attribute: A| written(0_i32, |at| cuDeviceGetAttribute(at, attribute as i32, device()));
     let threads = [block.x, block.y, block.z].iter().map(|&n| u64::from(n)).product::<u64>();
-    if threads == 0 || threads > limit(1)? as u64 {
-        return Err(Error::INVALID_CONFIGURATION);
+    if threads == 0 || threads > limit(A::MAX_THREADS_PER_BLOCK)? as u64 {
+        return Err(Status::INVALID_CONFIGURATION);
     }
-    for (attribute, size) in (2..).zip([block.x, block.y, block.z, grid.x, grid.y, grid.z]) {
+    let sizes = [
+        (A::MAX_BLOCK_DIM_X, block.x),
+        (A::MAX_BLOCK_DIM_Y, block.y),
+        (A::MAX_BLOCK_DIM_Z, block.z),
+        (A::MAX_GRID_DIM_X, grid.x),
+        (A::MAX_GRID_DIM_Y, grid.y),
+        (A::MAX_GRID_DIM_Z, grid.z),
+    ];
+    for (attribute, size) in sizes {
         if size == 0 || i64::from(size) > i64::from(limit(attribute)?) {
-            return Err(Error::INVALID_CONFIGURATION);
+            return Err(Status::INVALID_CONFIGURATION);
         }
     }
     Ok(())
@@ -72,14 +47,14 @@ fn check(grid: Dim3, block: Dim3) -> Outcome {
 /// Checks a launch, and returns its dynamic shared memory in bytes.
 fn prepare(c: &Configuration) -> Outcome<u32> {
     check(c.grid, c.block)?;
-    u32::try_from(c.shared).map_err(|_| Error::INVALID_VALUE)
+    u32::try_from(c.shared).map_err(|_| Status::INVALID_VALUE)
 }
 
 /// Runs a launch. If it faults, the call still succeeds; the next call that waits returns the
 /// fault. A context that has failed before refuses the launch.
 fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
     // The cheapest call that returns the context's error without invalidating a stream capture.
-    out(0_u32, |at| cuStreamGetFlags(0, at))?;
+    written(0_u32, |at| cuStreamGetFlags(0, at))?;
     match launch() {
         Err(error) if error.is_sticky() => Ok(()),
         end => end,
@@ -101,29 +76,29 @@ pub(crate) fn kernel(host: Ptr, c: Configuration, args: Ptr, cooperative: bool) 
     })
 }
 
-/// Launches a kernel as `cudaLaunchConfig_t` says: sizes, 64-bit shared memory at 24, stream,
-/// attributes and their number.
+/// Launches a kernel with attributes.
 pub(crate) fn configured(config: Ptr, host: Ptr, args: Ptr) -> Outcome {
     context()?;
-    let s = structure(config, 56)?;
-    let three = |o: usize| Dim3 { x: s.u32(o), y: s.u32(o + 4), z: s.u32(o + 8) };
+    let given = get::<cudaLaunchConfig_t>(config)?;
     let c = Configuration {
-        grid: three(0),
-        block: three(12),
-        shared: s.u64(24) as usize,
-        stream: s.u64(32),
+        grid: given.gridDim,
+        block: given.blockDim,
+        shared: given.dynamicSmemBytes,
+        stream: given.stream,
     };
     let function = function(host)?;
     let shared = prepare(&c)?;
-    // `CUlaunchConfig` has the same layout, but 32 bits for shared memory.
-    let mut driver = Block::new(56);
-    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    driver.set(0, pair(c.grid.x, c.grid.y));
-    driver.set(8, pair(c.grid.z, c.block.x));
-    driver.set(16, pair(c.block.y, c.block.z));
-    driver.set(24, shared.into());
-    driver.set(32, c.stream);
-    driver.set(40, s.u64(40));
-    driver.set(48, s.u32(48).into());
-    begin(|| cuLaunchKernelEx(driver.at(), function, args, 0))
+    let driver = CUlaunchConfig {
+        gridDimX: c.grid.x,
+        gridDimY: c.grid.y,
+        gridDimZ: c.grid.z,
+        blockDimX: c.block.x,
+        blockDimY: c.block.y,
+        blockDimZ: c.block.z,
+        sharedMemBytes: shared,
+        hStream: c.stream,
+        attrs: given.attrs,
+        numAttrs: given.numAttrs,
+    };
+    begin(|| cuLaunchKernelEx(address(&driver), function, args, 0))
 }

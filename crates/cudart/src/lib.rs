@@ -15,16 +15,12 @@
 mod copy;
 mod device;
 mod driver;
-mod error;
 pub mod exports;
 mod function;
 mod graph;
-mod host;
 mod launch;
 mod memory;
 mod properties;
 mod registry;
 mod state;
 mod version;
-
-pub use error::Error;

@@ -1,17 +1,23 @@
 //! Memory: allocations of all kinds, attributes of addresses, pools.
 
-use crate::copy::{Extent, Pitched};
+use cuda_abi::host::{Ptr, put, put_u64, written};
+use cuda_abi::{
+    CUmem_advise, CUmemLocation, CUmemLocationType, CUpointer_attribute, Outcome, Status,
+    cudaExtent, cudaMemoryType, cudaPitchedPtr, cudaPointerAttributes,
+};
+
 use crate::driver::{
     cuMemAdvise, cuMemAlloc_v2, cuMemAllocAsync, cuMemAllocFromPoolAsync, cuMemAllocManaged,
     cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeAsync, cuMemFreeHost, cuMemHostAlloc,
     cuMemHostRegister_v2, cuMemPrefetchAsync, cuPointerGetAttribute,
 };
-use crate::error::{Error, Outcome};
-use crate::host::{Ptr, out, put, put_i32, put_u64};
 use crate::state::context;
 
 /// The device number that stands for the host in hints (`cudaCpuDeviceId`).
 const HOST_DEVICE: i32 = -1;
+
+/// The device number of memory that belongs to no device (`cudaInvalidDeviceId`).
+const NO_DEVICE: i32 = -2;
 
 /// Allocates device memory. An allocation of no bytes is null, which can be freed.
 pub(crate) fn alloc(at: Ptr, len: usize) -> Outcome {
@@ -19,7 +25,7 @@ pub(crate) fn alloc(at: Ptr, len: usize) -> Outcome {
     if len == 0 {
         return put_u64(at, 0);
     }
-    let address = out(0, |at| cuMemAlloc_v2(at, len))?;
+    let address = written(0, |at| cuMemAlloc_v2(at, len))?;
     put_u64(at, address).inspect_err(|_| {
         // The client does not have the address.
         let _ = cuMemFree_v2(address);
@@ -41,20 +47,18 @@ pub(crate) fn alloc_pitch(at: Ptr, pitch: Ptr, width: usize, height: usize) -> O
 }
 
 /// Allocates layers of rows, and returns them as `cudaPitchedPtr`.
-pub(crate) fn alloc_layers(at: Ptr, extent: Extent) -> Outcome {
+pub(crate) fn alloc_layers(at: Ptr, extent: cudaExtent) -> Outcome {
     context()?;
-    let Extent { width, height, depth } = extent;
-    let rows = height.checked_mul(depth).ok_or(Error::MEMORY_ALLOCATION)?;
-    let mut p = Pitched { at: 0, pitch: 0, width, height };
+    let cudaExtent { width, height, depth } = extent;
+    let rows = height.checked_mul(depth).ok_or(Status::OUT_OF_MEMORY)?;
+    let mut p = cudaPitchedPtr { ptr: 0, pitch: 0, xsize: width, ysize: height };
     if width != 0 && rows != 0 {
         let pitch = (&raw mut p.pitch).expose_provenance();
-        p.at = out(0, |at| cuMemAllocPitch_v2(at, pitch, width, rows, 4))?;
+        p.ptr = written(0, |at| cuMemAllocPitch_v2(at, pitch, width, rows, 4))?;
     }
-    let words = [p.at, p.pitch as u64, p.width as u64, p.height as u64];
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-    put(at, &bytes).inspect_err(|_| {
+    put(at, &p).inspect_err(|_| {
         // The client does not have the address; freeing null does nothing.
-        let _ = cuMemFree_v2(p.at);
+        let _ = cuMemFree_v2(p.ptr);
     })
 }
 
@@ -81,36 +85,47 @@ pub(crate) fn register(address: Ptr, len: usize, flags: u32) -> Outcome {
     cuMemHostRegister_v2(address, len, flags)
 }
 
-/// Returns `cudaPointerAttributes`: kind, device, and the address on the device and on the host.
-/// Unregistered memory has an address on the host only.
+/// Returns the attributes of an address. Unregistered memory has an address on the host only.
 pub(crate) fn attributes(at: Ptr, address: u64) -> Outcome {
+    use CUpointer_attribute as A;
     context()?;
-    let kind = out(0_i32, |at| cuPointerGetAttribute(at, 2, address));
-    let managed = out(0_u8, |at| cuPointerGetAttribute(at, 8, address)).is_ok_and(|m| m != 0);
-    let (kind, device, on_device, on_host) = match kind {
-        Err(_) => (0, -2, 0, address),
+    let get = |attribute: A| written(0, |at| cuPointerGetAttribute(at, attribute as i32, address));
+    let is_managed = |at| cuPointerGetAttribute(at, A::IS_MANAGED as i32, address);
+    let managed = written(0_u8, is_managed).is_ok_and(|m| m != 0);
+    // The driver's memory types have the same numbers.
+    let found = match get(A::MEMORY_TYPE) {
+        Err(_) => cudaPointerAttributes {
+            r#type: cudaMemoryType::Unregistered as i32,
+            device: NO_DEVICE,
+            devicePointer: 0,
+            hostPointer: address,
+        },
         Ok(kind) => {
-            let device = out(0_i32, |at| cuPointerGetAttribute(at, 9, address))?;
-            let host = if managed || kind == 1 { address } else { 0 };
-            (if managed { 3 } else { kind }, device, address, host)
+            let on_host = managed || kind == cudaMemoryType::Host as i32;
+            cudaPointerAttributes {
+                r#type: if managed { cudaMemoryType::Managed as i32 } else { kind },
+                device: get(A::DEVICE_ORDINAL)?,
+                devicePointer: address,
+                hostPointer: if on_host { address } else { 0 },
+            }
         }
     };
-    put_i32(at, kind)?;
-    put_i32(at + 4, device)?;
-    put_u64(at + 8, on_device)?;
-    put_u64(at + 16, on_host)
+    put(at, &found)
 }
 
-/// Returns the device of a location. Since version 13, `word` holds its kind (1 is a device, 2 to 4
-/// are the host) and number; before that, only a number.
+/// Returns the device of a location. Since version 13, `word` holds its kind and number; before
+/// that, only a number.
 fn place(word: u64) -> Outcome<i32> {
     if !crate::version::is_new() {
         return Ok(word as i32);
     }
-    match word as u32 {
-        1 => Ok((word >> 32) as i32),
-        2..=4 => Ok(HOST_DEVICE),
-        _ => Err(Error::INVALID_VALUE),
+    let location = CUmemLocation::from_word(word);
+    match CUmemLocationType::of(location.r#type)? {
+        CUmemLocationType::DEVICE => Ok(location.id),
+        CUmemLocationType::HOST
+        | CUmemLocationType::HOST_NUMA
+        | CUmemLocationType::HOST_NUMA_CURRENT => Ok(HOST_DEVICE),
+        CUmemLocationType::INVALID => Err(Status::INVALID_VALUE),
     }
 }
 
@@ -127,11 +142,11 @@ pub(crate) fn prefetch(address: u64, len: usize, to: u64, fourth: u64, fifth: u6
 
 pub(crate) fn advise(address: u64, len: usize, advice: i32, to: u64) -> Outcome {
     context()?;
-    if !(1..=6).contains(&advice) {
-        return Err(Error::INVALID_VALUE);
-    }
-    // Read-mostly hints have no location.
-    let place = if advice <= 2 { HOST_DEVICE } else { known(place(to)?)? };
+    let place = match CUmem_advise::of(advice)? {
+        // These hints have no location.
+        CUmem_advise::SET_READ_MOSTLY | CUmem_advise::UNSET_READ_MOSTLY => HOST_DEVICE,
+        _ => known(place(to)?)?,
+    };
     cuMemAdvise(address, len, advice, place)
 }
 

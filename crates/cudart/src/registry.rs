@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use cuda_abi::host::{Ptr, name_bytes, put_u64, written};
+use cuda_abi::{Outcome, Status};
+
 use crate::driver::{
     cuFuncGetName, cuModuleGetFunction, cuModuleGetGlobal_v2, cuModuleLoadData, cuModuleUnload,
 };
-use crate::error::{Error, Outcome};
-use crate::host::{Ptr, name, out, put_u64};
 use crate::state::context;
 
 /// A kernel or variable of a fat binary.
@@ -83,7 +84,7 @@ pub(crate) fn remove_binary(handle: u64) {
 }
 
 fn symbol(binary: u64, at: Ptr) -> Option<Symbol> {
-    let mut name = name(at)?;
+    let mut name = name_bytes(at).ok()?;
     name.push(0);
     Some(Symbol { binary, name, context: None })
 }
@@ -134,19 +135,19 @@ fn global(module: u64, name: &[u8]) -> Outcome<(u64, usize)> {
     let mut size = 0_usize;
     let size_at = (&raw mut size).expose_provenance();
     let name = name.as_ptr().expose_provenance();
-    let found = out(0, |at| cuModuleGetGlobal_v2(at, size_at, module, name));
+    let found = written(0, |at| cuModuleGetGlobal_v2(at, size_at, module, name));
     let address =
-        found.map_err(|e| if e == Error::SYMBOL_NOT_FOUND { Error::INVALID_SYMBOL } else { e })?;
+        found.map_err(|e| if e == Status::NOT_FOUND { Status::INVALID_SYMBOL } else { e })?;
     Ok((address, size))
 }
 
 /// Returns the module of a fat binary in a context; loads it on first use.
 fn module(r: &mut Registry, handle: u64, context: u64) -> Outcome<u64> {
-    let binary = r.binaries.get_mut(&handle).ok_or(Error::INVALID_KERNEL_IMAGE)?;
+    let binary = r.binaries.get_mut(&handle).ok_or(Status::INVALID_IMAGE)?;
     if let Some(&module) = binary.modules.get(&context) {
         return Ok(module);
     }
-    let module = out(0, |at| cuModuleLoadData(at, binary.image))?;
+    let module = written(0, |at| cuModuleLoadData(at, binary.image))?;
     if let Err(error) = set_pointers(r, handle, context, module) {
         // A module whose variables the host cannot reach is not kept.
         let _ = cuModuleUnload(module);
@@ -168,15 +169,14 @@ pub(crate) fn function(host: Ptr) -> Outcome<u64> {
     }
     let Some(kernel) = r.kernels.get(&host) else {
         drop(r);
-        let known = host != 0 && out(0_u64, |at| cuFuncGetName(at, host as u64)).is_ok();
-        return if known { Ok(host as u64) } else { Err(Error::INVALID_DEVICE_FUNCTION) };
+        let known = host != 0 && written(0_u64, |at| cuFuncGetName(at, host as u64)).is_ok();
+        return if known { Ok(host as u64) } else { Err(Status::INVALID_DEVICE_FUNCTION) };
     };
     let (binary, name) = (kernel.binary, kernel.name.clone());
     let module = module(&mut r, binary, context)?;
-    let found = out(0, |at| cuModuleGetFunction(at, module, name.as_ptr().expose_provenance()));
-    let found = found.map_err(|e| {
-        if e == Error::SYMBOL_NOT_FOUND { Error::INVALID_DEVICE_FUNCTION } else { e }
-    })?;
+    let found = written(0, |at| cuModuleGetFunction(at, module, name.as_ptr().expose_provenance()));
+    let found = found
+        .map_err(|e| if e == Status::NOT_FOUND { Status::INVALID_DEVICE_FUNCTION } else { e })?;
     r.functions.insert((context, host), found);
     Ok(found)
 }
@@ -190,7 +190,7 @@ pub(crate) fn is_kernel(host: Ptr) -> bool {
 pub(crate) fn variable(host: Ptr) -> Outcome<(u64, usize)> {
     let context = context()?;
     let mut r = registry();
-    let variable = r.variables.get(&host).ok_or(Error::INVALID_SYMBOL)?;
+    let variable = r.variables.get(&host).ok_or(Status::INVALID_SYMBOL)?;
     let (binary, name) = (variable.binary, variable.name.clone());
     let module = module(&mut r, binary, context)?;
     global(module, &name)

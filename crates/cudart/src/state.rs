@@ -7,18 +7,27 @@ use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
+use cuda_abi::host::written;
+use cuda_abi::{Outcome, Status, dim3};
+
 use crate::driver::{
     OuterCall, cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
     cuDevicePrimaryCtxRetain, cuInit, note_failed,
 };
-use crate::error::{Error, Outcome};
-use crate::host::out;
-use crate::launch::Configuration;
 
 thread_local! {
     static DEVICE: Cell<i32> = const { Cell::new(0) };
     static LAST: Cell<i32> = const { Cell::new(0) };
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A launch configuration, written between `<<<` and `>>>`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Configuration {
+    pub(crate) grid: dim3,
+    pub(crate) block: dim3,
+    pub(crate) shared: usize,
+    pub(crate) stream: u64,
 }
 
 /// The maximum number of configurations that wait for their launch.
@@ -32,13 +41,13 @@ pub(crate) fn call(
     body: impl FnOnce() -> Outcome,
 ) -> i32 {
     let within = OuterCall::enter(name);
-    let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Error::UNKNOWN));
+    let end = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Status::UNKNOWN));
     drop(within);
-    let status = end.err().unwrap_or(Error::SUCCESS);
-    if status != Error::SUCCESS && status != Error::NOT_READY {
+    let status = end.err().unwrap_or(Status::SUCCESS);
+    if status != Status::SUCCESS && status != Status::NOT_READY {
         note(status);
         // Unsupported calls and faults of kernels are recorded elsewhere.
-        if status != Error::NOT_SUPPORTED && !status.is_sticky() {
+        if status != Status::NOT_SUPPORTED && !status.is_sticky() {
             note_failed(name, status, arguments());
         }
     }
@@ -47,29 +56,29 @@ pub(crate) fn call(
 }
 
 /// Sets the last error.
-pub(crate) fn note(error: Error) {
+pub(crate) fn note(error: Status) {
     // This fails when the thread is ending, where nothing can read the error any more.
     let _ = LAST.try_with(|last| last.set(error.0));
 }
 
 /// Returns the last error of this thread.
-pub(crate) fn last() -> Error {
-    Error(LAST.try_with(Cell::get).unwrap_or(0))
+pub(crate) fn last() -> Status {
+    Status(LAST.try_with(Cell::get).unwrap_or(0))
 }
 
 /// Clears the last error, unless its context is unusable.
 pub(crate) fn forget() {
     if !last().is_sticky() {
-        note(Error::SUCCESS);
+        note(Status::SUCCESS);
     }
 }
 
 /// Clears the last error after a reset of the device.
 pub(crate) fn forget_all() {
-    note(Error::SUCCESS);
+    note(Status::SUCCESS);
 }
 
-fn trace(name: &CStr, status: Error) {
+fn trace(name: &CStr, status: Status) {
     static TRACE: OnceLock<bool> = OnceLock::new();
     if *TRACE.get_or_init(|| std::env::var("SIMTLAB_TRACE").is_ok_and(|v| v == "1")) {
         print_error(&format!("{} = {}", name.to_string_lossy(), status.0));
@@ -90,12 +99,12 @@ pub(crate) fn initialise() -> Outcome {
 /// Returns the number of devices.
 pub(crate) fn devices() -> Outcome<i32> {
     initialise()?;
-    out(0, cuDeviceGetCount)
+    written(0, cuDeviceGetCount)
 }
 
 /// Checks a device number.
 pub(crate) fn known_device(device: i32) -> Outcome<i32> {
-    if (0..devices()?).contains(&device) { Ok(device) } else { Err(Error::INVALID_DEVICE) }
+    if (0..devices()?).contains(&device) { Ok(device) } else { Err(Status::INVALID_DEVICE) }
 }
 
 /// This thread's device.
@@ -113,26 +122,26 @@ pub(crate) fn set_device(device: i32) -> Outcome {
 
 /// Retains and returns the primary context of a device.
 pub(crate) fn primary(device: i32) -> Outcome<u64> {
-    out(0, |at| cuDevicePrimaryCtxRetain(at, device))
+    written(0, |at| cuDevicePrimaryCtxRetain(at, device))
 }
 
 /// Returns whether the primary context of a device is active.
 pub(crate) fn is_active(device: i32) -> Outcome<bool> {
     let mut flags = 0_u32;
     let flags = (&raw mut flags).expose_provenance();
-    Ok(out(0_i32, |at| cuDevicePrimaryCtxGetState(device, flags, at))? != 0)
+    Ok(written(0_i32, |at| cuDevicePrimaryCtxGetState(device, flags, at))? != 0)
 }
 
 /// Returns this thread's context: the driver's current one, or the primary context of its device,
 /// which then becomes current.
 pub(crate) fn context() -> Outcome<u64> {
     initialise()?;
-    let current = out(0, cuCtxGetCurrent)?;
+    let current = written(0, cuCtxGetCurrent)?;
     if current != 0 {
         return Ok(current);
     }
     if devices()? == 0 {
-        return Err(Error::NO_DEVICE);
+        return Err(Status::NO_DEVICE);
     }
     let primary = primary(device())?;
     cuCtxSetCurrent(primary)?;
@@ -143,7 +152,7 @@ pub(crate) fn context() -> Outcome<u64> {
 pub(crate) fn push(configuration: Configuration) -> Outcome {
     CONFIGURATIONS.with_borrow_mut(|all| {
         if all.len() >= MAX_CONFIGURATIONS {
-            return Err(Error::MEMORY_ALLOCATION);
+            return Err(Status::OUT_OF_MEMORY);
         }
         all.push(configuration);
         Ok(())
@@ -152,5 +161,5 @@ pub(crate) fn push(configuration: Configuration) -> Outcome {
 
 /// Pops the last configuration.
 pub(crate) fn pop() -> Outcome<Configuration> {
-    CONFIGURATIONS.with_borrow_mut(Vec::pop).ok_or(Error::MISSING_CONFIGURATION)
+    CONFIGURATIONS.with_borrow_mut(Vec::pop).ok_or(Status::MISSING_CONFIGURATION)
 }

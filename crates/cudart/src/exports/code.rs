@@ -1,35 +1,36 @@
 //! Kernels, variables, launches, occupancy, libraries.
 
+use cuda_abi::host::{Ptr, put_u64};
+use cuda_abi::{Status, dim3};
+
 use crate::driver::*;
-use crate::host::Ptr;
-use crate::launch::{self, Configuration, Dim3};
-use crate::state::{self, context};
-use crate::{function, host, registry};
+use crate::state::{self, Configuration, context};
+use crate::{function, launch, registry};
 
 exports! {
     cudaLaunchKernel | cudaLaunchKernel_ptsz
-        (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64)
+        (function: Ptr, grid: dim3, block: dim3, args: Ptr, shared: usize, stream: u64)
         => launch::kernel(function, Configuration { grid, block, shared, stream }, args, false);
     cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz
-        (function: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64)
+        (function: Ptr, grid: dim3, block: dim3, args: Ptr, shared: usize, stream: u64)
         => launch::kernel(function, Configuration { grid, block, shared, stream }, args, true);
     cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz (config: Ptr, function: Ptr, args: Ptr)
         => launch::configured(config, function, args);
 
     // What compilers emit for `<<<...>>>`. A kernel is its address, which stays valid after a reset
     // of the device.
-    __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: u64)
+    __cudaPushCallConfiguration(grid: dim3, block: dim3, shared: usize, stream: u64)
         => state::push(Configuration { grid, block, shared, stream });
     __cudaPopCallConfiguration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr)
         => launch::pop_configuration(grid, block, shared, stream);
     __cudaGetKernel(out: Ptr, function: Ptr) => {
         if !registry::is_kernel(function) {
-            return Err(crate::Error::INVALID_DEVICE_FUNCTION);
+            return Err(Status::INVALID_DEVICE_FUNCTION);
         }
-        host::put_u64(out, function as u64)
+        put_u64(out, function as u64)
     };
     __cudaLaunchKernel | __cudaLaunchKernel_ptsz
-        (kernel: Ptr, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: u64)
+        (kernel: Ptr, grid: dim3, block: dim3, args: Ptr, shared: usize, stream: u64)
         => launch::kernel(kernel, Configuration { grid, block, shared, stream }, args, false);
 
     cudaFuncGetAttributes(out: Ptr, function: Ptr) => function::attributes(out, function);

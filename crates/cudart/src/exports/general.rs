@@ -1,7 +1,8 @@
 //! Devices, streams, events, graphs.
 
+use cuda_abi::host::Ptr;
+
 use crate::driver::*;
-use crate::host::Ptr;
 use crate::state::{context, known_device};
 use crate::{device, properties, state};
 
@@ -12,8 +13,8 @@ exports! {
     cudaInitDevice(device: i32, _device_flags: u32, _flags: u32)
         => state::primary(known_device(device)?).map(drop);
     cudaChooseDevice(out: Ptr, properties: Ptr) => device::choose(out, properties);
-    cudaGetDeviceProperties(out: Ptr, device: i32) => properties::write_plain(out, device);
-    cudaGetDeviceProperties_v2(out: Ptr, device: i32) => properties::write(out, device, 12);
+    cudaGetDeviceProperties(out: Ptr, device: i32) => properties::write(out, device);
+    cudaGetDeviceProperties_v2(out: Ptr, device: i32) => properties::write_v2(out, device);
     cudaDeviceGetAttribute(out: Ptr, attribute: i32, device: i32)
         => cuDeviceGetAttribute(out, attribute, known_device(device)?);
     cudaDeviceGetPCIBusId(out: Ptr, room: i32, device: i32)

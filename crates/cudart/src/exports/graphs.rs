@@ -1,8 +1,10 @@
 //! Graphs and stream capture.
 
+use cuda_abi::host::{Ptr, address};
+
+use crate::copy::of_layers;
 use crate::driver::*;
 use crate::graph;
-use crate::host::Ptr;
 use crate::state::context;
 
 exports! {
@@ -31,9 +33,9 @@ exports! {
     cudaGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
         => { context()?; cuGraphAddEventWaitNode(out, graph, after, count, event) };
     cudaGraphKernelNodeSetParams(node: u64, params: Ptr)
-        => cuGraphKernelNodeSetParams_v2(node, graph::kernel(params)?.at());
+        => cuGraphKernelNodeSetParams_v2(node, address(&graph::kernel(params)?));
     cudaGraphMemcpyNodeSetParams(node: u64, params: Ptr)
-        => { context()?; cuGraphMemcpyNodeSetParams(node, crate::copy::of_layers(params)?.at()) };
+        => { context()?; cuGraphMemcpyNodeSetParams(node, address(&of_layers(params)?)) };
     cudaGraphMemsetNodeSetParams(node: u64, params: Ptr)
         => { context()?; cuGraphMemsetNodeSetParams(node, params) };
     cudaGraphHostNodeSetParams(node: u64, params: Ptr)
@@ -77,10 +79,10 @@ exports! {
     cudaGraphExecUpdate(exec: u64, graph: u64, info: Ptr)
         => { context()?; cuGraphExecUpdate_v2(exec, graph, info) };
     cudaGraphExecKernelNodeSetParams(exec: u64, node: u64, params: Ptr)
-        => cuGraphExecKernelNodeSetParams_v2(exec, node, graph::kernel(params)?.at());
+        => cuGraphExecKernelNodeSetParams_v2(exec, node, address(&graph::kernel(params)?));
     cudaGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr)
         => { context()?; cuGraphExecMemcpyNodeSetParams(exec, node,
-            crate::copy::of_layers(params)?.at(), 0) };
+            address(&of_layers(params)?), 0) };
     cudaGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr)
         => { context()?; cuGraphExecMemsetNodeSetParams(exec, node, params, 0) };
     cudaGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)

@@ -1,8 +1,9 @@
 //! Memory: allocation, copies, fills, symbols, attributes, pools.
 
-use crate::copy::{Extent, Pitched};
+use cuda_abi::host::Ptr;
+use cuda_abi::{cudaExtent, cudaPitchedPtr};
+
 use crate::driver::*;
-use crate::host::Ptr;
 use crate::state::{context, known_device};
 use crate::{copy, memory};
 
@@ -11,7 +12,7 @@ exports! {
     cudaFree(address: u64) => memory::free(address);
     cudaMallocPitch(out: Ptr, pitch: Ptr, width: usize, height: usize)
         => memory::alloc_pitch(out, pitch, width, height);
-    cudaMalloc3D(out: Ptr, extent: Extent) => memory::alloc_layers(out, extent);
+    cudaMalloc3D(out: Ptr, extent: cudaExtent) => memory::alloc_layers(out, extent);
     cudaMallocManaged(out: Ptr, len: usize, flags: u32) => memory::alloc_managed(out, len, flags);
     cudaMallocHost(out: Ptr, len: usize) => memory::alloc_host(out, len, 0);
     cudaHostAlloc(out: Ptr, len: usize, flags: u32) => memory::alloc_host(out, len, flags);
@@ -74,10 +75,10 @@ exports! {
     cudaMemset2DAsync | cudaMemset2DAsync_ptsz
         (to: u64, pitch: usize, value: i32, width: usize, height: usize, stream: u64)
         => copy::fill_rows(to, pitch, value, width, height, stream);
-    cudaMemset3D | cudaMemset3D_ptds (to: Pitched, value: i32, extent: Extent)
+    cudaMemset3D | cudaMemset3D_ptds (to: cudaPitchedPtr, value: i32, extent: cudaExtent)
         => copy::fill_layers(to, value, extent, 0);
     cudaMemset3DAsync | cudaMemset3DAsync_ptsz
-        (to: Pitched, value: i32, extent: Extent, stream: u64)
+        (to: cudaPitchedPtr, value: i32, extent: cudaExtent, stream: u64)
         => copy::fill_layers(to, value, extent, stream);
 
     // Pools.

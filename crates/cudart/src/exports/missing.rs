@@ -1,24 +1,18 @@
 //! Functions of the public interface that are not implemented: they return `cudaErrorNotSupported`
 //! and are recorded in the driver's event log.
 
-macro_rules! missing {
-    ($($name:ident)+) => {
-        $(
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> i32 {
-                $crate::state::call(c_name!(stringify!($name)), &String::new, || {
-                    $crate::driver::note_unsupported(c_name!(stringify!($name)));
-                    Err($crate::Error::NOT_SUPPORTED)
-                })
-            }
-        )+
-
-        /// Names of these functions.
-        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),+];
+/// The status of a function that is not implemented.
+macro_rules! refuse {
+    ($name:ident) => {
+        $crate::state::call(cuda_abi::c_str!(stringify!($name)), &String::new, || {
+            $crate::driver::note_unsupported(cuda_abi::c_str!(stringify!($name)));
+            Err(cuda_abi::Status::NOT_SUPPORTED)
+        })
     };
 }
 
-missing! {
+cuda_abi::missing_exports! {
+    refuse;
     __cudaGetProcAddress __cudaRegisterHostVar __cudaRegisterUnifiedTable cudaArrayGetInfo
     cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties
     cudaCreateSurfaceObject cudaCreateTextureObject cudaDestroyExternalMemory

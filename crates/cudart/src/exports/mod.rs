@@ -8,38 +8,17 @@
 #![allow(missing_docs, reason = "the public documentation of these functions is CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
 
-/// Converts a literal to a C string.
-macro_rules! c_name {
-    ($name:expr) => {
-        const {
-            match std::ffi::CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => c"",
-            }
-        }
+/// Runs a call.
+macro_rules! enter {
+    ($name:ident, $arguments:expr, $body:expr) => {
+        $crate::state::call(cuda_abi::c_str!(stringify!($name)), &$arguments, || $body)
     };
 }
 
 /// Exports functions that return a status.
 macro_rules! exports {
-    ($($($name:ident)|+ ($($args:tt)*) => $body:expr;)+) => {
-        $(exports!(@names [$($name)|+] ($($args)*) $body);)+
-
-        /// Names of these functions.
-        pub(super) const NAMES: &[&str] = &[$($(stringify!($name)),+),+];
-    };
-    (@names [$($name:ident)|+] $args:tt $body:expr) => {
-        $(exports!(@one $name $args $body);)+
-    };
-    (@one $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:expr) => {
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name($($arg: $ty),*) -> i32 {
-            $crate::state::call(
-                c_name!(stringify!($name)),
-                &|| hostmem::arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
-                || $body,
-            )
-        }
+    ($($rows:tt)*) => {
+        cuda_abi::exports! { enter; $($rows)* }
     };
 }
 
@@ -53,7 +32,8 @@ pub mod plain;
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
-    let done = [general::NAMES, graphs::NAMES, memory::NAMES, code::NAMES, plain::NAMES];
-    let done = done.into_iter().flatten().map(|&name| (name, true));
-    done.chain(missing::NAMES.iter().map(|&name| (name, false))).collect()
+    let implemented =
+        [general::list(), graphs::list(), memory::list(), code::list(), plain::list()];
+    let implemented = implemented.into_iter().flatten().map(|(name, _)| (name, true));
+    implemented.chain(missing::list().into_iter().map(|(name, _)| (name, false))).collect()
 }

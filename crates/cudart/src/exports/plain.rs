@@ -3,9 +3,9 @@
 
 use std::ffi::c_char;
 
-use crate::device::ChannelFormat;
-use crate::error::Error;
-use crate::host::Ptr;
+use cuda_abi::host::Ptr;
+use cuda_abi::{Status, cudaChannelFormatDesc};
+
 use crate::{registry, state};
 
 #[unsafe(no_mangle)]
@@ -22,12 +22,12 @@ pub extern "C" fn cudaPeekAtLastError() -> i32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetErrorName(error: i32) -> *const c_char {
-    Error(error).name().as_ptr()
+    Status(error).runtime_name().as_ptr()
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetErrorString(error: i32) -> *const c_char {
-    Error(error).about().as_ptr()
+    Status(error).runtime_text().as_ptr()
 }
 
 #[unsafe(no_mangle)]
@@ -37,8 +37,8 @@ pub extern "C" fn cudaCreateChannelDesc(
     z: i32,
     w: i32,
     kind: i32,
-) -> ChannelFormat {
-    ChannelFormat { bits: [x, y, z, w], kind }
+) -> cudaChannelFormatDesc {
+    cudaChannelFormatDesc { x, y, z, w, f: kind }
 }
 
 #[unsafe(no_mangle)]
@@ -92,7 +92,7 @@ pub extern "C" fn __cudaInitModule(binary: u64) -> c_char {
     match registry::load_binary(binary) {
         Ok(()) => 1,
         Err(error) => {
-            let name = error.name().to_string_lossy();
+            let name = error.runtime_name().to_string_lossy();
             state::print_error(&format!(
                 "a module with __managed__ variables cannot be loaded: {name}"
             ));
@@ -117,18 +117,8 @@ pub extern "C" fn __cudaRegisterManagedVar(
     registry::add_managed(binary, pointer, name);
 }
 
-/// Names of these functions.
-pub(super) const NAMES: &[&str] = &[
-    "cudaGetLastError",
-    "cudaPeekAtLastError",
-    "cudaGetErrorName",
-    "cudaGetErrorString",
-    "cudaCreateChannelDesc",
-    "__cudaRegisterFatBinary",
-    "__cudaRegisterFatBinaryEnd",
-    "__cudaUnregisterFatBinary",
-    "__cudaRegisterFunction",
-    "__cudaRegisterVar",
-    "__cudaRegisterManagedVar",
-    "__cudaInitModule",
-];
+cuda_abi::exports_list! {
+    cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString cudaCreateChannelDesc
+    __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary
+    __cudaRegisterFunction __cudaRegisterVar __cudaRegisterManagedVar __cudaInitModule
+}
