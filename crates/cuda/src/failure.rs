@@ -6,11 +6,12 @@
 
 use std::cell::RefCell;
 
+use cuda_abi::Status;
 use runtime::Event;
 
-use crate::call::is_within;
-use crate::driver::{Driver, top};
-use crate::status::Status;
+use crate::state::Driver;
+use crate::state::calls::is_within;
+use crate::state::current::top;
 
 thread_local! {
     /// An explanation of the failure of the call that this thread is in.
@@ -42,7 +43,8 @@ fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
 /// Records a failed call of this library.
 pub(crate) fn record(d: &Driver, call: &str, status: Status, arguments: &dyn Fn() -> String) {
     if !is_within() && d.has_event_log() && !is_answer(d, call, status) {
-        let name = status.name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let name =
+            status.driver_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         record_call(d, call.to_owned(), status.0, name, arguments());
     }
 }

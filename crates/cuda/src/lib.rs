@@ -10,34 +10,18 @@
 //! call returns. A kernel that faults makes its context fail for good, as on hardware, and the
 //! place of the fault is printed to the standard error stream.
 
-mod action;
-mod call;
-mod capture;
-mod context;
-mod copy;
-mod device;
-mod driver;
-mod event;
+mod api;
+mod entry;
+mod errors;
+mod execution;
 pub mod exports;
 mod failure;
-mod fat;
-mod function;
-mod graph;
-mod host;
 mod image;
-mod launch;
-mod linker;
-mod memory;
-mod module;
-mod page;
-mod pointer;
-mod pool;
 mod proc_address;
 mod settings;
-mod status;
-mod stream;
+mod state;
 
+pub use cuda_abi::Status;
 #[doc(hidden)]
-pub use fat::fat_binary_texts;
+pub use image::fat_binary_texts;
 pub use proc_address::symbols;
-pub use status::Status;

@@ -1,7 +1,8 @@
 //! Modules, libraries, functions, launches, linking.
 
-use crate::host::Ptr;
-use crate::{function, launch, linker, module};
+use cuda_abi::host::Ptr;
+
+use crate::api::{function, launch, linker, module};
 
 exports! {
     cuModuleLoad(out: Ptr, path: Ptr) => |d| module::load_file(d, out, path);

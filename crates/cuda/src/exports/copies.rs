@@ -1,8 +1,9 @@
 //! Copies and fills, each as a synchronous function and in stream order.
 
-use crate::copy;
-use crate::host::Ptr;
-use crate::stream::on_stream;
+use cuda_abi::host::Ptr;
+
+use crate::api::capture::submit_new;
+use crate::api::copy;
 
 /// Exports synchronous functions, and functions with a stream as their last argument, for each
 /// body.
@@ -14,14 +15,14 @@ macro_rules! transfers {
             cuStreamWriteValue32 | cuStreamWriteValue32_ptsz | cuStreamWriteValue32_v2 |
                 cuStreamWriteValue32_v2_ptsz
                 (stream: u64, to: u64, value: u32, _flags: u32)
-                => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
+                => |d| submit_new(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
             cuStreamWriteValue64 | cuStreamWriteValue64_ptsz | cuStreamWriteValue64_v2 |
                 cuStreamWriteValue64_v2_ptsz
                 (stream: u64, to: u64, value: u64, _flags: u32)
-                => |d| on_stream(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
+                => |d| submit_new(d, stream, |d| copy::fill_row(d, to, value.to_ne_bytes(), 1));
             $(
-                $($now)|+ ($($arg: $ty),*) => |$d| on_stream($d, 0, |$d| $body);
-                $($later)|+ ($($arg: $ty,)* stream: u64) => |$d| on_stream($d, stream, |$d| $body);
+                $($now)|+ ($($arg: $ty),*) => |$d| submit_new($d, 0, |$d| $body);
+                $($later)|+ ($($arg: $ty,)* stream: u64) => |$d| submit_new($d, stream, |$d| $body);
             )+
         }
     };

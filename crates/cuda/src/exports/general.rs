@@ -1,7 +1,8 @@
 //! Devices, contexts, streams, events.
 
-use crate::host::Ptr;
-use crate::{context, device, event, stream};
+use cuda_abi::host::Ptr;
+
+use crate::api::{context, device, event, stream};
 
 exports! {
     // Devices.

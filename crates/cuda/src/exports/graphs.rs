@@ -1,8 +1,11 @@
 //! Graphs and stream capture.
 
-use crate::capture::{self, InfoPointers};
-use crate::graph::{self, NodeKind};
-use crate::host::Ptr;
+use cuda_abi::host::Ptr;
+
+use crate::api::capture::{self, InfoPointers};
+use crate::api::edges::Dependencies;
+use crate::api::graph::{self, NodeKind};
+use crate::api::graph_exec;
 
 exports! {
     cuGraphCreate(out: Ptr, flags: u32) => |d| graph::create(d, out, flags);
@@ -12,25 +15,25 @@ exports! {
     // Nodes.
     cuGraphAddKernelNode | cuGraphAddKernelNode_v2
         (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Kernel, params);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Kernel, params);
     cuGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Copy, params);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Copy, params);
     cuGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Fill, params);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Fill, params);
     cuGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Host, params);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Host, params);
     cuGraphAddChildGraphNode(out: Ptr, graph: u64, after: Ptr, count: usize, child: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Child(child), 0);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Child(child), 0);
     cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Empty, 0);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Empty, 0);
     cuGraphAddEventRecordNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Record(event), 0);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Record(event), 0);
     cuGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(d, out, graph, (after, 0, count), NodeKind::Wait(event), 0);
+        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Wait(event), 0);
     cuGraphAddNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add_any(d, out, graph, (after, 0, count), params);
+        => |d| graph::add_any(d, out, graph, Dependencies::plain(after, count), params);
     cuGraphAddNode_v2(out: Ptr, graph: u64, after: Ptr, edges: Ptr, count: usize, params: Ptr)
-        => |d| graph::add_any(d, out, graph, (after, edges, count), params);
+        => |d| graph::add_any(d, out, graph, Dependencies { after, edges, count }, params);
     cuGraphKernelNodeSetParams | cuGraphKernelNodeSetParams_v2 (node: u64, params: Ptr)
         => |d| graph::set(d, node, NodeKind::Kernel, params);
     cuGraphMemcpyNodeSetParams(node: u64, params: Ptr)
@@ -72,28 +75,28 @@ exports! {
     // Executable graphs. `cuGraphLaunch` is among the functions that call the client back.
     cuGraphInstantiate | cuGraphInstantiate_v2
         (out: Ptr, graph: u64, _node: Ptr, _log: Ptr, _room: usize)
-        => |d| graph::instantiate(d, out, graph);
+        => |d| graph_exec::instantiate(d, out, graph);
     cuGraphInstantiateWithFlags(out: Ptr, graph: u64, _flags: u64)
-        => |d| graph::instantiate(d, out, graph);
+        => |d| graph_exec::instantiate(d, out, graph);
     cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz
         (out: Ptr, graph: u64, params: Ptr)
-        => |d| graph::instantiate_with(d, out, graph, params);
-    cuGraphExecDestroy(exec: u64) => |d| graph::exec_destroy(d, exec);
+        => |d| graph_exec::instantiate_with(d, out, graph, params);
+    cuGraphExecDestroy(exec: u64) => |d| graph_exec::destroy(d, exec);
     cuGraphExecUpdate(exec: u64, graph: u64, node: Ptr, result: Ptr)
-        => |d| graph::exec_update_first(d, exec, graph, node, result);
+        => |d| graph_exec::update_first(d, exec, graph, node, result);
     cuGraphExecUpdate_v2(exec: u64, graph: u64, info: Ptr)
-        => |d| graph::exec_update_info(d, exec, graph, info);
+        => |d| graph_exec::update_info(d, exec, graph, info);
     cuGraphExecKernelNodeSetParams | cuGraphExecKernelNodeSetParams_v2
         (exec: u64, node: u64, params: Ptr)
-        => |d| graph::exec_set(d, exec, node, NodeKind::Kernel, params);
+        => |d| graph_exec::set(d, exec, node, NodeKind::Kernel, params);
     cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, params: Ptr, _context: u64)
-        => |d| graph::exec_set(d, exec, node, NodeKind::Copy, params);
+        => |d| graph_exec::set(d, exec, node, NodeKind::Copy, params);
     cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, params: Ptr, _context: u64)
-        => |d| graph::exec_set(d, exec, node, NodeKind::Fill, params);
+        => |d| graph_exec::set(d, exec, node, NodeKind::Fill, params);
     cuGraphExecHostNodeSetParams(exec: u64, node: u64, params: Ptr)
-        => |d| graph::exec_set(d, exec, node, NodeKind::Host, params);
+        => |d| graph_exec::set(d, exec, node, NodeKind::Host, params);
     cuGraphUpload | cuGraphUpload_ptsz (exec: u64, stream: u64)
-        => |d| graph::upload(d, exec, stream);
+        => |d| graph_exec::upload(d, exec, stream);
 
     // Capture.
     cuStreamBeginCapture | cuStreamBeginCapture_ptsz (stream: u64)
@@ -102,7 +105,7 @@ exports! {
         => |d| capture::begin(d, stream, mode);
     cuStreamBeginCaptureToGraph | cuStreamBeginCaptureToGraph_ptsz
         (stream: u64, graph: u64, after: Ptr, edges: Ptr, count: usize, mode: i32)
-        => |d| capture::begin_in(d, stream, graph, (after, edges, count), mode);
+        => |d| capture::begin_in(d, stream, graph, Dependencies { after, edges, count }, mode);
     cuStreamEndCapture | cuStreamEndCapture_ptsz (stream: u64, out: Ptr)
         => |d| capture::end(d, stream, out);
     cuStreamIsCapturing | cuStreamIsCapturing_ptsz (stream: u64, out: Ptr)
@@ -117,9 +120,9 @@ exports! {
         => |d| capture::info(d, stream, status, InfoPointers { id, graph, after, edges, count });
     cuStreamUpdateCaptureDependencies | cuStreamUpdateCaptureDependencies_ptsz
         (stream: u64, after: Ptr, count: usize, flags: u32)
-        => |d| capture::update(d, stream, (after, 0, count), flags);
+        => |d| capture::update(d, stream, Dependencies::plain(after, count), flags);
     cuStreamUpdateCaptureDependencies_v2 | cuStreamUpdateCaptureDependencies_v2_ptsz
         (stream: u64, after: Ptr, edges: Ptr, count: usize, flags: u32)
-        => |d| capture::update(d, stream, (after, edges, count), flags);
+        => |d| capture::update(d, stream, Dependencies { after, edges, count }, flags);
     cuThreadExchangeStreamCaptureMode(mode: Ptr) => |d| capture::exchange_mode(d, mode);
 }

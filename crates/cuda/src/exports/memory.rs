@@ -1,7 +1,9 @@
 //! Memory: allocation, copies, fills, attributes, pools.
 
-use crate::host::Ptr;
-use crate::{memory, pointer, pool};
+use cuda_abi::CUmemLocation;
+use cuda_abi::host::Ptr;
+
+use crate::api::{memory, pointer, pool};
 
 exports! {
     cuMemGetInfo_v2(free: Ptr, total: Ptr) => |d| memory::info(d, free, total);
@@ -25,13 +27,13 @@ exports! {
     cuMemAdvise(address: u64, len: usize, advice: i32, device: i32)
         => |d| memory::advise(d, address, len, advice, device);
     cuMemAdvise_v2(address: u64, len: usize, advice: i32, location: u64)
-        => |d| memory::advise(d, address, len, advice, (location >> 32) as i32);
+        => |d| memory::advise(d, address, len, advice, CUmemLocation::from_word(location).id);
     cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz
         (address: u64, len: usize, device: i32, stream: u64)
         => |d| memory::prefetch(d, address, len, device, stream);
     cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz
         (address: u64, len: usize, location: u64, _flags: u32, stream: u64)
-        => |d| memory::prefetch(d, address, len, (location >> 32) as i32, stream);
+        => |d| memory::prefetch(d, address, len, CUmemLocation::from_word(location).id, stream);
 
     // Attributes.
     cuPointerGetAttribute(out: Ptr, attribute: i32, address: u64)

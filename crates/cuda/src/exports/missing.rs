@@ -1,29 +1,15 @@
 //! Functions of the public interface that are not implemented: they return
 //! `CUDA_ERROR_NOT_SUPPORTED` and are recorded in the event log.
 
-macro_rules! missing {
-    ($($name:ident)+) => {
-        $(
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> i32 {
-                $crate::driver::unsupported(stringify!($name))
-            }
-        )+
-
-        /// Returns names and functions. No function accesses its arguments.
-        #[must_use]
-        pub fn functions() -> Vec<(&'static str, extern "C" fn() -> i32)> {
-            vec![$((stringify!($name), $name as extern "C" fn() -> i32)),+]
-        }
-
-        /// Lists names and addresses.
-        pub(super) fn list() -> Vec<(&'static str, usize)> {
-            vec![$((stringify!($name), $name as *const () as usize)),+]
-        }
+/// The status of a function that is not implemented.
+macro_rules! refuse {
+    ($name:ident) => {
+        $crate::entry::unsupported(stringify!($name))
     };
 }
 
-missing! {
+cuda_abi::missing_exports! {
+    refuse;
     cuArray3DCreate cuArray3DCreate_v2 cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
     cuArrayCreate cuArrayCreate_v2 cuArrayDestroy cuArrayGetDescriptor cuArrayGetDescriptor_v2
     cuArrayGetMemoryRequirements cuArrayGetPlane cuArrayGetSparseProperties

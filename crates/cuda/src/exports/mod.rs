@@ -8,66 +8,35 @@
 #![allow(missing_docs, reason = "the public documentation of these functions is CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "as many as the interface says")]
 
-use std::sync::OnceLock;
-
-use rustc_hash::FxHashMap;
-
-/// Exports functions that enter the driver.
-macro_rules! exports {
-    ($($($name:ident)|+ ($($args:tt)*) => |$d:ident| $body:expr;)+) => {
-        $(exports!(@names [$($name)|+] ($($args)*) $d $body);)+
-
-        /// Lists names and addresses.
-        pub(super) fn list() -> Vec<(&'static str, usize)> {
-            vec![$($((stringify!($name), $name as *const () as usize)),+),+]
-        }
-    };
-    (@names [$($name:ident)|+] $args:tt $d:ident $body:expr) => {
-        $(exports!(@one $name $args $d $body);)+
-    };
-    (@one $name:ident ($($arg:ident: $ty:ty),* $(,)?) $d:ident $body:expr) => {
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name($($arg: $ty),*) -> i32 {
-            $crate::driver::enter_with(
-                stringify!($name),
-                &|| runtime::arguments(&[$((stringify!($arg), stringify!($ty), &$arg)),*]),
-                |$d| $body,
-            )
-        }
+/// Enters the driver.
+macro_rules! enter {
+    ($name:ident, $arguments:expr, $body:expr) => {
+        $crate::entry::enter_with(stringify!($name), &$arguments, $body)
     };
 }
 
+/// Exports functions that enter the driver.
+macro_rules! exports {
+    ($($rows:tt)*) => {
+        cuda_abi::exports! { enter; $($rows)* }
+    };
+}
+
+pub mod callbacks;
 pub mod code;
 pub mod copies;
+pub mod entry_points;
 pub mod free;
 pub mod general;
 pub mod graphs;
 pub mod memory;
 pub mod missing;
-
-/// Iterates over the names and addresses of the implemented functions.
-fn done() -> impl Iterator<Item = (&'static str, usize)> {
-    let lists = [
-        general::list(),
-        memory::list(),
-        copies::list(),
-        code::list(),
-        graphs::list(),
-        free::list(),
-    ];
-    lists.into_iter().flatten()
-}
-
-/// Returns the address of an exported function.
-pub(crate) fn address(symbol: &str) -> Option<usize> {
-    static ADDRESSES: OnceLock<FxHashMap<&'static str, usize>> = OnceLock::new();
-    let addresses = ADDRESSES.get_or_init(|| done().chain(missing::list()).collect());
-    addresses.get(symbol).copied()
-}
+mod table;
 
 /// Returns the names of all exported functions, and whether each is implemented.
 #[must_use]
 pub fn names() -> Vec<(&'static str, bool)> {
-    let done = done().map(|(name, _)| (name, true));
-    done.chain(missing::list().into_iter().map(|(name, _)| (name, false))).collect()
+    let implemented = table::implemented().chain(entry_points::list());
+    let implemented = implemented.map(|(name, _)| (name, true));
+    implemented.chain(table::missing().map(|(name, _)| (name, false))).collect()
 }

@@ -1,0 +1,222 @@
+//! Kernel launches: sizes, and parameters in all forms.
+
+use cuda_abi::host::{Ptr, get, get_bytes, get_list};
+use cuda_abi::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, Outcome, Status};
+use runtime::Shape;
+
+use super::capture::submit;
+use crate::state::Driver;
+use crate::state::action::{Action, Launch};
+use crate::state::function::{Function, Legacy};
+
+/// The maximum number of attributes of a launch.
+const MAX_ATTRIBUTES: usize = 64;
+
+/// The keys in a list of `extra` options.
+const EXTRA_END: u64 = 0;
+const EXTRA_POINTER: u64 = 1;
+const EXTRA_SIZE: u64 = 2;
+
+fn find(d: &Driver, function: u64) -> Outcome<&Function> {
+    d.functions.get(&function).ok_or(Status::INVALID_HANDLE)
+}
+
+/// Builds the parameter block from an array of pointers or from a packed buffer.
+pub(crate) fn params(d: &Driver, function: u64, pointers: Ptr, extra: Ptr) -> Outcome<Vec<u8>> {
+    let f = find(d, function)?;
+    let len = f.code.param_bytes(f.kernel);
+    let mut block = vec![0; len];
+    if pointers != 0 {
+        if extra != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let params = f.code.params(f.kernel);
+        let places = get_list::<u64>(pointers, params.len())?;
+        for (param, place) in params.iter().zip(places) {
+            let bytes = &mut block[param.offset as usize..][..param.size as usize];
+            get_bytes(place as Ptr, bytes)?;
+        }
+    } else if extra != 0 {
+        let (at, size) = packed(extra)?;
+        // A packed buffer may be longer than the parameters, but not shorter.
+        if size < len || at == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        get_bytes(at, &mut block)?;
+    } else if len > 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    Ok(block)
+}
+
+/// Returns the address and size of a packed buffer.
+fn packed(extra: Ptr) -> Outcome<(Ptr, usize)> {
+    let (mut at, mut size) = (0, 0);
+    for i in 0..4 {
+        match get::<u64>(extra + 16 * i)? {
+            EXTRA_END => break,
+            EXTRA_POINTER => at = get::<u64>(extra + 16 * i + 8)? as Ptr,
+            EXTRA_SIZE => size = get::<u64>(get::<u64>(extra + 16 * i + 8)? as Ptr)? as usize,
+            _ => return Err(Status::INVALID_VALUE),
+        }
+    }
+    Ok((at, size))
+}
+
+pub(crate) fn kernel(
+    d: &mut Driver,
+    function: u64,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: u64,
+    (pointers, extra): (Ptr, Ptr),
+) -> Outcome {
+    let shape = Shape { grid, block, shared: shared.into(), cooperative: false };
+    shaped(d, function, shape, stream, (pointers, extra))
+}
+
+fn shaped(
+    d: &mut Driver,
+    function: u64,
+    shape: Shape,
+    stream: u64,
+    (pointers, extra): (Ptr, Ptr),
+) -> Outcome {
+    d.stream_context(stream)?;
+    let params = params(d, function, pointers, extra)?;
+    if shape.cooperative {
+        let f = find(d, function)?;
+        // A block size that no launch can have is an error of its own.
+        if !f.can_have(&shape.block) {
+            return Err(Status::INVALID_VALUE);
+        }
+        if !f.fits(d.settings.device(), &shape) {
+            return Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+    }
+    submit(d, stream, Action::Launch(Launch { function, shape, params }))
+}
+
+/// Launches a kernel with attributes.
+pub(crate) fn configured(
+    d: &mut Driver,
+    config: Ptr,
+    function: u64,
+    pointers: Ptr,
+    extra: Ptr,
+) -> Outcome {
+    let c = get::<CUlaunchConfig>(config)?;
+    let count = c.numAttrs as usize;
+    if count > MAX_ATTRIBUTES {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut cooperative = false;
+    for attribute in get_list::<CUlaunchAttribute>(c.attrs, count)? {
+        match CUlaunchAttributeID::of(attribute.id) {
+            Ok(CUlaunchAttributeID::CLUSTER_DIMENSION) => {
+                let [x, y, z, ..] = attribute.value;
+                if x > 1 || y > 1 || z > 1 {
+                    return Err(d.unsupported("cuLaunchKernelEx with clusters of several blocks"));
+                }
+            }
+            Ok(CUlaunchAttributeID::COOPERATIVE) => cooperative |= attribute.value[0] != 0,
+            Err(_) => {}
+        }
+    }
+    let shape = Shape {
+        grid: [c.gridDimX, c.gridDimY, c.gridDimZ],
+        block: [c.blockDimX, c.blockDimY, c.blockDimZ],
+        shared: c.sharedMemBytes.into(),
+        cooperative,
+    };
+    shaped(d, function, shape, c.hStream, (pointers, extra))
+}
+
+/// Launches a kernel cooperatively: all blocks are resident at once, so the device must hold them.
+pub(crate) fn cooperative(
+    d: &mut Driver,
+    function: u64,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: u64,
+    pointers: Ptr,
+) -> Outcome {
+    let shape = Shape { grid, block, shared: shared.into(), cooperative: true };
+    shaped(d, function, shape, stream, (pointers, 0))
+}
+
+// Launches in the API before version 4.
+
+fn legacy(d: &mut Driver, function: u64) -> Outcome<&mut Legacy> {
+    Ok(&mut d.functions.get_mut(&function).ok_or(Status::INVALID_HANDLE)?.legacy)
+}
+
+pub(crate) fn set_block(d: &mut Driver, function: u64, x: i32, y: i32, z: i32) -> Outcome {
+    let positive = |n: i32| u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Status::INVALID_VALUE);
+    let block = [positive(x)?, positive(y)?, positive(z)?];
+    legacy(d, function)?.block = block;
+    Ok(())
+}
+
+pub(crate) fn set_shared(d: &mut Driver, function: u64, bytes: u32) -> Outcome {
+    legacy(d, function)?.shared = bytes;
+    Ok(())
+}
+
+pub(crate) fn set_param_size(d: &mut Driver, function: u64, bytes: u32) -> Outcome {
+    if bytes > 64 << 10 {
+        return Err(Status::INVALID_VALUE);
+    }
+    legacy(d, function)?.params.resize(bytes as usize, 0);
+    Ok(())
+}
+
+/// Writes to the parameter block.
+pub(crate) fn set_param(d: &mut Driver, function: u64, offset: i32, bytes: &[u8]) -> Outcome {
+    let offset = usize::try_from(offset).map_err(|_| Status::INVALID_VALUE)?;
+    let params = &mut legacy(d, function)?.params;
+    let end =
+        offset.checked_add(bytes.len()).filter(|&e| e <= 64 << 10).ok_or(Status::INVALID_VALUE)?;
+    if params.len() < end {
+        params.resize(end, 0);
+    }
+    params[offset..end].copy_from_slice(bytes);
+    Ok(())
+}
+
+pub(crate) fn set_param_from(
+    d: &mut Driver,
+    function: u64,
+    offset: i32,
+    at: Ptr,
+    len: u32,
+) -> Outcome {
+    if len > 64 << 10 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut bytes = vec![0; len as usize];
+    get_bytes(at, &mut bytes)?;
+    set_param(d, function, offset, &bytes)
+}
+
+pub(crate) fn legacy_grid(d: &mut Driver, function: u64, x: i32, y: i32, stream: u64) -> Outcome {
+    d.stream_context(stream)?;
+    let positive = |n: i32| u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Status::INVALID_VALUE);
+    let grid = [positive(x)?, positive(y)?, 1];
+    let f = find(d, function)?;
+    let (block, shared) = (f.legacy.block, f.legacy.shared.into());
+    let mut params = f.legacy.params.clone();
+    let len = f.code.param_bytes(f.kernel);
+    if params.len() < len {
+        return Err(Status::INVALID_VALUE);
+    }
+    params.truncate(len);
+    let shape = Shape { grid, block, shared, cooperative: false };
+    submit(d, stream, Action::Launch(Launch { function, shape, params }))
+}
+
+pub(crate) fn legacy_one(d: &mut Driver, function: u64) -> Outcome {
+    legacy_grid(d, function, 1, 1, 0)
+}

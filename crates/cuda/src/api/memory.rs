@@ -1,0 +1,281 @@
+//! Allocations of device and host memory.
+
+use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
+use cuda_abi::{CUmemAttach_flags, Outcome, Status};
+use runtime::{Addr, MapError, read_host};
+
+use crate::errors::of_map;
+use crate::failure;
+use crate::state::Driver;
+use crate::state::memory::{Allocation, AllocationKind};
+use crate::state::page::{LARGE_PAGE, Pages};
+
+/// The alignment of rows in pitched memory.
+const PITCH: u64 = 512;
+
+pub(crate) fn alloc(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
+    let context = d.usable()?;
+    let address = alloc_in(d, context, len as u64, 0)?;
+    let written = put_u64(out, address);
+    kept(d, address, written)
+}
+
+/// Frees an allocation if its address could not be written.
+pub(crate) fn kept(d: &mut Driver, address: u64, written: Outcome) -> Outcome {
+    written.inspect_err(|_| release(d, address))
+}
+
+/// Allocates device memory.
+pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Outcome<u64> {
+    if len == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let name = format!("device memory #{}", d.memory.count + 1);
+    let room = len.checked_next_multiple_of(d.settings.padding).ok_or(Status::OUT_OF_MEMORY)?;
+    let align = if room >= LARGE_PAGE { LARGE_PAGE } else { 1 };
+    let found = d.device.allocate_aligned(&name, room, align);
+    let address = found.map_err(|error| refused(d, len, &error))?.0;
+    d.memory.insert(address, len, context, AllocationKind::Device, pool);
+    d.device.note_allocated(Addr(address), len, d.calls.current());
+    Ok(address)
+}
+
+pub(crate) fn alloc_pitch(
+    d: &mut Driver,
+    out: Ptr,
+    pitch: Ptr,
+    width: usize,
+    height: usize,
+    element: u32,
+) -> Outcome {
+    let context = d.usable()?;
+    if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 || pitch == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let row = (width as u64).checked_next_multiple_of(PITCH).ok_or(Status::OUT_OF_MEMORY)?;
+    let len = row.checked_mul(height as u64).ok_or(Status::OUT_OF_MEMORY)?;
+    let address = alloc_in(d, context, len, 0)?;
+    let written = put_u64(out, address).and_then(|()| put_u64(pitch, row));
+    kept(d, address, written)
+}
+
+pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    if len == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    CUmemAttach_flags::of(flags as i32)?;
+    let pages = host_pages(d, len)?;
+    let address = pages.address();
+    d.device.map_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
+    d.memory.insert(address, len as u64, context, AllocationKind::Managed(pages), 0);
+    d.device.note_allocated(Addr(address), len as u64, d.calls.current());
+    let written = put_u64(out, address);
+    kept(d, address, written)
+}
+
+/// Returns the status of a failed allocation, and reports the reason once: programs that ignore the
+/// status continue with an invalid pointer.
+fn refused(d: &mut Driver, len: u64, error: &MapError) -> Status {
+    let status = of_map(error);
+    if status == Status::OUT_OF_MEMORY {
+        let (used, limit) = d.device.memory_use();
+        let why = if len > limit.saturating_sub(used) {
+            "SIMTLAB_DEVICE_MEMORY says how many there are"
+        } else {
+            "the host has no more"
+        };
+        let text = format!(
+            "{len} bytes of device memory were asked for; of {limit} there are, {used} are in use ({why})"
+        );
+        failure::explain(text.clone());
+        if !std::mem::replace(&mut d.reported_out_of_memory, true) {
+            d.print_error(&text);
+        }
+    }
+    status
+}
+
+/// Allocates host pages, if device memory of this size is free.
+fn host_pages(d: &mut Driver, len: usize) -> Outcome<Pages> {
+    let (used, limit) = d.device.memory_use();
+    let bytes = len as u64;
+    let none = MapError::Limit { name: "pages".into(), len: bytes, mapped: used, limit };
+    let pages = if bytes > limit.saturating_sub(used) { None } else { Pages::new(len) };
+    pages.ok_or_else(|| refused(d, bytes, &none))
+}
+
+pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
+    if address == 0 {
+        return Ok(());
+    }
+    d.usable()?;
+    match d.memory.live.get(&address).map(|a| &a.kind) {
+        Some(AllocationKind::Device | AllocationKind::Managed(_)) => {
+            release(d, address);
+            Ok(())
+        }
+        _ => {
+            if let Some(history) = d.device.freed_block(Addr(address)) {
+                failure::explain(format!("the memory at {address:#x} was {history}"));
+            }
+            Err(Status::INVALID_VALUE)
+        }
+    }
+}
+
+/// Frees an allocation.
+pub(crate) fn release(d: &mut Driver, address: u64) {
+    let Some(allocation) = d.memory.live.remove(&address) else { return };
+    // The table and the memory map agree, so this cannot fail.
+    let freed = match allocation.kind {
+        AllocationKind::Device => d.device.free(Addr(address)),
+        AllocationKind::Managed(_) => d.device.unmap_host(address),
+        AllocationKind::Variable(_) | AllocationKind::Host(..) | AllocationKind::Registered(_) => {
+            Ok(())
+        }
+    };
+    debug_assert!(freed.is_ok());
+    d.device.note_freed(Addr(address), d.calls.current());
+}
+
+/// Frees all allocations of a context, except pool allocations and managed variables.
+pub(crate) fn free_all(d: &mut Driver, context: u64) {
+    let theirs = d.memory.live.iter().filter(|(_, a)| {
+        a.context == context && a.pool == 0 && !matches!(a.kind, AllocationKind::Variable(_))
+    });
+    let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();
+    for address in theirs {
+        release(d, address);
+    }
+}
+
+pub(crate) fn info(d: &mut Driver, free: Ptr, total: Ptr) -> Outcome {
+    d.usable()?;
+    let (used, limit) = d.device.memory_use();
+    put_u64_if(free, limit.saturating_sub(used))?;
+    put_u64_if(total, limit)
+}
+
+/// Returns the range of the allocation or variable around an address.
+pub(crate) fn address_range(d: &mut Driver, base: Ptr, len: Ptr, address: u64) -> Outcome {
+    d.usable()?;
+    let (start, bytes) = match d.memory.around(address) {
+        Some((start, allocation)) => (start, allocation.len),
+        None => {
+            let (start, len) = d.device.allocation(Addr(address)).ok_or(Status::NOT_FOUND)?;
+            (start.0, len)
+        }
+    };
+    put_u64_if(base, start)?;
+    put_u64_if(len, bytes)
+}
+
+// Host memory.
+
+pub(crate) fn host_alloc(d: &mut Driver, out: Ptr, len: usize, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    if len == 0 || flags > 7 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let pages = host_pages(d, len)?;
+    put_u64(out, pages.address())?;
+    d.memory.insert(pages.address(), len as u64, context, AllocationKind::Host(pages, flags), 0);
+    Ok(())
+}
+
+pub(crate) fn host_alloc_plain(d: &mut Driver, out: Ptr, len: usize) -> Outcome {
+    host_alloc(d, out, len, 0)
+}
+
+pub(crate) fn host_free(d: &mut Driver, address: Ptr) -> Outcome {
+    d.usable()?;
+    match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
+        Some(AllocationKind::Host(..)) => {
+            release(d, address as u64);
+            Ok(())
+        }
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn host_register(d: &mut Driver, address: Ptr, len: usize, flags: u32) -> Outcome {
+    let context = d.usable()?;
+    let address = address as u64;
+    if address == 0 || len == 0 || flags & !0xf != 0 || address.checked_add(len as u64).is_none() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut byte = [0];
+    let last = address + len as u64 - 1;
+    if read_host(address, &mut byte) == 0 || read_host(last, &mut byte) == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let meets = |at: u64, a: &Allocation| at <= last && address < at + a.len;
+    if d.memory.live.iter().any(|(&at, a)| meets(at, a)) {
+        return Err(Status::HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    d.memory.insert(address, len as u64, context, AllocationKind::Registered(flags), 0);
+    Ok(())
+}
+
+pub(crate) fn host_unregister(d: &mut Driver, address: Ptr) -> Outcome {
+    d.usable()?;
+    match d.memory.live.get(&(address as u64)).map(|a| &a.kind) {
+        Some(AllocationKind::Registered(_)) => {
+            release(d, address as u64);
+            Ok(())
+        }
+        Some(_) => Err(Status::INVALID_VALUE),
+        None => Err(Status::HOST_MEMORY_NOT_REGISTERED),
+    }
+}
+
+/// Returns the device address of host memory, which is the host's.
+pub(crate) fn host_device_pointer(d: &mut Driver, out: Ptr, address: Ptr, flags: u32) -> Outcome {
+    d.usable()?;
+    let host = |(_, a): (u64, &Allocation)| !matches!(a.kind, AllocationKind::Device);
+    if flags != 0 || !d.memory.around(address as u64).is_some_and(host) {
+        return Err(Status::INVALID_VALUE);
+    }
+    put_u64(out, address as u64)
+}
+
+pub(crate) fn host_flags(d: &mut Driver, out: Ptr, address: Ptr) -> Outcome {
+    d.usable()?;
+    let flags = match d.memory.around(address as u64).map(|(_, a)| &a.kind) {
+        Some(AllocationKind::Host(_, flags) | AllocationKind::Registered(flags)) => *flags,
+        _ => return Err(Status::INVALID_VALUE),
+    };
+    put_i32(out, flags as i32)
+}
+
+// Hints, which have no effect.
+
+pub(crate) fn advise(
+    d: &mut Driver,
+    address: u64,
+    len: usize,
+    _advice: i32,
+    _device: i32,
+) -> Outcome {
+    hint(d, address, len)
+}
+
+pub(crate) fn prefetch(
+    d: &mut Driver,
+    address: u64,
+    len: usize,
+    _device: i32,
+    stream: u64,
+) -> Outcome {
+    d.stream_context(stream)?;
+    hint(d, address, len)
+}
+
+fn hint(d: &mut Driver, address: u64, len: usize) -> Outcome {
+    d.usable()?;
+    match d.memory.around(address) {
+        Some((at, a)) if a.is_managed() && len as u64 <= at + a.len - address => Ok(()),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}

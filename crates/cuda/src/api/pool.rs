@@ -1,0 +1,160 @@
+//! Memory pools, and allocation in stream order, which is the order of calls here.
+
+use cuda_abi::host::{Ptr, get, put_i32, put_u64};
+use cuda_abi::{
+    CUmemAccess_flags, CUmemAllocationType, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps,
+    Outcome, Status,
+};
+
+use super::capture;
+use super::memory::{alloc_in, free, kept};
+use crate::state::Driver;
+use crate::state::action::Action;
+use crate::state::pool::Pool;
+
+/// Returns the default and the current pool of a device; creates the default pool on first use.
+fn pools_of(d: &mut Driver, device: i32) -> Outcome<(u64, u64)> {
+    let device = d.device(device)?;
+    if let Some(&known) = d.pools.of_device.get(&device) {
+        return Ok(known);
+    }
+    let handle = d.handle();
+    d.pools.pools.insert(handle, Pool { device, default: true, ..Pool::default() });
+    d.pools.of_device.insert(device, (handle, handle));
+    Ok((handle, handle))
+}
+
+pub(crate) fn default_of(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
+    let (default, _) = pools_of(d, device)?;
+    put_u64(out, default)
+}
+
+pub(crate) fn current_of(d: &mut Driver, out: Ptr, device: i32) -> Outcome {
+    let (_, current) = pools_of(d, device)?;
+    put_u64(out, current)
+}
+
+pub(crate) fn set_current(d: &mut Driver, device: i32, pool: u64) -> Outcome {
+    let (default, _) = pools_of(d, device)?;
+    if d.pools.pools.get(&pool).is_none_or(|p| p.device != device) {
+        return Err(Status::INVALID_VALUE);
+    }
+    d.pools.of_device.insert(device, (default, pool));
+    Ok(())
+}
+
+pub(crate) fn create(d: &mut Driver, out: Ptr, properties: Ptr) -> Outcome {
+    let p = get::<CUmemPoolProps>(properties)?;
+    if p.allocType != CUmemAllocationType::PINNED as i32
+        || p.location.r#type != CUmemLocationType::DEVICE as i32
+    {
+        return Err(d.unsupported("cuMemPoolCreate of other memory than a device's"));
+    }
+    if p.handleTypes != 0 {
+        return Err(d.unsupported("cuMemPoolCreate with handles for other processes"));
+    }
+    let device = d.device(p.location.id)?;
+    let handle = d.handle();
+    put_u64(out, handle)?;
+    d.pools.pools.insert(handle, Pool { device, ..Pool::default() });
+    Ok(())
+}
+
+pub(crate) fn destroy(d: &mut Driver, pool: u64) -> Outcome {
+    match d.pools.pools.get(&pool) {
+        Some(found) if !found.default => {
+            let device = found.device;
+            d.pools.pools.remove(&pool);
+            if let Some(pools) = d.pools.of_device.get_mut(&device).filter(|p| p.1 == pool) {
+                pools.1 = pools.0;
+            }
+            Ok(())
+        }
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn get_attribute(d: &mut Driver, pool: u64, attribute: i32, out: Ptr) -> Outcome {
+    use CUmemPool_attribute as A;
+    let pool = d.pools.find(pool)?;
+    let attribute = CUmemPool_attribute::of(attribute)?;
+    let set = pool.attributes.get(&attribute).copied();
+    match attribute {
+        A::REUSE_FOLLOW_EVENT_DEPENDENCIES
+        | A::REUSE_ALLOW_OPPORTUNISTIC
+        | A::REUSE_ALLOW_INTERNAL_DEPENDENCIES => put_i32(out, set.unwrap_or(1) as i32),
+        A::RELEASE_THRESHOLD => put_u64(out, set.unwrap_or(0)),
+        A::RESERVED_MEM_CURRENT | A::USED_MEM_CURRENT => put_u64(out, pool.used),
+        A::RESERVED_MEM_HIGH | A::USED_MEM_HIGH => put_u64(out, pool.most),
+    }
+}
+
+pub(crate) fn set_attribute(d: &mut Driver, pool: u64, attribute: i32, value: Ptr) -> Outcome {
+    use CUmemPool_attribute as A;
+    let pool = d.pools.pools.get_mut(&pool).ok_or(Status::INVALID_VALUE)?;
+    let attribute = CUmemPool_attribute::of(attribute)?;
+    match attribute {
+        A::REUSE_FOLLOW_EVENT_DEPENDENCIES
+        | A::REUSE_ALLOW_OPPORTUNISTIC
+        | A::REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
+            pool.attributes.insert(attribute, get::<u32>(value)?.into());
+        }
+        A::RELEASE_THRESHOLD => {
+            pool.attributes.insert(attribute, get(value)?);
+        }
+        // High watermarks can be reset.
+        A::RESERVED_MEM_HIGH | A::USED_MEM_HIGH if get::<u64>(value)? == 0 => pool.most = pool.used,
+        _ => return Err(Status::INVALID_VALUE),
+    }
+    Ok(())
+}
+
+pub(crate) fn trim(d: &mut Driver, pool: u64, _keep: usize) -> Outcome {
+    d.pools.find(pool).map(drop)
+}
+
+pub(crate) fn set_access(d: &mut Driver, pool: u64, _list: Ptr, _count: usize) -> Outcome {
+    d.pools.find(pool).map(drop)
+}
+
+/// Returns that all devices can read and write.
+pub(crate) fn get_access(d: &mut Driver, out: Ptr, pool: u64, _location: Ptr) -> Outcome {
+    d.pools.find(pool)?;
+    put_i32(out, CUmemAccess_flags::READWRITE as i32)
+}
+
+pub(crate) fn alloc_async(d: &mut Driver, out: Ptr, len: usize, stream: u64) -> Outcome {
+    let context = d.stream_context(stream)?;
+    let (_, pool) = pools_of(d, d.context(context)?.device)?;
+    alloc_from(d, out, len, pool, stream)
+}
+
+pub(crate) fn alloc_from(d: &mut Driver, out: Ptr, len: usize, pool: u64, stream: u64) -> Outcome {
+    let context = d.stream_context(stream)?;
+    d.pools.find(pool)?;
+    let address = alloc_in(d, context, len as u64, pool)?;
+    let written = put_u64(out, address);
+    kept(d, address, written)?;
+    if let Some(pool) = d.pools.pools.get_mut(&pool) {
+        pool.used += len as u64;
+        pool.most = pool.most.max(pool.used);
+    }
+    Ok(())
+}
+
+pub(crate) fn free_async(d: &mut Driver, address: u64, stream: u64) -> Outcome {
+    d.stream_context(stream)?;
+    if capture::is_captured(d, stream)? {
+        // Each launch of the graph uses the allocation, so it stays as long as its context.
+        return capture::add(d, stream, Action::Nothing);
+    }
+    let known = d.memory.around(address).filter(|(start, _)| *start == address);
+    let known = known.map(|(_, a)| (a.pool, a.len));
+    free(d, address)?;
+    if let Some((pool, len)) = known
+        && let Some(pool) = d.pools.pools.get_mut(&pool)
+    {
+        pool.used = pool.used.saturating_sub(len);
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Streams.
+
+use cuda_abi::host::{Ptr, put_i32, put_if, put_u64};
+use cuda_abi::{CUevent_wait_flags, CUstream_flags, Outcome, Status};
+
+use super::{capture, event as events};
+use crate::state::Driver;
+use crate::state::action::Action;
+use crate::state::stream::{BUILT_IN, Stream};
+
+/// The greatest priority; priorities range from 0 down to this.
+pub(crate) const GREATEST_PRIORITY: i32 = -5;
+
+pub(crate) fn create(d: &mut Driver, out: Ptr, flags: u32) -> Outcome {
+    create_with(d, out, flags, 0)
+}
+
+pub(crate) fn create_with(d: &mut Driver, out: Ptr, flags: u32, priority: i32) -> Outcome {
+    let context = d.usable()?;
+    CUstream_flags::of(flags as i32)?;
+    let handle = d.handle();
+    put_u64(out, handle)?;
+    let priority = priority.clamp(GREATEST_PRIORITY, 0);
+    d.streams.insert(handle, Stream { context, flags, priority, id: handle });
+    Ok(())
+}
+
+pub(crate) fn destroy(d: &mut Driver, stream: u64) -> Outcome {
+    d.streams.remove(&stream).ok_or(Status::INVALID_HANDLE)?;
+    capture::forget(d, stream);
+    Ok(())
+}
+
+/// Returns the context's error, if any. All work is done already.
+pub(crate) fn synchronize(d: &mut Driver, stream: u64) -> Outcome {
+    d.stream_context(stream)?;
+    capture::is_captured(d, stream)?;
+    capture::refuse_synchronization(d, Some(stream))
+}
+
+pub(crate) fn context(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    let context = if stream <= BUILT_IN { d.current()? } else { d.stream_context(stream)? };
+    put_u64(out, context)
+}
+
+/// Returns the context, and null for the green context, as since version 12.5.
+pub(crate) fn contexts(d: &mut Driver, stream: u64, out: Ptr, green: Ptr) -> Outcome {
+    context(d, stream, out)?;
+    put_if(green, &0_u64)
+}
+
+pub(crate) fn device(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    let context = d.stream_context(stream)?;
+    put_i32(out, d.context(context)?.device)
+}
+
+pub(crate) fn flags(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    d.stream_context(stream)?;
+    put_i32(out, d.streams.get(&stream).map_or(0, |s| s.flags as i32))
+}
+
+pub(crate) fn priority(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    d.stream_context(stream)?;
+    put_i32(out, d.streams.get(&stream).map_or(0, |s| s.priority))
+}
+
+pub(crate) fn id(d: &mut Driver, stream: u64, out: Ptr) -> Outcome {
+    d.stream_context(stream)?;
+    put_u64(out, d.streams.get(&stream).map_or(stream, |s| s.id))
+}
+
+/// Makes a stream wait for an event. An external wait becomes part of a capture itself.
+pub(crate) fn wait_event(d: &mut Driver, stream: u64, event: u64, flags: u32) -> Outcome {
+    d.stream_context(stream)?;
+    if CUevent_wait_flags::of(flags as i32)? == CUevent_wait_flags::EXTERNAL {
+        events::recording(d, event)?;
+        return capture::submit(d, stream, Action::Wait);
+    }
+    let point = d.events.get(&event).ok_or(Status::INVALID_HANDLE)?.point.clone();
+    capture::wait(d, stream, point)
+}
+
+pub(crate) fn attach_memory(
+    d: &mut Driver,
+    stream: u64,
+    address: u64,
+    _len: usize,
+    _flags: u32,
+) -> Outcome {
+    d.stream_context(stream)?;
+    d.device.host_around(address).map(drop).ok_or(Status::INVALID_VALUE)
+}
+
+pub(crate) fn set_attribute(d: &mut Driver, stream: u64, _attribute: i32, _value: Ptr) -> Outcome {
+    d.stream_context(stream).map(drop)
+}
+
+pub(crate) fn copy_attributes(d: &mut Driver, to: u64, from: u64) -> Outcome {
+    d.stream_context(to)?;
+    d.stream_context(from).map(drop)
+}

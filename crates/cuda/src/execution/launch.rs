@@ -1,0 +1,103 @@
+//! Runs kernels: pinned host memory, output, faults.
+
+use cuda_abi::{Outcome, Status};
+use runtime::{Event, Failure};
+
+use crate::errors::{of_context, of_refusal, of_stop};
+use crate::state::Driver;
+use crate::state::action::Launch;
+use crate::state::memory::pages_of;
+
+/// Runs a launch in a context.
+pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
+    if let Some(failed) = d.context(context)?.failed {
+        return Err(failed);
+    }
+    let f = d.functions.get(&launch.function).ok_or(Status::INVALID_HANDLE)?;
+    if launch.shape.shared > f.max_dynamic.max(0) as u64 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (id, kernel) = (f.id, f.kernel);
+    let name = f.code.function(kernel).map_or_else(String::new, |f| f.name.clone());
+    let shown = map_pinned(d, &launch.params);
+    swap_heap(d, context);
+    let end = d.device.launch(id, kernel, launch.shape, &launch.params);
+    swap_heap(d, context);
+    for address in shown {
+        // These ranges have just been mapped.
+        let _ = d.device.unmap_host(address);
+    }
+    match end {
+        Ok(report) => {
+            d.log(&Event::launch(&name, &launch.shape, &report));
+            print(&report.output);
+            Ok(())
+        }
+        Err(failure) => Err(fail(d, context, &name, &failure)),
+    }
+}
+
+/// Swaps a context's device heap into the device, or out of it.
+fn swap_heap(d: &mut Driver, context: u64) {
+    if let Some(context) = d.contexts.get_mut(&context) {
+        std::mem::swap(d.device.heap_mut(), &mut context.heap);
+    }
+}
+
+/// Maps the pinned host memory that words of the parameters point to. Returns the addresses of the
+/// mapped ranges.
+fn map_pinned(d: &mut Driver, params: &[u8]) -> Vec<u64> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    let words = (0..params.len().saturating_sub(7)).step_by(4).map(|at| {
+        let mut word = [0; 8];
+        word.copy_from_slice(&params[at..at + 8]);
+        u64::from_le_bytes(word)
+    });
+    for word in words {
+        let found = d.memory.pinned().find(|&(at, len)| at <= word && word - at < len);
+        if let Some((at, len)) = found {
+            ranges.push(pages_of(at, len));
+        }
+    }
+    ranges.sort_unstable();
+    ranges.dedup();
+    let mut shown = Vec::new();
+    for (at, len) in ranges {
+        if d.device.map_host("pinned memory", at, len).is_ok() {
+            shown.push(at);
+        }
+    }
+    shown
+}
+
+/// Writes a kernel's output to the standard output stream.
+fn print(output: &[u8]) {
+    use std::io::Write as _;
+    if !output.is_empty() {
+        let mut out = std::io::stdout();
+        // The client may have closed the stream.
+        let _ = out.write_all(output).and_then(|()| out.flush());
+    }
+}
+
+/// Returns the status of a failed launch. A fault or hang makes the context fail.
+fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
+    let status = match failure {
+        Failure::Stopped(stop) => {
+            d.log(&Event::stop(stop));
+            d.print_error(&stop.to_string());
+            let status = of_stop(stop.kind, stop.code);
+            if let Some(context) = d.contexts.get_mut(&context) {
+                context.failed = Some(status);
+            }
+            return status;
+        }
+        Failure::Context(error) => of_context(error),
+        Failure::Compare(_) => Status::OUT_OF_MEMORY,
+        Failure::Refused(error) => of_refusal(error),
+    };
+    if d.settings.trace {
+        d.print_error(&format!("the launch of `{name}` cannot begin: {failure}"));
+    }
+    status
+}

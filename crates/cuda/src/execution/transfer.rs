@@ -1,0 +1,111 @@
+//! Copies and fills.
+
+use cuda_abi::{Outcome, Status};
+use runtime::{Addr, read_host, write_host};
+
+use crate::errors::of_context;
+use crate::state::Driver;
+use crate::state::action::{BoxCopy, Endpoint, Fill};
+use crate::state::memory::{Allocation, AllocationKind};
+
+/// Returns the side that an address belongs to. Pinned and managed memory belong to the host.
+pub(crate) fn endpoint(d: &Driver, address: u64) -> Endpoint {
+    match d.memory.around(address) {
+        Some((_, a)) if !matches!(a.kind, AllocationKind::Device) => Endpoint::Host(address),
+        Some(_) => Endpoint::Device(address),
+        None if d.device.allocation(Addr(address)).is_some() => Endpoint::Device(address),
+        None => Endpoint::Host(address),
+    }
+}
+
+/// Returns the side of an address that must be valid on the device.
+pub(crate) fn device_endpoint(d: &Driver, address: u64) -> Outcome<Endpoint> {
+    match endpoint(d, address) {
+        Endpoint::Host(at) if d.memory.around(at).is_none() => Err(Status::INVALID_VALUE),
+        side => Ok(side),
+    }
+}
+
+/// Copies adjacent bytes.
+pub(super) fn copy_bytes(d: &mut Driver, to: Endpoint, from: Endpoint, len: u64) -> Outcome {
+    if len == 0 {
+        return Ok(());
+    }
+    let end = match (to, from) {
+        (Endpoint::Device(to), Endpoint::Host(from)) => {
+            d.device.write_from_host(Addr(to), from, len)
+        }
+        (Endpoint::Host(to), Endpoint::Device(from)) => d.device.read_to_host(to, Addr(from), len),
+        (Endpoint::Device(to), Endpoint::Device(from)) => d.device.copy(Addr(to), Addr(from), len),
+        (Endpoint::Host(to), Endpoint::Host(from)) => return between_hosts(to, from, len),
+    };
+    end.map_err(|e| of_context(&e))
+}
+
+fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
+    let mut buffer = vec![0; len.min(1 << 20) as usize];
+    let mut done = 0;
+    while done < len {
+        let part = &mut buffer[..(len - done).min(1 << 20) as usize];
+        let whole = read_host(from.wrapping_add(done), part) == part.len()
+            && write_host(to.wrapping_add(done), part) == part.len();
+        if !whole {
+            return Err(Status::INVALID_VALUE);
+        }
+        done += part.len() as u64;
+    }
+    Ok(())
+}
+
+/// Copies a box row by row, or plane by plane if there are no gaps between rows.
+pub(super) fn copy_box(d: &mut Driver, copy: &BoxCopy) -> Outcome {
+    let (mut width, mut height) = (copy.width, copy.height);
+    if width == 0 {
+        return Ok(());
+    }
+    let dense = copy.to.pitch == width && copy.from.pitch == width;
+    if dense && let Some(all) = width.checked_mul(height) {
+        (width, height) = (all, height.min(1));
+    }
+    for z in 0..copy.depth {
+        for y in 0..height {
+            copy_bytes(d, copy.to.row(y, z)?, copy.from.row(y, z)?, width)?;
+        }
+    }
+    Ok(())
+}
+
+/// Fills adjacent patterns.
+fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
+    if !to.is_multiple_of(pattern.len() as u64) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    match device_endpoint(d, to)? {
+        Endpoint::Device(at) => d.device.fill(Addr(at), pattern, count).map_err(|e| of_context(&e)),
+        Endpoint::Host(at) => {
+            let len = count.saturating_mul(pattern.len() as u64);
+            let fits = |(start, a): (u64, &Allocation)| len <= start + a.len - at;
+            if !d.memory.around(at).is_some_and(fits) {
+                return Err(Status::INVALID_VALUE);
+            }
+            let bytes = pattern.repeat(count as usize);
+            if write_host(at, &bytes) < bytes.len() { Err(Status::INVALID_VALUE) } else { Ok(()) }
+        }
+    }
+}
+
+/// Fills rows.
+pub(super) fn fill_rows(d: &mut Driver, rows: &Fill) -> Outcome {
+    let row_bytes = rows.width.saturating_mul(rows.pattern.len() as u64);
+    if rows.height > 1 && rows.pitch < row_bytes {
+        return Err(Status::INVALID_VALUE);
+    }
+    for y in 0..rows.height {
+        let row = rows.pitch.checked_mul(y).and_then(|o| rows.to.checked_add(o));
+        fill(d, row.ok_or(Status::INVALID_VALUE)?, &rows.pattern, rows.width)?;
+    }
+    Ok(())
+}

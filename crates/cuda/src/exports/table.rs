@@ -1,0 +1,22 @@
+//! The exported functions by name, except those that return addresses of functions.
+
+use super::{callbacks, code, copies, free, general, graphs, memory, missing};
+
+/// Iterates over the names and addresses of the implemented functions.
+pub(super) fn implemented() -> impl Iterator<Item = (&'static str, usize)> {
+    let lists = [
+        general::list(),
+        memory::list(),
+        copies::list(),
+        code::list(),
+        graphs::list(),
+        free::list(),
+        callbacks::list(),
+    ];
+    lists.into_iter().flatten()
+}
+
+/// Iterates over the names and addresses of the functions that are not implemented.
+pub(super) fn missing() -> impl Iterator<Item = (&'static str, usize)> {
+    missing::list().into_iter()
+}

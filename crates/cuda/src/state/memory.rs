@@ -1,0 +1,99 @@
+//! Allocations of device and host memory.
+
+use std::collections::BTreeMap;
+
+use super::page::{PAGE, Pages};
+
+/// The kind of an allocation.
+#[derive(Debug)]
+#[allow(
+    dead_code,
+    reason = "pages are owned, and freed with their allocation; nobody reads them here"
+)]
+pub(crate) enum AllocationKind {
+    /// Device memory.
+    Device,
+    /// Managed memory: host pages mapped into device memory at the same address.
+    Managed(Pages),
+    /// A managed variable, which lives as long as its module.
+    Variable(Pages),
+    /// Pinned host memory from the driver, with its flags.
+    Host(Pages, u32),
+    /// Registered host memory, with its flags.
+    Registered(u32),
+}
+
+/// An allocation.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    pub(crate) len: u64,
+    pub(crate) context: u64,
+    pub(crate) kind: AllocationKind,
+    /// The pool of the allocation; 0 for none.
+    pub(crate) pool: u64,
+    /// A number that no other allocation gets.
+    pub(crate) id: u64,
+}
+
+impl Allocation {
+    /// Returns whether host and device share the memory at one address.
+    pub(crate) fn is_managed(&self) -> bool {
+        matches!(self.kind, AllocationKind::Managed(_) | AllocationKind::Variable(_))
+    }
+}
+
+/// All allocations by address.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) live: BTreeMap<u64, Allocation>,
+    /// The number of allocations so far.
+    pub(crate) count: u64,
+}
+
+impl Memory {
+    /// Returns the allocation around an address, and its start.
+    pub(crate) fn around(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let (&start, allocation) = self.live.range(..=address).next_back()?;
+        (address - start < allocation.len.max(1)).then_some((start, allocation))
+    }
+
+    /// Adds an allocation.
+    pub(crate) fn insert(
+        &mut self,
+        address: u64,
+        len: u64,
+        context: u64,
+        kind: AllocationKind,
+        pool: u64,
+    ) {
+        self.count += 1;
+        self.live.insert(address, Allocation { len, context, kind, pool, id: self.count });
+    }
+
+    /// Adds a managed variable of a newly loaded module.
+    pub(crate) fn insert_variable(&mut self, len: u64, context: u64, pages: Pages) {
+        self.insert(pages.address(), len, context, AllocationKind::Variable(pages), 0);
+    }
+
+    /// Removes a managed variable with its pages.
+    pub(crate) fn forget(&mut self, address: u64) {
+        self.live.remove(&address);
+    }
+
+    /// Iterates over the address ranges of pinned host memory, which are mapped only for launches
+    /// with a pointer to them.
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = (u64, u64)> {
+        let pinned = self.live.iter().filter(|(_, a)| {
+            matches!(a.kind, AllocationKind::Host(..) | AllocationKind::Registered(_))
+        });
+        pinned.map(|(&at, a)| (at, a.len))
+    }
+}
+
+/// Returns the range of whole pages around pinned memory, which is mapped for kernels.
+pub(crate) fn pages_of(address: u64, len: u64) -> (u64, u64) {
+    let page = PAGE as u64;
+    let first = address & !(page - 1);
+    let end = address.saturating_add(len).checked_next_multiple_of(page).unwrap_or(!(page - 1));
+    (first, end - first)
+}

@@ -1,0 +1,183 @@
+//! The driver's state: tables of the client's objects by handle.
+//!
+//! The modules below hold the objects and know nothing of the driver. Handles are numbers from one
+//! counter, never addresses, so an invalid handle yields an error.
+
+pub(crate) mod action;
+pub(crate) mod calls;
+pub(crate) mod capture;
+pub(crate) mod context;
+pub(crate) mod current;
+pub(crate) mod function;
+pub(crate) mod graph;
+pub(crate) mod linker;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod page;
+pub(crate) mod pool;
+pub(crate) mod stream;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use cuda_abi::{Outcome, Status};
+use ir::device::Limits;
+use runtime::{Context as Device, Event, EventLog};
+
+use crate::settings::Settings;
+use calls::Calls;
+use capture::Captures;
+use context::Ctx;
+use function::Function;
+use graph::{Graph, GraphExec};
+use linker::Linker;
+use memory::Memory;
+use module::LoadedModule;
+use pool::Pools;
+use stream::{BUILT_IN, EventState, Stream};
+
+/// The first handle. Handles resemble neither addresses nor the small numbers with special
+/// meanings.
+const FIRST_HANDLE: u64 = 0x51_0000_0010;
+
+/// All state of the driver.
+pub(crate) struct Driver {
+    pub(crate) settings: Settings,
+    pub(crate) device: Device,
+    pub(crate) contexts: BTreeMap<u64, Ctx>,
+    /// Primary contexts by device: handle, number of retains, flags.
+    pub(crate) primary: BTreeMap<i32, (u64, u32, u32)>,
+    pub(crate) memory: Memory,
+    pub(crate) pools: Pools,
+    pub(crate) modules: BTreeMap<u64, LoadedModule>,
+    pub(crate) functions: BTreeMap<u64, Function>,
+    pub(crate) streams: BTreeMap<u64, Stream>,
+    pub(crate) events: BTreeMap<u64, EventState>,
+    pub(crate) linkers: BTreeMap<u64, Linker>,
+    pub(crate) graphs: BTreeMap<u64, Graph>,
+    pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
+    pub(crate) captures: Captures,
+    pub(crate) calls: Calls,
+    event_log: Option<Arc<EventLog>>,
+    /// Whether a lack of device memory has been reported.
+    pub(crate) reported_out_of_memory: bool,
+    next: u64,
+}
+
+impl Driver {
+    /// Creates the state with the settings of the environment.
+    pub(crate) fn new() -> Self {
+        let settings = Settings::new(|name| std::env::var(name).ok());
+        let mut device = Device::new(runtime::Settings {
+            memory: settings.memory,
+            limit: settings.limit,
+            engine: settings.engine,
+            level: settings.level,
+            threads: settings.threads,
+            device: Limits::Of(settings.capability()),
+        });
+        let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
+        let event_log = event_log.map(Arc::new);
+        if let Some(log) = event_log.clone() {
+            device.set_status_callback(move |status| log.write(&Event::running(status)));
+        }
+        let driver = Self {
+            device,
+            contexts: BTreeMap::new(),
+            primary: BTreeMap::new(),
+            memory: Memory::default(),
+            pools: Pools::default(),
+            modules: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            linkers: BTreeMap::new(),
+            graphs: BTreeMap::new(),
+            graph_execs: BTreeMap::new(),
+            captures: Captures::default(),
+            calls: Calls::default(),
+            event_log,
+            reported_out_of_memory: false,
+            next: FIRST_HANDLE,
+            settings,
+        };
+        driver.log(&Event::Start { process: std::process::id(), interface: "cuda".to_owned() });
+        driver
+    }
+
+    /// Creates a handle.
+    pub(crate) fn handle(&mut self) -> u64 {
+        self.next += 16;
+        self.next
+    }
+
+    /// Writes an event to the event log, if there is one.
+    pub(crate) fn log(&self, event: &Event) {
+        if let Some(log) = &self.event_log {
+            log.write(event);
+        }
+    }
+
+    /// Returns whether there is an event log.
+    pub(crate) fn has_event_log(&self) -> bool {
+        self.event_log.is_some()
+    }
+
+    /// Prints to the standard error stream.
+    pub(crate) fn print_error(&self, text: &str) {
+        let text = format!("simtlab: {text}\n");
+        // The client may have closed the stream.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Records an unsupported call or option in the event log, and returns the status for it.
+    pub(crate) fn unsupported(&self, call: &str) -> Status {
+        self.log(&Event::Unsupported { process: std::process::id(), call: call.to_owned() });
+        if self.settings.trace {
+            self.print_error(&format!("not supported: {call}"));
+        }
+        Status::NOT_SUPPORTED
+    }
+
+    /// Returns this thread's context, whatever its state.
+    pub(crate) fn current(&self) -> Outcome<u64> {
+        match current::top() {
+            0 => Err(Status::INVALID_CONTEXT),
+            context if self.contexts.contains_key(&context) => Ok(context),
+            _ => Err(Status::CONTEXT_IS_DESTROYED),
+        }
+    }
+
+    /// Returns this thread's context, or the error if it has failed.
+    pub(crate) fn usable(&self) -> Outcome<u64> {
+        let context = self.current()?;
+        match self.contexts.get(&context).and_then(|c| c.failed) {
+            Some(failed) => Err(failed),
+            None => Ok(context),
+        }
+    }
+
+    /// Returns a context by handle.
+    pub(crate) fn context(&self, handle: u64) -> Outcome<&Ctx> {
+        self.contexts.get(&handle).ok_or(Status::INVALID_CONTEXT)
+    }
+
+    /// Checks a device number.
+    pub(crate) fn device(&self, device: i32) -> Outcome<i32> {
+        let known = (0..self.settings.devices).contains(&device);
+        if known { Ok(device) } else { Err(Status::INVALID_DEVICE) }
+    }
+
+    /// Checks a stream, and returns its context.
+    pub(crate) fn stream_context(&self, stream: u64) -> Outcome<u64> {
+        if stream <= BUILT_IN {
+            return self.usable();
+        }
+        let context = self.streams.get(&stream).ok_or(Status::INVALID_HANDLE)?.context;
+        match self.context(context)?.failed {
+            Some(failed) => Err(failed),
+            None => Ok(context),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Memory pools, and those of each device.
+
+use std::collections::BTreeMap;
+
+use cuda_abi::{CUmemPool_attribute, Outcome, Status};
+
+/// A memory pool.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    pub(crate) device: i32,
+    /// Attributes that were set.
+    pub(crate) attributes: BTreeMap<CUmemPool_attribute, u64>,
+    pub(crate) used: u64,
+    pub(crate) most: u64,
+    /// Whether it is a device's default pool.
+    pub(crate) default: bool,
+}
+
+/// All pools.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    pub(crate) pools: BTreeMap<u64, Pool>,
+    /// The default and the current pool of each device.
+    pub(crate) of_device: BTreeMap<i32, (u64, u64)>,
+}
+
+impl Pools {
+    /// Returns a pool by handle.
+    pub(crate) fn find(&self, pool: u64) -> Outcome<&Pool> {
+        self.pools.get(&pool).ok_or(Status::INVALID_VALUE)
+    }
+}

@@ -1,0 +1,29 @@
+//! Streams and events. All work on a stream is done when the call that submits it returns, unless
+//! the stream captures.
+
+use std::time::Instant;
+
+use super::capture::CapturePoint;
+
+/// The last handle of the built-in streams: the null stream, the legacy stream, the per-thread
+/// stream.
+pub(crate) const BUILT_IN: u64 = 2;
+
+/// A stream that a client has created.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) context: u64,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    pub(crate) id: u64,
+}
+
+/// An event, with the time when it was last recorded.
+#[derive(Debug)]
+pub(crate) struct EventState {
+    pub(crate) context: u64,
+    pub(crate) flags: u32,
+    pub(crate) at: Option<Instant>,
+    /// The point of a capture, if the event was last recorded there.
+    pub(crate) point: Option<CapturePoint>,
+}
