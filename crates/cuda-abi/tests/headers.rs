@@ -168,8 +168,9 @@ fn the_records_are_what_a_compiler_says() {
         };
         if std::env::var_os("SIMTLAB_BLESS").is_some() {
             let (major, minor) = (version / 1000, version % 1000 / 10);
-            let head =
-                format!("# Values that a C compiler computes from the headers of CUDA {major}.{minor}.\n");
+            let head = format!(
+                "# Values that a C compiler computes from the headers of CUDA {major}.{minor}.\n"
+            );
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/headers").join(file);
             std::fs::write(path, head + &measured).unwrap();
         } else {

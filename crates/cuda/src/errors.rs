@@ -1,7 +1,7 @@
 //! The statuses of errors that the virtual machine returns.
 
 use cuda_abi::Status;
-use runtime::{ContextError, MapError, StopKind};
+use runtime::{ContextError, LaunchError, MapError, StopKind};
 
 /// Returns the status of a failed change of the memory map.
 pub(crate) fn of_map(error: &MapError) -> Status {
@@ -40,10 +40,10 @@ pub(crate) fn of_stop(kind: StopKind, code: &str) -> Status {
 }
 
 /// Returns the status of a launch that cannot begin.
-pub(crate) fn of_refusal(error: &vm::LaunchError) -> Status {
+pub(crate) fn of_refusal(error: &LaunchError) -> Status {
     match error {
-        vm::LaunchError::Host(_) => Status::OUT_OF_MEMORY,
-        vm::LaunchError::Shared { .. } => Status::OUT_OF_RESOURCES,
+        LaunchError::Host(_) => Status::OUT_OF_MEMORY,
+        LaunchError::Shared { .. } => Status::OUT_OF_RESOURCES,
         _ => Status::INVALID_VALUE,
     }
 }

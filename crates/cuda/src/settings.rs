@@ -1,6 +1,6 @@
 //! The driver's settings, from environment variables.
 
-use ir::device::{Capability, Device};
+use runtime::device::{Capability, Device};
 use runtime::{Choice, Level};
 use std::path::PathBuf;
 

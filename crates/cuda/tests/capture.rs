@@ -8,7 +8,6 @@ use cuda::Status;
 use cuda::exports::callbacks::*;
 use cuda::exports::code::*;
 use cuda::exports::copies::*;
-use cuda::exports::entry_points::*;
 use cuda::exports::free::*;
 use cuda::exports::general::*;
 use cuda::exports::graphs::*;

@@ -9,10 +9,8 @@ use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda::Status;
-use cuda::exports::callbacks::*;
 use cuda::exports::code::*;
 use cuda::exports::copies::*;
-use cuda::exports::entry_points::*;
 use cuda::exports::free::*;
 use cuda::exports::general::*;
 use cuda::exports::memory::*;

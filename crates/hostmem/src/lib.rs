@@ -39,35 +39,6 @@ pub fn read_host(address: u64, out: &mut [u8]) -> usize {
     done
 }
 
-/// A structure of a client's, copied at once, so that its fields stay what they were.
-#[derive(Clone, Debug)]
-pub struct HostStruct(Vec<u8>);
-
-impl HostStruct {
-    /// Reads so many bytes; `None` if the address is null or not all of them can be read.
-    #[must_use]
-    pub fn read(address: u64, size: usize) -> Option<Self> {
-        let mut bytes = vec![0; size];
-        (address != 0 && read_host(address, &mut bytes) == size).then_some(Self(bytes))
-    }
-
-    /// A field of four bytes; 0 beyond the structure.
-    #[must_use]
-    pub fn u32(&self, offset: usize) -> u32 {
-        self.field(offset).map_or(0, u32::from_ne_bytes)
-    }
-
-    /// A field of eight bytes; 0 beyond the structure.
-    #[must_use]
-    pub fn u64(&self, offset: usize) -> u64 {
-        self.field(offset).map_or(0, u64::from_ne_bytes)
-    }
-
-    fn field<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
-        self.0.get(offset..offset + N)?.try_into().ok()
-    }
-}
-
 /// Copies to the host's `address` on; how many bytes there were before one that cannot be written.
 #[must_use]
 pub fn write_host(address: u64, bytes: &[u8]) -> usize {

@@ -28,10 +28,9 @@ pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use engine::{Choice, EngineUsed, Level};
 pub use event_log::{DIFFERENCE, Event, EventLog};
 pub use host_mappings::MappingHints;
-pub use hostmem::{
-    Argument, HostStruct, arguments, host_string, read_host, readable, room_for_text, write_host,
-};
+pub use hostmem::{host_string, read_host, room_for_text, write_host};
 pub use ir::FuncId as KernelId;
+pub use ir::device;
 pub use launch::{Failure, Report, Shape};
 pub use module::{LoadError, Module, Refused, SymbolKind};
 pub use origin::Parameter;
@@ -41,4 +40,4 @@ pub use simt::memory::{Addr, MapError};
 pub use status::{LaunchStatus, OccupiedPlace};
 pub use stop::{Stop, StopKind};
 pub use totals::LaunchTotals;
-pub use vm::{Counts, Heap};
+pub use vm::{Counts, Heap, LaunchError, WARP_SIZE};

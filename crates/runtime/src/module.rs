@@ -159,7 +159,7 @@ impl Module {
 
     /// Returns the linked program.
     #[must_use]
-    pub fn program(&self) -> &vm::Program {
+    pub(crate) fn program(&self) -> &vm::Program {
         &self.program
     }
 
@@ -231,6 +231,28 @@ impl Module {
         named.dedup();
         let vars = named.into_iter().filter_map(|v| module.vars.get(v));
         vars.filter(|v| v.space == ir::mods::Space::Shared).map(|v| v.size).sum()
+    }
+
+    /// Returns the extents of blocks that a kernel's text requires or allows at most, if it says so.
+    #[must_use]
+    pub fn block_bounds(&self, kernel: FuncId) -> Option<[u32; 3]> {
+        match self.function(kernel)?.signature {
+            Signature::Kernel { bounds, .. } => bounds.required.or(bounds.max),
+            _ => None,
+        }
+    }
+
+    /// Returns the total size of the module's constant variables in bytes.
+    #[must_use]
+    pub fn constant_bytes(&self) -> u64 {
+        let vars = self.program.module().vars.iter();
+        let sizes = vars.filter(|v| v.space == ir::mods::Space::Const).map(|v| v.size);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Iterates over the names of all variables.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.program.module().vars.iter().map(|v| v.name.as_str())
     }
 
     /// Finds a variable's index by name.

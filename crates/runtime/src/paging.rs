@@ -142,6 +142,12 @@ mod tests {
         [&from.to_le_bytes()[..], &to.to_le_bytes(), &n.to_le_bytes()].concat()
     }
 
+    /// A grid of at least `n` threads.
+    fn threads(n: u32) -> Shape {
+        let grid = [n.div_ceil(256), 1, 1];
+        Shape { grid, block: [256, 1, 1], shared: 0, cooperative: false }
+    }
+
     #[test]
     fn pages_are_mapped_on_demand() {
         let module = Module::load("t", TEXT).unwrap();
@@ -149,12 +155,6 @@ mod tests {
         let from: Vec<u32> = (0..n).collect();
         let mut to = vec![1_u32; n as usize + 3];
         let params = block(from.as_ptr() as u64, to.as_mut_ptr() as u64 + 4, n);
-        let shape = Shape {
-            grid: [n.div_ceil(256), 1, 1],
-            block: [256, 1, 1],
-            shared: 0,
-            cooperative: false,
-        };
         let kernel = module.kernel("twice").unwrap();
         for exact in [false, true] {
             to.fill(1);
@@ -162,7 +162,7 @@ mod tests {
             let settings = Settings { engine, ..Settings::default() };
             let mut host = HostMemoryModule::new(Arc::clone(&module), settings, Arc::default());
             for _ in 0..2 {
-                let report = host.run(kernel, shape, &params).unwrap();
+                let report = host.run(kernel, threads(n), &params).unwrap();
                 assert_eq!(
                     matches!(report.ran, crate::EngineUsed::Exact(_)),
                     exact,
@@ -188,12 +188,6 @@ mod tests {
         let from: Vec<u32> = (0..n).collect();
         let mut to = vec![1_u32; n as usize + 1];
         let params = block(from.as_ptr() as u64, to.as_mut_ptr() as u64 + 4, n);
-        let shape = Shape {
-            grid: [n.div_ceil(256), 1, 1],
-            block: [256, 1, 1],
-            shared: 0,
-            cooperative: false,
-        };
         let mut host =
             HostMemoryModule::new(Arc::clone(&module), Settings::default(), Arc::default());
         let done = AtomicBool::new(false);
@@ -206,7 +200,7 @@ mod tests {
                     }
                 }
             });
-            let mut runs = (0..20).map(|_| host.run(kernel, shape, &params));
+            let mut runs = (0..20).map(|_| host.run(kernel, threads(n), &params));
             let failed = runs.find_map(Result::err);
             done.store(true, Ordering::Relaxed);
             assert!(failed.is_none(), "{failed:?}");

@@ -2,11 +2,12 @@
 
 use cuda_abi::host::{Ptr, name as read_name, put, put_bytes, put_i32, put_if, put_u64};
 use cuda_abi::{CUdevice_P2PAttribute, CUdevice_attribute, CUdevprop, Outcome, Status};
-use ir::device::{
+use runtime::device::{
     CONSTANT, Device, MAX_BLOCK, MAX_GRID, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED,
 };
 
 use crate::state::Driver;
+use runtime::WARP_SIZE;
 
 /// The number of 32-bit registers of a multiprocessor, and of a block.
 const REGISTERS: i32 = 65536;
@@ -143,7 +144,7 @@ fn value(
         A::MAX_GRID_DIM_Z => MAX_GRID[2] as i32,
         A::MAX_SHARED_MEMORY_PER_BLOCK => STATIC_SHARED as i32,
         A::TOTAL_CONSTANT_MEMORY => CONSTANT as i32,
-        A::WARP_SIZE => vm::WARP_SIZE as i32,
+        A::WARP_SIZE => WARP_SIZE as i32,
         A::MAX_PITCH => i32::MAX,
         A::MAX_REGISTERS_PER_BLOCK | A::MAX_REGISTERS_PER_MULTIPROCESSOR => REGISTERS,
         // In kHz.

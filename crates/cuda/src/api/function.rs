@@ -2,7 +2,7 @@
 
 use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUfunction_attribute, Outcome, Status};
-use ir::device::MULTIPROCESSORS;
+use runtime::device::MULTIPROCESSORS;
 
 use crate::state::Driver;
 use crate::state::function::Function;

@@ -40,8 +40,8 @@ fn target(d: &Driver, address: u64) -> Option<Target> {
     // A module's variable.
     let (start, len) = d.device.allocation(Addr(address))?;
     let module = d.modules.values().find(|m| {
-        let vars = &m.code.program().module().vars;
-        vars.iter().any(|v| d.device.variable(m.id, &v.name).is_some_and(|(at, _)| at == start))
+        let is_here = |name: &str| d.device.variable(m.id, name).is_some_and(|(at, _)| at == start);
+        m.code.variables().any(is_here)
     })?;
     let (host, managed) = (false, false);
     Some(Target {

@@ -58,7 +58,7 @@ exports! {
     cuCtxSetFlags(flags: u32) => |d| context::set_flags(d, flags);
     cuCtxGetId(context: u64, out: Ptr) => |d| context::id(d, context, out);
     cuCtxGetApiVersion(context: u64, out: Ptr) => |d| context::api_version(d, context, out);
-    cuCtxSynchronize() => |d| context::synchronize(d);
+    cuCtxSynchronize() => context::synchronize;
     cuCtxSynchronize_v2(context: u64) => |d| context::synchronize_one(d, context);
     cuCtxGetLimit(out: Ptr, limit: i32) => |d| context::get_limit(d, out, limit);
     cuCtxSetLimit(limit: i32, value: usize) => |d| context::set_limit(d, limit, value as u64);
@@ -68,7 +68,7 @@ exports! {
     cuCtxSetSharedMemConfig(config: i32) => |d| context::set_shared_config(d, config);
     cuCtxGetStreamPriorityRange(least: Ptr, greatest: Ptr)
         => |d| context::priority_range(d, least, greatest);
-    cuCtxResetPersistingL2Cache() => |d| context::reset_l2(d);
+    cuCtxResetPersistingL2Cache() => context::reset_l2;
     cuCtxEnablePeerAccess(peer: u64, flags: u32) => |d| context::enable_peer(d, peer, flags);
     cuCtxDisablePeerAccess(peer: u64) => |d| context::disable_peer(d, peer);
 

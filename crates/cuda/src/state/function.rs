@@ -3,8 +3,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use ir::device::{Device, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED};
-use ir::module::Signature;
+use runtime::device::{Device, MAX_THREADS, MULTIPROCESSORS, STATIC_SHARED};
 use runtime::{KernelId, Module, ModuleId, Shape};
 
 /// A kernel for which the client has a handle.
@@ -43,13 +42,8 @@ impl Function {
 
     /// Returns the maximum number of threads of a block.
     pub(crate) fn max_threads(&self) -> i32 {
-        let function = self.code.function(self.kernel).map(|f| &f.signature);
-        let bounds = match function {
-            Some(Signature::Kernel { bounds, .. }) => bounds.required.or(bounds.max),
-            _ => None,
-        };
-        let threads =
-            bounds.map_or(MAX_THREADS, |b| b.iter().copied().fold(1, u32::saturating_mul));
+        let bounds = self.code.block_bounds(self.kernel);
+        let threads = bounds.map_or(MAX_THREADS, |b| b.into_iter().fold(1, u32::saturating_mul));
         threads.min(MAX_THREADS) as i32
     }
 
@@ -61,9 +55,7 @@ impl Function {
 
     /// Returns the size of the module's constant variables in bytes.
     pub(crate) fn constants(&self) -> i32 {
-        let vars = &self.code.program().module().vars;
-        let constants = vars.iter().filter(|v| v.space == ir::mods::Space::Const).map(|v| v.size);
-        constants.fold(0, u64::saturating_add).min(i32::MAX as u64) as i32
+        self.code.constant_bytes().min(i32::MAX as u64) as i32
     }
 
     /// Returns an estimate of a thread's registers: those that the function names, between 8 and

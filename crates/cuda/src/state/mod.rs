@@ -22,7 +22,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use cuda_abi::{Outcome, Status};
-use ir::device::Limits;
+use runtime::device::Limits;
 use runtime::{Context as Device, Event, EventLog};
 
 use crate::settings::Settings;
