@@ -5,6 +5,7 @@
 //! whether its result must leave lanes that are off alone.
 
 use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
+use compute::Computation;
 use flow::analysis::{Facts, Web};
 use ir::Sreg;
 use ir::Ty;
@@ -12,7 +13,7 @@ use ir::mods::{AtomOp, Barrier, BoolOp, Order, Scope, Space};
 use simt::observe::AccessKind;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use vm::{DetachedCollective, DetachedLanes};
+use vm::DetachedCollective;
 
 /// Where an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +224,7 @@ pub enum Kind {
 pub struct Generic {
     /// The instruction.
     pub inst: ir::Inst,
-    pub(crate) lanes: DetachedLanes,
+    pub(crate) computation: Computation,
     /// Bits of the register of the first result.
     pub bits: u32,
     /// Sources by row: 128-bit ones have been taken apart.

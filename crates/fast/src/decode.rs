@@ -404,7 +404,7 @@ impl Decoder<'_> {
     fn generic(&self, b: usize, i: usize, inst: &Inst, pc: u64) -> Result<Kind, Declined> {
         let missing = || Declined::Kernel("an operation is not known");
         let code = self.program.at(Pc(pc)).ok_or_else(missing)?;
-        let lanes = code.detached_lanes().ok_or_else(missing)?;
+        let computation = code.computation().ok_or_else(missing)?.clone();
         let mut src = Vec::new();
         for (k, operand) in inst.operands.iter().enumerate() {
             let ty = inst.operand_slot(k).and_then(|slot| inst.slot_ty(slot));
@@ -431,11 +431,11 @@ impl Decoder<'_> {
                 other => dst.push(other),
             }
         }
-        if src.len() != lanes.sources() || dst.len() != lanes.results() {
+        if src.len() != computation.sources() || dst.len() != computation.results() {
             return Err(missing());
         }
         let bits = self.reg_bits(inst.results.first().copied().flatten());
-        Ok(Kind::Generic(Box::new(Generic { inst: inst.clone(), lanes, bits, src, dst })))
+        Ok(Kind::Generic(Box::new(Generic { inst: inst.clone(), computation, bits, src, dst })))
     }
 
     fn memory(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

@@ -170,7 +170,7 @@ impl Warp {
                 file[i * LANES..(i + 1) * LANES].copy_from_slice(&self.wide(src).0);
             }
         }
-        generic.lanes.run(file, lanes, LaneMask::from_bits(u64::from(mask)));
+        generic.computation.run_active(file, lanes, LaneMask::from_bits(u64::from(mask)));
         let results = &file[generic.src.len() * lanes..];
         for (i, &dst) in generic.dst.iter().enumerate().rev() {
             let row = &results[i * lanes..(i + 1) * lanes];

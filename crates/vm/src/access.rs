@@ -7,10 +7,10 @@
 use crate::atomic;
 use crate::cause::Cause;
 use crate::code::{AtomicOp, Code, CopyOp, Exec, MemOp};
-use crate::compute::space_of;
 use crate::control::{fail, reserve_local, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
 use crate::state::{Cta, State};
+use compute::space_of;
 use ir::mods::Space;
 use simt::LaneMask;
 use simt::memory::{

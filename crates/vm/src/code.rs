@@ -4,13 +4,12 @@
 //! registers to rows of the register file, blocks and functions to places, lane operations to
 //! function pointers. It holds no mask, no path and no state.
 
-use crate::compute::LaneFn;
 use crate::matrix::Matrix;
+use compute::Computation;
 use ir::mods::{AtomOp, Barrier, Order, Scope, Shuffle, Space, Vote};
 use ir::module::MaskTest;
-use ir::{LocId, Mods, Op, Origin, Sreg, Ty};
+use ir::{LocId, Op, Origin, Sreg, Ty};
 use simt::Pc;
-use simt::arith::FpEnv;
 use simt::mbarrier::Arrival;
 use simt::memory::Width;
 use smallvec::SmallVec;
@@ -35,18 +34,16 @@ pub(crate) struct GuardRow {
     pub(crate) negated: bool,
 }
 
-/// Operands and settings of a per-lane computation.
+/// Rows of a register: one, or low and high of a 128-bit one.
+pub(crate) type Rows = SmallVec<[u32; 2]>;
+
+/// A per-lane computation and its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneOp {
-    pub(crate) run: LaneFn,
+    pub(crate) computation: Computation,
     /// Rows of the results, 128-bit ones as low, high. A discarded result is a scratch row.
-    pub(crate) dst: SmallVec<[u32; 2]>,
+    pub(crate) dst: Rows,
     pub(crate) src: SmallVec<[Src; 4]>,
-    pub(crate) env: FpEnv,
-    pub(crate) mods: Mods,
-    /// A constant of the operation, whose meaning its function defines (the width of a part, a
-    /// window's base, a mask).
-    pub(crate) extra: u64,
     /// Whether the result goes to scalars of the group: executed once, for the group.
     pub(crate) uniform: bool,
 }

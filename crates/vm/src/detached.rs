@@ -1,17 +1,9 @@
 //! Computations of linked instructions without a state, so that other engines execute them with the
 //! same code.
 
-use crate::code::{Code, CollectiveKind, Exec, LaneOp, Src};
-use crate::compute::{Bases, Columns};
+use crate::code::{Code, CollectiveKind, Exec};
+use compute::Computation;
 use simt::LaneMask;
-
-/// A per-lane computation on a file of the caller: row `i` holds source `i`, followed by the
-/// results.
-#[derive(Clone, Debug)]
-pub struct DetachedLanes {
-    op: LaneOp,
-    sources: usize,
-}
 
 /// A collective whose member lanes are all active.
 #[derive(Clone, Copy, Debug)]
@@ -23,22 +15,11 @@ pub struct DetachedCollective {
 impl Code {
     /// Returns its per-lane computation, if it is one.
     #[must_use]
-    pub fn detached_lanes(&self) -> Option<DetachedLanes> {
-        let Exec::Lanes(op) = &self.exec else { return None };
-        if op.uniform {
-            return None;
+    pub fn computation(&self) -> Option<&Computation> {
+        match &self.exec {
+            Exec::Lanes(op) if !op.uniform => Some(&op.computation),
+            _ => None,
         }
-        let sources = op.src.len();
-        let mut op = op.clone();
-        for (i, src) in op.src.iter_mut().enumerate() {
-            if !matches!(src, Src::Const(_)) {
-                *src = Src::Row(i as u32);
-            }
-        }
-        for (i, row) in op.dst.iter_mut().enumerate() {
-            *row = (sources + i) as u32;
-        }
-        Some(DetachedLanes { op, sources })
     }
 
     /// Returns its operation on matrices, if it is one.
@@ -62,32 +43,6 @@ impl Code {
             }
             _ => None,
         }
-    }
-}
-
-impl DetachedLanes {
-    /// Rows that hold sources: 128-bit operands take two.
-    #[must_use]
-    pub fn sources(&self) -> usize {
-        self.sources
-    }
-
-    /// Rows that hold results, discarded ones included.
-    #[must_use]
-    pub fn results(&self) -> usize {
-        self.op.dst.len()
-    }
-
-    /// Computes the results of the lanes that are on. Row `r` of lane `i` is `file[r * lanes + i]`;
-    /// there are at most 64 lanes.
-    ///
-    /// # Panics
-    /// Panics if the file lacks rows.
-    pub fn run(&self, file: &mut [u64], lanes: usize, on: LaneMask<1>) {
-        let base = Bases::Uniform(0);
-        let (stride, first) = (lanes, 0);
-        let mut columns = Columns { file, stride, first, lanes, on, base, scalars: &[], vars: &[] };
-        (self.op.run)(&mut columns, &self.op);
     }
 }
 

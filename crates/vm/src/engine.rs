@@ -16,7 +16,6 @@
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec, GuardRow, MaskBrSrc};
-use crate::compute::{Bases, CHUNK, Columns};
 use crate::launch::{self, Launch, LaunchError};
 use crate::program::{LoadError, Program};
 use crate::state::{Cta, State, Turn};
@@ -430,7 +429,7 @@ fn execute<const N: usize, O: Observer<N>>(
 ) -> Executed<N> {
     match &code.exec {
         Exec::Lanes(op) => {
-            lanes(state, now, op);
+            crate::lanes::execute(state, now, op);
             Ok(Outcome::Advance)
         }
         Exec::Br(target) => Ok(Outcome::Branch(smallvec::smallvec![(*target, now.path.lanes)])),
@@ -461,43 +460,6 @@ fn execute<const N: usize, O: Observer<N>>(
             crate::control::execute(program, state, now, code, releases, observer)
         }
         _ => crate::system::execute(state, now, code),
-    }
-}
-
-/// Executes a per-lane or uniform computation.
-fn lanes<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &crate::code::LaneOp) {
-    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
-    let threads = cta.parked.len();
-    let group = &mut cta.groups[now.group];
-    if op.uniform {
-        let mut scalars = std::mem::take(&mut group.scalars);
-        crate::masks::uniform(&mut scalars, &state.info.vars, op);
-        group.scalars = scalars;
-        return;
-    }
-    let width = group.launched.count() as usize;
-    for chunk in (0..width).step_by(CHUNK) {
-        let on = LaneMask::from_bits(now.on.window(chunk));
-        let Some(leader) = on.lowest() else { continue };
-        let first = group.first_thread as usize + chunk;
-        let lanes = (width - chunk).min(CHUNK);
-        let bases = &cta.frames.base[first..first + lanes];
-        let base = if !cta.frames.called || on.iter().all(|l| bases[l] == bases[leader]) {
-            Bases::Uniform(bases[leader])
-        } else {
-            Bases::PerLane(bases)
-        };
-        let mut columns = Columns {
-            file: &mut cta.file,
-            stride: threads,
-            first,
-            lanes,
-            on,
-            base,
-            scalars: &group.scalars,
-            vars: &state.info.vars,
-        };
-        (op.run)(&mut columns, op);
     }
 }
 

@@ -1,7 +1,6 @@
-//! The EXEC mask, mask registers, uniform computations, and operations on the mechanism.
+//! The EXEC mask, mask registers, and operations on the mechanism.
 
-use crate::code::{Exec, GuardRow, LaneOp, MaskOp, MaskSrc, Src};
-use crate::compute::{Bases, Columns};
+use crate::code::{Exec, GuardRow, MaskOp, MaskSrc, Src};
 use crate::engine::{Now, Outcome, guarded};
 use crate::state::{Cta, Group, State};
 use converge::SyncOp;
@@ -98,26 +97,6 @@ fn set_predicate<const N: usize>(cta: &mut Cta<N>, now: &Now<N>, row: u32, mask:
         let thread = cta.groups[now.group].thread(lane);
         cta.set_row(row, thread, u64::from(mask.contains(lane)));
     }
-}
-
-/// A computation on the group's scalars: executed as one lane whose registers they are.
-pub(crate) fn uniform(scalars: &mut [u64], vars: &[u64], op: &LaneOp) {
-    let src = op.src.iter().map(|&s| match s {
-        Src::Scalar(index) => Src::Row(index),
-        other => other,
-    });
-    let op = LaneOp { src: src.collect(), ..op.clone() };
-    let mut columns = Columns {
-        file: scalars,
-        stride: 1,
-        first: 0,
-        lanes: 1,
-        on: LaneMask::lane(0),
-        base: Bases::Uniform(0),
-        scalars: &[],
-        vars,
-    };
-    (op.run)(&mut columns, &op);
 }
 
 /// Operations that only the mechanism understands.

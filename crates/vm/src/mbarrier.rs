@@ -7,10 +7,10 @@
 use crate::access::{check, observe_at, read, write};
 use crate::cause::Cause;
 use crate::code::{MbarrierKind, MbarrierOp};
-use crate::compute::space_of;
 use crate::control::{fail, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
 use crate::state::State;
+use compute::space_of;
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
 use simt::LaneMask;

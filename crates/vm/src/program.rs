@@ -1,7 +1,7 @@
 //! Linked programs, and errors of linking.
 
 use crate::code::Code;
-use crate::compute::Rows;
+use crate::code::Rows;
 use crate::link::Linker;
 use converge::plan::{Plan, PlanError};
 use flow::GraphError;

@@ -96,11 +96,13 @@ pub(crate) struct Scratch<const N: usize> {
     pub(crate) paths: Vec<Path<N>>,
     pub(crate) values: Vec<u64>,
     pub(crate) lanes: Vec<(u16, u64)>,
+    /// Sources and results of a computation.
+    pub(crate) rows: Vec<u64>,
 }
 
 impl<const N: usize> Clone for Scratch<N> {
     fn clone(&self) -> Self {
-        Self { paths: Vec::new(), values: Vec::new(), lanes: Vec::new() }
+        Self::default()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::cause::Cause;
 use crate::code::{Code, Exec, Src};
-use crate::compute::space_of;
 use crate::control::{fail, value};
 use crate::engine::{Executed, Failure, Now, Outcome};
 use crate::printf;
 use crate::state::State;
+use compute::space_of;
 use ir::mods::Space;
 use simt::LaneMask;
 use simt::memory::{Addr, Width};

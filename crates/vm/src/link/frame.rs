@@ -1,8 +1,7 @@
 //! The function being linked: rows of its registers, places of its blocks, operands resolved.
 
 use super::{Linked, operand_error};
-use crate::code::{GuardRow, Src};
-use crate::compute::Rows;
+use crate::code::{GuardRow, Rows, Src};
 use crate::program::FUNCTION_BASE;
 use ir::module::Signature;
 use ir::{Function, Guard, Inst, LaneReg, Operand, Reg, RegTy, Symbol, Ty, WarpReg};

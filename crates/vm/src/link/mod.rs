@@ -9,9 +9,9 @@ mod frame;
 mod operations;
 
 use self::frame::Frame;
-use crate::code::{CallOp, CallTarget, Code, Exec, GuardRow, LaneOp};
-use crate::compute::{self, Rows};
+use crate::code::{CallOp, CallTarget, Code, Exec, GuardRow, LaneOp, Rows, Src};
 use crate::program::{FuncInfo, LinkError, LinkErrorKind, Program};
+use compute::Computation;
 use converge::plan::Plan;
 use converge::planner::{self, FunctionFlow, Priorities};
 use flow::Cfg;
@@ -283,23 +283,16 @@ impl<'m> Linker<'m> {
     }
 
     fn lanes(&mut self, frame: &mut Frame<'m>, inst: &Inst) -> Linked<Exec> {
-        let run = compute::resolve(inst).ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
-        let mut src = SmallVec::new();
+        let mut src: SmallVec<[Src; 4]> = SmallVec::new();
         for (i, operand) in inst.operands.iter().enumerate() {
             let ty = inst.operand_slot(i).and_then(|slot| inst.slot_ty(slot));
             frame.flatten(operand, ty, &mut src).map_err(|()| operand_error(inst, i))?;
         }
         let uniform = inst.is_uniform();
         let dst = frame.results(inst)?;
-        Ok(Exec::Lanes(LaneOp {
-            run,
-            dst,
-            src,
-            env: compute::environment(inst),
-            mods: inst.mods,
-            extra: compute::extra(inst, frame.result_ty(inst)),
-            uniform,
-        }))
+        let computation = Computation::new(inst, frame.result_ty(inst), src.len(), dst.len())
+            .ok_or(LinkErrorKind::Unsupported(inst.op.name()))?;
+        Ok(Exec::Lanes(LaneOp { computation, dst, src, uniform }))
     }
 
     fn call(&mut self, frame: &mut Frame<'m>, inst: &Inst) -> Linked<Exec> {

@@ -1,7 +1,6 @@
 //! Moves, packing, and addresses.
 
-use super::{Columns, LaneFn, lane};
-use crate::code::LaneOp;
+use crate::{LaneFn, Settings, lane, map2};
 use ir::mods::Space;
 use ir::{Inst, Op, Ty};
 use simt::memory::{Addr, CONST_HEAP, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
@@ -49,7 +48,8 @@ pub(crate) fn window(space: Space) -> Option<u64> {
 }
 
 /// The space that a generic address lies in.
-pub(crate) fn space_of(address: u64) -> Space {
+#[must_use]
+pub fn space_of(address: u64) -> Space {
     match simt::memory::resolve(Addr(address)).0 {
         _ if CONST_HEAP.contains(&address) => Space::Const,
         Space::Shared => Space::Shared,
@@ -59,49 +59,39 @@ pub(crate) fn space_of(address: u64) -> Space {
     }
 }
 
-fn move_wide(columns: &mut Columns<'_>, op: &LaneOp) {
-    columns.map2([op.dst[0], op.dst[1]], [op.src[0], op.src[1]], |[low, high]| (low, high));
+fn move_wide(_: &Settings, sources: &[u64], results: &mut [u64], lanes: usize) {
+    map2(sources, results, lanes, |[low, high]| (low, high));
 }
 
-fn select_wide(columns: &mut Columns<'_>, op: &LaneOp) {
-    let src = [op.src[0], op.src[1], op.src[2], op.src[3], op.src[4]];
-    columns.map2(
-        [op.dst[0], op.dst[1]],
-        src,
-        |[a, ah, b, bh, p]| {
-            if p != 0 { (a, ah) } else { (b, bh) }
-        },
-    );
+fn select_wide(_: &Settings, sources: &[u64], results: &mut [u64], lanes: usize) {
+    map2(sources, results, lanes, |[a, ah, b, bh, p]| if p != 0 { (a, ah) } else { (b, bh) });
 }
 
-/// Joins `src.len()` parts of equal width into one or two words. `op.extra` is the width of a part
-/// in bits.
-fn pack(columns: &mut Columns<'_>, op: &LaneOp) {
-    let bits = op.extra as u32;
-    for lane in columns.on {
+/// Joins all sources, parts of `e.extra` bits, into one or two words.
+fn pack(e: &Settings, sources: &[u64], results: &mut [u64], lanes: usize) {
+    let bits = e.extra as u32;
+    for lane in 0..lanes {
         let mut whole = 0u128;
-        for (i, &src) in op.src.iter().enumerate() {
-            whole |= u128::from(columns.get(src, lane)) << (bits * i as u32);
+        for (i, row) in sources.chunks(lanes).enumerate() {
+            whole |= u128::from(row[lane]) << (bits * i as u32);
         }
-        for (i, &row) in op.dst.iter().enumerate() {
-            let at = columns.at(row, lane);
-            columns.file[at] = (whole >> (64 * i)) as u64;
+        for (i, row) in results.chunks_mut(lanes).enumerate() {
+            row[lane] = (whole >> (64 * i)) as u64;
         }
     }
 }
 
-/// Splits one or two words into parts of `op.extra` bits.
-fn unpack(columns: &mut Columns<'_>, op: &LaneOp) {
-    let bits = op.extra as u32;
+/// Splits one or two words into parts of `e.extra` bits.
+fn unpack(e: &Settings, sources: &[u64], results: &mut [u64], lanes: usize) {
+    let bits = e.extra as u32;
     let mask = u64::MAX >> (64 - bits);
-    for lane in columns.on {
-        let mut whole = u128::from(columns.get(op.src[0], lane));
-        if let Some(&high) = op.src.get(1) {
-            whole |= u128::from(columns.get(high, lane)) << 64;
+    for lane in 0..lanes {
+        let mut whole = u128::from(sources[lane]);
+        if e.sources > 1 {
+            whole |= u128::from(sources[lanes + lane]) << 64;
         }
-        for (i, &row) in op.dst.iter().enumerate() {
-            let at = columns.at(row, lane);
-            columns.file[at] = (whole >> (bits * i as u32)) as u64 & mask;
+        for (i, row) in results.chunks_mut(lanes).enumerate() {
+            row[lane] = (whole >> (bits * i as u32)) as u64 & mask;
         }
     }
 }

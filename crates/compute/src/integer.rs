@@ -1,6 +1,6 @@
 //! Integer arithmetic.
 
-use super::{LaneFn, by_int, lane, lane2};
+use crate::{LaneFn, by_int, lane, lane2};
 use ir::mods::Flag;
 use ir::{Inst, Op, Ty};
 use simt::arith::int::{self, DivByZero, Int};

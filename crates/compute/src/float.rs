@@ -1,7 +1,6 @@
 //! Floating-point arithmetic, of one value or of packed pairs.
 
-use super::{LaneFn, by_format, lane};
-use crate::code::LaneOp;
+use crate::{LaneFn, Settings, by_format, lane};
 use ir::mods::{Flag, Precision, TestP};
 use ir::{Inst, Op, Ty};
 use simt::arith::float::{self, Property};
@@ -34,7 +33,7 @@ fn always_approximate(op: Op) -> bool {
 
 /// Saturates or clamps at zero, by the flags.
 #[inline]
-fn finish<F: Format>(e: &LaneOp, value: u64) -> u64 {
+fn finish<F: Format>(e: &Settings, value: u64) -> u64 {
     if e.mods.flags.has(Flag::Sat) {
         float::saturate::<F>(value)
     } else if e.mods.flags.has(Flag::Relu) {
@@ -45,19 +44,19 @@ fn finish<F: Format>(e: &LaneOp, value: u64) -> u64 {
 }
 
 #[inline]
-fn rule(e: &LaneOp) -> MinMax {
+fn rule(e: &Settings) -> MinMax {
     if e.mods.flags.has(Flag::Nan) { MinMax::Propagate } else { MinMax::Number }
 }
 
 #[inline]
-fn min<F: Format>(e: &LaneOp, a: u64, b: u64) -> u64 {
+fn min<F: Format>(e: &Settings, a: u64, b: u64) -> u64 {
     let xorsign = e.mods.flags.has(Flag::XorSignAbs);
     let f = if xorsign { float::min_xorsign_abs::<F> } else { float::min::<F> };
     finish::<F>(e, f(a, b, rule(e), e.env))
 }
 
 #[inline]
-fn max<F: Format>(e: &LaneOp, a: u64, b: u64) -> u64 {
+fn max<F: Format>(e: &Settings, a: u64, b: u64) -> u64 {
     let xorsign = e.mods.flags.has(Flag::XorSignAbs);
     let f = if xorsign { float::max_xorsign_abs::<F> } else { float::max::<F> };
     finish::<F>(e, f(a, b, rule(e), e.env))
@@ -77,13 +76,13 @@ fn plain<F: Format>(op: Op) -> Option<LaneFn> {
         Op::Min => {
             lane!([F: Format]; |e, a, b, c| {
                 let ab = min::<F>(e, a, b);
-                if e.src.len() == 3 { min::<F>(e, ab, c) } else { ab }
+                if e.sources == 3 { min::<F>(e, ab, c) } else { ab }
             })
         }
         Op::Max => {
             lane!([F: Format]; |e, a, b, c| {
                 let ab = max::<F>(e, a, b);
-                if e.src.len() == 3 { max::<F>(e, ab, c) } else { ab }
+                if e.sources == 3 { max::<F>(e, ab, c) } else { ab }
             })
         }
         Op::Copysign => lane!([F: Format]; |_e, a, b| float::copysign::<F>(a, b)),

@@ -1,7 +1,6 @@
 //! Conversions.
 
-use super::{LaneFn, by_format, by_int, lane};
-use crate::code::LaneOp;
+use crate::{LaneFn, Settings, by_format, by_int, lane};
 use ir::mods::{Flag, Rounding as Word};
 use ir::{Inst, Op, Ty};
 use simt::arith::float;
@@ -37,7 +36,7 @@ fn is_packed(ty: Ty) -> bool {
 /// Extends a value of a narrow integer type to the register it is written to: conversions
 /// sign-extend into wider registers. `op.extra` holds the register's value mask.
 #[inline]
-fn widen<D: Int>(e: &LaneOp, value: u64) -> u64 {
+fn widen<D: Int>(e: &Settings, value: u64) -> u64 {
     D::extend(value) & e.extra
 }
 
@@ -95,7 +94,7 @@ fn float_to_int<F: Format>(to: Ty) -> Option<LaneFn> {
 }
 
 #[inline]
-fn saturate<F: Format>(e: &LaneOp, value: u64) -> u64 {
+fn saturate<F: Format>(e: &Settings, value: u64) -> u64 {
     if e.mods.flags.has(Flag::Sat) {
         float::saturate::<F>(value)
     } else if e.mods.flags.has(Flag::Relu) {
@@ -107,7 +106,7 @@ fn saturate<F: Format>(e: &LaneOp, value: u64) -> u64 {
 
 /// Converts one value from one format to another, saturated by the flags.
 #[inline]
-fn convert<S: Format, D: Format>(e: &LaneOp, a: u64) -> u64 {
+fn convert<S: Format, D: Format>(e: &Settings, a: u64) -> u64 {
     let value = if e.mods.flags.has(Flag::SatFinite) {
         float::convert_satfinite::<S, D>(a, e.env)
     } else {
@@ -195,7 +194,7 @@ fn unpack_float(to: Ty, from: Ty) -> Option<LaneFn> {
 
 /// Two signed integers, saturated to `to`, above the low bits of a third operand.
 fn pack_int(to: Ty, operands: usize) -> Option<LaneFn> {
-    fn pack<D: Int>(e: &LaneOp, a: u64, b: u64, c: u64) -> u64 {
+    fn pack<D: Int>(e: &Settings, a: u64, b: u64, c: u64) -> u64 {
         let part = |x| {
             if e.mods.flags.has(Flag::Sat) {
                 int::convert_sat::<i32, D>(x)
@@ -207,7 +206,7 @@ fn pack_int(to: Ty, operands: usize) -> Option<LaneFn> {
         (c << (2 * D::BITS) | pair) & 0xffff_ffff
     }
     /// For fewer bits than any integer type has.
-    fn pack_bits<const BITS: u32, const SIGNED: bool>(e: &LaneOp, a: u64, b: u64, c: u64) -> u64 {
+    fn pack_bits<const BITS: u32, const SIGNED: bool>(e: &Settings, a: u64, b: u64, c: u64) -> u64 {
         let mask = (1_u64 << BITS) - 1;
         let (least, most) =
             if SIGNED { (-1 << (BITS - 1), (1 << (BITS - 1)) - 1) } else { (0, mask as i32) };

@@ -1,7 +1,6 @@
 //! Comparisons and selection.
 
-use super::{LaneFn, by_format, by_int, lane, lane2};
-use crate::code::LaneOp;
+use crate::{LaneFn, Settings, by_format, by_int, lane, lane2};
 use ir::mods::{BoolOp, Cmp as Word};
 use ir::{Inst, Op, Ty};
 use simt::arith::float;
@@ -34,7 +33,7 @@ fn unsigned_if(inst: &Inst, ty: Ty) -> Ty {
 }
 
 #[inline]
-fn cmp(e: &LaneOp) -> Cmp {
+fn cmp(e: &Settings) -> Cmp {
     match e.mods.cmp {
         None | Some(Word::Eq) => Cmp::Eq,
         Some(Word::Ne) => Cmp::Ne,
@@ -55,7 +54,7 @@ fn cmp(e: &LaneOp) -> Cmp {
 
 /// A comparison's outcome combined with a predicate operand.
 #[inline]
-fn combine(e: &LaneOp, holds: bool, p: u64) -> u64 {
+fn combine(e: &Settings, holds: bool, p: u64) -> u64 {
     let holds = u64::from(holds);
     match e.mods.bool_op {
         None => holds,
@@ -103,7 +102,7 @@ fn setp_packed<F: Format>(results: usize) -> LaneFn {
 
 /// True as a value of the result type: 1.0, or all ones.
 #[inline]
-fn truth(e: &LaneOp, holds: u64) -> u64 {
+fn truth(e: &Settings, holds: u64) -> u64 {
     if holds == 0 { 0 } else { e.extra }
 }
 

@@ -1,6 +1,6 @@
 //! Logic, shifts and bit fields. Predicates are 64-bit values 0 and 1.
 
-use super::{LaneFn, by_int, lane, lane2};
+use crate::{LaneFn, by_int, lane, lane2};
 use ir::mods::{BoolOp, Flag};
 use ir::{Inst, Op, Ty};
 use simt::arith::int::{self, FunnelShift, Int, Overshift};
@@ -28,7 +28,7 @@ fn predicate(op: Op) -> Option<LaneFn> {
     })
 }
 
-fn overshift(e: &crate::code::LaneOp) -> Overshift {
+fn overshift(e: &crate::Settings) -> Overshift {
     if e.mods.flags.has(Flag::Wrap) { Overshift::Wrap } else { Overshift::Clamp }
 }
 
