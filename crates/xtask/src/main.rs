@@ -8,6 +8,7 @@ mod kernels;
 mod mutants;
 mod ptxas;
 mod python;
+mod recipes;
 mod tree;
 mod width;
 mod words;
@@ -32,6 +33,8 @@ enum Chore {
     Mutants(mutants::Options),
     /// Compare what the PTX front end takes with what NVIDIA's assembler takes.
     Ptxas(ptxas::Options),
+    /// Whether the recipes of CONTRIBUTING.md work: applies them to a copy, builds and tests it.
+    Recipes,
     /// Whether lines have at most 100 columns.
     Width,
     /// Whether names are made of the field's terms and of common words.
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Mutants(options) => mutants::run(&options),
         Chore::Ptxas(options) => ptxas::run(&options),
+        Chore::Recipes => recipes::run(),
         Chore::Width => width::run(),
         Chore::Words(options) => words::run(&options),
     };

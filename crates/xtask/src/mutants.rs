@@ -10,7 +10,7 @@
 #![allow(clippy::print_stdout, reason = "a command's output")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -180,16 +180,10 @@ impl Copy {
     fn new() -> Result<Self> {
         let work = tree::root().join("target/mutants");
         let this = Self { root: work.join("tree"), target: work.join("target") };
-        let list = Command::new("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(tree::root())
-            .output()
-            .context("cannot run git")?;
-        ensure!(list.status.success(), "git does not list the files of the repository");
-        for file in String::from_utf8(list.stdout)?.split('\0').filter(|f| !f.is_empty()) {
+        for file in tree::sources()? {
             // A file that was removed, but not committed so, is none.
-            let Ok(content) = fs::read(tree::root().join(file)) else { continue };
-            put(&this.root.join(file), &content)?;
+            let Ok(content) = fs::read(tree::root().join(&file)) else { continue };
+            tree::put(&this.root.join(file), &content)?;
         }
         Ok(this)
     }
@@ -198,9 +192,9 @@ impl Copy {
     fn with<T>(&self, mutant: &Mutant, what: impl FnOnce() -> Result<T>) -> Result<T> {
         let path = self.root.join(&mutant.file);
         let text = fs::read_to_string(&path).with_context(|| mutant.file.display().to_string())?;
-        put(&path, mutant.apply(&text)?.as_bytes())?;
+        tree::put(&path, mutant.apply(&text)?.as_bytes())?;
         let done = what().with_context(|| mutant.name.clone());
-        put(&path, text.as_bytes())?;
+        tree::put(&path, text.as_bytes())?;
         done
     }
 
@@ -243,17 +237,6 @@ impl Copy {
         });
         place.map(PathBuf::from).ok_or_else(|| anyhow!("cargo names no program of {test:?}"))
     }
-}
-
-/// Writes a file, unless it has that content already.
-fn put(path: &Path, content: &[u8]) -> Result<()> {
-    if fs::read(path).is_ok_and(|old| old == content) {
-        return Ok(());
-    }
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(path, content).with_context(|| path.display().to_string())
 }
 
 /// Waits for a program; `None` if it had to be ended.

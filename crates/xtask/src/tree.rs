@@ -1,11 +1,13 @@
-//! Where things are in the repository, and comparing generated files with the committed ones.
+//! Where things are in the repository, copying them, and comparing generated files with the
+//! committed ones.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
@@ -35,6 +37,29 @@ pub(crate) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut paths = entries(folder)?;
     paths.retain(|path| path.is_file() && path.extension().is_some_and(|found| found == extension));
     Ok(paths)
+}
+
+/// The files that git tracks or would track, from the root.
+pub(crate) fn sources() -> Result<Vec<String>> {
+    let list = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .context("cannot run git")?;
+    ensure!(list.status.success(), "git does not list the files of the repository");
+    let list = String::from_utf8(list.stdout)?;
+    Ok(list.split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect())
+}
+
+/// Writes a file, unless it has that content already.
+pub(crate) fn put(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, content).with_context(|| path.display().to_string())
 }
 
 /// An empty folder at `path`; what was there is gone.
