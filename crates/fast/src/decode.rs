@@ -100,15 +100,10 @@ fn supported(function: &Function) -> Result<(), Declined> {
             return refuse("it branches on masks");
         }
         for inst in &block.insts {
+            if let Some(what) = decline_reason(inst.op) {
+                return refuse(what);
+            }
             match inst.op {
-                Op::CallInd => return refuse("it calls functions by their addresses"),
-                Op::Printf => return refuse("it prints"),
-                Op::Malloc | Op::Free => return refuse("it allocates memory"),
-                Op::Alloca => return refuse("it allocates local memory"),
-                Op::AtomVec => return refuse("it has vector atomics"),
-                Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
-                    return refuse("it has barriers in memory");
-                }
                 Op::Atom if inst.ty == Some(Ty::B128) => return refuse("it has 128-bit atomics"),
                 Op::Sreg if clock(inst) => return refuse("it reads a clock"),
                 Op::Bar if !plain_barrier(inst) => {
@@ -116,12 +111,27 @@ fn supported(function: &Function) -> Result<(), Declined> {
                 }
                 _ => {}
             }
-            if matches!(inst.op.info().class, Class::Exec | Class::Converge) {
-                return refuse("it steers EXEC or its mechanism");
-            }
         }
     }
     Ok(())
+}
+
+/// Returns why kernels with this operation are declined, whatever its types and modifiers; `None`
+/// if they are not.
+#[must_use]
+pub fn decline_reason(op: Op) -> Option<&'static str> {
+    match op {
+        Op::CallInd => Some("it calls functions by their addresses"),
+        Op::Printf => Some("it prints"),
+        Op::Malloc | Op::Free => Some("it allocates memory"),
+        Op::Alloca => Some("it allocates local memory"),
+        Op::AtomVec => Some("it has vector atomics"),
+        Op::MbarInit | Op::MbarInval | Op::MbarArrive | Op::MbarTest => {
+            Some("it has barriers in memory")
+        }
+        _ => matches!(op.info().class, Class::Exec | Class::Converge)
+            .then_some("it steers EXEC or its mechanism"),
+    }
 }
 
 fn clock(inst: &Inst) -> bool {

@@ -46,6 +46,7 @@ mod worker_counts;
 mod workers;
 
 pub use accesses::{AccessSink, ForkedSink, StridedAccess, WarpAccess, WarpAccesses};
+pub use decode::decline_reason;
 pub use detail::Detail;
 pub use level::{Level, wide};
 pub use sync::BARRIERS;

@@ -33,7 +33,7 @@ impl Compiled {
     }
 
     /// Never called.
-    pub fn interpreted_steps(&self) -> impl Iterator<Item = &fast::code::Step> {
+    pub fn interpreted_steps(&self) -> impl Iterator<Item = (usize, &fast::code::Step)> {
         std::iter::empty()
     }
 

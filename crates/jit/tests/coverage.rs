@@ -71,7 +71,7 @@ impl Table {
         let Coverage { native, steps, .. } = compiled.coverage();
         self.native += native;
         self.steps += steps;
-        for step in compiled.interpreted_steps() {
+        for (_, step) in compiled.interpreted_steps() {
             *self.left.entry(name(step)).or_default() += 1;
         }
     }

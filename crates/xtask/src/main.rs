@@ -6,6 +6,8 @@
 
 mod kernels;
 mod mutants;
+#[cfg(test)]
+mod named_functions;
 mod ptxas;
 mod python;
 mod recipes;

@@ -112,10 +112,11 @@ impl Compiled {
         self.code.coverage
     }
 
-    /// The steps that the interpreter always executes.
-    pub fn interpreted_steps(&self) -> impl Iterator<Item = &fast::code::Step> {
+    /// The steps that the interpreter always executes, with their indices.
+    pub fn interpreted_steps(&self) -> impl Iterator<Item = (usize, &fast::code::Step)> {
         let steps = &self.kernel.code().steps;
-        self.code.interpreted.iter().filter_map(|&step| steps.get(step as usize))
+        let indices = self.code.interpreted.iter().map(|&step| step as usize);
+        indices.filter_map(|index| Some((index, steps.get(index)?)))
     }
 
     /// The machine code, for disassemblers: instructions only, without the constant pool.

@@ -60,7 +60,7 @@ impl fmt::Display for Problem {
     }
 }
 
-fn program(kernel: &Kernel) -> Result<Program, Problem> {
+pub(super) fn program(kernel: &Kernel) -> Result<Program, Problem> {
     let (tree, mut found) = ptx::parse(isa::FileId(0), &kernel.text);
     let (module, more) = ptx::lower(&tree, ptx::Select::All);
     found.append(more);
@@ -70,12 +70,12 @@ fn program(kernel: &Kernel) -> Result<Program, Problem> {
 }
 
 /// The regions of a launch that hold results and global memory.
-struct Regions {
+pub(super) struct Regions {
     out: usize,
     memory: usize,
 }
 
-fn launch(program: &Program, kernel: &Kernel, seed: u64) -> (Launch<1>, Regions) {
+pub(super) fn launch(program: &Program, kernel: &Kernel, seed: u64) -> (Launch<1>, Regions) {
     let mut rng = Rng::new(!seed);
     let entry = Entry::find("ipdom").expect("it is in the catalogue");
     let mut launch = Launch::<1>::new(FuncId(0), catalogued(entry));

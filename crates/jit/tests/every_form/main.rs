@@ -14,6 +14,7 @@ mod exclusions;
 mod form;
 mod kernel;
 mod operands;
+mod page;
 mod values;
 
 use engines::{Count, Problem, run};
@@ -22,6 +23,7 @@ use form::{Form, Threads};
 use kernel::{EXEC_MODES, ExecMode, PIECES, kernel};
 use std::collections::HashSet;
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Returns the instructions of the front end, each once.
@@ -116,6 +118,31 @@ fn every_form_gives_the_same_on_all_engines() {
     wrong.sort();
     let _ = writeln!(std::io::stdout(), "{} of {total} forms: {count:?}", all.len());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// `SIMTLAB_BLESS=1` writes the page anew.
+#[test]
+fn the_page_of_operations_by_engine_is_current() {
+    if !page::host_has_all() {
+        let _ = writeln!(std::io::stdout(), "not checked: the host lacks some instructions");
+        return;
+    }
+    let (excluded, all): (Vec<Form>, Vec<Form>) =
+        forms().into_iter().partition(|f| EXCLUSIONS.iter().any(|left| (left.covers)(f)));
+    let by_opcode: Vec<&[Form]> = all.chunk_by(|a, b| a.opcode == b.opcode).collect();
+    let mut groups: Vec<Vec<&Form>> = by_opcode.into_iter().flat_map(groups).collect();
+    groups.extend(excluded.iter().map(|form| vec![form]));
+    let mut operations = page::Operations::default();
+    for more in on_threads(groups.len(), |job| page::Operations::of(&groups[job])) {
+        operations.add(more);
+    }
+    let page = operations.page();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations-by-engine.md");
+    if std::env::var_os("SIMTLAB_BLESS").is_some() {
+        std::fs::write(&path, &page).expect("the page can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page, "docs/operations-by-engine.md is not current: use SIMTLAB_BLESS=1");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn wrong_of((results, op, operands): (&str, &str, &str), launches: u64) -> Resul
     for level in levels() {
         let kernel = fast::prepare(&program, &state, true).map_err(|what| format!("{what:?}"))?;
         let Ok(compiled) = Compiled::at(kernel, level, false) else { continue };
-        if compiled.interpreted_steps().any(|s| matches!(s.kind, Kind::Generic(_))) {
+        if compiled.interpreted_steps().any(|(_, s)| matches!(s.kind, Kind::Generic(_))) {
             return Err(format!("no code with {level}"));
         }
     }

@@ -1,0 +1,204 @@
+//! The page of operations by engine: for each operation of the IR, which engine executes it by code
+//! of its own, and the test that holds this code against the exact engine.
+//!
+//! The facts are those of the kernels of this test, decoded and compiled: an operation's variants
+//! are its types, modifiers and numbers of operands that occur in them.
+
+use super::engines::{Problem, launch, program};
+use super::form::Form;
+use super::kernel::{ExecMode, kernel};
+use super::table::{MIXED, NARROW, WIDE};
+use fast::Level;
+use fast::code::Kind;
+use ir::op::{Class, OPS};
+use ir::{Inst, Op};
+use jit::Compiled;
+use simt::Pc;
+use simt::machine::Machine;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use vm::{Code, Engine, Program};
+
+/// The levels that have code.
+const LEVELS: [Level; 2] = [Level::Avx2, Level::Avx512];
+
+/// Varying and uniform operands: who executes an operation does not depend on the active mask.
+const MODES: [ExecMode; 2] = [ExecMode::All, ExecMode::Uniform];
+
+/// The same for all kernels, so that a new form changes only its own row.
+const SEED: u64 = 1;
+
+const INTRODUCTION: &str = "\
+# Operations by engine
+
+<!-- Made from the kernels of crates/jit/tests/every_form (SIMTLAB_BLESS=1 writes it anew); do not edit. -->
+
+Which code executes an operation of the kernel IR, and what holds it to the exact engine. *Variants* are the types and modifiers of an
+operation that occur in `every_form`, a test that runs each instruction form of PTX on special values, in convergent, guarded and divergent
+lanes, on all engines, and compares bit by bit.
+
+- The exact engine is tested in `crates/vm/tests/operations`, by definitions that do not use it. That test fails if an operation does not occur in it
+  (`split` and `join` aside, which no mechanism of the catalogue takes).
+- *Interpreter*: code of its own, or the exact engine's function on the rows of a warp. Then both are the same by **construction**.
+- *AVX2* and *AVX-512*: compiled, or left to the interpreter by a call.
+- A number counts the variants of which this is true wherever they occur.
+- `operations` is the test of compiled code in `crates/jit/tests/operations`. A **declined** launch runs on the exact engine.
+
+The figures are those of a host with AVX512_VPOPCNTDQ and AVX512CD.
+";
+
+/// What the engines do with a variant of an operation, in all places where it occurs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Variant {
+    /// The interpreter has code of its own for it.
+    own: bool,
+    /// The interpreter executes the exact engine's function.
+    function: bool,
+    /// Code of each of [`LEVELS`] calls the interpreter.
+    calls: [bool; LEVELS.len()],
+}
+
+/// The variants of operations, and why launches with others are declined.
+#[derive(Default)]
+pub(super) struct Operations {
+    variants: BTreeMap<Op, BTreeMap<String, Variant>>,
+    declined: BTreeMap<Op, String>,
+}
+
+fn text(inst: &Inst) -> String {
+    let Inst { ty, ty2, mods, results, operands, .. } = inst;
+    format!("{ty:?} {ty2:?} {mods:?} {} {}", results.len(), operands.len())
+}
+
+/// Returns whether the host has all instructions that the figures of the page depend on.
+pub(super) fn host_has_all() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        LEVELS.iter().all(|level| level.is_available())
+            && is_x86_feature_detected!("avx512vpopcntdq")
+            && is_x86_feature_detected!("avx512cd")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+impl Operations {
+    pub(super) fn add(&mut self, other: Self) {
+        for (op, variants) in other.variants {
+            let all = self.variants.entry(op).or_default();
+            for (text, more) in variants {
+                let sum = all.entry(text).or_default();
+                sum.own |= more.own;
+                sum.function |= more.function;
+                (0..LEVELS.len()).for_each(|i| sum.calls[i] |= more.calls[i]);
+            }
+        }
+        self.declined.extend(other.declined);
+    }
+
+    /// Returns what a kernel of some forms contains.
+    pub(super) fn of(forms: &[&Form]) -> Self {
+        let mut this = Self::default();
+        let kernel = kernel(forms, &MODES, SEED);
+        let program = match program(&kernel) {
+            Ok(program) => program,
+            Err(Problem::Refused(_)) => return this,
+            Err(problem) => panic!("{problem}"),
+        };
+        let (launch, _) = launch(&program, &kernel, SEED);
+        let state = Engine::<1>.launch(&program, launch).expect("it can begin");
+        let decode = || fast::prepare(&program, &state, true);
+        let decoded = match decode() {
+            Ok(decoded) => decoded,
+            Err(declined) => {
+                let ops = insts(&program).map(|inst| (inst.op, declined.to_string()));
+                this.declined.extend(ops);
+                return this;
+            }
+        };
+        let called = LEVELS.map(|level| {
+            let compiled = Compiled::at(decode().expect("as before"), level, false);
+            let compiled = compiled.unwrap_or_else(|(_, refused)| panic!("{refused}"));
+            compiled.interpreted_steps().map(|(index, _)| index).collect::<BTreeSet<usize>>()
+        });
+        for (b, block) in decoded.code().blocks.iter().enumerate() {
+            for (i, index) in block.steps.clone().enumerate() {
+                let op = program.at(Pc(block.first + i as u64)).and_then(Code::op);
+                let inst = &program.module().functions[0].blocks[b].insts[i];
+                assert_eq!(op, Some(inst.op), "a kernel without calls has its own blocks");
+                let calls = LEVELS
+                    .map(|level| called[usize::from(level == Level::Avx512)].contains(&index));
+                let (own, function) = match decoded.code().steps[index].kind {
+                    Kind::Leave(what) => {
+                        this.declined.insert(inst.op, format!("`{what}` ends a kernel's run"));
+                        continue;
+                    }
+                    Kind::Generic(_) | Kind::Collective(_) | Kind::Matrix(_) => (false, true),
+                    _ => (true, false),
+                };
+                let variants = this.variants.entry(inst.op).or_default();
+                let sum = variants.entry(text(inst)).or_default();
+                sum.own |= own;
+                sum.function |= function;
+                (0..LEVELS.len()).for_each(|i| sum.calls[i] |= calls[i]);
+            }
+        }
+        this
+    }
+
+    /// The page.
+    pub(super) fn page(&self) -> String {
+        let mut out = INTRODUCTION.to_owned();
+
+        for (class, heading) in Class::ALL {
+            let _ = writeln!(
+                out,
+                "\n## {heading}\n\n| operation | variants | interpreter | AVX2 | AVX-512 | held by |\n\
+                 |---|---|---|---|---|---|"
+            );
+            for row in OPS.iter().filter(|row| row.class == class) {
+                let _ = writeln!(out, "| `{}` | {} |", row.name, self.cells(row.op));
+            }
+        }
+        out
+    }
+
+    /// The cells of an operation behind its name.
+    fn cells(&self, op: Op) -> String {
+        let none = BTreeMap::new();
+        let variants = self.variants.get(&op).unwrap_or(&none);
+        if variants.is_empty() {
+            let why =
+                fast::decline_reason(op).or_else(|| self.declined.get(&op).map(String::as_str));
+            let why =
+                why.map_or("not in `every_form`".to_owned(), |why| format!("declined: {why}"));
+            return format!("0 | | | | {why}");
+        }
+        let count = |such: &dyn Fn(&Variant) -> bool| variants.values().filter(|v| such(v)).count();
+        let all = variants.len();
+        let share = |part: usize, whole: &str, none: &str| match part {
+            0 => none.to_owned(),
+            part if part == all => whole.to_owned(),
+            part => format!("{whole}: {part}"),
+        };
+        let own = count(&|v| !v.function);
+        let interpreter = share(own, "own code", "exact engine's function");
+        let compiled = [0, 1].map(|i| count(&|v| !v.calls[i]));
+        let [avx2, avx512] = compiled.map(|part| share(part, "compiled", "call"));
+        let held = if own == 0 && compiled == [0, 0] {
+            "construction".to_owned()
+        } else {
+            let listed =
+                NARROW.iter().chain(&WIDE).map(|row| row.0).chain(MIXED.iter().map(|m| m.1));
+            let named = |text: &str| text.split('.').next() == Some(op.name());
+            let more = if listed.into_iter().any(named) { ", `operations`" } else { "" };
+            format!("`every_form`{more}")
+        };
+        format!("{all} | {interpreter} | {avx2} | {avx512} | {held}")
+    }
+}
+
+fn insts(program: &Program) -> impl Iterator<Item = &Inst> {
+    program.module().functions.iter().flat_map(|f| &f.blocks).flat_map(|block| &block.insts)
+}
