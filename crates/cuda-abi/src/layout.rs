@@ -132,7 +132,9 @@ macro_rules! structs {
         /// The layouts of these structures.
         pub(crate) const $layouts: &[$crate::layout::Layout] = &[$($crate::layout::Layout {
             name: structs!(@first $($c,)? stringify!($name)),
-            extent: structs!(@first $($crate::layout::Extent::$extent,)? $crate::layout::Extent::Whole),
+            extent: structs!(
+                @first $($crate::layout::Extent::$extent,)? $crate::layout::Extent::Whole
+            ),
             size: size_of::<$name>(),
             fields: &[$((
                 stringify!($field),

@@ -233,7 +233,7 @@ impl Module {
         vars.filter(|v| v.space == ir::mods::Space::Shared).map(|v| v.size).sum()
     }
 
-    /// Returns the extents of blocks that a kernel's text requires or allows at most, if it says so.
+    /// Returns the block size that a kernel's text requires, else the maximum that it declares.
     #[must_use]
     pub fn block_bounds(&self, kernel: FuncId) -> Option<[u32; 3]> {
         match self.function(kernel)?.signature {

@@ -15,7 +15,9 @@ exports! {
     // Nodes.
     cuGraphAddKernelNode | cuGraphAddKernelNode_v2
         (out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Kernel, params);
+        => |d| graph::add(
+            d, out, graph, Dependencies::plain(after, count), NodeKind::Kernel, params
+        );
     cuGraphAddMemcpyNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
         => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Copy, params);
     cuGraphAddMemsetNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr, _context: u64)
@@ -23,13 +25,19 @@ exports! {
     cuGraphAddHostNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
         => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Host, params);
     cuGraphAddChildGraphNode(out: Ptr, graph: u64, after: Ptr, count: usize, child: u64)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Child(child), 0);
+        => |d| graph::add(
+            d, out, graph, Dependencies::plain(after, count), NodeKind::Child(child), 0
+        );
     cuGraphAddEmptyNode(out: Ptr, graph: u64, after: Ptr, count: usize)
         => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Empty, 0);
     cuGraphAddEventRecordNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Record(event), 0);
+        => |d| graph::add(
+            d, out, graph, Dependencies::plain(after, count), NodeKind::Record(event), 0
+        );
     cuGraphAddEventWaitNode(out: Ptr, graph: u64, after: Ptr, count: usize, event: u64)
-        => |d| graph::add(d, out, graph, Dependencies::plain(after, count), NodeKind::Wait(event), 0);
+        => |d| graph::add(
+            d, out, graph, Dependencies::plain(after, count), NodeKind::Wait(event), 0
+        );
     cuGraphAddNode(out: Ptr, graph: u64, after: Ptr, count: usize, params: Ptr)
         => |d| graph::add_any(d, out, graph, Dependencies::plain(after, count), params);
     cuGraphAddNode_v2(out: Ptr, graph: u64, after: Ptr, edges: Ptr, count: usize, params: Ptr)

@@ -1,7 +1,7 @@
-//! Which call of the client is being answered: its function, and how often that was called.
+//! Counts the client's calls by function, and keeps the current one.
 //!
-//! A library above this one, as the CUDA runtime's is, says when it enters and leaves a call of its
-//! own: then that one is the client's, and calls of this library meanwhile are not.
+//! A library on top of this one, such as the CUDA runtime's, announces when it enters and leaves a
+//! call of its own. That call is then the client's; calls of this library in the meantime are not.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use cuda_abi::host::{self, Ptr};
 use runtime::ApiCall;
 use rustc_hash::FxHashMap;
 
-/// A call of a library above this one.
+/// A call of a library on top of this one.
 #[derive(Clone, Copy, Default)]
 struct Outer {
-    /// How many calls of such libraries this thread is in.
+    /// The number of nested calls of such libraries.
     depth: u32,
-    /// The name of the outermost: a C string.
+    /// The address of the outermost call's name, a C string.
     name: Ptr,
-    /// Whether it was counted.
+    /// Whether the outermost call has been counted.
     counted: bool,
 }
 
@@ -25,7 +25,8 @@ thread_local! {
     static OUTER: Cell<Outer> = const { Cell::new(Outer { depth: 0, name: 0, counted: false }) };
 }
 
-/// A library above this one enters a call of the function of this name, or leaves it (0).
+/// Notes that a library on top of this one enters a call of the function of this name, or, with 0,
+/// leaves it.
 pub(crate) fn within(name: Ptr) {
     let mut outer = OUTER.get();
     if name == 0 {
@@ -39,7 +40,7 @@ pub(crate) fn within(name: Ptr) {
     OUTER.set(outer);
 }
 
-/// Whether this thread is in a call of a library above this one.
+/// Returns whether this thread is in a call of a library on top of this one.
 pub(crate) fn is_within() -> bool {
     OUTER.get().depth > 0
 }
@@ -48,13 +49,13 @@ pub(crate) fn is_within() -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     counts: FxHashMap<Arc<str>, u64>,
-    /// Names of functions of libraries above this one.
+    /// The names of functions of libraries on top of this one, by address.
     names: FxHashMap<Ptr, Arc<str>>,
     current: Option<Arc<str>>,
 }
 
 impl Calls {
-    /// A call of this library's function of this name begins.
+    /// Begins a call of this library's function of this name.
     pub(crate) fn begin(&mut self, name: &str) {
         let outer = OUTER.get();
         let known = if outer.depth > 0 {
@@ -73,7 +74,7 @@ impl Calls {
         self.current = Some(known);
     }
 
-    /// The client's call that is being answered.
+    /// Returns the client's current call.
     pub(crate) fn current(&self) -> ApiCall {
         let name = self.current.as_deref().unwrap_or_default();
         let number = self.counts.get(name).copied().unwrap_or(0);
@@ -81,7 +82,7 @@ impl Calls {
     }
 }
 
-/// A function as programs write it: headers replace it by the one of its version or kind of stream.
+/// Returns the name of a function as programs write it: headers add a version or a kind of stream.
 fn written(mut name: &str) -> &str {
     loop {
         let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds"));
