@@ -40,7 +40,7 @@ pub(crate) fn of_stop(kind: StopKind, code: &str) -> Status {
 }
 
 /// Returns the status of a launch that cannot begin.
-pub(crate) fn of_refusal(error: &LaunchError) -> Status {
+pub(crate) fn of_launch(error: &LaunchError) -> Status {
     match error {
         LaunchError::Host(_) => Status::OUT_OF_MEMORY,
         LaunchError::Shared { .. } => Status::OUT_OF_RESOURCES,

@@ -3,7 +3,7 @@
 use cuda_abi::{Outcome, Status};
 use runtime::{Event, Failure};
 
-use crate::errors::{of_context, of_refusal, of_stop};
+use crate::errors::{of_context, of_launch, of_stop};
 use crate::state::Driver;
 use crate::state::action::Launch;
 use crate::state::memory::pages_of;
@@ -94,7 +94,7 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
         }
         Failure::Context(error) => of_context(error),
         Failure::Compare(_) => Status::OUT_OF_MEMORY,
-        Failure::Refused(error) => of_refusal(error),
+        Failure::Refused(error) => of_launch(error),
     };
     if d.settings.trace {
         d.print_error(&format!("the launch of `{name}` cannot begin: {failure}"));
