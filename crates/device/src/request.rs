@@ -49,8 +49,8 @@ impl Run {
             found.push(finding);
             found
         };
-        if job.machine().name() != "ptx" {
-            let message = format!("a device runs PTX, the program is for {}", job.machine().name());
+        if job.machine().name != "ptx" {
+            let message = format!("a device runs PTX, the program is for {}", job.machine().name);
             return Err(one(Diagnostic::error("device::machine", message)));
         }
         let is_32 = |value: &OptionValue| match value {

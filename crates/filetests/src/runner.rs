@@ -64,7 +64,7 @@ pub fn run(file: &TestFile) -> Result<Observed, String> {
 
 /// A case with its program loaded.
 struct Case {
-    isa: &'static dyn Isa,
+    isa: &'static Isa,
     program: Arc<dyn Program>,
     source: Source,
 }
@@ -132,7 +132,7 @@ fn hide_directory(mut finding: isa::Diagnostic, file: &TestFile) -> isa::Diagnos
     finding
 }
 
-fn isa_of(file: &TestFile, name: &str) -> Result<&'static dyn Isa, Diagnostics> {
+fn isa_of(file: &TestFile, name: &str) -> Result<&'static Isa, Diagnostics> {
     if let Some(wanted) = &file.machine {
         return machines::find(&wanted.value)
             .map_err(|finding| one(finding.at(wanted.span, "unknown machine")));
@@ -150,15 +150,15 @@ impl Case {
         let named = |name: &str| Located { value: name.to_owned(), span: nowhere };
         // A case that expects one exact text has one run, unless it says otherwise.
         let single = file.failure.is_some();
-        let default = self.isa.mechanisms();
+        let default = self.isa.mechanisms;
         let mechanisms = match &file.mechanisms {
             Some(names) => names.clone(),
             None if single => default.first().map(|m| named(m.name)).into_iter().collect(),
-            None => self.isa.default_mechanisms().iter().map(|m| named(m)).collect(),
+            None => self.isa.default_mechanisms.iter().map(|m| named(m)).collect(),
         };
         let sizes = match &file.warp_sizes {
             Some(sizes) => sizes.clone(),
-            None if single => vec![sized(self.isa.default_warp_size())],
+            None if single => vec![sized(self.isa.default_warp_size)],
             None => WARP_SIZES.map(sized).to_vec(),
         };
         let pairs =
@@ -255,7 +255,7 @@ impl Case {
     /// A machine without a grid needs no extents.
     fn words(&self, run: &RunWords) -> RunWords {
         let run = run.clone();
-        if self.isa.has_grid() { run } else { run.without_grid() }
+        if self.isa.has_grid { run } else { run.without_grid() }
     }
 
     fn parts(&self, file: &TestFile, found: &mut Diagnostics) -> Result<JobParts, Diagnostics> {

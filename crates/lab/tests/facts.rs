@@ -29,7 +29,7 @@ fn kernels() -> Vec<PathBuf> {
 fn check(path: &Path, launches: usize) -> bool {
     let mut sources = SourceMap::new();
     let mut parts = JobParts::from_launch_file(path, None, &mut sources).expect("a launch file");
-    if parts.machine.name() != "ptx" {
+    if parts.machine.name != "ptx" {
         return false;
     }
     parts.launches.truncate(launches);

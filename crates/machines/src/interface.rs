@@ -1,16 +1,15 @@
 //! The interface of machines.
 //!
-//! The laboratory, launch files and file tests know machines only through [`Isa`]: an instruction
-//! set that loads programs and, if it can, assembles, disassembles and runs a conformance suite. A
-//! machine reports commands that it does not support; nothing else depends on the set of machines.
-//! To add one, implement [`Isa`] and enter it in [`all`](crate::all).
+//! The laboratory, launch files and file tests know machines only as [`Isa`]s: descriptions of
+//! instruction sets that load programs and, if they can, assemble, disassemble and run a
+//! conformance suite. Nothing else depends on the set of machines. To add one, describe it in a
+//! folder of `adapters` and enter it in [`all`](crate::all).
 
 use std::fmt;
 
 use inputs::launch::Located;
 use isa::{Diagnostic, Diagnostics, FileId, Span};
 
-use crate::catalogue::unsupported;
 use crate::program::Program;
 
 /// A command that a machine may support.
@@ -33,6 +32,10 @@ pub enum Command {
 }
 
 impl Command {
+    /// All commands, in the order in which machines list them.
+    pub const ALL: [Self; 7] =
+        [Self::Run, Self::Check, Self::List, Self::Cfg, Self::Asm, Self::Disasm, Self::Conform];
+
     /// Returns the command's name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -116,131 +119,104 @@ impl Axis {
     }
 }
 
+/// The reference of comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The mechanism.
+    pub mechanism: &'static str,
+    /// The width of a group in lanes.
+    pub warp_size: u64,
+    /// Values of axes.
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+/// The machine to use for an option that changes how programs are read; `None` for other options.
+/// The error gives the possible values.
+pub type Variant = Result<Option<&'static Isa>, String>;
+
+/// Loads the wanted kernels of a program, or all; adds diagnostics.
+pub type Load = fn(Image<'_>, &[Located<String>], &mut Diagnostics) -> Option<Box<dyn Program>>;
+
+/// Runs the rows of a conformance table, given its name and contents.
+pub type ConformTable = fn(&str, Image<'_>) -> Result<Vec<ConformCase>, Diagnostics>;
+
 /// An instruction set as the laboratory sees it.
-pub trait Isa: Sync {
-    /// Returns the name used by `--isa` and by `machine` in launch files.
-    fn name(&self) -> &'static str;
+#[derive(Clone, Copy, Debug)]
+pub struct Isa {
+    /// The name used by `--isa` and by `machine` in launch files.
+    pub name: &'static str,
+    /// A one-line description.
+    pub about: &'static str,
+    /// The file name extensions of its programs, without the dot.
+    pub extensions: &'static [&'static str],
+    /// The convergence mechanisms, the default one first.
+    pub mechanisms: &'static [Named],
+    /// The mechanisms that run programs not written for them. Tests that name no mechanism use
+    /// these.
+    pub default_mechanisms: &'static [&'static str],
+    /// The default warp size.
+    pub default_warp_size: u64,
+    /// What comparisons compare with.
+    pub reference: Reference,
+    /// The options that comparisons vary in addition to mechanisms and warp sizes.
+    pub axes: &'static [Axis],
+    /// The machine's own options, in groups: keys of `options` in launch files, and of `--option`
+    /// on the command line.
+    pub options: &'static [&'static [Named]],
+    /// The option that a bare number as argument sets (`--arg 0x20000000`), on machines whose
+    /// programs get the address of their arguments in a register.
+    pub bare_argument: Option<&'static str>,
+    /// Whether launches have a grid of blocks. If not, both extents are 1.
+    pub has_grid: bool,
+    /// Whether programs have control-flow graphs.
+    pub has_graphs: bool,
+    /// Returns the machine that an option and its value select, such as another numbering of
+    /// opcodes.
+    pub variant: fn(&str, &str) -> Variant,
+    /// Loads the wanted kernels and all that they can reach, or the whole program if none is named.
+    /// Adds diagnostics; returns `None` only if there are errors. [`load`](crate::load) calls it on
+    /// a stack that suffices.
+    pub load: Load,
+    /// The assembler, the disassembler and the conformance suite, on machines that have them.
+    pub tools: Option<Tools>,
+}
 
-    /// Returns a one-line description.
-    fn about(&self) -> &'static str;
+/// The assembler, the disassembler and the conformance suite of a machine. All return diagnostics
+/// if the text, the binary or the table is malformed.
+#[derive(Clone, Copy, Debug)]
+pub struct Tools {
+    /// Assembles text to a binary.
+    pub assemble: fn(Image<'_>) -> Result<Vec<u8>, Diagnostics>,
+    /// Returns the listing of an assembly text, with addresses and bytes; if absent, it is the
+    /// disassembly of the binary.
+    pub listing: Option<fn(Image<'_>) -> Result<String, Diagnostics>>,
+    /// Disassembles a binary to text.
+    pub disassemble: fn(Image<'_>) -> Result<String, Diagnostics>,
+    /// Runs the machine's conformance suite.
+    pub conform: fn() -> Result<Vec<ConformCase>, Diagnostics>,
+    /// Runs the rows of a table in the machine's own format, given its name and contents.
+    pub conform_table: Option<ConformTable>,
+}
 
-    /// Returns the file name extensions of its programs, without the dot.
-    fn extensions(&self) -> &'static [&'static str];
+/// The variants of a machine that has none.
+pub(crate) fn no_variant(_option: &str, _value: &str) -> Variant {
+    Ok(None)
+}
+
+impl Isa {
+    /// Returns whether the machine supports a command.
+    #[must_use]
+    pub fn supports(&self, command: Command) -> bool {
+        match command {
+            Command::Run | Command::Check | Command::List => true,
+            Command::Cfg => self.has_graphs,
+            Command::Asm | Command::Disasm | Command::Conform => self.tools.is_some(),
+        }
+    }
 
     /// Returns the supported commands.
-    fn commands(&self) -> &'static [Command];
-
-    /// Returns the convergence mechanisms, the default one first.
-    fn mechanisms(&self) -> Vec<Named>;
-
-    /// Returns the mechanisms that run programs not written for them. Tests that name no mechanism
-    /// use these.
-    fn default_mechanisms(&self) -> &'static [&'static str];
-
-    /// Returns the default warp size.
-    fn default_warp_size(&self) -> u64 {
-        32
-    }
-
-    /// Returns the mechanism and the warp size of the reference in comparisons: `serial` if it
-    /// exists, otherwise the first mechanism.
-    fn reference(&self) -> (&'static str, u64) {
-        let known = self.mechanisms();
-        let serial = known.iter().find(|m| m.name == "serial");
-        (serial.or(known.first()).map_or("", |m| m.name), self.default_warp_size())
-    }
-
-    /// Returns whether launches have a grid of blocks. If not, both extents are 1.
-    fn has_grid(&self) -> bool {
-        true
-    }
-
-    /// Returns the machine's own options: keys of `options` in launch files, and of `--option` on
-    /// the command line.
-    fn options(&self) -> Vec<Named> {
-        Vec::new()
-    }
-
-    /// Returns the machine to use for an option that changes how programs are read, such as another
-    /// numbering of opcodes; `None` for other options.
-    ///
-    /// # Errors
-    /// Returns the possible values if `value` is not one of them.
-    fn variant(&self, _option: &str, _value: &str) -> Result<Option<&'static dyn Isa>, String> {
-        Ok(None)
-    }
-
-    /// Returns the option that a bare number as argument sets (`--arg 0x20000000`), on machines
-    /// whose programs get the address of their arguments in a register.
-    fn bare_argument(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns the options that comparisons vary in addition to mechanisms and warp sizes.
-    fn axes(&self) -> Vec<Axis> {
-        Vec::new()
-    }
-
-    /// Returns the values of axes that define the reference, in addition to mechanism and warp
-    /// size.
-    fn reference_settings(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    /// Loads the wanted kernels and all that they can reach, or the whole program if none is named.
-    /// Adds diagnostics to `found`; returns `None` only if there are errors.
-    fn load(
-        &self,
-        image: Image<'_>,
-        wanted: &[Located<String>],
-        found: &mut Diagnostics,
-    ) -> Option<Box<dyn Program>>;
-
-    /// Assembles text to a binary.
-    ///
-    /// # Errors
-    /// Returns diagnostics if the text does not assemble or the machine has no assembler.
-    fn assemble(&self, _image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
-        Err(unsupported(self.name(), Command::Asm))
-    }
-
-    /// Returns the listing of an assembly text, with addresses and bytes. The default is the
-    /// disassembly of the binary.
-    ///
-    /// # Errors
-    /// Returns diagnostics if the text does not assemble or the machine has no assembler or
-    /// disassembler.
-    fn listing(&self, image: Image<'_>) -> Result<String, Diagnostics> {
-        let bytes = self.assemble(image)?;
-        self.disassemble(Image { bytes: &bytes, file: image.file })
-    }
-
-    /// Disassembles a binary to text.
-    ///
-    /// # Errors
-    /// Returns diagnostics if the binary does not load or the machine has no disassembler.
-    fn disassemble(&self, _image: Image<'_>) -> Result<String, Diagnostics> {
-        Err(unsupported(self.name(), Command::Disasm))
-    }
-
-    /// Runs the machine's conformance suite.
-    ///
-    /// # Errors
-    /// Returns diagnostics if the machine has none.
-    fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
-        Err(unsupported(self.name(), Command::Conform))
-    }
-
-    /// Runs the rows of a conformance table in the machine's own format.
-    ///
-    /// # Errors
-    /// Returns diagnostics if the table is malformed or the machine reads none.
-    fn conform_table(
-        &self,
-        _name: &str,
-        _image: Image<'_>,
-    ) -> Result<Vec<ConformCase>, Diagnostics> {
-        Err(unsupported(self.name(), Command::Conform))
+    pub fn commands(&self) -> impl Iterator<Item = Command> {
+        Command::ALL.into_iter().filter(|command| self.supports(*command))
     }
 }
 

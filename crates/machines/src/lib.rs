@@ -16,7 +16,9 @@ pub mod stats;
 
 pub use catalogue::{all, by_extension, configured, find, load, unsupported};
 pub use graph::{ControlFlow, FlowBlock, PostDominator};
-pub use interface::{Axis, Command, ConformCase, Image, Isa, Named};
+pub use interface::{
+    Axis, Command, ConformCase, ConformTable, Image, Isa, Load, Named, Reference, Tools, Variant,
+};
 pub use launch::{
     Choice, End, HANGS, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Level, Schedule,
     Stop, Subject,

@@ -1,7 +1,7 @@
 //! The toy machine behind the laboratory's interface, as `--isa toy` uses it.
 
 use isa::{Diagnostics, FileId};
-use machines::{Command, Image, LaunchRequest, Subject, Unmonitored, find};
+use machines::{Command, Image, LaunchRequest, Subject, Unmonitored, find, load};
 
 const SQUARES: &str = "
         .param out
@@ -42,7 +42,7 @@ fn request(params: &[u8]) -> LaunchRequest<'_> {
 fn text_runs_and_reads_back() {
     let toy = find("toy").unwrap();
     let mut found = Diagnostics::new();
-    let program = toy.load(image(SQUARES.as_bytes()), &[], &mut found).unwrap();
+    let program = load(toy, image(SQUARES.as_bytes()), &[], &mut found).unwrap();
     assert_eq!(program.kernels()[0].params[0].name, "out");
     let mut context = program.context().unwrap();
     let out = context.allocate("out", &[0; 40]).unwrap();
@@ -66,7 +66,7 @@ fn text_runs_and_reads_back() {
 #[test]
 fn requests_beyond_the_machine_are_refused() {
     let toy = find("toy").unwrap();
-    let program = toy.load(image(b"halt"), &[], &mut Diagnostics::new()).unwrap();
+    let program = load(toy, image(b"halt"), &[], &mut Diagnostics::new()).unwrap();
     let mut context = program.context().unwrap();
     let mut about = |change: &dyn Fn(&mut LaunchRequest<'_>)| {
         let mut request = request(&[]);
@@ -83,11 +83,11 @@ fn requests_beyond_the_machine_are_refused() {
 #[test]
 fn binaries_round_trip_and_the_suite_passes() {
     let toy = find("toy").unwrap();
-    assert!(toy.commands().contains(&Command::Conform));
+    assert!(toy.supports(Command::Conform));
     let binary = toy.assemble(image(SQUARES.as_bytes())).unwrap();
     let text = toy.disassemble(image(&binary)).unwrap();
     assert_eq!(toy.assemble(image(text.as_bytes())).unwrap(), binary);
-    assert!(toy.load(image(&binary), &[], &mut Diagnostics::new()).is_some());
+    assert!(load(toy, image(&binary), &[], &mut Diagnostics::new()).is_some());
     let cases = toy.conform().unwrap();
     let failed: Vec<_> = cases.iter().filter(|c| c.failure.is_some()).collect();
     assert!(cases.len() >= 50 && failed.is_empty(), "{failed:?}");
@@ -98,7 +98,7 @@ fn errors_in_programs_are_reported() {
     let toy = find("toy").unwrap();
     for bytes in [&b"add r1"[..], b"", b".param", &[0; 8], b".org 0xffff\n.byte 1, 2"] {
         let mut found = Diagnostics::new();
-        assert!(toy.load(image(bytes), &[], &mut found).is_none(), "{bytes:?}");
+        assert!(load(toy, image(bytes), &[], &mut found).is_none(), "{bytes:?}");
         assert!(found.has_errors(), "{bytes:?}");
     }
     assert!(toy.assemble(image(b"\xff")).is_err());

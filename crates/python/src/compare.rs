@@ -130,7 +130,7 @@ impl Variations {
         Ok(Plan {
             mechanisms: match &self.mechanisms {
                 Some(list) => machines::mechanisms_named(machine, list, places.mechanisms)?,
-                None => machine.mechanisms().iter().map(|m| m.name.to_owned()).collect(),
+                None => machine.mechanisms.iter().map(|m| m.name.to_owned()).collect(),
             },
             warp_sizes: match &self.warp_sizes {
                 Some(list) => divergence::numbers_named(list, places.warp_sizes)?,

@@ -299,7 +299,7 @@ fn report(
     let warnings = doubles_as_floats(program, kernel, &wanted.args);
     let stats = wanted.stats.then(|| {
         to_json(&RunStats {
-            machine: program.machine.name().to_owned(),
+            machine: program.machine.name.to_owned(),
             module: program.name.clone(),
             mechanism: mechanism.to_owned(),
             warp_size: wanted.warp_size,

@@ -35,7 +35,7 @@ fn mechanisms() -> String {
         })
     };
     let mut all: Vec<&converge::Entry> = converge::CATALOGUE.iter().collect();
-    let default = machines::by_extension("ptx").and_then(|m| m.mechanisms().first().copied());
+    let default = machines::by_extension("ptx").and_then(|m| m.mechanisms.first().copied());
     all.sort_by_key(|e| default.is_none_or(|d| d.name != e.name));
     all.into_iter().map(entry).collect::<serde_json::Value>().to_string()
 }

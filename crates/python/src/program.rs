@@ -23,7 +23,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 #[pyclass(frozen, module = "simtlab._simtlab")]
 pub(crate) struct Program {
     pub(crate) id: u64,
-    pub(crate) machine: &'static dyn Isa,
+    pub(crate) machine: &'static Isa,
     pub(crate) program: Arc<dyn machines::Program>,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
@@ -55,9 +55,9 @@ impl Drop for Program {
     }
 }
 
-fn machine_of(path: &std::path::Path) -> Result<&'static dyn Isa, Diagnostic> {
+fn machine_of(path: &std::path::Path) -> Result<&'static Isa, Diagnostic> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    match machines::by_extension(extension).filter(|m| matches!(m.name(), "ptx" | "ir")) {
+    match machines::by_extension(extension).filter(|m| matches!(m.name, "ptx" | "ir")) {
         Some(machine) => Ok(machine),
         None => {
             let message = format!("{} is not a program that can be loaded", path.display());

@@ -16,7 +16,7 @@ fn compared(path: &str) -> Comparison {
     let parts = JobParts::from_launch_file(&file, None, &mut sources).expect("reads");
     let mut job = Job::prepare(parts, &Settings::default(), &mut sources).expect("is ready");
     let plan = Plan {
-        mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
+        mechanisms: job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
         settings: default_settings(job.machine()),

@@ -139,7 +139,7 @@ fn study_splits(job: &mut Job, mechanism: &str) -> (SplitCounts, u64) {
 fn measure() -> Vec<(String, Measured)> {
     let names: Vec<String> = job(KERNELS[0])
         .machine()
-        .mechanisms()
+        .mechanisms
         .iter()
         .map(|m| m.name.to_owned())
         .filter(|name| name != "uniform")

@@ -55,7 +55,7 @@ fn with_input<T>(
     input: Input<'_>,
     (choice, codec): (&IsaChoice, &Option<String>),
     out: &mut Out,
-    work: impl FnOnce(&'static dyn Isa, Image<'_>) -> Result<T, Diagnostics>,
+    work: impl FnOnce(&'static Isa, Image<'_>) -> Result<T, Diagnostics>,
 ) -> Result<T, Exit> {
     let mut sources = SourceMap::new();
     let mut line = Line::new(command);
@@ -86,7 +86,7 @@ fn with_input<T>(
 
 /// Assembles text to a binary, and prints a listing if requested.
 pub(crate) fn asm(args: &Asm, out: &mut Out) -> Exit {
-    let work = |isa: &'static dyn Isa, image: Image<'_>| {
+    let work = |isa: &'static Isa, image: Image<'_>| {
         let listing = args.listing.then(|| isa.listing(image)).transpose()?;
         Ok((isa.assemble(image)?, listing))
     };
@@ -113,7 +113,7 @@ pub(crate) fn disasm(args: &Disasm, out: &mut Out) -> Exit {
         // The command line's grammar requires one of them.
         (None, None) => return Exit::Usage,
     };
-    match with_input("disasm", input, (&args.isa, &args.codec), out, <dyn Isa>::disassemble) {
+    match with_input("disasm", input, (&args.isa, &args.codec), out, Isa::disassemble) {
         Ok(text) => {
             out.text(&text);
             Exit::Ok

@@ -46,7 +46,7 @@ fn run(
     let (mechanisms, sizes, order) = (words.next(), words.next(), words.next());
     let (json, html) = (words.next().flatten(), words.next().flatten());
     let mut plan = Plan {
-        mechanisms: job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect(),
+        mechanisms: job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect(),
         warp_sizes: vec![job.warp_size()],
         order: None,
         settings: divergence::default_settings(job.machine()),

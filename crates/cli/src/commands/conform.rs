@@ -11,7 +11,7 @@ use crate::out::{Exit, Out};
 
 /// Runs the machine's own suite, or the given tables.
 fn cases(
-    isa: &dyn Isa,
+    isa: &Isa,
     args: &Conform,
     sources: &mut SourceMap,
 ) -> Result<Vec<ConformCase>, Diagnostics> {

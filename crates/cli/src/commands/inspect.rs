@@ -35,7 +35,7 @@ fn isa_of(
     places: &Places,
     path: &Path,
     index: usize,
-) -> Result<&'static dyn Isa, Diagnostic> {
+) -> Result<&'static Isa, Diagnostic> {
     let named = choice.isa.as_deref().zip(places.isa);
     let isa = choose_isa(named, path, places.files[index])?;
     let mut given = choice.reading().zip(&places.reading);
@@ -44,7 +44,7 @@ fn isa_of(
 
 /// Reads and loads a program; also returns all diagnostics.
 fn load(
-    isa: &'static dyn Isa,
+    isa: &'static Isa,
     path: &Path,
     span: Span,
     sources: &mut SourceMap,
@@ -139,7 +139,7 @@ pub(crate) fn cfg(args: &Cfg, out: &mut Out) -> Exit {
     };
     let Some(flow) = program.control_flow(&name) else {
         let finding =
-            Diagnostic::error("cli::cfg", format!("{} has no control-flow graphs", isa.name()));
+            Diagnostic::error("cli::cfg", format!("{} has no control-flow graphs", isa.name));
         return refuse(&finding, &sources, out);
     };
     out.text(&match args.format {

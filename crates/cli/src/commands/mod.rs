@@ -58,16 +58,16 @@ pub(crate) fn dispatch(command: Command, out: &mut Out) -> Exit {
 /// Returns the machine for an option that changes how programs are read, given the option's value
 /// and span.
 fn reading(
-    isa: &'static dyn Isa,
+    isa: &'static Isa,
     option: &str,
     given: Option<(&str, Span)>,
-) -> Result<&'static dyn Isa, Diagnostic> {
+) -> Result<&'static Isa, Diagnostic> {
     let Some((value, span)) = given else { return Ok(isa) };
-    if !isa.options().iter().any(|o| o.name == option) {
-        let message = format!("{} has no option `{option}`", isa.name());
+    if !isa.options.iter().copied().flatten().any(|o| o.name == option) {
+        let message = format!("{} has no option `{option}`", isa.name);
         return Err(Diagnostic::error("isa::option", message).at(span, ""));
     }
-    match isa.variant(option, value) {
+    match (isa.variant)(option, value) {
         Ok(found) => Ok(found.unwrap_or(isa)),
         Err(why) => Err(Diagnostic::error("isa::option", why).at(span, "")),
     }
@@ -84,7 +84,7 @@ fn choose_isa(
     named: Option<(&str, Span)>,
     path: &Path,
     path_span: Span,
-) -> Result<&'static dyn Isa, Diagnostic> {
+) -> Result<&'static Isa, Diagnostic> {
     if let Some((name, span)) = named {
         return machines::find(name).map_err(|finding| finding.at(span, "unknown machine"));
     }
@@ -92,7 +92,7 @@ fn choose_isa(
     machines::by_extension(extension).ok_or_else(|| {
         let known: Vec<String> = machines::all()
             .iter()
-            .flat_map(|m| m.extensions().iter().map(move |e| format!(".{e} ({})", m.name())))
+            .flat_map(|m| m.extensions.iter().map(move |e| format!(".{e} ({})", m.name)))
             .collect();
         Diagnostic::error("cli::isa", "the file's name does not tell the machine it is for")
             .at(path_span, "unknown extension")
@@ -103,20 +103,20 @@ fn choose_isa(
 /// Prints the machines with their commands, mechanisms and options.
 fn machines(out: &mut Out) -> Exit {
     for machine in machines::all() {
-        let commands: Vec<&str> = machine.commands().iter().map(|c| c.name()).collect();
+        let commands: Vec<&str> = machine.commands().map(machines::Command::name).collect();
         out.text(&format!(
             "{}: {}\n  commands: {}\n",
-            machine.name(),
-            machine.about(),
+            machine.name,
+            machine.about,
             commands.join(", ")
         ));
-        let mechanisms = machine.mechanisms();
+        let mechanisms = machine.mechanisms;
         let width = mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0);
         for (index, mechanism) in mechanisms.iter().enumerate() {
             let default = if index == 0 { " (default)" } else { "" };
             out.text(&format!("  {:<width$}  {}{default}\n", mechanism.name, mechanism.about));
         }
-        let options = machine.options();
+        let options = machine.options.concat();
         let width = options.iter().map(|o| o.name.len()).max().unwrap_or(0);
         if !options.is_empty() {
             out.text("  options (--option NAME=VALUE):\n");

@@ -108,7 +108,7 @@ fn load(
 ) -> Result<(Box<dyn Program>, Diagnostics), Diagnostics> {
     let path = &words.args.file;
     let named = words.args.isa.isa.as_deref().zip(words.isa);
-    let (isa, path): (&'static dyn Isa, PathBuf) = match launch_file(path) {
+    let (isa, path): (&'static Isa, PathBuf) = match launch_file(path) {
         Some(launch) => {
             let parts = JobParts::from_launch_file(&launch, Some(words.file), sources)?;
             (parts.machine, parts.module)

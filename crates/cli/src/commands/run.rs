@@ -258,10 +258,10 @@ fn refuse_program_options(words: &Words<'_>, found: &mut Diagnostics) {
 fn same_machine(words: &Words<'_>, parts: &JobParts) -> Result<(), Diagnostics> {
     let Some(isa) = &words.isa else { return Ok(()) };
     let named = machines::find(&isa.value).map_err(|f| one(f.at(isa.span, "unknown machine")))?;
-    if named.name() == parts.machine.name() {
+    if named.name == parts.machine.name {
         return Ok(());
     }
-    let message = format!("the launch file is for {}, not for {}", parts.machine.name(), isa.value);
+    let message = format!("the launch file is for {}, not for {}", parts.machine.name, isa.value);
     Err(one(Diagnostic::error("cli::conflict", message).at(isa.span, "")))
 }
 
@@ -294,9 +294,9 @@ fn dumps(words: &Words<'_>, found: &mut Diagnostics) -> Vec<Dump> {
 fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts> {
     let named = words.isa.as_ref().map(|isa| (isa.value.as_str(), isa.span));
     let machine = match choose_isa(named, words.path, words.run.span) {
-        Ok(machine) if machine.commands().contains(&Command::Run) => machine,
+        Ok(machine) if machine.supports(Command::Run) => machine,
         Ok(machine) => {
-            found.append(unsupported(machine.name(), Command::Run));
+            found.append(unsupported(machine.name, Command::Run));
             return None;
         }
         Err(finding) => {
@@ -308,11 +308,11 @@ fn program_parts(words: &Words<'_>, found: &mut Diagnostics) -> Option<JobParts>
     // Extents default to 1 on machines without a grid, and if machine options give the number of
     // threads or blocks.
     let counted = words.options.iter().any(|o| matches!(&*o.key.value, "threads" | "blocks"));
-    if !machine.has_grid() || counted {
+    if !machine.has_grid || counted {
         run = run.without_grid();
     }
     let mut options = options(words, found);
-    if let Some(name) = machine.bare_argument() {
+    if let Some(name) = machine.bare_argument {
         options.extend(bare_arguments(&mut run.args, name));
     }
     let launch = run.launch(found);

@@ -117,7 +117,7 @@ impl Job {
             stop.report.notes.push(note);
         }
         let stats = RunStats {
-            machine: self.machine.name().to_owned(),
+            machine: self.machine.name.to_owned(),
             module: self.module_name.clone(),
             mechanism: self.mechanism.value.clone(),
             warp_size: self.warp_size.value,
@@ -279,8 +279,8 @@ impl Job {
         if limited && !apart {
             return None;
         }
-        let defaults = self.machine.default_mechanisms();
-        let mut others = self.machine.mechanisms();
+        let defaults = self.machine.default_mechanisms;
+        let mut others = self.machine.mechanisms.to_vec();
         let tried =
             |m: &Named| m.name != self.mechanism.value && (!limited || defaults.contains(&m.name));
         others.retain(tried);

@@ -35,7 +35,7 @@ pub struct Settings {
 
 /// Everything that a run needs, read and checked.
 pub struct Job {
-    pub(super) machine: &'static dyn Isa,
+    pub(super) machine: &'static Isa,
     pub(super) program: Arc<dyn Program>,
     pub(super) module: PathBuf,
     pub(super) module_name: String,
@@ -56,7 +56,7 @@ pub struct Job {
 impl Job {
     /// Returns the machine.
     #[must_use]
-    pub fn machine(&self) -> &'static dyn Isa {
+    pub fn machine(&self) -> &'static Isa {
         self.machine
     }
 

@@ -23,7 +23,7 @@ use super::job::{Job, Result, Settings};
 /// The parts of a job, from a launch file or from the command line.
 pub struct JobParts {
     /// The machine.
-    pub machine: &'static dyn Isa,
+    pub machine: &'static Isa,
     /// The program's file.
     pub module: PathBuf,
     /// The place that names it.
@@ -129,7 +129,7 @@ impl Job {
         });
         let warp_size = settings.warp_size.clone().or(parts.run.warp_size.clone());
         let warp_size =
-            warp_size.unwrap_or(Located { value: machine.default_warp_size(), span: nowhere });
+            warp_size.unwrap_or(Located { value: machine.default_warp_size, span: nowhere });
         let seed = settings.seed.or(parts.run.seed.as_ref().map(|s| s.value)).unwrap_or(0);
         let limit = settings.limit.or(parts.run.limit.as_ref().map(|s| s.value));
         let mut launches = find_kernels(program.as_ref(), &parts, &mut found);
@@ -184,7 +184,7 @@ pub fn wanted(launches: &[LaunchEntry]) -> Vec<Located<String>> {
 /// # Errors
 /// Returns the diagnostics of the machine.
 pub fn load_program(
-    machine: &'static dyn Isa,
+    machine: &'static Isa,
     name: &str,
     image: &[u8],
     wanted: &[Located<String>],
@@ -199,12 +199,12 @@ pub fn load_program(
 }
 
 fn mechanism(
-    machine: &'static dyn Isa,
+    machine: &'static Isa,
     settings: &Settings,
     run: &RunDefaults,
     nowhere: Span,
 ) -> std::result::Result<Located<String>, Diagnostic> {
-    let known = machine.mechanisms();
+    let known = machine.mechanisms;
     let given = settings.mechanism.clone().or(run.mechanism.clone());
     let default = known.first().map_or("", |m| m.name);
     let chosen = given.unwrap_or(Located { value: default.to_owned(), span: nowhere });
@@ -214,14 +214,13 @@ fn mechanism(
 
 /// Resolves a mechanism's name or alias to the machine's name for it.
 fn known_mechanism(
-    machine: &'static dyn Isa,
+    machine: &'static Isa,
     name: &Located<String>,
 ) -> std::result::Result<String, Diagnostic> {
-    let known = machine.mechanisms();
-    if known.is_empty() {
+    if machine.mechanisms.is_empty() {
         return Ok(name.value.clone());
     }
-    machines::one_mechanism(machine, &known, &name.value)
+    machines::one_mechanism(machine, &name.value)
         .map_err(|finding| finding.at(name.span, "unknown mechanism"))
 }
 

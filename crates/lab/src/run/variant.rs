@@ -144,7 +144,7 @@ impl Job {
         self.restore(options);
         let LaunchResults { results, buffers, variables, .. } = outcome?;
         let stats = RunStats {
-            machine: self.machine.name().to_owned(),
+            machine: self.machine.name.to_owned(),
             module: self.module_name.clone(),
             mechanism: variant.mechanism.clone(),
             warp_size: variant.warp_size,

@@ -1,18 +1,20 @@
-//! The machines, each behind [`Isa`](crate::Isa).
+//! The machines, each as an [`Isa`](crate::Isa).
 
 mod ir;
 mod linx;
-mod listing_probe;
+mod listing;
+mod listing_places;
 mod pmask;
 mod prf;
 mod ptx;
+mod runner;
 mod shared;
 mod toy;
 mod vm;
 
-pub(crate) use ir::IrText;
-pub(crate) use linx::LinxMachine;
-pub(crate) use pmask::PmaskMachine;
-pub(crate) use prf::PrfMachine;
-pub(crate) use ptx::Ptx;
-pub(crate) use toy::ToyMachine;
+pub(crate) use ir::IR;
+pub(crate) use linx::{LINX, LINX_TILES_V03};
+pub(crate) use pmask::PMASK;
+pub(crate) use prf::PRF;
+pub(crate) use ptx::PTX;
+pub(crate) use toy::TOY;

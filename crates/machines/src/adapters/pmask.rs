@@ -5,31 +5,62 @@
 
 use std::fmt::Write as _;
 
-use engine::Counters;
+use inputs::elem::{parse_any_integer, shortened};
 use inputs::kernel::KernelInfo;
 use inputs::launch::{Located, MachineOption};
-use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use isa::{Diagnostic, Diagnostics, Span};
 use pmask::config::{Config, OPTIONS};
 use pmask::trap::StopCause;
 use pmask::{Launch, Pmask};
-use simt::counts::Counts;
-use simt::machine::{HangKind, Machine, Step};
+use simt::machine::{HangKind, Machine};
 use simt::memory::Addr;
-use simt::observe::{Blind, Observer};
 use simt::trap::{Cause as _, Fault};
 
-use crate::adapters::listing_probe::ListingPlaces;
-use crate::adapters::shared::{self, option_text, problem, refused, text_of};
+use super::listing::Listing;
+use super::runner::{self, Bounds, Code, Extents, Guest};
+use super::shared::{loaded, named, option_text, problem, refused, single, text_of};
 use crate::graph::ControlFlow;
-use crate::interface::{Axis, Command, ConformCase, Image, Isa, Named};
+use crate::interface::{Axis, ConformCase, Image, Isa, Named, Reference, Tools, no_variant};
 use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
-use crate::monitor::{LaunchMonitor, Progress};
+use crate::monitor::LaunchMonitor;
 use crate::program::{Context, Program};
-use crate::stats::LaunchStats;
 
 /// The machine `pmask`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PmaskMachine;
+pub(crate) static PMASK: Isa = Isa {
+    name: Pmask::NAME,
+    about: "RISC-V with banked predicate masks (XPHMG_PMASK) and RSV lanes",
+    extensions: &["s", "elf"],
+    mechanisms: &[Named { name: "masks", about: "one program counter; lanes by mask banks" }],
+    default_mechanisms: &["masks"],
+    default_warp_size: 64,
+    reference: Reference { mechanism: "masks", warp_size: 64, settings: &[("vlmax", "8")] },
+    axes: &[
+        Axis::new("zmode", &["merge", "zero"]),
+        Axis::new("banks", &["4", "3", "2", "1"]),
+        Axis::new("lane-forms", &["on", "off"]),
+        Axis::new("vlmax", &["64", "32", "16", "8"]),
+    ],
+    options: &[&named!(OPTIONS, about), &RUN_OPTIONS],
+    bare_argument: None,
+    has_grid: false,
+    has_graphs: false,
+    variant: no_variant,
+    load,
+    tools: Some(Tools {
+        assemble,
+        listing: None,
+        disassemble,
+        conform,
+        conform_table: Some(conform_table),
+    }),
+};
+
+/// Options of a run, in addition to those of the machine.
+const RUN_OPTIONS: [Named; 3] = [
+    Named { name: "input", about: "what the program can read from its console" },
+    Named { name: "arguments", about: "its command line, for semihosting" },
+    Named { name: "ram", about: "bytes of main memory" },
+];
 
 /// The only kernel of a program.
 const KERNEL: &str = "program";
@@ -38,9 +69,10 @@ const MOST_RAM: u64 = 1 << 30;
 /// Steps between two polls of the monitor.
 const SLICE: u64 = 1 << 18;
 
+/// A loaded program, with its text if it was assembled from one.
 struct PmaskProgram {
     program: pmask::Program,
-    text: Option<SourceFile>,
+    listing: Listing,
 }
 
 fn read(image: Image<'_>) -> Result<PmaskProgram, Diagnostics> {
@@ -53,142 +85,56 @@ fn read(image: Image<'_>) -> Result<PmaskProgram, Diagnostics> {
             found
         }
     })?;
-    let text = std::str::from_utf8(image.bytes).ok().filter(|_| program.image.is_some());
-    Ok(PmaskProgram { program, text: text.map(|text| SourceFile::new("", text)) })
+    let text = std::str::from_utf8(image.bytes).ok();
+    let listing = match (text, &program.image) {
+        (Some(text), Some(image)) => Listing::new(text, image.lines.clone()),
+        _ => Listing::default(),
+    };
+    Ok(PmaskProgram { program, listing })
 }
 
-/// Options of a run, in addition to those of the machine.
-const RUN_OPTIONS: [Named; 3] = [
-    Named { name: "input", about: "what the program can read from its console" },
-    Named { name: "arguments", about: "its command line, for semihosting" },
-    Named { name: "ram", about: "bytes of main memory" },
-];
-
-/// Parses the options, whose names the book lists. On an error, returns the index of the option.
-fn configure(options: &[MachineOption]) -> Result<(Config, Launch), (usize, String)> {
-    let (mut config, mut launch) = (Config::default(), Launch::default());
-    for (index, option) in options.iter().enumerate() {
-        let value = option_text(option);
-        match option.key.value.as_str() {
-            "input" => launch.input = value.into_bytes(),
-            "arguments" => launch.arguments = value,
-            "ram" => {
-                let bytes = inputs::elem::parse_any_integer(&value);
-                let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-                let bytes = bytes.filter(|bytes| (16..=MOST_RAM).contains(bytes));
-                launch.ram = bytes
-                    .ok_or_else(|| (index, format!("`ram` is a number from 16 to {MOST_RAM}")))?;
-            }
-            name => {
-                let name = inputs::elem::shortened(name);
-                config.set(&name, &value).map_err(|error| (index, error.to_string()))?;
-            }
+fn load(
+    image: Image<'_>,
+    _wanted: &[Located<String>],
+    found: &mut Diagnostics,
+) -> Option<Box<dyn Program>> {
+    let read = read(image).map(|mut program| {
+        if let Some(assembled) = &mut program.program.image {
+            found.append(std::mem::take(&mut assembled.warnings));
         }
-    }
-    Ok((config, launch))
+        program
+    });
+    loaded(read, found)
 }
 
-impl Isa for PmaskMachine {
-    fn name(&self) -> &'static str {
-        Pmask::NAME
-    }
+/// Returns an ELF executable.
+fn assemble(image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
+    Ok(pmask::elf::write(&read(image)?.program))
+}
 
-    fn about(&self) -> &'static str {
-        "RISC-V with banked predicate masks (XPHMG_PMASK) and RSV lanes"
+/// Disassembles all segments, with symbol names.
+fn disassemble(image: Image<'_>) -> Result<String, Diagnostics> {
+    let program = read(image)?.program;
+    let mut out = String::new();
+    for segment in &program.segments {
+        let lines = pmask::asm::disassemble(&segment.bytes, segment.address);
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "# {:#x}: {} bytes", segment.address, segment.size);
+        out.push_str(&isa::disasm::listing(&lines));
     }
+    Ok(out)
+}
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["s", "elf"]
+fn conform() -> Result<Vec<ConformCase>, Diagnostics> {
+    let mut cases = Vec::new();
+    for (name, table) in pmask::conform::TABLES {
+        cases.extend(conform_cases(name, table)?);
     }
+    Ok(cases)
+}
 
-    fn commands(&self) -> &'static [Command] {
-        shared::COMMANDS
-    }
-
-    fn mechanisms(&self) -> Vec<Named> {
-        vec![Named { name: "masks", about: "one program counter; lanes by mask banks" }]
-    }
-
-    fn default_mechanisms(&self) -> &'static [&'static str] {
-        &["masks"]
-    }
-
-    fn default_warp_size(&self) -> u64 {
-        64
-    }
-
-    fn has_grid(&self) -> bool {
-        false
-    }
-
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            Axis::new("zmode", &["merge", "zero"]),
-            Axis::new("banks", &["4", "3", "2", "1"]),
-            Axis::new("lane-forms", &["on", "off"]),
-            Axis::new("vlmax", &["64", "32", "16", "8"]),
-        ]
-    }
-
-    fn reference_settings(&self) -> &'static [(&'static str, &'static str)] {
-        &[("vlmax", "8")]
-    }
-
-    fn options(&self) -> Vec<Named> {
-        let own = OPTIONS.iter().map(|o| Named { name: o.name, about: o.about });
-        own.chain(RUN_OPTIONS).collect()
-    }
-
-    fn load(
-        &self,
-        image: Image<'_>,
-        _wanted: &[Located<String>],
-        found: &mut Diagnostics,
-    ) -> Option<Box<dyn Program>> {
-        match read(image) {
-            Ok(mut program) => {
-                if let Some(assembled) = &mut program.program.image {
-                    found.append(std::mem::take(&mut assembled.warnings));
-                }
-                Some(Box::new(program))
-            }
-            Err(errors) => {
-                found.append(errors);
-                None
-            }
-        }
-    }
-
-    /// Returns an ELF executable.
-    fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
-        Ok(pmask::elf::write(&read(image)?.program))
-    }
-
-    /// Disassembles all segments, with symbol names.
-    fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
-        let program = read(image)?.program;
-        let mut out = String::new();
-        for segment in &program.segments {
-            let lines = pmask::asm::disassemble(&segment.bytes, segment.address);
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "# {:#x}: {} bytes", segment.address, segment.size);
-            out.push_str(&isa::disasm::listing(&lines));
-        }
-        Ok(out)
-    }
-
-    fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
-        let mut cases = Vec::new();
-        for (name, table) in pmask::conform::TABLES {
-            cases.extend(conform_cases(name, table)?);
-        }
-        Ok(cases)
-    }
-
-    fn conform_table(&self, name: &str, image: Image<'_>) -> Result<Vec<ConformCase>, Diagnostics> {
-        let text = text_of(&image)?;
-        conform_cases(name, text)
-    }
+fn conform_table(name: &str, image: Image<'_>) -> Result<Vec<ConformCase>, Diagnostics> {
+    conform_cases(name, text_of(&image)?)
 }
 
 fn conform_cases(name: &str, table: &str) -> Result<Vec<ConformCase>, Diagnostics> {
@@ -202,10 +148,28 @@ fn conform_cases(name: &str, table: &str) -> Result<Vec<ConformCase>, Diagnostic
     Ok(good.chain(bad).collect())
 }
 
-impl PmaskProgram {
-    fn line(&self, span: Span) -> Option<u64> {
-        self.text.as_ref().map(|text| text.line_col(span.start).line.into())
+/// Parses the options, whose names the book lists. On an error, returns the index of the option.
+fn configure(options: &[MachineOption]) -> Result<(Config, Launch), (usize, String)> {
+    let (mut config, mut launch) = (Config::default(), Launch::default());
+    for (index, option) in options.iter().enumerate() {
+        let value = option_text(option);
+        match option.key.value.as_str() {
+            "input" => launch.input = value.into_bytes(),
+            "arguments" => launch.arguments = value,
+            "ram" => {
+                let bytes = parse_any_integer(&value);
+                let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+                let bytes = bytes.filter(|bytes| (16..=MOST_RAM).contains(bytes));
+                launch.ram = bytes
+                    .ok_or_else(|| (index, format!("`ram` is a number from 16 to {MOST_RAM}")))?;
+            }
+            name => {
+                let name = shortened(name);
+                config.set(&name, &value).map_err(|error| (index, error.to_string()))?;
+            }
+        }
     }
+    Ok((config, launch))
 }
 
 impl Program for PmaskProgram {
@@ -245,77 +209,6 @@ fn room(program: &pmask::Program, address: u64) -> Option<u64> {
     Some(next.map_or(end, |next| next.min(end)) - address)
 }
 
-impl PmaskContext<'_> {
-    fn drive<O: Observer<1>>(
-        &self,
-        machine: &Pmask,
-        state: &mut pmask::State,
-        observer: &mut O,
-        limit: u64,
-        (listing_places, monitor): (&ListingPlaces, &mut dyn LaunchMonitor),
-    ) -> End {
-        let mut left = limit;
-        loop {
-            let slice = SLICE.min(left);
-            let what = (machine, &self.program.program);
-            let step = listing_places.run(what, state, observer, slice, monitor);
-            left -= slice;
-            match step {
-                Step::Done => return self.exit(state),
-                Step::Fault(fault) => return End::Fault(self.fault(state, &fault)),
-                Step::Hang(hang) if hang.kind == HangKind::Repeats => {
-                    let message = "the program repeats itself for ever";
-                    return End::Hang(self.stop(state, "repeats", message));
-                }
-                Step::Issued | Step::Hang(_) if state.host.exit.is_some() => {
-                    return self.exit(state);
-                }
-                Step::Issued | Step::Hang(_) if left == 0 => {
-                    let message = format!("the program has not ended after {limit} steps");
-                    return End::Hang(self.stop(state, "limit", &message));
-                }
-                Step::Issued | Step::Hang(_) => {}
-            }
-            let progress = Progress { blocks_done: 0, blocks: 1, issues: limit - left };
-            if !monitor.poll(progress) {
-                return End::Interrupted;
-            }
-        }
-    }
-
-    /// Returns the end of a program that has exited; code 0 means success.
-    fn exit(&self, state: &pmask::State) -> End {
-        match state.host.exit {
-            Some(0) | None => End::Done,
-            Some(code) => {
-                let message = format!("the program ended with code {code}");
-                End::Fault(self.stop(state, "exit-code", &message))
-            }
-        }
-    }
-
-    fn stop(&self, state: &pmask::State, code: &'static str, message: &str) -> Stop {
-        let span = self.program.program.span_at(state.pc);
-        let mut report = Diagnostic::error(code, message);
-        if let Some(span) = span {
-            report = report.at(span, "here");
-        }
-        let place = self.program.program.place(state.pc);
-        let place = place.map_or(String::new(), |place| format!(" ({place})"));
-        report = report.note(format!("at {:#x}{place}", state.pc));
-        let line = span.and_then(|span| self.program.line(span));
-        Stop { code, report, line, place: None }
-    }
-
-    fn fault(&self, state: &pmask::State, fault: &Fault<StopCause>) -> Stop {
-        let mut stop = self.stop(state, fault.cause.code(), &fault.cause.to_string());
-        if state.rsv.enabled {
-            stop.report = stop.report.note(format!("in lane {}", fault.lanes));
-        }
-        stop
-    }
-}
-
 impl Context for PmaskContext<'_> {
     fn allocate(&mut self, name: &str, data: &[u8]) -> Result<u64, String> {
         let program = &self.program.program;
@@ -342,9 +235,7 @@ impl Context for PmaskContext<'_> {
         request: &LaunchRequest<'_>,
         monitor: &mut dyn LaunchMonitor,
     ) -> Result<LaunchResult, LaunchProblem> {
-        if request.grid.iter().chain(&request.block).any(|extent| *extent != 1) {
-            return Err(problem(Subject::Grid, "this machine has one hart: grid and block are 1"));
-        }
+        single(request, "this machine has one hart: grid and block are 1")?;
         let (config, launch) = configure(request.options)
             .map_err(|(index, why)| problem(Subject::Option(index), why))?;
         let machine = Pmask { config };
@@ -355,29 +246,78 @@ impl Context for PmaskContext<'_> {
             let placed = state.memory.host_write(Addr(buffer.address), &buffer.data);
             placed.map_err(|error| in_launch(error.to_string()))?;
         }
+        let program = &self.program.program;
+        let code = Code { machine: &machine, program, listing: &self.program.listing, pcs: 0 };
+        let (grid, block) = (request.grid, request.block);
+        let extents = Extents { grid, block, blocks: 1, block_threads: 1, threads: 1 };
         let limit = request.limit.unwrap_or(pmask::run::DEFAULT_LIMIT);
-        let lines = self.program.program.image.as_ref().map_or(&[][..], |image| &image.lines);
-        let listing_places = ListingPlaces::new(self.program.text.as_ref(), lines);
-        listing_places.begin(request.kernel, request.warp_size, 1, monitor);
-        let mut counters = Counters::default();
-        let end = if request.detailed {
-            self.drive(&machine, &mut state, &mut counters, limit, (&listing_places, monitor))
-        } else {
-            self.drive(&machine, &mut state, &mut Blind, limit, (&listing_places, monitor))
-        };
-        let counts = Counts { slots: state.slots, threads: 1, ..Counts::default() };
-        let stats = LaunchStats {
-            kernel: request.kernel.to_owned(),
-            grid: request.grid,
-            block: request.block,
-            outcome: end.name().to_owned(),
-            ..LaunchStats::of(&counts, counters)
-        };
+        let bounds = Bounds { slice: SLICE, limit };
+        let guest = &mut Ends(self.program);
+        let (end, stats) =
+            runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
         let output = std::mem::take(&mut state.host.output);
         for buffer in &mut self.buffers {
             // Cannot fail: the launch wrote the buffer there, and memory stays mapped.
             let _ = state.memory.read_bytes(Addr(buffer.address), &mut buffer.data);
         }
         Ok(LaunchResult { end, stats, output, words: String::new() })
+    }
+}
+
+/// The ends of launches.
+struct Ends<'p>(&'p PmaskProgram);
+
+impl Ends<'_> {
+    /// Returns the end of a program that has exited; code 0 means success.
+    fn exit(&self, state: &pmask::State) -> End {
+        match state.host.exit {
+            Some(0) | None => End::Done,
+            Some(code) => {
+                let message = format!("the program ended with code {code}");
+                End::Fault(self.stop(state, "exit-code", &message))
+            }
+        }
+    }
+
+    fn stop(&self, state: &pmask::State, code: &'static str, message: &str) -> Stop {
+        let program = &self.0.program;
+        let at = program.span_at(state.pc).map(|span| (span, "here".to_owned()));
+        let mut stop = self.0.listing.stop(code, message, at);
+        let place = program.place(state.pc);
+        let place = place.map_or(String::new(), |place| format!(" ({place})"));
+        stop.report = stop.report.note(format!("at {:#x}{place}", state.pc));
+        stop
+    }
+}
+
+impl Guest<Pmask> for Ends<'_> {
+    fn fault(&self, state: &pmask::State, fault: &Fault<StopCause>) -> Stop {
+        let mut stop = self.stop(state, fault.cause.code(), &fault.cause.to_string());
+        if state.rsv.enabled {
+            stop.report = stop.report.note(format!("in lane {}", fault.lanes));
+        }
+        stop
+    }
+
+    fn done(&self, state: &pmask::State) -> End {
+        self.exit(state)
+    }
+
+    fn stopped(&self, state: &pmask::State, hang: Option<HangKind>) -> Option<End> {
+        if hang == Some(HangKind::Repeats) {
+            let message = "the program repeats itself for ever";
+            return Some(End::Hang(self.stop(state, "repeats", message)));
+        }
+        state.host.exit.map(|_| self.exit(state))
+    }
+
+    /// The limit is one of steps.
+    fn spent(&self, _: &Pmask, _: &pmask::State, steps: u64) -> u64 {
+        steps
+    }
+
+    fn limit_reached(&self, state: &pmask::State, limit: u64) -> Stop {
+        let message = format!("the program has not ended after {limit} steps");
+        self.stop(state, "limit", &message)
     }
 }

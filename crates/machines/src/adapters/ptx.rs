@@ -8,98 +8,77 @@ use ir::device::Limits;
 use isa::Diagnostics;
 
 use super::vm;
-use crate::interface::{Command, Image, Isa, Named};
+use crate::interface::{Image, Isa, Variant};
 use crate::program::Program;
 
-/// The machine `ptx`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ptx {
-    /// The device limits that apply when a program is read.
+/// The machine `ptx`, under the limits of devices.
+pub(crate) static PTX: Isa = Isa {
+    name: "ptx",
+    about: "NVIDIA's virtual instruction set, as compilers write it",
+    extensions: &["ptx"],
+    mechanisms: &vm::MECHANISMS,
+    default_mechanisms: vm::USUAL_MECHANISMS,
+    default_warp_size: 32,
+    reference: vm::REFERENCE,
+    axes: &[],
+    options: &[&[vm::LIMITS_OF]],
+    bare_argument: None,
+    has_grid: true,
+    has_graphs: true,
+    variant,
+    load: |image, wanted, found| load(Limits::OfTarget, image, wanted, found),
+    tools: None,
+};
+
+/// The machine `ptx` without limits.
+static UNLIMITED: Isa =
+    Isa { load: |image, wanted, found| load(Limits::None, image, wanted, found), ..PTX };
+
+/// Selects the limits on declarations. They are the same on all devices, so there are only two
+/// variants; limits on launches depend on the device and are checked at the launch.
+fn variant(option: &str, value: &str) -> Variant {
+    if option != vm::LIMITS_OF.name {
+        return Ok(None);
+    }
+    Ok(Some(match vm::limits(value)? {
+        Limits::None => &UNLIMITED,
+        Limits::OfTarget | Limits::Of(_) => &PTX,
+    }))
+}
+
+/// Lowers only what the wanted kernels can reach: unsupported code elsewhere in the file is not
+/// an error.
+fn load(
     limits: Limits,
-}
-
-impl Ptx {
-    /// PTX under the limits of devices.
-    pub(crate) const LIMITED: Self = Self { limits: Limits::OfTarget };
-    /// PTX without limits.
-    const UNLIMITED: Self = Self { limits: Limits::None };
-}
-
-impl Isa for Ptx {
-    fn name(&self) -> &'static str {
-        "ptx"
-    }
-
-    fn about(&self) -> &'static str {
-        "NVIDIA's virtual instruction set, as compilers write it"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["ptx"]
-    }
-
-    fn commands(&self) -> &'static [Command] {
-        &[Command::Run, Command::Check, Command::List, Command::Cfg]
-    }
-
-    fn mechanisms(&self) -> Vec<Named> {
-        vm::mechanisms()
-    }
-
-    fn default_mechanisms(&self) -> &'static [&'static str] {
-        vm::USUAL_MECHANISMS
-    }
-
-    fn options(&self) -> Vec<Named> {
-        vec![vm::LIMITS_OF]
-    }
-
-    /// The limits on declarations are the same on all devices, so there are only two variants.
-    /// Limits on launches depend on the device and are checked at the launch.
-    fn variant(&self, option: &str, value: &str) -> Result<Option<&'static dyn Isa>, String> {
-        if option != vm::LIMITS_OF.name {
-            return Ok(None);
-        }
-        Ok(Some(match vm::limits(value)? {
-            Limits::None => &Self::UNLIMITED,
-            Limits::OfTarget | Limits::Of(_) => &Self::LIMITED,
-        }))
-    }
-
-    /// Lowers only what the wanted kernels can reach: unsupported code elsewhere in the file is not
-    /// an error.
-    fn load(
-        &self,
-        image: Image<'_>,
-        wanted: &[Located<String>],
-        found: &mut Diagnostics,
-    ) -> Option<Box<dyn Program>> {
-        let text = match image.text() {
-            Ok(text) => text,
-            Err(finding) => {
-                found.push(finding);
-                return None;
-            }
-        };
-        let (tree, errors) = ::ptx::parse(image.file, text);
-        let broken = errors.has_errors();
-        found.append(errors);
-        if broken {
+    image: Image<'_>,
+    wanted: &[Located<String>],
+    found: &mut Diagnostics,
+) -> Option<Box<dyn Program>> {
+    let text = match image.text() {
+        Ok(text) => text,
+        Err(finding) => {
+            found.push(finding);
             return None;
         }
-        let kernels = kernels(&tree);
-        for name in wanted {
-            if let Err(finding) = choose_kernel(&kernels, Some(&name.value)) {
-                found.push(finding.at(name.span, "not in the program"));
-                return None;
-            }
-        }
-        let names: Vec<&str> = wanted.iter().map(|w| w.value.as_str()).collect();
-        let select = if names.is_empty() { Select::All } else { Select::Kernels(&names) };
-        let (module, errors) = ::ptx::lower_for(&tree, select, self.limits);
-        found.append(errors);
-        vm::link(module?, text, ::ptx::target(&tree), found)
+    };
+    let (tree, errors) = ::ptx::parse(image.file, text);
+    let broken = errors.has_errors();
+    found.append(errors);
+    if broken {
+        return None;
     }
+    let kernels = kernels(&tree);
+    for name in wanted {
+        if let Err(finding) = choose_kernel(&kernels, Some(&name.value)) {
+            found.push(finding.at(name.span, "not in the program"));
+            return None;
+        }
+    }
+    let names: Vec<&str> = wanted.iter().map(|w| w.value.as_str()).collect();
+    let select = if names.is_empty() { Select::All } else { Select::Kernels(&names) };
+    let (module, errors) = ::ptx::lower_for(&tree, select, limits);
+    found.append(errors);
+    vm::link(module?, text, ::ptx::target(&tree), found)
 }
 
 /// Returns the kernels of a file, with nothing but their names.

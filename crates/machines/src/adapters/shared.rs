@@ -1,25 +1,31 @@
 //! Code shared by the machines with simple programs: one kernel, read from text or a binary, in one
 //! memory.
 
-use std::collections::BTreeMap;
-
-use engine::Counters;
 use inputs::kernel::{ParamInfo, ParamKind};
 use inputs::launch::{MachineOption, OptionValue};
-use isa::asm::Line;
-use isa::{Diagnostic, Diagnostics, SourceFile, Span};
+use isa::{Diagnostic, Diagnostics};
 use simt::memory::{Addr, MemoryMap};
-use simt::slots::LaneSlots;
 
-use crate::interface::{Command, Image};
-use crate::launch::{LaunchProblem, Stop, Subject};
+use crate::interface::Image;
+use crate::launch::{LaunchProblem, LaunchRequest, Subject};
 use crate::program::Program;
-use crate::stats::LineSlots;
 
-/// Commands of a machine with an assembler and a conformance suite, but without a control-flow
-/// graph.
-pub(super) const COMMANDS: &[Command] =
-    &[Command::Run, Command::Check, Command::List, Command::Asm, Command::Disasm, Command::Conform];
+/// Makes an array of [`Named`](crate::interface::Named) of a table whose rows have names and
+/// descriptions.
+macro_rules! named {
+    ($rows:expr, $about:ident) => {{
+        let mut named = [crate::interface::Named { name: "", about: "" }; $rows.len()];
+        let mut index = 0;
+        while index < named.len() {
+            let row = &$rows[index];
+            named[index] = crate::interface::Named { name: row.name, about: row.$about };
+            index += 1;
+        }
+        named
+    }};
+}
+
+pub(super) use named;
 
 /// Returns diagnostics with a single error, without a location.
 pub(super) fn refused(code: &'static str, message: impl Into<String>) -> Diagnostics {
@@ -43,7 +49,7 @@ pub(super) fn as_text<'a>(image: &Image<'a>) -> Option<&'a str> {
     (!text.contains('\0')).then_some(text)
 }
 
-/// Turns the result of reading a program into that of [`Isa::load`](crate::interface::Isa::load).
+/// Turns the result of reading a program into that of `Isa::load`.
 pub(super) fn loaded<P: Program + 'static>(
     read: Result<P, Diagnostics>,
     found: &mut Diagnostics,
@@ -101,50 +107,10 @@ pub(super) fn read(memory: &MemoryMap, address: u64, length: usize) -> Result<Ve
     Ok(data)
 }
 
-/// Returns the stop of a program that has used up its issues.
-pub(super) fn limit_reached(limit: u64) -> Stop {
-    let message = format!("the program has not ended after {limit} issues: it may hang");
-    let report = Diagnostic::error("limit", message);
-    let report = report.help("raise it with --limit if the program needs that long");
-    Stop { code: "limit", report, line: None, place: None }
-}
-
-/// Maps instructions to the text that they were assembled from. Empty for a binary.
-#[derive(Default)]
-pub(super) struct Listing {
-    /// The text.
-    pub(super) text: Option<SourceFile>,
-    /// The statements, by address.
-    pub(super) lines: Vec<Line>,
-}
-
-impl Listing {
-    pub(super) fn new(text: &str, lines: Vec<Line>) -> Self {
-        Self { text: Some(SourceFile::new("", text)), lines }
+/// Checks that a request has one block of one thread; `why` is the message if it has more.
+pub(super) fn single(request: &LaunchRequest<'_>, why: &str) -> Result<(), LaunchProblem> {
+    if request.grid.iter().chain(&request.block).any(|extent| *extent != 1) {
+        return Err(problem(Subject::Grid, why));
     }
-
-    /// Returns the statement at an address.
-    pub(super) fn span(&self, pc: u64) -> Option<Span> {
-        let next = self.lines.partition_point(|line| line.address <= pc);
-        let line = self.lines.get(next.checked_sub(1)?)?;
-        (pc - line.address < line.length).then_some(line.span)
-    }
-
-    /// Returns the line at which a span starts.
-    pub(super) fn line(&self, span: Span) -> Option<u32> {
-        self.text.as_ref().map(|text| text.line_col(span.start).line)
-    }
-
-    /// Returns lane slots by line.
-    pub(super) fn line_slots(&self, counters: &Counters) -> Vec<LineSlots> {
-        let mut by_line: BTreeMap<u32, LaneSlots> = BTreeMap::new();
-        for (pc, slots) in (0..).zip(counters.by_pc.slots()) {
-            let line = self.span(pc).and_then(|span| self.line(span));
-            if let Some(line) = line.filter(|_| slots.issues() > 0) {
-                by_line.entry(line).or_default().add(slots);
-            }
-        }
-        let lines = by_line.into_iter();
-        lines.map(|(line, slots)| LineSlots { file: String::new(), line, slots }).collect()
-    }
+    Ok(())
 }

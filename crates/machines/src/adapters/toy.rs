@@ -4,30 +4,40 @@
 //! groups of the warp size.
 
 use ::toy::{LaunchError, Toy, Trap};
-use engine::{Counters, PcSlots};
+use inputs::elem::shortened;
 use inputs::kernel::KernelInfo;
-use inputs::launch::Located;
 use isa::{Diagnostic, Diagnostics};
-use simt::counts::Counts;
-use simt::machine::{Machine, Step};
+use simt::machine::Machine;
 use simt::memory::MemoryMap;
-use simt::observe::{Blind, Observer};
-use simt::trap::{Cause as _, Fault};
+use simt::trap::Fault;
 
-use crate::adapters::listing_probe::ListingPlaces;
-use crate::adapters::shared::{
-    self, Listing, as_text, limit_reached, loaded, problem, refused, text_of,
-};
+use super::listing::Listing;
+use super::runner::{self, Bounds, Code, Extents, Guest};
+use super::shared::{self, as_text, loaded, problem, refused, text_of};
 use crate::graph::ControlFlow;
-use crate::interface::{Command, ConformCase, Image, Isa, Named};
-use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
-use crate::monitor::{LaunchMonitor, Progress};
+use crate::interface::{ConformCase, Image, Isa, Named, Reference, Tools, no_variant};
+use crate::launch::{LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
+use crate::monitor::LaunchMonitor;
 use crate::program::{Context, Program};
-use crate::stats::LaunchStats;
 
 /// The machine `toy`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ToyMachine;
+pub(crate) static TOY: Isa = Isa {
+    name: Toy::NAME,
+    about: "a machine in fifty lines: uniform control flow, lanes by predicates",
+    extensions: &["toys", "toy"],
+    mechanisms: &[Named { name: "uniform", about: "one program counter; lanes never part" }],
+    default_mechanisms: &["uniform"],
+    default_warp_size: 32,
+    reference: Reference { mechanism: "uniform", warp_size: 32, settings: &[] },
+    axes: &[],
+    options: &[],
+    bare_argument: None,
+    has_grid: true,
+    has_graphs: false,
+    variant: no_variant,
+    load: |image, _, found| loaded(read(image), found),
+    tools: Some(Tools { assemble, listing: None, disassemble, conform, conform_table: None }),
+};
 
 /// The only kernel of a program.
 const KERNEL: &str = "main";
@@ -56,59 +66,24 @@ fn read(image: Image<'_>) -> Result<ToyProgram, Diagnostics> {
     Ok(ToyProgram { program, params, listing: Listing::new(text, assembled.lines) })
 }
 
-impl Isa for ToyMachine {
-    fn name(&self) -> &'static str {
-        Toy::NAME
-    }
+fn assemble(image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
+    let text = text_of(&image)?;
+    let assembled = ::toy::assemble(image.file, text)?;
+    ::toy::binary(&assembled).map_err(|error| refused("toy::load", error.to_string()))
+}
 
-    fn about(&self) -> &'static str {
-        "a machine in fifty lines: uniform control flow, lanes by predicates"
-    }
+fn disassemble(image: Image<'_>) -> Result<String, Diagnostics> {
+    Toy.load(image.bytes).map_err(|error| refused("toy::load", error.to_string()))?;
+    Ok(::toy::source(image.bytes))
+}
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["toys", "toy"]
-    }
-
-    fn commands(&self) -> &'static [Command] {
-        shared::COMMANDS
-    }
-
-    fn mechanisms(&self) -> Vec<Named> {
-        vec![Named { name: "uniform", about: "one program counter; lanes never part" }]
-    }
-
-    fn default_mechanisms(&self) -> &'static [&'static str] {
-        &["uniform"]
-    }
-
-    fn load(
-        &self,
-        image: Image<'_>,
-        _wanted: &[Located<String>],
-        found: &mut Diagnostics,
-    ) -> Option<Box<dyn Program>> {
-        loaded(read(image), found)
-    }
-
-    fn assemble(&self, image: Image<'_>) -> Result<Vec<u8>, Diagnostics> {
-        let text = text_of(&image)?;
-        let assembled = ::toy::assemble(image.file, text)?;
-        ::toy::binary(&assembled).map_err(|error| refused("toy::load", error.to_string()))
-    }
-
-    fn disassemble(&self, image: Image<'_>) -> Result<String, Diagnostics> {
-        Toy.load(image.bytes).map_err(|error| refused("toy::load", error.to_string()))?;
-        Ok(::toy::source(image.bytes))
-    }
-
-    fn conform(&self) -> Result<Vec<ConformCase>, Diagnostics> {
-        let report = ::toy::conform(::toy::CONFORM_TABLE);
-        let case = |c: isa::conform::Case| ConformCase {
-            name: format!("line {}: {}", c.line, c.fact),
-            failure: c.failure,
-        };
-        Ok(report.cases.into_iter().map(case).collect())
-    }
+fn conform() -> Result<Vec<ConformCase>, Diagnostics> {
+    let report = ::toy::conform(::toy::CONFORM_TABLE);
+    let case = |c: isa::conform::Case| ConformCase {
+        name: format!("line {}: {}", c.line, c.fact),
+        failure: c.failure,
+    };
+    Ok(report.cases.into_iter().map(case).collect())
 }
 
 impl Program for ToyProgram {
@@ -147,7 +122,7 @@ impl ToyContext<'_> {
             return Err(problem(Subject::Shared, "the toy machine has no shared memory"));
         }
         if let Some(option) = request.options.first() {
-            let name = inputs::elem::shortened(&option.key.value);
+            let name = shortened(&option.key.value);
             return Err(problem(Subject::Option(0), format!("there is no option `{name}`")));
         }
         let word = |bytes: &[u8]| isa::decode::window(bytes).0;
@@ -158,47 +133,6 @@ impl ToyContext<'_> {
             arguments: request.params.chunks(8).map(word).collect(),
             memory: memory.map_err(|error| problem(Subject::Launch, error.to_string()))?,
         })
-    }
-
-    /// Runs until the program ends, reaches the limit, or the monitor stops it.
-    fn drive<O: Observer<1>>(
-        &self,
-        state: &mut ::toy::State,
-        observer: &mut O,
-        request: &LaunchRequest<'_>,
-        (listing_places, monitor): (&ListingPlaces, &mut dyn LaunchMonitor),
-    ) -> End {
-        let limit = request.limit.unwrap_or(LIMIT);
-        loop {
-            let issues = Toy.slots(state).issues();
-            let slice = SLICE.min(limit.saturating_sub(issues));
-            let what = (&Toy, &self.program.program);
-            match listing_places.run(what, state, observer, slice, monitor) {
-                Step::Done => return End::Done,
-                Step::Fault(fault) => return End::Fault(self.fault(&fault)),
-                // The machine has no synchronisation: only a loop can keep it from ending.
-                Step::Issued | Step::Hang(_) if slice < SLICE => {
-                    return End::Hang(limit_reached(limit));
-                }
-                Step::Issued | Step::Hang(_) => {}
-            }
-            let progress = Progress { blocks_done: 0, blocks: 1, issues: issues + slice };
-            if !monitor.poll(progress) {
-                return End::Interrupted;
-            }
-        }
-    }
-
-    fn fault(&self, fault: &Fault<Trap>) -> Stop {
-        let span = self.program.listing.span(fault.pc.0);
-        let mut report = Diagnostic::error(fault.cause.code(), fault.cause.to_string());
-        if let Some(span) = span {
-            report = report.at(span, format!("lanes {} fault here", fault.lanes));
-        }
-        let (group, pc) = (fault.group.group, fault.pc.0);
-        report = report.note(format!("in group {group}, lanes {}, at {pc:#x}", fault.lanes));
-        let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
-        Stop { code: fault.cause.code(), report, line, place: None }
     }
 }
 
@@ -228,26 +162,29 @@ impl Context for ToyContext<'_> {
             };
             problem(about, error.to_string())
         })?;
-        let listing_places = ListingPlaces::of(&self.program.listing);
-        listing_places.begin(request.kernel, request.warp_size, u64::from(count), monitor);
-        let mut counters = Counters::default();
-        let end = if request.detailed {
-            counters = Counters::with_pcs(PcSlots::new(self.program.program.code_bytes()));
-            self.drive(&mut state, &mut counters, request, (&listing_places, monitor))
-        } else {
-            self.drive(&mut state, &mut Blind, request, (&listing_places, monitor))
+        let code = Code {
+            machine: &Toy,
+            program: &self.program.program,
+            listing: &self.program.listing,
+            pcs: self.program.program.code_bytes(),
         };
-        let slots = *Toy.slots(&state);
-        let counts = Counts { slots, threads: count.into(), ..Counts::default() };
-        let stats = LaunchStats {
-            kernel: request.kernel.to_owned(),
-            grid: request.grid,
-            block: request.block,
-            outcome: end.name().to_owned(),
-            lines: self.program.listing.line_slots(&counters),
-            ..LaunchStats::of(&counts, counters)
-        };
+        let threads = u64::from(count);
+        let (grid, block) = (request.grid, request.block);
+        let extents = Extents { grid, block, blocks: 1, block_threads: threads, threads };
+        let bounds = Bounds { slice: SLICE, limit: request.limit.unwrap_or(LIMIT) };
+        let guest = &mut Faults(&self.program.listing);
+        let (end, stats) =
+            runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
         self.memory = state.memory;
         Ok(LaunchResult { end, stats, output: Vec::new(), words: String::new() })
+    }
+}
+
+/// Faults of launches, with their statements.
+struct Faults<'a>(&'a Listing);
+
+impl Guest<Toy> for Faults<'_> {
+    fn fault(&self, _: &::toy::State, fault: &Fault<Trap>) -> Stop {
+        self.0.fault(fault, &format!("group {}", fault.group.group))
     }
 }

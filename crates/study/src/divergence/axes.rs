@@ -18,9 +18,9 @@ pub type Settings = Vec<(String, String)>;
 
 /// Returns the settings of a comparison for which the user names none.
 #[must_use]
-pub fn default_settings(machine: &dyn Isa) -> Vec<Settings> {
+pub fn default_settings(machine: &Isa) -> Vec<Settings> {
     let mut out = vec![Settings::new()];
-    for axis in machine.axes() {
+    for axis in machine.axes {
         let others = axis.values.iter().skip(1);
         out.extend(others.map(|v| vec![(axis.name.to_owned(), (*v).to_owned())]));
     }
@@ -34,16 +34,16 @@ pub fn default_settings(machine: &dyn Isa) -> Vec<Settings> {
 /// Returns a diagnostic if an axis does not exist or is named twice, if a value is empty, or if
 /// there are too many combinations.
 pub fn settings_named(
-    machine: &dyn Isa,
+    machine: &Isa,
     given: &[(String, Span)],
 ) -> Result<Vec<Settings>, Diagnostic> {
-    let axes = machine.axes();
+    let axes = machine.axes;
     let mut out = vec![Settings::new()];
     let mut seen: Vec<&str> = Vec::new();
     for (word, span) in given {
         let (name, values) =
             word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
-        let axis = find(machine, &axes, name).map_err(|finding| finding.at(*span, ""))?;
+        let axis = find(machine, axes, name).map_err(|finding| finding.at(*span, ""))?;
         if seen.contains(&axis.name) {
             let message = format!("the axis {} is named twice", axis.name);
             return Err(Diagnostic::error("run::axis", message)
@@ -75,9 +75,9 @@ pub fn settings_named(
     Ok(out)
 }
 
-fn find<'a>(machine: &dyn Isa, axes: &'a [Axis], name: &str) -> Result<&'a Axis, Diagnostic> {
+fn find<'a>(machine: &Isa, axes: &'a [Axis], name: &str) -> Result<&'a Axis, Diagnostic> {
     axes.iter().find(|axis| axis.name == name).ok_or_else(|| {
-        let message = format!("{} has no axis `{}`", machine.name(), shortened(name));
+        let message = format!("{} has no axis `{}`", machine.name, shortened(name));
         let names = || axes.iter().map(|axis| axis.name);
         Diagnostic::error("run::axis", message).help(
             match (nearest(name, names()), axes.is_empty()) {
@@ -91,8 +91,8 @@ fn find<'a>(machine: &dyn Isa, axes: &'a [Axis], name: &str) -> Result<&'a Axis,
 
 /// Returns the group width that a setting determines, if it does.
 #[must_use]
-pub(super) fn width(machine: &dyn Isa, settings: &Settings) -> Option<u64> {
-    let axes = machine.axes();
+pub(super) fn width(machine: &Isa, settings: &Settings) -> Option<u64> {
+    let axes = machine.axes;
     let of = |name: &str| axes.iter().any(|axis| axis.name == name && axis.width);
     settings.iter().find(|(name, _)| of(name)).and_then(|(_, value)| value.parse().ok())
 }
@@ -118,7 +118,7 @@ mod tests {
     fn settings_are_the_default_and_each_value_by_itself() {
         let pmask = find("pmask").expect("there is one");
         let all = default_settings(pmask);
-        let values: usize = pmask.axes().iter().map(|a| a.values.len() - 1).sum();
+        let values: usize = pmask.axes.iter().map(|a| a.values.len() - 1).sum();
         assert_eq!(all.len(), 1 + values);
         assert!(all[0].is_empty() && all.iter().all(|s| s.len() < 2));
         assert_eq!(default_settings(find("ptx").expect("there is one")), [Settings::new()]);

@@ -4,7 +4,7 @@ use isa::Diagnostics;
 use lab::run::{Job, UNSUPPORTED, Variant, VariantRun};
 use lab::stats::ReconvergenceTimes;
 use machines::probe::{Probe, ProbePair, ScheduleDependenceProbe};
-use machines::{End, LaunchMonitor, ProbedMonitor};
+use machines::{End, LaunchMonitor, ProbedMonitor, Reference};
 
 use super::axes::{self, Settings};
 use super::comparison::{Comparison, Impact, Row, max_divergence_depth};
@@ -50,9 +50,9 @@ pub fn compare(
     monitor: &mut dyn LaunchMonitor,
 ) -> Result<Option<Comparison>, Diagnostics> {
     let multisets: Vec<String> = job.multisets().map(str::to_owned).collect();
-    let (mechanism, warp_size) = job.machine().reference();
-    let own = job.machine().reference_settings().iter();
-    let chosen: Settings = own.map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let Reference { mechanism, warp_size, settings } = job.machine().reference;
+    let chosen: Settings =
+        settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let variant = Variant {
         mechanism: mechanism.to_owned(),
         warp_size: axes::width(job.machine(), &chosen).unwrap_or(warp_size),
@@ -62,7 +62,7 @@ pub fn compare(
     };
     let reference_name = match chosen.is_empty() {
         false => axes::describe(&chosen),
-        true if warp_size == job.machine().default_warp_size() => mechanism.to_owned(),
+        true if warp_size == job.machine().default_warp_size => mechanism.to_owned(),
         true => format!("{mechanism} of width {warp_size}"),
     };
     let mut races = Races::default();
@@ -94,7 +94,7 @@ pub fn compare(
     }
     impacts(&mut rows);
     Ok(Some(Comparison {
-        machine: job.machine().name().to_owned(),
+        machine: job.machine().name.to_owned(),
         module: job.module_name().to_owned(),
         kernels: job.kernel_names().map(str::to_owned).collect(),
         seed: job.seed(),

@@ -159,7 +159,7 @@ fn instructions_that_expose_the_schedule_are_named() {
 #[test]
 fn every_mechanism_agrees_with_serial_on_a_bundled_kernel_and_slots_add_up() {
     let mut job = bundled("switch32/launch.toml");
-    let all: Vec<String> = job.machine().mechanisms().iter().map(|m| m.name.to_owned()).collect();
+    let all: Vec<String> = job.machine().mechanisms.iter().map(|m| m.name.to_owned()).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let comparison = compared(&mut job, &all, &[16, 32]);
     assert_eq!(comparison.rows.len(), 2 * all.len());

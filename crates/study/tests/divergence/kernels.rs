@@ -60,7 +60,7 @@ fn every_bundled_kernel_under_every_mechanism() {
     for file in files {
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         let mut job = bundled(&name);
-        let known = job.machine().mechanisms();
+        let known = job.machine().mechanisms;
         let mechanisms = known.iter().map(|m| m.name.to_owned()).collect();
         let plan = Plan {
             mechanisms,

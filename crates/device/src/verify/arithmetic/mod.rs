@@ -188,7 +188,7 @@ pub(super) fn loads(text: &str) -> bool {
     let mut found = Diagnostics::new();
     let wanted: [Located<String>; 0] = [];
     let image = Image { bytes: text.as_bytes(), file };
-    machine.load(image, &wanted, &mut found).is_some() && !found.has_errors()
+    (machine.load)(image, &wanted, &mut found).is_some() && !found.has_errors()
 }
 
 /// Writes a case's program and launch file.

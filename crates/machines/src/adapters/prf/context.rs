@@ -1,20 +1,18 @@
 //! Memory and launches, for both models.
 
 use ::prf::{LaunchError, Options, Prf, Timed, Trap};
-use engine::{Counters, PcSlots};
 use inputs::launch::MachineOption;
-use isa::Diagnostic;
-use simt::counts::Counts;
-use simt::machine::{Machine, Step};
+use simt::machine::Machine;
 use simt::memory::{Addr, MemoryMap, Permission};
-use simt::observe::{Blind, Observer};
-use simt::trap::{Cause as _, Fault};
+use simt::trap::Fault;
 
-use super::{PrfProgram, timeline};
-use crate::adapters::listing_probe::ListingPlaces;
-use crate::adapters::shared::{self, limit_reached, option_text, problem};
+use super::super::listing::Listing;
+use super::super::runner::{self, Bounds, Code, Extents, Guest};
+use super::super::shared::{self, option_text, problem};
+use super::program::PrfProgram;
+use super::timeline;
 use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
-use crate::monitor::{LaunchMonitor, Progress};
+use crate::monitor::LaunchMonitor;
 use crate::program::Context;
 use crate::stats::LaunchStats;
 
@@ -134,39 +132,6 @@ impl<'p> PrfContext<'p> {
         Ok(::prf::Launch { threads, blocks, total, argument, entry, memory })
     }
 
-    /// Runs until the program ends, reaches the limit, or the monitor stops it.
-    fn drive<M, O>(
-        &self,
-        (machine, program): (&M, &::prf::Program),
-        state: &mut M::State,
-        observer: &mut O,
-        (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
-        (slice, blocks, done): (u64, u64, BlocksDone<M::State>),
-        listing_places: &ListingPlaces,
-    ) -> End
-    where
-        M: Machine<1, Program = ::prf::Program, Cause = Trap>,
-        O: Observer<1>,
-    {
-        let limit = request.limit.unwrap_or(LIMIT);
-        loop {
-            let issues = machine.slots(state).issues();
-            let now = slice.min(limit.saturating_sub(issues));
-            match listing_places.run((machine, program), state, observer, now, monitor) {
-                Step::Done => return End::Done,
-                Step::Fault(fault) => return End::Fault(self.fault(&fault)),
-                Step::Issued | Step::Hang(_) if now < slice => {
-                    return End::Hang(limit_reached(limit));
-                }
-                Step::Issued | Step::Hang(_) => {}
-            }
-            let blocks_done = done(state).into();
-            if !monitor.poll(Progress { blocks_done, blocks, issues: issues + now }) {
-                return End::Interrupted;
-            }
-        }
-    }
-
     /// Launches a program on one of the models and runs it to its end.
     fn execute<M>(
         &mut self,
@@ -195,26 +160,19 @@ impl<'p> PrfContext<'p> {
             };
             problem(about, error.to_string())
         })?;
-        let listing_places = ListingPlaces::of(&self.program.listing);
-        listing_places.begin(request.kernel, request.warp_size, threads.into(), monitor);
-        let mut counters = Counters::default();
-        let (what, how) = ((machine, program), (slice, blocks, done));
-        let end = if request.detailed {
-            counters = Counters::with_pcs(PcSlots::new(program.code_bytes()));
-            self.drive(what, &mut state, &mut counters, (request, monitor), how, &listing_places)
-        } else {
-            self.drive(what, &mut state, &mut Blind, (request, monitor), how, &listing_places)
-        };
-        let slots = *machine.slots(&state);
-        let counts = Counts { slots, threads: total, ..Counts::default() };
-        let stats = LaunchStats {
-            kernel: request.kernel.to_owned(),
+        let listing = &self.program.listing;
+        let code = Code { machine, program, listing, pcs: program.code_bytes() };
+        let extents = Extents {
             grid: [blocks, 1, 1],
             block: [threads.into(), 1, 1],
-            outcome: end.name().to_owned(),
-            lines: self.program.listing.line_slots(&counters),
-            ..LaunchStats::of(&counts, counters)
+            blocks,
+            block_threads: threads.into(),
+            threads: total,
         };
+        let bounds = Bounds { slice, limit: request.limit.unwrap_or(LIMIT) };
+        let guest = &mut Faults { listing, blocks_done: done };
+        let (end, stats) =
+            runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
         Ok((end, stats, state))
     }
 
@@ -268,17 +226,22 @@ impl<'p> PrfContext<'p> {
         self.memory = state.memory;
         Ok(LaunchResult { end, stats, output: Vec::new(), words })
     }
+}
 
-    fn fault(&self, fault: &Fault<Trap>) -> Stop {
-        let span = self.program.listing.span(fault.pc.0);
-        let mut report = Diagnostic::error(fault.cause.code(), fault.cause.to_string());
-        if let Some(span) = span {
-            report = report.at(span, format!("lanes {} fault here", fault.lanes));
-        }
-        let (block, warp, pc) = (fault.group.cta, fault.group.group, fault.pc.0);
-        let place = format!("in block {block}, warp {warp}, lanes {}, at {pc:#x}", fault.lanes);
-        let line = span.and_then(|span| self.program.listing.line(span)).map(u64::from);
-        Stop { code: fault.cause.code(), report: report.note(place), line, place: None }
+/// Faults of launches, with their statements, and the number of blocks that have ended.
+struct Faults<'a, S> {
+    listing: &'a Listing,
+    blocks_done: BlocksDone<S>,
+}
+
+impl<M: Machine<1, Cause = Trap>> Guest<M> for Faults<'_, M::State> {
+    fn fault(&self, _: &M::State, fault: &Fault<Trap>) -> Stop {
+        let (block, warp) = (fault.group.cta, fault.group.group);
+        self.listing.fault(fault, &format!("block {block}, warp {warp}"))
+    }
+
+    fn blocks_done(&self, state: &M::State) -> u64 {
+        (self.blocks_done)(state).into()
     }
 }
 

@@ -9,7 +9,7 @@ use ::prf::timing::State;
 use ::prf::timing::flight::Stage;
 use serde_json::{Value, json};
 
-use crate::adapters::shared::Listing;
+use super::super::listing::Listing;
 
 /// Most tracks of a warp slot. More instructions are rarely in flight; the last track takes them.
 const TRACKS: usize = 16;

@@ -5,24 +5,23 @@ use std::collections::BTreeMap;
 use ::flow::analysis::{Options, Shape};
 use converge::Pass;
 use engine::{
-    Counters, EngineUsed, Exact, ExactLaunch, ExactRun, Guest, Monitor, Outcome, PcSlots, Restart,
-    Selected,
+    EngineUsed, Exact, ExactLaunch, ExactRun, Guest, Monitor, Outcome, Restart, Selected,
 };
 use ir::{FuncId, VerifiedModule};
 use isa::Diagnostic;
-use simt::Pc;
-use simt::counts::Traffic;
 use simt::memory::MemoryMap;
-use simt::slots::LaneSlots;
 use vm::{FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 
-use super::{VmProgram, options, report};
+use super::places::places;
+use super::program::VmProgram;
+use super::statistics::{RunTotals, counters, inserted, result};
+use super::{options, report};
 use crate::adapters::shared;
-use crate::launch::{Choice, End, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
+use crate::launch::{Choice, LaunchProblem, LaunchRequest, LaunchResult, Schedule, Subject};
 use crate::monitor::{LaunchMonitor, Progress};
 use crate::probe::{self, EventSink, LaunchStart};
 use crate::program::{Context, ContextState};
-use crate::stats::{AccessSite, CodeCost, INSERTED, LaunchStats, LineSlots};
+use crate::stats::CodeCost;
 
 /// The global memory that all launches of a run share.
 pub(super) struct VmContext<'p> {
@@ -104,7 +103,7 @@ impl<'p> VmContext<'p> {
         let state = vm::begin_bare(&program.program, launch);
         let state = state.map_err(|error| self.problem(&error))?;
         if let Some(probe) = monitor.probe() {
-            let places = program.places.get_or_init(|| super::places::places(program));
+            let places = program.places.get_or_init(|| places(program));
             probe.begin(&LaunchStart { kernel: request.kernel, shape, places });
         }
         let launch =
@@ -320,127 +319,12 @@ fn retries(request: &LaunchRequest<'_>) -> bool {
     options::needs_progress(request.options) && request.mechanism != Retry::MECHANISM
 }
 
-/// Counters for a launch that begins, if its events are counted.
-fn counters(program: &VmProgram, request: &LaunchRequest<'_>) -> Option<Counters> {
-    let new = || Counters::with_pcs(PcSlots::new(program.program.code().len()));
-    request.detailed.then(new)
-}
-
 /// Why a launch has come to no end.
 fn stopped(error: engine::Error<LaunchProblem>) -> LaunchProblem {
     match error {
         engine::Error::Restart(problem) => problem,
         error => general(error.to_string()),
     }
-}
-
-/// What a launch has left.
-struct RunTotals<'a> {
-    stats: &'a vm::Counts,
-    counters: Counters,
-    output: &'a [u8],
-    /// Whether it ran again under [`Retry::MECHANISM`].
-    retried: bool,
-}
-
-fn result(
-    program: &VmProgram,
-    request: &LaunchRequest<'_>,
-    end: End,
-    totals: RunTotals<'_>,
-) -> LaunchResult {
-    let RunTotals { stats: counted, counters, output, retried } = totals;
-    let mut stats = match retried {
-        true => {
-            let request = LaunchRequest { mechanism: Retry::MECHANISM, ..request.clone() };
-            stats(program, &request, &end, counted, counters)
-        }
-        false => stats(program, request, &end, counted, counters),
-    };
-    stats.retried = retried.then_some(Retry::MECHANISM);
-    LaunchResult { end, stats, output: output.to_vec(), words: String::new() }
-}
-
-fn stats(
-    program: &VmProgram,
-    request: &LaunchRequest<'_>,
-    end: &End,
-    counted: &vm::Counts,
-    counters: Counters,
-) -> LaunchStats {
-    LaunchStats {
-        kernel: request.kernel.to_owned(),
-        grid: request.grid,
-        block: request.block,
-        shared: request.shared,
-        outcome: end.name().to_owned(),
-        lines: lines(program, &counters),
-        sites: sites(program, &counters),
-        engine: "exact",
-        state_bits: state_bits(request, counted.charges.max_depth),
-        ..LaunchStats::of(counted, counters)
-    }
-}
-
-/// Returns the bits that the mechanism keeps for the lanes of one group.
-fn state_bits(request: &LaunchRequest<'_>, depth: u64) -> u64 {
-    let Ok(entry) = converge::Entry::find(request.mechanism) else { return 0 };
-    let threads = request.block.iter().copied().fold(1, u64::saturating_mul);
-    let lanes = match entry.scope {
-        converge::Scope::Group => request.warp_size,
-        converge::Scope::Cta => threads.next_multiple_of(request.warp_size.max(1)),
-    };
-    entry.state_bits(lanes, depth)
-}
-
-/// Counts the issues of operations that a pass inserted.
-fn inserted(program: &VmProgram, by_pc: &PcSlots) -> [u64; INSERTED.len()] {
-    let mut out = [0; INSERTED.len()];
-    for (code, slots) in program.program.code().iter().zip(by_pc.slots()) {
-        let why = INSERTED.iter().position(|(origin, _)| *origin == code.origin());
-        if let Some(count) = why.and_then(|why| out.get_mut(why)) {
-            *count += slots.issues();
-        }
-    }
-    out
-}
-
-/// Returns lane slots by source line; without a line table, by line of the program's text.
-fn lines(program: &VmProgram, counters: &Counters) -> Vec<LineSlots> {
-    let mut by_line: BTreeMap<(String, u32), LaneSlots> = BTreeMap::new();
-    for (code, slots) in program.program.code().iter().zip(counters.by_pc.slots()) {
-        if slots.issues() == 0 {
-            continue;
-        }
-        let loc = code.loc();
-        let source = program.source(loc).map(|s| (s.file.to_string(), s.line));
-        let place = source.or_else(|| {
-            let span = program.span(loc)?;
-            Some((String::new(), program.line(span)))
-        });
-        if let Some(place) = place {
-            by_line.entry(place).or_default().add(slots);
-        }
-    }
-    by_line.into_iter().map(|((file, line), slots)| LineSlots { file, line, slots }).collect()
-}
-
-/// Returns memory traffic by line of the program's text.
-fn sites(program: &VmProgram, counters: &Counters) -> Vec<AccessSite> {
-    let mut by_line: BTreeMap<u32, AccessSite> = BTreeMap::new();
-    for (pc, traffic) in counters.traffic_by_pc.iter() {
-        let loc = program.loc_of(Pc(pc));
-        let Some(span) = program.span(loc) else { continue };
-        let line = program.line(span);
-        let site = by_line.entry(line).or_insert_with(|| AccessSite {
-            line,
-            source: program.source(loc).map(|s| (s.file.to_string(), s.line)),
-            text: super::places::written(program, span).unwrap_or_default(),
-            traffic: Traffic::default(),
-        });
-        site.traffic.add(traffic);
-    }
-    by_line.into_values().collect()
 }
 
 /// The monitor of a run as the monitor of one launch.

@@ -7,7 +7,7 @@ use ::flow::{
 use ir::module::TermKind;
 use ir::{Block, BlockId, FuncId, Function, LocId, Module, Op, Operand};
 
-use super::VmProgram;
+use super::program::VmProgram;
 use crate::graph::{ControlFlow, FlowBlock, PostDominator};
 
 /// Returns the control-flow graph of a kernel or function.

@@ -7,11 +7,8 @@ use ir::{Function, LaneReg, LocId, Module, Op, Operand, Reg, TermKind};
 use places::Sources;
 use rustc_hash::FxHashSet;
 
-use super::VmProgram;
+use super::program::VmProgram;
 use crate::probe::{Place, ScheduleDependence};
-
-/// Most characters of an instruction's text that are kept.
-const LONGEST: usize = 160;
 
 /// Returns the places of all code, by program counter.
 pub(super) fn places(program: &VmProgram) -> Arc<[Place]> {
@@ -83,18 +80,11 @@ fn lane_register(operand: &Operand) -> Option<LaneReg> {
     }
 }
 
-/// Returns the text of a span on one line.
-pub(super) fn written(program: &VmProgram, span: isa::Span) -> Option<String> {
-    let text = program.text.text().get(span.range())?;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Some(words.join(" ").chars().take(LONGEST).collect())
-}
-
 fn place(program: &VmProgram, code: &vm::Code, sources: &mut Sources<'_>) -> Place {
     let span = program.span(code.loc());
     let origin = code.origin();
     let made = !matches!(origin, ir::Origin::Source | ir::Origin::Lowering);
-    let text: Arc<str> = match span.filter(|_| !made).and_then(|s| written(program, s)) {
+    let text: Arc<str> = match span.filter(|_| !made).and_then(|s| program.written(s)) {
         Some(text) => text.into(),
         None => code.op().map_or("branch", Op::name).into(),
     };

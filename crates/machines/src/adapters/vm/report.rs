@@ -9,7 +9,8 @@ use simt::observe::GroupId;
 use simt::trap::{Cause as _, Fault};
 use vm::Recheck;
 
-use super::VmProgram;
+use super::program::VmProgram;
+use super::spin;
 use crate::launch::{End, LaunchRequest, Stop};
 
 /// Waiting paths that are listed individually.
@@ -90,7 +91,7 @@ fn hang<const N: usize>(program: &VmProgram, hang: &Hang<N>, request: &LaunchReq
     if let (Some(span), Some(waiter)) = (span, hang.waiters.first()) {
         report = report.at(span, waiter.wait.to_string());
     }
-    if let Some(sentence) = super::spin::sentence(program, hang, request) {
+    if let Some(sentence) = spin::sentence(program, hang, request) {
         report = report.note(sentence);
     }
     report = report.note(format!(
@@ -105,7 +106,7 @@ fn hang<const N: usize>(program: &VmProgram, hang: &Hang<N>, request: &LaunchReq
     if more > 0 {
         report = report.note(format!("and {more} more"));
     }
-    report = report.note(super::spin::schedule(request));
+    report = report.note(spin::schedule(request));
     if hang.kind == HangKind::Limit {
         report = report.help("raise it with --limit if the kernel needs that long");
     }

@@ -6,7 +6,7 @@ use isa::Diagnostic;
 use simt::machine::{Hang, HangKind, Wait, Waiter};
 use simt::{LaneMask, Pc};
 
-use super::VmProgram;
+use super::program::VmProgram;
 use crate::adapters::shared::option_text;
 use crate::launch::{HANGS, LaunchRequest};
 

@@ -12,7 +12,7 @@ use simt::Pc;
 use simt::machine::{Machine, Step};
 use simt::observe::{Branch, Events, Issue, Observer};
 
-use super::shared::Listing;
+use super::listing::Listing;
 use crate::monitor::LaunchMonitor;
 use crate::probe::{LaunchStart, Place, Probe, Shape, SinkObserver};
 
@@ -28,18 +28,14 @@ pub(super) struct ListingPlaces {
 
 impl ListingPlaces {
     /// Collects the statements of a listing; without text there are none.
-    pub(super) fn new(text: Option<&SourceFile>, lines: &[Line]) -> Self {
-        let lines = if text.is_some() { lines } else { &[] };
+    pub(super) fn new(listing: &Listing) -> Self {
+        let text = listing.text.as_ref();
+        let lines = if text.is_some() { &listing.lines[..] } else { &[] };
         let places = lines.iter().filter_map(|line| text.map(|text| place(text, line)));
         Self {
             at: lines.iter().map(|line| (line.address, line.length)).collect(),
             places: places.collect(),
         }
-    }
-
-    /// Collects the statements of a [`Listing`], as [`ListingPlaces::new`] does.
-    pub(super) fn of(listing: &Listing) -> Self {
-        Self::new(listing.text.as_ref(), &listing.lines)
     }
 
     /// Notifies the probe of the monitor, if it has one, of the start of a launch.

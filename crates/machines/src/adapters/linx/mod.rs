@@ -1,0 +1,155 @@
+//! The machine `linx`: LinxISA v0.4.
+//!
+//! A program is assembly text or a flat binary with a single kernel, `program`, whose parameters
+//! (`.param`) are passed in `a0` to `a7`. The program's block headers give the number of lanes of
+//! its kernel bodies.
+
+mod context;
+mod options;
+mod program;
+
+use ::linx::{Codec, Linx, Parameter, TileOps};
+use inputs::elem::shortened;
+use inputs::kernel::{KernelInfo, ParamInfo, ParamKind};
+use isa::{Diagnostic, SourceFile};
+use simt::machine::Machine;
+
+use super::shared::{loaded, named, text_of};
+use crate::graph::ControlFlow;
+use crate::interface::{Axis, ConformCase, Isa, Named, Reference, Tools, Variant};
+use crate::program::{Context, Program};
+use context::LinxContext;
+use options::{MECHANISMS, RUN_OPTIONS};
+use program::{LinxProgram, Reading};
+
+/// The machine `linx`: LinxISA v0.4.
+pub(crate) static LINX: Isa = isa::<V04>(
+    Linx::NAME,
+    "LinxISA v0.4 (commit 76d65dc): block headers, kernel bodies under an EXEC mask",
+    &["linx", "bin"],
+);
+
+/// The same with the tile operation numbers of v0.3.
+pub(crate) static LINX_TILES_V03: Isa =
+    isa::<V03>("linx-tiles-v0.3", "LinxISA v0.4 with the tile operations' numbers of v0.3", &[]);
+
+/// Codec B, which assembles and disassembles, but does not run.
+static OTHER_CODEC: Isa = isa::<OTHER>(LINX.name, LINX.about, LINX.extensions);
+
+/// The ways to read programs.
+const READINGS: [Reading; 3] = [
+    Reading { tile_ops: TileOps::V04, codec: Codec::RegId10 },
+    Reading { tile_ops: TileOps::V03, codec: Codec::RegId10 },
+    Reading { tile_ops: TileOps::V04, codec: Codec::Other },
+];
+const V04: usize = 0;
+const V03: usize = 1;
+const OTHER: usize = 2;
+
+const NAMES: [Named; MECHANISMS.len()] = named!(MECHANISMS, about);
+const OWN_OPTIONS: [Named; ::linx::OPTIONS.len()] = named!(::linx::OPTIONS, about);
+const AXES: [Axis; 1] = [Axis::width("group-width", &["64", "1", "2", "4", "8", "16", "32"])];
+
+/// Describes the machine that reads programs in way `R` of [`READINGS`].
+const fn isa<const R: usize>(
+    name: &'static str,
+    about: &'static str,
+    extensions: &'static [&'static str],
+) -> Isa {
+    Isa {
+        name,
+        about,
+        extensions,
+        mechanisms: &NAMES,
+        default_mechanisms: &["exec"],
+        default_warp_size: 64,
+        // Groups of one lane.
+        reference: Reference { mechanism: "exec", warp_size: 1, settings: &[] },
+        axes: &AXES,
+        options: &[&OWN_OPTIONS, &RUN_OPTIONS],
+        bare_argument: None,
+        has_grid: false,
+        has_graphs: false,
+        variant: |option, value| variant(READINGS[R], option, value),
+        load: |image, _, found| loaded(LinxProgram::read(READINGS[R], image, found), found),
+        tools: Some(Tools {
+            assemble: |image| READINGS[R].assemble(image),
+            listing: Some(|image| {
+                let text = text_of(&image)?;
+                Ok(READINGS[R].assembled(image)?.listing(&SourceFile::new("", text)))
+            }),
+            disassemble: |image| Ok(READINGS[R].disassemble(image)),
+            conform: || {
+                let tables = ::linx::cases::TABLES.iter();
+                let of = |table: &&str| cases(::linx::conform(table, READINGS[R].tile_ops));
+                Ok(tables.flat_map(of).collect())
+            },
+            conform_table: Some(|_, image| {
+                Ok(cases(::linx::conform(text_of(&image)?, READINGS[R].tile_ops)))
+            }),
+        }),
+    }
+}
+
+/// Selects the numbering of tile operations and the codec, given those selected so far.
+fn variant(reading: Reading, option: &str, value: &str) -> Variant {
+    let other = reading.codec == Codec::Other;
+    match (option, value) {
+        ("tile-ops", "v0.4") => Ok(Some(if other { &OTHER_CODEC } else { &LINX })),
+        ("tile-ops", "v0.3") if other => Err("codec B has the tile operations of v0.4".to_owned()),
+        ("tile-ops", "v0.3") => Ok(Some(&LINX_TILES_V03)),
+        ("codec", "regid10") => Ok(None),
+        ("codec", "b") if reading.tile_ops == TileOps::V03 => {
+            Err("codec B has the tile operations of v0.4".to_owned())
+        }
+        ("codec", "b") => Ok(Some(&OTHER_CODEC)),
+        ("codec", _) => Err(format!("`{}`: codec is regid10 or b", shortened(value))),
+        ("tile-ops", _) => Err(format!("`{}`: tile-ops is v0.4 or v0.3", shortened(value))),
+        _ => Ok(None),
+    }
+}
+
+/// The only kernel of a program.
+const KERNEL: &str = "program";
+
+fn cases(report: ::linx::Report) -> Vec<ConformCase> {
+    let case = |row: ::linx::Row| ConformCase {
+        name: format!("line {}: {}", row.line, row.name),
+        failure: row.failure,
+    };
+    report.rows.into_iter().map(case).collect()
+}
+
+impl Program for LinxProgram {
+    fn kernels(&self) -> Vec<KernelInfo> {
+        let param = |(param, offset): (&Parameter, u64)| ParamInfo {
+            name: param.name.clone(),
+            spelling: param.ty.spelling.to_owned(),
+            offset,
+            size: param.ty.bytes.into(),
+            kind: match param.ty {
+                ty if ty.float => ParamKind::Float,
+                ty if ty.bytes == 8 => ParamKind::Bits,
+                _ => ParamKind::Integer,
+            },
+        };
+        let params: Vec<ParamInfo> = self.params.iter().zip((0..).step_by(8)).map(param).collect();
+        let optional = if self.optional { params.len() } else { 0 };
+        let span = self.listing.span(self.code.entry);
+        vec![KernelInfo {
+            name: KERNEL.to_owned(),
+            params,
+            optional,
+            span,
+            ..KernelInfo::default()
+        }]
+    }
+
+    fn control_flow(&self, _kernel: &str) -> Option<ControlFlow> {
+        None
+    }
+
+    fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
+        Ok(Box::new(LinxContext::new(self)))
+    }
+}
