@@ -5,8 +5,8 @@
 //! operation means. A new per-lane operation is one arm in the file of its family.
 //!
 //! A function computes all lanes that it is given, in rows without gaps: whoever has lanes that are
-//! off leaves them out ([`Computation::run_active`]). One loop a function keeps the crate, which has
-//! several thousand of them, quick to compile.
+//! off leaves them out ([`Computation::run_active`]). One loop a function keeps the crate quick to
+//! compile, for it has several thousand of them.
 
 mod bits;
 mod compare;
