@@ -1,5 +1,7 @@
 //! The command line's grammar.
 
+pub(crate) mod device;
+
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
@@ -66,8 +68,8 @@ pub(crate) enum Command {
     #[command(after_long_help = EXEC_HELP)]
     Exec(Exec),
     /// Run kernels on a real GPU through its driver, and hold its results against Simtlab's
-    #[command(after_long_help = crate::commands::device::HELP)]
-    Device(Box<crate::commands::device::Device>),
+    #[command(after_long_help = device::HELP)]
+    Device(Box<device::Device>),
     /// A stand-in for NVIDIA's ptxas: checks PTX and passes it on as it is
     #[command(hide = true, disable_help_flag = true)]
     Ptxas {

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::asm::{Dialect, OperandSlot, PrintContext, assemble};
-use crate::decode::{Hex, Instruction};
 use crate::span::FileId;
+use crate::table::decode::{Hex, Instruction};
 use crate::table::{Form, Kind, Part};
 
 /// One line of a disassembly.
@@ -132,7 +132,7 @@ fn one(
     address: u64,
     label: &dyn Fn(u64) -> Option<String>,
 ) -> Disassembled {
-    let (window, have) = crate::decode::window(bytes);
+    let (window, have) = crate::table::decode::window(bytes);
     let line = |length: usize, text, instruction, comment| {
         let bytes = bytes[..length].to_vec();
         Disassembled { address, bytes, text, instruction, label: None, comment }
@@ -172,7 +172,7 @@ fn data(bytes: &[u8]) -> String {
             return format!(".byte {}", list.join(", "));
         }
     };
-    let (word, bits) = crate::decode::window(bytes);
+    let (word, bits) = crate::table::decode::window(bytes);
     format!("{directive} {}", Hex { word, bits })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::decode::Hex;
+use crate::table::decode::Hex;
 use crate::table::{Field, Form, Kind, Table};
 
 /// The page: operand kinds, then every form with its encoding, syntax, fields and what it does.

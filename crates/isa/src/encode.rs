@@ -1,6 +1,6 @@
 //! The encoder: a form and the values of its fields to a word.
 
-use crate::decode::Instruction;
+use crate::table::decode::Instruction;
 use crate::table::{FieldError, Form, FormId, Table};
 
 /// Why values cannot be encoded.

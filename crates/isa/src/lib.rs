@@ -29,7 +29,6 @@
 
 pub mod asm;
 pub mod conform;
-pub mod decode;
 pub mod diag;
 pub mod disasm;
 pub mod docs;
@@ -39,8 +38,8 @@ pub mod suggest;
 pub mod table;
 pub mod testing;
 
-pub use decode::{DecodeError, Instruction};
 pub use diag::{Diagnostic, Diagnostics, Label, Severity};
 pub use encode::EncodeError;
 pub use span::{FileId, LineCol, SourceFile, SourceMap, Span};
+pub use table::decode::{self, DecodeError, Instruction};
 pub use table::{Field, FieldError, Form, FormId, Table};

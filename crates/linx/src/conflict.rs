@@ -30,7 +30,7 @@ impl fmt::Display for Shared {
             Self::Tile(_, offset) => write!(f, "byte {offset} of a tile"),
             Self::Export(index) => write!(f, "the export ro{index}"),
             Self::Register(code) => {
-                let name = crate::operand::REGISTERS.get(usize::from(code));
+                let name = crate::names::REGISTERS.get(usize::from(code));
                 write!(f, "the register {}", name.unwrap_or(&"?"))
             }
         }

@@ -216,6 +216,13 @@ pub const SCALAR_UNSIGNED: [(&str, &str); 4] =
 /// Operations of the form `B.ARG format` that have names; the others are numbers.
 pub const ARG_FORMATS: [(&str, i64); 4] = [("ND2NZ", 2), ("ND2ZN", 3), ("DN2ZN", 8), ("DN2NZ", 9)];
 
+/// Registers by their 5-bit codes.
+pub(crate) const REGISTERS: [&str; 32] = [
+    "zero", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ra", "s0", "s1", "s2", "s3",
+    "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3", "t#1", "t#2", "t#3", "t#4", "u#1", "u#2",
+    "u#3", "u#4",
+];
+
 /// System registers that are not of one ring.
 pub const SYSTEM_REGISTERS: [(&str, i64); 16] = [
     ("TP", 0x0000),

@@ -20,7 +20,6 @@ use memory::{
     invert, memory, memory_immediate, modified, modifier, print_memory, print_memory_immediate,
     shift, vector_modified,
 };
-pub(crate) use register::REGISTERS;
 use register::{base, dest, register_name, source, system, untyped};
 use value::{
     convert, convert_types, distance, flags, prefetch_level, print_flags, print_shifted, shifted,

@@ -313,7 +313,7 @@ pub(crate) mod other {
     use super::HANDS;
 
     /// Registers of class 0, by their 5-bit codes.
-    const SCALARS: [&str; 32] = crate::operand::REGISTERS;
+    const SCALARS: [&str; 32] = crate::names::REGISTERS;
     const TILES: [&str; 6] = ["ta", "tb", "tc", "td", "to", "ts"];
 
     /// The name of a source.

@@ -43,7 +43,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     observer: &mut O,
 ) -> Executed<N> {
     if let CollectiveKind::Matrix(matrix) = op.kind {
-        crate::matrix::arrive(state, now, matrix, op, observer)?;
+        crate::fragments::arrive(state, now, matrix, op, observer)?;
     }
     let info = std::sync::Arc::clone(&state.info);
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return Ok(Outcome::Advance) };
@@ -216,7 +216,7 @@ fn finish<const N: usize>(
     let info = std::sync::Arc::clone(&state.info);
     let Exec::Collective(op) = &program.code[pc.0 as usize].exec else { return true };
     if let CollectiveKind::Matrix(_) = op.kind {
-        crate::matrix::finish(state, slot, warp, op);
+        crate::fragments::finish(state, slot, warp, op);
         return true;
     }
     let Some(cta) = state.resident[slot].as_deref_mut() else { return true };

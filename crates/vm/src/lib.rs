@@ -15,6 +15,7 @@ mod control;
 mod detached;
 mod engine;
 mod facts;
+mod fragments;
 mod frames;
 mod heap;
 mod lanes;

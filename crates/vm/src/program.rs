@@ -2,7 +2,6 @@
 
 use crate::code::Code;
 use crate::code::Rows;
-use crate::link::Linker;
 use converge::plan::{Plan, PlanError};
 use flow::GraphError;
 use ir::{LocId, Module};
@@ -114,19 +113,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// Verifies and links a module.
-    ///
-    /// # Errors
-    /// Returns violations of the IR's rules; if there are none, every instruction that the engine
-    /// cannot execute.
-    pub fn link(module: Module) -> Result<Self, Vec<LinkError>> {
-        ir::verify(&module).map_err(|errors| invalid(&module, &errors))?;
-        Linker::new(&module).run().map(|mut program| {
-            program.module = module;
-            program
-        })
-    }
-
     /// The module it was linked from.
     #[must_use]
     pub fn module(&self) -> &Module {
@@ -194,17 +180,4 @@ impl Program {
         let Some(info) = self.functions.get(function as usize) else { return &[] };
         &self.code[info.entry.0 as usize..info.end.0 as usize]
     }
-}
-
-/// Violations as errors of the linker.
-fn invalid(module: &Module, errors: &ir::VerifyErrors) -> Vec<LinkError> {
-    let error = |e: &ir::verify::VerifyError| {
-        let function = e.place.function().and_then(|f| module.functions.get(f.index()));
-        LinkError {
-            function: function.map(|f| f.name.clone()).unwrap_or_default(),
-            loc: e.loc,
-            kind: LinkErrorKind::Invalid(Box::new(e.clone())),
-        }
-    };
-    errors.iter().map(error).collect()
 }

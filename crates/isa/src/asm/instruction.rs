@@ -197,7 +197,7 @@ impl Assembler<'_> {
 
     pub(super) fn word_at(&mut self, spot: Spot, form: FormId) -> u64 {
         let bytes = self.dialect.table.form(form).bytes();
-        crate::decode::window(&self.layout.at(spot)[..bytes]).0
+        crate::table::decode::window(&self.layout.at(spot)[..bytes]).0
     }
 
     pub(super) fn write_word(&mut self, spot: Spot, form: FormId, word: u64) {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::decode::Tree;
 use super::template::{self, Part, Scope};
 use super::{
     Alias, AliasSpec, Field, Form, FormId, FormSpec, Kind, KindDef, KindId, LengthRule, Names,
     Problem, Spelling, Table, TableError, TableSpec, Template,
 };
-use crate::decode::Tree;
 
 /// Kinds that every table has, in the order of their ids.
 pub(super) const BUILT_IN: [(&str, Kind); 4] = [

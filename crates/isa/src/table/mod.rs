@@ -18,6 +18,7 @@
 //! - Templates name only fields of their form and kinds of the table.
 
 mod check;
+pub mod decode;
 mod field;
 mod kind;
 mod template;
@@ -30,7 +31,7 @@ pub use self::kind::{Kind, KindDef, KindId, Names};
 pub(crate) use self::template::for_each_field;
 pub use self::template::{Part, Template, TemplateError};
 
-use crate::decode::Tree;
+use self::decode::Tree;
 
 /// Index of a form in its [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

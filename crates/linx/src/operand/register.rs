@@ -4,7 +4,7 @@ use isa::asm::{Cursor, Fail, OperandValue, Relation};
 use isa::table::Kind;
 
 use super::{Out, Read, set};
-use crate::names::system_register_id;
+use crate::names::{REGISTERS, system_register_id};
 use crate::regid::{self, other};
 
 /// A name and, after `#`, a number, with the suffixes that follow it.
@@ -119,13 +119,6 @@ pub(super) fn scalar_register(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     }
     Err(cursor.expected("a register such as a0, t#1 or zero"))
 }
-
-/// Registers by their 5-bit codes.
-pub(crate) const REGISTERS: [&str; 32] = [
-    "zero", "sp", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ra", "s0", "s1", "s2", "s3",
-    "s4", "s5", "s6", "s7", "s8", "x0", "x1", "x2", "x3", "t#1", "t#2", "t#3", "t#4", "u#1", "u#2",
-    "u#3", "u#4",
-];
 
 pub(super) fn register_name(code: i64) -> &'static str {
     REGISTERS[(code & 31) as usize]

@@ -23,8 +23,36 @@ use rustc_hash::FxHashMap;
 use simt::Pc;
 use smallvec::SmallVec;
 
+impl Program {
+    /// Verifies and links a module.
+    ///
+    /// # Errors
+    /// Returns violations of the IR's rules; if there are none, every instruction that the engine
+    /// cannot execute.
+    pub fn link(module: Module) -> Result<Self, Vec<LinkError>> {
+        ir::verify(&module).map_err(|errors| invalid(&module, &errors))?;
+        Linker::new(&module).run().map(|mut program| {
+            program.module = module;
+            program
+        })
+    }
+}
+
+/// Violations as errors of the linker.
+fn invalid(module: &Module, errors: &ir::VerifyErrors) -> Vec<LinkError> {
+    let error = |e: &ir::verify::VerifyError| {
+        let function = e.place.function().and_then(|f| module.functions.get(f.index()));
+        LinkError {
+            function: function.map(|f| f.name.clone()).unwrap_or_default(),
+            loc: e.loc,
+            kind: LinkErrorKind::Invalid(Box::new(e.clone())),
+        }
+    };
+    errors.iter().map(error).collect()
+}
+
 /// Links one module.
-pub(crate) struct Linker<'m> {
+struct Linker<'m> {
     module: &'m Module,
     errors: Vec<LinkError>,
     code: Vec<Code>,
@@ -40,7 +68,7 @@ pub(crate) struct Linker<'m> {
 type Linked<T> = Result<T, LinkErrorKind>;
 
 impl<'m> Linker<'m> {
-    pub(crate) fn new(module: &'m Module) -> Self {
+    fn new(module: &'m Module) -> Self {
         Self {
             module,
             errors: Vec::new(),
@@ -54,7 +82,7 @@ impl<'m> Linker<'m> {
         }
     }
 
-    pub(crate) fn run(mut self) -> Result<Program, Vec<LinkError>> {
+    fn run(mut self) -> Result<Program, Vec<LinkError>> {
         let mut indirect = Vec::new();
         for (i, function) in self.module.functions.iter().enumerate() {
             indirect.push(self.function(i as u32, function));

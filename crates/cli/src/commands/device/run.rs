@@ -7,7 +7,8 @@ use device::supervise;
 use isa::SourceMap;
 use lab::run::Job;
 
-use super::{RunDevice, refuse, worker};
+use super::{refuse, worker};
+use crate::args::device::RunDevice;
 use crate::args::{MachineOptions, Run as RunArgs};
 use crate::commands::run::{Words, prepare};
 use crate::out::{Exit, Out};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use device::verify::{Plan, Suite, VerifyError, results, verify as run_suites};
 
-use super::{Report, Verify, refuse, worker};
+use super::{refuse, worker};
+use crate::args::device::{Report, Verify};
 use crate::out::{Exit, Out};
 use crate::progress::ProgressMonitor;
 

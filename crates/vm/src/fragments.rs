@@ -4,12 +4,12 @@
 //! that arrive fault. Accesses are checked when their lanes arrive, before anything is read or
 //! written; the instruction takes effect when the last lane has arrived.
 
-use super::{Matrix, Registers, Values};
 use crate::access::{self, check_place, generic_address};
 use crate::cause::Cause;
 use crate::code::{CollectiveKind, CollectiveOp, MemOp, Src};
 use crate::control::{fail, value};
 use crate::engine::{Failure, Now};
+use crate::matrix::{Matrix, Registers, Values};
 use crate::state::{Cta, State};
 use simt::LaneMask;
 use simt::matrix::LANES;

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::table::{Form, FormId, Table};
+use super::{Form, FormId, Table};
 
 /// A decoded word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

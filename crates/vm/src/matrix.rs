@@ -4,10 +4,6 @@
 //! which registers they become, and what is multiplied. [`simt::matrix`] defines the positions of
 //! elements.
 
-mod engine;
-
-pub(crate) use engine::{arrive, finish};
-
 use simt::matrix::{Fragment, LANES, Misuse, Product, tile_place};
 use smallvec::SmallVec;
 
