@@ -201,7 +201,7 @@ fn planted_faults_are_found_in_whole_suites() {
         "device-planted-whole",
         &[
             vec!["--suite", "arithmetic,kernels,matrix,statistics,sync"],
-            vec!["--suite", "random", "--only", "-000", "--only", "-001"],
+            vec!["--suite", "random", "--only=-000", "--only=-001"],
         ],
     );
 }
