@@ -180,11 +180,7 @@ impl Copy {
     fn new() -> Result<Self> {
         let work = tree::root().join("target/mutants");
         let this = Self { root: work.join("tree"), target: work.join("target") };
-        for file in tree::sources()? {
-            // A file that was removed, but not committed so, is none.
-            let Ok(content) = fs::read(tree::root().join(&file)) else { continue };
-            tree::put(&this.root.join(file), &content)?;
-        }
+        tree::mirror(&this.root, &tree::contents()?)?;
         Ok(this)
     }
 
@@ -219,7 +215,14 @@ impl Copy {
     /// Builds a test program; where it is.
     fn build(&self, test: &Test) -> Result<PathBuf> {
         let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["test", "--locked", "--no-run", "--message-format", "json", "-q"])
+            .args([
+                "test",
+                "--locked",
+                "--no-run",
+                "--message-format",
+                "json-render-diagnostics",
+                "-q",
+            ])
             .args(["-p", &test.package, "--test", &test.program])
             .args(PROFILE.iter().flat_map(|setting| ["--config", setting]))
             .arg("--target-dir")
@@ -228,7 +231,7 @@ impl Copy {
             .output()
             .context("cannot run cargo")?;
         if !built.status.success() {
-            bail!("it does not build:\n{}", String::from_utf8_lossy(&built.stdout));
+            bail!("it does not build:\n{}", String::from_utf8_lossy(&built.stderr));
         }
         let text = String::from_utf8(built.stdout)?;
         let place = text.lines().rev().find_map(|line| {

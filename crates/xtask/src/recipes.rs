@@ -102,27 +102,15 @@ fn apply(recipes: &[Recipe], files: &mut BTreeMap<String, Vec<u8>>) -> Result<()
     Ok(())
 }
 
-/// The files of the repository that git tracks or would track, by path.
-fn files() -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut files = BTreeMap::new();
-    for path in tree::sources()? {
-        // A removed file of which git does not know yet is left out.
-        if let Ok(content) = fs::read(tree::root().join(&path)) {
-            files.insert(path, content);
-        }
-    }
-    Ok(files)
-}
-
 /// Tries the recipes.
 pub(crate) fn run() -> Result<()> {
     let begin = Instant::now();
     let recipes = recipes()?;
-    let mut files = files()?;
+    let mut files = tree::contents()?;
     apply(&recipes, &mut files)?;
     let work = tree::root().join("target/recipes");
     let copy = work.join("tree");
-    write(&copy, &files)?;
+    tree::mirror(&copy, &files)?;
     for recipe in &recipes {
         println!("{}: {}", recipe.title, recipe.size());
     }
@@ -150,25 +138,6 @@ impl Recipe {
         let (sources, tests) = (paths(false).len(), paths(true).len());
         format!("{sources} source files, {tests} files of tests, {lines} lines")
     }
-}
-
-/// Makes a folder hold exactly these files; those that are there already keep their times.
-fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
-    for (path, content) in files {
-        tree::put(&folder.join(path), content)?;
-    }
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for path in tree::entries(&next)? {
-            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
-            if path.is_dir() {
-                folders.push(path);
-            } else if !files.contains_key(&name) {
-                fs::remove_file(&path).with_context(|| name)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A built test program: its file, and the folder of its package.
@@ -272,7 +241,7 @@ mod tests {
         for part in ["operation", "mechanism", "trap", "counter"] {
             assert!(titles.iter().any(|title| title.contains(part)), "{part}: {titles:?}");
         }
-        let mut files = files().expect("the tree can be read");
+        let mut files = tree::contents().expect("the tree can be read");
         apply(&recipes, &mut files).expect("the recipes apply");
     }
 

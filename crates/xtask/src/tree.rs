@@ -1,7 +1,7 @@
 //! Where things are in the repository, copying them, and comparing generated files with the
 //! committed ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,13 @@ pub(crate) fn sources() -> Result<Vec<String>> {
     Ok(list.split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect())
 }
 
+/// The contents of the files that git tracks or would track, by path from the root.
+pub(crate) fn contents() -> Result<BTreeMap<String, Vec<u8>>> {
+    // A file that was removed, but not committed so, is none.
+    let read = |path: String| fs::read(root().join(&path)).ok().map(|content| (path, content));
+    Ok(sources()?.into_iter().filter_map(read).collect())
+}
+
 /// Writes a file, unless it has that content already.
 pub(crate) fn put(path: &Path, content: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == content) {
@@ -60,6 +67,25 @@ pub(crate) fn put(path: &Path, content: &[u8]) -> Result<()> {
         fs::create_dir_all(folder)?;
     }
     fs::write(path, content).with_context(|| path.display().to_string())
+}
+
+/// Makes a folder hold exactly these files; those that are there already keep their times.
+pub(crate) fn mirror(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    for (path, content) in files {
+        put(&folder.join(path), content)?;
+    }
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for path in entries(&next)? {
+            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !files.contains_key(&name) {
+                fs::remove_file(&path).with_context(|| name)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// An empty folder at `path`; what was there is gone.
