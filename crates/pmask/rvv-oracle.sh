@@ -6,4 +6,4 @@ for tool in riscv64-unknown-elf-gcc qemu-riscv64; do
     command -v "$tool" >/dev/null || { echo "$tool is not installed" >&2; exit 1; }
 done
 cd "$(dirname "$0")"
-exec cargo test -p simtlab-pmask --test rvv -- --ignored
+exec cargo test -p simtlab-pmask --test pmask -- --ignored rvv

@@ -96,7 +96,7 @@ Arguments (--arg), by parameter name or in order:
   p=bytes[01 00 00 00]                  raw bytes
 
 Exit codes: 0 ok, 1 an expectation is not met, 2 usage or input error, 3 the kernel faulted or hung,
-130 interrupted.";
+6 a check found a defect (see docs/checks.md), 130 interrupted.";
 
 const EXEC_HELP: &str = "\
 The program finds the virtual device's driver library before any other, and gets PTX where it would make machine code.
@@ -113,6 +113,22 @@ pub(crate) struct Exec {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Check all launches for defects, on the exact engine: race, init, sync, memory, api, leak, or
+    /// all
+    #[arg(
+        long,
+        value_name = "CHECKS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all"
+    )]
+    pub(crate) check: Option<String>,
+    /// Write findings, faults and hangs as json, sarif, junit or github annotations
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) report: Vec<String>,
+    /// A file with findings that are accepted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
     /// Compute capability that the device reports
     #[arg(long, value_name = "X.Y")]
     pub(crate) capability: Option<String>,
@@ -128,7 +144,8 @@ pub(crate) struct Exec {
     /// Tell every call of the driver on the standard error stream
     #[arg(long)]
     pub(crate) trace: bool,
-    /// End with this code if the program ends well but a call has failed or is not supported
+    /// End with this code if the program ends well but a check has found something, or a call has
+    /// failed or is not supported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) error_exit: Option<u8>,
     /// Where libcuda.so is; by default it is looked for beside this program
@@ -229,7 +246,33 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub(crate) dump: Vec<String>,
     #[command(flatten)]
+    pub(crate) checks: CheckOptions,
+    #[command(flatten)]
     pub(crate) machine: MachineOptions,
+}
+
+/// Checks of launches, and reports of what they find.
+#[derive(Debug, Default, Group)]
+#[command(next_help_heading = "Checks")]
+pub(crate) struct CheckOptions {
+    /// Check the launches for defects, on the exact engine: race, init, sync, memory, or all
+    #[arg(
+        long,
+        value_name = "CHECKS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all"
+    )]
+    pub(crate) check: Option<String>,
+    /// Report findings as text, json, sarif, junit or github, to standard output or to a file
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    pub(crate) report: Vec<String>,
+    /// A file with findings that are accepted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
+    /// End with this code if there are findings
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) error_exit: Option<u8>,
 }
 
 impl Run {
@@ -246,6 +289,7 @@ impl Run {
             stats: Stats::None,
             verbose: false,
             dump: Vec::new(),
+            checks: CheckOptions::default(),
             machine,
         }
     }

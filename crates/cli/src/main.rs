@@ -10,6 +10,7 @@
 //! | 3 | a kernel faulted or hung |
 //! | 4 | a device cannot be used, or rejects a program (`device`) |
 //! | 5 | the results of the engines differ (`--engine both`) |
+//! | 6 | a check found a defect (`--check`), unless `--error-exit` names another code |
 //! | 130 | interrupted |
 //!
 //! `exec` returns the exit code of the program that it runs, unless that is 0 and a kernel faulted

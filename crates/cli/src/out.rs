@@ -27,6 +27,8 @@ pub(crate) enum Exit {
     NoDevice,
     /// The results of the engines differ.
     Differs,
+    /// Checks found defects; the code says of what kind.
+    Found(u8),
     /// The user interrupted the run.
     Interrupted,
     /// The exit code of a program that was run.
@@ -44,7 +46,7 @@ impl From<Exit> for ExitCode {
             Exit::Differs => 5,
             // 128 plus the number of the interrupt signal, as in shells.
             Exit::Interrupted => 130,
-            Exit::Child(code) => code,
+            Exit::Found(code) | Exit::Child(code) => code,
         })
     }
 }

@@ -67,6 +67,23 @@ fn faults_have_a_place_and_a_code() {
 }
 
 #[test]
+fn faults_are_written_as_findings() {
+    let path = scratch("exec-report.sarif");
+    let report = format!("sarif={}", path.display());
+    let (output, messages) = exec(&["--report", &report], &["fault"]);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    let text = std::fs::read_to_string(&path).expect("it is written");
+    let sarif: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "fault", "{text}");
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "fill.cu", "{text}");
+    assert_eq!(place["region"]["startLine"], 8, "{text}");
+    let (output, messages) = exec(&["--report", "sarif"], &[]);
+    assert!(output.status.code() == Some(2) && messages.contains("needs a file"), "{messages}");
+}
+
+#[test]
 fn engines_that_agree_leave_the_code_and_the_report_as_they_are() {
     let (output, messages) = exec(&["--engine", "both"], &[]);
     assert_eq!(output.status.code(), Some(0), "{messages}");

@@ -1,6 +1,6 @@
 //! Conversions.
 
-use crate::{LaneFn, Settings, by_format, by_int, lane};
+use crate::{LaneFn, Settings, by_format, by_int, finish, lane};
 use ir::mods::{Flag, Rounding as Word};
 use ir::{Inst, Op, Ty};
 use simt::arith::float;
@@ -63,7 +63,7 @@ fn int_to<S: Int>(to: Ty, sat: bool) -> Option<LaneFn> {
 
 fn int_to_float<S: Int>(to: Ty) -> Option<LaneFn> {
     fn to_format<S: Int, F: Format>() -> LaneFn {
-        lane!([S: Int, F: Format]; |e, a| saturate::<F>(e, float::from_int::<S, F>(a, e.env)))
+        lane!([S: Int, F: Format]; |e, a| finish::<F>(e, float::from_int::<S, F>(a, e.env)))
     }
     Some(match to {
         Ty::F16 => to_format::<S, F16>(),
@@ -93,17 +93,6 @@ fn float_to_int<F: Format>(to: Ty) -> Option<LaneFn> {
     })
 }
 
-#[inline]
-fn saturate<F: Format>(e: &Settings, value: u64) -> u64 {
-    if e.mods.flags.has(Flag::Sat) {
-        float::saturate::<F>(value)
-    } else if e.mods.flags.has(Flag::Relu) {
-        float::relu::<F>(value, e.env)
-    } else {
-        value
-    }
-}
-
 /// Converts one value from one format to another, saturated by the flags.
 #[inline]
 fn convert<S: Format, D: Format>(e: &Settings, a: u64) -> u64 {
@@ -112,7 +101,7 @@ fn convert<S: Format, D: Format>(e: &Settings, a: u64) -> u64 {
     } else {
         float::convert::<S, D>(a, e.env)
     };
-    saturate::<D>(e, value)
+    finish::<D>(e, value)
 }
 
 fn float_to_float(inst: &Inst, to: Ty, from: Ty) -> Option<LaneFn> {
@@ -144,7 +133,7 @@ fn float_to_float(inst: &Inst, to: Ty, from: Ty) -> Option<LaneFn> {
 }
 
 fn integral_of<F: Format>() -> LaneFn {
-    lane!([F: Format]; |e, a| saturate::<F>(e, float::round_to_integral::<F>(a, e.env)))
+    lane!([F: Format]; |e, a| finish::<F>(e, float::round_to_integral::<F>(a, e.env)))
 }
 
 fn same<F: Format>() -> LaneFn {

@@ -1,6 +1,6 @@
 //! Floating-point arithmetic, of one value or of packed pairs.
 
-use crate::{LaneFn, Settings, by_format, lane};
+use crate::{LaneFn, Settings, by_format, finish, lane};
 use ir::mods::{Flag, Precision, TestP};
 use ir::{Inst, Op, Ty};
 use simt::arith::float::{self, Property};
@@ -29,18 +29,6 @@ pub(super) fn resolve(inst: &Inst, ty: Ty) -> Option<LaneFn> {
 /// Operations that have no exact form.
 fn always_approximate(op: Op) -> bool {
     matches!(op, Op::Rsqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Tanh)
-}
-
-/// Saturates or clamps at zero, by the flags.
-#[inline]
-fn finish<F: Format>(e: &Settings, value: u64) -> u64 {
-    if e.mods.flags.has(Flag::Sat) {
-        float::saturate::<F>(value)
-    } else if e.mods.flags.has(Flag::Relu) {
-        float::relu::<F>(value, e.env)
-    } else {
-        value
-    }
 }
 
 #[inline]

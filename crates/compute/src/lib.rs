@@ -5,8 +5,8 @@
 //! operation means. A new per-lane operation is one arm in the file of its family.
 //!
 //! A function computes all lanes that it is given, in rows without gaps: whoever has lanes that are
-//! off leaves them out ([`Computation::run_active`]). One loop a function keeps the crate quick to
-//! compile, for it has several thousand of them.
+//! off leaves them out. One loop a function keeps the crate quick to compile, for it has several
+//! thousand of them.
 
 mod bits;
 mod compare;
@@ -15,11 +15,9 @@ mod float;
 mod integer;
 mod movement;
 
-use ir::mods::Mods;
+use ir::mods::{Flag, Mods};
 use ir::{Inst, Op, RegTy, Ty};
-use simt::LaneMask;
-use simt::arith::{FpEnv, NanRule, Rounding};
-use smallvec::SmallVec;
+use simt::arith::{Format, FpEnv, NanRule, Rounding};
 
 pub use movement::space_of;
 
@@ -81,30 +79,6 @@ impl Computation {
     pub fn run(&self, sources: &[u64], results: &mut [u64], lanes: usize) {
         (self.run)(&self.settings, sources, results, lanes);
     }
-
-    /// Computes the results of lanes that are on, of a file of rows of `lanes` words: the sources,
-    /// then the results. Words of results of other lanes keep their values.
-    ///
-    /// # Panics
-    /// Panics if there are more than [`LANES`] lanes, or rows are missing.
-    pub fn run_active(&self, file: &mut [u64], lanes: usize, on: LaneMask<1>) {
-        let (sources, results) = file.split_at_mut(self.sources() * lanes);
-        let active = (on & LaneMask::first(lanes)).count() as usize;
-        if active == lanes {
-            return self.run(sources, results, lanes);
-        }
-        let dense = |rows: &[u64]| -> SmallVec<[u64; 4 * LANES]> {
-            rows.chunks(lanes).flat_map(|row| on.iter().map(|lane| row[lane])).collect()
-        };
-        let mut found: SmallVec<[u64; 2 * LANES]> = SmallVec::new();
-        found.resize(self.results() * active, 0);
-        self.run(&dense(sources), &mut found, active);
-        for (row, found) in results.chunks_mut(lanes).zip(found.chunks(active.max(1))) {
-            for (lane, &value) in on.iter().zip(found) {
-                row[lane] = value;
-            }
-        }
-    }
 }
 
 /// What missing sources read.
@@ -142,6 +116,18 @@ fn map2<const K: usize>(
     let (first, second) = results.split_at_mut(lanes);
     for (lane, (first, second)) in first.iter_mut().zip(&mut second[..lanes]).enumerate() {
         (*first, *second) = f(rows.map(|row| row[lane]));
+    }
+}
+
+/// Saturates or clamps a float at zero, by the flags.
+#[inline]
+fn finish<F: Format>(e: &Settings, value: u64) -> u64 {
+    if e.mods.flags.has(Flag::Sat) {
+        simt::arith::float::saturate::<F>(value)
+    } else if e.mods.flags.has(Flag::Relu) {
+        simt::arith::float::relu::<F>(value, e.env)
+    } else {
+        value
     }
 }
 
@@ -222,7 +208,7 @@ fn resolve(inst: &Inst) -> Option<LaneFn> {
 
 /// The floating-point environment that an instruction's modifiers ask for.
 fn environment(inst: &Inst) -> FpEnv {
-    use ir::mods::{Flag, Rounding as R};
+    use ir::mods::Rounding as R;
     if let Some(rounding) = convert::default_rounding(inst) {
         return FpEnv::PTX.with_rounding(rounding).with_ftz(inst.mods.flags.has(Flag::Ftz));
     }

@@ -328,6 +328,17 @@ impl Entry {
         &self,
         start: &Start<N>,
         knobs: Knobs,
+    ) -> Result<Box<dyn Mechanism<N>>, Refusal>
+    where
+        Start<N>: BuildMechanism<N>,
+    {
+        start.build_mechanism(self, knobs)
+    }
+
+    fn mechanism<const N: usize>(
+        &self,
+        start: &Start<N>,
+        knobs: Knobs,
     ) -> Result<Box<dyn Mechanism<N>>, Refusal> {
         Ok(match self.kind {
             Kind::Serial => Box::new(serial::Serial::new(start, knobs)),
@@ -348,6 +359,40 @@ impl Entry {
             Kind::SplitJoin => Box::new(split_join::SplitJoin::new(start)?),
             Kind::Uniform => Box::new(uniform::Uniform::new(start)?),
         })
+    }
+}
+
+/// Groups for which there are mechanisms: those of up to 64 and of up to 1,024 lanes.
+pub trait BuildMechanism<const N: usize> {
+    /// Builds the mechanism of a row of the catalogue, as [`Entry::build`] does.
+    ///
+    /// # Errors
+    /// Returns the refusal if the mechanism cannot start there.
+    fn build_mechanism(
+        &self,
+        entry: &Entry,
+        knobs: Knobs,
+    ) -> Result<Box<dyn Mechanism<N>>, Refusal>;
+}
+
+// Methods that are not generic, so that the mechanisms are compiled in this crate alone.
+impl BuildMechanism<1> for Start<1> {
+    fn build_mechanism(
+        &self,
+        entry: &Entry,
+        knobs: Knobs,
+    ) -> Result<Box<dyn Mechanism<1>>, Refusal> {
+        entry.mechanism(self, knobs)
+    }
+}
+
+impl BuildMechanism<16> for Start<16> {
+    fn build_mechanism(
+        &self,
+        entry: &Entry,
+        knobs: Knobs,
+    ) -> Result<Box<dyn Mechanism<16>>, Refusal> {
+        entry.mechanism(self, knobs)
     }
 }
 

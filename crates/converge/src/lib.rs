@@ -41,7 +41,7 @@ pub mod tf_sandy;
 pub mod tf_stack;
 pub mod uniform;
 
-pub use catalogue::{CATALOGUE, Entry, Pass, UnknownMechanism};
+pub use catalogue::{BuildMechanism, CATALOGUE, Entry, Pass, UnknownMechanism};
 pub use event::{Event, SyncOp};
 pub use listing::{Flow, Listing, ListingError};
 pub use mechanism::{Charges, Knobs, Mechanism, Order, Path, PathId, Refusal, Scope, Start};

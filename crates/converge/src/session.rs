@@ -10,7 +10,7 @@
 //! Nothing is taken on trust: places have to be in the graph, and masks have to be those of the
 //! path that runs.
 
-use crate::catalogue::{Entry, UnknownMechanism};
+use crate::catalogue::{BuildMechanism, Entry, UnknownMechanism};
 use crate::event::Event;
 use crate::listing::{Flow, Listing, ListingError};
 use crate::mechanism::{Charges, Knobs, Mechanism, Path, Refusal, Start};
@@ -161,7 +161,10 @@ impl<const N: usize> Session<N> {
     /// # Errors
     /// Without a graph, at a place that it does not have, without lanes or with lanes beyond the
     /// width.
-    pub fn begin(&mut self, at: Pc, lanes: LaneMask<N>, width: u32) -> Result<(), SessionError> {
+    pub fn begin(&mut self, at: Pc, lanes: LaneMask<N>, width: u32) -> Result<(), SessionError>
+    where
+        Start<N>: BuildMechanism<N>,
+    {
         self.known(at)?;
         if lanes.is_empty() || !lanes.is_subset(&LaneMask::first(width as usize)) {
             return Err(SessionError::Lanes);

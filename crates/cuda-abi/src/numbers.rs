@@ -445,6 +445,7 @@ numbers! {
     /// The outcome of the update of an executable graph.
     CUgraphExecUpdateResult "CU_GRAPH_EXEC_UPDATE_" {
         SUCCESS = 0,
+        ERROR_TOPOLOGY_CHANGED = 2,
         ERROR_NODE_TYPE_CHANGED = 3,
     }
 

@@ -1,7 +1,7 @@
 //! The driver's settings, from environment variables.
 
 use runtime::device::{Capability, Device};
-use runtime::{Choice, Level};
+use runtime::{CheckSet, Choice, Level};
 use std::path::PathBuf;
 
 /// The driver's settings.
@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) level: Option<Level>,
     /// Host threads per launch (`SIMTLAB_JOBS`); 0 for as many as the host has.
     pub(crate) threads: usize,
+    /// The checks of launches (`SIMTLAB_CHECK`, such as `race,sync` or `all`).
+    pub(crate) checks: CheckSet,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
     pub(crate) event_log: Option<PathBuf>,
     /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
@@ -74,6 +76,9 @@ impl Settings {
                 .unwrap_or_default(),
             level: variable("SIMTLAB_SIMD").and_then(|name| Level::find(name.trim())),
             threads: runtime::host_threads(&variable),
+            checks: variable("SIMTLAB_CHECK")
+                .and_then(|names| CheckSet::parse(&names).ok())
+                .unwrap_or_default(),
             event_log: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }
@@ -104,6 +109,7 @@ mod tests {
                 "SIMTLAB_JOBS" => " 3",
                 "SIMTLAB_PADDING" => "512",
                 "SIMTLAB_ENGINE" => "both",
+                "SIMTLAB_CHECK" => "race",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -112,6 +118,7 @@ mod tests {
         assert_eq!((given.memory, given.limit), (65536, usual.limit));
         assert_eq!((given.threads, usual.threads), (3, 0));
         assert_eq!((given.engine, usual.engine), (Choice::Both, Choice::Fast));
+        assert!(given.checks.observes() && !usual.checks.observes());
         assert_eq!((given.padding, usual.padding), (512, 1));
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
     }

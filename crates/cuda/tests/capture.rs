@@ -274,7 +274,16 @@ fn graphs_call_the_client_and_hold_other_graphs() {
     ok(cuGraphLaunch(exec, f.stream));
     assert_eq!((f.word(), called()), (3106, 3));
     is(cuGraphExecUpdate_v2(exec, outer, at(&mut info)), Status::GRAPH_EXEC_UPDATE_FAILURE);
-    assert_eq!(std::hint::black_box(&info)[0] as u32, 3);
+    const TOPOLOGY_CHANGED: u32 = 2;
+    assert_eq!(std::hint::black_box(&info)[0] as u32, TOPOLOGY_CHANGED);
+    ok(cuStreamBeginCapture_v2(f.stream, RELAXED));
+    ok(f.launch(f.stream, 1));
+    ok(f.launch(f.stream, 2));
+    ok(cuLaunchHostFunc(f.stream, remember as *const () as usize, 1));
+    let other = made(|out| cuStreamEndCapture(f.stream, out));
+    is(cuGraphExecUpdate_v2(exec, other, at(&mut info)), Status::GRAPH_EXEC_UPDATE_FAILURE);
+    const TYPE_CHANGED: u32 = 3;
+    assert_eq!(std::hint::black_box(&info)[0] as u32, TYPE_CHANGED);
 }
 
 #[test]

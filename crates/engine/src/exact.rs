@@ -7,7 +7,7 @@ use simt::trap::Fault;
 use vm::{Cause, Engine, FactCheck, Heap, Program, Recheck, Retry, State, Violation};
 
 use crate::monitor::{Monitor, Progress};
-use crate::sink::SinkObserver;
+use crate::sink::{EventSink, SinkObserver};
 use crate::{Counters, Error};
 
 /// Issues between two calls of [`Monitor::poll`].
@@ -152,26 +152,39 @@ fn drive<const N: usize, O: Observer<N>>(
     report: impl Fn(&State<N>, &mut dyn Monitor),
 ) -> End<N> {
     let engine = Engine::<N>;
-    loop {
-        let step = match monitor.sink() {
-            Some(sink) => {
+    let mut defined = monitor.sink().and_then(EventSink::lend_definedness);
+    if let Some(defined) = &mut defined {
+        defined.begin(program);
+    }
+    let end = loop {
+        let step = match (monitor.sink(), &mut defined) {
+            (Some(sink), Some(defined)) => {
+                let mut both = (&mut *observer, SinkObserver(sink));
+                defined.run(program, state, &mut both, SLICE)
+            }
+            (Some(sink), None) => {
                 let mut both = (&mut *observer, SinkObserver(sink));
                 engine.run(program, state, &mut both, SLICE)
             }
-            None => engine.run(program, state, observer, SLICE),
+            (None, _) => engine.run(program, state, observer, SLICE),
         };
         match step {
             Step::Issued => {}
-            Step::Done => return End::Done,
-            Step::Fault(fault) => return End::Fault(fault),
-            Step::Hang(hang) => return End::Hang(hang),
+            Step::Done => break End::Done,
+            Step::Fault(fault) => break End::Fault(fault),
+            Step::Hang(hang) => break End::Hang(hang),
         }
         let (blocks_done, issues) = (state.progress().0, state.stats().slots.issues());
         if !monitor.poll(Progress { blocks_done, issues }) {
-            return End::Interrupted;
+            break End::Interrupted;
         }
         report(state, monitor);
+    };
+    if let (Some(mut defined), Some(sink)) = (defined, monitor.sink()) {
+        defined.end();
+        sink.return_definedness(defined);
     }
+    end
 }
 
 /// Runs a launch on the exact engine. With `restart`, a launch that hangs before its limit begins
@@ -226,6 +239,9 @@ where
     guest.swap(&mut state);
     let end = state.run(program, counters.as_mut(), monitor);
     guest.swap(&mut state);
+    if let (End::Hang(hang), Some(sink)) = (&end, monitor.sink()) {
+        sink.hang(hang.kind);
+    }
     ExactRun { end, state, counters, retried: false }
 }
 

@@ -79,7 +79,7 @@ impl fmt::Display for Selected<'_> {
             Self::Fast { level, coverage, threads } => (level, coverage, threads),
         };
         match coverage {
-            None => write!(f, "fast ({level})")?,
+            None => write!(f, "fast ({})", level.interpreter())?,
             Some(Ok(Coverage { native, steps, .. })) if native == steps => {
                 write!(f, "fast (compiled, {level})")?;
             }
@@ -87,7 +87,9 @@ impl fmt::Display for Selected<'_> {
                 let left = steps - native;
                 write!(f, "fast (compiled, {level}; {left} of {steps} instructions interpreted)")?;
             }
-            Some(Err(refused)) => write!(f, "fast ({level}; not compiled: {refused})")?,
+            Some(Err(refused)) => {
+                write!(f, "fast ({}; not compiled: {refused})", level.interpreter())?;
+            }
         }
         match threads {
             Threads::Many(n) => write!(f, ", {n} threads"),

@@ -1,8 +1,10 @@
 //! The events of a launch behind one type, whatever the group width.
 
 use simt::LaneMask;
+use simt::machine::HangKind;
 use simt::observe::{Access, Branch, CtaEvent, Events, Issue, Observer, Sync};
 use simt::slots::IssueLanes;
+use vm::Definedness;
 
 /// Words of the widest lane set: those of a group of 1,024 lanes.
 pub const SINK_WORDS: usize = 16;
@@ -29,6 +31,14 @@ pub trait EventSink {
     fn sync(&mut self, _sync: &Sync<'_, SINK_WORDS>) {}
     /// Receives the begin or the end of a CTA.
     fn cta(&mut self, _cta: u64, _event: CtaEvent) {}
+    /// Lends what follows undefined values, if the sink has it, for the time that a launch runs.
+    fn lend_definedness(&mut self) -> Option<Box<Definedness>> {
+        None
+    }
+    /// Takes back what was lent.
+    fn return_definedness(&mut self, _lent: Box<Definedness>) {}
+    /// Receives that the launch hangs, after which there are no more events of it.
+    fn hang(&mut self, _kind: HangKind) {}
 }
 
 /// An [`EventSink`] as the observer of an engine with groups of any width.
@@ -81,8 +91,8 @@ impl<const N: usize> Observer<N> for SinkObserver<'_> {
     fn sync(&mut self, sync: &Sync<'_, N>) {
         if self.0.events().has(Events::SYNC) {
             let lanes = widen(sync.lanes);
-            let Sync { group, pc, kind, barrier, .. } = *sync;
-            self.0.sync(&Sync { group, pc, kind, barrier, lanes: &lanes });
+            let Sync { group, pc, kind, barrier, members, .. } = *sync;
+            self.0.sync(&Sync { group, pc, kind, barrier, members, lanes: &lanes });
         }
     }
 

@@ -1,18 +1,22 @@
 //! Instructions on more than one value per lane: matrices of a whole warp, and copies from global
 //! to shared memory.
 //!
-//! The results are computed by the exact engine's functions ([`vm::Matrix`]). A matrix instruction
-//! that lacks a lane of its warp and an access that is not allowed are declined.
+//! Products are computed by [`crate::matrix`] where it has them; all other results by the exact
+//! engine's functions ([`vm::Matrix`]). A matrix instruction that lacks a lane of its warp and an
+//! access that is not allowed are declined.
 
 use crate::Declined;
-use crate::code::{Bulk, Copy, Memory, Src};
+use crate::code::{Bulk, Copy, Direct, Dst, Memory, Src};
+use crate::level::Level;
 use crate::machine::Machine;
-use crate::row::{LANES, lanes};
+use crate::matrix::{Multiply, RESULTS};
+use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
 use ir::mods::Space;
 use simt::Pc;
 use simt::memory::{AccessKind, Addr};
 use simt::observe::{Access, GroupId};
+use smallvec::SmallVec;
 use vm::{Registers, Values};
 
 impl Machine<'_> {
@@ -29,16 +33,36 @@ impl Machine<'_> {
             return Err(Declined::Running("a matrix instruction without all lanes of its warp"));
         }
         let wrong = |lane| op.what.misuse(lane, |k| warp.lane(op.src[k], lane)).is_some();
-        if (0..LANES).any(wrong) {
+        let sparse = matches!(op.what, vm::Matrix::Multiply(product) if product.sparse.is_some());
+        if sparse && (0..LANES).any(wrong) {
             return Err(Declined::Running("undefined metadata of a sparse matrix"));
         }
         if let Some(detail) = &mut self.detail {
             detail.counts.collectives += 1;
         }
         self.stats.member_collectives += 1;
-        let results = match &op.memory {
-            None => op.what.computed(&registers(warp, &op.src)),
-            Some(memory) => self.fragments(warp, op, memory, pc)?,
+        let level = self.context.level;
+        let results = match (&op.direct, &op.memory) {
+            (Some(Direct::Multiply(product)), _) if warp.multiply(level, product, op) => {
+                return Ok(());
+            }
+            (_, None) => op.what.computed(&registers(warp, &op.src)),
+            (direct, Some(memory)) => {
+                self.stats.memory_instructions += 1;
+                if self.detail.is_some() {
+                    self.report_pieces(warp, op, memory, pc);
+                }
+                self.progress |= op.what.stores();
+                match direct {
+                    Some(Direct::Tiles(transposed)) => {
+                        return self.move_tiles(warp, op, memory, *transposed);
+                    }
+                    Some(Direct::Lines(lines)) if self.move_lines(warp, op, memory, lines) => {
+                        return Ok(());
+                    }
+                    _ => self.fragments(warp, op, memory)?,
+                }
+            }
         };
         for (&dst, row) in op.dst.iter().zip(&results) {
             warp.put_each(dst, on, |lane| row[lane]);
@@ -46,37 +70,32 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Loads or stores a matrix; returns the registers that a load yields.
+    /// Reports the accesses of a load or store of a matrix.
+    fn report_pieces(&mut self, warp: &Warp, op: &Bulk, memory: &Memory, pc: u64) {
+        let kind = if op.what.stores() { AccessKind::Store } else { AccessKind::Load };
+        let pieces = pieces(warp, op, memory);
+        for i in 0..pieces.iter().map(vm::Pieces::len).max().unwrap_or(0) {
+            let size = pieces.iter().find_map(|p| p.get(i)).map_or(0, |p| p.bytes);
+            let here = pieces.iter().enumerate().filter_map(|(lane, p)| Some((lane, p.get(i)?.at)));
+            self.report_addresses(warp, memory, (kind, size), pc, here.collect());
+        }
+    }
+
+    /// Loads or stores a matrix lane by lane; returns the registers that a load yields.
     fn fragments(
         &mut self,
         warp: &Warp,
         op: &Bulk,
         memory: &Memory,
-        pc: u64,
     ) -> Result<Registers, Declined> {
-        self.stats.memory_instructions += 1;
         let stores = op.what.stores();
-        let stride = |lane| op.src.first().map_or(0, |&src| warp.lane(src, lane));
-        let pieces: [vm::Pieces; LANES] = std::array::from_fn(|lane| {
-            op.what.pieces(lane, warp.lane(memory.addr, lane), stride(lane))
-        });
-        if self.detail.is_some() {
-            let kind = if stores { AccessKind::Store } else { AccessKind::Load };
-            for i in 0..pieces.iter().map(vm::Pieces::len).max().unwrap_or(0) {
-                let size = pieces.iter().find_map(|p| p.get(i)).map_or(0, |p| p.bytes);
-                let here =
-                    pieces.iter().enumerate().filter_map(|(lane, p)| Some((lane, p.get(i)?.at)));
-                let here: Vec<_> = here.collect();
-                self.report_addresses(warp, memory, (kind, size), pc, here);
-            }
-        }
+        let pieces = pieces(warp, op, memory);
         let mut values: [Values; LANES] = std::array::from_fn(|_| Values::new());
         let skip = op.what.address_operands() - 1;
         let stored = match stores {
             true => op.what.stored(&registers(warp, &op.src[skip..])),
             false => Vec::new(),
         };
-        self.progress |= stores;
         for (lane, pieces) in pieces.iter().enumerate() {
             let thread = warp.first_thread as usize + lane;
             for (i, piece) in pieces.iter().enumerate() {
@@ -177,9 +196,73 @@ impl Machine<'_> {
                 .collect();
             rest.retain(|p| Space::of(Addr(p.1)) != space);
             let (order, scope, lanes) = (memory.order, memory.scope, here.as_slice());
-            let access = Access { group, pc: Pc(pc), kind, space, order, scope, size, lanes };
+            let (pc, values) = (Pc(pc), &[][..]);
+            let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
             if let Some(sink) = self.observer.accesses() {
                 sink.access(&access);
+            }
+        }
+    }
+}
+
+/// Rows at addresses that vectors are best stored at.
+#[repr(align(64))]
+struct Aligned([[u32; LANES]; RESULTS]);
+
+/// The pieces of memory that each lane accesses.
+fn pieces(warp: &Warp, op: &Bulk, memory: &Memory) -> [vm::Pieces; LANES] {
+    let stride = |lane| op.src.first().map_or(0, |&src| warp.lane(src, lane));
+    std::array::from_fn(|lane| op.what.pieces(lane, warp.lane(memory.addr, lane), stride(lane)))
+}
+
+/// References to the rows of operands; most products have fewer.
+type Rows<'r, T> = SmallVec<[&'r [T; LANES]; 24]>;
+
+impl Warp {
+    /// Executes a product. Returns `false`, having written nothing, if only the model can multiply
+    /// these numbers.
+    fn multiply(&mut self, level: Level, multiply: &Multiply, op: &Bulk) -> bool {
+        if multiply.is_wide() {
+            self.multiply_wide(level, multiply, op);
+            return true;
+        }
+        let made = op.src.iter().filter(|src| !matches!(src, Src::Narrow(_)));
+        let room: Vec<Narrow> = made.map(|&src| self.narrow(src)).collect();
+        let mut results = Aligned([[0; LANES]; RESULTS]);
+        let mut made = room.iter();
+        let row = |&src: &Src| match src {
+            Src::Narrow(i) => &self.narrow[i as usize].0,
+            _ => made.next().map_or(&Narrow::ZERO.0, |row| &row.0),
+        };
+        let rows: Rows<'_, u32> = op.src.iter().map(row).collect();
+        let done = multiply.narrow(level, &rows, &mut results.0).is_some();
+        drop(rows);
+        for (&dst, row) in op.dst.iter().zip(&results.0).filter(|_| done) {
+            match dst {
+                Dst::Narrow(i) => self.narrow[i as usize].0 = *row,
+                _ => self.put_each(dst, u32::MAX, |lane| row[lane].into()),
+            }
+        }
+        done
+    }
+
+    /// Executes a product of doubles.
+    fn multiply_wide(&mut self, level: Level, multiply: &Multiply, op: &Bulk) {
+        let made = op.src.iter().filter(|src| !matches!(src, Src::Wide(_)));
+        let room: Vec<Wide> = made.map(|&src| self.wide(src)).collect();
+        let mut results = [[0; LANES]; RESULTS];
+        let mut made = room.iter();
+        let row = |&src: &Src| match src {
+            Src::Wide(i) => &self.wide[i as usize].0,
+            _ => made.next().map_or(&Wide::ZERO.0, |row| &row.0),
+        };
+        let rows: Rows<'_, u64> = op.src.iter().map(row).collect();
+        multiply.wide(level, &rows, &mut results);
+        drop(rows);
+        for (&dst, row) in op.dst.iter().zip(&results) {
+            match dst {
+                Dst::Wide(i) => self.wide[i as usize].0 = *row,
+                _ => self.put_each(dst, u32::MAX, |lane| row[lane]),
             }
         }
     }

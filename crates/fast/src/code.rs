@@ -4,6 +4,7 @@
 //! scalar too; predicates are masks; all others are rows. A step says where its operands are and
 //! whether its result must leave lanes that are off alone.
 
+use crate::matrix::{Lines, Multiply};
 use crate::ops::{Logic, Native, Op32, Op64, Rare, Test};
 use compute::Computation;
 use flow::analysis::{Facts, Web};
@@ -354,12 +355,49 @@ pub struct Collective {
 pub struct Bulk {
     /// What it does.
     pub what: vm::Matrix,
+    /// Its form for a whole warp at once, if it has one.
+    pub direct: Option<Direct>,
     /// Where it loads from or stores to.
     pub memory: Option<Memory>,
     /// Operands behind the address.
     pub src: Vec<Src>,
     /// Where results go.
     pub dst: Vec<Dst>,
+}
+
+impl Bulk {
+    /// Returns whether no value of an operand makes the step fault, access memory, or end
+    /// otherwise than with results.
+    pub(crate) fn only_computes(&self) -> bool {
+        let sparse = matches!(self.what, vm::Matrix::Multiply(product) if product.sparse.is_some());
+        self.memory.is_none() && !sparse
+    }
+}
+
+/// A form of an instruction on matrices for a whole warp at once.
+#[derive(Clone, Debug)]
+pub enum Direct {
+    /// A product.
+    Multiply(Multiply),
+    /// A load or store of a fragment by lines.
+    Lines(Lines),
+    /// A load or store of tiles, transposed or not.
+    Tiles(bool),
+}
+
+impl Direct {
+    /// Returns the form of an instruction, if it has one.
+    pub(crate) fn new(what: vm::Matrix) -> Option<Self> {
+        use vm::Matrix::{LoadFragment, LoadTiles, Multiply as Product, StoreFragment, StoreTiles};
+        match what {
+            Product(product) => Multiply::new(product).map(Self::Multiply),
+            LoadTiles(_, transposed) | StoreTiles(_, transposed) => Some(Self::Tiles(transposed)),
+            LoadFragment(fragment, columns) | StoreFragment(fragment, columns) => {
+                Lines::new(fragment, columns).map(Self::Lines)
+            }
+            vm::Matrix::Transpose => None,
+        }
+    }
 }
 
 /// A copy from global to shared memory.
@@ -558,6 +596,16 @@ impl Storage {
 }
 
 impl Code {
+    /// Returns the block of each step.
+    #[must_use]
+    pub fn block_of_steps(&self) -> Vec<u32> {
+        let mut of = vec![0; self.steps.len()];
+        for (b, block) in self.blocks.iter().enumerate() {
+            of[block.steps.clone()].fill(b as u32);
+        }
+        of
+    }
+
     /// Whether a block can come again.
     pub(crate) fn has_loops(&self) -> bool {
         self.blocks.iter().enumerate().any(|(b, block)| match &block.end {

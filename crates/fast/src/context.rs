@@ -1,6 +1,7 @@
 //! The parameters of a launch, constant while it runs.
 
 use crate::code::Code;
+use crate::level::Level;
 use crate::row::{Narrow, Wide};
 use converge::mechanism::Order;
 use ir::Sreg;
@@ -16,6 +17,8 @@ const WARP_OVERHEAD: usize = 2 << 10;
 /// The parameters of a launch, constant while it runs.
 pub(crate) struct Context<'c> {
     pub(crate) code: &'c Code,
+    /// The vector instructions of the interpreter.
+    pub(crate) level: Level,
     pub(crate) params: Vec<u8>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -33,9 +36,10 @@ pub(crate) struct Context<'c> {
 }
 
 impl<'c> Context<'c> {
-    pub(crate) fn new(code: &'c Code, setup: &Setup<'_>) -> Self {
+    pub(crate) fn new(code: &'c Code, setup: &Setup<'_>, level: Level) -> Self {
         Self {
             code,
+            level,
             params: setup.params.clone(),
             grid: setup.grid,
             block: setup.block,

@@ -2,8 +2,8 @@
 
 use crate::Declined;
 use crate::code::{
-    Atomic, Block, Bulk, Code, Collective, Copy, Dst, End, Generic, Guard, Kind, Memory, Rejoin,
-    Src, Step, Storage,
+    Atomic, Block, Bulk, Code, Collective, Copy, Direct, Dst, End, Generic, Guard, Kind, Memory,
+    Rejoin, Src, Step, Storage,
 };
 use crate::inline::{Inlined, Part, Sort};
 use crate::ops::{Native, Op64, native, rare};
@@ -476,8 +476,8 @@ impl Decoder<'_> {
             _ => 1,
         };
         let signed = inst.op == Op::Ld && ty.is_signed();
-        // Any of them: the registers of a vector have one type.
-        let result = inst.results.iter().copied().flatten().next();
+        // The registers of a vector have one type.
+        let result = inst.first_written();
         let memory = Memory {
             space: inst.mods.space.unwrap_or(Space::Generic),
             addr: self.operand(b, i, inst, 0).ok_or_else(missing)?,
@@ -567,7 +567,8 @@ impl Decoder<'_> {
         let sources = usize::from(memory.is_some())..inst.operands.len();
         let src = sources.map(operand).collect::<Result<_, _>>()?;
         let dst = (0..inst.results.len()).map(|k| self.result(b, i, inst, k)).collect();
-        Ok(Kind::Matrix(Box::new(Bulk { what, memory, src, dst })))
+        let direct = Direct::new(what);
+        Ok(Kind::Matrix(Box::new(Bulk { what, direct, memory, src, dst })))
     }
 
     fn copy(&self, b: usize, i: usize, inst: &Inst) -> Result<Kind, Declined> {

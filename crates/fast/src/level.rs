@@ -1,7 +1,9 @@
-//! The vector instructions that the interpreter uses, chosen when a launch begins.
+//! The vector instructions that a launch uses, chosen when it begins.
 //!
-//! The engine is one generic function, compiled once for each level; the compiler vectorizes its
-//! loops over lanes with the instructions of the level. Results do not depend on the level.
+//! The interpreter is one function, compiled for the portable level and for AVX2; the compiler
+//! vectorizes its loops over lanes with the instructions of the level. With AVX-512 they were at
+//! most 5 % faster, so the interpreter has no code for it: that level is one of compiled code.
+//! Results do not depend on the level.
 #![allow(
     unsafe_code,
     reason = "a function for instructions that not every host has can only be called so"
@@ -36,6 +38,12 @@ impl Level {
     #[must_use]
     pub fn or_less(self) -> Self {
         self.min(Self::best())
+    }
+
+    /// Returns the level of the interpreter where this one is asked for: AVX2 at most.
+    #[must_use]
+    pub fn interpreter(self) -> Self {
+        self.min(Self::Avx2)
     }
 
     /// Parses the name of a level as users write it: `portable`, `avx2`, `avx512`.
@@ -85,31 +93,21 @@ impl fmt::Display for Level {
     }
 }
 
-/// Advances a machine at a level, or at a lower one if the host does not have it.
+/// Advances a machine at the interpreter's level for `level`, or at a lower one if the host does
+/// not have it.
 pub(crate) fn advance(
     level: Level,
     machine: &mut Machine<'_>,
     issues: u64,
 ) -> Result<Flow, Declined> {
-    match level {
+    match level.interpreter() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() => {
-            // SAFETY: the host has been found to have the instructions.
-            unsafe { avx512(machine, issues) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 | Level::Avx2 if Level::Avx2.is_available() => {
+        Level::Avx2 if Level::Avx2.is_available() => {
             // SAFETY: the host has been found to have the instructions.
             unsafe { avx2(machine, issues) }
         }
         _ => machine.advance(issues),
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-fn avx512(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
-    machine.advance(issues)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -121,7 +119,14 @@ fn avx2(machine: &mut Machine<'_>, issues: u64) -> Result<Flow, Declined> {
 /// Calls `f`, compiled for the best level of this host as far as `f` and its callees are
 /// `inline(always)`.
 pub fn wide<R>(f: impl FnOnce() -> R) -> R {
-    match Level::best() {
+    at(Level::best(), f)
+}
+
+/// Calls `f`, compiled for a level, or for a lower one if the host does not have it, as far as `f`
+/// and its callees are `inline(always)`.
+#[inline]
+pub(crate) fn at<R>(level: Level, f: impl FnOnce() -> R) -> R {
+    match level.or_less() {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => {
             // SAFETY: the host has been found to have the instructions.
@@ -133,6 +138,45 @@ pub fn wide<R>(f: impl FnOnce() -> R) -> R {
             unsafe { wide_avx2(f) }
         }
         _ => f(),
+    }
+}
+
+/// Calls `f`, compiled for a level below AVX-512, or for a lower one if the host does not have it,
+/// as far as `f` and its callees are `inline(always)`.
+#[inline]
+pub(crate) fn below_avx512<R>(level: Level, f: impl FnOnce() -> R) -> R {
+    match level.interpreter().or_less() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { wide_avx2(f) }
+        }
+        _ => f(),
+    }
+}
+
+/// Proof that the host has AVX-512.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    /// Returns `None` if a level is another one, or the host does not have it.
+    #[inline]
+    pub(crate) fn of(level: Level) -> Option<Self> {
+        (level == Level::Avx512 && level.is_available()).then_some(Self(()))
+    }
+
+    /// Calls `f`, compiled for this level alone, as far as `f` and its callees are
+    /// `inline(always)`.
+    #[inline]
+    pub(crate) fn call<R>(self, f: impl FnOnce() -> R) -> R {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: the host has been found to have the instructions.
+            unsafe { wide_avx512(f) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        f()
     }
 }
 

@@ -25,15 +25,16 @@ mod commit;
 mod context;
 mod decode;
 mod detail;
+mod fragments;
 mod inline;
 mod level;
 mod loop_depths;
 mod machine;
+pub mod matrix;
 mod memory;
 mod operands;
 pub mod ops;
 mod row;
-mod share;
 mod slice;
 mod stack;
 mod step;
@@ -46,6 +47,7 @@ mod worker_counts;
 mod workers;
 
 pub use accesses::{AccessSink, ForkedSink, StridedAccess, WarpAccess, WarpAccesses};
+pub use converge::mechanism::Order;
 pub use decode::decline_reason;
 pub use detail::Detail;
 pub use level::{Level, wide};
@@ -55,7 +57,6 @@ pub use tier::{
     StackCharges, StackEntry, StackTop, StridedAccesses, Tally, Tier, Until, Visit, WarpRegisters,
     Worker, WorkerCounts,
 };
-pub use visit::BarrierWait;
 pub use workers::{MAX_THREADS, Threads, host_threads};
 
 use simt::memory::MemoryMap;
@@ -172,6 +173,12 @@ pub fn prepare(program: &Program, state: &State<1>, assume: bool) -> Result<Kern
     Ok(Kernel { code, threading: workers::Threading::new(1) })
 }
 
+/// Returns the order in which a launch runs the sides of branches.
+#[must_use]
+pub fn order(state: &State<1>) -> Order {
+    state.setup().knobs.order.unwrap_or(Order::Taken)
+}
+
 /// Checks the settings of a launch, whatever its kernel does.
 ///
 /// # Errors
@@ -248,7 +255,7 @@ fn launch(
     let state = state.borrow_mut();
     plan.may_commit = state.is_vacant();
     let setup = state.setup();
-    let context = context::Context::new(&kernel.code, &setup);
+    let context = context::Context::new(&kernel.code, &setup, plan.level);
     drop(setup);
     let mut memory = std::mem::take(state.memory_mut());
     let level = plan.level;
@@ -283,14 +290,6 @@ impl Kernel {
     #[must_use]
     pub fn code(&self) -> &code::Code {
         &self.code
-    }
-
-    /// Lets rows whose values are never live at the same time share storage, for a tier that keeps
-    /// the first rows in registers. Results do not change.
-    #[must_use]
-    pub fn with_shared_rows(mut self) -> Self {
-        self.code.share_rows();
-        self
     }
 
     /// Runs launches on up to `threads` host threads, or on as many as the host has if `threads` is

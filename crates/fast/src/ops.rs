@@ -154,6 +154,25 @@ pub enum Test {
     F(Cmp),
 }
 
+impl Test {
+    /// Returns the comparison of integers of a relation, if it is one of integers. Some relations
+    /// compare signed integers as unsigned ones.
+    #[must_use]
+    pub fn of_integers(cmp: Cmp, signed: bool) -> Option<Self> {
+        let unsigned = matches!(cmp, Cmp::Lo | Cmp::Ls | Cmp::Hi | Cmp::Hs);
+        let rel = match cmp {
+            Cmp::Eq => Rel::Eq,
+            Cmp::Ne => Rel::Ne,
+            Cmp::Lt | Cmp::Lo => Rel::Lt,
+            Cmp::Le | Cmp::Ls => Rel::Le,
+            Cmp::Gt | Cmp::Hi => Rel::Gt,
+            Cmp::Ge | Cmp::Hs => Rel::Ge,
+            _ => return None,
+        };
+        Some(if signed && !unsigned { Self::S(rel) } else { Self::U(rel) })
+    }
+}
+
 /// Relations of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rel {
@@ -499,17 +518,7 @@ fn test(inst: &Inst, ty: Ty) -> Option<Native> {
     } else if ty.is_float() {
         return None;
     } else {
-        let unsigned = matches!(cmp, Cmp::Lo | Cmp::Ls | Cmp::Hi | Cmp::Hs);
-        let rel = match cmp {
-            Cmp::Eq => Rel::Eq,
-            Cmp::Ne => Rel::Ne,
-            Cmp::Lt | Cmp::Lo => Rel::Lt,
-            Cmp::Le | Cmp::Ls => Rel::Le,
-            Cmp::Gt | Cmp::Hi => Rel::Gt,
-            Cmp::Ge | Cmp::Hs => Rel::Ge,
-            _ => return None,
-        };
-        if ty.is_signed() && !unsigned { Test::S(rel) } else { Test::U(rel) }
+        Test::of_integers(cmp, ty.is_signed())?
     };
     let combine = if inst.operands.len() > 2 { Some(inst.mods.bool_op?) } else { None };
     Some(Native::Test { test, wide, combine })

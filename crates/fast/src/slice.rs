@@ -12,6 +12,7 @@
 use crate::code::{Code, Dst, End, Guard, Kind, Src, Step};
 use crate::warp::Warp;
 use flow::{Cfg, Loops};
+use std::rc::Rc;
 
 /// No loop.
 const NONE: u32 = u32::MAX;
@@ -82,6 +83,10 @@ impl Registers {
                     self.add(members);
                 }
             }
+            // It takes all lanes of a warp, whatever the numbers are that it computes with.
+            Kind::Matrix(matrix) if matrix.only_computes() => {
+                self.add_guard(step.guard.as_ref());
+            }
             // A line that wraps around is left to the exact engine, too.
             Kind::Widen { .. }
             | Kind::Load(_)
@@ -98,7 +103,12 @@ impl Registers {
     /// Adds the operands of a step that computes a relevant result; whether any is new.
     fn add_sources(&mut self, step: &Step) -> bool {
         let mut relevant = false;
-        step.results(&mut |dst| relevant |= self.has(dst));
+        match &step.kind {
+            Kind::Matrix(matrix) => relevant = matrix.dst.iter().any(|&dst| self.has(dst)),
+            _ => {
+                step.results(&mut |dst| relevant |= self.has(dst));
+            }
+        }
         relevant && self.add_operands(step)
     }
 
@@ -110,6 +120,45 @@ impl Registers {
             End::Switch(index, _) => self.add(*index),
             End::Go(_) | End::Call(..) => false,
         };
+    }
+}
+
+impl Registers {
+    /// Returns the relevant registers as operands.
+    fn operands(&self) -> Vec<Src> {
+        let numbers = |set: &[bool]| -> Vec<u32> {
+            (0..set.len() as u32).filter(|&i| set[i as usize]).collect()
+        };
+        let narrow = numbers(&self.narrow).into_iter().map(Src::Narrow);
+        let wide = numbers(&self.wide).into_iter().map(Src::Wide);
+        let preds = numbers(&self.preds).into_iter().map(Src::Pred);
+        let scalars = numbers(&self.scalars).into_iter().map(|i| Src::Line(i, 0, u64::MAX));
+        narrow.chain(wide).chain(preds).chain(scalars).collect()
+    }
+}
+
+impl Code {
+    /// Returns, by block, the registers that decide whether a launch repeats while lanes stand in
+    /// the loops around the block: a tier that keeps registers of warps itself has to write these
+    /// back ([`crate::Worker::write_back`]), as far as they are live. Scalars are lines without
+    /// steps.
+    #[must_use]
+    pub fn relevant_registers(&self) -> Vec<Rc<[Src]>> {
+        let slice = Slice::new(self);
+        let mut known: Vec<Option<Rc<[Src]>>> = vec![None; self.blocks.len()];
+        let none: Rc<[Src]> = Rc::new([]);
+        let of_loop = |&number: &u32| {
+            if number == NONE {
+                return none.clone();
+            }
+            let list = known[number as usize].get_or_insert_with(|| {
+                let mut stand = vec![false; self.blocks.len()];
+                stand[number as usize] = true;
+                slice.relevant(self, &stand).operands().into()
+            });
+            list.clone()
+        };
+        slice.loops.iter().map(of_loop).collect()
     }
 }
 

@@ -8,9 +8,9 @@ use crate::row::{LANES, Narrow, Wide, lanes};
 use crate::warp::Warp;
 use crate::{Declined, StridedAccess, WarpAccess};
 use ir::mods::BoolOp;
+use simt::Pc;
 use simt::memory::{Addr, Space};
 use simt::observe::{Access, AccessKind, GroupId};
-use simt::{LaneMask, Pc};
 
 /// The bits of an offset in a space with a window.
 const OFFSET: u64 = 0xffff_ffff;
@@ -148,38 +148,43 @@ impl Warp {
         Ok(value.wrapping_sub(first * stride) as u64)
     }
 
-    /// Executes the exact engine's function on a register file made for it.
+    /// Executes the exact engine's function on rows of the active lanes, without gaps; a result
+    /// that is one scalar alone is computed once.
     #[inline(never)]
     fn generic(&mut self, generic: &Generic, on: u32) {
         let scalar = generic.dst.iter().all(|d| matches!(d, Dst::Scalar(_) | Dst::None))
             && generic.dst.iter().any(|d| matches!(d, Dst::Scalar(_)));
-        let (lanes, mask) = if scalar { (1, 1) } else { (LANES, on) };
-        let rows = generic.src.len() + generic.dst.len();
+        let count = if scalar { 1 } else { on.count_ones() as usize };
+        let words = (generic.src.len() + generic.dst.len()) * count;
         let mut room = [0u64; 8 * LANES];
         let mut more = Vec::new();
-        let file: &mut [u64] = if rows * lanes <= room.len() {
-            &mut room[..rows * lanes]
+        let file: &mut [u64] = if words <= room.len() {
+            &mut room[..words]
         } else {
-            more.resize(rows * lanes, 0);
+            more.resize(words, 0);
             &mut more
         };
-        for (i, &src) in generic.src.iter().enumerate() {
+        let (sources, results) = file.split_at_mut(generic.src.len() * count);
+        for (to, &src) in sources.chunks_exact_mut(count).zip(&generic.src) {
             if scalar {
-                file[i] = self.scalar(src);
+                to[0] = self.scalar(src);
+            } else if count == LANES {
+                to.copy_from_slice(&self.wide(src).0);
             } else {
-                file[i * LANES..(i + 1) * LANES].copy_from_slice(&self.wide(src).0);
+                let row = self.wide(src).0;
+                for (to, lane) in to.iter_mut().zip(lanes(on)) {
+                    *to = row[lane];
+                }
             }
         }
-        generic.computation.run_active(file, lanes, LaneMask::from_bits(u64::from(mask)));
-        let results = &file[generic.src.len() * lanes..];
-        for (i, &dst) in generic.dst.iter().enumerate().rev() {
-            let row = &results[i * lanes..(i + 1) * lanes];
-            if scalar {
-                self.put_lane(dst, 0, row[0]);
-            } else if let Dst::Scalar(_) = dst {
-                self.put_lane(dst, 0, row[on.trailing_zeros() as usize]);
-            } else {
-                self.put_each(dst, on, |lane| row[lane]);
+        generic.computation.run(sources, results, count);
+        for (from, &dst) in results.chunks_exact(count).zip(&generic.dst).rev() {
+            if scalar || matches!(dst, Dst::Scalar(_)) {
+                self.put_lane(dst, 0, from[0]);
+                continue;
+            }
+            for (&value, lane) in from.iter().zip(lanes(on)) {
+                self.put_lane(dst, lane, value);
             }
         }
     }
@@ -368,7 +373,8 @@ impl Machine<'_> {
         let size = if kind == AccessKind::Atomic { op.word } else { op.bytes() as u32 };
         let (order, scope) = (op.order, op.scope);
         let mut report = |space: Space, lanes: &[(u16, u64)]| {
-            let access = Access { group, pc, kind, space, order, scope, size, lanes };
+            let values = &[][..];
+            let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
             if let Some(sink) = self.observer.accesses() {
                 sink.repeated_access(&access, times);
             }

@@ -8,12 +8,12 @@
 //! schedule, the counts and the reasons to decline have one home.
 
 use crate::Declined;
-use crate::code::{Code, Memory, Src};
+use crate::code::{Code, Kind, Memory, Src};
 use crate::level::wide;
 use crate::machine::Machine;
+use crate::row::lanes;
 use crate::step::StepOutcome;
 use crate::warp::Warp;
-use converge::mechanism::Order;
 use ir::mods::Space;
 use simt::observe::AccessKind;
 use simt::slots::{GroupLanes, LaneSlots};
@@ -227,7 +227,7 @@ impl StackEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct StackCharges {
-    /// Branches to two targets that split lanes.
+    /// Branches that split lanes.
     pub split_branches: u64,
     /// Entries pushed.
     pub pushes: u64,
@@ -237,6 +237,10 @@ pub struct StackCharges {
     pub emptied: u64,
     /// The maximum height of a stack.
     pub max_height: u64,
+    /// Targets of branches that split lanes, beyond two each.
+    pub more_paths: u64,
+    /// Returns of some of the lanes.
+    pub split_returns: u64,
 }
 
 /// Pointers to the state of a warp. Rows of 32 lanes lie one after another; [`Code`] holds their
@@ -422,13 +426,6 @@ impl Visit<'_, '_> {
         Some(entries.len())
     }
 
-    /// Returns whether the taken side of a branch runs first.
-    #[inline]
-    #[must_use]
-    pub fn taken_first(&self) -> bool {
-        self.machine.context.order.unwrap_or(Order::Taken) == Order::Taken
-    }
-
     /// Has the interpreter execute a step of block `number` for the lanes `on`, at least one,
     /// without counting its issue. Returns whether the warp now waits after the step.
     ///
@@ -469,13 +466,6 @@ impl Visit<'_, '_> {
         done.map(|_| ())
     }
 
-    /// Moves the active lanes of the held warp to a block.
-    #[inline]
-    pub fn go(&mut self, block: u32) {
-        self.warp.resume = 0;
-        self.warp.stack.go(block);
-    }
-
     /// Has the interpreter execute the end of a block for the active lanes, and count it as a
     /// branch and as a back-edge if it is one. Its issue is not counted.
     ///
@@ -494,7 +484,22 @@ impl Visit<'_, '_> {
     #[must_use]
     pub fn region(&mut self, step: usize, on: u32) -> Option<Region> {
         let code = self.machine.context.code;
-        let (memory, kind) = code.steps[step].access()?;
+        let mut on = on;
+        let (memory, kind) = match &code.steps[step].kind {
+            Kind::Copy(copy) => {
+                // Lanes that read nothing may have any address.
+                if let Some(bytes) = copy.bytes {
+                    on &= lanes(on)
+                        .filter(|&lane| self.warp.lane(bytes, lane) & 0xffff_ffff != 0)
+                        .fold(0, |some, lane| some | 1 << lane);
+                }
+                if on == 0 {
+                    return None;
+                }
+                (&copy.from, AccessKind::Load)
+            }
+            _ => code.steps[step].access()?,
+        };
         let write = kind != AccessKind::Load;
         let parallel = self.machine.is_parallel();
         // With several threads, each atomic makes its own claim.

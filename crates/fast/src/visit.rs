@@ -8,22 +8,9 @@ use crate::Declined;
 use crate::code::{Dst, Kind};
 use crate::machine::{Machine, vacant};
 use crate::stack::Entry;
-use crate::sync::BARRIERS;
 use crate::tier::{StackCharges, StackEntry, Visit, WarpRegisters, Worker};
 use converge::mechanism::Charges;
-use ir::mods::Barrier;
 use vm::{BACK_EDGES, WARP_SIZE};
-
-/// A warp that waits at a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BarrierWait {
-    /// The warp's number in the CTA.
-    pub warp: usize,
-    /// The barrier's number.
-    pub barrier: usize,
-    /// The waiting lanes.
-    pub on: u32,
-}
 
 impl<'m> Machine<'m> {
     /// Runs a turn of each warp of the CTA.
@@ -160,6 +147,11 @@ impl Visit<'_, '_> {
         }
     }
 
+    /// Sets the exited lanes of the held warp.
+    pub fn set_exited(&mut self, exited: u32) {
+        self.warp.exited = exited;
+    }
+
     /// Returns the back-edges left in the turn of the held warp.
     #[inline]
     #[must_use]
@@ -195,7 +187,7 @@ impl Visit<'_, '_> {
         let first = &mut machine.ctas[machine.slot].warps[0];
         first.reset_position(machine.context.code);
         first.stack.charges.add(&Charges {
-            splits: charges.split_branches,
+            splits: charges.split_branches + charges.split_returns,
             merges: charges.merges,
             pushes: charges.pushes,
             pops: charges.merges + charges.emptied,
@@ -203,68 +195,10 @@ impl Visit<'_, '_> {
             ..Charges::default()
         });
         if let Some(detail) = &mut self.machine.detail {
-            detail.counts.branch_targets += charges.split_branches;
+            detail.counts.branch_targets += charges.split_branches + charges.more_paths;
         }
+        let paths = 2 * charges.split_branches + charges.more_paths;
         self.machine.stats.divergent_branches += charges.split_branches;
-        self.machine.stats.divergent_paths += 2 * charges.split_branches;
-    }
-
-    /// Returns whether a warp waits at a barrier in the interpreter's state.
-    #[inline]
-    #[must_use]
-    pub fn is_parked(&self, warp: usize) -> bool {
-        if self.held == Some(warp) {
-            return self.warp.parked;
-        }
-        let warp = &self.machine.ctas[self.machine.slot].warps[warp];
-        warp.parked && !warp.stale
-    }
-
-    /// Returns the number of arrived lanes of each barrier, and the waiting warps. Returns `None`
-    /// if some of these expect a result.
-    #[must_use]
-    pub fn barriers(&self) -> Option<([u32; BARRIERS], Vec<BarrierWait>)> {
-        let mut arrived = [0; BARRIERS];
-        let mut waits = Vec::new();
-        let barriers = &self.machine.ctas[self.machine.slot].barriers;
-        for (id, (barrier, arrived)) in barriers.iter().zip(&mut arrived).enumerate() {
-            *arrived = barrier.arrived;
-            for &(warp, on, kind, dst) in &barrier.waiting {
-                if kind != Barrier::Sync || dst != Dst::None {
-                    return None;
-                }
-                waits.push(BarrierWait { warp, barrier: id, on });
-            }
-        }
-        Some((arrived, waits))
-    }
-
-    /// Replaces all waiting warps. None of them may expect a result.
-    pub fn set_barriers(
-        &mut self,
-        arrived: &[u32; BARRIERS],
-        waits: impl Iterator<Item = BarrierWait>,
-    ) {
-        let code = self.machine.context.code;
-        let cta = &mut self.machine.ctas[self.machine.slot];
-        for (barrier, &arrived) in cta.barriers.iter_mut().zip(arrived) {
-            barrier.clear();
-            barrier.arrived = arrived;
-        }
-        cta.warps.iter_mut().for_each(|warp| warp.parked = false);
-        if self.held.is_some() {
-            self.warp.parked = false;
-        }
-        for wait in waits {
-            let barrier = &mut cta.barriers[wait.barrier];
-            barrier.waiting.push((wait.warp, wait.on, Barrier::Sync, Dst::None));
-            if self.held == Some(wait.warp) {
-                self.warp.parked = true;
-            } else {
-                let warp = &mut cta.warps[wait.warp];
-                warp.reset_position(code);
-                warp.parked = true;
-            }
-        }
+        self.machine.stats.divergent_paths += paths;
     }
 }

@@ -80,7 +80,8 @@ impl Machine<'_> {
         let here: [(u16, u64); LANES] =
             std::array::from_fn(|i| (i as u16, at.wrapping_add_signed(i as i64 * stride)));
         let (group, order, scope, lanes) = (GroupId::default(), op.order, op.scope, &here[..]);
-        let access = Access { group, pc, kind, space, order, scope, size, lanes };
+        let values = &[][..];
+        let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
         sink.repeated_access(&access, times);
     }
 

@@ -62,72 +62,6 @@ const OPENING: &str = "entry:
   %at = add.u64 %a, %wide
 ";
 
-/// Returns the number of a kernel's rows of 32-bit values, and the number of rows after they share
-/// storage.
-fn rows_before_and_after_sharing(body: &str) -> (u32, u32) {
-    let text = format!(
-        "kernel @k(a: u64 global) {{
-  reg %t, %c, {}: b32
-  reg %a: b64
-  reg %p: pred
-entry:
-  %a = ld.param.u64 [@a]
-  %t = sreg.u32 tid.x
-  %c = mul.u32 %t, %t
-{body}  ret
-}}",
-        (0..40).map(|i| format!("%v{i}")).collect::<Vec<_>>().join(", ")
-    );
-    let program = program(&text);
-    let state = Engine::<1>.launch(&program, launch(&program).0).expect("it launches");
-    let kernel = fast::prepare(&program, &state, true).expect("it is decoded");
-    let before = kernel.code().narrow;
-    (before, kernel.with_shared_rows().code().narrow)
-}
-
-#[test]
-fn values_never_live_at_once_share_a_row() {
-    // Each value is dead once the next one is computed.
-    let mut chain = "  %v0 = add.u32 %c, 1\n".to_owned();
-    for i in 1..40 {
-        let _ = writeln!(chain, "  %v{i} = xor.b32 %v{}, %c", i - 1);
-    }
-    let _ = writeln!(chain, "  st.global.u32 [%a], %v39");
-    let (rows, places) = rows_before_and_after_sharing(&chain);
-    assert!(rows > 40 && places <= 3, "{rows} rows, {places} places");
-    // All values are live until the end.
-    let mut all = String::new();
-    for i in 0..40 {
-        let _ = writeln!(all, "  %v{i} = mul.u32 %c, {}", i + 3);
-    }
-    for i in 0..40 {
-        let _ = writeln!(all, "  %c = add.u32 %c, %v{i}");
-    }
-    let _ = writeln!(all, "  st.global.u32 [%a], %c");
-    let (rows, places) = rows_before_and_after_sharing(&all);
-    assert!(places > 40 && places <= rows, "{rows} rows, {places} places");
-}
-
-#[test]
-fn values_of_waiting_lanes_keep_their_rows() {
-    // Lanes on the first side no longer need `v0`, those on the other side still read it, and all
-    // lanes read `c`.
-    let text = "  %v0 = mul.u32 %c, 3
-  %p = setp.lt.u32 %c, 50
-  @%p br other
-one:
-  %v1 = mul.u32 %c, 5
-  st.global.u32 [%a], %v1
-  br done
-other:
-  st.global.u32 [%a], %v0
-done:
-  st.global.u32 [%a], %c
-";
-    let (rows, places) = rows_before_and_after_sharing(text);
-    assert_eq!((rows, places), (3, 3));
-}
-
 #[test]
 fn large_kernels_end_the_same() {
     // 500 live values, one block of 10,000 instructions, 30,000 instructions in all.
@@ -253,56 +187,20 @@ done:
     });
 }
 
-/// How a kernel ends with one block of two warps, where it is stopped after so many issues.
+/// How a kernel ends where it is stopped after so many issues.
 fn ends(text: &str, issues: u64) -> Result<bool, Declined> {
-    let program = program(text);
-    let (mut launch, _) = launch(&program);
-    (launch.grid, launch.block) = ([1, 1, 1], [64, 1, 1]);
-    let mut state = Engine::<1>.launch(&program, launch).expect("it launches");
-    let kernel = fast::prepare(&program, &state, true).expect("it is taken");
-    let mut observer = |_, issued| issued < issues;
-    let ended = fast::run(&kernel, &mut state, Level::best(), false, &mut observer);
-    ended.map(|finished| finished.done)
-}
-
-/// Lanes wait for a word to become 0; `%i` counts, by row `%v` too.
-fn spin(test: &str) -> String {
-    format!(
-        "kernel @k(a: u64 global) {{
-  reg %t, %i, %v, %n: b32
-  reg %a: b64
-  reg %p: pred
-entry:
-  %a = ld.param.u64 [@a]
-  %t = sreg.u32 tid.x
-  %i = mov.b32 0
-  %v = mov.b32 %t
-  %p = setp.lt.u32 %t, 40
-  @%p br again
-other:
-  %t = add.u32 %t, 1
-again:
-  %n = ld.volatile.global.u32 [%a+4]
-  %i = add.u32 %i, 1
-  %v = mad.u32 %v, %v, %i
-{test}
-  @%p br again
-done:
-  st.global.u32 [%a], %i
-  st.global.u32 [%a+4], %v
-  ret
-}}
-"
-    )
+    common::spins::ends(text, issues, &|kernel, state, observer| {
+        fast::run(&kernel, state, Level::best(), false, observer)
+    })
 }
 
 #[test]
 fn spins_that_count_are_left_to_the_exact_engine_early() {
-    let counts = spin("  %p = setp.ne.u32 %n, 0");
+    let counts = common::spins::spin("  %p = setp.ne.u32 %n, 0");
     assert_eq!(ends(&counts, 1 << 24), Err(Declined::Running("its state repeats")));
     // A count, by scalar or by row, that decides when the loop ends.
-    let limited = spin("  %p = setp.lt.u32 %i, 300000");
+    let limited = common::spins::spin("  %p = setp.lt.u32 %i, 300000");
     assert_eq!(ends(&limited, 1 << 28), Ok(true));
-    let limited = spin("  %n = add.u32 %v, %i\n  %p = setp.ne.u32 %n, 12345");
+    let limited = common::spins::spin("  %n = add.u32 %v, %i\n  %p = setp.ne.u32 %n, 12345");
     assert_eq!(ends(&limited, 1 << 24), Ok(false));
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::directive::Directive;
 use crate::file::TestFile;
 use crate::runner::run;
 
@@ -32,6 +33,7 @@ pub fn bless(path: &Path) -> Result<bool, String> {
             &file,
             &observed.stats.iter().map(super::file::StatsLine::to_text).collect::<Vec<_>>(),
             text,
+            &observed.stages,
         );
         if new == file.text {
             return file.judge(&observed).map(|()| changed);
@@ -42,8 +44,8 @@ pub fn bless(path: &Path) -> Result<bool, String> {
     Err("the case does not agree with itself after being blessed".to_owned())
 }
 
-/// The file's text with these statistics and this text of its failure.
-fn rewrite(file: &TestFile, stats: &[String], failure: Option<&str>) -> String {
+/// The file's text with these statistics, this text of its failure, and these texts of stages.
+fn rewrite(file: &TestFile, stats: &[String], failure: Option<&str>, stages: &[String]) -> String {
     let sign = file.marker;
     let declared = file.directives.iter().find(|d| d.name == "stats" && d.filter.is_empty());
     let fails = file.directives.iter().find(|d| d.name.starts_with("fails "));
@@ -53,8 +55,12 @@ fn rewrite(file: &TestFile, stats: &[String], failure: Option<&str>) -> String {
         .filter(|d| d.name == "stats" && !d.filter.is_empty())
         .map(|d| d.line)
         .collect();
+    let tests = file.directives.iter().filter(|d| d.name == "test").zip(stages);
+    let tests: Vec<_> = tests.collect();
+    let of = |d: &Directive, line: usize| line > d.line && line <= d.line + d.block.len();
     let in_block = |line: usize| {
-        fails.is_some_and(|d| failure.is_some() && line > d.line && line <= d.line + d.block.len())
+        fails.is_some_and(|d| failure.is_some() && of(d, line))
+            || tests.iter().any(|test| of(test.0, line))
     };
     let mut out: Vec<String> = Vec::new();
     for (number, line) in file.text.split('\n').enumerate() {
@@ -66,6 +72,9 @@ fn rewrite(file: &TestFile, stats: &[String], failure: Option<&str>) -> String {
             out.extend(stats.iter().map(|line| format!("{sign}: {line}")));
         }
         if let (Some(text), true) = (failure, fails.is_some_and(|d| d.line == number)) {
+            out.extend(text.lines().map(|line| format!("{sign}| {line}").trim_end().to_owned()));
+        }
+        if let Some((_, text)) = tests.iter().find(|test| test.0.line == number) {
             out.extend(text.lines().map(|line| format!("{sign}| {line}").trim_end().to_owned()));
         }
     }
@@ -93,6 +102,7 @@ code
             &file,
             &["stats(ipdom, 8): inst_executed = 2".to_owned()],
             Some("new\n\nlines"),
+            &[],
         );
         assert_eq!(
             new,

@@ -11,7 +11,7 @@ use std::ops::Range;
 #[must_use]
 pub(crate) fn marker(extension: &OsStr) -> Option<&'static str> {
     match extension.to_str()? {
-        "ptx" | "ir" => Some("//"),
+        "ptx" | "ir" | "vir" => Some("//"),
         "toml" | "toys" | "s" | "prf" => Some("#"),
         _ => None,
     }

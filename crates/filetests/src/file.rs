@@ -12,6 +12,7 @@ use lab::run::RunWords;
 
 use crate::directive::{Directive, at, directives, marker, words};
 use crate::runner::Observed;
+use crate::stages::What;
 
 /// The file under test is the first one in every source map.
 pub(crate) const FILE: FileId = FileId(0);
@@ -34,6 +35,25 @@ pub(crate) struct Failure {
     pub(crate) text: Vec<String>,
 }
 
+/// A finding of a check: its kind, its line, and the line of the other access or place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ExpectedFinding {
+    pub(crate) kind: String,
+    pub(crate) line: u32,
+    pub(crate) with: Option<u32>,
+}
+
+/// A stage of the compiled tier: what is done to the program, and the text that comes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stage {
+    pub(crate) what: What,
+    /// The kernel of a program that has several.
+    pub(crate) kernel: Option<String>,
+    /// Threads of a block.
+    pub(crate) block: [u32; 3],
+    pub(crate) text: Vec<String>,
+}
+
 /// A case.
 #[derive(Clone, Debug)]
 pub struct TestFile {
@@ -53,6 +73,10 @@ pub struct TestFile {
     pub(crate) statistics: Vec<String>,
     pub(crate) stats_lines: Vec<StatsLine>,
     pub(crate) failure: Option<Failure>,
+    /// What checks find; `None` if they are not run.
+    pub(crate) findings: Option<Vec<ExpectedFinding>>,
+    /// Stages of the compiled tier whose texts the case pins.
+    pub(crate) stages: Vec<Stage>,
     /// Why buffers may differ between mechanisms and warp sizes.
     pub(crate) may_differ: Option<String>,
     /// The machine's own options.
@@ -93,6 +117,8 @@ impl TestFile {
             statistics: Vec::new(),
             stats_lines: Vec::new(),
             failure: None,
+            findings: None,
+            stages: Vec::new(),
             may_differ: None,
             options: Vec::new(),
             append: Vec::new(),
@@ -105,6 +131,12 @@ impl TestFile {
     }
 
     fn complete(self) -> Result<Self, String> {
+        if !self.stages.is_empty() {
+            return match self.runs.is_empty() && !self.check && !self.is_launch_file() {
+                true => Ok(self),
+                false => Err("a case with `test:` is neither checked nor run".to_owned()),
+            };
+        }
         if self.is_launch_file() {
             let own = !self.runs.is_empty() || self.check || !self.expectations.is_empty();
             if own {
@@ -113,8 +145,10 @@ impl TestFile {
         } else if self.check != self.runs.is_empty() {
             return Err("a case is either checked (`check:`) or run (`run: ...`)".to_owned());
         }
-        let pinned =
-            !self.expectations.is_empty() || !self.statistics.is_empty() || self.failure.is_some();
+        let pinned = !self.expectations.is_empty()
+            || !self.statistics.is_empty()
+            || self.failure.is_some()
+            || self.findings.is_some();
         if !pinned && !self.check && !self.is_launch_file() {
             return Err(
                 "the case expects nothing: add `expect`, `stats`, `trap`, `hang` or `fails`"
@@ -146,6 +180,7 @@ impl TestFile {
         match directive.name.as_str() {
             "machine" => self.machine = Some(Self::located(directive)),
             "check" => self.check = true,
+            "test" => self.stages.push(stage(directive)?),
             "run" => self.runs.push(run_words(directive)?),
             "mechanism" => {
                 let span = Self::span(directive);
@@ -169,6 +204,11 @@ impl TestFile {
                 self.expect(directive, Expected::Hang { kind, launch: None })?;
             }
             "stats" => self.stats(directive)?,
+            "finds" => {
+                let all = self.findings.get_or_insert_default();
+                all.extend(expected_finding(&directive.value)?);
+                all.sort();
+            }
             "may-differ" if directive.value.is_empty() => {
                 return Err("say why buffers may differ".to_owned());
             }
@@ -252,6 +292,17 @@ impl TestFile {
             }
             None => {}
         }
+        for (stage, got) in self.stages.iter().zip(&observed.stages) {
+            let got: Vec<&str> = got.lines().collect();
+            if stage.text != got {
+                let (expected, got) = (stage.text.join("\n"), got.join("\n"));
+                return Err(format!(
+                    "another text of `{}` (SIMTLAB_BLESS=1 rewrites it).\n\
+                     expected:\n{expected}\n\ngot:\n{got}",
+                    stage.what
+                ));
+            }
+        }
         let expected: Vec<String> = self.stats_lines.iter().map(StatsLine::to_text).collect();
         let got: Vec<String> = observed.stats.iter().map(StatsLine::to_text).collect();
         if expected != got {
@@ -281,14 +332,34 @@ fn option(directive: &Directive) -> Result<MachineOption, String> {
     Ok(MachineOption { key, value: Located { value, span } })
 }
 
+/// `STAGE [--kernel NAME] [--block X[,Y[,Z]]]`.
+fn stage(directive: &Directive) -> Result<Stage, String> {
+    let (mut what, mut kernel, mut block) = (Vec::new(), None, [64, 1, 1]);
+    let mut words = words(&directive.value)?.into_iter().map(|word| word.0);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--kernel" => kernel = Some(words.next().ok_or("--kernel has no value")?),
+            "--block" => {
+                let sizes = words.next().ok_or("--block has no value")?;
+                for (to, size) in block.iter_mut().zip(sizes.split(',')) {
+                    *to = size.parse().map_err(|_| format!("`{size}` is not a number"))?;
+                }
+            }
+            _ => what.push(word),
+        }
+    }
+    Ok(Stage { what: What::parse(&what)?, kernel, block, text: directive.block.clone() })
+}
+
 /// Items between commas.
 fn list(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
 fn unknown(name: &str) -> String {
-    const KNOWN: [&str; 13] = [
+    const KNOWN: [&str; 14] = [
         "machine",
+        "test",
         "check",
         "run",
         "mechanism",
@@ -428,4 +499,26 @@ fn append(value: &str) -> Result<(u64, String), String> {
 /// The finding for a directive of another kind than its file's.
 pub(crate) fn misplaced(span: Span, message: String) -> Diagnostic {
     Diagnostic::error("filetest::directive", message).at(span, "")
+}
+
+/// `nothing`, or a kind and lines: `race-in-block line=12 with=9`.
+fn expected_finding(text: &str) -> Result<Option<ExpectedFinding>, String> {
+    let mut words = text.split_whitespace();
+    let kind = words.next().unwrap_or_default();
+    if kind == "nothing" {
+        return Ok(None);
+    }
+    findings::Kind::find(kind)?;
+    let mut found = ExpectedFinding { kind: kind.to_owned(), line: 0, with: None };
+    for word in words {
+        let wrong = || format!("`{word}` is not `line=N` or `with=N`");
+        let (name, number) = word.split_once('=').ok_or_else(wrong)?;
+        let number = number.parse().map_err(|_| wrong())?;
+        match name {
+            "line" => found.line = number,
+            "with" => found.with = Some(number),
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(Some(found))
 }

@@ -11,6 +11,7 @@ mod bless;
 mod directive;
 mod file;
 mod runner;
+mod stages;
 
 pub use bless::bless;
 pub use directive::{Directive, directives};

@@ -7,6 +7,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use checks::Checker;
+use findings::CheckSet;
 use inputs::Array;
 use inputs::launch::{LaunchFile, Located};
 use isa::{Diagnostics, SourceMap, Span};
@@ -16,10 +18,11 @@ use lab::run::{
 };
 use lab::show;
 use machines::stats::LaunchStats;
-use machines::{Choice, HostThreads, Image, Isa, Level, Program, Unmonitored};
+use machines::{Choice, HostThreads, Image, Isa, Level, ProbedMonitor, Program, Unmonitored};
 use simt::counts::{Unit, metric};
 
-use crate::file::{FILE, StatsLine, TestFile, misplaced};
+use crate::file::{ExpectedFinding, FILE, StatsLine, TestFile, misplaced};
+use crate::stages;
 
 /// The warp sizes of a case that names none.
 const WARP_SIZES: [u64; 3] = [8, 16, 32];
@@ -34,6 +37,8 @@ pub struct Observed {
     pub failure: Option<(u8, String)>,
     /// The statistics that the case pins, for each entry of the matrix.
     pub(crate) stats: Vec<StatsLine>,
+    /// The texts of the stages that the case pins.
+    pub(crate) stages: Vec<String>,
 }
 
 /// Runs a case.
@@ -41,6 +46,10 @@ pub struct Observed {
 /// # Errors
 /// If the runner's own rules are broken: slots that do not add up, buffers that differ.
 pub fn run(file: &TestFile) -> Result<Observed, String> {
+    if !file.stages.is_empty() {
+        let texts = file.stages.iter().map(|stage| stages::text(file, stage));
+        return Ok(Observed { stages: texts.collect::<Result<_, _>>()?, ..Observed::default() });
+    }
     let mut sources = SourceMap::new();
     let name = file.path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
     let mut text = file.text.clone();
@@ -50,7 +59,7 @@ pub fn run(file: &TestFile) -> Result<Observed, String> {
     sources.add(name.as_str(), text.as_str());
     let refused = |found: &Diagnostics, sources: &SourceMap| Observed {
         failure: Some((2, render_all(found, sources, Paint::Plain))),
-        stats: Vec::new(),
+        ..Observed::default()
     };
     match prepare(file, &name, &text, &mut sources) {
         Err(found) => Ok(refused(&found, &sources)),
@@ -181,6 +190,17 @@ impl Case {
             };
             let one = HostThreads::up_to(1);
             let report = run(Choice::Exact, None, one)?;
+            if let Some(expected) = &file.findings {
+                let found = self.check_entry(file, mechanism.clone(), size.clone())?;
+                let alike = |(found, expected): (&ExpectedFinding, &ExpectedFinding)| {
+                    let with = expected.with.is_none() || found.with == expected.with;
+                    (&found.kind, found.line) == (&expected.kind, expected.line) && with
+                };
+                if found.len() != expected.len() || !found.iter().zip(expected).all(alike) {
+                    let message = format!("checks find {found:?}, expected {expected:?}");
+                    return Ok(Err(format!("under {entry}, {message}")));
+                }
+            }
             // What the fast engine takes; elsewhere there is one engine, or the same one twice.
             if mechanism.value == "ipdom" && size.value == 32 {
                 let best = Level::best();
@@ -231,8 +251,48 @@ impl Case {
         file: &TestFile,
         mechanism: Located<String>,
         size: Located<u64>,
-        (engine, level, threads): (Choice, Option<Level>, HostThreads),
+        ways: (Choice, Option<Level>, HostThreads),
     ) -> Result<Report, Diagnostics> {
+        self.job(file, mechanism, size, ways)?.run(true, &mut Unmonitored)
+    }
+
+    /// Runs with all checks; returns what they find, ordered.
+    fn check_entry(
+        &self,
+        file: &TestFile,
+        mechanism: Located<String>,
+        size: Located<u64>,
+    ) -> Result<Vec<ExpectedFinding>, Diagnostics> {
+        let ways = (Choice::Exact, None, HostThreads::up_to(1));
+        let job = self.job(file, mechanism, size, ways)?;
+        let all = CheckSet::parse("all").unwrap_or_default();
+        let mut checker = Checker::new(job.module_name(), all);
+        let mut monitor = ProbedMonitor { monitor: &mut Unmonitored, probe: &mut checker };
+        let report = job.run(false, &mut monitor)?;
+        let findings = study::checks::conclude(checker, &report);
+        let mut found: Vec<ExpectedFinding> = findings
+            .iter()
+            .map(|finding| {
+                let other = finding.accesses.get(1).map(|access| &access.location);
+                let other = other.or(finding.related.as_ref().map(|(location, _)| location));
+                ExpectedFinding {
+                    kind: finding.kind.name().to_owned(),
+                    line: finding.location.line.unwrap_or(0),
+                    with: other.and_then(|location| location.line),
+                }
+            })
+            .collect();
+        found.sort();
+        Ok(found)
+    }
+
+    fn job(
+        &self,
+        file: &TestFile,
+        mechanism: Located<String>,
+        size: Located<u64>,
+        (engine, level, threads): (Choice, Option<Level>, HostThreads),
+    ) -> Result<Job, Diagnostics> {
         let mut found = Diagnostics::new();
         let mut settings = match file.runs.first() {
             Some(run) => run.settings(&mut found),
@@ -248,8 +308,7 @@ impl Case {
         if found.has_errors() {
             return Err(found);
         }
-        let job = Job::prepare_loaded(parts, Arc::clone(&self.program), &settings)?;
-        job.run(true, &mut Unmonitored)
+        Job::prepare_loaded(parts, Arc::clone(&self.program), &settings)
     }
 
     /// A machine without a grid needs no extents.

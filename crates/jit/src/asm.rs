@@ -6,9 +6,7 @@
 
 mod relax;
 
-use iced_x86::{
-    Code as Op, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Register, RoundingControl,
-};
+use iced_x86::{Code as Op, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Register};
 
 use relax::{Bound, Jump, LongCode};
 
@@ -16,29 +14,9 @@ use relax::{Bound, Jump, LongCode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(u64);
 
-/// The last operand of a vector instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum V {
-    /// A register.
-    Z(Register),
-    /// A full vector in memory: base and displacement.
-    M(Register, i64),
-    /// One element in memory, broadcast to all lanes.
-    B(Register, i64),
-}
-
 /// A memory operand of base and displacement.
 pub(crate) fn at(base: Register, displacement: i64) -> MemoryOperand {
     MemoryOperand::with_base_displ(base, displacement)
-}
-
-/// A memory operand of base and index.
-pub(crate) fn indexed(base: Register, index: Register) -> MemoryOperand {
-    MemoryOperand::new(base, index, 1, 0, 1, false, Register::None)
-}
-
-fn operand(base: Register, displacement: i64, broadcast: bool) -> MemoryOperand {
-    MemoryOperand { is_broadcast: broadcast, ..at(base, displacement) }
 }
 
 /// Encoded code.
@@ -61,8 +39,6 @@ impl Encoded {
 pub(crate) struct Asm {
     list: Vec<Instruction>,
     labels: u64,
-    /// Whether a label is bound to the next instruction.
-    bound: bool,
     /// Labels in the order in which they were bound, with the indices of their instructions.
     order: Vec<(Label, usize)>,
     failed: Option<IcedError>,
@@ -77,30 +53,25 @@ impl Asm {
     /// Binds a label to the next instruction.
     pub(crate) fn bind(&mut self, label: Label) {
         self.order.push((label, self.list.len()));
-        self.bound = true;
-    }
-
-    /// Number of instructions so far.
-    pub(crate) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// Returns the index of the next instruction, or `None` if a label is bound to it, so that
-    /// other paths reach it.
-    pub(crate) fn mark(&self) -> Option<usize> {
-        (!self.bound).then_some(self.list.len())
     }
 
     fn push(&mut self, instruction: Result<Instruction, IcedError>) {
         match instruction {
-            Ok(instruction) => {
-                self.bound = false;
-                self.list.push(instruction);
-            }
+            Ok(instruction) => self.list.push(instruction),
             Err(error) => {
                 self.failed.get_or_insert(error);
             }
         }
+    }
+
+    /// Adds an instruction.
+    pub(crate) fn instruction(&mut self, instruction: Result<Instruction, IcedError>) {
+        self.push(instruction);
+    }
+
+    /// Loads the address of a label.
+    pub(crate) fn address(&mut self, to: Register, label: Label) {
+        self.rm(Op::Lea_r64_m, to, at(Register::RIP, label.0 as i64));
     }
 
     pub(crate) fn op0(&mut self, op: Op) {
@@ -131,16 +102,6 @@ impl Asm {
         self.push(Instruction::with2(op, a, b));
     }
 
-    /// Moves an immediate into a 64-bit register.
-    pub(crate) fn ri64(&mut self, a: Register, b: u64) {
-        if b <= u64::from(u32::MAX) {
-            let low = Register::EAX + (a as u32 - Register::RAX as u32);
-            self.push(Instruction::with2(Op::Mov_r32_imm32, low, b as u32));
-        } else {
-            self.push(Instruction::with2(Op::Mov_r64_imm64, a, b));
-        }
-    }
-
     pub(crate) fn mi(&mut self, op: Op, a: MemoryOperand, b: i32) {
         self.push(Instruction::with2(op, a, b));
     }
@@ -149,126 +110,12 @@ impl Asm {
         self.push(Instruction::with3(op, a, b, c));
     }
 
-    pub(crate) fn rri(&mut self, op: Op, a: Register, b: Register, c: i32) {
+    pub(crate) fn rrm(&mut self, op: Op, a: Register, b: Register, c: MemoryOperand) {
         self.push(Instruction::with3(op, a, b, c));
     }
 
     pub(crate) fn jump(&mut self, op: Op, to: Label) {
         self.push(Instruction::with_branch(op, to.0));
-    }
-
-    fn masked(
-        &mut self,
-        instruction: Result<Instruction, IcedError>,
-        mask: Option<Register>,
-        zero: bool,
-    ) {
-        self.push(instruction.map(|mut i| {
-            if let Some(mask) = mask {
-                i.set_op_mask(mask);
-                i.set_zeroing_masking(zero);
-            }
-            i
-        }));
-    }
-
-    /// Emits a vector instruction with one source.
-    pub(crate) fn v2(&mut self, op: Op, to: Register, b: V, mask: Option<Register>) {
-        let instruction = match b {
-            V::Z(b) => Instruction::with2(op, to, b),
-            V::M(base, d) => Instruction::with2(op, to, operand(base, d, false)),
-            V::B(base, d) => Instruction::with2(op, to, operand(base, d, true)),
-        };
-        self.masked(instruction, mask, false);
-    }
-
-    /// Emits a vector instruction with one source in memory that zeroes inactive lanes.
-    pub(crate) fn v2z(&mut self, op: Op, to: Register, b: MemoryOperand, mask: Register) {
-        self.masked(Instruction::with2(op, to, b), Some(mask), true);
-    }
-
-    /// Emits a masked move of a register to memory.
-    pub(crate) fn store(&mut self, op: Op, to: MemoryOperand, from: Register, mask: Register) {
-        self.masked(Instruction::with2(op, to, from), Some(mask), false);
-    }
-
-    /// Emits a gather under a mask register.
-    pub(crate) fn gather(&mut self, op: Op, to: Register, from: MemoryOperand, mask: Register) {
-        self.masked(Instruction::with2(op, to, from), Some(mask), false);
-    }
-
-    /// Emits a gather whose mask is the vector `by`, which the instruction clears.
-    pub(crate) fn gather_by(&mut self, op: Op, to: Register, from: MemoryOperand, by: Register) {
-        self.push(Instruction::with3(op, to, from, by));
-    }
-
-    /// Emits a store under a mask in a vector register.
-    pub(crate) fn mrr(&mut self, op: Op, to: MemoryOperand, mask: Register, from: Register) {
-        self.push(Instruction::with3(op, to, mask, from));
-    }
-
-    /// Emits a vector instruction with two sources.
-    pub(crate) fn v3(&mut self, op: Op, to: Register, a: Register, b: V, mask: Option<Register>) {
-        let instruction = match b {
-            V::Z(b) => Instruction::with3(op, to, a, b),
-            V::M(base, d) => Instruction::with3(op, to, a, operand(base, d, false)),
-            V::B(base, d) => Instruction::with3(op, to, a, operand(base, d, true)),
-        };
-        self.masked(instruction, mask, false);
-    }
-
-    /// Emits a vector instruction with a static rounding mode.
-    pub(crate) fn rounded(&mut self, op: Op, operands: &[Register], rounding: RoundingControl) {
-        let instruction = match *operands {
-            [to, a] => Instruction::with2(op, to, a),
-            [to, a, b] => Instruction::with3(op, to, a, b),
-            _ => return,
-        };
-        self.push(instruction.map(|mut i| {
-            i.set_rounding_control(rounding);
-            i
-        }));
-    }
-
-    /// Emits a vector instruction with two sources and an immediate.
-    pub(crate) fn v3i(
-        &mut self,
-        op: Op,
-        to: Register,
-        a: Register,
-        b: V,
-        imm: i32,
-        mask: Option<Register>,
-    ) {
-        let instruction = match b {
-            V::Z(b) => Instruction::with4(op, to, a, b, imm),
-            V::M(base, d) => Instruction::with4(op, to, a, operand(base, d, false), imm),
-            V::B(base, d) => Instruction::with4(op, to, a, operand(base, d, true), imm),
-        };
-        self.masked(instruction, mask, false);
-    }
-
-    /// Emits a vector instruction with two sources and a register that selects between them by
-    /// lane.
-    pub(crate) fn v3r(&mut self, op: Op, to: Register, a: Register, b: Register, by: Register) {
-        self.push(Instruction::with4(op, to, a, b, by));
-    }
-
-    /// Emits the same with the second source in memory.
-    pub(crate) fn v3mr(
-        &mut self,
-        op: Op,
-        to: Register,
-        a: Register,
-        b: MemoryOperand,
-        by: Register,
-    ) {
-        self.push(Instruction::with4(op, to, a, b, by));
-    }
-
-    /// Emits a vector instruction with one source and an immediate.
-    pub(crate) fn v2i(&mut self, op: Op, to: Register, a: Register, imm: i32) {
-        self.push(Instruction::with3(op, to, a, imm));
     }
 
     /// Encodes the instructions. The bytes are position-independent.
@@ -294,6 +141,10 @@ impl Asm {
             end += encoder.encode(instruction, 0)?;
             if instruction.op0_kind() == OpKind::NearBranch64 {
                 let target = Label(instruction.near_branch64());
+                jumps.push(Jump { start, end, target });
+            } else if instruction.is_ip_rel_memory_operand() {
+                // The displacement is last here, too, and cannot be short.
+                let target = Label(instruction.ip_rel_memory_address());
                 jumps.push(Jump { start, end, target });
             }
         }

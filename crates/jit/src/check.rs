@@ -89,6 +89,12 @@ impl Check<'_> {
                         && memory.dst.iter().all(|&d| self.dst(d))
                         && (memory.word, memory.words) == (memory.bytes() as u32, 1)
                 }
+                Kind::Copy(copy) => {
+                    self.src(copy.from.addr)
+                        && self.src(copy.to.addr)
+                        && copy.bytes.is_none_or(|s| self.src(s))
+                        && matches!(copy.size, 4 | 8 | 16)
+                }
                 Kind::Sreg { dst, .. } => self.dst(*dst),
                 Kind::Rare { dst, src, .. } => self.dst(Dst::Narrow(*dst)) && all(src),
                 Kind::Generic(generic) => {

@@ -14,6 +14,11 @@ pub(crate) struct Features {
 }
 
 impl Features {
+    /// Returns all instructions of a level, whether this host has them or not.
+    pub(crate) fn all(level: Level) -> Self {
+        Self { level, popcnt: true, lzcnt: true }
+    }
+
     /// Returns the instructions of this host with the vectors of `level`, or `None` if it lacks any
     /// that code requires.
     pub(crate) fn of_host(level: Level) -> Option<Self> {

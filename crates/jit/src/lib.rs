@@ -1,21 +1,21 @@
 //! The compiled tier of the fast engine: x86-64 code with AVX-512 or AVX2, made from decoded
 //! kernels.
 //!
-//! A kernel that `fast` has decoded becomes code that runs turns of the warps of a CTA on the
-//! interpreter's own state. Rows, masks and scalars stay where the interpreter keeps them.
-//! Reconvergence stacks and waits at barriers live in the warps' contexts (`warp_context`) and are
-//! written back before the interpreter reads them. Code therefore calls the interpreter, at exactly
-//! the current place and for exactly the active lanes, for everything that it does not do itself:
-//! steps that are not compiled, switches, some exits of threads, and accesses that fail a check.
-//! Any part of the instruction set may be compiled; results, faults, the schedule and the counts
-//! are the interpreter's.
+//! A kernel that `fast` has decoded is translated into the vector IR (`vector`). Instructions on
+//! virtual registers are selected for it (`select`), and registers are allocated (`vcode`). The
+//! code runs turns of the warps of a CTA. Values are in registers and in the warps' seats, and
+//! where warps stand is in their contexts (`warp_context`); both are written back where the
+//! interpreter asks for them. Code calls the interpreter, at exactly the current place and for
+//! exactly the active lanes, for everything that it does not do itself: steps without a form and
+//! accesses that fail a check. Any part of the instruction set may be compiled; results, faults,
+//! the schedule and the counts are the interpreter's.
 //!
 //! Code exists for x86-64 hosts with AVX-512 (F, BW, DQ, VL), or with AVX2 and FMA; other hosts run
-//! the interpreter. Both levels share the emitter on general registers (`emit`); each level of
-//! vector instructions is one implementation of `emit::Vectors`, and leaves to the interpreter what
-//! it cannot do. Pages with code are never writable and executable at the same time. All unsafe
+//! the interpreter. Pages with code are never writable and executable at the same time. All unsafe
 //! code is in one module, behind [`Compiled`], which keeps a kernel and its code together.
 
+#[cfg(target_arch = "x86_64")]
+mod access_groups;
 #[cfg(target_arch = "x86_64")]
 mod asm;
 #[cfg(target_arch = "x86_64")]
@@ -23,21 +23,24 @@ mod check;
 #[cfg(target_arch = "x86_64")]
 mod counters;
 #[cfg(target_arch = "x86_64")]
-mod emit;
-#[cfg(target_arch = "x86_64")]
 mod features;
 #[cfg(target_arch = "x86_64")]
 mod frame;
 #[cfg(target_arch = "x86_64")]
-mod nan;
+mod histograms;
+#[cfg(target_arch = "x86_64")]
+mod layout;
+#[cfg(target_arch = "x86_64")]
+mod machine_code;
 #[cfg(target_arch = "x86_64")]
 mod native;
 #[cfg(target_arch = "x86_64")]
-mod patterns;
-#[cfg(target_arch = "x86_64")]
 mod pool;
 #[cfg(target_arch = "x86_64")]
-mod rows;
+mod select;
+#[cfg(target_arch = "x86_64")]
+#[cfg_attr(not(test), allow(dead_code, unused_imports, reason = "its tests use the rest"))]
+mod vcode;
 #[cfg(target_arch = "x86_64")]
 mod warp_context;
 
@@ -53,6 +56,14 @@ mod ready;
 pub use ready::{Decoded, Ready};
 
 use thiserror::Error;
+
+/// Makes debug builds examine register allocations from now on, which takes longer than compiling.
+/// Other builds do not. For tests.
+#[doc(hidden)]
+pub fn check_allocations() {
+    #[cfg(target_arch = "x86_64")]
+    vcode::check_allocations();
+}
 
 /// Most steps of a kernel that is compiled: compiling takes a few microseconds per step.
 pub const MAX_STEPS: usize = 60_000;
@@ -72,6 +83,9 @@ pub enum Refused {
     /// The host has no memory for code.
     #[error("no memory for code: {0}")]
     Memory(String),
+    /// The kernel has no form in the vector IR.
+    #[error("the kernel has no form in the vector IR: {0}")]
+    Form(String),
     /// An instruction could not be encoded: an error of this crate.
     #[error("code could not be encoded: {0}")]
     Encoding(String),

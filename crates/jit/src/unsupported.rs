@@ -26,6 +26,14 @@ impl Compiled {
         Err((kernel, Refused::Host))
     }
 
+    /// Returns nothing.
+    ///
+    /// # Errors
+    /// Always fails with [`Refused::Host`].
+    pub fn listing(_: &Kernel, _: Level) -> Result<String, Refused> {
+        Err(Refused::Host)
+    }
+
     /// Never called.
     #[must_use]
     pub fn coverage(&self) -> Coverage {

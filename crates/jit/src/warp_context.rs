@@ -24,6 +24,8 @@ pub(crate) struct WarpContext {
     pub(crate) sregs: *const u64,
     /// Rows of special registers whose values differ by lane.
     pub(crate) sreg_rows: *const [u32; 32],
+    /// Memory that code keeps for this warp, aligned to a vector.
+    pub(crate) seat: *mut u8,
     /// Bytes from the local memory of the CTA's first thread to that of lane 0.
     pub(crate) local: u64,
     /// Lanes that were launched and have not exited.
@@ -35,11 +37,13 @@ pub(crate) struct WarpContext {
     /// The barrier at which the warp waits, counted from 1, or 0; and the lanes that wait.
     pub(crate) waits: u32,
     pub(crate) on: u32,
+    /// At the last barrier that was completed: the number of lanes that have arrived, and of those
+    /// in which the predicate holds.
+    pub(crate) barrier_lanes: u32,
+    pub(crate) barrier_holding: u32,
     /// The barrier step after which the warp continues, as an index into the kernel's list of
     /// resume points, or [`NO_BLOCK`] if it continues at the beginning of a block.
     pub(crate) resume: u32,
-    /// Not 0 if only the interpreter knows where the warp stands.
-    pub(crate) interpreter_owned: u32,
     pub(crate) entries: [StackEntry; STACK_CAPACITY],
 }
 
@@ -54,6 +58,7 @@ impl WarpContext {
         scalars: std::ptr::null_mut(),
         sregs: std::ptr::null(),
         sreg_rows: std::ptr::null(),
+        seat: std::ptr::null_mut(),
         local: 0,
         live: 0,
         never_launched: 0,
@@ -61,24 +66,20 @@ impl WarpContext {
         not_live: 0,
         waits: 0,
         on: 0,
+        barrier_lanes: 0,
+        barrier_holding: 0,
         resume: NO_BLOCK,
-        interpreter_owned: 0,
         entries: [StackEntry { block: 0, rejoin: NO_BLOCK, lanes: 0, depth: 0 }; STACK_CAPACITY],
     };
 
     /// Places the warp at the kernel's entry.
-    pub(crate) fn begin(
-        &mut self,
-        rows: WarpRegisters,
-        launched: u32,
-        (start, at, entry): (u64, u64, u32),
-    ) {
-        (self.start, self.at) = (start, at);
+    pub(crate) fn begin(&mut self, rows: WarpRegisters, launched: u32, start: u64, entry: u32) {
+        self.start = start;
         (self.narrow, self.wide) = (rows.narrow, rows.wide);
         (self.preds, self.scalars) = (rows.preds, rows.scalars);
         self.top = self.entries.as_mut_ptr();
         self.entries[0] = StackEntry { block: entry, rejoin: NO_BLOCK, lanes: launched, depth: 1 };
-        (self.waits, self.resume, self.interpreter_owned) = (0, NO_BLOCK, 0);
+        (self.waits, self.resume) = (0, NO_BLOCK);
         self.set_live(!launched, 0);
     }
 
@@ -89,6 +90,14 @@ impl WarpContext {
         let count = |lanes: u32| if lanes == 0 { 0 } else { lanes.count_ones() };
         (self.never_launched, self.exited) = (count(never_launched), count(exited));
         self.not_live = self.never_launched + self.exited;
+    }
+
+    /// Sets the lanes of the running entry.
+    pub(crate) fn set_top_lanes(&mut self, lanes: u32) {
+        let top = self.stack().len().wrapping_sub(1);
+        if let Some(entry) = self.entries.get_mut(top) {
+            entry.lanes = lanes;
+        }
     }
 
     /// The entries of the stack, the running one last.
@@ -110,10 +119,10 @@ pub(crate) struct BarrierState {
     pub(crate) live: u32,
     /// Warps that wait at a barrier.
     pub(crate) waiting: u32,
-    /// Not 0 if no waiting warp needs a result; otherwise the interpreter executes barriers.
-    pub(crate) plain: u32,
     /// Lanes that have arrived, by barrier.
     pub(crate) arrived: [u32; BARRIERS],
+    /// Of these, lanes in which the predicate holds.
+    pub(crate) holding: [u32; BARRIERS],
 }
 
 macro_rules! offsets {
@@ -126,9 +135,12 @@ macro_rules! offsets {
 
 offsets! {
     WarpContext: START start; AT at; TOP top; NARROW narrow; WIDE wide; PREDS preds;
-    SCALARS scalars; SREGS sregs; SREG_ROWS sreg_rows; LOCAL local; LIVE live;
-    NEVER_LAUNCHED never_launched; EXITED exited; NOT_LIVE not_live; WAITS waits; ON on;
+    SCALARS scalars; SREGS sregs; SREG_ROWS sreg_rows; SEAT seat; LOCAL local; LIVE live;
+    NOT_LIVE not_live; WAITS waits; ON on;
     RESUME resume; ENTRIES entries;
+    BARRIER_LANES barrier_lanes; BARRIER_HOLDING barrier_holding;
 }
 
-offsets! { BarrierState: LIVE live; WAITING waiting; PLAIN plain; ARRIVED arrived; }
+offsets! {
+    BarrierState: LIVE live; WAITING waiting; ARRIVED arrived; HOLDING holding;
+}

@@ -1,34 +1,19 @@
 //! The steps that the compiled tier leaves to the interpreter: few of the bundled kernels', and a
 //! table over all PTX in this repository.
 
-use converge::catalogue::Entry;
+#[path = "../../vector/tests/common/corpus.rs"]
+mod corpus;
+
+use corpus::{files, kernels, repository};
 use fast::Level;
 use fast::code::{Dst, Kind, Step};
 use jit::{Compiled, Coverage};
-use simt::machine::Machine;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use vm::{Engine, Launch, Program, catalogued, load_variables};
 
 /// The levels that have code.
 const LEVELS: [Level; 2] = [Level::Avx512, Level::Avx2];
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Collects the PTX files of a folder and its subfolders.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|e| e == "ptx") {
-            found.push(path);
-        }
-    }
-}
 
 /// Returns the name of a step in the table.
 fn name(step: &Step) -> String {
@@ -83,23 +68,11 @@ impl Table {
 
 /// Adds all kernels of a file to the table.
 fn add(text: &str, block: [u32; 3], level: Level, table: &mut Table) {
-    let (tree, _) = ptx::parse(isa::FileId::default(), text);
-    let (module, _) = ptx::lower(&tree, ptx::Select::All);
-    let Some(program) = module.and_then(|m| Program::link(m).ok()) else { return };
-    let entry = Entry::find("ipdom").expect("it is in the catalogue");
-    for (index, function) in program.module().functions.iter().enumerate() {
-        let mut launch = Launch::new(ir::FuncId(index as u32), catalogued(entry));
-        let Ok(variables) = load_variables(&program, &mut launch.memory) else { continue };
-        launch.variables = variables;
-        launch.block = block;
-        let size = function.params().iter().map(|p| p.offset + p.size).max().unwrap_or(0);
-        launch.params = vec![0; size as usize];
-        let Ok(state) = Engine::<1>.launch(&program, launch) else { continue };
-        let Ok(kernel) = fast::prepare(&program, &state, true) else { continue };
+    kernels(text, block, &mut |_, kernel| {
         if let Ok(compiled) = Compiled::at(kernel, level, false) {
             table.add(&compiled);
         }
-    }
+    });
 }
 
 fn table(folder: &Path, block: [u32; 3], level: Level) -> Table {
@@ -115,10 +88,32 @@ fn table(folder: &Path, block: [u32; 3], level: Level) -> Table {
 
 #[test]
 fn bundled_kernels_are_mostly_compiled() {
+    jit::check_allocations();
     for level in LEVELS {
         let table = table(&repository().join("kernels"), [256, 1, 1], level);
         assert!(table.share() > 90.0 || table.steps == 0, "{level}: {:.1} %", table.share());
     }
+}
+
+/// A kernel without code would run many times slower, and no other test would tell.
+#[test]
+fn every_kernel_has_code_at_every_level() {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    for folder in ["kernels", "crates"] {
+        files(&repository().join(folder), &mut found);
+    }
+    let ways = LEVELS.into_iter().flat_map(|level| [(level, false), (level, true)]);
+    for (level, detailed) in ways.filter(|(level, _)| level.is_available()) {
+        for file in &found {
+            let Ok(text) = std::fs::read_to_string(file) else { continue };
+            kernels(&text, [256, 1, 1], &mut |name, kernel| {
+                if let Err((_, why)) = Compiled::at(kernel, level, detailed) {
+                    refused.push(format!("{} {name}, {level}: {why}", file.display()));
+                }
+            });
+        }
+    }
+    assert!(refused.is_empty(), "{refused:#?}");
 }
 
 /// `cargo test -p simtlab-jit --release --test coverage -- --ignored --nocapture`; for another

@@ -14,8 +14,8 @@ use vm::Launch;
 #[test]
 fn random_kernels_end_the_same() {
     let mut count = Count::default();
-    structured(0..30, &mut |program, launch| compare(program, launch, &mut count));
-    assert!(count.compared > 50 || count.steps == 0, "{count:?}");
+    structured(0..8, &mut |program, launch| compare(program, launch, &mut count));
+    assert!(count.compared > 30 || count.steps == 0, "{count:?}");
 }
 
 #[test]
@@ -57,7 +57,8 @@ fn any_way(compiled: bool, rng: &mut Rng) -> RunConfig {
     let levels: Vec<Level> = levels.into_iter().filter(|l| l.is_available()).collect();
     let level = levels.get(rng.below(levels.len().max(1))).copied().unwrap_or(Level::Portable);
     let (assume, detailed) = (!rng.one_in(4), rng.one_in(2));
-    RunConfig { compiled, level, assume, detailed, threads: [1, 1, 2, 3, 8][rng.below(5)] }
+    let threads = [1, 1, 2, 3, 8][rng.below(5)];
+    RunConfig { compiled, level, assume, detailed, threads }
 }
 
 /// Runs `kernels` kernels of each kind, each in one way per tier. Most launches have few blocks,

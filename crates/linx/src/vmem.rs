@@ -183,6 +183,7 @@ impl State {
             scope: Default::default(),
             size: size as u32,
             lanes: &lanes,
+            values: &[],
         });
     }
 

@@ -154,6 +154,9 @@ pub struct Isa {
     /// The mechanisms that run programs not written for them. Tests that name no mechanism use
     /// these.
     pub default_mechanisms: &'static [&'static str],
+    /// The mechanism under which an option runs a launch again that hangs, if there is such an
+    /// option.
+    pub retry_mechanism: Option<&'static str>,
     /// The default warp size.
     pub default_warp_size: u64,
     /// What comparisons compare with.
@@ -170,6 +173,9 @@ pub struct Isa {
     pub has_grid: bool,
     /// Whether programs have control-flow graphs.
     pub has_graphs: bool,
+    /// Whether the events of launches suffice for checks: accesses with their spaces, barriers and
+    /// collectives with their lanes.
+    pub has_checks: bool,
     /// Returns the machine that an option and its value select, such as another numbering of
     /// opcodes.
     pub variant: fn(&str, &str) -> Variant,

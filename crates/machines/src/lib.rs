@@ -10,9 +10,10 @@ mod interface;
 mod launch;
 mod mechanisms;
 mod monitor;
-pub mod probe;
 mod program;
 pub mod stats;
+
+pub use checks::probe;
 
 pub use catalogue::{all, by_extension, configured, find, load, unsupported};
 pub use graph::{ControlFlow, FlowBlock, PostDominator};

@@ -119,5 +119,6 @@ pub(crate) fn announce<O: Observer<1>>(
     let (order, scope) = Default::default();
     let (pc, size) = (Pc(inputs.pc.into()), size.bytes() as u32);
     let space = Space::Global;
-    observer.access(&Access { group, pc, kind, space, order, scope, size, lanes: &lanes });
+    let (lanes, values) = (&lanes[..], &[][..]);
+    observer.access(&Access { group, pc, kind, space, order, scope, size, lanes, values });
 }

@@ -6,142 +6,90 @@
 //! it. Source: PTX ISA 9.1, chapter 4.
 
 use isa::{Diagnostic, Diagnostics, FileId, Span};
-use logos::{Filter, Lexer as Logos, Logos as _};
 
 /// The kinds of tokens.
-#[derive(logos::Logos, Clone, Copy, Debug, PartialEq, Eq)]
-#[logos(skip r"[ \t\r\n\f\x0b\x00]+")]
-#[logos(skip(r"(//|@@|#)[^\n]*", allow_greedy = true))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// `foo`, `%r1`, `$L__BB0_1`, `_`.
-    #[regex(r"[A-Za-z_][A-Za-z0-9_$]*")]
-    #[regex(r"[%$][A-Za-z0-9_$]+")]
+    /// A name: `foo`, `%r1`, `$L__BB0_1`, `_`.
     Ident,
     /// `.global`, `.2d`, `.L2::128B`: a directive, a modifier, a member, a type.
-    #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_]+)*")]
     Dotted,
     /// An integer: decimal, `0x`, `0b` or octal, with an optional `U`.
-    #[regex(r"0[xX][0-9a-fA-F]+U?", priority = 10)]
-    #[regex(r"0[bB][01]+U?", priority = 10)]
-    #[regex(r"0[0-7]*U?", priority = 10)]
-    #[regex(r"[1-9][0-9]*U?", priority = 10)]
     Int,
     /// `0f3F800000`: the bits of an f32.
-    #[regex(r"0[fF][0-9a-fA-F]{8}", priority = 10)]
     HexF32,
     /// `0d3FF0000000000000`: the bits of an f64.
-    #[regex(r"0[dD][0-9a-fA-F]{16}", priority = 10)]
     HexF64,
     /// A decimal floating-point number.
-    #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?", priority = 9)]
-    #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 9)]
-    #[regex(r"\.[0-9]+[eE][+-][0-9]+", priority = 20)]
     Float,
     /// Digits that are not a number, such as `09` or `0f3F8`.
-    #[regex(r"[0-9][A-Za-z0-9_$]*", priority = 1)]
     BadNumber,
     /// A string with its quotes.
-    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
     Text,
     /// `,`
-    #[token(",")]
     Comma,
     /// `;`
-    #[token(";")]
     Semi,
     /// `:`
-    #[token(":")]
     Colon,
     /// `{`
-    #[token("{")]
     OpenBrace,
     /// `}`
-    #[token("}")]
     CloseBrace,
     /// `(`
-    #[token("(")]
     OpenParen,
     /// `)`
-    #[token(")")]
     CloseParen,
     /// `[`
-    #[token("[")]
     OpenBracket,
     /// `]`
-    #[token("]")]
     CloseBracket,
     /// `<`
-    #[token("<")]
     Less,
     /// `>`
-    #[token(">")]
     Greater,
     /// `<=`
-    #[token("<=")]
     LessEqual,
     /// `>=`
-    #[token(">=")]
     GreaterEqual,
     /// `==`
-    #[token("==")]
     EqualEqual,
     /// `!=`
-    #[token("!=")]
     NotEqual,
     /// `<<`
-    #[token("<<")]
     ShiftLeft,
     /// `>>`
-    #[token(">>")]
     ShiftRight,
     /// `&&`
-    #[token("&&")]
     AndAnd,
     /// `||`
-    #[token("||")]
     OrOr,
     /// `+`
-    #[token("+")]
     Plus,
     /// `-`
-    #[token("-")]
     Minus,
     /// `*`
-    #[token("*")]
     Star,
     /// `/`
-    #[token("/")]
     Slash,
     /// `%` between spaces; next to a letter or digit it begins a name.
-    #[token("%")]
     Percent,
     /// `!`
-    #[token("!")]
     Bang,
     /// `~`
-    #[token("~")]
     Tilde,
     /// `&`
-    #[token("&")]
     And,
     /// `|`
-    #[token("|")]
     Or,
     /// `^`
-    #[token("^")]
     Caret,
     /// `?`
-    #[token("?")]
     Question,
     /// `=`
-    #[token("=")]
     Equal,
     /// `@`
-    #[token("@")]
     At,
-    /// A comment; never returned, it is skipped.
-    #[token("/*", block_comment)]
-    Comment,
     /// The end of the text.
     End,
 }
@@ -174,21 +122,6 @@ impl TokenKind {
     }
 }
 
-/// Skips to the end of the comment; one that never ends takes the rest of the text.
-fn block_comment(lexer: &mut Logos<'_, TokenKind>) -> Filter<()> {
-    match lexer.remainder().find("*/") {
-        Some(at) => {
-            lexer.bump(at + 2);
-            Filter::Skip
-        }
-        None => {
-            lexer.bump(lexer.remainder().len());
-            // Distinguished from a whole comment by its missing `*/`; see `Lexer::next`.
-            Filter::Emit(())
-        }
-    }
-}
-
 /// The mark that some editors put in front of a file in UTF-8.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -203,9 +136,195 @@ pub struct Token {
     pub end: u32,
 }
 
+/// What a byte may be in a token.
+mod class {
+    /// Decimal digits.
+    pub(super) const DIGIT: u8 = 1;
+    /// Letters, digits, `_` and `$`: the rest of a name.
+    pub(super) const NAME: u8 = 2;
+    /// Letters and `_`: the first byte of a name, as are `%` and `$` before another of [`NAME`].
+    pub(super) const FIRST: u8 = 4;
+    /// White space and the NUL padding of texts that a compiler embedded.
+    pub(super) const SPACE: u8 = 8;
+
+    /// The classes of each byte.
+    pub(super) const OF: [u8; 256] = {
+        let mut of = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            of[byte] = match byte as u8 {
+                b'0'..=b'9' => DIGIT | NAME,
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' => NAME | FIRST,
+                b'$' => NAME,
+                b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c | 0 => SPACE,
+                _ => 0,
+            };
+            byte += 1;
+        }
+        of
+    };
+}
+
+/// Returns the first place from `at` on whose byte has none of some classes.
+#[inline]
+fn skip(text: &[u8], mut at: usize, classes: u8) -> usize {
+    while text.get(at).is_some_and(|&b| class::OF[usize::from(b)] & classes != 0) {
+        at += 1;
+    }
+    at
+}
+
+/// Returns the end of the line that `at` is in: its line feed, or the end of the text.
+fn line_end(text: &[u8], at: usize) -> usize {
+    text[at..].iter().position(|&b| b == b'\n').map_or(text.len(), |n| at + n)
+}
+
+/// Returns the end of an exponent at `at`: `e` or `E`, a sign, digits.
+fn exponent(text: &[u8], at: usize, needs_sign: bool) -> Option<usize> {
+    let is = |at: usize, bytes: &[u8]| text.get(at).is_some_and(|b| bytes.contains(b));
+    let sign = usize::from(is(at + 1, b"+-"));
+    let digits = at + 1 + sign;
+    let end = skip(text, digits, class::DIGIT);
+    (is(at, b"eE") && sign >= usize::from(needs_sign) && end > digits).then_some(end)
+}
+
+/// Reads a number, or a word that begins with a digit and is not one.
+fn number(text: &[u8], start: usize) -> (TokenKind, usize) {
+    let word = skip(text, start, class::NAME);
+    let digits = skip(text, start, class::DIGIT);
+    let float = if text.get(digits) == Some(&b'.') {
+        let fraction = skip(text, digits + 1, class::DIGIT);
+        exponent(text, fraction, false).unwrap_or(fraction)
+    } else {
+        exponent(text, digits, false).unwrap_or(start)
+    };
+    // The longest token counts: `1e+5` and `1.5` are longer than the words `1e` and `1`.
+    if float >= word {
+        return (TokenKind::Float, float);
+    }
+    (number_kind(&text[start..word]), word)
+}
+
+/// Returns what a word that begins with a digit is.
+fn number_kind(word: &[u8]) -> TokenKind {
+    let all = |digits: &[u8], such: fn(&u8) -> bool| digits.iter().all(such);
+    let integer = word.strip_suffix(b"U").unwrap_or(word);
+    let is_integer = match integer {
+        [b'0', b'x' | b'X', digits @ ..] => {
+            !digits.is_empty() && all(digits, u8::is_ascii_hexdigit)
+        }
+        [b'0', b'b' | b'B', digits @ ..] => {
+            !digits.is_empty() && all(digits, |b| matches!(b, b'0' | b'1'))
+        }
+        [b'0', digits @ ..] => all(digits, |b| (b'0'..=b'7').contains(b)),
+        digits => all(digits, u8::is_ascii_digit),
+    };
+    match word {
+        _ if is_integer => TokenKind::Int,
+        [b'0', b'f' | b'F', bits @ ..] if bits.len() == 8 && all(bits, u8::is_ascii_hexdigit) => {
+            TokenKind::HexF32
+        }
+        [b'0', b'd' | b'D', bits @ ..] if bits.len() == 16 && all(bits, u8::is_ascii_hexdigit) => {
+            TokenKind::HexF64
+        }
+        _ => TokenKind::BadNumber,
+    }
+}
+
+/// Reads what begins with a dot: a dotted word, or a fraction with an exponent and its sign. So
+/// `.5e3` is a word.
+fn dotted(text: &[u8], start: usize) -> Option<(TokenKind, usize)> {
+    let digits = skip(text, start + 1, class::DIGIT);
+    if digits > start + 1
+        && let Some(end) = exponent(text, digits, true)
+    {
+        return Some((TokenKind::Float, end));
+    }
+    let mut end = skip(text, start + 1, class::NAME);
+    if end == start + 1 {
+        return None;
+    }
+    while text[end..].starts_with(b"::") {
+        let part = end + 2;
+        let mut next = part;
+        while text.get(next).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+            next += 1;
+        }
+        if next == part {
+            break;
+        }
+        end = next;
+    }
+    Some((TokenKind::Dotted, end))
+}
+
+/// Returns the end of a string, its closing quote included, if its line has one. A backslash takes
+/// the next character along, but not the end of the line.
+fn string(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\n' => return None,
+            b'\\' if text.get(at + 1)? == &b'\n' => return None,
+            b'\\' => 2,
+            _ => 1,
+        };
+    }
+}
+
+/// Reads an operator or a punctuation mark.
+fn mark(text: &[u8], start: usize) -> Option<(TokenKind, usize)> {
+    use TokenKind as T;
+    let two = match (text[start], text.get(start + 1)) {
+        (b'<', Some(b'=')) => Some(T::LessEqual),
+        (b'>', Some(b'=')) => Some(T::GreaterEqual),
+        (b'=', Some(b'=')) => Some(T::EqualEqual),
+        (b'!', Some(b'=')) => Some(T::NotEqual),
+        (b'<', Some(b'<')) => Some(T::ShiftLeft),
+        (b'>', Some(b'>')) => Some(T::ShiftRight),
+        (b'&', Some(b'&')) => Some(T::AndAnd),
+        (b'|', Some(b'|')) => Some(T::OrOr),
+        _ => None,
+    };
+    if let Some(kind) = two {
+        return Some((kind, start + 2));
+    }
+    let kind = match text[start] {
+        b',' => T::Comma,
+        b';' => T::Semi,
+        b':' => T::Colon,
+        b'{' => T::OpenBrace,
+        b'}' => T::CloseBrace,
+        b'(' => T::OpenParen,
+        b')' => T::CloseParen,
+        b'[' => T::OpenBracket,
+        b']' => T::CloseBracket,
+        b'<' => T::Less,
+        b'>' => T::Greater,
+        b'+' => T::Plus,
+        b'-' => T::Minus,
+        b'*' => T::Star,
+        b'/' => T::Slash,
+        b'%' => T::Percent,
+        b'!' => T::Bang,
+        b'~' => T::Tilde,
+        b'&' => T::And,
+        b'|' => T::Or,
+        b'^' => T::Caret,
+        b'?' => T::Question,
+        b'=' => T::Equal,
+        b'@' => T::At,
+        _ => return None,
+    };
+    Some((kind, start + 1))
+}
+
 /// A stream of tokens that ends with [`TokenKind::End`], again and again.
 pub struct Lexer<'a> {
-    inner: Logos<'a, TokenKind>,
+    text: &'a str,
+    /// The first byte that has not been read.
+    at: usize,
     file: FileId,
     /// Text that is not a token.
     pub diagnostics: Diagnostics,
@@ -215,65 +334,90 @@ impl<'a> Lexer<'a> {
     /// Returns a lexer over a whole file of less than 4 GiB. A byte order mark in front is skipped.
     #[must_use]
     pub fn new(file: FileId, text: &'a str) -> Self {
-        let mut inner = TokenKind::lexer(text);
-        if text.starts_with(BYTE_ORDER_MARK) {
-            inner.bump(BYTE_ORDER_MARK.len_utf8());
-        }
-        Self { inner, file, diagnostics: Diagnostics::new() }
+        let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Self { text, at, file, diagnostics: Diagnostics::new() }
     }
 
     /// The next token.
     #[inline]
     pub fn next_token(&mut self) -> Token {
         loop {
-            match self.inner.next() {
-                Some(Ok(TokenKind::Comment)) => self.unterminated_comment(),
-                Some(Ok(kind)) => {
-                    let span = self.inner.span();
-                    return Token { kind, start: span.start as u32, end: span.end as u32 };
+            self.skip_blanks();
+            let start = self.at;
+            let bytes = self.text.as_bytes();
+            let Some(&first) = bytes.get(start) else {
+                let end = bytes.len() as u32;
+                return Token { kind: TokenKind::End, start: end, end };
+            };
+            let classes = class::OF[usize::from(first)];
+            let is_name = classes & class::FIRST != 0
+                || matches!(first, b'%' | b'$') && skip(bytes, start + 1, class::NAME) > start + 1;
+            let token = match first {
+                _ if is_name => Some((TokenKind::Ident, skip(bytes, start + 1, class::NAME))),
+                _ if classes & class::DIGIT != 0 => Some(number(bytes, start)),
+                b'.' => dotted(bytes, start),
+                b'"' => string(bytes, start).map(|end| (TokenKind::Text, end)),
+                _ => mark(bytes, start),
+            };
+            if let Some((kind, end)) = token {
+                self.at = end;
+                return Token { kind, start: start as u32, end: end as u32 };
+            }
+            self.no_token();
+        }
+    }
+
+    /// Skips white space, comments, and lines that are not PTX.
+    #[inline]
+    fn skip_blanks(&mut self) {
+        let bytes = self.text.as_bytes();
+        loop {
+            self.at = skip(bytes, self.at, class::SPACE);
+            match bytes[self.at..] {
+                [b'#', ..] | [b'/', b'/', ..] | [b'@', b'@', ..] => {
+                    self.at = line_end(bytes, self.at);
                 }
-                Some(Err(())) => self.no_token(),
-                None => {
-                    let end = self.inner.source().len() as u32;
-                    return Token { kind: TokenKind::End, start: end, end };
-                }
+                [b'/', b'*', ..] => self.skip_comment(),
+                _ => return,
             }
         }
     }
 
-    fn span(&self) -> Span {
-        let span = self.inner.span();
-        Span::new(self.file, span.start as u32, span.end as u32)
+    /// Skips to the end of the comment; one that never ends takes the rest of the text.
+    fn skip_comment(&mut self) {
+        let start = self.at;
+        match self.text[start + 2..].find("*/") {
+            Some(length) => self.at = start + 2 + length + 2,
+            None => {
+                self.at = self.text.len();
+                self.diagnostics.push(
+                    Diagnostic::error("ptx::unterminated-comment", "a comment without end")
+                        .at(self.span(start, start + 2), "opened here")
+                        .help("close it with `*/`"),
+                );
+            }
+        }
     }
 
-    #[cold]
-    fn unterminated_comment(&mut self) {
-        let span = self.span();
-        let opening = Span::new(span.file, span.start, span.start + 2);
-        self.diagnostics.push(
-            Diagnostic::error("ptx::unterminated-comment", "a comment without end")
-                .at(opening, "opened here")
-                .help("close it with `*/`"),
-        );
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::new(self.file, start as u32, end as u32)
     }
 
+    /// Reports and skips a string without end, with its line, or a character.
     #[cold]
     fn no_token(&mut self) {
-        let span = self.span();
-        let slice = self.inner.slice();
-        let found = if slice.starts_with('"') {
-            // The string's regular expression stopped at the end of the line; so does this.
-            let rest = self.inner.remainder();
-            let line = rest.find('\n').unwrap_or(rest.len());
-            self.inner.bump(line);
+        let start = self.at;
+        let first = self.text[start..].chars().next().unwrap_or_default();
+        let found = if first == '"' {
+            self.at = line_end(self.text.as_bytes(), start);
             Diagnostic::error("ptx::unterminated-string", "a string without end")
-                .at(Span::new(span.file, span.start, span.start + 1), "opened here")
+                .at(self.span(start, start + 1), "opened here")
                 .help("close it with `\"` on the same line")
         } else {
-            let shown =
-                slice.chars().next().map_or_else(String::new, |c| c.escape_debug().to_string());
+            self.at = start + first.len_utf8();
+            let shown = first.escape_debug();
             Diagnostic::error("ptx::stray-character", format!("`{shown}` means nothing in PTX"))
-                .at(span, "skipped")
+                .at(self.span(start, self.at), "skipped")
                 .note("PTX text outside comments and strings is ASCII")
         };
         self.diagnostics.push(found);

@@ -2,18 +2,20 @@
 
 use std::time::Instant;
 
+use checks::Checker;
+use findings::report::to_json as to_findings_json;
+use findings::{CheckSet, Suppressions};
 use inputs::bind::bind;
 use inputs::kernel::{KernelInfo, ParamInfo, choose_kernel};
-use inputs::launch::MachineOption;
 use isa::{Diagnostic, Diagnostics, Span};
 use lab::stats::{RunStats, to_json};
 use machines::{
-    Choice, Context, End, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, Subject,
-    mechanisms_named,
+    Choice, Context, End, HostThreads, LaunchProblem, LaunchRequest, LaunchResult, ProbedMonitor,
+    Subject, mechanisms_named,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::json;
+use serde_json::{Value, json};
 use simt::memory::Addr;
 
 use crate::args::{Call, Given, buffer_name, in_python, specs};
@@ -37,6 +39,7 @@ pub(crate) struct Wanted {
     jobs: Option<u16>,
     exact: bool,
     stats: bool,
+    check: Option<String>,
 }
 
 /// Places of the parts of a call.
@@ -153,7 +156,7 @@ fn run(program: &Program, world: &mut World, wanted: &Wanted) -> Result<Ended, T
         Ok(Some(mut context)) => {
             let began = begin(
                 context.as_mut(),
-                (kernel, &specs, &program.options),
+                (program, kernel, &specs),
                 wanted,
                 (&mechanism, &places),
                 &mut signals,
@@ -199,11 +202,26 @@ struct Began {
     /// Addresses of the buffers that were made for it.
     buffers: Vec<u64>,
     arrays: Vec<Vec<u8>>,
+    /// What checks have found, as JSON, if there were any.
+    findings: Option<Value>,
+}
+
+/// The checker that a launch wants.
+fn checker(
+    program: &str,
+    wanted: &Wanted,
+    places: &Places,
+) -> Result<Option<Checker>, Diagnostics> {
+    let Some(check) = &wanted.check else { return Ok(None) };
+    let set = CheckSet::parse(check).map_err(|message| {
+        one(Diagnostic::error("run::check", message).at(places.kernel, "of this launch"))
+    })?;
+    Ok(Some(Checker::new(program, set)))
 }
 
 fn begin(
     context: &mut dyn Context,
-    (kernel, specs, options): (&KernelInfo, &[inputs::ArgSpec], &[MachineOption]),
+    (program, kernel, specs): (&Program, &KernelInfo, &[inputs::ArgSpec]),
     wanted: &Wanted,
     (mechanism, places): (&str, &Places),
     signals: &mut Signals,
@@ -241,12 +259,22 @@ fn begin(
         engine: if wanted.exact { Choice::Exact } else { Choice::Fast },
         level: None,
         threads: threads(wanted.jobs),
-        options,
+        options: &program.options,
     };
+    let mut checker = checker(&program.name, wanted, places)?;
     let start = Instant::now();
-    let result =
-        context.launch(&request, signals).map_err(|problem| one(located(problem, places)))?;
+    let result = match &mut checker {
+        None => context.launch(&request, signals),
+        Some(probe) => context.launch(&request, &mut ProbedMonitor { monitor: signals, probe }),
+    };
+    let result = result.map_err(|problem| one(located(problem, places)))?;
     let seconds = start.elapsed().as_secs_f64();
+    let findings = checker.map(|mut checker| {
+        checker.read_by_host();
+        let mut findings = checker.take();
+        findings.finish(&Suppressions::default());
+        to_findings_json(&findings)
+    });
     let arrays = wanted.args.iter().filter(|arg| arg.kind == "array" && arg.back).map(|arg| {
         let name = buffer_name(kernel, &wanted.args, arg.same);
         let address =
@@ -260,6 +288,7 @@ fn begin(
         seconds,
         buffers: made.into_iter().map(|(_, address)| address).collect(),
         arrays,
+        findings,
     })
 }
 
@@ -308,6 +337,12 @@ fn report(
             times: None,
         })
     });
-    json!({ "stats": stats, "engine": engine, "seconds": began.seconds, "warnings": warnings })
-        .to_string()
+    json!({
+        "stats": stats,
+        "engine": engine,
+        "seconds": began.seconds,
+        "warnings": warnings,
+        "findings": began.findings,
+    })
+    .to_string()
 }

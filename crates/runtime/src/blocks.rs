@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use places::{ApiCall, BlockHistory};
 use simt::memory::{AccessError, Addr};
 
-use crate::context::Context;
+use crate::context::{Context, ContextError};
 
 /// Freed blocks that are remembered.
 const FREED: usize = 4096;
@@ -55,6 +55,24 @@ impl Context {
             self.blocks.freed.pop_front();
         }
         self.blocks.freed.push_back((start.0, history));
+    }
+
+    /// Explains an error: the refused access in a sentence, and which calls allocated and freed the
+    /// memory there. `None` if it is not one of an access.
+    #[must_use]
+    pub fn explain(&self, error: &ContextError) -> Option<String> {
+        let ContextError::Access(access) = error else { return None };
+        let text = places::explain(access);
+        Some(match self.blocks.of(access) {
+            Some(history) => format!("{text}; the memory was {history}"),
+            None => text,
+        })
+    }
+
+    /// The history of a live block, by its first address.
+    #[must_use]
+    pub fn block(&self, start: Addr) -> Option<&BlockHistory> {
+        self.blocks.live.get(&start.0)
     }
 
     /// The history of a block that was freed not long ago, by its first address.

@@ -2,11 +2,16 @@
 
 use ir::device::Limits;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use checks::Checker;
+use checks::probe::Place;
 use engine::{Cache, Choice, Level};
+use findings::{Check, CheckSet, Findings};
 use ir::mods::Space;
-use simt::memory::{AccessError, Addr, Backing, MapError, MemoryMap, Permission, Request};
+use simt::memory::{
+    AccessError, AccessKind, Addr, Backing, MapError, MemoryMap, Permission, Request,
+};
 use thiserror::Error;
 use vm::{Heap, Variables};
 
@@ -35,6 +40,8 @@ pub struct Settings {
     pub threads: usize,
     /// The device whose limits apply to launches.
     pub device: Limits,
+    /// The checks of launches. With one that has to see their events, the exact engine runs them.
+    pub checks: CheckSet,
 }
 
 impl Default for Settings {
@@ -43,7 +50,8 @@ impl Default for Settings {
     fn default() -> Self {
         let (memory, limit) = (simt::memory::DEFAULT_LIMIT, vm::defaults::LIMIT);
         let device = Limits::default();
-        Self { memory, limit, engine: Choice::Fast, level: None, threads: 0, device }
+        let (engine, checks) = (Choice::Fast, CheckSet::default());
+        Self { memory, limit, engine, level: None, threads: 0, device, checks }
     }
 }
 
@@ -83,6 +91,8 @@ pub(crate) struct Loaded {
     pub(crate) variables: Variables,
     /// Launches that were decoded and compiled before.
     pub(crate) cache: Mutex<Cache>,
+    /// The places of the code, made for the first launch with checks.
+    pub(crate) places: OnceLock<Arc<[Place]>>,
 }
 
 /// Guest memory that outlives launches, and the modules loaded into it.
@@ -97,6 +107,10 @@ pub struct Context {
     pub(crate) callback: Option<StatusCallback>,
     /// Which calls of clients allocated and freed memory.
     pub(crate) blocks: Blocks,
+    /// Observes launches, if a check has to.
+    pub(crate) checker: Option<Checker>,
+    /// What the checks have found and nobody has taken.
+    pub(crate) found: Findings,
     /// The workspace of cooperative launches, allocated by the first one.
     workspace: Option<Addr>,
     next: u64,
@@ -109,18 +123,28 @@ pub struct Context {
 /// word of the grid barrier.
 const WORKSPACE: u32 = 8;
 
+/// Least bytes between allocations where accesses beyond one are looked for, so that few of them
+/// are taken for accesses to the next.
+const RED_ZONE: u64 = 1 << 20;
+
 impl Context {
     /// Creates a context without modules and memory.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        let mut memory = MemoryMap::with_limit(settings.memory);
+        if settings.checks.has(Check::Memory) {
+            memory.set_least_red_zone(RED_ZONE);
+        }
         Self {
             settings,
-            memory: MemoryMap::with_limit(settings.memory),
+            memory,
             mirrors: Mirrors::default(),
             loaded: BTreeMap::new(),
             heap: Heap::default(),
             callback: None,
             blocks: Blocks::default(),
+            checker: crate::checks::checker(settings.checks),
+            found: Findings::default(),
             workspace: None,
             next: 0,
             #[cfg(test)]
@@ -139,7 +163,7 @@ impl Context {
     /// # Errors
     /// Returns an error if there is no room.
     pub fn allocate(&mut self, name: &str, len: u64) -> Result<Addr, MapError> {
-        self.memory.allocate(name, len)
+        self.allocate_aligned(name, len, 1)
     }
 
     /// Does the same as [`Self::allocate`] at a multiple of `align`, a power of two up to 2^30; at
@@ -148,7 +172,11 @@ impl Context {
     /// # Errors
     /// Returns an error if there is no room.
     pub fn allocate_aligned(&mut self, name: &str, len: u64, align: u64) -> Result<Addr, MapError> {
-        self.memory.allocate_with(Request::global(name, len).align(align))
+        let address = self.memory.allocate_with(Request::global(name, len).align(align))?;
+        if let Some(undefined) = self.undefined() {
+            undefined.allocate(address.0, len);
+        }
+        Ok(address)
     }
 
     /// Sets a function that receives the progress of launches: a quarter of a second after a launch
@@ -195,7 +223,12 @@ impl Context {
         if other {
             return Err(MapError::NotAllocated { addr: address, inside: None });
         }
-        self.memory.free(address)
+        let len = self.allocation(address).map_or(0, |(_, len)| len);
+        self.memory.free(address)?;
+        if let Some(undefined) = self.undefined() {
+            undefined.define(address.0, len);
+        }
+        Ok(())
     }
 
     fn is_variable(&self, address: Addr) -> bool {
@@ -252,7 +285,16 @@ impl Context {
     /// # Errors
     /// Returns the error that an access would get.
     pub fn check(&self, address: Addr, len: u64) -> Result<(), ContextError> {
-        Ok(self.memory.check(simt::memory::AccessKind::Load, address, len, 1)?)
+        Ok(self.memory.check(AccessKind::Load, address, len, 1)?)
+    }
+
+    /// The same for bytes that are to be written, which the error tells.
+    fn check_write(&self, address: Addr, len: u64) -> Result<(), ContextError> {
+        let checked = self.memory.check(AccessKind::Load, address, len, 1);
+        Ok(checked.map_err(|mut error| {
+            error.access = AccessKind::Store;
+            error
+        })?)
     }
 
     /// Reads guest memory.
@@ -275,12 +317,16 @@ impl Context {
     /// Returns an error if the range is not inside one live allocation, or the host has unmapped
     /// it.
     pub fn write(&mut self, address: Addr, bytes: &[u8]) -> Result<(), ContextError> {
-        self.check(address, bytes.len() as u64)?;
+        self.check_write(address, bytes.len() as u64)?;
         if self.mirrors.around(address.0).is_some() {
             let whole = write_host(address.0, bytes) == bytes.len();
             return if whole { Ok(()) } else { Err(ContextError::Host(address.0)) };
         }
-        Ok(self.memory.host_write(address, bytes)?)
+        self.memory.host_write(address, bytes)?;
+        if let Some(undefined) = self.undefined() {
+            undefined.define(address.0, bytes.len() as u64);
+        }
+        Ok(())
     }
 
     /// Copies `len` bytes from guest memory to host memory.
@@ -315,7 +361,7 @@ impl Context {
         host: u64,
         len: u64,
     ) -> Result<(), ContextError> {
-        self.check(address, len)?;
+        self.check_write(address, len)?;
         let mut buffer = vec![0; len.min(CHUNK as u64) as usize];
         let mut done = 0;
         while done < len {
@@ -337,10 +383,12 @@ impl Context {
     /// Returns an error if either range is not inside one live allocation; nothing is written in
     /// that case.
     pub fn copy(&mut self, to: Addr, from: Addr, len: u64) -> Result<(), ContextError> {
-        self.check(to, len)?;
+        self.check_write(to, len)?;
         self.check(from, len)?;
         let mut buffer = vec![0; len.min(CHUNK as u64) as usize];
         let mut done = 0;
+        // What is undefined moves as the bytes do, which are written below.
+        let undefined = self.undefined().map(|undefined| undefined.copied(from.0, len));
         while done < len {
             let size = (len - done).min(CHUNK as u64);
             // Overlapping ranges: starts at the end where each byte is read before it is
@@ -351,6 +399,9 @@ impl Context {
             self.write(to.wrapping_add(at), part)?;
             done += size;
         }
+        if let (Some(map), Some(bits)) = (self.undefined(), undefined) {
+            map.paste(to.0, &bits);
+        }
         Ok(())
     }
 
@@ -360,7 +411,7 @@ impl Context {
     /// Returns an error if the range is not inside one live allocation.
     pub fn fill(&mut self, address: Addr, pattern: &[u8], count: u64) -> Result<(), ContextError> {
         let len = count.saturating_mul(pattern.len() as u64);
-        self.check(address, len)?;
+        self.check_write(address, len)?;
         if pattern.is_empty() {
             return Ok(());
         }
@@ -423,7 +474,8 @@ impl Context {
         let id = ModuleId(self.next);
         self.next += 1;
         let module = Arc::clone(module);
-        self.loaded.insert(id, Loaded { module, variables, cache: Mutex::default() });
+        let (cache, places) = (Mutex::default(), OnceLock::new());
+        self.loaded.insert(id, Loaded { module, variables, cache, places });
         Ok(id)
     }
 

@@ -67,6 +67,68 @@ pub enum Event {
         /// The coordinates of the first and the last thread in the block: x, y, z.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<[[u64; 3]; 2]>,
+        /// The instruction.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instruction: Option<Instruction>,
+    },
+    /// A check has found something for the first time in this process.
+    Finding {
+        /// The process's id.
+        process: u32,
+        /// The number of the finding in the process, from 0.
+        number: usize,
+        /// The finding, in the form of the JSON report.
+        finding: serde_json::Value,
+    },
+    /// The same was found again.
+    FoundAgain {
+        /// The process's id.
+        process: u32,
+        /// The number of the finding.
+        number: usize,
+        /// How often it was found.
+        count: u64,
+    },
+    /// Findings were not kept, for there were too many of their kind.
+    FindingsOmitted {
+        /// The process's id.
+        process: u32,
+        /// The kind's name.
+        kind: String,
+        /// Their number.
+        count: u64,
+    },
+    /// The client has allocated memory, and leaks are looked for.
+    Allocated {
+        /// The process's id.
+        process: u32,
+        /// The first address.
+        address: u64,
+        /// The bytes that were asked for.
+        bytes: u64,
+        /// The call.
+        call: String,
+    },
+    /// The client has freed memory.
+    Freed {
+        /// The process's id.
+        process: u32,
+        /// The first address.
+        address: u64,
+    },
+    /// A context has ended, and its memory with it.
+    Abandoned {
+        /// The process's id.
+        process: u32,
+        /// The first addresses of what the client has not freed.
+        addresses: Vec<u64>,
+    },
+    /// A check could not follow all of a launch.
+    Incomplete {
+        /// The process's id.
+        process: u32,
+        /// The check's name.
+        check: String,
     },
     /// A launch still runs. If the process ends during a launch, the last of these events says
     /// where the launch was.
@@ -110,6 +172,18 @@ pub enum Event {
         /// The reason.
         text: String,
     },
+}
+
+/// An instruction of a loaded program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instruction {
+    /// Its text.
+    pub text: String,
+    /// Its line in the program's text, from 1.
+    pub line: u32,
+    /// File and line of the source behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<(String, u32)>,
 }
 
 impl Event {
@@ -162,6 +236,11 @@ impl Event {
             name: places::demangled(&stop.kernel),
             block: stop.place.site.block,
             threads: stop.place.site.threads,
+            instruction: stop.place.text.as_ref().map(|text| Instruction {
+                text: text.text.clone(),
+                line: text.line,
+                source: stop.place.source.as_ref().map(|s| (s.file.to_string(), s.line)),
+            }),
         }
     }
 }

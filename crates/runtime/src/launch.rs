@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome};
+use engine::{Choice, End, EngineUsed, ExactLaunch, Guest, HostThreads, Launch, Options, Outcome};
+use findings::Check;
 use ir::FuncId;
 use thiserror::Error;
 use vm::{Counts, LaunchError, RecheckError, Resident, Retry, State};
@@ -87,8 +88,17 @@ impl Context {
         let module = Arc::clone(&loaded.module);
         let mut reporter =
             StatusReporter::new(self.callback.take(), Arc::clone(&module), kernel, shape);
+        reporter.checker = self.checker.take();
+        if let Some(checker) = &mut reporter.checker {
+            let name = module.function(kernel).map_or("", |f| f.name.as_str());
+            loaded.begin(checker, name, &shape);
+        }
         let end = self.launch_reported((id, &module), kernel, (shape, params), &mut reporter);
         self.callback = reporter.callback;
+        self.checker = reporter.checker;
+        if let Some(checker) = &mut self.checker {
+            self.found.append(checker.take());
+        }
         end
     }
 
@@ -146,7 +156,10 @@ impl Context {
         let outcome = match self.loaded.get(&id) {
             Some(loaded) => {
                 let threads = HostThreads::up_to(self.settings.threads);
-                let Settings { engine, level, .. } = self.settings;
+                let Settings { mut engine, level, .. } = self.settings;
+                if reporter.checker.is_some() || self.settings.checks.has(Check::Memory) {
+                    engine = Choice::Exact;
+                }
                 let options = Options { engine, level, threads, detailed: false };
                 let (program, cache) = (module.program(), &loaded.cache);
                 #[cfg(test)]
@@ -182,6 +195,7 @@ impl Context {
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
         launch.workspace = workspace;
+        launch.guard = if self.settings.checks.has(Check::Memory) { checks::GUARD } else { 0 };
         launch.device = self.settings.device.device(module.target());
         if shape.cooperative {
             let blocks = shape.grid.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent));
@@ -195,7 +209,6 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Choice;
 
     const TEXT: &str = "
         .version 7.0 .target sm_70 .address_size 64

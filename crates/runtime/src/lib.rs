@@ -11,6 +11,7 @@
 //! reads the environment or prints.
 
 mod blocks;
+mod checks;
 mod context;
 mod event_log;
 mod host_mappings;
@@ -24,9 +25,11 @@ mod status;
 mod stop;
 mod totals;
 
+pub use crate::checks::FindingLog;
 pub use context::{Context, ContextError, ModuleId, Settings, host_threads};
 pub use engine::{Choice, EngineUsed, Level};
-pub use event_log::{DIFFERENCE, Event, EventLog};
+pub use event_log::{DIFFERENCE, Event, EventLog, Instruction};
+pub use findings::{Check, CheckSet, Findings};
 pub use host_mappings::MappingHints;
 pub use hostmem::{host_string, read_host, room_for_text, write_host};
 pub use ir::FuncId as KernelId;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Monitor, Progress};
+use checks::Checker;
+use engine::{EventSink, Monitor, Progress};
 use ir::FuncId;
 use places::Place;
 use simt::observe::GroupId;
@@ -84,9 +85,11 @@ fn ranges(numbers: &[u32]) -> String {
 /// Receives the progress of launches.
 pub(crate) type StatusCallback = Box<dyn FnMut(&LaunchStatus) + Send>;
 
-/// Reports the progress of a launch at intervals.
+/// Reports the progress of a launch at intervals, and passes its events to checks.
 pub(crate) struct StatusReporter {
     pub(crate) callback: Option<StatusCallback>,
+    /// Receives the events of the launch, if there are checks.
+    pub(crate) checker: Option<Checker>,
     module: Arc<Module>,
     kernel: FuncId,
     shape: Shape,
@@ -106,7 +109,8 @@ impl StatusReporter {
         shape: Shape,
     ) -> Self {
         let (begun, next) = (Instant::now(), FIRST_REPORT);
-        Self { callback, module, kernel, shape, begun, next, due: false, ended: 0 }
+        let (checker, due, ended) = (None, false, 0);
+        Self { callback, checker, module, kernel, shape, begun, next, due, ended }
     }
 
     fn report(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {
@@ -159,6 +163,10 @@ impl Monitor for StatusReporter {
 
     fn wants_lanes(&mut self) -> bool {
         self.due
+    }
+
+    fn sink(&mut self) -> Option<&mut dyn EventSink> {
+        self.checker.as_mut().map(|checker| checker as &mut dyn EventSink)
     }
 
     fn lanes(&mut self, lanes: &mut dyn Iterator<Item = (GroupId, LaneMask<1>, Pc)>) {

@@ -42,8 +42,10 @@ impl Events {
     pub const SYNC: Self = Self(8);
     /// [`Observer::cta`].
     pub const CTA: Self = Self(16);
+    /// [`Access::values`].
+    pub const VALUES: Self = Self(32);
     /// Everything.
-    pub const ALL: Self = Self(31);
+    pub const ALL: Self = Self(63);
 
     /// The union of both sets.
     #[must_use]
@@ -140,6 +142,20 @@ pub struct Access<'a> {
     /// Lane and address, lanes increasing. Addresses are offsets in shared, local and parameter
     /// space, guest addresses else.
     pub lanes: &'a [(u16, u64)],
+    /// The bytes that each of these lanes reads or writes, in words of 8 bytes, the lowest first;
+    /// of an atomic operation those before it. Empty where the machine does not tell, or
+    /// [`Events::VALUES`] is not wanted.
+    pub values: &'a [u64],
+}
+
+impl Access<'_> {
+    /// Returns the words of the bytes of a lane, by its index in [`Self::lanes`]; none if they are
+    /// not known.
+    #[must_use]
+    pub fn words(&self, index: usize) -> &[u64] {
+        let words = self.size.div_ceil(8) as usize;
+        self.values.get(index * words..(index + 1) * words).unwrap_or_default()
+    }
 }
 
 /// The kind of a synchronisation event.
@@ -151,6 +167,12 @@ pub enum SyncKind {
     BarrierRelease,
     /// A warp-wide collective (vote, shuffle, match, reduce, warp sync) completed for these lanes.
     Collective,
+    /// Lanes came to a collective with [`Sync::members`].
+    CollectiveArrive,
+    /// A collective with [`Sync::members`] completed for all lanes of the architectural warp that
+    /// have come to it. The other members have ended or were never launched. The lanes of the event
+    /// are some of them.
+    CollectiveComplete,
     /// A memory fence.
     Fence(Order, Scope),
 }
@@ -166,6 +188,8 @@ pub struct Sync<'a, const N: usize> {
     pub kind: SyncKind,
     /// The barrier's number, for barriers.
     pub barrier: u32,
+    /// The member mask, for arrivals at collectives and their completion.
+    pub members: u32,
     /// The lanes of this group that take part.
     pub lanes: &'a LaneMask<N>,
 }

@@ -1,9 +1,9 @@
-//! Studies of divergence: comparisons of mechanisms, races, detailed records of runs, and their
-//! reports.
+//! Studies of divergence: comparisons of mechanisms, races and other checks, detailed records of
+//! runs, and their reports.
 
+pub mod checks;
 pub mod divergence;
 pub mod html;
 pub mod predicate;
 pub mod probes;
-pub mod race;
 mod slot_columns;

@@ -209,6 +209,7 @@ impl State {
                 scope,
                 size,
                 lanes: &lanes,
+                values: &[],
             });
         }
         let fault = |error| (Trap::Access(error), on);

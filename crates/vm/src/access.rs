@@ -14,8 +14,8 @@ use compute::space_of;
 use ir::mods::Space;
 use simt::LaneMask;
 use simt::memory::{
-    AccessError, AccessKind, Addr, BlockInfo, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Violation,
-    Width,
+    AccessError, AccessKind, Addr, BlockInfo, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Symbol,
+    Violation, Width,
 };
 use simt::observe::{self, Access, Events, Observer, SyncKind};
 
@@ -57,6 +57,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
                     pc: now.pc,
                     kind,
                     barrier: 0,
+                    members: 0,
                     lanes: &now.on,
                 });
             }
@@ -138,12 +139,24 @@ pub(crate) fn check_place<const N: usize>(
     let allowed = if kind.writes() && found == Space::Param {
         Err(Violation::ReadOnly)
     } else {
-        block.check(offset, bytes, bytes)
+        block.check(offset, bytes, bytes).and_then(|()| match found {
+            Space::Shared if state.info.shared.guards != 0 => in_variable(state, offset, bytes),
+            _ => Ok(()),
+        })
     };
     allowed.map_err(|violation| {
         let info = BlockInfo { space: found, len: block.len(), symbols };
         info.error(violation, kind, offset, bytes, bytes)
     })
+}
+
+/// Checks that bytes of shared memory are not between variables.
+fn in_variable<const N: usize>(state: &State<N>, offset: u64, bytes: u64) -> Result<(), Violation> {
+    let info = &state.info;
+    let within = |s: &Symbol| offset >= s.offset && offset + bytes <= s.offset + s.len;
+    let system = offset >= info.shared.own;
+    let found = system || info.shared_names.iter().any(within);
+    if found { Ok(()) } else { Err(Violation::OutOfBounds) }
 }
 
 /// Offsets of a window are its addresses' low 32 bits.
@@ -178,26 +191,78 @@ fn observe<const N: usize, O: Observer<N>>(
     let words = if kind == AccessKind::Store { op.values.len() } else { op.rows.len().max(1) };
     let elements = if op.size == 16 { words.div_ceil(2) } else { words };
     let size = op.size * if kind == AccessKind::Atomic { 1 } else { elements as u32 };
-    observe_at(state, now, (op, kind, size), places, observer);
+    let mut values = Vec::new();
+    if O::EVENTS.has(Events::VALUES) {
+        for &place in &places {
+            let from = values.len();
+            values.resize(from + size.div_ceil(8) as usize, 0);
+            contents(state, now, op, kind, place, &mut values[from..]);
+        }
+    }
+    observe_at(state, now, (op, kind, size), places, &values, observer);
 }
 
-/// Reports an access of `size` bytes per lane at these places.
+/// The words that a lane is about to read, or to write: see [`Access::values`].
+fn contents<const N: usize>(
+    state: &State<N>,
+    now: &Now<N>,
+    op: &MemOp,
+    kind: AccessKind,
+    (lane, at): (u16, u64),
+    words: &mut [u64],
+) {
+    let Some(cta) = state.resident[now.slot].as_deref() else { return };
+    let thread = cta.groups[now.group].thread(usize::from(lane));
+    let step = op.width.bytes();
+    let pieces = 8 / step.min(8);
+    for (i, word) in words.iter_mut().enumerate() {
+        for piece in 0..pieces {
+            let index = i * pieces as usize + piece as usize;
+            let bits = match kind {
+                AccessKind::Store => match op.values.get(index) {
+                    Some(&src) => value(cta, now.group, &state.info.vars, src, thread),
+                    None => break,
+                },
+                _ if index >= op.rows.len().max(1) => break,
+                _ => {
+                    let place = (op.space, at + index as u64 * step);
+                    read(state, now.slot, thread, place, op.width)
+                }
+            };
+            *word |= (bits & op.width.mask()) << (8 * step * piece);
+        }
+    }
+}
+
+/// Reports an access of `size` bytes per lane at these places. `values` are the words of all lanes,
+/// or empty.
 pub(crate) fn observe_at<const N: usize, O: Observer<N>>(
     state: &State<N>,
     now: &Now<N>,
     (op, kind, size): (&MemOp, AccessKind, u32),
-    mut places: Vec<(u16, u64)>,
+    places: Vec<(u16, u64)>,
+    values: &[u64],
     observer: &mut O,
 ) {
     let Some(cta) = state.resident[now.slot].as_deref() else { return };
+    let words = size.div_ceil(8) as usize;
+    let mut rest: Vec<(usize, (u16, u64))> = places.into_iter().enumerate().collect();
     // Lanes of a generic access may be in different spaces: one event for each space.
-    while let Some(&(_, generic)) = places.first() {
+    while let Some(&(_, (_, generic))) = rest.first() {
         let space = space_of(generic);
         let mask =
             if matches!(space, Space::Global | Space::Const) { u64::MAX } else { 0xffff_ffff };
-        let here: Vec<(u16, u64)> =
-            places.iter().filter(|p| space_of(p.1) == space).map(|p| (p.0, p.1 & mask)).collect();
-        places.retain(|p| space_of(p.1) != space);
+        let (mut here, mut own) = (Vec::new(), Vec::new());
+        rest.retain(|&(index, (lane, at))| {
+            let other = space_of(at) != space;
+            if !other {
+                here.push((lane, at & mask));
+                own.extend_from_slice(
+                    values.get(index * words..(index + 1) * words).unwrap_or_default(),
+                );
+            }
+            other
+        });
         observer.access(&Access {
             group: cta.group_id(now.group),
             pc: now.pc,
@@ -207,6 +272,7 @@ pub(crate) fn observe_at<const N: usize, O: Observer<N>>(
             scope: op.scope,
             size,
             lanes: &here,
+            values: &own,
         });
     }
 }
@@ -322,8 +388,9 @@ fn copy<const N: usize, O: Observer<N>>(
     }
     if O::EVENTS.has(Events::ACCESS) {
         let read = from.iter().filter(|f| f.2 != 0).map(|f| (f.0, f.1)).collect();
-        observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, observer);
-        observe_at(state, now, (&op.to, AccessKind::Store, op.to.size), places.clone(), observer);
+        observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, &[], observer);
+        let to = (&op.to, AccessKind::Store, op.to.size);
+        observe_at(state, now, to, places.clone(), &[], observer);
     }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
     for (&(lane, at, bytes), &(_, to)) in from.iter().zip(&places) {

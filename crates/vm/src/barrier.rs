@@ -104,7 +104,14 @@ fn arrive<const N: usize, O: Observer<N>>(
     if O::EVENTS.has(Events::SYNC) {
         let group = cta.group_id(now.group);
         let kind = SyncKind::BarrierArrive;
-        observer.sync(&Sync { group, pc: now.pc, kind, barrier: u32::from(id), lanes: &lanes });
+        observer.sync(&Sync {
+            group,
+            pc: now.pc,
+            kind,
+            barrier: u32::from(id),
+            members: 0,
+            lanes: &lanes,
+        });
     }
     let first = cta.groups[now.group].first_thread as usize;
     let barrier = &mut cta.barriers[usize::from(id)];
@@ -205,6 +212,7 @@ fn announce<const N: usize, O: Observer<N>>(
                 pc: simt::Pc(0),
                 kind,
                 barrier: id as u32,
+                members: 0,
                 lanes: &lanes,
             });
         }

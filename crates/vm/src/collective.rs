@@ -66,10 +66,17 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     }
     let mut parked = LaneMask::EMPTY;
     for (warp, members, lanes) in meetings {
+        let own = (now.group, group_lanes(state, now, warp, lanes), members);
         let done = match op.members {
             None => finish(program, state, now.slot, warp, lanes, now.pc),
-            Some(_) => meet(program, state, now, op.kind, (warp, members, lanes), releases),
+            Some(_) => {
+                tell(state, now, own, SyncKind::CollectiveArrive, observer);
+                meet(program, state, now, op.kind, (warp, members, lanes), releases)
+            }
         };
+        if done && op.members.is_some() {
+            tell(state, now, own, SyncKind::CollectiveComplete, observer);
+        }
         if !done {
             parked |= group_lanes(state, now, warp, lanes);
         }
@@ -80,9 +87,26 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
         && let Some(cta) = state.resident[now.slot].as_deref()
     {
         let (group, kind) = (cta.group_id(now.group), SyncKind::Collective);
-        observer.sync(&Sync { group, pc: now.pc, kind, barrier: 0, lanes: &completed });
+        let (barrier, members) = (0, 0);
+        observer.sync(&Sync { group, pc: now.pc, kind, barrier, members, lanes: &completed });
     }
     Ok(if parked.is_empty() { Outcome::Advance } else { Outcome::Park(parked) })
+}
+
+/// Tells of lanes of a group at a collective with a member mask.
+fn tell<const N: usize, O: Observer<N>>(
+    state: &State<N>,
+    now: &Now<N>,
+    (group, lanes, members): (usize, LaneMask<N>, u32),
+    kind: SyncKind,
+    observer: &mut O,
+) {
+    if O::EVENTS.has(Events::SYNC)
+        && let Some(cta) = state.resident[now.slot].as_deref()
+    {
+        let (group, barrier) = (cta.group_id(group), 0);
+        observer.sync(&Sync { group, pc: now.pc, kind, barrier, members, lanes: &lanes });
+    }
 }
 
 /// Lanes of an architectural warp as lanes of the issuing group.
@@ -190,15 +214,22 @@ fn conclude<const N: usize>(
 pub(crate) fn after_exit<const N: usize, O: Observer<N>>(
     program: &Program,
     state: &mut State<N>,
-    slot: usize,
+    now: &Now<N>,
     releases: &mut SmallVec<[Release<N>; 2]>,
-    _observer: &mut O,
+    observer: &mut O,
 ) {
+    let slot = now.slot;
     loop {
         let Some(cta) = state.resident[slot].as_deref_mut() else { return };
         let complete = cta.rendezvous.iter().position(|r| is_complete(cta, r));
         let Some(index) = complete else { return };
         let meeting = cta.rendezvous.remove(index);
+        let first = (meeting.warp * cta.warp + meeting.arrived.trailing_zeros()) as usize;
+        let at = cta.parked.get(first).copied().flatten().map_or(now.pc, |parked| parked.pc);
+        let width = state.info.width as usize;
+        let own = (first / width, LaneMask::lane(first % width), meeting.members);
+        let now = Now { pc: at, ..*now };
+        tell(state, &now, own, SyncKind::CollectiveComplete, observer);
         conclude(program, state, slot, &meeting, 0, releases);
     }
 }

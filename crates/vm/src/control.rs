@@ -34,7 +34,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
             let lanes = condition(cta, now, code);
             exit(cta, now, lanes);
             crate::barrier::after_exit(program, state, now.slot, releases, observer);
-            crate::collective::after_exit(program, state, now.slot, releases, observer);
+            crate::collective::after_exit(program, state, now, releases, observer);
             Ok(Outcome::Exit(lanes))
         }
     }

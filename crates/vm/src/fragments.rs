@@ -63,7 +63,7 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
     }
     if O::EVENTS.has(Events::ACCESS) {
         for (bytes, places) in events {
-            access::observe_at(state, now, (mem, kind, bytes), places, observer);
+            access::observe_at(state, now, (mem, kind, bytes), places, &[], observer);
         }
     }
     Ok(())

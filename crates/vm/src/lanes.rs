@@ -5,52 +5,39 @@
 
 use crate::code::{LaneOp, Src};
 use crate::engine::Now;
-use crate::state::State;
+use crate::state::{Cta, State};
 use compute::LANES;
 use simt::LaneMask;
 use smallvec::SmallVec;
 
-/// The lanes of a computation in the register file: row `r` of lane `i` is `file[(base + r) *
-/// stride + first + i]`.
-struct Lanes<'a> {
-    stride: usize,
+/// The lanes of a computation that are on, from a thread of the CTA on.
+struct Lanes {
     first: usize,
     on: LaneMask<1>,
-    /// Whether all of the group are on, up to the highest one.
-    dense: bool,
-    /// The frame base of each lane, by lane, or that of all.
-    bases: &'a [u32],
+    /// Whether their values of a row stand side by side: no lane before the last one is off, and
+    /// all are in the same frame.
+    adjoin: bool,
 }
 
-impl Lanes<'_> {
-    /// The column of a row, if it has no gaps.
-    fn column(&self, row: u32, count: usize) -> Option<std::ops::Range<usize>> {
-        let &[base] = self.bases else { return None };
-        let at = (base as usize + row as usize) * self.stride + self.first;
-        self.dense.then_some(at..at + count)
-    }
-
-    /// The index of a row of a lane.
-    fn at(&self, row: u32, lane: usize) -> usize {
-        let base = self.bases[if self.bases.len() == 1 { 0 } else { lane }];
-        (base as usize + row as usize) * self.stride + self.first + lane
-    }
-
-    fn read(&self, file: &[u64], row: u32, to: &mut [u64]) {
-        if let Some(column) = self.column(row, to.len()) {
-            return to.copy_from_slice(&file[column]);
+impl Lanes {
+    /// Copies their values of a row.
+    fn read<const N: usize>(&self, cta: &Cta<N>, row: u32, to: &mut [u64]) {
+        if self.adjoin {
+            return to.copy_from_slice(&cta.file[cta.at(row, self.first)..][..to.len()]);
         }
         for (to, lane) in to.iter_mut().zip(self.on) {
-            *to = file[self.at(row, lane)];
+            *to = cta.row(row, self.first + lane);
         }
     }
 
-    fn write(&self, file: &mut [u64], row: u32, from: &[u64]) {
-        if let Some(column) = self.column(row, from.len()) {
-            return file[column].copy_from_slice(from);
+    /// Sets their values of a row.
+    fn write<const N: usize>(&self, cta: &mut Cta<N>, row: u32, from: &[u64]) {
+        if self.adjoin {
+            let at = cta.at(row, self.first);
+            return cta.file[at..][..from.len()].copy_from_slice(from);
         }
         for (&value, lane) in from.iter().zip(self.on) {
-            file[self.at(row, lane)] = value;
+            cta.set_row(row, self.first + lane, value);
         }
     }
 }
@@ -58,25 +45,19 @@ impl Lanes<'_> {
 /// Executes a per-lane or uniform computation.
 pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &LaneOp) {
     let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
-    let (group, vars) = (&mut cta.groups[now.group], &state.info.vars);
+    let vars = &state.info.vars;
     if op.uniform {
-        return uniform(&mut group.scalars, vars, op);
+        return uniform(&mut cta.groups[now.group].scalars, vars, op);
     }
-    let constant = |src| constant(src, &group.scalars, vars);
-    let width = group.launched.count() as usize;
+    let group = &cta.groups[now.group];
+    let (width, first) = (group.launched.count() as usize, group.first_thread as usize);
     for chunk in (0..width).step_by(LANES) {
         let on = LaneMask::<1>::from_bits(now.on.window(chunk));
         let Some(leader) = on.lowest() else { continue };
-        let (first, count) = (group.first_thread as usize + chunk, on.count() as usize);
-        let bases = &cta.frames.base[first..first + (width - chunk).min(LANES)];
-        let alike = !cta.frames.called || on.iter().all(|l| bases[l] == bases[leader]);
-        let lanes = Lanes {
-            stride: cta.parked.len(),
-            first,
-            on,
-            dense: on == LaneMask::first(count),
-            bases: if alike { &bases[leader..=leader] } else { bases },
-        };
+        let (first, count) = (first + chunk, on.count() as usize);
+        let base = |lane: usize| cta.frames.base[first + lane];
+        let alike = !cta.frames.called || on.iter().all(|lane| base(lane) == base(leader));
+        let lanes = Lanes { first, on, adjoin: alike && on == LaneMask::first(count) };
         let rows = &mut state.scratch.rows;
         let words = (op.src.len() + op.dst.len()) * count;
         if rows.len() < words {
@@ -85,14 +66,14 @@ pub(crate) fn execute<const N: usize>(state: &mut State<N>, now: &Now<N>, op: &L
         let (sources, results) = rows[..words].split_at_mut(op.src.len() * count);
         for (to, &src) in sources.chunks_exact_mut(count).zip(&op.src) {
             match src {
-                Src::Row(row) => lanes.read(&cta.file, row, to),
-                other => to.fill(constant(other)),
+                Src::Row(row) => lanes.read(cta, row, to),
+                other => to.fill(constant(other, &cta.groups[now.group].scalars, vars)),
             }
         }
         op.computation.run(sources, results, count);
         // The first result is written last: it wins where two name one register.
         for (from, &row) in results.chunks_exact(count).zip(&op.dst).rev() {
-            lanes.write(&mut cta.file, row, from);
+            lanes.write(cta, row, from);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::program::Program;
 use crate::shared::Placed;
 use crate::state::{LaunchInfo, State};
-use converge::{Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
+use converge::{BuildMechanism, Entry, Knobs, Mechanism, Policy, Refusal, Scope, Start};
 use ir::FuncId;
 use ir::device::Device;
 pub use ir::device::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
@@ -19,7 +19,10 @@ pub type MakeMechanism<const N: usize> =
 
 /// A mechanism of the catalogue, for [`Launch::mechanism`].
 #[must_use]
-pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N> {
+pub fn catalogued<const N: usize>(entry: &'static Entry) -> MakeMechanism<N>
+where
+    Start<N>: BuildMechanism<N>,
+{
     Arc::new(move |start, knobs| entry.build(start, *knobs))
 }
 
@@ -78,6 +81,9 @@ pub struct Launch<const N: usize> {
     /// The address of the grid's workspace, which kernels read from `%envreg1` and `%envreg2`; 0
     /// for none.
     pub workspace: u64,
+    /// Bytes after each shared variable that no access may touch: 0, or a multiple of 16 where
+    /// accesses beyond a variable are to be found. The exact engine alone finds them.
+    pub guard: u64,
 }
 
 /// How many CTAs are resident at once.
@@ -147,6 +153,7 @@ impl<const N: usize> Launch<N> {
             stack_limit: defaults::STACK,
             heap_limit: defaults::HEAP,
             workspace: 0,
+            guard: 0,
         }
     }
 }
@@ -362,8 +369,8 @@ pub(crate) fn begin<const N: usize>(
     let device = launch.device.unwrap_or_else(|| Device::of(defaults::CAPABILITY));
     let Placed { vars, shared, names } = Placed::of(program, &launch, device)?;
     let most = launch.device.map_or(MAX_SHARED, |device| device.shared_opt_in.min(MAX_SHARED));
-    if shared.own > most {
-        return Err(LaunchError::Shared { given: shared.own, most });
+    if shared.own - shared.guards > most {
+        return Err(LaunchError::Shared { given: shared.own - shared.guards, most });
     }
     check_collectives(program, &launch)?;
     let threads = launch.block.iter().product();

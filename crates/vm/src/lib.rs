@@ -12,6 +12,7 @@ mod cause;
 mod code;
 mod collective;
 mod control;
+mod defined;
 mod detached;
 mod engine;
 mod facts;
@@ -39,6 +40,9 @@ mod watch;
 pub use atomic::apply as atomic_result;
 pub use cause::Cause;
 pub use code::{Code, CollectiveKind, Shows};
+pub use defined::{
+    CopiedBits, Decides, Definedness, Origin, OriginId, UndefinedMemory, UndefinedUse,
+};
 pub use detached::DetachedCollective;
 pub use engine::{BACK_EDGES, Engine, STALLED_ROUNDS};
 pub use facts::{FactCheck, Violation};

@@ -40,7 +40,7 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     let places = check(state, now, &op.mem, kind, 1)?;
     let effects = effects(state, now, op, &places);
     if effects.is_ok() && O::EVENTS.has(Events::ACCESS) {
-        observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), observer);
+        observe_at(state, now, (&op.mem, kind, op.mem.size), places.clone(), &[], observer);
     }
     state.scratch.lanes = places;
     for Effect { thread, at, word, result } in effects? {

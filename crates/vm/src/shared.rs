@@ -17,8 +17,10 @@ const USABLE: u64 = 288;
 /// dynamic part, then, in the next unit of allocation, what the system keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedLayout {
-    /// Bytes of the variables and the dynamic part.
+    /// Bytes of the variables and the dynamic part, with those between them.
     pub own: u64,
+    /// Bytes after variables that belong to none: see `Launch::guard`.
+    pub guards: u64,
     /// Bytes of the dynamic part.
     pub dynamic: u64,
     /// Offset of the dynamic part.
@@ -91,7 +93,7 @@ impl Placed {
         used.dedup();
         let too_large = |given| LaunchError::Shared { given, most: MAX_SHARED };
         let mut names = Vec::new();
-        let mut next = 0u64;
+        let (mut next, mut guards) = (0u64, 0u64);
         for &index in used.iter().filter(|&&i| !module.vars[i as usize].dynamic) {
             let var = &module.vars[index as usize];
             next = next.next_multiple_of(u64::from(var.align.max(1)));
@@ -99,8 +101,10 @@ impl Placed {
             names.push(Symbol { name: var.name.as_str().into(), offset: next, len: var.size });
             next = next
                 .checked_add(var.size)
-                .filter(|&n| n <= MAX_SHARED)
+                .filter(|&n| n <= MAX_SHARED + guards)
                 .ok_or_else(|| too_large(var.size))?;
+            next += launch.guard;
+            guards += launch.guard;
         }
         let dynamic = used.iter().filter(|&&i| module.vars[i as usize].dynamic);
         let align =
@@ -114,6 +118,7 @@ impl Placed {
         }
         let shared = SharedLayout {
             own: if len == 0 { next } else { base.saturating_add(len) },
+            guards,
             dynamic: len,
             dynamic_base: base,
             unit: device.shared_unit(),

@@ -2,7 +2,7 @@
 //! shows.
 
 use converge::catalogue::Entry;
-use converge::{Knobs, Order, Policy};
+use converge::{BuildMechanism, Knobs, Order, Policy, Start};
 use simt::machine::{Machine, Step};
 use simt::memory::Addr;
 use simt::observe::{self, Blind, Events, Observer};
@@ -65,7 +65,10 @@ fn program() -> Program {
     Program::link(module).expect("the kernel links")
 }
 
-fn launch<const N: usize>(program: &Program, mechanism: &str, width: u32) -> (Launch<N>, Addr) {
+fn launch<const N: usize>(program: &Program, mechanism: &str, width: u32) -> (Launch<N>, Addr)
+where
+    Start<N>: BuildMechanism<N>,
+{
     let kernel = program.module().function("k").expect("there is a kernel k");
     let entry = Entry::find(mechanism).expect("a mechanism of the catalogue");
     let mut launch = Launch::new(kernel, catalogued(entry));

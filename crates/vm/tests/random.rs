@@ -1,7 +1,7 @@
 //! Random programs: kernels against a scalar reference under every mechanism, and any verified
 //! module without a panic.
 
-use converge::{CATALOGUE, Entry, Knobs, Order, Policy};
+use converge::{BuildMechanism, CATALOGUE, Entry, Knobs, Order, Policy, Start};
 use ir::testing::{
     KERNEL_WORDS, KernelShape, Rng, expected, mutate_module, random_kernel, random_module,
 };
@@ -32,7 +32,10 @@ fn words<const N: usize>(
     module: &Module,
     entry: &'static Entry,
     shape: Shape,
-) -> Result<Vec<u32>, Step<vm::Cause, N>> {
+) -> Result<Vec<u32>, Step<vm::Cause, N>>
+where
+    Start<N>: BuildMechanism<N>,
+{
     let program = Program::link(module.clone()).expect("random kernels link");
     let kernel = FuncId(module.functions.len() as u32 - 1);
     let mut launch = Launch::<N>::new(kernel, catalogued(entry));
@@ -94,7 +97,7 @@ fn under_every_mechanism(seed: u64, shape: KernelShape, taken: &mut Taken) {
             continue;
         };
         let context = || format!("{} {shape:?} {seed} {launch:?}", entry.name);
-        let found = words::<2>(&module, entry, launch)
+        let found = words::<16>(&module, entry, launch)
             .unwrap_or_else(|end| panic!("{}: {end:?}\n{}", context(), print(&module)));
         if found != words_expected {
             let at = found.iter().zip(&words_expected).position(|(a, b)| a != b);

@@ -11,6 +11,7 @@ mod named_functions;
 mod ptxas;
 mod python;
 mod recipes;
+mod test_programs;
 mod tree;
 mod width;
 mod words;

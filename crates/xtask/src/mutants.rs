@@ -11,13 +11,14 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Deserialize;
 
+use crate::test_programs::Programs;
 use crate::tree;
 
 /// Settings of the build: no debugging information, and the crates with mutations as fast to
@@ -196,12 +197,15 @@ impl Copy {
 
     /// Builds and runs a test.
     fn test(&self, test: &Test, only: &str) -> Result<End> {
-        let program = self.build(test)?;
-        let mut child = Command::new(program)
-            .args(["--exact", &test.name])
+        let Test { package, program, name } = test;
+        let tests = std::iter::once((&**package, &**program));
+        let programs = Programs::build(&self.root, &self.target, tests, PROFILE)?;
+        let mut child = programs
+            .get(package, program)?
+            .command()
+            .args(["--exact", name])
             .env("ONLY", only)
             .env("ROUNDS", ROUNDS)
-            .current_dir(self.root.join("crates").join(test.package.trim_start_matches("simtlab-")))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
@@ -210,35 +214,6 @@ impl Copy {
             Some(_) => End::Failed,
             None => End::Late,
         })
-    }
-
-    /// Builds a test program; where it is.
-    fn build(&self, test: &Test) -> Result<PathBuf> {
-        let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args([
-                "test",
-                "--locked",
-                "--no-run",
-                "--message-format",
-                "json-render-diagnostics",
-                "-q",
-            ])
-            .args(["-p", &test.package, "--test", &test.program])
-            .args(PROFILE.iter().flat_map(|setting| ["--config", setting]))
-            .arg("--target-dir")
-            .arg(&self.target)
-            .current_dir(&self.root)
-            .output()
-            .context("cannot run cargo")?;
-        if !built.status.success() {
-            bail!("it does not build:\n{}", String::from_utf8_lossy(&built.stderr));
-        }
-        let text = String::from_utf8(built.stdout)?;
-        let place = text.lines().rev().find_map(|line| {
-            let (_, rest) = line.split_once("\"executable\":\"")?;
-            Some(rest.split_once('"')?.0)
-        });
-        place.map(PathBuf::from).ok_or_else(|| anyhow!("cargo names no program of {test:?}"))
     }
 }
 
@@ -282,15 +257,19 @@ mod tests {
         let forms = ptx::testing::instructions();
         for mutant in table().expect("it can be read") {
             let Test { package, program, name } = &mutant.test;
-            let folder = package.trim_start_matches("simtlab-");
+            let folder = match &**package {
+                "simtlab" => "cli",
+                package => package.trim_start_matches("simtlab-"),
+            };
             let tests = tree::root().join("crates").join(folder).join("tests");
-            let files = [tests.join(format!("{program}.rs")), tests.join(program).join("main.rs")];
-            let texts = files.iter().filter_map(|f| fs::read_to_string(f).ok());
+            let modules = fs::read_dir(tests.join(program)).into_iter().flatten().flatten();
+            let files = modules.map(|module| module.path());
+            let files = files.chain([tests.join(format!("{program}.rs"))]);
+            let mut texts = files.filter_map(|f| fs::read_to_string(f).ok());
             let last = name.rsplit("::").next().unwrap_or(name);
             let function = format!("fn {last}(");
             // A test of files is the path of one.
-            let is_there =
-                tests.join(name).is_file() || texts.into_iter().any(|t| t.contains(&function));
+            let is_there = tests.join(name).is_file() || texts.any(|t| t.contains(&function));
             assert!(is_there, "{}: {name}", mutant.name);
             let found = forms.iter().any(|(_, text)| text.starts_with(&mutant.only));
             assert!(found, "{}: no instruction begins with `{}`", mutant.name, mutant.only);

@@ -11,12 +11,12 @@ mod patch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::test_programs::Programs;
 use crate::tree;
 use patch::{Change, changes};
 
@@ -114,7 +114,9 @@ pub(crate) fn run() -> Result<()> {
     for recipe in &recipes {
         println!("{}: {}", recipe.title, recipe.size());
     }
-    let programs = build(&copy, &work.join("target"), &recipes)?;
+    let tests = recipes.iter().flat_map(|recipe| &recipe.tests);
+    let tests = tests.map(|test| (&*test.package, &*test.program));
+    let programs = Programs::build(&copy, &work.join("target"), tests, &fast_to_build(&copy)?)?;
     println!("built in {} s", begin.elapsed().as_secs());
     for recipe in &recipes {
         for test in &recipe.tests {
@@ -140,61 +142,6 @@ impl Recipe {
     }
 }
 
-/// A built test program: its file, and the folder of its package.
-struct Program {
-    file: PathBuf,
-    package: PathBuf,
-}
-
-/// Builds the test programs of all recipes; returns them by package and name.
-fn build(
-    copy: &Path,
-    target: &Path,
-    recipes: &[Recipe],
-) -> Result<BTreeMap<(String, String), Program>> {
-    let tests = || recipes.iter().flat_map(|recipe| &recipe.tests);
-    let packages: BTreeSet<&str> = tests().map(|test| &*test.package).collect();
-    let programs: BTreeSet<&str> = tests().map(|test| &*test.program).collect();
-    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["test", "--locked", "--no-run", "--message-format", "json", "-q"])
-        .args(packages.iter().flat_map(|package| ["-p", package]))
-        .args(programs.iter().flat_map(|program| ["--test", program]))
-        .args(fast_to_build(copy)?.iter().flat_map(|setting| ["--config", setting]))
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(copy)
-        .output()
-        .context("cannot run cargo")?;
-    let text = String::from_utf8_lossy(&built.stdout);
-    if !built.status.success() {
-        let rendered = text.lines().filter_map(|line| field(line, "rendered"));
-        let errors: String = rendered.map(|text| text.replace("\\n", "\n")).collect();
-        anyhow::bail!("the copy does not build:\n{errors}");
-    }
-    let mut found = BTreeMap::new();
-    for line in text.lines() {
-        let (Some(file), Some(manifest)) =
-            (field(line, "executable"), field(line, "manifest_path"))
-        else {
-            continue;
-        };
-        let package = Path::new(manifest).parent().unwrap_or(copy).to_owned();
-        let folder = package.file_name().unwrap_or_default().to_string_lossy();
-        let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-        let program = name.rsplit_once('-').map_or(&*name, |(program, _)| program);
-        let key = (format!("simtlab-{folder}"), program.to_owned());
-        found.insert(key, Program { file: file.into(), package });
-    }
-    Ok(found)
-}
-
-/// Returns the string of a field in a line of JSON.
-fn field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
-    let (_, rest) = line.split_once(&format!("\"{name}\":\""))?;
-    let end = rest.match_indices('"').find(|(at, _)| !rest[..*at].ends_with('\\'))?.0;
-    Some(&rest[..end])
-}
-
 /// Settings of a build that takes little time: no debugging information, and no optimization of the
 /// packages for which the manifest asks for some.
 fn fast_to_build(copy: &Path) -> Result<Vec<String>> {
@@ -211,14 +158,12 @@ fn fast_to_build(copy: &Path) -> Result<Vec<String>> {
 
 impl Test {
     /// Runs it; returns how many tests have passed.
-    fn run(&self, programs: &BTreeMap<(String, String), Program>) -> Result<String> {
-        let key = (self.package.clone(), self.program.clone());
-        let program =
-            programs.get(&key).with_context(|| format!("no program {key:?} was built"))?;
+    fn run(&self, programs: &Programs) -> Result<String> {
         let begin = Instant::now();
-        let output = Command::new(&program.file)
+        let output = programs
+            .get(&self.package, &self.program)?
+            .command()
             .args(&self.filters)
-            .current_dir(&program.package)
             .output()
             .with_context(|| self.program.clone())?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -254,13 +199,5 @@ mod tests {
             let main = folder.join(&test.program).join("main.rs");
             assert!(file.is_file() || main.is_file(), "{test:?}");
         }
-    }
-
-    #[test]
-    fn fields_of_json_are_found() {
-        let line = r#"{"a":1,"executable":"/t/x-1","rendered":"say \"no\""}"#;
-        assert_eq!(field(line, "executable"), Some("/t/x-1"));
-        assert_eq!(field(line, "rendered"), Some(r#"say \"no\""#));
-        assert_eq!(field(r#"{"executable":null}"#, "executable"), None);
     }
 }

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod bench;
+mod checks;
 mod compare;
 mod conform;
 pub(crate) mod device;

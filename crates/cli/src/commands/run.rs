@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ::checks::Checker;
 use inputs::file::{MAX_PROGRAM_BYTES, read_input};
 use inputs::launch::{Located, MachineOption, OptionValue, RunDefaults};
 use inputs::npy;
@@ -10,9 +11,11 @@ use isa::{Diagnostic, Diagnostics, SourceMap, Span};
 use lab::run::{Job, JobParts, Report, RunWords, Verdict, Word};
 use lab::show;
 use lab::stats::{self, RunTimes};
+use machines::probe::ProbePair;
 use machines::{Choice, Command, HostThreads, Level, ProbedMonitor, unsupported};
 use study::probes::Rejoins;
 
+use super::checks::{self, Checks};
 use super::choose_isa;
 use super::target::one;
 use crate::args::{EngineName, LevelName, Run, Stats};
@@ -115,12 +118,20 @@ pub(super) fn threads(option: Option<u16>) -> HostThreads {
 /// Runs a program or a launch file.
 pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     let mut sources = SourceMap::new();
-    let mut words = Words::new("run", args, &[], &mut sources);
+    let more = checks::words(&args.checks);
+    let more: Vec<(&str, &Option<String>)> =
+        more.iter().map(|(name, word)| (*name, word)).collect();
+    let mut words = Words::new("run", args, &more, &mut sources);
     let trace = match files(&mut words.options) {
         Ok(trace) => trace,
         Err(finding) => return super::refuse(&finding, &sources, out),
     };
-    let (job, dumps) = match prepare(&words, &mut sources) {
+    let ready = Checks::new(args, &mut words, &mut sources).and_then(|checks| {
+        let (job, dumps) = prepare(&words, &mut sources)?;
+        let checker = checks.checker(&job)?;
+        Ok((job, dumps, checks, checker))
+    });
+    let (job, dumps, checks, mut checker) = match ready {
         Ok(ready) => ready,
         Err(found) => {
             out.findings(&found, &sources);
@@ -129,12 +140,8 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     };
     let mut bar = ProgressMonitor::new();
     let mut rejoins = Rejoins::default();
-    let outcome = match args.stats {
-        // Reconvergence times require a look at each issue, so only the full report measures them.
-        Stats::Json => job.run(true, &mut ProbedMonitor { monitor: &mut bar, probe: &mut rejoins }),
-        Stats::Text => job.run(true, &mut bar),
-        Stats::None => job.run(false, &mut bar),
-    };
+    let checking = checker.as_mut().filter(|_| checks.observes());
+    let outcome = observed(&job, args.stats, &mut rejoins, checking, &mut bar);
     let engines = bar.finish();
     if args.verbose {
         engines.iter().for_each(|engine| out.note(&format!("engine: {engine}\n")));
@@ -153,7 +160,8 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
     if args.verbose {
         out.note(&show::schedule_lines(&report));
     }
-    let mut exit = print(&report, args.stats, &sources, out);
+    let mut exit = print(&report, (args.stats, checks.takes_output()), &sources, out);
+    exit = checks.conclude(checker, (&report, exit), &sources, out);
     if let Some(path) = trace
         && let Err(finding) = write_trace(&path, &report)
     {
@@ -167,6 +175,27 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         }
     }
     exit
+}
+
+/// Runs a job with the probes that its reports need.
+fn observed(
+    job: &Job,
+    stats: Stats,
+    rejoins: &mut Rejoins,
+    checker: Option<&mut Checker>,
+    bar: &mut ProgressMonitor,
+) -> Result<Report, Diagnostics> {
+    let detailed = stats != Stats::None;
+    // Reconvergence times require a look at each issue, so only the full report measures them.
+    match (checker, stats == Stats::Json) {
+        (None, false) => job.run(detailed, bar),
+        (None, true) => job.run(detailed, &mut ProbedMonitor { monitor: bar, probe: rejoins }),
+        (Some(probe), false) => job.run(detailed, &mut ProbedMonitor { monitor: bar, probe }),
+        (Some(checker), true) => {
+            let mut both = ProbePair(rejoins, checker);
+            job.run(detailed, &mut ProbedMonitor { monitor: bar, probe: &mut both })
+        }
+    }
 }
 
 /// Handles options that name files: replaces the value of `params` by the file's text, and returns
@@ -380,9 +409,9 @@ fn input(path: &str, span: Span) -> Result<String, Diagnostic> {
 }
 
 /// Prints the results of a run; returns the exit status.
-fn print(report: &Report, how: Stats, sources: &SourceMap, out: &mut Out) -> Exit {
+fn print(report: &Report, (how, taken): (Stats, bool), sources: &SourceMap, out: &mut Out) -> Exit {
     // With JSON, standard output contains only the report.
-    let json = how == Stats::Json;
+    let json = how == Stats::Json || taken;
     let say = |out: &mut Out, text: &str| if json { out.note(text) } else { out.text(text) };
     if !report.output.is_empty() {
         say(out, &String::from_utf8_lossy(&report.output));
@@ -396,8 +425,8 @@ fn print(report: &Report, how: Stats, sources: &SourceMap, out: &mut Out) -> Exi
     match how {
         Stats::Text => {
             let rest = report.checks.iter().any(|c| c.passed) || !report.buffers.is_empty();
-            out.text(if rest { "\n" } else { "" });
-            out.text(&stats::to_text(&report.stats));
+            say(out, if rest { "\n" } else { "" });
+            say(out, &stats::to_text(&report.stats));
         }
         Stats::Json => {
             let json = stats::to_json(&report.stats);

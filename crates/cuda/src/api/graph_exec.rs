@@ -55,8 +55,8 @@ pub(crate) fn set(d: &mut Driver, exec: u64, node: u64, kind: NodeKind, params: 
     Ok(())
 }
 
-/// Replaces all actions by those of a graph with nodes of the same types. `result` receives the
-/// outcome.
+/// Replaces all actions by those of a graph with as many nodes, of the same types. `result`
+/// receives the outcome.
 fn update(
     d: &mut Driver,
     exec: u64,
@@ -65,9 +65,16 @@ fn update(
 ) -> Outcome {
     let new = d.graphs.get(&graph).ok_or(Status::INVALID_VALUE)?.ordered()?;
     let exec = find(d, exec)?;
-    let kinds = |actions: &Actions| actions.iter().map(|(_, a)| a.kind()).collect::<Vec<_>>();
-    if kinds(&exec.actions) != kinds(&new) {
-        result(CUgraphExecUpdateResult::ERROR_NODE_TYPE_CHANGED)?;
+    let mut types = exec.actions.iter().zip(new.iter());
+    let refused = if exec.actions.len() != new.len() {
+        Some(CUgraphExecUpdateResult::ERROR_TOPOLOGY_CHANGED)
+    } else if types.any(|((_, old), (_, new))| old.kind() != new.kind()) {
+        Some(CUgraphExecUpdateResult::ERROR_NODE_TYPE_CHANGED)
+    } else {
+        None
+    };
+    if let Some(refused) = refused {
+        result(refused)?;
         return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
     }
     // The handles of the original nodes remain valid.

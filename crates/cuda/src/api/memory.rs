@@ -2,7 +2,7 @@
 
 use cuda_abi::host::{Ptr, put_i32, put_u64, put_u64_if};
 use cuda_abi::{CUmemAttach_flags, Outcome, Status};
-use runtime::{Addr, MapError, read_host};
+use runtime::{Addr, Event, MapError, read_host};
 
 use crate::errors::of_map;
 use crate::failure;
@@ -36,8 +36,18 @@ pub(crate) fn alloc_in(d: &mut Driver, context: u64, len: u64, pool: u64) -> Out
     let found = d.device.allocate_aligned(&name, room, align);
     let address = found.map_err(|error| refused(d, len, &error))?.0;
     d.memory.insert(address, len, context, AllocationKind::Device, pool);
-    d.device.note_allocated(Addr(address), len, d.calls.current());
+    note_allocated(d, address, len);
     Ok(address)
+}
+
+/// Notes the client's call that has allocated memory.
+fn note_allocated(d: &mut Driver, address: u64, bytes: u64) {
+    let call = d.calls.current();
+    d.log_for_leaks(|process| {
+        let call = call.to_string();
+        Event::Allocated { process, address, bytes, call }
+    });
+    d.device.note_allocated(Addr(address), bytes, call);
 }
 
 pub(crate) fn alloc_pitch(
@@ -69,7 +79,7 @@ pub(crate) fn alloc_managed(d: &mut Driver, out: Ptr, len: usize, flags: u32) ->
     let address = pages.address();
     d.device.map_host("managed memory", address, pages.len()).map_err(|e| of_map(&e))?;
     d.memory.insert(address, len as u64, context, AllocationKind::Managed(pages), 0);
-    d.device.note_allocated(Addr(address), len as u64, d.calls.current());
+    note_allocated(d, address, len as u64);
     let written = put_u64(out, address);
     kept(d, address, written)
 }
@@ -118,6 +128,13 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
         _ => {
             if let Some(history) = d.device.freed_block(Addr(address)) {
                 failure::explain(format!("the memory at {address:#x} was {history}"));
+            } else if let Some((start, _)) = d.memory.around(address)
+                && let Some(history) = d.device.block(Addr(start))
+            {
+                let inside = address - start;
+                failure::explain(format!(
+                    "{address:#x} is {inside} bytes inside memory that was {history}"
+                ));
             }
             Err(Status::INVALID_VALUE)
         }
@@ -126,6 +143,11 @@ pub(crate) fn free(d: &mut Driver, address: u64) -> Outcome {
 
 /// Frees an allocation.
 pub(crate) fn release(d: &mut Driver, address: u64) {
+    d.log_for_leaks(|process| Event::Freed { process, address });
+    drop_allocation(d, address);
+}
+
+fn drop_allocation(d: &mut Driver, address: u64) {
     let Some(allocation) = d.memory.live.remove(&address) else { return };
     // The table and the memory map agree, so this cannot fail.
     let freed = match allocation.kind {
@@ -145,8 +167,12 @@ pub(crate) fn free_all(d: &mut Driver, context: u64) {
         a.context == context && a.pool == 0 && !matches!(a.kind, AllocationKind::Variable(_))
     });
     let theirs: Vec<u64> = theirs.map(|(&at, _)| at).collect();
+    if !theirs.is_empty() {
+        let addresses = theirs.clone();
+        d.log_for_leaks(|process| Event::Abandoned { process, addresses });
+    }
     for address in theirs {
-        release(d, address);
+        drop_allocation(d, address);
     }
 }
 

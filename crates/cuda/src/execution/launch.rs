@@ -4,6 +4,7 @@ use cuda_abi::{Outcome, Status};
 use runtime::{Event, Failure};
 
 use crate::errors::{of_context, of_launch, of_stop};
+use crate::failure;
 use crate::state::Driver;
 use crate::state::action::Launch;
 use crate::state::memory::pages_of;
@@ -23,6 +24,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     swap_heap(d, context);
     let end = d.device.launch(id, kernel, launch.shape, &launch.params);
     swap_heap(d, context);
+    d.log_findings();
     for address in shown {
         // These ranges have just been mapped.
         let _ = d.device.unmap_host(address);
@@ -94,7 +96,10 @@ fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
         }
         Failure::Context(error) => of_context(error),
         Failure::Compare(_) => Status::OUT_OF_MEMORY,
-        Failure::Refused(error) => of_launch(error),
+        Failure::Refused(error) => {
+            failure::explain(error.to_string());
+            of_launch(error)
+        }
     };
     if d.settings.trace {
         d.print_error(&format!("the launch of `{name}` cannot begin: {failure}"));

@@ -1,9 +1,10 @@
 //! Copies and fills.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Addr, read_host, write_host};
+use runtime::{Addr, Check, ContextError, read_host, write_host};
 
 use crate::errors::of_context;
+use crate::failure;
 use crate::state::Driver;
 use crate::state::action::{BoxCopy, Endpoint, Fill};
 use crate::state::memory::{Allocation, AllocationKind};
@@ -35,11 +36,26 @@ pub(super) fn copy_bytes(d: &mut Driver, to: Endpoint, from: Endpoint, len: u64)
         (Endpoint::Device(to), Endpoint::Host(from)) => {
             d.device.write_from_host(Addr(to), from, len)
         }
-        (Endpoint::Host(to), Endpoint::Device(from)) => d.device.read_to_host(to, Addr(from), len),
+        (Endpoint::Host(to), Endpoint::Device(from)) => {
+            let end = d.device.read_to_host(to, Addr(from), len);
+            if end.is_ok() && d.settings.checks.has(Check::Init) {
+                d.device.note_copied_to_host(Addr(from), len, &d.calls.current());
+                d.log_findings();
+            }
+            end
+        }
         (Endpoint::Device(to), Endpoint::Device(from)) => d.device.copy(Addr(to), Addr(from), len),
         (Endpoint::Host(to), Endpoint::Host(from)) => return between_hosts(to, from, len),
     };
-    end.map_err(|e| of_context(&e))
+    end.map_err(|e| explained(d, &e))
+}
+
+/// Returns the status of a failed operation on memory, and explains it.
+fn explained(d: &Driver, error: &ContextError) -> Status {
+    if let Some(text) = d.device.explain(error) {
+        failure::explain(text);
+    }
+    of_context(error)
 }
 
 fn between_hosts(to: u64, from: u64, len: u64) -> Outcome {
@@ -84,7 +100,9 @@ fn fill(d: &mut Driver, to: u64, pattern: &[u8], count: u64) -> Outcome {
         return Ok(());
     }
     match device_endpoint(d, to)? {
-        Endpoint::Device(at) => d.device.fill(Addr(at), pattern, count).map_err(|e| of_context(&e)),
+        Endpoint::Device(at) => {
+            d.device.fill(Addr(at), pattern, count).map_err(|e| explained(d, &e))
+        }
         Endpoint::Host(at) => {
             let len = count.saturating_mul(pattern.len() as u64);
             let fits = |(start, a): (u64, &Allocation)| len <= start + a.len - at;

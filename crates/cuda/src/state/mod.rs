@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use cuda_abi::{Outcome, Status};
 use runtime::device::Limits;
-use runtime::{Context as Device, Event, EventLog};
+use runtime::{Check, Context as Device, Event, EventLog, FindingLog};
 
 use crate::settings::Settings;
 use calls::Calls;
@@ -60,6 +60,7 @@ pub(crate) struct Driver {
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
     event_log: Option<Arc<EventLog>>,
+    finding_log: FindingLog,
     /// Whether a lack of device memory has been reported.
     pub(crate) reported_out_of_memory: bool,
     next: u64,
@@ -76,6 +77,7 @@ impl Driver {
             level: settings.level,
             threads: settings.threads,
             device: Limits::Of(settings.capability()),
+            checks: settings.checks,
         });
         let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
         let event_log = event_log.map(Arc::new);
@@ -98,6 +100,7 @@ impl Driver {
             captures: Captures::default(),
             calls: Calls::default(),
             event_log,
+            finding_log: FindingLog::default(),
             reported_out_of_memory: false,
             next: FIRST_HANDLE,
             settings,
@@ -116,6 +119,21 @@ impl Driver {
     pub(crate) fn log(&self, event: &Event) {
         if let Some(log) = &self.event_log {
             log.write(event);
+        }
+    }
+
+    /// Writes an event that only the search for leaks needs.
+    pub(crate) fn log_for_leaks(&self, event: impl FnOnce(u32) -> Event) {
+        if self.settings.checks.has(Check::Leak) {
+            self.log(&event(std::process::id()));
+        }
+    }
+
+    /// Writes what checks have found to the event log.
+    pub(crate) fn log_findings(&mut self) {
+        let found = self.device.take_findings();
+        for event in self.finding_log.events(found) {
+            self.log(&event);
         }
     }
 

@@ -475,8 +475,8 @@ mod tests {
             let lanes: Vec<(u16, u64)> =
                 (0..32).filter(|l| on >> l & 1 != 0).map(|l| (l, at[usize::from(l)])).collect();
             let (group, order, scope) = (GroupId::default(), Order::Weak, Scope::Gpu);
-            let lanes = &lanes[..];
-            let access = Access { group, pc: Pc(pc), kind, space, order, scope, size, lanes };
+            let (lanes, values, pc) = (&lanes[..], &[][..], Pc(pc));
+            let access = Access { group, pc, kind, space, order, scope, size, lanes, values };
             one_by_one.congruent_accesses(&access, times);
         }
         batch.finish(sum);

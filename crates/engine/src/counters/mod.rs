@@ -152,7 +152,8 @@ impl Counters {
 }
 
 impl<const N: usize> Observer<N> for Counters {
-    const EVENTS: Events = Events::ALL;
+    const EVENTS: Events =
+        Events::ISSUE.and(Events::BRANCH).and(Events::ACCESS).and(Events::SYNC).and(Events::CTA);
 
     fn issue(&mut self, issue: &Issue<'_, N>) {
         self.counts.max_depth = self.counts.max_depth.max(u64::from(issue.depth));
@@ -193,7 +194,9 @@ impl<const N: usize> Observer<N> for Counters {
     fn sync(&mut self, sync: &Sync<'_, N>) {
         match sync.kind {
             SyncKind::BarrierArrive => self.counts.barrier_arrivals += 1,
-            SyncKind::BarrierRelease => {}
+            SyncKind::BarrierRelease
+            | SyncKind::CollectiveArrive
+            | SyncKind::CollectiveComplete => {}
             SyncKind::Collective => self.counts.collectives += 1,
             SyncKind::Fence(..) => self.counts.fences += 1,
         }

@@ -324,6 +324,7 @@ mod tests {
             scope: Scope::Gpu,
             size,
             lanes: &lanes,
+            values: &[],
         });
         assert_eq!(all.iter().collect::<Vec<_>>(), [(7, &found)]);
         found
@@ -422,8 +423,17 @@ mod tests {
                 .collect();
             let (group, order) = (GroupId { first_thread: 32, ..GroupId::default() }, Order::Weak);
             let scope = Scope::Gpu;
-            let access =
-                Access { group, pc: Pc(3), kind, space, order, scope, size, lanes: &lanes };
+            let access = Access {
+                group,
+                pc: Pc(3),
+                kind,
+                space,
+                order,
+                scope,
+                size,
+                lanes: &lanes,
+                values: &[],
+            };
             let (mut a, mut b) = (PcTraffic::default(), PcTraffic::default());
             let expected = a.access(&access);
             all += 1;

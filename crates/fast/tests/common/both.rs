@@ -20,7 +20,7 @@ pub(crate) struct Count {
 }
 
 fn levels() -> Vec<Level> {
-    let all = [Level::Portable, Level::Avx2, Level::Avx512];
+    let all = [Level::Portable, Level::Avx2];
     all.into_iter().filter(|l| l.is_available()).collect()
 }
 

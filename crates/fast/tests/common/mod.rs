@@ -6,3 +6,4 @@ pub(crate) mod kernels;
 pub(crate) mod launches;
 pub(crate) mod observed;
 pub(crate) mod resumed;
+pub(crate) mod spins;

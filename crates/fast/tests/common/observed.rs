@@ -102,7 +102,9 @@ impl Observer<1> for Observed {
     fn sync(&mut self, sync: &Sync<'_, 1>) {
         match sync.kind {
             SyncKind::BarrierArrive => self.counted.counts.barrier_arrivals += 1,
-            SyncKind::BarrierRelease => {}
+            SyncKind::BarrierRelease
+            | SyncKind::CollectiveArrive
+            | SyncKind::CollectiveComplete => {}
             SyncKind::Collective => self.counted.counts.collectives += 1,
             SyncKind::Fence(..) => self.counted.counts.fences += 1,
         }

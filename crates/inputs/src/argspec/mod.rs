@@ -21,6 +21,7 @@
 //! [`Limits`](crate::limits::Limits).
 
 mod build;
+mod contents;
 mod parse;
 pub mod random;
 #[cfg(test)]

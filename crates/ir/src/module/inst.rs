@@ -152,6 +152,12 @@ impl Inst {
         self.results.iter().any(|r| matches!(r, Some(Reg::Warp(_))))
     }
 
+    /// The first result that is not discarded.
+    #[must_use]
+    pub fn first_written(&self) -> Option<Reg> {
+        self.results.iter().copied().flatten().next()
+    }
+
     /// With a type.
     #[must_use]
     pub fn ty(mut self, ty: Ty) -> Self {

@@ -6,7 +6,7 @@
 //! than guessed at.
 
 use crate::ty::Ty;
-use half::{bf16, f16};
+use simt::arith::{BF16, F16, F32, F64, Format, FpEnv, float};
 use std::fmt::Write;
 
 /// The bits of a number literal read as `ty`; without a type, up to 128 bits and no negative ones.
@@ -72,8 +72,8 @@ fn float(text: &str, negative: bool, ty: Option<Ty>) -> Result<u128, String> {
             let single: f32 = signed(text).parse().map_err(|_| bad(text))?;
             single.to_bits().into()
         }
-        Some(Ty::F16) => f16::from_f64(value).to_bits().into(),
-        Some(Ty::Bf16) => bf16::from_f64(value).to_bits().into(),
+        Some(Ty::F16) => float::convert::<F64, F16>(value.to_bits(), FpEnv::PTX).into(),
+        Some(Ty::Bf16) => float::convert::<F64, BF16>(value.to_bits(), FpEnv::PTX).into(),
         Some(ty) => return Err(format!("`{text}` cannot be a {ty}: write its bits as `0x...`")),
         None => return Err(format!("`{text}` needs a floating-point type here")),
     };
@@ -106,15 +106,16 @@ fn decimal(bits: u128, ty: Ty) -> Option<String> {
     let text = match ty {
         Ty::F64 => format!("{:?}", Some(f64::from_bits(bits as u64)).filter(|v| v.is_finite())?),
         Ty::F32 => format!("{:?}", Some(f32::from_bits(bits as u32)).filter(|v| v.is_finite())?),
-        Ty::F16 => {
-            format!("{:?}", Some(f16::from_bits(bits as u16).to_f32()).filter(|v| v.is_finite())?)
-        }
-        Ty::Bf16 => {
-            format!("{:?}", Some(bf16::from_bits(bits as u16).to_f32()).filter(|v| v.is_finite())?)
-        }
+        Ty::F16 => format!("{:?}", Some(single::<F16>(bits as u64)).filter(|v| v.is_finite())?),
+        Ty::Bf16 => format!("{:?}", Some(single::<BF16>(bits as u64)).filter(|v| v.is_finite())?),
         _ => return None,
     };
     Some(text)
+}
+
+/// The value of a narrow float.
+fn single<F: Format>(bits: u64) -> f32 {
+    float::f32_value(float::convert::<F, F32>(bits, FpEnv::PTX))
 }
 
 /// The bytes of a quoted string, quotes included in `text`.

@@ -2,13 +2,16 @@
 
 use super::Code;
 use super::warp_contexts::CtaContexts;
-use crate::counters::{COUNTED, PARTLY_COUNTED, WorkerCounters};
-use crate::frame::{Frame, NO_BLOCK, RegionCache, STACK_CAPACITY};
+use crate::access_groups::GroupList;
+use crate::counters::{COUNTED, WorkerCounters};
+use crate::frame::{BLOCK_COUNTERS, Frame, RegionCache, TURN_ENDS};
+use crate::layout::Layouts;
 use crate::warp_context::WarpContext;
-use fast::code::{End, Kind, Step};
-use fast::{Declined, Until, Visit};
+use fast::code::End;
+use fast::{BARRIERS, Declined, Until, Visit};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use vm::BACK_EDGES;
 
 /// The state that calls back work on.
 pub(super) struct Host<'h, 't, 'm> {
@@ -16,6 +19,7 @@ pub(super) struct Host<'h, 't, 'm> {
     pub(super) code: &'h Code,
     pub(super) contexts: &'h mut CtaContexts,
     pub(super) regions: *mut [RegionCache],
+    pub(super) layouts: *mut Layouts,
     pub(super) worker_counters: Option<*mut WorkerCounters>,
     pub(super) cta_windows: &'h mut Vec<usize>,
     pub(super) until_commit: &'h mut [bool],
@@ -26,53 +30,90 @@ pub(super) struct Host<'h, 't, 'm> {
 impl Host<'_, '_, '_> {
     /// Makes the visit hold the running warp; returns its number.
     fn hold(&mut self, frame: &Frame) -> usize {
-        let warp =
-            (frame.warp as usize).wrapping_sub(frame.warps as usize) / size_of::<WarpContext>();
+        let warp = running(frame);
         self.visit.hold(warp);
         warp
     }
-}
 
-/// Updates the frame's absent and exited lanes and split depth, for counts.
-pub(super) fn update_live_lanes(host: &Host<'_, '_, '_>, frame: &mut Frame) {
-    let (never_launched, exited) = host.visit.lanes_not_live();
-    frame.live = !(never_launched | exited);
-    frame.counters.never_launched = never_launched.count_ones().into();
-    frame.counters.exited = exited.count_ones().into();
-    if let Some(top) = host.visit.top() {
-        frame.counters.depth = top.depth.into();
-        frame.counters.max_depth = frame.counters.max_depth.max(top.depth.into());
+    /// Has code count the issues of a warp with its live lanes, or of one with all lanes.
+    pub(super) fn count_for(&self, frame: &mut Frame, warp: Option<usize>) {
+        let Some(worker_counters) = self.worker_counters else { return };
+        let context = warp.and_then(|warp| self.contexts.warps.get(warp)).filter(|c| c.live != 0);
+        let (never_launched, exited) = context.map_or((0, 0), |c| (c.never_launched, c.exited));
+        // SAFETY: the counters belong to the runner, which is borrowed for the visit; otherwise
+        // only the code accesses them.
+        let histograms = unsafe { &mut (*worker_counters).histograms };
+        frame.counters.histograms = histograms.bank(never_launched, exited);
     }
 }
 
-/// Copies the stack of the held, running warp from the interpreter to its context, if code can work
-/// on it.
-fn load_stack(host: &mut Host<'_, '_, '_>, frame: &mut Frame, warp: usize) {
-    host.contexts.load_position(host.code, host.visit, warp);
-    let context = &mut host.contexts.warps[warp];
-    frame.interpreter_owned = context.interpreter_owned.into();
-    frame.top = context.top;
-    frame.bottom = context.entries.as_mut_ptr();
-    frame.last = frame.bottom.wrapping_add(STACK_CAPACITY - 3);
+/// Returns the number of the running warp.
+fn running(frame: &Frame) -> usize {
+    (frame.warp as usize).wrapping_sub(frame.warps as usize) / size_of::<WarpContext>()
 }
 
-/// Returns the stack of the held, running warp to the interpreter, if code has it. The block of the
-/// top entry is passed separately.
-fn store_stack(host: &mut Host<'_, '_, '_>, frame: &mut Frame, warp: usize) {
-    if std::mem::replace(&mut frame.interpreter_owned, 1) != 0 {
-        return;
+/// Number of the counters of blocks that are not in the frame.
+pub(super) fn more_block_counters(code: &Code) -> usize {
+    code.facts.block_counts.len().saturating_sub(BLOCK_COUNTERS)
+}
+
+/// Adds what the counters of blocks have counted to the tally, and clears them.
+pub(super) fn add_block_counters(code: &Code, frame: &mut Frame) {
+    // SAFETY: the runner has made this array as long, and keeps it during the visit, in which only
+    // code and this function access it.
+    let more = unsafe {
+        std::slice::from_raw_parts_mut(frame.more_block_counters, more_block_counters(code))
+    };
+    let cells = frame.block_counters.iter_mut().chain(more);
+    let tally = &mut frame.tally;
+    for (cell, counts) in cells.zip(&code.facts.block_counts) {
+        let (times, lanes) = (*cell >> 32, *cell & 0xffff_ffff);
+        *cell = 0;
+        tally.issues += times * u64::from(counts.issues);
+        tally.lanes += lanes * u64::from(counts.issues);
+        tally.blocks += times * u64::from(counts.head);
+        tally.branches += times * u64::from(counts.branches);
+        let [splits, pushes, merges] = counts.splits.map(|count| times * u64::from(count));
+        frame.splits.split_branches += splits;
+        frame.splits.pushes += pushes;
+        frame.splits.merges += merges;
+        // The interpreter's accesses have been subtracted.
+        tally.memory = tally.memory.wrapping_add(times * u64::from(counts.memory));
     }
-    let context = &mut host.contexts.warps[warp];
-    (context.top, context.resume, context.waits) = (frame.top, NO_BLOCK, 0);
-    host.contexts.store_position(host.code, host.visit, warp);
+}
+
+/// Counts the lanes of the running warp that are not live for its issues since it was last taken.
+fn count_not_live(host: &Host<'_, '_, '_>, frame: &mut Frame) {
+    add_block_counters(host.code, frame);
+    let since = frame.tally.issues - frame.started;
+    frame.started = frame.tally.issues;
+    if let Some(context) = host.contexts.warps.get(running(frame)) {
+        frame.tally.never_launched += since * u64::from(context.never_launched);
+        frame.tally.exited += since * u64::from(context.exited);
+    }
+}
+
+/// Implements [`Frame::turn`].
+pub(super) extern "sysv64" fn turn(frame: *mut Frame, which: u32, _: u32) -> u32 {
+    let stay = call(frame, |host, frame| {
+        if which == TURN_ENDS {
+            count_not_live(host, frame);
+            host.count_for(frame, None);
+        } else {
+            add_block_counters(host.code, frame);
+            frame.started = frame.tally.issues;
+            host.count_for(frame, Some(running(frame)));
+        }
+        Ok(Some(()))
+    });
+    u32::from(stay.is_none())
 }
 
 /// Hands the frame's counts to the interpreter.
 pub(super) fn flush(host: &mut Host<'_, '_, '_>, frame: &mut Frame) -> Result<(), Declined> {
     let mut tally = std::mem::take(&mut frame.tally);
     let since = tally.issues - std::mem::take(&mut frame.started);
-    let warp = (frame.warp as usize).wrapping_sub(frame.warps as usize) / size_of::<WarpContext>();
-    if let Some(context) = host.contexts.warps.get(warp) {
+    if let Some(context) = host.contexts.warps.get(running(frame)) {
         tally.never_launched += since * u64::from(context.never_launched);
         tally.exited += since * u64::from(context.exited);
     }
@@ -104,25 +145,17 @@ fn call<T>(
     }
 }
 
-/// Returns whether a warp may wait in a step.
-fn may_wait(step: &Step) -> bool {
-    matches!(step.kind, Kind::Barrier { .. })
-}
-
 /// Implements [`Frame::step`].
 pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32 {
-    let counted = step & COUNTED != 0 || step & PARTLY_COUNTED != 0 && on != u32::MAX;
-    let step = step & !(COUNTED | PARTLY_COUNTED);
+    let (counted, step) = (step & COUNTED != 0, step & !COUNTED);
     let stay = call(frame, |host, frame| {
         host.hold(frame);
-        let block = host.code.block_of[step as usize];
-        if may_wait(&host.visit.code().steps[step as usize]) {
-            return barrier(host, frame, (block, step), on);
-        }
+        let block = host.code.facts.block_of[step as usize];
         if counted {
             host.visit.step_already_counted(block, step as usize, on)?;
         } else if host.visit.step(block, step as usize, on)? {
-            return Ok(None);
+            // Code leaves only such barriers to the interpreter at which the launch stops.
+            return Err(Declined::Running("a warp waits where code cannot"));
         }
         cache_region(host, step, on);
         Ok(Some(()))
@@ -130,31 +163,12 @@ pub(super) extern "sysv64" fn step(frame: *mut Frame, step: u32, on: u32) -> u32
     u32::from(stay.is_none())
 }
 
-/// Executes a barrier that code leaves to the interpreter.
-fn barrier(
-    host: &mut Host<'_, '_, '_>,
-    frame: &mut Frame,
-    (block, step): (u32, u32),
-    on: u32,
-) -> Result<Option<()>, Declined> {
-    let warp = host.hold(frame);
-    // The interpreter reads the stack to record where the warp stands.
-    store_stack(host, frame, warp);
-    host.contexts.store_barriers(host.visit);
-    let parks = host.visit.step(block, step as usize, on)?;
-    host.contexts.load_barriers(host.code, host.visit);
-    if !parks {
-        load_stack(host, frame, warp);
-    }
-    Ok((!parks).then_some(()))
-}
-
 /// Records the region of global memory that a step has accessed.
 fn cache_region(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
-    if let Ok(found) = host.code.region_steps.binary_search_by_key(&step, |n| n.0)
+    if let Ok(found) = host.code.region_entries.binary_search_by_key(&step, |n| n.0)
         && let Some(region) = host.visit.region(step as usize, on)
     {
-        let entry = host.code.region_steps[found].1;
+        let entry = host.code.region_entries[found].1;
         // SAFETY: the slice belongs to the runner, which is borrowed for the visit; otherwise only
         // the code accesses it.
         let regions = unsafe { &mut *host.regions };
@@ -166,7 +180,7 @@ fn cache_region(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
             Until::Cta => host.cta_windows.push(entry),
         }
         if let Some(worker_counters) = host.worker_counters
-            && last.base != region.base
+            && (last.base, last.bytes) != (region.base, region.bytes)
         {
             // SAFETY: the counters belong to the runner, too.
             let worker_counters = unsafe { &mut *worker_counters };
@@ -175,78 +189,109 @@ fn cache_region(host: &mut Host<'_, '_, '_>, step: u32, on: u32) {
     }
 }
 
+/// Records that lanes of a warp have ended.
+fn after_exit(
+    host: &mut Host<'_, '_, '_>,
+    frame: &mut Frame,
+    warp: usize,
+    lanes_not_live: (u32, u32),
+    lanes: u32,
+) {
+    host.contexts.end_lanes(warp, lanes_not_live, lanes);
+    // Other warps may have waited only for these threads.
+    for id in 0..BARRIERS {
+        if host.contexts.complete(host.code, id) {
+            (frame.tally.barriers, frame.tally.progress) = (frame.tally.barriers + 1, 1);
+        }
+    }
+}
+
+/// Implements [`Frame::exit`].
+pub(super) extern "sysv64" fn exit(frame: *mut Frame, _: u32, lanes: u32) -> u32 {
+    let stay = call(frame, |host, frame| {
+        let warp = host.hold(frame);
+        count_not_live(host, frame);
+        let (never_launched, exited) = host.visit.lanes_not_live();
+        host.visit.set_exited(exited | lanes);
+        after_exit(host, frame, warp, (never_launched, exited | lanes), lanes);
+        host.count_for(frame, Some(warp));
+        Ok(Some(()))
+    });
+    u32::from(stay.is_none())
+}
+
+/// Implements [`Frame::stack_end`].
+pub(super) extern "sysv64" fn stack_end(frame: *mut Frame, block: u32, lanes: u32) -> u32 {
+    let stay = call(frame, |host, frame| {
+        let warp = host.hold(frame);
+        count_not_live(host, frame);
+        let kind = &host.visit.code().blocks[block as usize].end;
+        let exits = matches!(kind, End::Exit(..));
+        if let End::Switch(..) = kind {
+            // The interpreter counts the branch again.
+            frame.tally.branches = frame.tally.branches.wrapping_sub(1);
+        }
+        let context = &mut host.contexts.warps[warp];
+        context.set_top_lanes(lanes);
+        host.visit.set_stack(context.stack(), 0, false);
+        host.visit.set_live(host.contexts.barriers.live);
+        let (_, before) = host.visit.lanes_not_live();
+        host.visit.set_back_edges_left(BACK_EDGES);
+        host.visit.end(block)?;
+        frame.back_edge_taken = u32::from(host.visit.back_edges_left() < BACK_EDGES);
+        let context = &mut host.contexts.warps[warp];
+        let height = host.visit.stack(&mut context.entries);
+        let height = height.ok_or(Declined::Running("a stack is too high"))?;
+        context.top = match height.checked_sub(1) {
+            Some(top) => context.entries.as_mut_ptr().wrapping_add(top),
+            None => std::ptr::null_mut(),
+        };
+        if exits {
+            let (never_launched, exited) = host.visit.lanes_not_live();
+            after_exit(host, frame, warp, (never_launched, exited), exited & !before);
+            host.count_for(frame, Some(warp));
+        }
+        Ok(Some(()))
+    });
+    u32::from(stay.is_none())
+}
+
+/// Implements [`Frame::find`].
+pub(super) extern "sysv64" fn find(frame: *mut Frame, number: u32, on: u32) -> u32 {
+    let stay = call(frame, |host, frame| {
+        // SAFETY: code has stored a row of 32-bit values there before it calls.
+        let row: [u32; 32] = unsafe { frame.lane_room.as_ptr().cast::<[u32; 32]>().read() };
+        // SAFETY: the layouts belong to the runner, which is borrowed for the visit; otherwise only
+        // the code accesses them, and this does not move their table.
+        let layouts = unsafe { &mut *host.layouts };
+        if let Some(&site) = host.code.facts.layout_sites.get(number as usize) {
+            layouts.find(number as usize, site, &row, on);
+        }
+        Ok(Some(()))
+    });
+    u32::from(stay.is_none())
+}
+
 /// Implements [`Frame::drain`].
 pub(super) extern "sysv64" fn drain(frame: *mut Frame, number: u32) {
     call(frame, |host, frame| {
         let Some(worker_counters) = host.worker_counters else { return Ok(Some(())) };
         // SAFETY: the counters belong to the runner, which is borrowed for the visit; otherwise
         // only the code accesses them.
-        let patterns = unsafe { &mut (*worker_counters).patterns };
-        let (visit, code) = (&mut *host.visit, host.code);
+        let counters = unsafe { &mut *worker_counters };
+        let (visit, code, number) = (&mut *host.visit, host.code, number as usize);
         fast::wide(
             #[inline(always)]
             || {
-                patterns.drain(
-                    number as usize,
+                counters.groups.drain(
+                    number / GroupList::SIZE as usize,
                     #[inline(always)]
-                    |logged| visit.report(code.block_of[logged.step], logged),
+                    |logged| visit.report(code.facts.block_of[logged.step], logged),
                 );
             },
         );
         // The patterns may have moved.
-        frame.counters.pattern_tables = patterns.tables();
+        frame.counters.groups = counters.groups.tables();
         Ok(Some(()))
     });
-}
-
-/// Implements [`Frame::end`].
-pub(super) extern "sysv64" fn end(frame: *mut Frame, block: u32) -> *const u8 {
-    let next = call(frame, |host, frame| {
-        let warp = host.hold(frame);
-        let end = &host.visit.code().blocks[block as usize].end;
-        if let End::Branch(..) = end {
-            // The interpreter counts the branch again.
-            frame.tally.branches -= 1;
-        }
-        let exits = matches!(end, End::Exit(..));
-        flush(host, frame)?;
-        store_stack(host, frame, warp);
-        if exits {
-            // Other warps may have waited only for these threads.
-            host.contexts.store_barriers(host.visit);
-        }
-        let ended = host.visit.end(block);
-        frame.back_edges_left = host.visit.back_edges_left() as i32;
-        ended?;
-        if exits {
-            host.contexts.load_barriers(host.code, host.visit);
-        }
-        load_stack(host, frame, warp);
-        Ok(next_address(host, frame))
-    });
-    next.unwrap_or(std::ptr::null())
-}
-
-/// Implements [`Frame::go`].
-pub(super) extern "sysv64" fn go(frame: *mut Frame, block: u32) -> *const u8 {
-    let next = call(frame, |host, frame| {
-        let warp = host.hold(frame);
-        store_stack(host, frame, warp);
-        host.visit.go(block);
-        load_stack(host, frame, warp);
-        Ok(next_address(host, frame))
-    });
-    next.unwrap_or(std::ptr::null())
-}
-
-/// Returns the code address to continue at; `None` if the turn is over.
-fn next_address(host: &Host<'_, '_, '_>, frame: &mut Frame) -> Option<*const u8> {
-    if frame.back_edges_left <= 0 {
-        return None;
-    }
-    let top = host.visit.top()?;
-    frame.lanes = top.lanes;
-    frame.rejoin = top.rejoin.unwrap_or(NO_BLOCK);
-    update_live_lanes(host, frame);
-    Some(host.code.block_addresses[top.block as usize] as *const u8)
 }

@@ -10,21 +10,21 @@
 #![allow(unsafe_code, reason = "code that is made at run time can only be called so")]
 
 mod calls;
+#[cfg(test)]
+pub(crate) mod execute;
 mod runner;
 mod warp_contexts;
 
 use crate::check::is_sound;
-use crate::counters::{AlignmentCounters, IssueSpan};
-use crate::emit::{Emitted, Stubs, emit};
 use crate::features::Features;
-use crate::nan::Nan;
-use crate::patterns::PatternSite;
+use crate::machine_code::{Entries, Facts, MachineCode};
 use crate::pool::PoolRow;
-use crate::{Coverage, MAX_STEPS, Refused};
-use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Tier, Worker};
+use crate::{Coverage, MAX_STEPS, Refused, select};
+use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Worker};
 use memmap2::{Mmap, MmapMut};
 use runner::CompiledWorker;
 use std::borrow::BorrowMut;
+use std::sync::OnceLock;
 use vm::State;
 
 /// A kernel and its code.
@@ -32,6 +32,8 @@ use vm::State;
 pub struct Compiled {
     kernel: Kernel,
     code: Code,
+    /// Code for launches that run the sides of branches in other orders, made when there is one.
+    other_orders: [OnceLock<Option<Box<Code>>>; 3],
     level: Level,
     detailed: bool,
 }
@@ -43,22 +45,11 @@ struct Code {
     constants: Box<[PoolRow]>,
     enter: u64,
     starts: Starts,
-    /// Steps after barriers.
-    resume_steps: Vec<u32>,
-    block_of: Vec<u32>,
+    facts: Facts,
     /// Steps that keep the region of their last global access, sorted, with their index in the
     /// frame's list.
-    region_steps: Vec<(u32, usize)>,
-    sregs: Vec<u32>,
-    sreg_rows: Vec<u32>,
-    /// Code addresses of blocks, and of the steps after barriers.
-    block_addresses: Box<[u64]>,
-    resume_addresses: Box<[u64]>,
-    issue_spans: Vec<IssueSpan>,
-    alignment_counters: Vec<AlignmentCounters>,
-    pattern_sites: Vec<PatternSite>,
+    region_entries: Vec<(u32, usize)>,
     coverage: Coverage,
-    interpreted: Vec<u32>,
 }
 
 /// Addresses of the code that takes a warp.
@@ -70,10 +61,6 @@ struct Starts {
     fresh: u64,
     /// A warp that continues.
     again: u64,
-    /// A warp that the code cannot take.
-    before: u64,
-    /// A warp whose stack the interpreter has.
-    alone: u64,
 }
 
 impl Compiled {
@@ -91,19 +78,27 @@ impl Compiled {
     /// As [`Self::new`]; [`Refused::Host`] if the host lacks the level, or if there is no code for
     /// it.
     pub fn at(kernel: Kernel, level: Level, detailed: bool) -> Result<Self, (Kernel, Refused)> {
-        let features = match possible(&kernel, level) {
-            Ok(features) => features,
-            Err(refused) => return Err((kernel, refused)),
-        };
-        let nan = Nan::new(kernel.code());
-        // With AVX2, groups load rows into registers, and groups are longer where values have rows
-        // of their own.
-        let shared = features.level == Level::Avx512;
-        let kernel = if shared { kernel.with_shared_rows() } else { kernel };
-        match emit(kernel.code(), nan, features, detailed).and_then(place) {
-            Ok(code) => Ok(Self { kernel, code, level, detailed }),
+        match code(&kernel, level, Order::Taken, detailed) {
+            Ok(code) => {
+                Ok(Self { kernel, code, other_orders: Default::default(), level, detailed })
+            }
             Err(refused) => Err((kernel, refused)),
         }
+    }
+
+    /// Returns the code for a launch.
+    fn code_for(&self, state: &State<1>) -> Option<&Code> {
+        let order = fast::order(state);
+        let other = match order {
+            Order::Taken => return Some(&self.code),
+            Order::Fallthrough => 0,
+            Order::Minority => 1,
+            Order::Majority => 2,
+        };
+        let made = self.other_orders[other].get_or_init(|| {
+            code(&self.kernel, self.level, order, self.detailed).ok().map(Box::new)
+        });
+        made.as_deref()
     }
 
     /// Returns how much of the kernel runs compiled.
@@ -112,10 +107,22 @@ impl Compiled {
         self.code.coverage
     }
 
+    /// Returns the machine instructions, with virtual registers, that a level has for a kernel by
+    /// way of the vector IR; the host need not have the level.
+    ///
+    /// # Errors
+    /// Returns [`Refused`] if there is no such code.
+    pub fn listing(kernel: &Kernel, level: Level) -> Result<String, Refused> {
+        if kernel.code().steps.len() > MAX_STEPS {
+            return Err(Refused::TooLarge);
+        }
+        select::listing(kernel.code(), Features::all(level))
+    }
+
     /// The steps that the interpreter always executes, with their indices.
     pub fn interpreted_steps(&self) -> impl Iterator<Item = (usize, &fast::code::Step)> {
         let steps = &self.kernel.code().steps;
-        let indices = self.code.interpreted.iter().map(|&step| step as usize);
+        let indices = self.code.facts.interpreted.iter().map(|&step| step as usize);
         indices.filter_map(|index| Some((index, steps.get(index)?)))
     }
 
@@ -136,12 +143,16 @@ impl Compiled {
         state: impl BorrowMut<State<1>>,
         observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
-        fast::run_on(&CompiledTier(self), &self.kernel, state, self.level, self.detailed, observer)
+        let Some(code) = self.code_for(state.borrow()) else {
+            return fast::run(&self.kernel, state, self.level, self.detailed, observer);
+        };
+        let tier = CompiledTier { compiled: self, code };
+        fast::run_on(&tier, &self.kernel, state, self.level, self.detailed, observer)
     }
 }
 
-/// Returns the instructions to compile a kernel with at a level.
-fn possible(kernel: &Kernel, level: Level) -> Result<Features, Refused> {
+/// Compiles a kernel for launches that run the sides of branches in an order.
+fn code(kernel: &Kernel, level: Level, order: Order, detailed: bool) -> Result<Code, Refused> {
     let features = Features::of_host(level).ok_or(Refused::Host)?;
     if kernel.code().steps.len() > MAX_STEPS {
         return Err(Refused::TooLarge);
@@ -149,62 +160,48 @@ fn possible(kernel: &Kernel, level: Level) -> Result<Features, Refused> {
     if !is_sound(kernel.code()) {
         return Err(Refused::Unsound);
     }
-    Ok(features)
+    place(select::compile(kernel.code(), features, order, detailed)?)
 }
 
 /// Places code in pages of its own: writable first, then executable.
-fn place(emitted: Emitted) -> Result<Code, Refused> {
+fn place(made: MachineCode) -> Result<Code, Refused> {
+    let MachineCode { code, pool, entries, facts } = made;
     let lost = || Refused::Encoding("a label was lost".to_owned());
-    let bytes = &emitted.code.bytes;
+    let bytes = &code.bytes;
     let memory = |error: std::io::Error| Refused::Memory(error.to_string());
     let mut text = MmapMut::map_anon(bytes.len().max(1)).map_err(memory)?;
     text.get_mut(..bytes.len()).ok_or_else(lost)?.copy_from_slice(bytes);
     let text = text.make_exec().map_err(memory)?;
     let address = |label| {
-        let offset = emitted.code.offset(label).map(|o| o as usize);
+        let offset = code.offset(label).map(|o| o as usize);
         let at = offset.filter(|&o| o < bytes.len()).map(|o| text[o..].as_ptr() as u64);
         at.ok_or_else(lost)
     };
-    let blocks: Result<Box<[u64]>, Refused> = emitted.blocks.iter().map(|&l| address(l)).collect();
-    let after: Result<Box<[u64]>, Refused> =
-        emitted.resumes.iter().map(|&(_, l)| address(l)).collect();
-    let Stubs { enter, first, fresh, again, before, alone, .. } = emitted.stubs;
-    let steps = emitted.block_of.len();
-    let native = steps - emitted.left.len();
-    let mut region_steps: Vec<(u32, usize)> =
-        emitted.nears.iter().enumerate().map(|(entry, &step)| (step, entry)).collect();
-    region_steps.sort_unstable();
+    let Entries { enter, first, fresh, again } = entries;
+    let steps = facts.block_of.len();
+    let native = steps - facts.interpreted.len();
+    let mut region_entries: Vec<(u32, usize)> =
+        facts.region_steps.iter().enumerate().map(|(entry, &step)| (step, entry)).collect();
+    region_entries.sort_unstable();
     Ok(Code {
-        block_addresses: blocks?,
-        resume_addresses: after?,
-        resume_steps: emitted.resumes.iter().map(|r| r.0).collect(),
-        sregs: emitted.sregs,
-        sreg_rows: emitted.sreg_rows,
         enter: address(enter)?,
-        starts: Starts {
-            first: address(first)?,
-            fresh: address(fresh)?,
-            again: address(again)?,
-            before: address(before)?,
-            alone: address(alone)?,
-        },
-        constants: emitted.pool,
-        block_of: emitted.block_of,
-        region_steps,
-        issue_spans: emitted.places,
-        alignment_counters: emitted.stretches,
-        pattern_sites: emitted.notes,
+        starts: Starts { first: address(first)?, fresh: address(fresh)?, again: address(again)? },
+        constants: pool,
+        region_entries,
         coverage: Coverage { native, steps, bytes: bytes.len() },
-        interpreted: emitted.left,
+        facts,
         text,
     })
 }
 
 /// The tier of one kernel.
-struct CompiledTier<'c>(&'c Compiled);
+struct CompiledTier<'c> {
+    compiled: &'c Compiled,
+    code: &'c Code,
+}
 
 impl Tier for CompiledTier<'_> {
     fn worker<'w>(&'w self) -> Box<dyn Worker + 'w> {
-        Box::new(CompiledWorker::new(self.0))
+        Box::new(CompiledWorker::new(self.compiled, self.code))
     }
 }

@@ -1,22 +1,27 @@
 //! Visits to CTAs on one host thread: code runs the turns of all their warps as far as it can.
 
-use super::calls::{Host, drain, end, flush, go, step, update_live_lanes};
+use super::calls::{
+    Host, add_block_counters, drain, exit, find, flush, more_block_counters, stack_end, step, turn,
+};
 use super::warp_contexts::CtaContexts;
 use super::{Code, Compiled};
 use crate::counters::{Counters, WorkerCounters};
-use crate::frame::{Frame, NO_BLOCK, RegionCache, WordLayout, stopped};
-use crate::warp_context::WarpContext;
+use crate::frame::{BLOCK_COUNTERS, Frame, Note, RegionCache};
+use crate::layout::Layouts;
+use crate::machine_code::Facts;
 use fast::{Declined, StackCharges, Tally, Visit, Worker, WorkerCounts};
 use std::mem::MaybeUninit;
 use std::panic::resume_unwind;
 use std::ptr;
-use vm::BACK_EDGES;
 
 /// The worker of one host thread.
 pub(super) struct CompiledWorker<'c> {
     compiled: &'c Compiled,
+    code: &'c Code,
     regions: Box<[RegionCache]>,
+    layouts: Layouts,
     frame: Box<Frame>,
+    more_block_counters: Box<[u64]>,
     /// Contexts of the resident CTAs, by slot.
     resident: Vec<Option<CtaContexts>>,
     spare: Vec<CtaContexts>,
@@ -31,31 +36,33 @@ pub(super) struct CompiledWorker<'c> {
 }
 
 impl<'c> CompiledWorker<'c> {
-    pub(super) fn new(compiled: &'c Compiled) -> Self {
-        let Compiled { kernel, code, detailed, .. } = compiled;
-        let regions = vec![RegionCache::NONE; code.region_steps.len()].into_boxed_slice();
+    pub(super) fn new(compiled: &'c Compiled, code: &'c Code) -> Self {
+        let Compiled { kernel, detailed, .. } = compiled;
+        let regions = vec![RegionCache::NONE; code.facts.region_steps.len()].into_boxed_slice();
         let steps = kernel.code().steps.len();
-        let Code { issue_spans, alignment_counters, pattern_sites, .. } = code;
-        let worker_counters = detailed.then(|| {
-            Box::new(WorkerCounters::new(issue_spans, alignment_counters, pattern_sites, steps))
-        });
+        let Facts { issue_cells, access_groups, .. } = &code.facts;
+        let worker_counters =
+            detailed.then(|| Box::new(WorkerCounters::new(issue_cells, access_groups, steps)));
         Self {
             compiled,
+            code,
             regions,
+            layouts: Layouts::new(&code.facts.layout_sites),
             frame: Box::new(frame(code)),
+            more_block_counters: vec![0; more_block_counters(code)].into(),
             resident: Vec::new(),
             spare: Vec::new(),
             worker_counters,
             cta: u64::MAX,
             cta_windows: Vec::new(),
-            until_commit: vec![false; code.region_steps.len()].into(),
+            until_commit: vec![false; code.facts.region_steps.len()].into(),
             commits: 0,
         }
     }
 
     /// Returns the contexts of the visited CTA.
     fn take_contexts(&mut self, visit: &mut Visit<'_, '_>) -> CtaContexts {
-        let (slot, cta, code) = (visit.slot(), visit.cta(), &self.compiled.code);
+        let (slot, cta, code) = (visit.slot(), visit.cta(), self.code);
         if self.resident.len() <= slot {
             self.resident.resize_with(slot + 1, || None);
         }
@@ -88,6 +95,8 @@ impl<'c> CompiledWorker<'c> {
         (frame.params, frame.params_len) = (view.params.0, view.params.1 as u64);
         (frame.local, frame.local_len) = (view.local.0, view.local.1 as u64);
         frame.regions = self.regions.as_mut_ptr();
+        frame.more_block_counters = self.more_block_counters.as_mut_ptr();
+        frame.layout_cells = self.layouts.table();
         frame.counters = self.worker_counters.as_mut().map_or(Counters::NONE, |c| c.counters());
         frame.started = 0;
         frame.warps = contexts.warps.as_mut_ptr();
@@ -95,7 +104,7 @@ impl<'c> CompiledWorker<'c> {
         frame.warp = frame.warps.wrapping_sub(1);
         frame.barrier_state = &raw mut contexts.barriers;
         frame.cta_sregs = contexts.cta_sregs.as_ptr();
-        frame.start = self.compiled.code.starts.first;
+        frame.start = self.code.starts.first;
     }
 
     /// Runs a turn of each warp.
@@ -105,9 +114,9 @@ impl<'c> CompiledWorker<'c> {
         contexts: &mut CtaContexts,
     ) -> Result<(), Declined> {
         self.prepare(visit, contexts);
-        let code = &self.compiled.code;
-        let first = self.frame.warps;
+        let code = self.code;
         let regions = &raw mut *self.regions;
+        let layouts = &raw mut self.layouts;
         let worker_counters = self.worker_counters.as_mut().map(|c| &raw mut **c);
         let (cta_windows, until_commit) = (&mut self.cta_windows, &mut self.until_commit);
         let end = Ok(());
@@ -116,43 +125,25 @@ impl<'c> CompiledWorker<'c> {
             code,
             contexts,
             regions,
+            layouts,
             worker_counters,
             cta_windows,
             until_commit,
             end,
             panic: None,
         };
-        loop {
-            let frame = &mut *self.frame;
-            frame.host = (&raw mut host).cast();
-            // SAFETY: the code at `enter` is a function of this type, made by `emit::stubs`, in
-            // executable memory that `code` owns.
-            let enter: extern "sysv64" fn(*mut Frame) =
-                unsafe { std::mem::transmute(code.enter as *const u8) };
-            enter(&raw mut *frame);
-            if let Some(panic) = host.panic.take() {
-                resume_unwind(panic);
-            }
-            std::mem::replace(&mut host.end, Ok(()))?;
-            let warp =
-                (frame.warp as usize).wrapping_sub(first as usize) / size_of::<WarpContext>();
-            match frame.stopped {
-                stopped::DONE => break,
-                stopped::BEFORE => {
-                    host.visit.hold(warp);
-                    enter_with_interpreter_stack(&mut host, frame);
-                }
-                _ => {
-                    flush(&mut host, frame)?;
-                    host.visit.hold(warp);
-                    if frame.block != NO_BLOCK {
-                        host.visit.go(frame.block);
-                    }
-                    host.contexts.load_position(code, host.visit, warp);
-                    frame.start = code.starts.first;
-                }
-            }
+        let frame = &mut *self.frame;
+        frame.host = (&raw mut host).cast();
+        // SAFETY: the code at `enter` is a function of this type, made by `select::stubs`, in
+        // executable memory that `code` owns.
+        let enter: extern "sysv64" fn(*mut Frame) =
+            unsafe { std::mem::transmute(code.enter as *const u8) };
+        enter(&raw mut *frame);
+        if let Some(panic) = host.panic.take() {
+            resume_unwind(panic);
         }
+        std::mem::replace(&mut host.end, Ok(()))?;
+        add_block_counters(code, &mut self.frame);
         flush(&mut host, &mut self.frame)
     }
 }
@@ -197,10 +188,11 @@ impl Worker for CompiledWorker<'_> {
     }
 
     fn write_back(&mut self, visit: &mut Visit<'_, '_>) {
-        let Some(Some(contexts)) = self.resident.get(visit.slot()) else { return };
+        let Some(Some(contexts)) = self.resident.get_mut(visit.slot()) else { return };
         for warp in 0..contexts.warps.len() {
             visit.hold(warp);
-            contexts.store_position(&self.compiled.code, visit, warp);
+            contexts.store_values(self.code, warp);
+            contexts.store_position(self.code, visit, warp);
         }
     }
 
@@ -211,26 +203,10 @@ impl Worker for CompiledWorker<'_> {
     }
 }
 
-/// Prepares the frame for the turn of the held warp, whose stack the interpreter has.
-fn enter_with_interpreter_stack(host: &mut Host<'_, '_, '_>, frame: &mut Frame) {
-    let Some(top) = host.visit.top() else { return };
-    frame.lanes = top.lanes;
-    frame.rejoin = top.rejoin.unwrap_or(NO_BLOCK);
-    frame.back_edges_left = BACK_EDGES as i32;
-    frame.interpreter_owned = 1;
-    update_live_lanes(host, frame);
-    frame.start = host.code.starts.alone;
-}
-
 /// Returns a frame with everything set that is the same in all visits.
 fn frame(code: &Code) -> Frame {
     Frame {
-        lanes: 0,
-        rejoin: NO_BLOCK,
-        block: NO_BLOCK,
-        live: 0,
         back_edges_left: 0,
-        stopped: stopped::DONE,
         constants: code.constants.as_ptr().cast(),
         shared: ptr::null_mut(),
         shared_len: 0,
@@ -239,30 +215,30 @@ fn frame(code: &Code) -> Frame {
         local: ptr::null_mut(),
         local_len: 0,
         regions: ptr::null_mut(),
+        layout_cells: ptr::null_mut(),
         tally: Tally::default(),
         started: 0,
-        bottom: ptr::null_mut(),
-        top: ptr::null_mut(),
-        last: ptr::null_mut(),
-        interpreter_owned: 1,
         splits: StackCharges::default(),
-        layouts: [WordLayout::default(); WordLayout::COUNT],
         counters: Counters::NONE,
         warp: ptr::null_mut(),
         warps: ptr::null_mut(),
         warps_end: ptr::null_mut(),
         barrier_state: ptr::null_mut(),
-        block_addresses: code.block_addresses.as_ptr(),
-        resume_addresses: code.resume_addresses.as_ptr(),
         again: code.starts.again,
         sregs: ptr::null(),
         cta_sregs: ptr::null(),
         start: code.starts.first,
         step,
+        find,
         drain,
         on: 0,
-        end,
-        go,
+        exit,
+        stack_end,
+        back_edge_taken: 0,
+        turn,
+        block_counters: [0; BLOCK_COUNTERS],
+        note: Note::default(),
+        more_block_counters: ptr::null_mut(),
         host: ptr::null_mut(),
         lane_room: MaybeUninit::uninit(),
     }

@@ -2,11 +2,13 @@
 //! with the interpreter.
 
 use super::Code;
-use crate::emit::is_by_warp;
-use crate::frame::NO_BLOCK;
+use crate::machine_code::KeptAt;
+use crate::pool::PoolRow;
 use crate::warp_context::{BarrierState, WarpContext};
+use fast::Visit;
 use fast::code::Kind;
-use fast::{BarrierWait, Visit};
+use vector::Home;
+use vector::translate::is_by_warp;
 use vm::WARP_SIZE;
 
 /// The contexts of a CTA.
@@ -24,25 +26,32 @@ pub(super) struct CtaContexts {
     #[allow(dead_code, reason = "contexts point into it")]
     sreg_rows: Box<[[u32; 32]]>,
     pub(super) cta_sregs: Box<[u64]>,
+    /// Memory that code keeps for the warps.
+    #[allow(dead_code, reason = "contexts point into it")]
+    seats: Box<[PoolRow]>,
 }
 
 impl CtaContexts {
     /// Makes contexts for CTAs with as many warps as the visited one.
     pub(super) fn new(code: &Code, visit: &Visit<'_, '_>) -> Self {
-        let (count, each) = (visit.warps(), code.sregs.len());
+        let (count, each) = (visit.warps(), code.facts.sregs.len());
         let mut sregs = vec![0; count * each].into_boxed_slice();
         for (warp, list) in sregs.chunks_exact_mut(each.max(1)).enumerate() {
-            for (value, &step) in list.iter_mut().zip(&code.sregs) {
+            for (value, &step) in list.iter_mut().zip(&code.facts.sregs) {
                 *value = visit.sreg(step as usize, warp).unwrap_or(0);
             }
         }
         let row = |warp, step: &u32| visit.sreg_row(*step as usize, warp).unwrap_or([0; 32]);
-        let sreg_rows: Box<[[u32; 32]]> =
-            (0..count).flat_map(|warp| code.sreg_rows.iter().map(move |s| row(warp, s))).collect();
+        let sreg_rows: Box<[[u32; 32]]> = (0..count)
+            .flat_map(|warp| code.facts.sreg_rows.iter().map(move |s| row(warp, s)))
+            .collect();
         let mut warps = vec![WarpContext::EMPTY; count].into_boxed_slice();
+        let seat = code.facts.seat_bytes.div_ceil(size_of::<PoolRow>());
+        let mut seats = vec![PoolRow([0; 8]); count * seat].into_boxed_slice();
         for (warp, context) in warps.iter_mut().enumerate() {
             context.sregs = sregs.as_ptr().wrapping_add(warp * each);
-            context.sreg_rows = sreg_rows.as_ptr().wrapping_add(warp * code.sreg_rows.len());
+            context.sreg_rows = sreg_rows.as_ptr().wrapping_add(warp * code.facts.sreg_rows.len());
+            context.seat = seats.as_mut_ptr().wrapping_add(warp * seat).cast();
             context.local = (warp * WARP_SIZE as usize * visit.code().local_bytes) as u64;
         }
         let cta_sregs = vec![0; each].into_boxed_slice();
@@ -53,122 +62,122 @@ impl CtaContexts {
             sregs,
             sreg_rows,
             cta_sregs,
+            seats,
         }
     }
 
     /// Places all warps of the visited CTA at the kernel's entry.
     pub(super) fn begin(&mut self, code: &Code, visit: &mut Visit<'_, '_>) {
         self.cta = visit.cta();
-        // Code handles one order of a branch's sides; under the other one the interpreter has all
-        // stacks.
-        let start = if visit.taken_first() { code.starts.fresh } else { code.starts.before };
         let entry = visit.code().entry;
         for (warp, context) in self.warps.iter_mut().enumerate() {
-            let from = (start, code.block_addresses[entry as usize], entry);
-            context.begin(visit.registers(warp), visit.launched(warp), from);
-            context.interpreter_owned = u32::from(!visit.taken_first());
+            context.begin(visit.registers(warp), visit.launched(warp), code.starts.fresh, entry);
         }
-        for (value, &step) in self.cta_sregs.iter_mut().zip(&code.sregs) {
+        for (value, &step) in self.cta_sregs.iter_mut().zip(&code.facts.sregs) {
             let kind = &visit.code().steps[step as usize].kind;
             let by_warp = matches!(*kind, Kind::Sreg { reg, .. } if is_by_warp(reg));
             if !by_warp {
                 *value = visit.sreg(step as usize, 0).unwrap_or(0);
             }
         }
-        self.barriers = BarrierState { live: visit.live(), plain: 1, ..BarrierState::default() };
+        self.barriers = BarrierState { live: visit.live(), ..BarrierState::default() };
+    }
+
+    /// Ends lanes of a warp; `lanes_not_live` are those that were never launched and those that
+    /// have exited.
+    pub(super) fn end_lanes(&mut self, warp: usize, lanes_not_live: (u32, u32), lanes: u32) {
+        let context = &mut self.warps[warp];
+        context.set_live(lanes_not_live.0, lanes_not_live.1);
+        if context.live == 0 {
+            (context.start, context.top) = (0, std::ptr::null_mut());
+        }
+        self.barriers.live -= lanes.count_ones();
+    }
+
+    /// Completes a barrier if all threads that have not ended wait there; returns whether it has.
+    pub(super) fn complete(&mut self, code: &Code, id: usize) -> bool {
+        let arrived = &mut self.barriers.arrived[id];
+        if *arrived == 0 || *arrived < self.barriers.live {
+            return false;
+        }
+        let lanes = std::mem::take(arrived);
+        let holding = std::mem::take(&mut self.barriers.holding[id]);
+        for context in self.warps.iter_mut().filter(|c| c.waits == id as u32 + 1) {
+            (context.waits, context.start) = (0, code.starts.again);
+            (context.barrier_lanes, context.barrier_holding) = (lanes, holding);
+            self.barriers.waiting -= 1;
+        }
+        true
     }
 
     /// Copies the place of the held warp from its context to the interpreter.
     pub(super) fn store_position(&self, code: &Code, visit: &mut Visit<'_, '_>, warp: usize) {
         let context = &self.warps[warp];
-        if context.interpreter_owned != 0 {
-            return;
-        }
-        let resume = match code.resume_steps.get(context.resume as usize) {
-            Some(&step) => {
-                let block = code.block_of[step as usize - 1];
-                step as usize - visit.code().blocks[block as usize].steps.start
+        let point = code.facts.resume_points.get(context.resume as usize);
+        let resume = match point.and_then(|point| point.after) {
+            Some(step) => {
+                let block = code.facts.block_of[step as usize];
+                step as usize + 1 - visit.code().blocks[block as usize].steps.start
             }
             None => 0,
         };
         visit.set_stack(context.stack(), resume, context.waits != 0);
     }
 
-    /// Copies the place of the held warp from the interpreter to its context.
-    pub(super) fn load_position(&mut self, code: &Code, visit: &Visit<'_, '_>, warp: usize) {
-        let context = &mut self.warps[warp];
-        let (never_launched, exited) = visit.lanes_not_live();
-        context.set_live(never_launched, exited);
-        context.interpreter_owned = 0;
-        context.resume = NO_BLOCK;
-        let Some(top) = visit.top() else {
-            (context.start, context.top, context.waits) = (0, std::ptr::null_mut(), 0);
-            return;
-        };
-        if top.resume > 0 {
-            let start = visit.code().blocks[top.block as usize].steps.start;
-            let found = code.resume_steps.binary_search(&((start + top.resume) as u32));
-            // Warps wait only at barriers.
-            let found = found.unwrap_or_else(|_| unreachable!());
-            (context.resume, context.at) = (found as u32, code.resume_addresses[found]);
-        } else {
-            context.at = code.block_addresses[top.block as usize];
-        }
-        let height = visit.stack(&mut context.entries).filter(|_| visit.taken_first());
-        // Code needs room for two more entries.
-        match height.filter(|&h| h + 2 < context.entries.len()) {
-            Some(height) => context.top = context.entries.as_mut_ptr().wrapping_add(height - 1),
-            None => context.interpreter_owned = 1,
-        }
-        if visit.is_parked(warp) {
-            // If it matters at which barrier the warp waits, `load_barriers` has set it.
-            context.start = 0;
-            if context.waits == 0 {
-                context.waits = u32::MAX;
-            }
-        } else {
-            context.waits = 0;
-            context.start =
-                if context.interpreter_owned != 0 { code.starts.before } else { code.starts.again };
-        }
-    }
-
-    /// Copies the state of barriers to the interpreter.
-    pub(super) fn store_barriers(&self, visit: &mut Visit<'_, '_>) {
-        visit.set_live(self.barriers.live);
-        if self.barriers.plain == 0 {
+    /// Writes the values of a warp back that the interpreter may ask for.
+    pub(super) fn store_values(&mut self, code: &Code, warp: usize) {
+        let context = &self.warps[warp];
+        if context.top.is_null() {
             return;
         }
-        let wait = |(warp, context): (usize, &WarpContext)| {
-            let barrier = (context.waits as usize).checked_sub(1)?;
-            Some(BarrierWait { warp, barrier, on: context.on })
+        let Some(point) = code.facts.resume_points.get(context.resume as usize) else { return };
+        let word = |at: i64, index: usize| -> u64 {
+            assert!(at >= 0 && at as usize + 8 * (index + 1) <= code.facts.seat_bytes);
+            // SAFETY: the seat has as many bytes as the code was compiled for, and is aligned.
+            unsafe { context.seat.add(at as usize).cast::<u64>().add(index).read_unaligned() }
         };
-        visit.set_barriers(&self.barriers.arrived, self.warps.iter().enumerate().filter_map(wait));
-    }
-
-    /// Copies the state of barriers from the interpreter.
-    pub(super) fn load_barriers(&mut self, code: &Code, visit: &Visit<'_, '_>) {
-        self.barriers.live = visit.live();
-        self.barriers.waiting = 0;
-        for (warp, context) in self.warps.iter_mut().enumerate() {
-            if visit.is_parked(warp) {
-                self.barriers.waiting += 1;
-            } else if context.waits != 0 {
-                context.waits = 0;
-                context.start = if context.interpreter_owned != 0 {
-                    code.starts.before
-                } else {
-                    code.starts.again
-                };
-            }
-        }
-        self.barriers.plain = 0;
-        if let Some((arrived, waits)) = visit.barriers() {
-            self.barriers.arrived = arrived;
-            self.barriers.plain = 1;
-            for wait in waits {
-                let context = &mut self.warps[wait.warp];
-                (context.waits, context.on) = (wait.barrier as u32 + 1, wait.on);
+        for (home, at) in &point.kept {
+            // SAFETY: the interpreter has made rows for the same kernel, whose numbers `check` has
+            // verified, and nothing else accesses them now.
+            unsafe {
+                match (*home, at) {
+                    (Home::Scalar(i), KeptAt::Const(bits)) => {
+                        context.scalars.add(i as usize).write(*bits);
+                    }
+                    (Home::Scalar(i), KeptAt::Seat(at)) => {
+                        context.scalars.add(i as usize).write(word(at[0], 0));
+                    }
+                    (Home::Pred(i), KeptAt::Const(bits)) => {
+                        context.preds.add(i as usize).write(*bits as u32);
+                    }
+                    (Home::Pred(i), KeptAt::Seat(at)) => {
+                        let mask = match **at {
+                            [low, high] => {
+                                word(low, 0) as u32 & 0xffff | (word(high, 0) as u32) << 16
+                            }
+                            _ => word(at[0], 0) as u32,
+                        };
+                        context.preds.add(i as usize).write(mask);
+                    }
+                    (Home::Narrow(i), KeptAt::Const(bits)) => {
+                        let row = context.narrow.add(32 * i as usize);
+                        (0..32).for_each(|lane| row.add(lane).write(*bits as u32));
+                    }
+                    (Home::Narrow(i), KeptAt::Seat(at)) => {
+                        let row = context.narrow.add(32 * i as usize).cast::<u64>();
+                        let part = 16 / at.len();
+                        (0..16).for_each(|w| row.add(w).write(word(at[w / part], w % part)));
+                    }
+                    (Home::Wide(i), KeptAt::Const(bits)) => {
+                        let row = context.wide.add(32 * i as usize);
+                        (0..32).for_each(|lane| row.add(lane).write(*bits));
+                    }
+                    (Home::Wide(i), KeptAt::Seat(at)) => {
+                        let row = context.wide.add(32 * i as usize);
+                        let part = 32 / at.len();
+                        (0..32).for_each(|w| row.add(w).write(word(at[w / part], w % part)));
+                    }
+                }
             }
         }
     }

@@ -14,6 +14,7 @@ mod exclusions;
 mod form;
 mod kernel;
 mod operands;
+mod others;
 mod page;
 mod values;
 
@@ -132,7 +133,7 @@ fn the_page_of_operations_by_engine_is_current() {
     let by_opcode: Vec<&[Form]> = all.chunk_by(|a, b| a.opcode == b.opcode).collect();
     let mut groups: Vec<Vec<&Form>> = by_opcode.into_iter().flat_map(groups).collect();
     groups.extend(excluded.iter().map(|form| vec![form]));
-    let mut operations = page::Operations::default();
+    let mut operations = page::Operations::others();
     for more in on_threads(groups.len(), |job| page::Operations::of(&groups[job])) {
         operations.add(more);
     }

@@ -6,10 +6,11 @@
 
 use super::engines::{Problem, launch, program};
 use super::form::Form;
-use super::kernel::{ExecMode, kernel};
+use super::kernel::{ExecMode, Kernel, kernel};
+use super::others::OTHERS;
 use super::table::{MIXED, NARROW, WIDE};
 use fast::Level;
-use fast::code::Kind;
+use fast::code::{End, Kind};
 use ir::op::{Class, OPS};
 use ir::{Inst, Op};
 use jit::Compiled;
@@ -18,7 +19,7 @@ use simt::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use vm::{Code, Engine, Program};
+use vm::{Code, Engine, Launch, Program};
 
 /// The levels that have code.
 const LEVELS: [Level; 2] = [Level::Avx2, Level::Avx512];
@@ -43,7 +44,9 @@ lanes, on all engines, and compares bit by bit.
 - *Interpreter*: code of its own, or the exact engine's function on the rows of a warp. Then both are the same by **construction**.
 - *AVX2* and *AVX-512*: compiled, or left to the interpreter by a call.
 - A number counts the variants of which this is true wherever they occur.
-- `operations` is the test of compiled code in `crates/jit/tests/operations`. A **declined** launch runs on the exact engine.
+- `operations` and `patterns` are the tests of compiled code in `crates/jit/tests`, `calls` is that of inlined functions in `crates/fast/tests`.
+  No form of PTX yields `andn` or a call without its function: their rows are made from kernels in `crates/jit/tests/every_form/others.rs`.
+- A **declined** launch runs on the exact engine.
 
 The figures are those of a host with AVX512_VPOPCNTDQ and AVX512CD.
 ";
@@ -57,6 +60,15 @@ struct Variant {
     function: bool,
     /// Code of each of [`LEVELS`] calls the interpreter.
     calls: [bool; LEVELS.len()],
+}
+
+impl Variant {
+    /// Adds what is known from another occurrence.
+    fn join(&mut self, other: Self) {
+        self.own |= other.own;
+        self.function |= other.function;
+        (0..LEVELS.len()).for_each(|i| self.calls[i] |= other.calls[i]);
+    }
 }
 
 /// The variants of operations, and why launches with others are declined.
@@ -88,10 +100,7 @@ impl Operations {
         for (op, variants) in other.variants {
             let all = self.variants.entry(op).or_default();
             for (text, more) in variants {
-                let sum = all.entry(text).or_default();
-                sum.own |= more.own;
-                sum.function |= more.function;
-                (0..LEVELS.len()).for_each(|i| sum.calls[i] |= more.calls[i]);
+                all.entry(text).or_default().join(more);
             }
         }
         self.declined.extend(other.declined);
@@ -106,15 +115,39 @@ impl Operations {
             Err(Problem::Refused(_)) => return this,
             Err(problem) => panic!("{problem}"),
         };
-        let (launch, _) = launch(&program, &kernel, SEED);
-        let state = Engine::<1>.launch(&program, launch).expect("it can begin");
-        let decode = || fast::prepare(&program, &state, true);
+        this.see(&program, launch(&program, &kernel, SEED).0);
+        this
+    }
+
+    /// Returns what the kernels of [`OTHERS`] contain.
+    pub(super) fn others() -> Self {
+        let mut this = Self::default();
+        for other in OTHERS {
+            let mut found = Self::default();
+            let (text, block) = (String::new(), 64);
+            let (items, results, parts) = (Vec::new(), Vec::new(), Vec::new());
+            let program = other.program();
+            let (mut launch, _) =
+                launch(&program, &Kernel { text, block, items, results, parts }, SEED);
+            launch.params.truncate(8);
+            found.see(&program, launch);
+            found.variants.retain(|op, _| *op == other.op);
+            found.declined.retain(|op, _| *op == other.op);
+            this.add(found);
+        }
+        this
+    }
+
+    /// Adds what the fast engine does with the instructions of a program's first function.
+    fn see(&mut self, program: &Program, launch: Launch<1>) {
+        let state = Engine::<1>.launch(program, launch).expect("it can begin");
+        let decode = || fast::prepare(program, &state, true);
         let decoded = match decode() {
             Ok(decoded) => decoded,
             Err(declined) => {
-                let ops = insts(&program).map(|inst| (inst.op, declined.to_string()));
-                this.declined.extend(ops);
-                return this;
+                let ops = insts(program).map(|inst| (inst.op, declined.to_string()));
+                self.declined.extend(ops);
+                return;
             }
         };
         let called = LEVELS.map(|level| {
@@ -122,29 +155,39 @@ impl Operations {
             let compiled = compiled.unwrap_or_else(|(_, refused)| panic!("{refused}"));
             compiled.interpreted_steps().map(|(index, _)| index).collect::<BTreeSet<usize>>()
         });
-        for (b, block) in decoded.code().blocks.iter().enumerate() {
+        let places = places(program);
+        for block in &decoded.code().blocks {
+            if let End::Call(..) = block.end {
+                self.count(places[&block.pc], Variant { own: true, ..Variant::default() });
+            }
+            if block.is_free {
+                continue;
+            }
             for (i, index) in block.steps.clone().enumerate() {
-                let op = program.at(Pc(block.first + i as u64)).and_then(Code::op);
-                let inst = &program.module().functions[0].blocks[b].insts[i];
-                assert_eq!(op, Some(inst.op), "a kernel without calls has its own blocks");
+                let at = block.first + i as u64;
+                let Some(inst) = places.get(&at) else { continue };
+                let op = program.at(Pc(at)).and_then(Code::op);
+                assert_eq!(op, Some(inst.op), "a step is an instruction of its block");
                 let calls = LEVELS
                     .map(|level| called[usize::from(level == Level::Avx512)].contains(&index));
-                let (own, function) = match decoded.code().steps[index].kind {
+                let (own, function) = match &decoded.code().steps[index].kind {
                     Kind::Leave(what) => {
-                        this.declined.insert(inst.op, format!("`{what}` ends a kernel's run"));
+                        self.declined.insert(inst.op, format!("`{what}` ends a kernel's run"));
                         continue;
                     }
+                    Kind::Matrix(matrix) if matrix.direct.is_some() => (true, false),
                     Kind::Generic(_) | Kind::Collective(_) | Kind::Matrix(_) => (false, true),
                     _ => (true, false),
                 };
-                let variants = this.variants.entry(inst.op).or_default();
-                let sum = variants.entry(text(inst)).or_default();
-                sum.own |= own;
-                sum.function |= function;
-                (0..LEVELS.len()).for_each(|i| sum.calls[i] |= calls[i]);
+                self.count(inst, Variant { own, function, calls });
             }
         }
-        this
+    }
+
+    /// Adds an occurrence of an instruction.
+    fn count(&mut self, inst: &Inst, more: Variant) {
+        let variants = self.variants.entry(inst.op).or_default();
+        variants.entry(text(inst)).or_default().join(more);
     }
 
     /// The page.
@@ -186,7 +229,10 @@ impl Operations {
         let interpreter = share(own, "own code", "exact engine's function");
         let compiled = [0, 1].map(|i| count(&|v| !v.calls[i]));
         let [avx2, avx512] = compiled.map(|part| share(part, "compiled", "call"));
-        let held = if own == 0 && compiled == [0, 0] {
+        let other = OTHERS.iter().find(|other| other.op == op);
+        let held = if let Some(other) = other {
+            other.held.to_owned()
+        } else if own == 0 && compiled == [0, 0] {
             "construction".to_owned()
         } else {
             let listed =
@@ -201,4 +247,12 @@ impl Operations {
 
 fn insts(program: &Program) -> impl Iterator<Item = &Inst> {
     program.module().functions.iter().flat_map(|f| &f.blocks).flat_map(|block| &block.insts)
+}
+
+/// The instructions of a program's first function, by place.
+fn places(program: &Program) -> BTreeMap<u64, &Inst> {
+    let function = &program.module().functions[0];
+    let entry = program.entry(0).map_or(0, |pc| pc.0);
+    let blocks = flow::kernel::block_places(function, entry).into_iter().zip(&function.blocks);
+    blocks.flat_map(|(places, block)| places.zip(&block.insts)).collect()
 }

@@ -140,7 +140,8 @@ fn run_in(
     let kernel = kernel.on_threads(config.threads).eagerly();
     let mut observer = HashingObserver::default();
     let run = if config.compiled {
-        let compiled = match Compiled::at(kernel, config.level, config.detailed) {
+        let compiled = Compiled::at(kernel, config.level, config.detailed);
+        let compiled = match compiled {
             Ok(compiled) => compiled,
             Err((_, refused)) if is_unsupported(&refused) => return Ok(()),
             Err((_, refused)) => return Err(refused.to_string()),
@@ -167,8 +168,15 @@ fn run_in(
             let config = RunConfig { assume: false, ..config };
             return run_in(config, program, launch, exact, count);
         }
-        // A fault or a hang, which the exact engine reports.
-        Err(Declined::Running(_) | Declined::Wrapped) => count.stopped += 1,
+        // A fault or a hang, which the exact engine reports; or CTAs on several threads that access
+        // the same memory.
+        Err(declined @ (Declined::Running(_) | Declined::Wrapped)) => {
+            let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
+            if config.threads == 1 && exact.end == Step::Done {
+                return Err(format!("{declined}, but the launch ends"));
+            }
+            count.stopped += 1;
+        }
         Err(_) => count.refused += 1,
     }
     if config.threads == 1 {

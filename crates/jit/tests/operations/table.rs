@@ -87,7 +87,7 @@ pub(super) const SPECIAL64: [u64; 36] = [
 ];
 
 /// Operations on 32-bit values, with their numbers of operands.
-pub(super) const NARROW: [(&str, usize); 83] = [
+pub(super) const NARROW: [(&str, usize); 84] = [
     ("add.u32", 2),
     ("sub.u32", 2),
     ("mul.u32", 2),
@@ -95,6 +95,7 @@ pub(super) const NARROW: [(&str, usize); 83] = [
     ("mulhi.u32", 2),
     ("mulhi.s32", 2),
     ("and.b32", 2),
+    ("andn.b32", 2),
     ("or.b32", 2),
     ("xor.b32", 2),
     ("not.b32", 1),
@@ -174,12 +175,13 @@ pub(super) const NARROW: [(&str, usize); 83] = [
 ];
 
 /// Operations on 64-bit values; those that end in `shift` take a 32-bit amount.
-pub(super) const WIDE: [(&str, usize); 21] = [
+pub(super) const WIDE: [(&str, usize); 22] = [
     ("add.u64", 2),
     ("sub.u64", 2),
     ("mul.u64", 2),
     ("mad.u64", 3),
     ("and.b64", 2),
+    ("andn.b64", 2),
     ("or.b64", 2),
     ("xor.b64", 2),
     ("not.b64", 1),
@@ -280,6 +282,7 @@ pub(super) const MIXED: &[(&str, &str, &str)] = &[
     ("h", "abs.s16", "h"),
     ("h", "neg.s16", "h"),
     ("h", "and.b16", "hh"),
+    ("h", "andn.b16", "hh"),
     ("h", "xor.b16", "hh"),
     ("h", "not.b16", "h"),
     ("h", "shl.b16", "hr"),
@@ -455,4 +458,39 @@ pub(super) const MIXED: &[(&str, &str, &str)] = &[
     ("r", "cvt.sat.u32.s64", "w"),
     ("w", "cvt.sat.u64.s32", "r"),
     ("w", "cvt.sat.s64.u64", "w"),
+    ("w", "div.u64", "ww"),
+    ("w", "div.s64", "ww"),
+    ("w", "rem.u64", "ww"),
+    ("w", "rem.s64", "ww"),
+    ("r", "madhi.sat.s32", "rrr"),
+    ("r", "mad24hi.sat.s32", "rrr"),
+    ("wp", "madc.u64", "wwwp"),
+    ("wp", "madchi.s64", "wwwp"),
+    ("w", "madhi.u64", "www"),
+    ("h", "cvt.rn.satfinite.e4m3x2.f32", "rr"),
+    ("h", "cvt.rn.satfinite.e5m2x2.f32", "rr"),
+    ("h", "cvt.rn.satfinite.relu.e4m3x2.f32", "rr"),
+    ("h", "cvt.rn.satfinite.e4m3x2.f16x2", "r"),
+    ("h", "cvt.rn.satfinite.relu.e5m2x2.f16x2", "r"),
+    ("r", "cvt.rn.f16x2.e4m3x2", "h"),
+    ("r", "cvt.rn.f16x2.e5m2x2", "h"),
+    ("r", "cvt.rn.relu.f16x2.e4m3x2", "h"),
+    ("r", "cvt.rna.tf32.f32", "r"),
+    ("r", "cvt.rn.tf32.f32", "r"),
+    ("r", "cvt.rz.relu.tf32.f32", "r"),
+    ("r", "cvtpack.sat.u16.s32", "rr"),
+    ("r", "cvtpack.sat.s8.s32", "rrr"),
+    ("r", "cvtpack.sat.u4.s32", "rrr"),
+    ("pp", "setp.lt.f16x2", "rr"),
+    ("pp", "setp.geu.ftz.and.bf16x2", "rrp"),
+    ("r", "set.gt.f16x2.f16x2", "rr"),
+    ("r", "set.le.bf16x2.bf16x2", "rr"),
+    ("h", "tanh.approx.f16", "h"),
+    ("h", "ex2.approx.ftz.bf16", "h"),
+    ("r", "ex2.approx.f16x2", "r"),
+    ("r", "tanh.approx.bf16x2", "r"),
+    ("w", "rcp.approx.ftz.f64", "w"),
+    ("w", "rsqrt.approx.ftz.f64", "w"),
+    ("w", "rsqrt.approx.f64", "w"),
+    ("w", "slct.b64.s32", "wwr"),
 ];

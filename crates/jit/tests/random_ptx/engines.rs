@@ -18,6 +18,7 @@ use vm::{
 
 use crate::frame::meaning;
 use crate::kernel::{Kernel, Shape};
+use crate::observed::{Counted, HashingObserver, Observed, of_fast};
 use crate::operands::{IN_BYTES, OWN_BYTES, RACY_BYTES, WIDE_BYTES, eight_bytes, long, word};
 
 /// Issues per block after which a kernel is assumed to hang.
@@ -214,9 +215,9 @@ pub(crate) fn compare(
         Step::Hang(_) => count.hangs += 1,
         _ => count.faults += 1,
     }
-    let mut decoded = None;
+    let (mut decoded, mut observed) = (None, None);
     for &config in configs {
-        let other = run_config(ready, config, &mut decoded, count);
+        let other = run_config(ready, config, (&mut decoded, &mut observed), count);
         let other = other.map_err(|what| Difference { config: Some(config), what })?;
         let Some(other) = other else { continue };
         if let Some(what) = differs(kernel, &exact, &other) {
@@ -261,6 +262,17 @@ impl Launchable {
     }
 }
 
+impl Launchable {
+    /// Counts all events of a launch on the exact engine.
+    fn observed(&self) -> Observed {
+        let mut observed = Observed::default();
+        if let Ok(mut state) = self.begin() {
+            Engine::<1>.run(&self.program, &mut state, &mut observed, u64::MAX);
+        }
+        observed
+    }
+}
+
 /// Runs the rest of a launch on the exact engine.
 fn on_exact(program: &Program, mut state: State<1>) -> Ended {
     let end = loop {
@@ -278,7 +290,7 @@ fn on_exact(program: &Program, mut state: State<1>) -> Ended {
 fn run_config(
     ready: &Launchable,
     config: RunConfig,
-    decoded: &mut Option<fast::Kernel>,
+    (decoded, observed): (&mut Option<fast::Kernel>, &mut Option<Observed>),
     count: &mut Count,
 ) -> Result<Option<Ended>, String> {
     let mut state = ready.begin()?;
@@ -301,7 +313,7 @@ fn run_config(
         if config.commits {
             kernel = kernel.commit_after(0);
         }
-        let observer = &mut |_: u64, _: u64| true;
+        let mut observer = HashingObserver::default();
         let ran = if config.compile {
             let code =
                 count.time("compiling", || Ready::new(kernel, config.level, config.detailed));
@@ -310,9 +322,10 @@ fn run_config(
                 count.steps += coverage.steps;
                 count.bytes += coverage.bytes;
             }
-            count.time("compiled code", || code.run(&mut state, observer))
+            count.time("compiled code", || code.run(&mut state, &mut observer))
         } else {
-            let run = || fast::run(&kernel, &mut state, config.level, config.detailed, observer);
+            let RunConfig { level, detailed, .. } = config;
+            let run = || fast::run(&kernel, &mut state, level, detailed, &mut observer);
             let ran = count.time("interpreter", run);
             *decoded = Some(kernel);
             ran
@@ -320,6 +333,12 @@ fn run_config(
         match ran {
             Ok(finished) => {
                 count.parallel += u64::from(matches!(finished.threads, Threads::Many(_)));
+                if let Some(detail) = &finished.detail {
+                    let exact = observed.get_or_insert_with(|| {
+                        count.time("exact engine, observed", || ready.observed())
+                    });
+                    compare_details(&of_fast(detail), &observer, exact)?;
+                }
                 let memory = bytes(&finished.memory);
                 return Ok(Some(Ended { end: Step::Done, memory, stats: finished.stats }));
             }
@@ -332,6 +351,21 @@ fn run_config(
                 return Ok(Some(on_exact(&ready.program, state)));
             }
         }
+    }
+}
+
+/// Compares the details of a launch with those of the exact engine.
+fn compare_details(
+    counted: &Counted,
+    observer: &HashingObserver,
+    exact: &Observed,
+) -> Result<(), String> {
+    if *counted != exact.counted {
+        return Err(format!("details: {counted:#?}\non the exact engine {:#?}", exact.counted));
+    }
+    match observer.accesses.are_congruent(&exact.accesses) {
+        true => Ok(()),
+        false => Err(format!("accesses: {observer:?}\non the exact engine {exact:?}")),
     }
 }
 

@@ -10,6 +10,9 @@
 
 mod engines;
 mod minimise;
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "../../../fast/tests/common/observed.rs"]
+mod observed;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -165,6 +168,7 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 #[ignore = "a campaign"]
 fn campaign() {
+    jit::check_allocations();
     let (first, kernels) = (number("SEED", 0), number("KERNELS", 1000));
     let (pool, mut count, mut found) = (Pool::new(), Count::default(), 0);
     let mut out = std::io::stdout();

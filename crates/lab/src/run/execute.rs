@@ -285,7 +285,7 @@ impl Job {
             |m: &Named| m.name != self.mechanism.value && (!limited || defaults.contains(&m.name));
         others.retain(tried);
         // First the one that an option offers.
-        let is_offered = |m: &Named| m.name == vm::Retry::MECHANISM;
+        let is_offered = |m: &Named| Some(m.name) == self.machine.retry_mechanism;
         others.sort_by_key(|m| !is_offered(m));
         // It may take longer, but not without end; and so may the rest, all together.
         let most = slots.issues().saturating_mul(16).clamp(1 << 20, 1 << 24);

@@ -105,6 +105,7 @@ fn access(space: Space, pc: u64, at: impl Fn(u64) -> u64) -> Traffic {
             scope: Scope::Gpu,
             size: 4,
             lanes: &lanes,
+            values: &[],
         },
     );
     counters.counts.traffic

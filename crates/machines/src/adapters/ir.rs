@@ -14,6 +14,7 @@ pub(crate) static IR: Isa = Isa {
     extensions: &["ir"],
     mechanisms: &vm::MECHANISMS,
     default_mechanisms: vm::USUAL_MECHANISMS,
+    retry_mechanism: Some(vm::RETRY_MECHANISM),
     default_warp_size: 32,
     reference: vm::REFERENCE,
     axes: &[],
@@ -21,6 +22,7 @@ pub(crate) static IR: Isa = Isa {
     bare_argument: None,
     has_grid: true,
     has_graphs: true,
+    has_checks: true,
     variant: no_variant,
     load,
     tools: None,
@@ -31,13 +33,7 @@ fn load(
     _wanted: &[Located<String>],
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
-    let text = match image.text() {
-        Ok(text) => text,
-        Err(finding) => {
-            found.push(finding);
-            return None;
-        }
-    };
+    let text = image.text().map_err(|finding| found.push(finding)).ok()?;
     match ::ir::text::parse(image.file, text) {
         Ok(module) => vm::link(module, text, None, found),
         Err(errors) => {

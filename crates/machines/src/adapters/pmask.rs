@@ -32,6 +32,7 @@ pub(crate) static PMASK: Isa = Isa {
     extensions: &["s", "elf"],
     mechanisms: &[Named { name: "masks", about: "one program counter; lanes by mask banks" }],
     default_mechanisms: &["masks"],
+    retry_mechanism: None,
     default_warp_size: 64,
     reference: Reference { mechanism: "masks", warp_size: 64, settings: &[("vlmax", "8")] },
     axes: &[
@@ -44,6 +45,7 @@ pub(crate) static PMASK: Isa = Isa {
     bare_argument: None,
     has_grid: false,
     has_graphs: false,
+    has_checks: false,
     variant: no_variant,
     load,
     tools: Some(Tools {

@@ -18,6 +18,7 @@ pub(crate) static PTX: Isa = Isa {
     extensions: &["ptx"],
     mechanisms: &vm::MECHANISMS,
     default_mechanisms: vm::USUAL_MECHANISMS,
+    retry_mechanism: Some(vm::RETRY_MECHANISM),
     default_warp_size: 32,
     reference: vm::REFERENCE,
     axes: &[],
@@ -25,6 +26,7 @@ pub(crate) static PTX: Isa = Isa {
     bare_argument: None,
     has_grid: true,
     has_graphs: true,
+    has_checks: true,
     variant,
     load: |image, wanted, found| load(Limits::OfTarget, image, wanted, found),
     tools: None,
@@ -54,13 +56,7 @@ fn load(
     wanted: &[Located<String>],
     found: &mut Diagnostics,
 ) -> Option<Box<dyn Program>> {
-    let text = match image.text() {
-        Ok(text) => text,
-        Err(finding) => {
-            found.push(finding);
-            return None;
-        }
-    };
+    let text = image.text().map_err(|finding| found.push(finding)).ok()?;
     let (tree, errors) = ::ptx::parse(image.file, text);
     let broken = errors.has_errors();
     found.append(errors);

@@ -41,6 +41,7 @@ impl<O: Observer<1>> Context<'_, O> {
                 scope: Scope::Gpu,
                 size: size as u32,
                 lanes: &[(self.lane, addr)],
+                values: &[],
             });
         }
     }

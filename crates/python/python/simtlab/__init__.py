@@ -10,11 +10,13 @@ from ._arrays import Device, DeviceArray, array
 from ._catalogue import Mechanism, Metric, mechanisms, metrics
 from ._compare import Comparison, compare
 from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, SimtlabError, Stopped
+from ._findings import CheckFinding
 from ._module import Kernel, Module, Parameter, Result, run
 from ._simtlab import __version__
 from ._stats import Stats
 
 __all__ = [
+    "CheckFinding",
     "Comparison",
     "CompileError",
     "Device",

@@ -44,6 +44,7 @@ class Wanted:
     jobs: Optional[int]
     exact: bool
     stats: bool
+    check: Optional[str] = None
 
 
 def extents(value: Any, what: str) -> Tuple[int, int, int]:

@@ -12,6 +12,7 @@ from . import _simtlab, _stats
 from ._arguments import Arguments, Passed, Wanted, extents, whole
 from ._arrays import Device, device_or_default
 from ._errors import LaunchError
+from ._findings import CheckFinding, findings
 from ._stats import Stats
 
 Ptx = Union[str, "os.PathLike[str]"]
@@ -48,6 +49,7 @@ class Result:
     """A launch that has ended.
 
     stats    what it cost, unless they were not wanted
+    findings what checks have found; empty without `check`
     engine   which engine ran it, and why no faster one did
     seconds  time in the launch
     output   what the kernel has printed
@@ -57,6 +59,7 @@ class Result:
     engine: str
     seconds: float
     output: str
+    findings: Tuple[CheckFinding, ...] = ()
 
 
 def load(ptx: Ptx, kernels: Sequence[str], limits_of: Optional[str] = None) -> "_simtlab.Program":
@@ -91,6 +94,7 @@ def wanted(
     limit: Optional[int] = None,
     jobs: Optional[int] = None,
     stats: bool = True,
+    check: Union[None, str, Sequence[str]] = None,
 ) -> Wanted:
     """A launch with everything that Python can check checked."""
     if engine not in ("fast", "exact"):
@@ -110,6 +114,7 @@ def wanted(
         jobs=None if jobs is None else whole(jobs, "jobs", 1, _MOST_JOBS),
         exact=engine == "exact",
         stats=bool(stats),
+        check=check if check is None or isinstance(check, str) else ",".join(check),
     )
 
 
@@ -120,7 +125,8 @@ def _launch(program: "_simtlab.Program", device: Optional[Device], launch: Wante
     for text in report["warnings"]:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     stats = None if report["stats"] is None else _stats.make(report["stats"])
-    return Result(stats, report["engine"], report["seconds"], output.decode(errors="replace"))
+    found = findings(report["findings"])
+    return Result(stats, report["engine"], report["seconds"], output.decode(errors="replace"), found)
 
 
 class Module:
@@ -183,16 +189,18 @@ def run(
     limit: Optional[int] = None,
     jobs: Optional[int] = None,
     stats: bool = True,
+    check: Union[None, str, Sequence[str]] = None,
     limits_of: Optional[str] = None,
 ) -> Result:
     """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own.
 
     `args` are numbers, NumPy scalars and arrays, and bytes for structures, in the order of the parameters or as a dict by their
-    names. Arrays are copied in and, if they are writable and the launch ends well, back. `limits_of` is as for `Module`. Warns
+    names. Arrays are copied in and, if they are writable and the launch ends well, back. `limits_of` is as for `Module`. `check` names checks
+    ("all", or some of "race", "init", "sync"), which run on the exact engine: `findings` of the result has what they find. Warns
     (`RuntimeWarning`) of a float64 array that the kernel takes for one of 32-bit floats. Raises `Fault`, `Hang`, `LaunchError`
     or `CompileError`.
     """
     passed = Passed(args, None)
-    options: Dict[str, Any] = dict(mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs, stats=stats)
+    options: Dict[str, Any] = dict(mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs, stats=stats, check=check)
     launch = wanted(kernel, grid, block, passed, shared, **options)
     return _launch(load(ptx, [kernel], limits_of), None, launch, passed)

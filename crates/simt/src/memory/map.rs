@@ -140,23 +140,13 @@ pub(super) struct Counters {
     quarantined: usize,
     /// Bytes of live owned regions.
     pub(super) mapped: u64,
+    /// The least length of red zones.
+    least_red_zone: u64,
 }
 
 /// The bytes of live owned regions.
 pub(super) fn owned_bytes(regions: &[Region]) -> u64 {
     regions.iter().filter(|r| matches!(r.storage, Storage::Owned(_))).map(Region::len).sum()
-}
-
-/// The red zone after an allocation of `len` bytes.
-const fn red_zone(len: u64) -> u64 {
-    let zone = len / 16;
-    if zone < RED_ZONE {
-        RED_ZONE
-    } else if zone > MAX_RED_ZONE {
-        MAX_RED_ZONE
-    } else {
-        zone
-    }
 }
 
 impl Default for MemoryMap {
@@ -181,6 +171,7 @@ impl MemoryMap {
             frees: 0,
             quarantined: 0,
             mapped: 0,
+            least_red_zone: RED_ZONE,
         };
         let (regions, hints, wide) = (Vec::new(), Hints::default(), Mutex::new(()));
         Self { regions, hints, wide, counters, stock: Stock::default(), limit }
@@ -196,6 +187,20 @@ impl MemoryMap {
     #[must_use]
     pub const fn mapped(&self) -> u64 {
         self.counters.mapped
+    }
+
+    /// Sets the least length of the red zones of later allocations, up to 2^30, and makes them as
+    /// long as the allocation: an access that far beyond one is refused rather than taken for one
+    /// to the next.
+    pub fn set_least_red_zone(&mut self, bytes: u64) {
+        self.counters.least_red_zone = bytes.clamp(RED_ZONE, MAX_ALIGN);
+    }
+
+    /// The red zone after an allocation of `len` bytes.
+    fn red_zone(&self, len: u64) -> u64 {
+        let least = self.counters.least_red_zone;
+        let own = if least > RED_ZONE { len.min(MAX_ALIGN) } else { 0 };
+        (len / 16).clamp(RED_ZONE, MAX_RED_ZONE).max(least).max(own)
     }
 
     /// Allocates a zero-filled read-write buffer in global memory. The name is for error texts.
@@ -399,7 +404,7 @@ impl MemoryMap {
         let Some(base) = found else {
             return Err(MapError::AddressSpace { name: Arc::clone(name), len, heap: heap.space() });
         };
-        self.counters.next[heap as usize] = base + len + red_zone(len);
+        self.counters.next[heap as usize] = base + len + self.red_zone(len);
         Ok(base)
     }
 
@@ -410,14 +415,14 @@ impl MemoryMap {
         let mut index =
             self.regions.partition_point(|r| r.end().0.saturating_add(RED_ZONE) <= base);
         loop {
-            let end = base.checked_add(len)?.checked_add(red_zone(len))?;
+            let end = base.checked_add(len)?.checked_add(self.red_zone(len))?;
             if end > range.end {
                 return None;
             }
             match self.regions.get(index) {
                 Some(r) if r.base < end => {
                     base = (r.base + r.len)
-                        .checked_add(red_zone(r.len))?
+                        .checked_add(self.red_zone(r.len))?
                         .checked_next_multiple_of(align)?;
                     index += 1;
                 }

@@ -12,7 +12,7 @@ use super::sentence::sentence;
 use super::verdict::{self, Verdict};
 use super::views::{Views, WARPS, steps_of_warp};
 use crate::probes::{LaneTraceProbe, LostSlots, Rejoins};
-use crate::race::{Race, Races};
+use checks::race::{Race, Races};
 
 /// Limit of issues of the reference, if the job has none.
 const REFERENCE_LIMIT: u64 = 1 << 28;

@@ -9,7 +9,7 @@ use machines::stats::LaunchStats;
 use super::axes::{self, Settings};
 use super::verdict::{Difference, Verdict};
 use super::views::Views;
-use crate::race::Race;
+use checks::race::Race;
 
 /// The results of a mechanism at a warp size, under one setting.
 #[derive(Clone, Debug)]

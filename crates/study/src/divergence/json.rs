@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use simt::counts::Counts;
 
 use super::comparison::{Comparison, Row, max_divergence_depth};
-use crate::race::{Race, RacingAccess, access_name, space_name};
+use checks::race::{Race, RacingAccess, access_name, space_name};
 
 /// The value of `schema` in every report.
 pub const COMPARE_SCHEMA_NAME: &str = "simtlab-compare";

@@ -4,7 +4,7 @@ use machines::Stop;
 
 use super::comparison::Row;
 use super::verdict::Verdict;
-use crate::race::{RacingAccess, access_name};
+use checks::race::{RacingAccess, access_name};
 
 /// Explains the verdict in one sentence: the hang, the instruction that exposes the schedule, or
 /// the accesses that race.

@@ -7,7 +7,7 @@ use lab::show::paragraph;
 use super::comparison::Comparison;
 use super::tables;
 use super::verdict::Verdict;
-use crate::race::{Race, access_name, space_name};
+use checks::race::{Race, access_name, space_name};
 
 /// Most items of a kind that are listed.
 const SHOWN: usize = 4;

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
+use checks::race::{Race, RacingAccess, access_name};
 use machines::probe::Place;
 
 use super::escape::text;
 use crate::divergence::{Comparison, Row, Verdict};
-use crate::race::{Race, RacingAccess, access_name};
 
 /// Most items of a list that are shown.
 const SHOWN: usize = 6;

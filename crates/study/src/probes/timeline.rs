@@ -185,6 +185,7 @@ impl EventSink for Timeline {
             SyncKind::BarrierRelease => "barrier: release",
             SyncKind::Collective => "collective",
             SyncKind::Fence(..) => "fence",
+            SyncKind::CollectiveArrive | SyncKind::CollectiveComplete => return,
         };
         if !self.has_room() {
             return;

@@ -1,9 +1,9 @@
 //! The race detector reports every racy kernel with both accesses, and no kernel without races.
 
+use checks::race::{Race, Races};
 use lab::run::{Job, Variant};
 use machines::{ProbedMonitor, Unmonitored};
 use simt::observe::AccessKind;
-use study::race::{Race, Races};
 
 use crate::common::{bundled, ir};
 

@@ -79,8 +79,8 @@ impl Frame<'_> {
 
     /// The type of the first register that is written.
     pub(super) fn result_ty(&self, inst: &Inst) -> RegTy {
-        match inst.results.iter().flatten().next() {
-            Some(Reg::Lane(reg)) => self.reg_ty(*reg),
+        match inst.first_written() {
+            Some(Reg::Lane(reg)) => self.reg_ty(reg),
             Some(Reg::Warp(reg)) => {
                 self.function.warp_regs.get(reg.index()).map_or(RegTy::B64, |r| r.ty)
             }

@@ -178,6 +178,9 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if args.trace {
         command.env("SIMTLAB_TRACE", "1");
     }
+    if let Some(checks) = &args.check {
+        command.env("SIMTLAB_CHECK", checks);
+    }
 }
 
 /// Returns the loader's search path with the folder `first` in front. Drops empty elements, which

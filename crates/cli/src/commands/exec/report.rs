@@ -1,9 +1,12 @@
 //! The report on the processes of a run, as text and as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use runtime::{DIFFERENCE, Event, LaunchTotals};
+use findings::report::finding_from_json;
+use findings::{Check, CheckSet, Finding, Findings, Kind, Location};
+use places::Source;
+use runtime::{DIFFERENCE, Event, Instruction, LaunchTotals};
 use serde_json::json;
 
 use super::program::ExitOutcome;
@@ -29,6 +32,7 @@ struct Stop {
     kind: String,
     code: String,
     text: String,
+    instruction: Option<Instruction>,
 }
 
 /// Failed calls of one function with the same status.
@@ -39,6 +43,12 @@ struct Failed {
     arguments: String,
     /// Explanation of the first failure.
     note: Option<String>,
+}
+
+/// An allocation of device memory.
+struct Allocated {
+    bytes: u64,
+    call: String,
 }
 
 /// A launch that was interrupted by the end of its process.
@@ -53,6 +63,19 @@ pub(super) struct Report {
     processes: u64,
     kernels: BTreeMap<String, Kernel>,
     stops: Vec<Stop>,
+    /// What checks have found, by process and number.
+    found: BTreeMap<(u32, usize), Finding>,
+    /// Number of findings that were not kept, by kind.
+    omitted: Vec<(Kind, u64)>,
+    /// Allocations that are not freed, by process and address: bytes, call, and whether their
+    /// context has ended.
+    allocated: BTreeMap<(u32, u64), Allocated>,
+    /// Processes in which a launch stopped, which ends the use of its context.
+    faulted: BTreeSet<u32>,
+    /// Allocations whose context has ended.
+    abandoned: Vec<Allocated>,
+    /// Checks that could not follow everything.
+    incomplete: Vec<Check>,
     /// By process.
     running: BTreeMap<u32, Running>,
     /// Number of calls of each unsupported function.
@@ -84,9 +107,10 @@ impl Report {
                     *kernel.exact.entry(why).or_default() += 1;
                 }
             }
-            Event::Stop { process, kernel, kind, code, text, .. } => {
+            Event::Stop { process, kernel, kind, code, text, instruction, .. } => {
                 self.running.remove(&process);
-                self.stops.push(Stop { kernel, kind, code, text });
+                self.faulted.insert(process);
+                self.stops.push(Stop { kernel, kind, code, text, instruction });
             }
             Event::Running { process, kernel, text, .. } => {
                 self.running.insert(process, Running { kernel, text });
@@ -100,6 +124,34 @@ impl Report {
                 }
             }
             Event::Refused { text, .. } => self.refused.push(text),
+            Event::Finding { process, number, finding } => {
+                if let Some(finding) = finding_from_json(&finding) {
+                    self.found.insert((process, number), finding);
+                }
+            }
+            Event::FoundAgain { process, number, count } => {
+                if let Some(finding) = self.found.get_mut(&(process, number)) {
+                    finding.count = finding.count.saturating_add(count);
+                }
+            }
+            Event::FindingsOmitted { kind, count, .. } => {
+                self.omitted.extend(Kind::find(&kind).ok().map(|kind| (kind, count)));
+            }
+            Event::Allocated { process, address, bytes, call } => {
+                self.allocated.insert((process, address), Allocated { bytes, call });
+            }
+            Event::Freed { process, address } => drop(self.allocated.remove(&(process, address))),
+            Event::Abandoned { process, addresses } => {
+                let own = addresses.into_iter();
+                let own = own.filter_map(|at| self.allocated.remove(&(process, at)));
+                let own: Vec<Allocated> = own.collect();
+                if !self.faulted.contains(&process) {
+                    self.abandoned.extend(own);
+                }
+            }
+            Event::Incomplete { check, .. } => {
+                self.incomplete.extend(Check::ALL.into_iter().find(|c| c.name() == check));
+            }
         }
     }
 
@@ -110,6 +162,38 @@ impl Report {
     /// Returns whether a launch faulted or hung, or the engines differ.
     pub(super) fn has_stops(&self) -> bool {
         !self.stops.is_empty()
+    }
+
+    /// Returns what these checks have found, with faults and hangs; not in order yet.
+    pub(super) fn findings(&self, program: &str, checks: CheckSet) -> Findings {
+        let mut findings = Findings::new(program, checks);
+        self.found.values().for_each(|finding| findings.add(finding.clone()));
+        self.omitted.iter().for_each(|(kind, count)| findings.add_omitted(*kind, *count));
+        self.incomplete.iter().for_each(|check| findings.set_incomplete(*check));
+        let kinds = [("fault", Kind::Fault), ("hang", Kind::Hang)];
+        for stop in &self.stops {
+            let Some((_, kind)) = kinds.iter().find(|(name, _)| *name == stop.kind) else {
+                continue;
+            };
+            findings.add(finding(*kind, stop));
+        }
+        if checks.has(Check::Api) {
+            self.failed.iter().for_each(|((call, _), failed)| {
+                findings.add(failed_call(call, failed));
+            });
+        }
+        if checks.has(Check::Leak) {
+            self.abandoned.iter().for_each(|leak| {
+                findings.add(leaked(leak, "its context ended before it was freed"));
+            });
+            // After a fault nothing can be freed.
+            let left =
+                self.allocated.iter().filter(|((process, _), _)| !self.faulted.contains(process));
+            left.for_each(|(_, leak)| {
+                findings.add(leaked(leak, "the program ended before it was freed"));
+            });
+        }
+        findings
     }
 
     /// Returns whether the engines differ in a launch.
@@ -264,6 +348,71 @@ impl Report {
             "failed": failed,
             "unsupported": self.unsupported,
         })
+    }
+}
+
+/// A finding that has no place in a kernel.
+fn without_place(kind: Kind, message: String, causes: Vec<String>, count: u64) -> Finding {
+    Finding {
+        kind,
+        code: "".into(),
+        kernel: String::new(),
+        launch: None,
+        message,
+        location: Location::default(),
+        site: None,
+        accesses: Vec::new(),
+        related: None,
+        causes,
+        cure: kind.row().cure.to_owned(),
+        count,
+    }
+}
+
+fn failed_call(call: &str, failed: &Failed) -> Finding {
+    let Failed { times, name, arguments, note } = failed;
+    let causes = std::iter::once(format!("the first of these calls was {call}({arguments})"));
+    let causes = causes.chain(note.clone()).collect();
+    let message = format!("{call} fails with {name}");
+    Finding {
+        code: name.clone().into(),
+        ..without_place(Kind::FailedCall, message, causes, *times)
+    }
+}
+
+fn leaked(leak: &Allocated, why: &str) -> Finding {
+    let Allocated { bytes, call } = leak;
+    let plural = if *bytes == 1 { "" } else { "s" };
+    let message = format!("{bytes} byte{plural} that {call} has allocated are not freed");
+    without_place(Kind::Leak, message, vec![why.to_owned()], 1)
+}
+
+fn finding(kind: Kind, stop: &Stop) -> Finding {
+    let mut lines = stop.text.lines().map(|line| line.trim().to_owned());
+    let instruction = stop.instruction.clone().unwrap_or_default();
+    let source = instruction.source.map(|(file, line)| Source {
+        file: file.into(),
+        line,
+        inlined: Vec::new().into(),
+    });
+    Finding {
+        kind,
+        code: stop.code.clone().into(),
+        kernel: stop.kernel.clone(),
+        launch: None,
+        message: lines.next().unwrap_or_default(),
+        location: Location {
+            text: instruction.text.into(),
+            line: Some(instruction.line).filter(|&line| line > 0),
+            span: None,
+            source,
+        },
+        site: None,
+        accesses: Vec::new(),
+        related: None,
+        causes: lines.collect(),
+        cure: kind.row().cure.to_owned(),
+        count: 1,
     }
 }
 

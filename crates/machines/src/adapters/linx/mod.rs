@@ -62,6 +62,7 @@ const fn isa<const R: usize>(
         extensions,
         mechanisms: &NAMES,
         default_mechanisms: &["exec"],
+        retry_mechanism: None,
         default_warp_size: 64,
         // Groups of one lane.
         reference: Reference { mechanism: "exec", warp_size: 1, settings: &[] },
@@ -70,6 +71,7 @@ const fn isa<const R: usize>(
         bare_argument: None,
         has_grid: false,
         has_graphs: false,
+        has_checks: false,
         variant: |option, value| variant(READINGS[R], option, value),
         load: |image, _, found| loaded(LinxProgram::read(READINGS[R], image, found), found),
         tools: Some(Tools {

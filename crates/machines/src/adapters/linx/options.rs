@@ -49,7 +49,8 @@ pub(super) const MECHANISMS: [Mechanism; 5] = [
 pub(super) const RUN_OPTIONS: [Named; 4] = [
     Named {
         name: "map",
-        about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address there",
+        about: "ranges ADDRESS+LENGTH, by commas, that are mapped when a trap reports an address \
+                there",
     },
     Named {
         name: "entry",
@@ -61,7 +62,8 @@ pub(super) const RUN_OPTIONS: [Named; 4] = [
     },
     Named {
         name: "codec",
-        about: "how operands of 64-bit forms are read: regid10; b, without types, not to be run (regid10)",
+        about: "how operands of 64-bit forms are read: regid10; b, without types, not to be run \
+                (regid10)",
     },
 ];
 

@@ -33,6 +33,7 @@ pub(crate) static PRF: Isa = Isa {
         about: "one program counter; lanes by predicate masks",
     }],
     default_mechanisms: &["predicates"],
+    retry_mechanism: None,
     default_warp_size: 32,
     reference: Reference { mechanism: "predicates", warp_size: 32, settings: &[] },
     axes: &[
@@ -45,6 +46,7 @@ pub(crate) static PRF: Isa = Isa {
     bare_argument: Some("argument"),
     has_grid: true,
     has_graphs: false,
+    has_checks: false,
     variant: no_variant,
     load: |image, _, found| loaded(read(image, found), found),
     tools: Some(Tools {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::flow::analysis::{Options, Shape};
-use converge::Pass;
+use converge::{BuildMechanism, Pass, Start};
 use engine::{
     EngineUsed, Exact, ExactLaunch, ExactRun, Guest, Monitor, Outcome, Restart, Selected,
 };
@@ -12,7 +12,6 @@ use isa::Diagnostic;
 use simt::memory::MemoryMap;
 use vm::{FactCheck, Launch, LaunchError, PassCost, Retry, State, Variables};
 
-use super::places::places;
 use super::program::VmProgram;
 use super::statistics::{RunTotals, counters, inserted, result};
 use super::{options, report};
@@ -61,6 +60,7 @@ impl<'p> VmContext<'p> {
     ) -> Result<LaunchResult, LaunchProblem>
     where
         State<N>: Exact<N>,
+        Start<N>: BuildMechanism<N>,
     {
         let (launch, pass) = self.prepare::<N>(request, MemoryMap::new())?;
         let key = pass.map(|pass| (launch.kernel, pass));
@@ -92,18 +92,21 @@ impl<'p> VmContext<'p> {
     ) -> Result<LaunchResult, LaunchProblem>
     where
         State<N>: Exact<N>,
+        Start<N>: BuildMechanism<N>,
     {
         if options::checks_facts(request.options) {
             let memory = self.memory.try_clone();
             let memory = memory.map_err(|error| general(error.to_string()))?;
             self.check_facts(program, Launch { memory, ..launch.clone() }, request)?;
         }
+        let mut launch = launch;
+        launch.guard = monitor.probe().map_or(0, |probe| probe.guard());
         let [grid, block] = [launch.grid, launch.block].map(|extents| extents.map(u64::from));
         let shape = probe::Shape { grid, block, width: launch.width };
         let state = vm::begin_bare(&program.program, launch);
         let state = state.map_err(|error| self.problem(&error))?;
         if let Some(probe) = monitor.probe() {
-            let places = program.places.get_or_init(|| places(program));
+            let places = program.places();
             probe.begin(&LaunchStart { kernel: request.kernel, shape, places });
         }
         let launch =
@@ -132,7 +135,10 @@ impl<'p> VmContext<'p> {
     fn restart<const N: usize>(
         &self,
         request: &LaunchRequest<'_>,
-    ) -> Result<ExactLaunch<'p, N>, LaunchProblem> {
+    ) -> Result<ExactLaunch<'p, N>, LaunchProblem>
+    where
+        Start<N>: BuildMechanism<N>,
+    {
         let fair = LaunchRequest { mechanism: Retry::MECHANISM, ..request.clone() };
         let (launch, _) = self.prepare::<N>(&fair, MemoryMap::new())?;
         let state = vm::begin_bare(&self.program.program, launch);
@@ -241,7 +247,10 @@ impl<'p> VmContext<'p> {
         &self,
         request: &LaunchRequest<'_>,
         memory: MemoryMap,
-    ) -> Result<(Launch<N>, Option<Pass>), LaunchProblem> {
+    ) -> Result<(Launch<N>, Option<Pass>), LaunchProblem>
+    where
+        Start<N>: BuildMechanism<N>,
+    {
         let problem =
             |about, message: String| LaunchProblem { about, message, help: None, span: None };
         let entry = converge::Entry::find(request.mechanism)

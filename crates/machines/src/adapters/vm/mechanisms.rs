@@ -9,6 +9,9 @@ use crate::interface::{Named, Reference};
 /// has barriers, and `uniform` requires a pass that makes control flow uniform.
 pub(in super::super) const USUAL_MECHANISMS: &[&str] = &["serial", "ipdom", "min-pc"];
 
+/// The option `forward-progress` runs a launch that hangs again under this mechanism.
+pub(in super::super) const RETRY_MECHANISM: &str = ::vm::Retry::MECHANISM;
+
 /// Comparisons compare with fair serial execution.
 pub(in super::super) const REFERENCE: Reference =
     Reference { mechanism: "serial", warp_size: 32, settings: &[] };

@@ -4,13 +4,12 @@ mod context;
 mod flow;
 mod mechanisms;
 mod options;
-mod places;
 mod program;
 mod report;
 mod spin;
 mod statistics;
 
-pub(super) use mechanisms::{MECHANISMS, REFERENCE, USUAL_MECHANISMS};
+pub(super) use mechanisms::{MECHANISMS, REFERENCE, RETRY_MECHANISM, USUAL_MECHANISMS};
 pub(super) use options::{LIMITS_OF, limits};
 
 use inputs::kernel::KernelInfo;

@@ -11,9 +11,6 @@ use simt::Pc;
 
 use crate::probe::Place;
 
-/// Most characters of an instruction's text that are kept.
-const LONGEST: usize = 160;
-
 /// A linked program with its text.
 pub(super) struct VmProgram {
     pub(super) program: vm::Program,
@@ -24,7 +21,7 @@ pub(super) struct VmProgram {
     /// Launches decoded and compiled before.
     pub(super) cache: Mutex<engine::Cache>,
     /// The places of all code, made when a probe first asks for them.
-    pub(super) places: OnceLock<Arc<[Place]>>,
+    places: OnceLock<Arc<[Place]>>,
 }
 
 impl VmProgram {
@@ -113,9 +110,13 @@ impl VmProgram {
 
     /// Returns the text of a span on one line.
     pub(super) fn written(&self, span: Span) -> Option<String> {
-        let text = self.text.text().get(span.range())?;
-        let words: Vec<&str> = text.split_whitespace().collect();
-        Some(words.join(" ").chars().take(LONGEST).collect())
+        checks::code::written(&self.text, span)
+    }
+
+    /// Returns the places of all code, by program counter.
+    pub(super) fn places(&self) -> &Arc<[Place]> {
+        let made = || checks::code::places(&self.program, &|_| Some(&self.text));
+        self.places.get_or_init(made)
     }
 }
 

@@ -1,0 +1,247 @@
+//! Observation of launches independent of the machine.
+//!
+//! A [`Probe`] receives the events of an engine's observer, with lane sets widened to
+//! [`CtaMask`](simt::CtaMask), and knows each program counter as a [`Place`]: text, line of the
+//! program, and line of the source. [`ProbePair`] combines probes.
+
+use std::sync::Arc;
+
+pub use engine::{EventSink, SINK_WORDS as WORDS, SinkObserver, WideLanes as Lanes};
+use isa::Span;
+use places::{Site, Source};
+use simt::machine::HangKind;
+use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Sync};
+use vm::Definedness;
+
+/// What an instruction exposes to the program of the schedule, or of the lanes that run together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScheduleDependence {
+    /// `activemask`, and collectives without named members: the lanes that execute together.
+    ActiveLanes,
+    /// `elect`: the lane that is chosen.
+    Elected,
+    /// The value of a clock, a timer, or the processor's number.
+    Clock,
+    /// The old value of an atomic operation, hence the order of updates.
+    ReturnedAtomic,
+    /// The result of a floating-point atomic operation, hence the order of updates.
+    FloatAtomic,
+    /// An address that `malloc` returned.
+    Allocation,
+    /// The order of output.
+    PrintOrder,
+}
+
+impl ScheduleDependence {
+    /// Returns the name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ActiveLanes => "active lanes",
+            Self::Elected => "elected lane",
+            Self::Clock => "clock",
+            Self::ReturnedAtomic => "returned atomic",
+            Self::FloatAtomic => "float atomic",
+            Self::Allocation => "allocation address",
+            Self::PrintOrder => "print order",
+        }
+    }
+}
+
+/// The part that an instruction has in the order of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It computes or accesses memory.
+    #[default]
+    Plain,
+    /// It branches, calls, returns or ends threads.
+    Control,
+    /// The lanes that its member mask names wait for each other.
+    Collective,
+    /// A barrier of the block that all threads of a warp have to execute together.
+    AlignedBarrier,
+}
+
+/// An instruction as users know it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Its text with white space collapsed, or the operation's name if a pass inserted it.
+    pub text: Arc<str>,
+    /// Its line in the program's text, from 1.
+    pub line: Option<u32>,
+    /// Its span in the program's text.
+    pub span: Option<Span>,
+    /// The source line.
+    pub source: Option<Source>,
+    /// What it exposes of the schedule.
+    pub exposes: Option<ScheduleDependence>,
+    /// Whether it orders the memory accesses of the participating lanes of a warp
+    /// (`bar.warp.sync`).
+    pub orders_warp: bool,
+    /// The part that it has in the order of threads.
+    pub role: Role,
+    /// The reason why a pass inserted it; empty if the program contains it.
+    pub origin: &'static str,
+}
+
+impl Place {
+    /// Formats the place as `line 12`, with the source line if there is one.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let line = self.line.map_or_else(|| "an unknown line".to_owned(), |l| format!("line {l}"));
+        match &self.source {
+            Some(source) => format!("{line} ({source})"),
+            None => line,
+        }
+    }
+}
+
+/// The extents of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Size of the grid in x, y, z, in blocks.
+    pub grid: [u64; 3],
+    /// Size of a block in x, y, z, in threads.
+    pub block: [u64; 3],
+    /// Width of an issue group in lanes.
+    pub width: u32,
+}
+
+impl Shape {
+    /// Returns the number of threads in a block.
+    #[must_use]
+    pub fn threads(&self) -> u64 {
+        self.block.iter().copied().fold(1, u64::saturating_mul)
+    }
+
+    /// Returns the coordinates of a thread, given the linear indices of its block and of itself in
+    /// the block.
+    #[must_use]
+    pub fn site_of(&self, cta: u64, thread: u32) -> Site {
+        let width = self.width.clamp(1, 64 * WORDS as u32);
+        let (group, lane) = (thread / width, thread % width);
+        let id = GroupId { cta, group, first_thread: group * width };
+        Site::new(id, &Lanes::lane(lane as usize), self.grid, self.block)
+    }
+}
+
+/// The launch that starts.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchStart<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// Its extents.
+    pub shape: Shape,
+    /// The code, by program counter.
+    pub places: &'a Arc<[Place]>,
+}
+
+/// Observes launches: receives their events, and before them what the program counters stand for.
+pub trait Probe: EventSink {
+    /// Called when a launch starts.
+    fn begin(&mut self, _launch: &LaunchStart<'_>) {}
+
+    /// Returns the bytes after each shared variable that no access may touch.
+    fn guard(&self) -> u64 {
+        0
+    }
+}
+
+/// Two probes at once.
+pub struct ProbePair<'a>(pub &'a mut dyn Probe, pub &'a mut dyn Probe);
+
+impl ProbePair<'_> {
+    fn each(&mut self, event: Events, mut forward: impl FnMut(&mut dyn Probe)) {
+        for probe in [&mut *self.0, &mut *self.1] {
+            if probe.events().has(event) {
+                forward(probe);
+            }
+        }
+    }
+}
+
+impl Probe for ProbePair<'_> {
+    fn guard(&self) -> u64 {
+        self.0.guard().max(self.1.guard())
+    }
+
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
+        self.0.begin(launch);
+        self.1.begin(launch);
+    }
+}
+
+impl EventSink for ProbePair<'_> {
+    fn events(&self) -> Events {
+        self.0.events().and(self.1.events())
+    }
+    fn issue(&mut self, event: &Issue<'_, WORDS>) {
+        self.each(Events::ISSUE, |p| p.issue(event));
+    }
+    fn branch(&mut self, event: &Branch<'_, WORDS>) {
+        self.each(Events::BRANCH, |p| p.branch(event));
+    }
+    fn access(&mut self, event: &Access<'_>) {
+        self.each(Events::ACCESS, |p| p.access(event));
+    }
+    fn sync(&mut self, event: &Sync<'_, WORDS>) {
+        self.each(Events::SYNC, |p| p.sync(event));
+    }
+    fn cta(&mut self, cta: u64, event: CtaEvent) {
+        self.each(Events::CTA, |p| p.cta(cta, event));
+    }
+    fn lend_definedness(&mut self) -> Option<Box<Definedness>> {
+        self.0.lend_definedness().or_else(|| self.1.lend_definedness())
+    }
+    fn return_definedness(&mut self, lent: Box<Definedness>) {
+        // The one of both that has none has lent it.
+        self.0.return_definedness(lent.clone());
+        self.1.return_definedness(lent);
+    }
+    fn hang(&mut self, kind: HangKind) {
+        self.0.hang(kind);
+        self.1.hang(kind);
+    }
+}
+
+/// A probe that records executed instructions that expose the schedule.
+#[derive(Clone, Debug, Default)]
+pub struct ScheduleDependenceProbe {
+    places: Arc<[Place]>,
+    seen: Vec<bool>,
+    found: Vec<(ScheduleDependence, Place)>,
+}
+
+impl ScheduleDependenceProbe {
+    /// Returns the instructions, the most likely causes of a difference first.
+    #[must_use]
+    pub fn found(mut self) -> Vec<(ScheduleDependence, Place)> {
+        self.found.sort_by_key(|(dependence, place)| (*dependence, place.line));
+        self.found.dedup_by(|a, b| a.0 == b.0 && a.1.line == b.1.line);
+        self.found
+    }
+}
+
+impl Probe for ScheduleDependenceProbe {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
+        self.places = Arc::clone(launch.places);
+        self.seen = vec![false; launch.places.len()];
+    }
+}
+
+impl EventSink for ScheduleDependenceProbe {
+    fn events(&self) -> Events {
+        Events::ISSUE
+    }
+
+    fn issue(&mut self, issue: &Issue<'_, WORDS>) {
+        let Ok(pc) = usize::try_from(issue.pc.0) else { return };
+        let Some(seen) = self.seen.get_mut(pc).filter(|seen| !**seen) else { return };
+        *seen = true;
+        if let Some(place) = self.places.get(pc)
+            && let Some(dependence) = place.exposes
+        {
+            self.found.push((dependence, place.clone()));
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! A probe that detects data races.
+//!
+//! It implements the race rule of the PTX memory model: two accesses to a common byte by different
+//! threads, at least one of them a write, race unless one *happens before* the other, or both are
+//! strong (atomic, volatile, relaxed or stronger) and each thread is in the other's scope.
+//! Happens-before includes the program order of each thread, and:
+//!
+//! - CTA barriers: arrivals happen before the release;
+//! - `bar.warp.sync`: the same for the lanes that its member mask names. Shuffles and votes do not
+//!   order memory, and lanes of a warp run in no order that a program may rely on;
+//! - release and acquire: a release, or a fence before a strong write, happens before an acquire,
+//!   or a strong read before a fence, that reads the value written or one derived from it by
+//!   read-modify-writes, within the scopes.
+//!
+//! Each thread has an epoch, which each of its releases ends, and a vector clock (the algorithm of
+//! FastTrack, Flanagan and Freund 2009, with clocks shared among the threads of a block). Launches
+//! are ordered, so each starts with empty clocks. Memory is bounded: [`Races::complete`] tells
+//! whether everything could be followed. Every reported race is a race, even if not everything
+//! could be followed.
+
+mod happens_before;
+mod shadow;
+mod vector_clock;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::probe::{EventSink, LaunchStart, Place, Probe, Shape, WORDS};
+use places::Site;
+use rustc_hash::FxHashMap;
+use simt::observe::{Access, AccessKind, CtaEvent, Events, GroupId, Order, Space, Sync, SyncKind};
+
+use happens_before::{BarrierPhase, Location, ThreadClock};
+use shadow::{Entry, Shadow};
+pub use vector_clock::Thread;
+
+/// Most pairs of instructions that are reported.
+const MAX_PAIRS: usize = 32;
+/// Lanes of the architectural warp.
+const WARP: u32 = 32;
+/// Most addresses with a release that are followed.
+const MAX_LOCATIONS: usize = 1 << 16;
+
+/// One of two accesses that race.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RacingAccess {
+    /// The thread.
+    pub thread: Thread,
+    /// Its coordinates in the launch.
+    pub site: Site,
+    /// Load, store or atomic.
+    pub kind: AccessKind,
+    /// What it read or wrote of the bytes that both accesses have, up to 8, if that is known.
+    pub value: Option<u64>,
+    /// The instruction.
+    pub place: Place,
+}
+
+/// Two instructions whose accesses race, at the first address where they did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Race {
+    /// The space of the bytes.
+    pub space: Space,
+    /// Address of the first byte: a guest address, or an offset in shared memory.
+    pub address: u64,
+    /// The access that was executed first in this run.
+    pub first: RacingAccess,
+    /// The other access.
+    pub second: RacingAccess,
+    /// Number of races between these two instructions.
+    pub count: u64,
+    /// Whether both write, and always the same value.
+    pub equal_writes: bool,
+}
+
+/// The race detector.
+#[derive(Debug, Default)]
+pub struct Races {
+    places: Arc<[Place]>,
+    shape: Shape,
+    threads: FxHashMap<Thread, ThreadClock>,
+    shadow: Shadow,
+    locations: FxHashMap<shadow::Key, Location>,
+    /// Whether a location was in shared memory.
+    locations_in_shared: bool,
+    barriers: BTreeMap<(u64, u32), BarrierPhase>,
+    /// Barriers of warps, by block, warp and member mask.
+    warps: BTreeMap<(u64, u32, u32), BarrierPhase>,
+    found: BTreeMap<(u64, u64), Race>,
+    lossy: bool,
+}
+
+impl Races {
+    /// Returns the races, ordered by program counters.
+    #[must_use]
+    pub fn found(&self) -> Vec<Race> {
+        self.found.values().cloned().collect()
+    }
+
+    /// Removes and returns the races found so far, ordered by program counters.
+    pub fn take(&mut self) -> Vec<Race> {
+        std::mem::take(&mut self.found).into_values().collect()
+    }
+
+    /// Returns whether everything could be followed. If not, races may have been missed.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        !self.lossy && !self.shadow.lossy
+    }
+
+    /// Returns the thread of a lane.
+    fn thread(group: GroupId, lane: usize) -> Thread {
+        let lane = u32::try_from(lane).unwrap_or(u32::MAX);
+        Thread { cta: group.cta, index: group.first_thread.saturating_add(lane) }
+    }
+
+    fn place(&self, pc: u64) -> Place {
+        let index = usize::try_from(pc).unwrap_or(usize::MAX);
+        self.places.get(index).cloned().unwrap_or_default()
+    }
+
+    fn report(&mut self, space: Space, address: u64, old: Entry, now: Entry) {
+        let key = (old.pc.min(now.pc), old.pc.max(now.pc));
+        let common = old.bytes & now.bytes;
+        let stores = old.kind == AccessKind::Store && now.kind == AccessKind::Store;
+        let values = [old.value_of(common), now.value_of(common)];
+        let equal_writes = stores && values[0].is_some() && values[0] == values[1];
+        if let Some(race) = self.found.get_mut(&key) {
+            race.count += 1;
+            if race.equal_writes && !equal_writes {
+                // The first that matters is shown.
+                let count = race.count;
+                self.found.remove(&key);
+                return self.add(key, (space, address), [old, now], (count, false));
+            }
+            return;
+        }
+        if self.found.len() >= MAX_PAIRS {
+            self.lossy = true;
+            return;
+        }
+        self.add(key, (space, address), [old, now], (1, equal_writes));
+    }
+
+    fn add(
+        &mut self,
+        key: (u64, u64),
+        (space, address): (Space, u64),
+        [old, now]: [Entry; 2],
+        (count, equal_writes): (u64, bool),
+    ) {
+        let common = old.bytes & now.bytes;
+        let side = |e: Entry| {
+            let site = self.shape.site_of(e.thread.cta, e.thread.index);
+            let (value, place) = (e.value_of(common), self.place(e.pc));
+            RacingAccess { thread: e.thread, site, kind: e.kind, value, place }
+        };
+        let (first, second) = (side(old), side(now));
+        let race = Race { space, address, first, second, count, equal_writes };
+        self.found.insert(key, race);
+    }
+
+    /// Checks and records the access of one lane.
+    fn check_access(&mut self, access: &Access<'_>, index: usize, thread: Thread, address: u64) {
+        let shared = access.space == Space::Shared;
+        let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
+        let clock = self.threads.entry(thread).or_default();
+        let mut now = Entry {
+            thread,
+            epoch: clock.epoch(),
+            pc: access.pc.0,
+            kind: access.kind,
+            strong: strong.then_some(access.scope),
+            bytes: 0,
+            value: None,
+        };
+        let words = access.words(index);
+        let known = clock.known();
+        let end = address.saturating_add(u64::from(access.size));
+        let mut races = Vec::new();
+        for granule in address >> 3..=end.saturating_sub(1) >> 3 {
+            let from = address.max(granule << 3) & 7;
+            let to = end.saturating_sub(granule << 3).min(8);
+            now.bytes = (0xff_u16 << from & 0xff_u16 >> (8 - to)) as u8;
+            now.value = value_in(words, address, granule, from..to);
+            let key = (shared.then_some(thread.cta), granule);
+            self.shadow.access(key, now, &known, |old| races.push((granule, *old)));
+        }
+        for (granule, old) in races {
+            let at = (granule << 3) + u64::from((old.bytes & now.bytes).trailing_zeros() & 7);
+            self.report(access.space, at.max(address), old, now);
+        }
+        if strong || access.kind.writes() {
+            self.apply_order(access, thread, (shared.then_some(thread.cta), address));
+        }
+    }
+
+    /// Applies release and acquire at an address. A strong write publishes the clock of a
+    /// preceding fence or of its own release; a weak write ends what was published there.
+    fn apply_order(&mut self, access: &Access<'_>, thread: Thread, key: shadow::Key) {
+        let strong = access.kind == AccessKind::Atomic || access.order != Order::Weak;
+        if !strong {
+            self.locations.remove(&key);
+            return;
+        }
+        let clock = self.threads.entry(thread).or_default();
+        if access.kind != AccessKind::Store
+            && let Some(location) = self.locations.get(&key)
+        {
+            let acquires = matches!(access.order, Order::Acquire | Order::AcqRel | Order::SeqCst);
+            clock.read(thread, location, access.scope, acquires);
+        }
+        if !access.kind.writes() {
+            return;
+        }
+        let releases = matches!(access.order, Order::Release | Order::AcqRel | Order::SeqCst);
+        if access.kind == AccessKind::Store {
+            self.locations.remove(&key);
+        }
+        let Some((published, scope)) = clock.publish(thread, access.scope, releases) else {
+            return;
+        };
+        if self.locations.len() >= MAX_LOCATIONS && !self.locations.contains_key(&key) {
+            self.lossy = true;
+            return;
+        }
+        self.locations_in_shared |= key.0.is_some();
+        self.locations.entry(key).or_default().publish(thread.cta, scope, &published);
+    }
+
+    /// Returns whether an instruction is a barrier of the warp.
+    fn orders_warp(&self, pc: u64) -> bool {
+        let place = usize::try_from(pc).ok().and_then(|pc| self.places.get(pc));
+        place.is_some_and(|place| place.orders_warp)
+    }
+
+    /// Records the arrival of lanes at a barrier of the warp.
+    fn warp_arrive(&mut self, sync: &Sync<'_, WORDS>) {
+        for lane in sync.lanes {
+            let thread = Self::thread(sync.group, lane);
+            let key = (sync.group.cta, thread.index / WARP, sync.members);
+            let phase = self.warps.entry(key).or_default();
+            phase.arrive(thread, self.threads.entry(thread).or_default());
+        }
+    }
+
+    /// Releases all threads that wait at a barrier of the warp with these members.
+    fn warp_release(&mut self, sync: &Sync<'_, WORDS>) {
+        for lane in sync.lanes {
+            let warp = Self::thread(sync.group, lane).index / WARP;
+            let key = (sync.group.cta, warp, sync.members);
+            let Some(mut phase) = self.warps.remove(&key) else { continue };
+            for thread in phase.arrived() {
+                phase.release(thread, self.threads.entry(thread).or_default());
+            }
+        }
+    }
+}
+
+/// The bytes of a granule that an access has, at their places in it.
+fn value_in(words: &[u64], address: u64, granule: u64, bytes: Range<u64>) -> Option<u64> {
+    let mut value = 0;
+    for at in bytes {
+        let byte = ((granule << 3) + at).wrapping_sub(address);
+        let word = words.get((byte / 8) as usize)?;
+        value |= (word >> (8 * (byte % 8)) & 0xff) << (8 * at);
+    }
+    Some(value)
+}
+
+impl Probe for Races {
+    fn begin(&mut self, launch: &LaunchStart<'_>) {
+        self.lossy |= self.shadow.lossy;
+        self.places = Arc::clone(launch.places);
+        self.shape = launch.shape;
+        self.threads.clear();
+        self.shadow = Shadow::default();
+        self.locations.clear();
+        self.locations_in_shared = false;
+        self.barriers.clear();
+        self.warps.clear();
+    }
+}
+
+impl EventSink for Races {
+    fn events(&self) -> Events {
+        Events::ACCESS.and(Events::VALUES).and(Events::SYNC).and(Events::CTA)
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        if !matches!(access.space, Space::Global | Space::Shared) {
+            return;
+        }
+        for (index, &(lane, address)) in access.lanes.iter().enumerate() {
+            let thread = Self::thread(access.group, usize::from(lane));
+            self.check_access(access, index, thread, address);
+        }
+    }
+
+    fn sync(&mut self, sync: &Sync<'_, WORDS>) {
+        match sync.kind {
+            SyncKind::BarrierArrive => {
+                let phase = self.barriers.entry((sync.group.cta, sync.barrier)).or_default();
+                if phase.is_complete() {
+                    *phase = BarrierPhase::default();
+                }
+                for lane in sync.lanes {
+                    let thread = Self::thread(sync.group, lane);
+                    phase.arrive(thread, self.threads.entry(thread).or_default());
+                }
+            }
+            SyncKind::BarrierRelease => {
+                let Some(phase) = self.barriers.get_mut(&(sync.group.cta, sync.barrier)) else {
+                    return;
+                };
+                for lane in sync.lanes {
+                    let thread = Self::thread(sync.group, lane);
+                    phase.release(thread, self.threads.entry(thread).or_default());
+                }
+            }
+            SyncKind::CollectiveArrive if self.orders_warp(sync.pc.0) => self.warp_arrive(sync),
+            SyncKind::CollectiveComplete if self.orders_warp(sync.pc.0) => self.warp_release(sync),
+            SyncKind::Collective | SyncKind::CollectiveArrive | SyncKind::CollectiveComplete => {}
+            SyncKind::Fence(_, scope) => {
+                for lane in sync.lanes {
+                    let thread = Self::thread(sync.group, lane);
+                    self.threads.entry(thread).or_default().fence(thread, scope);
+                }
+            }
+        }
+    }
+
+    fn cta(&mut self, cta: u64, event: CtaEvent) {
+        if event == CtaEvent::End {
+            self.shadow.forget(cta);
+            self.threads.retain(|thread, _| thread.cta != cta);
+            self.barriers.retain(|key, _| key.0 != cta);
+            self.warps.retain(|key, _| key.0 != cta);
+            if self.locations_in_shared {
+                self.locations.retain(|key, _| key.0 != Some(cta));
+            }
+        }
+    }
+}
+
+/// Names a space; every space but shared memory counts as `global`, as threads share no other.
+#[must_use]
+pub const fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Shared => "shared",
+        _ => "global",
+    }
+}
+
+/// Names the kind of an access.
+#[must_use]
+pub const fn access_name(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Load => "read",
+        AccessKind::Store => "write",
+        AccessKind::Atomic => "atomic",
+    }
+}

@@ -1,0 +1,139 @@
+//! Shadow memory: the accesses with which later ones may race.
+//!
+//! Memory is followed in granules of eight bytes. A granule keeps the last write of each byte and
+//! the later reads that are not ordered among themselves, at most [`READS`] of them. Of those that
+//! are dropped the threads and epochs are kept: a write that all of them happen before cannot race
+//! with them. The number of granules is bounded too.
+
+use std::collections::hash_map::Entry as MapEntry;
+
+use rustc_hash::FxHashMap;
+use simt::observe::{AccessKind, Scope};
+use smallvec::SmallVec;
+
+use super::vector_clock::{Thread, VectorClock};
+
+/// Most reads that a granule keeps.
+const READS: usize = 16;
+/// Most granules.
+const GRANULES: usize = 1 << 20;
+/// Most epochs of dropped reads, of all granules.
+const DROPPED: usize = 1 << 20;
+
+/// A granule: its block if it is in shared memory, and its address divided by 8.
+pub(super) type Key = (Option<u64>, u64);
+
+/// An access to bytes of a granule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) thread: Thread,
+    pub(super) epoch: u32,
+    pub(super) pc: u64,
+    pub(super) kind: AccessKind,
+    /// The scope of a strong access; `None` for a weak one.
+    pub(super) strong: Option<Scope>,
+    pub(super) bytes: u8,
+    /// The bytes of the granule that it reads or writes, if they are known.
+    pub(super) value: Option<u64>,
+}
+
+impl Entry {
+    /// Returns the value of some of its bytes.
+    pub(super) fn value_of(&self, bytes: u8) -> Option<u64> {
+        let bits = (0..8).filter(|i| bytes >> i & 1 != 0).fold(0, |set, i| set | 0xff << (8 * i));
+        self.value.map(|value| (value & bits) >> (8 * (bytes.trailing_zeros() & 7)))
+    }
+
+    /// Returns whether two accesses to common bytes need no order: both are strong, and each thread
+    /// is in the other's scope.
+    fn agrees(&self, other: &Self) -> bool {
+        let (Some(a), Some(b)) = (self.strong, other.strong) else { return false };
+        self.thread.cta == other.thread.cta || (a != Scope::Cta && b != Scope::Cta)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Granule {
+    writes: SmallVec<[Entry; 1]>,
+    reads: SmallVec<[Entry; 1]>,
+    /// The last epochs in which threads read whose reads were dropped.
+    dropped: FxHashMap<Thread, u32>,
+    /// Whether some of these were not kept.
+    forgotten: bool,
+}
+
+/// The granules of a launch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadow {
+    /// By block of shared memory, and address divided by 8.
+    granules: FxHashMap<Option<u64>, FxHashMap<u64, Granule>>,
+    /// Granules of all of these.
+    count: usize,
+    /// Epochs of dropped reads that are kept.
+    dropped: usize,
+    /// Whether an access was not followed.
+    pub(super) lossy: bool,
+}
+
+impl Shadow {
+    /// Records an access; calls `race` for each earlier access that it races with.
+    pub(super) fn access(
+        &mut self,
+        key: Key,
+        now: Entry,
+        known: &VectorClock,
+        mut race: impl FnMut(&Entry),
+    ) {
+        let granules = self.granules.entry(key.0).or_default();
+        let granule = match granules.entry(key.1) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(_) if self.count >= GRANULES => {
+                self.lossy = true;
+                return;
+            }
+            MapEntry::Vacant(new) => {
+                self.count += 1;
+                new.insert(Granule::default())
+            }
+        };
+        let ordered = |old: &Entry| old.thread == now.thread || known.covers(old.thread, old.epoch);
+        let meets = |old: &Entry| old.bytes & now.bytes != 0 && !ordered(old) && !old.agrees(&now);
+        granule.writes.iter().filter(|old| meets(old)).for_each(&mut race);
+        if !now.kind.writes() {
+            // A read that happens before this one can be dropped: whatever this one happens before,
+            // it does too.
+            granule.reads.retain(|old| !(ordered(old) && old.bytes & !now.bytes == 0));
+            if granule.reads.len() == READS {
+                let old = granule.reads.remove(0);
+                if self.dropped < DROPPED {
+                    let before = granule.dropped.len();
+                    let epoch = granule.dropped.entry(old.thread).or_default();
+                    *epoch = old.epoch.max(*epoch);
+                    self.dropped += granule.dropped.len() - before;
+                } else {
+                    granule.forgotten = true;
+                }
+            }
+            granule.reads.push(now);
+            return;
+        }
+        granule.reads.iter().filter(|old| meets(old)).for_each(&mut race);
+        // Dropped reads matter only if a write follows.
+        let dropped = std::mem::take(&mut granule.dropped);
+        self.dropped -= dropped.len();
+        let ordered = |(&t, &epoch): (&Thread, &u32)| t == now.thread || known.covers(t, epoch);
+        self.lossy |= std::mem::take(&mut granule.forgotten) || !dropped.iter().all(ordered);
+        for list in [&mut granule.writes, &mut granule.reads] {
+            list.iter_mut().for_each(|old| old.bytes &= !now.bytes);
+            list.retain(|old| old.bytes != 0);
+        }
+        granule.writes.push(now);
+    }
+
+    /// Drops the shared memory of a block that has ended.
+    pub(super) fn forget(&mut self, cta: u64) {
+        let Some(ended) = self.granules.remove(&Some(cta)) else { return };
+        self.count -= ended.len();
+        self.dropped -= ended.values().map(|granule| granule.dropped.len()).sum::<usize>();
+    }
+}

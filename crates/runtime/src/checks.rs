@@ -1,0 +1,103 @@
+//! Checks of launches, and what they find in the event log.
+
+use std::sync::Arc;
+
+use checks::probe::{self, LaunchStart, Place, Probe as _};
+use checks::{Checker, UndefinedMemory};
+use findings::report::finding_to_json;
+use findings::{Check, CheckSet, Finding, Findings, Kind, MOST_OF_A_KIND};
+use places::ApiCall;
+use simt::memory::Addr;
+
+use crate::context::{Context, Loaded};
+use crate::event_log::Event;
+use crate::launch::Shape;
+
+/// Lanes of the issue groups of launches.
+const WIDTH: u32 = 32;
+
+/// Returns the checker of launches, if a check has to see their events.
+pub(crate) fn checker(checks: CheckSet) -> Option<Checker> {
+    checks.observes().then(|| Checker::new("", checks))
+}
+
+impl Loaded {
+    /// Returns the places of the module's code, by program counter.
+    fn places(&self) -> &Arc<[Place]> {
+        let file = |span: isa::Span| self.module.sources().get(span.file);
+        self.places.get_or_init(|| checks::code::places(self.module.program(), &file))
+    }
+
+    /// Tells a checker of a launch that begins.
+    pub(crate) fn begin(&self, checker: &mut Checker, kernel: &str, shape: &Shape) {
+        let [grid, block] = [shape.grid, shape.block].map(|extents| extents.map(u64::from));
+        let shape = probe::Shape { grid, block, width: WIDTH };
+        checker.begin(&LaunchStart { kernel, shape, places: self.places() });
+    }
+}
+
+impl Context {
+    /// Which global memory is undefined, if a check follows it.
+    pub(crate) fn undefined(&mut self) -> Option<&mut UndefinedMemory> {
+        self.checker.as_mut()?.undefined()
+    }
+
+    /// Tells checks that a call of the client has copied bytes of global memory to the host.
+    pub fn note_copied_to_host(&mut self, address: Addr, len: u64, call: &ApiCall) {
+        let Some(checker) = &mut self.checker else { return };
+        checker.copied_to_host(address.0, len, &call.to_string());
+        self.found.append(checker.take());
+    }
+
+    /// Removes and returns what checks have found in the launches since the last call.
+    pub fn take_findings(&mut self) -> Findings {
+        std::mem::take(&mut self.found)
+    }
+}
+
+/// What the event log of a process has of its findings. Each is written once; after that, how often
+/// it was found again.
+#[derive(Debug, Default)]
+pub struct FindingLog {
+    /// Findings that were written; they are numbered in this order.
+    written: Vec<Finding>,
+    incomplete: Vec<Check>,
+}
+
+impl FindingLog {
+    /// Returns the events for newly found findings. Of each kind the first 100 are written; others
+    /// are counted.
+    pub fn events(&mut self, found: Findings) -> Vec<Event> {
+        let process = std::process::id();
+        let mut events = Vec::new();
+        for &check in found.incomplete() {
+            if !self.incomplete.contains(&check) {
+                self.incomplete.push(check);
+                events.push(Event::Incomplete { process, check: check.name().to_owned() });
+            }
+        }
+        let omitted = |kind: Kind, count| {
+            let kind = kind.name().to_owned();
+            Event::FindingsOmitted { process, kind, count }
+        };
+        for (kind, count) in found.all_omitted() {
+            events.push(omitted(kind, count));
+        }
+        for finding in found.into_vec() {
+            let count = finding.count;
+            let known = self.written.iter().position(|known| known.is_same(&finding));
+            let of_kind = self.written.iter().filter(|known| known.kind == finding.kind);
+            if let Some(number) = known {
+                events.push(Event::FoundAgain { process, number, count });
+            } else if of_kind.count() >= MOST_OF_A_KIND {
+                events.push(omitted(finding.kind, count));
+            } else {
+                let number = self.written.len();
+                let json = finding_to_json(&finding);
+                events.push(Event::Finding { process, number, finding: json });
+                self.written.push(finding);
+            }
+        }
+        events
+    }
+}

@@ -1,0 +1,770 @@
+//! Definedness: which values come from memory and registers that nobody has written, and what they
+//! decide.
+//!
+//! [`Definedness::step`] executes one issue as the exact engine does, and follows for each register
+//! and byte which of its bits are undefined. An undefined value may be moved, stored and computed
+//! with; it is an error where it decides something: a branch, an address, or ([`UndefinedMemory`],
+//! which its owner asks) what the host reads. So do Memcheck (Seward and Nethercote, USENIX 2005)
+//! and MemorySanitizer (Stepanov and Serebryany, CGO 2015). What a result's bits depend on is found
+//! by repeating the computation (`vary`).
+
+mod cta;
+mod memory;
+mod vary;
+mod warp;
+
+use ir::RegTy;
+use ir::mods::Space;
+use rustc_hash::FxHashMap;
+use simt::machine::Step;
+use simt::memory::AccessKind;
+use simt::observe::Observer;
+use simt::{LaneMask, Pc};
+use smallvec::SmallVec;
+
+use crate::access::generic_address;
+use crate::cause::Cause;
+use crate::code::{
+    CallOp, CallTarget, Code, CopyOp, Exec, GuardRow, LaneOp, MaskBrSrc, MaskOp, MbarrierKind,
+    MemOp, Src,
+};
+use crate::control::value;
+use crate::engine::{self, guarded};
+use crate::program::Program;
+use crate::state::{Cta, State};
+use compute::space_of;
+use converge::Path;
+use cta::{Bits, CtaBits};
+pub use memory::{CopiedBits, UndefinedMemory};
+use warp::Arrived;
+
+/// The origin of undefined values: an instruction that read what nobody has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OriginId(u32);
+
+impl OriginId {
+    /// A register that was never written, or memory whose reader is not known.
+    pub const UNWRITTEN: Self = Self(0);
+}
+
+/// Where undefined values come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The launch: see [`Definedness::launch`].
+    pub launch: usize,
+    /// The instruction that read them; `None` for registers, which have no first reader.
+    pub pc: Option<Pc>,
+    /// The space that it read from.
+    pub space: Space,
+    /// The kind of the access.
+    pub kind: AccessKind,
+    /// The first address: a guest address, or an offset in shared or local memory.
+    pub address: u64,
+    /// The CTA, and the thread in it, that read it first.
+    pub thread: (u64, u32),
+    /// How often the instruction has read undefined bits.
+    pub count: u64,
+}
+
+/// What an undefined value decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decides {
+    /// Which lanes execute something, or where they go.
+    Branch,
+    /// Which memory is accessed, or which function is called.
+    Address,
+}
+
+/// An instruction for which an undefined value decides something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndefinedUse {
+    /// Where the value comes from; `None` for a register that was never written.
+    pub origin: Option<Origin>,
+    /// The launch.
+    pub launch: usize,
+    /// The instruction.
+    pub pc: Pc,
+    /// What is decided.
+    pub decides: Decides,
+    /// The CTA, and the thread in it, of the first such value.
+    pub thread: (u64, u32),
+    /// How often it was so.
+    pub count: u64,
+}
+
+/// Most origins and most uses that are kept.
+const MOST: usize = 1 << 14;
+
+/// Follows which values are undefined.
+#[derive(Clone, Debug, Default)]
+pub struct Definedness {
+    /// Global memory.
+    pub memory: UndefinedMemory,
+    ctas: FxHashMap<u64, CtaBits>,
+    /// The bits that rows have, by function.
+    rows: Vec<Vec<u64>>,
+    /// Lanes that have come to a collective, by CTA and thread.
+    arrived: FxHashMap<(u64, usize), Arrived>,
+    origins: Vec<Origin>,
+    /// Origins of the launch, by instruction and space.
+    known: FxHashMap<(Pc, Space), OriginId>,
+    uses: Vec<UndefinedUse>,
+    used: FxHashMap<(OriginId, Pc), usize>,
+    /// The number of the launch, which the owner sets.
+    pub launch: usize,
+    lossy: bool,
+}
+
+/// What is left to do when an instruction has been executed.
+enum After {
+    Nothing,
+    /// Lanes may have left collectives.
+    Collective,
+    /// Threads have entered a function: with the undefined bits of its arguments.
+    Call(Vec<(usize, SmallVec<[Bits; 4]>)>),
+    /// Threads have returned, with results for the rows of the call.
+    Return(Vec<(usize, Pc, SmallVec<[Bits; 4]>)>),
+    /// Memory was allocated: its size, by thread.
+    Malloc(u32, Vec<(usize, u64)>),
+}
+
+/// The issue at hand.
+struct At<'a, const N: usize> {
+    state: &'a State<N>,
+    cta: &'a Cta<N>,
+    group: usize,
+    pc: Pc,
+    on: LaneMask<N>,
+}
+
+impl<const N: usize> At<'_, N> {
+    fn thread(&self, lane: usize) -> usize {
+        self.cta.groups[self.group].thread(lane)
+    }
+
+    fn threads(&self) -> impl Iterator<Item = usize> + '_ {
+        self.on.iter().map(|lane| self.thread(lane))
+    }
+
+    fn value(&self, src: Src, thread: usize) -> u64 {
+        value(self.cta, self.group, &self.state.info.vars, src, thread)
+    }
+
+    /// The generic address of a thread's access.
+    fn address(&self, op: &MemOp, thread: usize) -> u64 {
+        let address = self.value(op.addr, thread).wrapping_add_signed(op.offset);
+        generic_address(op.space, address)
+    }
+}
+
+/// Bits of `low` ones.
+const fn ones(low: u32) -> u64 {
+    if low >= 64 { u64::MAX } else { (1 << low) - 1 }
+}
+
+impl Definedness {
+    /// Begins a launch of a program.
+    pub fn begin(&mut self, program: &Program) {
+        self.ctas.clear();
+        self.arrived.clear();
+        self.known.clear();
+        self.used.clear();
+        self.rows = std::iter::zip(&program.module().functions, &program.functions)
+            .map(|(function, info)| {
+                let rows = function.regs.iter().flat_map(|reg| match reg.ty {
+                    RegTy::B128 => vec![u64::MAX; 2],
+                    ty => vec![ones(ty.bits())],
+                });
+                let mut rows: Vec<u64> = rows.collect();
+                // Addresses of local variables, and what is discarded.
+                rows.resize(info.rows as usize, 0);
+                rows
+            })
+            .collect();
+    }
+
+    /// Ends a launch.
+    pub fn end(&mut self) {
+        self.ctas.clear();
+        self.arrived.clear();
+    }
+
+    /// Returns whether everything could be followed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.lossy && self.memory.is_complete()
+    }
+
+    /// Removes and returns what undefined values have decided.
+    pub fn take_uses(&mut self) -> Vec<UndefinedUse> {
+        self.used.clear();
+        let mut uses = std::mem::take(&mut self.uses);
+        for used in &mut uses {
+            // Read again since.
+            used.origin = used.origin.map(|origin| self.current(origin));
+        }
+        uses
+    }
+
+    fn current(&self, origin: Origin) -> Origin {
+        let same =
+            |o: &&Origin| (o.launch, o.pc, o.space) == (origin.launch, origin.pc, origin.space);
+        self.origins.iter().find(same).copied().unwrap_or(origin)
+    }
+
+    /// Returns whether undefined values were read first in a launch.
+    #[must_use]
+    pub fn has_origins(&self, launch: usize) -> bool {
+        self.origins.iter().rev().any(|origin| origin.launch == launch)
+    }
+
+    /// Returns where values come from.
+    #[must_use]
+    pub fn origin(&self, id: OriginId) -> Option<Origin> {
+        self.origins.get((id.0 as usize).checked_sub(1)?).copied()
+    }
+
+    /// Returns where the undefined values come from that stand in memory because they were stored.
+    #[must_use]
+    pub fn stored(&self) -> Vec<Origin> {
+        let mut ids: Vec<OriginId> = self.memory.origins().into_iter().collect();
+        ids.sort_unstable();
+        ids.into_iter().filter_map(|id| self.origin(id)).collect()
+    }
+
+    /// Executes up to `count` issues as the exact engine does.
+    pub fn run<const N: usize, O: Observer<N>>(
+        &mut self,
+        program: &Program,
+        state: &mut State<N>,
+        observer: &mut O,
+        count: u64,
+    ) -> Step<Cause, N> {
+        for _ in 0..count {
+            let step = self.step(program, state, observer);
+            if !matches!(step, Step::Issued) {
+                return step;
+            }
+        }
+        Step::Issued
+    }
+
+    /// Executes one issue as the exact engine does.
+    fn step<const N: usize, O: Observer<N>>(
+        &mut self,
+        program: &Program,
+        state: &mut State<N>,
+        observer: &mut O,
+    ) -> Step<Cause, N> {
+        let path = match engine::next(program, state, observer) {
+            Ok(path) => path,
+            Err(end) => return end,
+        };
+        let slot = state.turn.slot;
+        let after = self.before(program, state, &path);
+        let step = engine::issue(program, state, path, observer);
+        if matches!(step, Step::Issued) {
+            self.after(program, state, slot, after);
+        }
+        step
+    }
+
+    fn before<const N: usize>(
+        &mut self,
+        program: &Program,
+        state: &State<N>,
+        path: &Path<N>,
+    ) -> After {
+        let turn = state.turn;
+        let (Some(code), Some(Some(cta))) = (program.at(path.pc), state.resident.get(turn.slot))
+        else {
+            return After::Nothing;
+        };
+        if path.lanes.is_empty() {
+            return After::Nothing;
+        }
+        let mut bits = match self.ctas.remove(&cta.index) {
+            Some(bits) => bits,
+            None => {
+                let resident =
+                    |index: &u64| state.resident.iter().flatten().any(|c| c.index == *index);
+                self.ctas.retain(|index, _| resident(index));
+                self.arrived.retain(|(index, _), _| resident(index));
+                CtaBits::new(cta, &self.rows[state.info.kernel as usize])
+            }
+        };
+        let unmasked = path.lanes & cta.groups[turn.group].exec;
+        let on = match code.guard {
+            Some(guard) if !code.is_control() => guarded(cta, turn.group, unmasked, guard),
+            _ => unmasked,
+        };
+        let mut at = At { state, cta, group: turn.group, pc: path.pc, on };
+        let mut unsure = SmallVec::<[(usize, Bits); 4]>::new();
+        if let Some(GuardRow { row, .. }) = code.guard {
+            at.on = unmasked;
+            if code.is_control() || has_effects(&code.exec) {
+                self.decide(&mut bits, &at, Src::Row(row), Decides::Branch);
+            } else {
+                let guards = at.threads().map(|thread| (thread, bits.row(cta, row, thread)));
+                unsure.extend(guards.filter(|(_, guard)| guard.any()));
+            }
+            at.on = on;
+        }
+        let after = self.execute(&mut bits, program, &at, code, path.lanes);
+        for (thread, guard) in unsure {
+            // Whether the result was written is not known.
+            for &row in results(&code.exec) {
+                let all = self.rows[code.function as usize].get(row as usize);
+                let all = Bits { bits: all.copied().unwrap_or(0), ..guard };
+                bits.set_row(cta, row, thread, all);
+            }
+        }
+        self.ctas.insert(cta.index, bits);
+        after
+    }
+
+    fn execute<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        program: &Program,
+        at: &At<'_, N>,
+        code: &Code,
+        lanes: LaneMask<N>,
+    ) -> After {
+        match &code.exec {
+            Exec::Lanes(op) if !op.uniform => compute(bits, at, op),
+            Exec::Load(op) => self.load(bits, at, op),
+            Exec::Store(op) => self.store(bits, at, op),
+            Exec::Atomic(op) => self.atomic(bits, at, op),
+            Exec::Copy(op) => self.copy(bits, at, op),
+            Exec::Mbarrier(op) => {
+                self.decide(bits, at, op.mem.addr, Decides::Address);
+                if op.kind == MbarrierKind::Init {
+                    for thread in at.threads() {
+                        self.write(bits, at, &op.mem, thread, (0, &[0; 8], OriginId::UNWRITTEN));
+                    }
+                }
+                define(bits, at, &op.mem.rows);
+            }
+            Exec::Collective(op) => {
+                self.arrive(bits, at, op);
+                return After::Collective;
+            }
+            Exec::Bar { dst, id, count, .. } => {
+                self.decide(bits, at, *id, Decides::Branch);
+                count.iter().for_each(|&count| self.decide(bits, at, count, Decides::Branch));
+                define(bits, at, dst.as_slice());
+            }
+            Exec::Mask(MaskOp::AndSave { pred, .. } | MaskOp::AndNot(pred)) | Exec::Split(pred) => {
+                self.decide(bits, at, *pred, Decides::Branch);
+            }
+            Exec::MaskBr { mask: MaskBrSrc::Pred(row), .. } => {
+                self.decide(bits, at, Src::Row(*row), Decides::Branch);
+            }
+            Exec::Switch { index, .. } => self.decide(bits, at, *index, Decides::Branch),
+            Exec::Call(op) => return self.call(bits, at, op, lanes),
+            Exec::Ret if !program.functions[code.function as usize].kernel => {
+                return returned(bits, program, at, code);
+            }
+            Exec::Ret | Exec::Exit => return After::Collective,
+            Exec::Malloc { dst, size } => {
+                self.decide(bits, at, *size, Decides::Address);
+                define(bits, at, &[*dst]);
+                let sizes = at.threads().map(|thread| (thread, at.value(*size, thread)));
+                return After::Malloc(*dst, sizes.collect());
+            }
+            Exec::Free(src) => self.decide(bits, at, *src, Decides::Address),
+            other => define(bits, at, results(other)),
+        }
+        After::Nothing
+    }
+
+    /// Reports the threads for which an operand is undefined. It counts as defined from then on, so
+    /// that one mistake is reported once.
+    fn decide<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        src: Src,
+        decides: Decides,
+    ) {
+        let Src::Row(row) = src else { return };
+        for thread in at.threads() {
+            let found = bits.row(at.cta, row, thread);
+            if !found.any() {
+                continue;
+            }
+            bits.set_row(at.cta, row, thread, Bits::DEFINED);
+            match self.used.get(&(found.origin, at.pc)) {
+                Some(&known) => self.uses[known].count += 1,
+                None if self.uses.len() >= MOST => self.lossy = true,
+                None => {
+                    self.used.insert((found.origin, at.pc), self.uses.len());
+                    self.uses.push(UndefinedUse {
+                        origin: self.origin(found.origin),
+                        launch: self.launch,
+                        pc: at.pc,
+                        decides,
+                        thread: (at.cta.index, thread as u32),
+                        count: 1,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The origin of what a thread reads that nobody has written.
+    fn read_unwritten<const N: usize>(
+        &mut self,
+        at: &At<'_, N>,
+        (space, kind): (Space, AccessKind),
+        address: u64,
+        thread: usize,
+    ) -> OriginId {
+        if let Some(&known) = self.known.get(&(at.pc, space)) {
+            self.origins[known.0 as usize - 1].count += 1;
+            return known;
+        }
+        if self.origins.len() >= MOST {
+            self.lossy = true;
+            return OriginId::UNWRITTEN;
+        }
+        let thread = (at.cta.index, thread as u32);
+        let (launch, pc, count) = (self.launch, Some(at.pc), 1);
+        self.origins.push(Origin { launch, pc, space, kind, address, thread, count });
+        let id = OriginId(self.origins.len() as u32);
+        self.known.insert((at.pc, space), id);
+        id
+    }
+
+    /// Reads the undefined bits of bytes at a distance from a thread's place.
+    fn read<const N: usize>(
+        &mut self,
+        bits: &CtaBits,
+        at: &At<'_, N>,
+        (op, kind): (&MemOp, AccessKind),
+        thread: usize,
+        (distance, out): (u64, &mut [u8]),
+    ) -> OriginId {
+        let generic = at.address(op, thread).wrapping_add(distance);
+        self.read_at(bits, at, (generic, kind), thread, out)
+    }
+
+    /// Reads the undefined bits of bytes at a generic address.
+    fn read_at<const N: usize>(
+        &mut self,
+        bits: &CtaBits,
+        at: &At<'_, N>,
+        (generic, kind): (u64, AccessKind),
+        thread: usize,
+        out: &mut [u8],
+    ) -> OriginId {
+        let (space, offset) = (space_of(generic), generic & u64::from(u32::MAX));
+        let stored = match space {
+            Space::Shared => bits.shared.read(offset, out),
+            Space::Local => bits.local[thread].read(offset, out),
+            Space::Param => {
+                out.fill(0);
+                None
+            }
+            _ => self.memory.read(generic, out),
+        };
+        let Some(first) = out.iter().position(|&bits| bits != 0) else {
+            return OriginId::UNWRITTEN;
+        };
+        match stored.filter(|&origin| origin != OriginId::UNWRITTEN) {
+            Some(origin) => origin,
+            None => {
+                let own = matches!(space, Space::Shared | Space::Local);
+                let address = if own { offset } else { generic } + first as u64;
+                self.read_unwritten(at, (space, kind), address, thread)
+            }
+        }
+    }
+
+    /// Sets the undefined bits of bytes at a distance from a thread's place.
+    fn write<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &MemOp,
+        thread: usize,
+        (distance, undefined, origin): (u64, &[u8], OriginId),
+    ) {
+        let generic = at.address(op, thread).wrapping_add(distance);
+        self.write_at(bits, generic, thread, undefined, origin);
+    }
+
+    fn write_at(
+        &mut self,
+        bits: &mut CtaBits,
+        generic: u64,
+        thread: usize,
+        undefined: &[u8],
+        origin: OriginId,
+    ) {
+        let offset = generic & u64::from(u32::MAX);
+        match space_of(generic) {
+            Space::Shared => bits.shared.write(offset, undefined, origin),
+            Space::Local => bits.local[thread].write(offset, undefined, origin),
+            Space::Param => {}
+            _ if self.memory.is_empty() && undefined.iter().all(|&bits| bits == 0) => {}
+            _ => self.memory.write(generic, undefined, origin),
+        }
+    }
+
+    fn load<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &MemOp) {
+        self.decide(bits, at, op.addr, Decides::Address);
+        let step = op.width.bytes() as usize;
+        for thread in at.threads() {
+            let mut loaded = SmallVec::<[Bits; 4]>::new();
+            for i in 0..op.rows.len() {
+                let mut word = [0; 8];
+                let part = ((i * step) as u64, &mut word[..step]);
+                let origin = self.read(bits, at, (op, AccessKind::Load), thread, part);
+                let word = u64::from_le_bytes(word);
+                let word = match op.extend {
+                    Some((ty, to)) => {
+                        let shift = 64 - ty.bits();
+                        ((word << shift) as i64 >> shift) as u64 & ones(to)
+                    }
+                    None => word,
+                };
+                loaded.push(Bits { bits: word, origin });
+            }
+            for (&row, to) in op.rows.iter().zip(loaded) {
+                bits.set_row(at.cta, row, thread, to);
+            }
+        }
+    }
+
+    fn store<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &MemOp) {
+        self.decide(bits, at, op.addr, Decides::Address);
+        let step = op.width.bytes();
+        for thread in at.threads() {
+            for (i, &src) in op.values.iter().enumerate() {
+                let stored = bits.source(at.cta, src, thread);
+                let word = stored.bits.to_le_bytes();
+                let part = (i as u64 * step, &word[..step as usize], stored.origin);
+                self.write(bits, at, op, thread, part);
+            }
+        }
+    }
+
+    fn atomic<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &crate::code::AtomicOp,
+    ) {
+        let mem = &op.mem;
+        self.decide(bits, at, mem.addr, Decides::Address);
+        let step = mem.width.bytes() as usize;
+        let elements = if mem.size == 16 { 2 } else { op.elements as usize };
+        let exchanges = op.op == ir::mods::AtomOp::Exch;
+        for thread in at.threads() {
+            let operands = mem.values.iter().map(|&src| bits.source(at.cta, src, thread));
+            let operands: SmallVec<[Bits; 4]> = operands.collect();
+            let operand = operands.iter().copied().find(|bits| bits.any());
+            for i in 0..elements {
+                let mut old = [0; 8];
+                let part = ((i * step) as u64, &mut old[..step]);
+                let origin = self.read(bits, at, (mem, AccessKind::Atomic), thread, part);
+                let old = u64::from_le_bytes(old);
+                let new = match operand {
+                    Some(operand) => Bits { bits: ones(8 * step as u32), ..operand },
+                    None if exchanges || old == 0 => Bits::DEFINED,
+                    None => Bits { bits: ones(8 * step as u32), origin },
+                };
+                let word = new.bits.to_le_bytes();
+                let part = ((i * step) as u64, &word[..step], new.origin);
+                self.write(bits, at, mem, thread, part);
+                if let Some(&row) = mem.rows.get(i) {
+                    bits.set_row(at.cta, row, thread, Bits { bits: old, origin });
+                }
+            }
+        }
+    }
+
+    fn copy<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &CopyOp) {
+        self.decide(bits, at, op.from.addr, Decides::Address);
+        self.decide(bits, at, op.to.addr, Decides::Address);
+        op.bytes.iter().for_each(|&count| self.decide(bits, at, count, Decides::Address));
+        let size = u64::from(op.to.size);
+        for thread in at.threads() {
+            let read = op.bytes.map_or(size, |count| u64::from(at.value(count, thread) as u32));
+            let mut copied = [0; 16];
+            let part = (0, &mut copied[..read.min(size) as usize]);
+            let origin = self.read(bits, at, (&op.from, AccessKind::Load), thread, part);
+            self.write(bits, at, &op.to, thread, (0, &copied[..size as usize], origin));
+        }
+    }
+
+    fn call<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &CallOp,
+        lanes: LaneMask<N>,
+    ) -> After {
+        if let CallTarget::Address(src) = op.target {
+            self.decide(bits, at, src, Decides::Address);
+        }
+        let calls = lanes.iter().map(|lane| {
+            let thread = at.thread(lane);
+            let args = op.args.iter().map(|&src| bits.source(at.cta, src, thread));
+            (thread, args.collect())
+        });
+        After::Call(calls.collect())
+    }
+
+    fn after<const N: usize>(
+        &mut self,
+        program: &Program,
+        state: &State<N>,
+        slot: usize,
+        after: After,
+    ) {
+        // A CTA that has ended has nothing left to follow.
+        let Some(Some(cta)) = state.resident.get(slot) else { return };
+        let Some(mut bits) = self.ctas.remove(&cta.index) else { return };
+        match after {
+            After::Nothing => {}
+            After::Collective => self.leave(&mut bits, program, state, cta),
+            After::Call(calls) => self.enter(&mut bits, program, cta, calls),
+            After::Return(threads) => {
+                for (thread, pc, results) in threads {
+                    let Exec::Call(call) = &program.code[pc.0 as usize - 1].exec else { continue };
+                    for (&row, result) in call.results.iter().zip(results) {
+                        bits.set_row(cta, row, thread, result);
+                    }
+                }
+            }
+            After::Malloc(row, sizes) => {
+                for (thread, size) in sizes {
+                    let address = cta.row(row, thread);
+                    if address != 0 {
+                        self.memory.allocate(address, size);
+                    }
+                }
+            }
+        }
+        self.ctas.insert(cta.index, bits);
+    }
+
+    /// New frames: nothing is defined in them but the arguments.
+    fn enter<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        program: &Program,
+        cta: &Cta<N>,
+        calls: Vec<(usize, SmallVec<[Bits; 4]>)>,
+    ) {
+        for (thread, args) in calls {
+            let Some(frame) = cta.frames.stack[thread].last() else { continue };
+            let Some(Exec::Call(op)) =
+                program.code.get(frame.return_to.0 as usize - 1).map(|code| &code.exec)
+            else {
+                continue;
+            };
+            let callee = match op.target {
+                CallTarget::Func(index) => index as usize,
+                CallTarget::Address(_) => {
+                    // The callee is where the thread is now, which its frame's size tells as well:
+                    // nothing but the arguments matters.
+                    let (start, end) = cta.frames.local[thread];
+                    bits.local[thread].forget(start.into(), end.into());
+                    continue;
+                }
+            };
+            let info = &program.functions[callee];
+            for (row, &all) in self.rows[callee].iter().enumerate() {
+                let all = Bits { bits: all, origin: OriginId::UNWRITTEN };
+                bits.set_row(cta, row as u32, thread, all);
+            }
+            for (&row, arg) in info.params.iter().zip(args) {
+                bits.set_row(cta, row, thread, arg);
+            }
+            let (start, end) = cta.frames.local[thread];
+            bits.local[thread].forget(start.into(), end.into());
+        }
+    }
+}
+
+/// Whether an instruction does more than to compute results.
+fn has_effects(exec: &Exec) -> bool {
+    !matches!(
+        exec,
+        Exec::Lanes(_) | Exec::Sreg { .. } | Exec::Load(_) | Exec::Alloca { .. } | Exec::Nop
+    )
+}
+
+/// The rows that an instruction writes.
+fn results(exec: &Exec) -> &[u32] {
+    match exec {
+        Exec::Lanes(op) if !op.uniform => &op.dst,
+        Exec::Sreg { dst, .. } | Exec::Alloca { dst, .. } => std::slice::from_ref(dst),
+        Exec::Load(op) => &op.rows,
+        Exec::Printf { dst: Some(dst), .. } => std::slice::from_ref(dst),
+        Exec::Mask(MaskOp::PredOf { dst, .. } | MaskOp::Fill { dst, .. }) => {
+            std::slice::from_ref(dst)
+        }
+        _ => &[],
+    }
+}
+
+/// Makes rows defined.
+fn define<const N: usize>(bits: &mut CtaBits, at: &At<'_, N>, rows: &[u32]) {
+    for thread in at.threads() {
+        for &row in rows {
+            bits.set_row(at.cta, row, thread, Bits::DEFINED);
+        }
+    }
+}
+
+/// A computation in each lane.
+fn compute<const N: usize>(bits: &mut CtaBits, at: &At<'_, N>, op: &LaneOp) {
+    for thread in at.threads() {
+        let undefined = op.src.iter().map(|&src| bits.source(at.cta, src, thread));
+        let undefined: SmallVec<[Bits; 4]> = undefined.collect();
+        let Some(first) = undefined.iter().find(|bits| bits.any()) else {
+            for &row in &op.dst {
+                bits.set_row(at.cta, row, thread, Bits::DEFINED);
+            }
+            continue;
+        };
+        let sources = op.src.iter().zip(&undefined).enumerate().map(|(i, (&src, undefined))| {
+            let key = if let Src::Row(row) = src { u64::from(row) } else { 1 << 32 | i as u64 };
+            vary::Source { value: at.value(src, thread), bits: undefined.bits, key }
+        });
+        let sources: SmallVec<[vary::Source; 4]> = sources.collect();
+        let (rows, count) = vary::varied(&sources);
+        let mut computed = vec![0; op.dst.len() * count];
+        op.computation.run(&rows, &mut computed, count);
+        for (&row, computed) in op.dst.iter().zip(computed.chunks(count)) {
+            let bits_of = vary::differing(computed);
+            bits.set_row(at.cta, row, thread, Bits { bits: bits_of, origin: first.origin });
+        }
+    }
+}
+
+/// The results of a function.
+fn returned<const N: usize>(
+    bits: &CtaBits,
+    program: &Program,
+    at: &At<'_, N>,
+    code: &Code,
+) -> After {
+    let info = &program.functions[code.function as usize];
+    let going = match code.guard {
+        Some(guard) => guarded(at.cta, at.group, at.on, guard),
+        None => at.on,
+    };
+    let threads = going.iter().filter_map(|lane| {
+        let thread = at.thread(lane);
+        let frame = at.cta.frames.stack[thread].last()?;
+        let results = info.results.iter().map(|&row| bits.row(at.cta, row, thread));
+        Some((thread, frame.return_to, results.collect()))
+    });
+    After::Return(threads.collect())
+}
