@@ -111,12 +111,16 @@ impl RowLayout {
 /// No layout.
 static UNKNOWN: RowLayout = RowLayout::UNKNOWN;
 
+fn address(layout: &RowLayout) -> u64 {
+    &raw const *layout as u64
+}
+
 /// What code knows of the layouts of an access.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct LayoutCell {
-    /// The layout that the last rows had.
-    layout: *const RowLayout,
+    /// The address of the layout that the last rows had.
+    layout: u64,
     /// Misses until the host is called.
     wait: u32,
     /// Uses since the host was called.
@@ -154,7 +158,7 @@ impl LayoutSite {
     }
 }
 
-/// The layouts of one worker.
+/// The layouts of one worker, kept from launch to launch.
 #[derive(Debug)]
 pub(crate) struct Layouts {
     cells: Box<[LayoutCell]>,
@@ -165,7 +169,12 @@ pub(crate) struct Layouts {
 
 impl Layouts {
     pub(crate) fn new(sites: &[LayoutSite]) -> Self {
-        let cell = |_: &LayoutSite| LayoutCell { layout: &UNKNOWN, wait: 1, uses: 0, interval: 1 };
+        let cell = |_: &LayoutSite| LayoutCell {
+            layout: address(&UNKNOWN),
+            wait: 1,
+            uses: 0,
+            interval: 1,
+        };
         Self {
             cells: sites.iter().map(cell).collect(),
             known: sites.iter().map(|_| Vec::new()).collect(),
@@ -177,6 +186,13 @@ impl Layouts {
         self.cells.as_mut_ptr()
     }
 
+    /// Prepares for another launch: rows without a layout are searched at once.
+    pub(crate) fn begin_launch(&mut self) {
+        for cell in &mut self.cells {
+            (cell.wait, cell.uses, cell.interval) = (1, 0, 1);
+        }
+    }
+
     /// Makes the layout of a row that of its site, if there is one.
     pub(crate) fn find(&mut self, number: usize, site: LayoutSite, row: &[u32; 32], on: u32) {
         let (cell, known) = (&mut self.cells[number], &mut self.known[number]);
@@ -185,7 +201,7 @@ impl Layouts {
         (cell.wait, cell.uses) = (cell.interval, 0);
         let distances = row.map(|address| address.wrapping_sub(row[0]) as i32);
         if let Some(layout) = known.iter().find(|layout| layout.is_of(&distances, on)) {
-            cell.layout = &raw const **layout;
+            cell.layout = address(layout);
             return;
         }
         let most = match served {
@@ -195,11 +211,11 @@ impl Layouts {
         };
         known.drain(..known.len().saturating_sub(most));
         known.extend(RowLayout::of_all(site, &distances, on).map(Box::new));
-        let addresses: Vec<u64> = known.iter().map(|layout| &raw const **layout as u64).collect();
+        let addresses: Vec<u64> = known.iter().map(|layout| address(layout)).collect();
         for (i, layout) in known.iter_mut().enumerate() {
             layout.next = addresses[(i + 1) % addresses.len()];
         }
-        cell.layout = known.last().map_or(&raw const UNKNOWN, |layout| &raw const **layout);
+        cell.layout = address(known.last().map_or(&UNKNOWN, |layout| layout));
     }
 }
 

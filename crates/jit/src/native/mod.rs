@@ -17,6 +17,7 @@ mod warp_contexts;
 
 use crate::check::is_sound;
 use crate::features::Features;
+use crate::layout::Layouts;
 use crate::machine_code::{Entries, Facts, MachineCode};
 use crate::pool::PoolRow;
 use crate::{Coverage, MAX_STEPS, Refused, select};
@@ -24,7 +25,7 @@ use fast::{Declined, Finished, Kernel, LaunchObserver, Level, Order, Tier, Worke
 use memmap2::{Mmap, MmapMut};
 use runner::CompiledWorker;
 use std::borrow::BorrowMut;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use vm::State;
 
 /// A kernel and its code.
@@ -50,6 +51,25 @@ struct Code {
     /// frame's list.
     region_entries: Vec<(u32, usize)>,
     coverage: Coverage,
+    /// Layouts that workers of earlier launches have found.
+    spare_layouts: Mutex<Vec<Layouts>>,
+}
+
+impl Code {
+    /// Returns layouts for a worker; those of launches in detail are new.
+    fn layouts(&self, detailed: bool) -> Layouts {
+        let mut spare = self.spare_layouts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut layouts) = spare.pop().filter(|_| !detailed) else {
+            return Layouts::new(&self.facts.layout_sites);
+        };
+        layouts.begin_launch();
+        layouts
+    }
+
+    /// Keeps the layouts of a worker that ends.
+    fn keep_layouts(&self, layouts: Layouts) {
+        self.spare_layouts.lock().unwrap_or_else(PoisonError::into_inner).push(layouts);
+    }
 }
 
 /// Addresses of the code that takes a warp.
@@ -189,6 +209,7 @@ fn place(made: MachineCode) -> Result<Code, Refused> {
         constants: pool,
         region_entries,
         coverage: Coverage { native, steps, bytes: bytes.len() },
+        spare_layouts: Mutex::default(),
         facts,
         text,
     })

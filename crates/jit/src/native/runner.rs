@@ -47,7 +47,7 @@ impl<'c> CompiledWorker<'c> {
             compiled,
             code,
             regions,
-            layouts: Layouts::new(&code.facts.layout_sites),
+            layouts: code.layouts(*detailed),
             frame: Box::new(frame(code)),
             more_block_counters: vec![0; more_block_counters(code)].into(),
             resident: Vec::new(),
@@ -145,6 +145,16 @@ impl<'c> CompiledWorker<'c> {
         std::mem::replace(&mut host.end, Ok(()))?;
         add_block_counters(code, &mut self.frame);
         flush(&mut host, &mut self.frame)
+    }
+}
+
+impl Drop for CompiledWorker<'_> {
+    /// Keeps the layouts for other launches. Those of launches in detail point to their counters.
+    fn drop(&mut self) {
+        if self.worker_counters.is_none() && !std::thread::panicking() {
+            let layouts = std::mem::replace(&mut self.layouts, Layouts::new(&[]));
+            self.code.keep_layouts(layouts);
+        }
     }
 }
 

@@ -153,6 +153,11 @@ fn run_in(
         let coverage = compiled.coverage();
         count.native += coverage.native;
         count.steps += coverage.steps;
+        if config.threads == 1 {
+            // The second launch begins with the layouts of the first.
+            let first = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+            let _ = compiled.run(first, &mut HashingObserver::default());
+        }
         compiled.run(state, &mut observer)
     } else {
         fast::run(&kernel, &mut state, config.level, config.detailed, &mut observer)

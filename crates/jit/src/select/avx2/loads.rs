@@ -60,12 +60,7 @@ impl Avx2<'_, '_> {
             }
             _ => this.gather(&mut p, &temps, (from, 0), |part| row[part], |_, _, _| {}),
         }
-        if this.located.is_some() {
-            p.jump(Op::Jmp_rel32_64, back);
-        } else {
-            p.bind(back);
-            p.out_of_line();
-        }
+        this.end_scattered(&mut p, back);
         p.bind(cold);
         this.interpret(&mut p, &temps, &row);
         if let Some(home) = access.step.results[0] {
@@ -118,9 +113,7 @@ impl Avx2<'_, '_> {
             let layout = temps.general[0];
             let loads = Mem::at(layout, RowLayout::LOADS);
             p.op(Op::Mov_r32_imm32, (in_frame.d(), 1));
-            p.op(Op::Test_rm64_r64, (located.halves[0], located.halves[0]));
-            p.jump(Op::Je_rel32_64, slow);
-            layout_of(&mut p, located, layout);
+            layout_of(&mut p, located, layout, slow);
             p.op(Op::Cmp_rm32_imm32, (loads, kind::CONTIGUOUS as i32));
             p.jump(Op::Jne_rel32_64, apart);
             p.op(Op::Mov_r32_imm32, (in_frame.d(), 0));
@@ -153,12 +146,7 @@ impl Avx2<'_, '_> {
                 },
             );
         }
-        if this.located.is_some() {
-            p.jump(Op::Jmp_rel32_64, back);
-        } else {
-            p.bind(back);
-            p.out_of_line();
-        }
+        this.end_scattered(&mut p, back);
         p.bind(cold);
         this.interpret(&mut p, &temps, in_frame.as_slice());
         let ([base, ..], [vector, ..]) = (temps.general, temps.vectors);
@@ -302,9 +290,7 @@ impl Numbered<'_> {
             let loads = Mem::at(layout, RowLayout::LOADS);
             p.op(Op::Cmp_rm32_imm32, (loads, kind as i32));
         };
-        p.op(Op::Test_rm64_r64, (located.halves[0], located.halves[0]));
-        p.jump(Op::Je_rel32_64, near);
-        layout_of(p, located, layout);
+        layout_of(p, located, layout, near);
         is(p, kind::CONTIGUOUS);
         p.jump(Op::Jne_rel32_64, others);
         let per_half = row.len() / 2;

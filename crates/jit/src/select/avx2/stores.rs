@@ -56,12 +56,7 @@ impl Avx2<'_, '_> {
         this.by_lane(&mut p, &[this.lanes], [left, lane, place], |p, lane, place, scale| {
             store_word(p, this.access, lane, value_at(0), Mem::at(from, 0).index(place, scale));
         });
-        if this.located.is_some() {
-            p.jump(Op::Jmp_rel32_64, back);
-        } else {
-            p.bind(back);
-            p.out_of_line();
-        }
+        this.end_scattered(&mut p, back);
         p.bind(cold);
         this.interpret(&mut p, &temps, &[]);
         p.jump(Op::Jmp_rel32_64, back);
@@ -153,9 +148,7 @@ impl Numbered<'_> {
             Mem::at(located.halves[part / per_half], at)
         };
         let [others, partial] = [(); 2].map(|()| p.label());
-        p.op(Op::Test_rm64_r64, (located.halves[0], located.halves[0]));
-        p.jump(Op::Je_rel32_64, slow);
-        layout_of(p, located, layout);
+        layout_of(p, located, layout, slow);
         p.op(Op::Cmp_rm32_imm32, (stores, kind::CONTIGUOUS as i32));
         p.jump(Op::Jne_rel32_64, others);
         p.op(Op::Cmp_rm32_imm8, (self.lanes.d(), -1));

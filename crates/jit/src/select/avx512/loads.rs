@@ -42,12 +42,7 @@ impl Avx512<'_, '_> {
                 _ => this.gather(&mut p, &temps, row, (from, distance)),
             }
         }
-        if this.located.is_some() {
-            p.jump(Op::Jmp_rel32_64, back);
-        } else {
-            p.bind(back);
-            p.out_of_line();
-        }
+        this.end_scattered(&mut p, back);
         p.bind(cold);
         let outputs: Vec<VReg> = rows.iter().flat_map(|(_, row)| row.iter().copied()).collect();
         let [a, b, ..] = temps.general;
@@ -84,9 +79,7 @@ impl Numbered<'_> {
             let loads = Mem::at(layout, RowLayout::LOADS);
             p.op(Op::Cmp_rm32_imm32, (loads, kind as i32));
         };
-        p.op(Op::Test_rm64_r64, (located.halves[0], located.halves[0]));
-        p.jump(Op::Je_rel32_64, near);
-        layout_of(p, located, layout);
+        layout_of(p, located, layout, near);
         is(p, kind::CONTIGUOUS);
         p.jump(Op::Jne_rel32_64, others);
         self.load_contiguous(p, located, distance, rows, temps);

@@ -29,13 +29,9 @@ impl Avx512<'_, '_> {
         if let Some(located) = this.located {
             this.store_located(&mut p, located, &rows[0], &temps, (slow, back));
             p.bind(slow);
-            this.store_scattered(&mut p, &rows, &temps, cold);
-            p.jump(Op::Jmp_rel32_64, back);
-        } else {
-            this.store_scattered(&mut p, &rows, &temps, cold);
-            p.bind(back);
-            p.out_of_line();
         }
+        this.store_scattered(&mut p, &rows, &temps, cold);
+        this.end_scattered(&mut p, back);
         p.bind(cold);
         let [a, b, ..] = temps.general;
         let [vector, other, _] = temps.vectors;
@@ -62,9 +58,7 @@ impl Numbered<'_> {
         let kind = Mem::at(layout, RowLayout::STORES);
         let per_half = row.len() / 2;
         let part_bytes = 16 / per_half as i64 * i64::from(self.access.word);
-        p.op(Op::Test_rm64_r64, (located.halves[0], located.halves[0]));
-        p.jump(Op::Je_rel32_64, slow);
-        layout_of(p, located, layout);
+        layout_of(p, located, layout, slow);
         p.op(Op::Cmp_rm32_imm32, (kind, kind::CONTIGUOUS as i32));
         p.jump(Op::Jne_rel32_64, others);
         p.op(Op::Mov_rm32_imm32, (Mem::frame(Frame::PROGRESS), 1));

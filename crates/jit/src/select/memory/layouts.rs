@@ -284,8 +284,10 @@ impl Selector<'_> {
     }
 }
 
-/// Puts the layout of a located access into a register.
-pub(in crate::select) fn layout_of(p: &mut Pseudo<'_>, located: Located, to: VReg) {
+/// Puts the layout of a located access into a register, or goes to a label if it has none.
+pub(in crate::select) fn layout_of(p: &mut Pseudo<'_>, located: Located, to: VReg, unknown: Local) {
+    p.op(Op::Test_rm64_r64, (located.halves[0], located.halves[0]));
+    p.jump(Op::Je_rel32_64, unknown);
     let cell = located.site as i64 * LayoutCell::SIZE;
     p.op(Op::Mov_r64_rm64, (to, Mem::frame(Frame::LAYOUT_CELLS)));
     p.op(Op::Mov_r64_rm64, (to, Mem::at(to, cell + LayoutCell::LAYOUT)));

@@ -149,6 +149,16 @@ impl NumberedAccess<'_> {
         (1 << shift.min(3), i32::from(shift.saturating_sub(3)))
     }
 
+    /// Ends the code that needs no layout. It is in line if there is no other code, else out of it.
+    pub(in crate::select) fn end_scattered(&self, p: &mut Pseudo<'_>, back: Local) {
+        if self.located.is_some() {
+            p.jump(Op::Jmp_rel32_64, back);
+        } else {
+            p.bind(back);
+            p.out_of_line();
+        }
+    }
+
     /// Stores the addresses where the interpreter reads them, if it does.
     pub(in crate::select) fn store_addresses(
         &self,
