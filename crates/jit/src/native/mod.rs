@@ -56,10 +56,10 @@ struct Code {
 }
 
 impl Code {
-    /// Returns layouts for a worker; those of launches in detail are new.
-    fn layouts(&self, detailed: bool) -> Layouts {
+    /// Returns layouts for a worker: those of one that has ended, if there are.
+    fn layouts(&self) -> Layouts {
         let mut spare = self.spare_layouts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut layouts) = spare.pop().filter(|_| !detailed) else {
+        let Some(mut layouts) = spare.pop() else {
             return Layouts::new(&self.facts.layout_sites);
         };
         layouts.begin_launch();

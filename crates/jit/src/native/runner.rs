@@ -47,7 +47,7 @@ impl<'c> CompiledWorker<'c> {
             compiled,
             code,
             regions,
-            layouts: code.layouts(*detailed),
+            layouts: code.layouts(),
             frame: Box::new(frame(code)),
             more_block_counters: vec![0; more_block_counters(code)].into(),
             resident: Vec::new(),
