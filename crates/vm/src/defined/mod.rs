@@ -8,8 +8,11 @@
 //! and MemorySanitizer (Stepanov and Serebryany, CGO 2015). What a result's bits depend on is found
 //! by repeating the computation (`vary`).
 
+mod access;
+mod calls;
 mod cta;
 mod memory;
+mod origins;
 mod vary;
 mod warp;
 
@@ -17,83 +20,24 @@ use ir::RegTy;
 use ir::mods::Space;
 use rustc_hash::FxHashMap;
 use simt::machine::Step;
-use simt::memory::AccessKind;
 use simt::observe::Observer;
 use simt::{LaneMask, Pc};
 use smallvec::SmallVec;
 
 use crate::access::generic_address;
 use crate::cause::Cause;
-use crate::code::{
-    CallOp, CallTarget, Code, CopyOp, Exec, GuardRow, LaneOp, MaskBrSrc, MaskOp, MbarrierKind,
-    MemOp, Src,
-};
+use crate::code::{Code, Exec, GuardRow, LaneOp, MaskBrSrc, MaskOp, MbarrierKind, MemOp, Src};
 use crate::control::value;
 use crate::engine::{self, guarded};
 use crate::program::Program;
 use crate::state::{Cta, State};
-use compute::space_of;
+use calls::returned;
 use converge::Path;
 use cta::{Bits, CtaBits};
 pub use memory::{CopiedBits, UndefinedMemory};
+use origins::MOST;
+pub use origins::{Decides, Origin, OriginId, UndefinedUse};
 use warp::Arrived;
-
-/// The origin of undefined values: an instruction that read what nobody has written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OriginId(u32);
-
-impl OriginId {
-    /// A register that was never written, or memory whose reader is not known.
-    pub const UNWRITTEN: Self = Self(0);
-}
-
-/// Where undefined values come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// The launch: see [`Definedness::launch`].
-    pub launch: usize,
-    /// The instruction that read them; `None` for registers, which have no first reader.
-    pub pc: Option<Pc>,
-    /// The space that it read from.
-    pub space: Space,
-    /// The kind of the access.
-    pub kind: AccessKind,
-    /// The first address: a guest address, or an offset in shared or local memory.
-    pub address: u64,
-    /// The CTA, and the thread in it, that read it first.
-    pub thread: (u64, u32),
-    /// How often the instruction has read undefined bits.
-    pub count: u64,
-}
-
-/// What an undefined value decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Decides {
-    /// Which lanes execute something, or where they go.
-    Branch,
-    /// Which memory is accessed, or which function is called.
-    Address,
-}
-
-/// An instruction for which an undefined value decides something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UndefinedUse {
-    /// Where the value comes from; `None` for a register that was never written.
-    pub origin: Option<Origin>,
-    /// The launch.
-    pub launch: usize,
-    /// The instruction.
-    pub pc: Pc,
-    /// What is decided.
-    pub decides: Decides,
-    /// The CTA, and the thread in it, of the first such value.
-    pub thread: (u64, u32),
-    /// How often it was so.
-    pub count: u64,
-}
-
-/// Most origins and most uses that are kept.
-const MOST: usize = 1 << 14;
 
 /// Follows which values are undefined.
 #[derive(Clone, Debug, Default)]
@@ -193,43 +137,6 @@ impl Definedness {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         !self.lossy && self.memory.is_complete()
-    }
-
-    /// Removes and returns what undefined values have decided.
-    pub fn take_uses(&mut self) -> Vec<UndefinedUse> {
-        self.used.clear();
-        let mut uses = std::mem::take(&mut self.uses);
-        for used in &mut uses {
-            // Read again since.
-            used.origin = used.origin.map(|origin| self.current(origin));
-        }
-        uses
-    }
-
-    fn current(&self, origin: Origin) -> Origin {
-        let same =
-            |o: &&Origin| (o.launch, o.pc, o.space) == (origin.launch, origin.pc, origin.space);
-        self.origins.iter().find(same).copied().unwrap_or(origin)
-    }
-
-    /// Returns whether undefined values were read first in a launch.
-    #[must_use]
-    pub fn has_origins(&self, launch: usize) -> bool {
-        self.origins.iter().rev().any(|origin| origin.launch == launch)
-    }
-
-    /// Returns where values come from.
-    #[must_use]
-    pub fn origin(&self, id: OriginId) -> Option<Origin> {
-        self.origins.get((id.0 as usize).checked_sub(1)?).copied()
-    }
-
-    /// Returns where the undefined values come from that stand in memory because they were stored.
-    #[must_use]
-    pub fn stored(&self) -> Vec<Origin> {
-        let mut ids: Vec<OriginId> = self.memory.origins().into_iter().collect();
-        ids.sort_unstable();
-        ids.into_iter().filter_map(|id| self.origin(id)).collect()
     }
 
     /// Executes up to `count` issues as the exact engine does.
@@ -413,211 +320,6 @@ impl Definedness {
         }
     }
 
-    /// The origin of what a thread reads that nobody has written.
-    fn read_unwritten<const N: usize>(
-        &mut self,
-        at: &At<'_, N>,
-        (space, kind): (Space, AccessKind),
-        address: u64,
-        thread: usize,
-    ) -> OriginId {
-        if let Some(&known) = self.known.get(&(at.pc, space)) {
-            self.origins[known.0 as usize - 1].count += 1;
-            return known;
-        }
-        if self.origins.len() >= MOST {
-            self.lossy = true;
-            return OriginId::UNWRITTEN;
-        }
-        let thread = (at.cta.index, thread as u32);
-        let (launch, pc, count) = (self.launch, Some(at.pc), 1);
-        self.origins.push(Origin { launch, pc, space, kind, address, thread, count });
-        let id = OriginId(self.origins.len() as u32);
-        self.known.insert((at.pc, space), id);
-        id
-    }
-
-    /// Reads the undefined bits of bytes at a distance from a thread's place.
-    fn read<const N: usize>(
-        &mut self,
-        bits: &CtaBits,
-        at: &At<'_, N>,
-        (op, kind): (&MemOp, AccessKind),
-        thread: usize,
-        (distance, out): (u64, &mut [u8]),
-    ) -> OriginId {
-        let generic = at.address(op, thread).wrapping_add(distance);
-        self.read_at(bits, at, (generic, kind), thread, out)
-    }
-
-    /// Reads the undefined bits of bytes at a generic address.
-    fn read_at<const N: usize>(
-        &mut self,
-        bits: &CtaBits,
-        at: &At<'_, N>,
-        (generic, kind): (u64, AccessKind),
-        thread: usize,
-        out: &mut [u8],
-    ) -> OriginId {
-        let (space, offset) = (space_of(generic), generic & u64::from(u32::MAX));
-        let stored = match space {
-            Space::Shared => bits.shared.read(offset, out),
-            Space::Local => bits.local[thread].read(offset, out),
-            Space::Param => {
-                out.fill(0);
-                None
-            }
-            _ => self.memory.read(generic, out),
-        };
-        let Some(first) = out.iter().position(|&bits| bits != 0) else {
-            return OriginId::UNWRITTEN;
-        };
-        match stored.filter(|&origin| origin != OriginId::UNWRITTEN) {
-            Some(origin) => origin,
-            None => {
-                let own = matches!(space, Space::Shared | Space::Local);
-                let address = if own { offset } else { generic } + first as u64;
-                self.read_unwritten(at, (space, kind), address, thread)
-            }
-        }
-    }
-
-    /// Sets the undefined bits of bytes at a distance from a thread's place.
-    fn write<const N: usize>(
-        &mut self,
-        bits: &mut CtaBits,
-        at: &At<'_, N>,
-        op: &MemOp,
-        thread: usize,
-        (distance, undefined, origin): (u64, &[u8], OriginId),
-    ) {
-        let generic = at.address(op, thread).wrapping_add(distance);
-        self.write_at(bits, generic, thread, undefined, origin);
-    }
-
-    fn write_at(
-        &mut self,
-        bits: &mut CtaBits,
-        generic: u64,
-        thread: usize,
-        undefined: &[u8],
-        origin: OriginId,
-    ) {
-        let offset = generic & u64::from(u32::MAX);
-        match space_of(generic) {
-            Space::Shared => bits.shared.write(offset, undefined, origin),
-            Space::Local => bits.local[thread].write(offset, undefined, origin),
-            Space::Param => {}
-            _ if self.memory.is_empty() && undefined.iter().all(|&bits| bits == 0) => {}
-            _ => self.memory.write(generic, undefined, origin),
-        }
-    }
-
-    fn load<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &MemOp) {
-        self.decide(bits, at, op.addr, Decides::Address);
-        let step = op.width.bytes() as usize;
-        for thread in at.threads() {
-            let mut loaded = SmallVec::<[Bits; 4]>::new();
-            for i in 0..op.rows.len() {
-                let mut word = [0; 8];
-                let part = ((i * step) as u64, &mut word[..step]);
-                let origin = self.read(bits, at, (op, AccessKind::Load), thread, part);
-                let word = u64::from_le_bytes(word);
-                let word = match op.extend {
-                    Some((ty, to)) => {
-                        let shift = 64 - ty.bits();
-                        ((word << shift) as i64 >> shift) as u64 & ones(to)
-                    }
-                    None => word,
-                };
-                loaded.push(Bits { bits: word, origin });
-            }
-            for (&row, to) in op.rows.iter().zip(loaded) {
-                bits.set_row(at.cta, row, thread, to);
-            }
-        }
-    }
-
-    fn store<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &MemOp) {
-        self.decide(bits, at, op.addr, Decides::Address);
-        let step = op.width.bytes();
-        for thread in at.threads() {
-            for (i, &src) in op.values.iter().enumerate() {
-                let stored = bits.source(at.cta, src, thread);
-                let word = stored.bits.to_le_bytes();
-                let part = (i as u64 * step, &word[..step as usize], stored.origin);
-                self.write(bits, at, op, thread, part);
-            }
-        }
-    }
-
-    fn atomic<const N: usize>(
-        &mut self,
-        bits: &mut CtaBits,
-        at: &At<'_, N>,
-        op: &crate::code::AtomicOp,
-    ) {
-        let mem = &op.mem;
-        self.decide(bits, at, mem.addr, Decides::Address);
-        let step = mem.width.bytes() as usize;
-        let elements = if mem.size == 16 { 2 } else { op.elements as usize };
-        let exchanges = op.op == ir::mods::AtomOp::Exch;
-        for thread in at.threads() {
-            let operands = mem.values.iter().map(|&src| bits.source(at.cta, src, thread));
-            let operands: SmallVec<[Bits; 4]> = operands.collect();
-            let operand = operands.iter().copied().find(|bits| bits.any());
-            for i in 0..elements {
-                let mut old = [0; 8];
-                let part = ((i * step) as u64, &mut old[..step]);
-                let origin = self.read(bits, at, (mem, AccessKind::Atomic), thread, part);
-                let old = u64::from_le_bytes(old);
-                let new = match operand {
-                    Some(operand) => Bits { bits: ones(8 * step as u32), ..operand },
-                    None if exchanges || old == 0 => Bits::DEFINED,
-                    None => Bits { bits: ones(8 * step as u32), origin },
-                };
-                let word = new.bits.to_le_bytes();
-                let part = ((i * step) as u64, &word[..step], new.origin);
-                self.write(bits, at, mem, thread, part);
-                if let Some(&row) = mem.rows.get(i) {
-                    bits.set_row(at.cta, row, thread, Bits { bits: old, origin });
-                }
-            }
-        }
-    }
-
-    fn copy<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &CopyOp) {
-        self.decide(bits, at, op.from.addr, Decides::Address);
-        self.decide(bits, at, op.to.addr, Decides::Address);
-        op.bytes.iter().for_each(|&count| self.decide(bits, at, count, Decides::Address));
-        let size = u64::from(op.to.size);
-        for thread in at.threads() {
-            let read = op.bytes.map_or(size, |count| u64::from(at.value(count, thread) as u32));
-            let mut copied = [0; 16];
-            let part = (0, &mut copied[..read.min(size) as usize]);
-            let origin = self.read(bits, at, (&op.from, AccessKind::Load), thread, part);
-            self.write(bits, at, &op.to, thread, (0, &copied[..size as usize], origin));
-        }
-    }
-
-    fn call<const N: usize>(
-        &mut self,
-        bits: &mut CtaBits,
-        at: &At<'_, N>,
-        op: &CallOp,
-        lanes: LaneMask<N>,
-    ) -> After {
-        if let CallTarget::Address(src) = op.target {
-            self.decide(bits, at, src, Decides::Address);
-        }
-        let calls = lanes.iter().map(|lane| {
-            let thread = at.thread(lane);
-            let args = op.args.iter().map(|&src| bits.source(at.cta, src, thread));
-            (thread, args.collect())
-        });
-        After::Call(calls.collect())
-    }
-
     fn after<const N: usize>(
         &mut self,
         program: &Program,
@@ -650,44 +352,6 @@ impl Definedness {
             }
         }
         self.ctas.insert(cta.index, bits);
-    }
-
-    /// New frames: nothing is defined in them but the arguments.
-    fn enter<const N: usize>(
-        &mut self,
-        bits: &mut CtaBits,
-        program: &Program,
-        cta: &Cta<N>,
-        calls: Vec<(usize, SmallVec<[Bits; 4]>)>,
-    ) {
-        for (thread, args) in calls {
-            let Some(frame) = cta.frames.stack[thread].last() else { continue };
-            let Some(Exec::Call(op)) =
-                program.code.get(frame.return_to.0 as usize - 1).map(|code| &code.exec)
-            else {
-                continue;
-            };
-            let callee = match op.target {
-                CallTarget::Func(index) => index as usize,
-                CallTarget::Address(_) => {
-                    // The callee is where the thread is now, which its frame's size tells as well:
-                    // nothing but the arguments matters.
-                    let (start, end) = cta.frames.local[thread];
-                    bits.local[thread].forget(start.into(), end.into());
-                    continue;
-                }
-            };
-            let info = &program.functions[callee];
-            for (row, &all) in self.rows[callee].iter().enumerate() {
-                let all = Bits { bits: all, origin: OriginId::UNWRITTEN };
-                bits.set_row(cta, row as u32, thread, all);
-            }
-            for (&row, arg) in info.params.iter().zip(args) {
-                bits.set_row(cta, row, thread, arg);
-            }
-            let (start, end) = cta.frames.local[thread];
-            bits.local[thread].forget(start.into(), end.into());
-        }
     }
 }
 
@@ -746,25 +410,4 @@ fn compute<const N: usize>(bits: &mut CtaBits, at: &At<'_, N>, op: &LaneOp) {
             bits.set_row(at.cta, row, thread, Bits { bits: bits_of, origin: first.origin });
         }
     }
-}
-
-/// The results of a function.
-fn returned<const N: usize>(
-    bits: &CtaBits,
-    program: &Program,
-    at: &At<'_, N>,
-    code: &Code,
-) -> After {
-    let info = &program.functions[code.function as usize];
-    let going = match code.guard {
-        Some(guard) => guarded(at.cta, at.group, at.on, guard),
-        None => at.on,
-    };
-    let threads = going.iter().filter_map(|lane| {
-        let thread = at.thread(lane);
-        let frame = at.cta.frames.stack[thread].last()?;
-        let results = info.results.iter().map(|&row| bits.row(at.cta, row, thread));
-        Some((thread, frame.return_to, results.collect()))
-    });
-    After::Return(threads.collect())
 }

@@ -1,0 +1,199 @@
+//! Undefined bits that loads, stores, atomic operations and copies move.
+
+use super::cta::{Bits, CtaBits};
+use super::origins::{Decides, MOST, Origin, OriginId};
+use super::{At, Definedness, ones};
+use crate::code::{AtomicOp, CopyOp, MemOp};
+use compute::space_of;
+use ir::mods::Space;
+use simt::memory::AccessKind;
+use smallvec::SmallVec;
+
+impl Definedness {
+    /// The origin of what a thread reads that nobody has written.
+    fn read_unwritten<const N: usize>(
+        &mut self,
+        at: &At<'_, N>,
+        (space, kind): (Space, AccessKind),
+        address: u64,
+        thread: usize,
+    ) -> OriginId {
+        if let Some(&known) = self.known.get(&(at.pc, space)) {
+            self.origins[known.0 as usize - 1].count += 1;
+            return known;
+        }
+        if self.origins.len() >= MOST {
+            self.lossy = true;
+            return OriginId::UNWRITTEN;
+        }
+        let thread = (at.cta.index, thread as u32);
+        let (launch, pc, count) = (self.launch, Some(at.pc), 1);
+        self.origins.push(Origin { launch, pc, space, kind, address, thread, count });
+        let id = OriginId(self.origins.len() as u32);
+        self.known.insert((at.pc, space), id);
+        id
+    }
+
+    /// Reads the undefined bits of bytes at a distance from a thread's place.
+    fn read<const N: usize>(
+        &mut self,
+        bits: &CtaBits,
+        at: &At<'_, N>,
+        (op, kind): (&MemOp, AccessKind),
+        thread: usize,
+        (distance, out): (u64, &mut [u8]),
+    ) -> OriginId {
+        let generic = at.address(op, thread).wrapping_add(distance);
+        self.read_at(bits, at, (generic, kind), thread, out)
+    }
+
+    /// Reads the undefined bits of bytes at a generic address.
+    pub(super) fn read_at<const N: usize>(
+        &mut self,
+        bits: &CtaBits,
+        at: &At<'_, N>,
+        (generic, kind): (u64, AccessKind),
+        thread: usize,
+        out: &mut [u8],
+    ) -> OriginId {
+        let (space, offset) = (space_of(generic), generic & u64::from(u32::MAX));
+        let stored = match space {
+            Space::Shared => bits.shared.read(offset, out),
+            Space::Local => bits.local[thread].read(offset, out),
+            Space::Param => {
+                out.fill(0);
+                None
+            }
+            _ => self.memory.read(generic, out),
+        };
+        let Some(first) = out.iter().position(|&bits| bits != 0) else {
+            return OriginId::UNWRITTEN;
+        };
+        match stored.filter(|&origin| origin != OriginId::UNWRITTEN) {
+            Some(origin) => origin,
+            None => {
+                let own = matches!(space, Space::Shared | Space::Local);
+                let address = if own { offset } else { generic } + first as u64;
+                self.read_unwritten(at, (space, kind), address, thread)
+            }
+        }
+    }
+
+    /// Sets the undefined bits of bytes at a distance from a thread's place.
+    pub(super) fn write<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &MemOp,
+        thread: usize,
+        (distance, undefined, origin): (u64, &[u8], OriginId),
+    ) {
+        let generic = at.address(op, thread).wrapping_add(distance);
+        self.write_at(bits, generic, thread, undefined, origin);
+    }
+
+    pub(super) fn write_at(
+        &mut self,
+        bits: &mut CtaBits,
+        generic: u64,
+        thread: usize,
+        undefined: &[u8],
+        origin: OriginId,
+    ) {
+        let offset = generic & u64::from(u32::MAX);
+        match space_of(generic) {
+            Space::Shared => bits.shared.write(offset, undefined, origin),
+            Space::Local => bits.local[thread].write(offset, undefined, origin),
+            Space::Param => {}
+            _ if self.memory.is_empty() && undefined.iter().all(|&bits| bits == 0) => {}
+            _ => self.memory.write(generic, undefined, origin),
+        }
+    }
+
+    pub(super) fn load<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &MemOp) {
+        self.decide(bits, at, op.addr, Decides::Address);
+        let step = op.width.bytes() as usize;
+        for thread in at.threads() {
+            let mut loaded = SmallVec::<[Bits; 4]>::new();
+            for i in 0..op.rows.len() {
+                let mut word = [0; 8];
+                let part = ((i * step) as u64, &mut word[..step]);
+                let origin = self.read(bits, at, (op, AccessKind::Load), thread, part);
+                let word = u64::from_le_bytes(word);
+                let word = match op.extend {
+                    Some((ty, to)) => {
+                        let shift = 64 - ty.bits();
+                        ((word << shift) as i64 >> shift) as u64 & ones(to)
+                    }
+                    None => word,
+                };
+                loaded.push(Bits { bits: word, origin });
+            }
+            for (&row, to) in op.rows.iter().zip(loaded) {
+                bits.set_row(at.cta, row, thread, to);
+            }
+        }
+    }
+
+    pub(super) fn store<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &MemOp) {
+        self.decide(bits, at, op.addr, Decides::Address);
+        let step = op.width.bytes();
+        for thread in at.threads() {
+            for (i, &src) in op.values.iter().enumerate() {
+                let stored = bits.source(at.cta, src, thread);
+                let word = stored.bits.to_le_bytes();
+                let part = (i as u64 * step, &word[..step as usize], stored.origin);
+                self.write(bits, at, op, thread, part);
+            }
+        }
+    }
+
+    pub(super) fn atomic<const N: usize>(
+        &mut self,
+        bits: &mut CtaBits,
+        at: &At<'_, N>,
+        op: &AtomicOp,
+    ) {
+        let mem = &op.mem;
+        self.decide(bits, at, mem.addr, Decides::Address);
+        let step = mem.width.bytes() as usize;
+        let elements = if mem.size == 16 { 2 } else { op.elements as usize };
+        let exchanges = op.op == ir::mods::AtomOp::Exch;
+        for thread in at.threads() {
+            let operands = mem.values.iter().map(|&src| bits.source(at.cta, src, thread));
+            let operands: SmallVec<[Bits; 4]> = operands.collect();
+            let operand = operands.iter().copied().find(|bits| bits.any());
+            for i in 0..elements {
+                let mut old = [0; 8];
+                let part = ((i * step) as u64, &mut old[..step]);
+                let origin = self.read(bits, at, (mem, AccessKind::Atomic), thread, part);
+                let old = u64::from_le_bytes(old);
+                let new = match operand {
+                    Some(operand) => Bits { bits: ones(8 * step as u32), ..operand },
+                    None if exchanges || old == 0 => Bits::DEFINED,
+                    None => Bits { bits: ones(8 * step as u32), origin },
+                };
+                let word = new.bits.to_le_bytes();
+                let part = ((i * step) as u64, &word[..step], new.origin);
+                self.write(bits, at, mem, thread, part);
+                if let Some(&row) = mem.rows.get(i) {
+                    bits.set_row(at.cta, row, thread, Bits { bits: old, origin });
+                }
+            }
+        }
+    }
+
+    pub(super) fn copy<const N: usize>(&mut self, bits: &mut CtaBits, at: &At<'_, N>, op: &CopyOp) {
+        self.decide(bits, at, op.from.addr, Decides::Address);
+        self.decide(bits, at, op.to.addr, Decides::Address);
+        op.bytes.iter().for_each(|&count| self.decide(bits, at, count, Decides::Address));
+        let size = u64::from(op.to.size);
+        for thread in at.threads() {
+            let read = op.bytes.map_or(size, |count| u64::from(at.value(count, thread) as u32));
+            let mut copied = [0; 16];
+            let part = (0, &mut copied[..read.min(size) as usize]);
+            let origin = self.read(bits, at, (&op.from, AccessKind::Load), thread, part);
+            self.write(bits, at, &op.to, thread, (0, &copied[..size as usize], origin));
+        }
+    }
+}
