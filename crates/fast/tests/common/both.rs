@@ -69,7 +69,11 @@ pub(crate) fn compare(
                     }
                     count.compared += 1;
                 }
-                Err(Declined::Running(_) | Declined::Wrapped) => {
+                Err(declined @ (Declined::Running(_) | Declined::Wrapped)) => {
+                    let is_wrapped = matches!(declined, Declined::Wrapped) && assume;
+                    if exact.end == Step::Done && !is_wrapped {
+                        return Err(format!("{level}: {declined}, but the launch ends"));
+                    }
                     if bytes(state.memory()) != bytes(&launch.memory) {
                         return Err(format!("{level}, assume {assume}: memory is not as before"));
                     }
