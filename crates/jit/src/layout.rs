@@ -487,11 +487,11 @@ mod tests {
             layouts.find(0, site, &row, u32::MAX);
         }
         assert_eq!(layouts.cells[0].wait, MAX_WAIT);
-        assert!(std::ptr::eq(layouts.cells[0].layout, &UNKNOWN));
+        assert_eq!(layouts.cells[0].layout, address(&UNKNOWN));
         layouts.cells[0].uses = MIN_USES;
         layouts.find(0, site, &std::array::from_fn(|lane| lane as u32), u32::MAX);
         assert_eq!((layouts.cells[0].wait, layouts.known[0].len()), (1, 1));
-        assert!(std::ptr::eq(layouts.cells[0].layout, &*layouts.known[0][0]));
+        assert_eq!(layouts.cells[0].layout, address(&layouts.known[0][0]));
     }
 
     #[test]
