@@ -47,8 +47,8 @@ pub(crate) struct RowLayout {
     distances: [i32; 32],
     /// By lane: the 32-bit element of its part's vectors; a lane of 64 bits has two.
     elements: [u32; 64],
-    /// By part, vector of the part and element: the lane of the part that stores there, and the sign
-    /// if one does.
+    /// By part, vector of the part and element: the lane of the part that stores there, and the
+    /// sign if one does.
     lanes: [u32; 64],
     /// Bytes from lane 0's word to the first byte of the vectors.
     low: i64,

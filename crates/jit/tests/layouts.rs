@@ -194,7 +194,7 @@ fn layouts_come_again() {
     assert!(count.compared > 100 || count.steps == 0, "{count:?}");
 }
 
-/// One lane's address is out of bounds or misaligned in a later round, with a layout or without one.
+/// One lane's address is out of bounds or misaligned in a later round, with a layout or without.
 #[test]
 fn accesses_that_fail_are_found_in_each_lane() {
     let mut count = Count::default();

@@ -1,8 +1,8 @@
 //! Loads at 32-bit numbers.
 //!
 //! Single words come into registers at once. Of vectors of words there may be more than there are
-//! registers: a quarter of the lanes is loaded after the other; words that are not contiguous lie in
-//! the frame first.
+//! registers: a quarter of the lanes is loaded after the other; words that are not contiguous lie
+//! in the frame first.
 
 use super::Avx2;
 use super::numbers::{LOAD, Numbered, STORE, Temporaries};

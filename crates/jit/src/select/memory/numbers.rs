@@ -183,9 +183,9 @@ impl NumberedAccess<'_> {
         Places { from, scale: self.scale().0, word, part, lanes, interpreted }
     }
 
-    /// Calls a function for code that is executed for each lane of a mask in turn, with registers of
-    /// the lane's number and of its place, which may change, and the scale of places. Places are
-    /// in the frame's room for lanes.
+    /// Calls a function for code that is executed for each lane of a mask in turn, with registers
+    /// of the lane's number and of its place, which may change, and the scale of places. Places
+    /// are in the frame's room for lanes.
     pub(in crate::select) fn by_lane(
         &self,
         p: &mut Pseudo<'_>,
