@@ -21,7 +21,7 @@ pub enum Level {
     Portable,
     /// x86-64 with AVX2 and FMA.
     Avx2,
-    /// x86-64 with AVX-512 (F, BW, DQ, VL).
+    /// x86-64 with AVX-512 (F, BW, CD, DQ, VL), as all but the first such hosts have it.
     Avx512,
 }
 
@@ -74,6 +74,7 @@ impl Level {
                 Self::Avx2.is_available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
             }

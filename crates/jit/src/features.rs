@@ -9,14 +9,12 @@ pub(crate) struct Features {
     pub(crate) level: Level,
     /// AVX512_VPOPCNTDQ: population counts by lane.
     pub(crate) popcnt: bool,
-    /// AVX512CD: leading zeros by lane.
-    pub(crate) lzcnt: bool,
 }
 
 impl Features {
     /// Returns all instructions of a level, whether this host has them or not.
     pub(crate) fn all(level: Level) -> Self {
-        Self { level, popcnt: true, lzcnt: true }
+        Self { level, popcnt: true }
     }
 
     /// Returns the instructions of this host with the vectors of `level`, or `None` if it lacks any
@@ -28,10 +26,12 @@ impl Features {
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("f16c");
         let has_code = level.is_available() && level != Level::Portable;
-        (scalar && has_code).then(|| Self {
-            level,
-            popcnt: is_x86_feature_detected!("avx512vpopcntdq"),
-            lzcnt: is_x86_feature_detected!("avx512cd"),
-        })
+        (scalar && has_code)
+            .then(|| Self { level, popcnt: is_x86_feature_detected!("avx512vpopcntdq") })
+    }
+
+    /// Returns the instructions that all hosts of the level have.
+    pub(crate) fn baseline(self) -> Self {
+        Self { popcnt: false, ..self }
     }
 }

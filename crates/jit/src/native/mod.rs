@@ -35,7 +35,7 @@ pub struct Compiled {
     code: Code,
     /// Code for launches that run the sides of branches in other orders, made when there is one.
     other_orders: [OnceLock<Option<Box<Code>>>; 3],
-    level: Level,
+    features: Features,
     detailed: bool,
 }
 
@@ -98,9 +98,30 @@ impl Compiled {
     /// As [`Self::new`]; [`Refused::Host`] if the host lacks the level, or if there is no code for
     /// it.
     pub fn at(kernel: Kernel, level: Level, detailed: bool) -> Result<Self, (Kernel, Refused)> {
-        match code(&kernel, level, Order::Taken, detailed) {
+        Self::with(kernel, Features::of_host(level), detailed)
+    }
+
+    /// Compiles a kernel with the instructions alone that every host of the level has.
+    ///
+    /// # Errors
+    /// As [`Self::at`].
+    pub fn at_baseline(
+        kernel: Kernel,
+        level: Level,
+        detailed: bool,
+    ) -> Result<Self, (Kernel, Refused)> {
+        Self::with(kernel, Features::of_host(level).map(Features::baseline), detailed)
+    }
+
+    fn with(
+        kernel: Kernel,
+        features: Option<Features>,
+        detailed: bool,
+    ) -> Result<Self, (Kernel, Refused)> {
+        let Some(features) = features else { return Err((kernel, Refused::Host)) };
+        match code(&kernel, features, Order::Taken, detailed) {
             Ok(code) => {
-                Ok(Self { kernel, code, other_orders: Default::default(), level, detailed })
+                Ok(Self { kernel, code, other_orders: Default::default(), features, detailed })
             }
             Err(refused) => Err((kernel, refused)),
         }
@@ -116,7 +137,7 @@ impl Compiled {
             Order::Majority => 2,
         };
         let made = self.other_orders[other].get_or_init(|| {
-            code(&self.kernel, self.level, order, self.detailed).ok().map(Box::new)
+            code(&self.kernel, self.features, order, self.detailed).ok().map(Box::new)
         });
         made.as_deref()
     }
@@ -164,16 +185,20 @@ impl Compiled {
         observer: &mut dyn LaunchObserver,
     ) -> Result<Finished, Declined> {
         let Some(code) = self.code_for(state.borrow()) else {
-            return fast::run(&self.kernel, state, self.level, self.detailed, observer);
+            return fast::run(&self.kernel, state, self.features.level, self.detailed, observer);
         };
         let tier = CompiledTier { compiled: self, code };
-        fast::run_on(&tier, &self.kernel, state, self.level, self.detailed, observer)
+        fast::run_on(&tier, &self.kernel, state, self.features.level, self.detailed, observer)
     }
 }
 
 /// Compiles a kernel for launches that run the sides of branches in an order.
-fn code(kernel: &Kernel, level: Level, order: Order, detailed: bool) -> Result<Code, Refused> {
-    let features = Features::of_host(level).ok_or(Refused::Host)?;
+fn code(
+    kernel: &Kernel,
+    features: Features,
+    order: Order,
+    detailed: bool,
+) -> Result<Code, Refused> {
     if kernel.code().steps.len() > MAX_STEPS {
         return Err(Refused::TooLarge);
     }

@@ -151,8 +151,35 @@ impl Avx512<'_, '_> {
         }
     }
 
+    /// Population counts without AVX512_VPOPCNTDQ: those of nibbles, by a table, added up.
+    fn population(&mut self, a: Value, part: usize, wide: bool) -> VReg {
+        let a = self.v(a, part);
+        let counts = [0x0302_0201_0201_0100, 0x0403_0302_0302_0201];
+        let table = Mem::pool(self.pool.vector(std::array::from_fn(|i| counts[i % 2])));
+        let table = self.f.v2(Op::EVEX_Vmovdqa64_zmm_k1z_zmmm512, table);
+        let nibbles = self.row_const(0x0f0f_0f0f, false);
+        let and = Op::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+        let low = self.f.v3(and, a, nibbles);
+        let high = self.f.v2i(Op::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, a, 4);
+        let high = self.f.v3(and, high, nibbles);
+        let look_up = Op::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512;
+        let [low, high] = [low, high].map(|half| self.f.v3(look_up, table, half));
+        let bytes = self.f.v3(Op::EVEX_Vpaddb_zmm_k1z_zmm_zmmm512, low, high);
+        if wide {
+            let zero = self.row_const(0, true);
+            return self.f.v3(Op::EVEX_Vpsadbw_zmm_zmm_zmmm512, bytes, zero);
+        }
+        let ones = self.row_const(0x0101_0101, false);
+        let pairs = self.f.v3(Op::EVEX_Vpmaddubsw_zmm_k1z_zmm_zmmm512, bytes, ones);
+        let ones = self.row_const(0x0001_0001, false);
+        self.f.v3(Op::EVEX_Vpmaddwd_zmm_k1z_zmm_zmmm512, pairs, ones)
+    }
+
     /// Returns a part of the result of an operation.
     pub(super) fn lanes_of(&mut self, op: LaneOp, args: &[Value], part: usize, wide: bool) -> VReg {
+        if let (LaneOp::Popc, [a], false) = (op, args, self.features.popcnt) {
+            return self.population(*a, part, wide);
+        }
         if let (Some((one, rounding)), [a]) = (unary(op, wide), args) {
             let a = self.v(*a, part);
             return self.rounded(rounding).v2(one, a);

@@ -78,14 +78,6 @@ impl Avx512<'_, '_> {
     fn lanes(&mut self, op: LaneOp, args: &[Value], result: Option<Value>) {
         let Some(row) = result else { return };
         let wide = self.is_wide(row);
-        let lacking = match op {
-            LaneOp::Popc => !self.features.popcnt,
-            LaneOp::Clz => !self.features.lzcnt,
-            _ => false,
-        };
-        if lacking {
-            self.refuse(Refused::Host);
-        }
         let list: Vec<VReg> =
             (0..self.distinct_parts(row)).map(|part| self.lanes_of(op, args, part, wide)).collect();
         self.put_row(result, list);
