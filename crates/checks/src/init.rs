@@ -92,6 +92,7 @@ impl Init {
         let decides = match used.decides {
             Decides::Branch => "decides a branch",
             Decides::Address => "decides an address",
+            Decides::Output => "is printed",
         };
         let origin =
             used.origin.and_then(|origin| Some((self.launches.get(&origin.launch)?, origin)));

@@ -42,11 +42,12 @@ pub(crate) fn execute<const N: usize>(
             for lane in now.on {
                 let (format, args) =
                     (operand(state, now, *format, lane), operand(state, now, *args, lane));
+                let at = (now.slot, now.group);
                 let text =
-                    string(state, now, lane, format).map_err(|e| fail(e, LaneMask::lane(lane)))?;
+                    string(state, at, lane, format).map_err(|e| fail(e, LaneMask::lane(lane)))?;
                 let mut out = Vec::new();
-                let printed = printf::format(&text, args, &mut out, &mut |at, width| {
-                    byte_words(state, now, lane, at, width)
+                let printed = printf::format(&text, args, &mut out, &mut |place, width| {
+                    byte_words(state, at, lane, place, width)
                 });
                 let count = printed.map_err(|e| fail(e, LaneMask::lane(lane)))?;
                 let room = OUTPUT_LIMIT.saturating_sub(state.output.len());
@@ -60,8 +61,9 @@ pub(crate) fn execute<const N: usize>(
             let Some(lane) = now.on.lowest() else { return Ok(Outcome::Advance) };
             let text = |src: &Src| -> Result<String, Failure<N>> {
                 let at = operand(state, now, *src, lane);
+                let group = (now.slot, now.group);
                 let bytes =
-                    string(state, now, lane, at).map_err(|e| fail(e, LaneMask::lane(lane)))?;
+                    string(state, group, lane, at).map_err(|e| fail(e, LaneMask::lane(lane)))?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             };
             let (message, file, function) = (text(message)?, text(file)?, text(function)?);
@@ -72,6 +74,24 @@ pub(crate) fn execute<const N: usize>(
         _ => {}
     }
     Ok(Outcome::Advance)
+}
+
+/// The places and widths of the arguments that `printf` of a lane reads, given the slot and the group
+/// of the lane, and the addresses of the format and of the arguments.
+pub(crate) fn printed<const N: usize>(
+    state: &State<N>,
+    group: (usize, usize),
+    lane: usize,
+    (format, args): (u64, u64),
+) -> Vec<(u64, Width)> {
+    let mut places = Vec::new();
+    let Ok(text) = string(state, group, lane, format) else { return places };
+    // An argument that cannot be read is the fault of the instruction itself.
+    let _ = printf::format(&text, args, &mut Vec::new(), &mut |at, width| {
+        places.push((at, width));
+        byte_words(state, group, lane, at, width)
+    });
+    places
 }
 
 fn operand<const N: usize>(state: &State<N>, now: &Now<N>, src: Src, lane: usize) -> u64 {
@@ -88,15 +108,15 @@ fn result<const N: usize>(state: &mut State<N>, now: &Now<N>, row: u32, lane: us
 /// A value at a generic address, as the thread in a lane sees it.
 fn byte_words<const N: usize>(
     state: &State<N>,
-    now: &Now<N>,
+    (slot, group): (usize, usize),
     lane: usize,
     at: u64,
     width: Width,
 ) -> Result<u64, Cause> {
-    let Some(cta) = state.resident[now.slot].as_deref() else { return Ok(0) };
+    let Some(cta) = state.resident[slot].as_deref() else { return Ok(0) };
     let (block, space) = match space_of(at) {
         Space::Shared => (&cta.shared, Space::Shared),
-        Space::Local => (&cta.local[cta.groups[now.group].thread(lane)], Space::Local),
+        Space::Local => (&cta.local[cta.groups[group].thread(lane)], Space::Local),
         Space::Param => (&state.params, Space::Param),
         _ => return Ok(state.memory.load(Addr(at), width)?),
     };
@@ -111,13 +131,13 @@ fn byte_words<const N: usize>(
 /// The bytes of a C string at a generic address, without its end; at most [`STRING_LIMIT`].
 fn string<const N: usize>(
     state: &State<N>,
-    now: &Now<N>,
+    group: (usize, usize),
     lane: usize,
     at: u64,
 ) -> Result<Vec<u8>, Cause> {
     let mut out = Vec::new();
     while out.len() < STRING_LIMIT {
-        let byte = byte_words(state, now, lane, at.wrapping_add(out.len() as u64), Width::B1)?;
+        let byte = byte_words(state, group, lane, at.wrapping_add(out.len() as u64), Width::B1)?;
         if byte == 0 {
             break;
         }

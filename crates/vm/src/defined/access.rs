@@ -3,7 +3,8 @@
 use super::cta::{Bits, CtaBits};
 use super::origins::{Decides, MOST, Origin, OriginId};
 use super::{At, Definedness, ones};
-use crate::code::{AtomicOp, CopyOp, MemOp};
+use crate::code::{AtomicOp, CopyOp, MemOp, Src};
+use crate::system::printed;
 use compute::space_of;
 use ir::mods::Space;
 use simt::memory::AccessKind;
@@ -194,6 +195,29 @@ impl Definedness {
             let part = (0, &mut copied[..read.min(size) as usize]);
             let origin = self.read(bits, at, (&op.from, AccessKind::Load), thread, part);
             self.write(bits, at, &op.to, thread, (0, &copied[..size as usize], origin));
+        }
+    }
+
+    /// Reports the arguments of `printf` that are undefined.
+    pub(super) fn print<const N: usize>(
+        &mut self,
+        bits: &CtaBits,
+        at: &At<'_, N>,
+        format: Src,
+        args: Src,
+    ) {
+        let group = (at.state.turn.slot, at.group);
+        for lane in at.on.iter() {
+            let thread = at.thread(lane);
+            let addresses = (at.value(format, thread), at.value(args, thread));
+            for (place, width) in printed(at.state, group, lane, addresses) {
+                let mut word = [0; 8];
+                let word = &mut word[..width.bytes() as usize];
+                let origin = self.read_at(bits, at, (place, AccessKind::Load), thread, word);
+                if word.iter().any(|&bits| bits != 0) {
+                    self.report(at, origin, Decides::Output, thread);
+                }
+            }
         }
     }
 }

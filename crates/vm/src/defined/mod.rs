@@ -280,6 +280,12 @@ impl Definedness {
                 let sizes = at.threads().map(|thread| (thread, at.value(*size, thread)));
                 return After::Malloc(*dst, sizes.collect());
             }
+            Exec::Printf { dst, format, args } => {
+                self.decide(bits, at, *format, Decides::Address);
+                self.decide(bits, at, *args, Decides::Address);
+                self.print(bits, at, *format, *args);
+                define(bits, at, dst.as_slice());
+            }
             Exec::Free(src) => self.decide(bits, at, *src, Decides::Address),
             other => define(bits, at, results(other)),
         }
@@ -302,20 +308,31 @@ impl Definedness {
                 continue;
             }
             bits.set_row(at.cta, row, thread, Bits::DEFINED);
-            match self.used.get(&(found.origin, at.pc)) {
-                Some(&known) => self.uses[known].count += 1,
-                None if self.uses.len() >= MOST => self.lossy = true,
-                None => {
-                    self.used.insert((found.origin, at.pc), self.uses.len());
-                    self.uses.push(UndefinedUse {
-                        origin: self.origin(found.origin),
-                        launch: self.launch,
-                        pc: at.pc,
-                        decides,
-                        thread: (at.cta.index, thread as u32),
-                        count: 1,
-                    });
-                }
+            self.report(at, found.origin, decides, thread);
+        }
+    }
+
+    /// Reports that an undefined value of a thread decides something.
+    fn report<const N: usize>(
+        &mut self,
+        at: &At<'_, N>,
+        origin: OriginId,
+        decides: Decides,
+        thread: usize,
+    ) {
+        match self.used.get(&(origin, at.pc)) {
+            Some(&known) => self.uses[known].count += 1,
+            None if self.uses.len() >= MOST => self.lossy = true,
+            None => {
+                self.used.insert((origin, at.pc), self.uses.len());
+                self.uses.push(UndefinedUse {
+                    origin: self.origin(origin),
+                    launch: self.launch,
+                    pc: at.pc,
+                    decides,
+                    thread: (at.cta.index, thread as u32),
+                    count: 1,
+                });
             }
         }
     }

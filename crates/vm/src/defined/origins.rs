@@ -40,6 +40,8 @@ pub enum Decides {
     Branch,
     /// Which memory is accessed, or which function is called.
     Address,
+    /// What a kernel prints.
+    Output,
 }
 
 /// An instruction for which an undefined value decides something.
