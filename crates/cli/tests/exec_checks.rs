@@ -196,6 +196,29 @@ const KERNELS: &str = "
       st.shared.u32 [%s], %i;
       st.global.u32 [%a], %i;
       ret;
+    }
+    .extern .func (.param .b64 r) malloc(.param .b64 bytes);
+    .extern .func free(.param .b64 at);
+    .visible .entry grow(.param .u64 at) {
+      .reg .b32 %i; .reg .b64 %a, %o, %p;
+      ld.param.u64 %a, [at];
+      mov.u32 %i, %tid.x; mul.wide.u32 %o, %i, 8; add.u64 %a, %a, %o;
+      { .param .b64 bytes; .param .b64 r;
+        st.param.b64 [bytes], 40;
+        call.uni (r), malloc, (bytes);
+        ld.param.b64 %p, [r]; }
+      st.global.u64 [%a], %p;
+      ret;
+    }
+    .visible .entry shrink(.param .u64 at) {
+      .reg .b32 %i; .reg .b64 %a, %o, %p;
+      ld.param.u64 %a, [at];
+      mov.u32 %i, %tid.x; mul.wide.u32 %o, %i, 8; add.u64 %a, %a, %o;
+      ld.global.u64 %p, [%a];
+      { .param .b64 at;
+        st.param.b64 [at], %p;
+        call.uni free, (at); }
+      ret;
     }";
 
 fn kernels(name: &str) -> PathBuf {
@@ -282,6 +305,11 @@ fn leaks_are_reported_with_their_calls() {
     found("alloc:a:128 end:exit", &["leak"], &[leak]);
     found("alloc:a:128 destroy", &["leak"], &[leak, "its context ended"]);
     found("alloc:a:128 free:a destroy", &[], &[]);
+    let grow = "alloc:a:256 launch:grow:1:32:a";
+    let left = "20 blocks that `malloc` has allocated in `grow` are not freed";
+    let parts = [left, "the device heap still holds 800 bytes of them"];
+    found(&format!("{grow} launch:shrink:1:12:a free:a"), &["leak"], &parts);
+    found(&format!("{grow} launch:shrink:1:32:a free:a"), &[], &[]);
     check("leak", "race", "alloc:a:128", &[], &[]);
 }
 

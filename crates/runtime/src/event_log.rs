@@ -116,6 +116,20 @@ pub enum Event {
         /// The first address.
         address: u64,
     },
+    /// After a launch, and where leaks are looked for: what a kernel has allocated by `malloc` and
+    /// nobody has freed.
+    HeapHeld {
+        /// The process's id.
+        process: u32,
+        /// The context's handle.
+        context: u64,
+        /// The kernel's name.
+        kernel: String,
+        /// The number of blocks.
+        blocks: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
     /// A context has ended, and its memory with it.
     Abandoned {
         /// The process's id.

@@ -10,9 +10,18 @@ use std::collections::BTreeMap;
 pub struct Heap {
     limit: u64,
     used: u64,
-    live: BTreeMap<u64, u64>,
+    live: BTreeMap<u64, Block>,
     /// Numbers allocations, for their names.
     count: u64,
+}
+
+/// An allocation of `malloc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Block {
+    /// Bytes that were asked for.
+    bytes: u64,
+    /// Bytes that it takes from the heap.
+    taken: u64,
 }
 
 impl Default for Heap {
@@ -47,6 +56,12 @@ impl Heap {
         self.live.contains_key(&address.0)
     }
 
+    /// Returns the first address and the size in bytes of each block that is not freed, in the
+    /// order of addresses.
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.live.iter().map(|(&address, block)| (address, block.bytes))
+    }
+
     /// Frees all blocks, as the end of a context does.
     pub fn clear(&mut self, memory: &mut MemoryMap) {
         for address in std::mem::take(&mut self.live).into_keys() {
@@ -67,7 +82,7 @@ impl Heap {
         };
         self.count += 1;
         self.used += taken;
-        self.live.insert(address.0, taken);
+        self.live.insert(address.0, Block { bytes: size, taken });
         address.0
     }
 
@@ -77,14 +92,14 @@ impl Heap {
             return Ok(());
         }
         let bad = |why: String| Cause::BadFree { address, why };
-        let Some(taken) = self.live.remove(&address) else {
+        let Some(block) = self.live.remove(&address) else {
             let why = match memory.region_at(Addr(address)) {
                 Some(_) => "no kernel's `malloc` gave it, or it was freed before",
                 None => "no allocation is there",
             };
             return Err(bad(why.to_owned()));
         };
-        self.used -= taken;
+        self.used -= block.taken;
         memory.free(Addr(address)).map_err(|error| bad(error.to_string()))
     }
 }

@@ -76,8 +76,8 @@ pub(crate) fn execute<const N: usize>(
     Ok(Outcome::Advance)
 }
 
-/// The places and widths of the arguments that `printf` of a lane reads, given the slot and the group
-/// of the lane, and the addresses of the format and of the arguments.
+/// The places and widths of the arguments that `printf` of a lane reads, given the slot and the
+/// group of the lane, and the addresses of the format and of the arguments.
 pub(crate) fn printed<const N: usize>(
     state: &State<N>,
     group: (usize, usize),

@@ -1,7 +1,7 @@
 //! Runs kernels: pinned host memory, output, faults.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Event, Failure};
+use runtime::{Check, Event, Failure};
 
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
@@ -25,6 +25,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     let end = d.device.launch(id, kernel, launch.shape, &launch.params);
     swap_heap(d, context);
     d.log_findings();
+    log_heap(d, context, &name);
     for address in shown {
         // These ranges have just been mapped.
         let _ = d.device.unmap_host(address);
@@ -43,6 +44,18 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
 fn swap_heap(d: &mut Driver, context: u64) {
     if let Some(context) = d.contexts.get_mut(&context) {
         std::mem::swap(d.device.heap_mut(), &mut context.heap);
+    }
+}
+
+/// Writes what kernels hold of a context's device heap after a launch of one of them.
+fn log_heap(d: &mut Driver, context: u64, kernel: &str) {
+    if !d.settings.checks.has(Check::Leak) {
+        return;
+    }
+    let Some(held_by) = d.contexts.get_mut(&context) else { return };
+    for (kernel, blocks, bytes) in held_by.heap_owners.note_launch(&held_by.heap, kernel) {
+        let kernel = kernel.to_string();
+        d.log_for_leaks(|process| Event::HeapHeld { process, context, kernel, blocks, bytes });
     }
 }
 

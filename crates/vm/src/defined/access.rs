@@ -207,7 +207,7 @@ impl Definedness {
         args: Src,
     ) {
         let group = (at.state.turn.slot, at.group);
-        for lane in at.on.iter() {
+        for lane in at.on {
             let thread = at.thread(lane);
             let addresses = (at.value(format, thread), at.value(args, thread));
             for (place, width) in printed(at.state, group, lane, addresses) {

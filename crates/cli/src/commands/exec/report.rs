@@ -74,6 +74,8 @@ pub(super) struct Report {
     faulted: BTreeSet<u32>,
     /// Allocations whose context has ended.
     abandoned: Vec<Allocated>,
+    /// What kernels hold of device heaps, by process, context and kernel: blocks and bytes.
+    heap_held: BTreeMap<(u32, u64, String), (u64, u64)>,
     /// Checks that could not follow everything.
     incomplete: Vec<Check>,
     /// By process.
@@ -141,6 +143,9 @@ impl Report {
                 self.allocated.insert((process, address), Allocated { bytes, call });
             }
             Event::Freed { process, address } => drop(self.allocated.remove(&(process, address))),
+            Event::HeapHeld { process, context, kernel, blocks, bytes } => {
+                self.heap_held.insert((process, context, kernel), (blocks, bytes));
+            }
             Event::Abandoned { process, addresses } => {
                 let own = addresses.into_iter();
                 let own = own.filter_map(|at| self.allocated.remove(&(process, at)));
@@ -192,6 +197,10 @@ impl Report {
             left.for_each(|(_, leak)| {
                 findings.add(leaked(leak, "the program ended before it was freed"));
             });
+            let held = self.heap_held.iter().filter(|((process, ..), (blocks, _))| {
+                *blocks > 0 && !self.faulted.contains(process)
+            });
+            held.for_each(|((.., kernel), held)| findings.add(held_by_kernel(kernel, *held)));
         }
         findings
     }
@@ -385,6 +394,15 @@ fn leaked(leak: &Allocated, why: &str) -> Finding {
     let plural = if *bytes == 1 { "" } else { "s" };
     let message = format!("{bytes} byte{plural} that {call} has allocated are not freed");
     without_place(Kind::Leak, message, vec![why.to_owned()], 1)
+}
+
+fn held_by_kernel(kernel: &str, (blocks, bytes): (u64, u64)) -> Finding {
+    let plural = if blocks == 1 { "" } else { "s" };
+    let message =
+        format!("{blocks} block{plural} that `malloc` has allocated in `{kernel}` are not freed");
+    let why = format!("the device heap still holds {bytes} bytes of them when the program ends");
+    let found = without_place(Kind::Leak, message, vec![why], 1);
+    Finding { kernel: kernel.into(), ..found }
 }
 
 fn finding(kind: Kind, stop: &Stop) -> Finding {
