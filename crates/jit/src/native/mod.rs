@@ -127,6 +127,24 @@ impl Compiled {
         }
     }
 
+    /// As [`Kernel::on_threads`].
+    #[must_use]
+    pub fn on_threads(self, threads: usize) -> Self {
+        Self { kernel: self.kernel.on_threads(threads), ..self }
+    }
+
+    /// As [`Kernel::eagerly`].
+    #[must_use]
+    pub fn eagerly(self) -> Self {
+        Self { kernel: self.kernel.eagerly(), ..self }
+    }
+
+    /// As [`Kernel::commit_after`].
+    #[must_use]
+    pub fn commit_after(self, bytes: usize) -> Self {
+        Self { kernel: self.kernel.commit_after(bytes), ..self }
+    }
+
     /// Returns the code for a launch.
     fn code_for(&self, state: &State<1>) -> Option<&Code> {
         let order = fast::order(state);

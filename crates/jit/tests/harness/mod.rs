@@ -6,10 +6,11 @@ pub(crate) mod common;
 
 use common::observed::{Exact, HashingObserver, bytes, of_fast};
 use common::resumed::resumed;
-use fast::{Declined, Finished, Level, Threads};
+use fast::{Declined, Finished, Kernel, Level, Threads};
 use ir::testing::Rng;
 use jit::{Compiled, Refused};
 use simt::machine::{Machine, Step};
+use std::collections::HashMap;
 use vm::{Engine, Launch, Program};
 
 /// Counts of launches by outcome.
@@ -125,69 +126,98 @@ pub(crate) fn compare_in(
     if Engine::<1>.launch(program, launch.clone()).is_err() {
         return Ok(());
     }
-    let mut exact = None;
+    let mut done = Done::default();
     for config in configs {
-        run_in(config, program, launch, &mut exact, count)
+        run_in(config, program, launch, &mut done, count)
             .map_err(|what| format!("{config:?}: {what}"))?;
     }
     Ok(())
 }
 
-/// Compares a launch in one way with the exact engine, which runs when its result is first needed.
+/// What the ways to run a launch share.
+#[derive(Default)]
+struct Done {
+    /// The result of the exact engine, which runs when it is first needed.
+    exact: Option<Exact>,
+    /// Code, by level, assumption and detail.
+    compiled: HashMap<(Level, bool, bool), Compiled>,
+}
+
+impl Done {
+    fn exact(&mut self, program: &Program, launch: &Launch<1>) -> &Exact {
+        self.exact.get_or_insert_with(|| Exact::new(program, launch))
+    }
+
+    /// Returns the code for a way; `None` if the host lacks its level.
+    fn code(&mut self, config: RunConfig, kernel: Kernel) -> Result<Option<Compiled>, String> {
+        let RunConfig { level, assume, detailed, .. } = config;
+        if let Some(compiled) = self.compiled.remove(&(level, assume, detailed)) {
+            return Ok(Some(compiled));
+        }
+        let compiled = match Compiled::at(kernel, level, detailed) {
+            Ok(compiled) => compiled,
+            Err((_, refused)) if is_unsupported(&refused) => return Ok(None),
+            Err((_, refused)) => return Err(refused.to_string()),
+        };
+        // Code for AVX-512 may count bits by the instruction for it, if the host has that.
+        let beyond = beyond(level, compiled.code()).filter(|what| !what.contains("VPOPCNTDQ"));
+        match beyond {
+            Some(beyond) => Err(format!("code for {level}: {beyond}")),
+            None => Ok(Some(compiled)),
+        }
+    }
+
+    fn keep(&mut self, config: RunConfig, compiled: Compiled) {
+        self.compiled.insert((config.level, config.assume, config.detailed), compiled);
+    }
+}
+
+/// Compares a launch in one way with the exact engine.
 fn run_in(
     config: RunConfig,
     program: &Program,
     launch: &Launch<1>,
-    exact: &mut Option<Exact>,
+    done: &mut Done,
     count: &mut Count,
 ) -> Result<(), String> {
-    let mut state = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
+    let begin = || Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string());
+    let mut state = begin()?;
     let Ok(kernel) = fast::prepare(program, &state, config.assume) else {
         count.refused += 1;
         return Ok(());
     };
-    let kernel = kernel.on_threads(config.threads).eagerly();
     let mut observer = HashingObserver::default();
     let run = if config.compiled {
-        let compiled = Compiled::at(kernel, config.level, config.detailed);
-        let compiled = match compiled {
-            Ok(compiled) => compiled,
-            Err((_, refused)) if is_unsupported(&refused) => return Ok(()),
-            Err((_, refused)) => return Err(refused.to_string()),
-        };
-        let beyond = beyond(config.level, compiled.code());
-        // Code for AVX-512 may count bits by the instruction for it, if the host has that.
-        if let Some(beyond) = beyond.filter(|what| !what.contains("VPOPCNTDQ")) {
-            return Err(format!("code for {}: {beyond}", config.level));
-        }
+        let Some(compiled) = done.code(config, kernel)? else { return Ok(()) };
+        let compiled = compiled.on_threads(config.threads).eagerly();
         let coverage = compiled.coverage();
         count.native += coverage.native;
         count.steps += coverage.steps;
         if config.threads == 1 {
             // The second launch begins with the layouts of the first.
-            let first = Engine::<1>.launch(program, launch.clone()).map_err(|e| e.to_string())?;
-            let _ = compiled.run(first, &mut HashingObserver::default());
+            let _ = compiled.run(begin()?, &mut HashingObserver::default());
         }
-        compiled.run(state, &mut observer)
+        let run = compiled.run(state, &mut observer);
+        done.keep(config, compiled);
+        run
     } else {
+        let kernel = kernel.on_threads(config.threads).eagerly();
         fast::run(&kernel, &mut state, config.level, config.detailed, &mut observer)
     };
     match run {
         Ok(finished) => {
-            let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-            differs(&finished, &observer, exact)?;
+            differs(&finished, &observer, done.exact(program, launch))?;
             count.compared += 1;
             count.parallel += u64::from(matches!(finished.threads, Threads::Many(_)));
         }
         Err(Declined::Wrapped) if config.assume => {
             let config = RunConfig { assume: false, ..config };
-            return run_in(config, program, launch, exact, count);
+            return run_in(config, program, launch, done, count);
         }
         // A fault or a hang, which the exact engine reports; or CTAs on several threads that access
         // the same memory.
         Err(declined @ (Declined::Running(_) | Declined::Wrapped)) => {
-            let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-            if config.threads == 1 && exact.end == Step::Done {
+            if config.threads == 1 && done.exact(program, launch).end == Step::Done {
                 return Err(format!("{declined}, but the launch ends"));
             }
             count.stopped += 1;
@@ -195,8 +225,7 @@ fn run_in(
         Err(_) => count.refused += 1,
     }
     if config.threads == 1 {
-        let exact = exact.get_or_insert_with(|| Exact::new(program, launch));
-        count.resumed += u64::from(run_committing(config, program, launch, exact)?);
+        count.resumed += u64::from(run_committing(config, program, launch, done)?);
     }
     Ok(())
 }
@@ -207,16 +236,23 @@ fn run_committing(
     config: RunConfig,
     program: &Program,
     launch: &Launch<1>,
-    exact: &Exact,
+    done: &mut Done,
 ) -> Result<bool, String> {
-    resumed(program, launch, exact, config.detailed, |state: &mut _, observer| {
-        let kernel = fast::prepare(program, state, config.assume)?.commit_after(0);
-        if config.compiled {
-            jit::Ready::new(kernel, config.level, config.detailed).run(state, observer)
-        } else {
-            fast::run(&kernel, state, config.level, config.detailed, observer)
+    let RunConfig { level, assume, detailed, .. } = config;
+    let compiled = done.compiled.remove(&(level, assume, detailed));
+    let compiled = compiled.map(|compiled| compiled.on_threads(1).commit_after(0));
+    let exact = done.exact(program, launch);
+    let resumed = resumed(program, launch, exact, detailed, |state: &mut _, observer| {
+        if let Some(compiled) = &compiled {
+            return compiled.run(state, observer);
         }
-    })
+        let kernel = fast::prepare(program, state, assume)?.commit_after(0);
+        fast::run(&kernel, state, level, detailed, observer)
+    });
+    if let Some(compiled) = compiled {
+        done.keep(config, compiled);
+    }
+    resumed
 }
 
 /// Returns the difference from the exact engine's result.
