@@ -8,11 +8,18 @@
 //! words, it also knows the pattern, and compares nothing but the lanes. What matches no pattern is
 //! appended to the group's log, which the host drains when it is full: it adds patterns, or passes
 //! accesses to the observer in one batch. A list that mostly fails is dropped.
+//!
+//! Some accesses take what they take whichever lanes are active, or as simple arithmetic on the
+//! lanes says, so that patterns would only tell lanes apart. Of some lanes, code adds these up
+//! ([`AccessGroup::direct`]): accesses to shared memory whose lanes have banks of their own, or one
+//! word, take one pass; of contiguous words in global memory the sectors are counted.
 
 use crate::frame::RegionCache;
+use crate::line_totals::LineTotals;
 use fast::{
     AccessLog, Addresses, CongruentAccesses, LoggedAccesses, StridedAccess, StridedAccesses,
 };
+use simt::memory::{Addr, Space};
 use std::mem::offset_of;
 
 /// Most patterns of a group.
@@ -45,7 +52,15 @@ pub(crate) struct AccessGroup {
     pub(crate) region: Option<usize>,
     /// The number of its counters of whole warps, if it has such.
     pub(crate) positions: Option<usize>,
+    /// Whether code may add up what accesses take. If addresses have 32 bits, these are passes over
+    /// the banks of shared memory: one each if addresses are affine, else what their layout
+    /// [says](crate::layout::RowLayout::PASSES). Otherwise addresses are affine, and name one word,
+    /// or contiguous words of [`LineTotals::WORD`] bytes.
+    pub(crate) direct: bool,
 }
+
+/// In place of a page: none.
+const NO_PAGE: u64 = u64::MAX;
 
 /// A group's pattern list and log, as code accesses them. Patterns are named by their byte offset
 /// from the first one, which is a sentinel that matches no access.
@@ -65,6 +80,17 @@ pub(crate) struct GroupList {
     stride: i64,
     /// Not 0 if the list has been dropped.
     dropped: u64,
+    /// Not 0 if affine accesses take one pass each.
+    is_one_pass: u64,
+    /// Accesses whose passes over the banks of shared memory are known, and those of them that took
+    /// two rather than one.
+    passed: u64,
+    passed_twice: u64,
+    /// The page of affine addresses whose accesses are added to the totals, or [`NO_PAGE`].
+    line_page: u64,
+    totals: LineTotals,
+    /// An address in the page.
+    line_at: u64,
 }
 
 impl GroupList {
@@ -76,6 +102,14 @@ impl GroupList {
     pub(crate) const OFFSET: i64 = offset_of!(Self, offset) as i64;
     pub(crate) const STRIDE: i64 = offset_of!(Self, stride) as i64;
     pub(crate) const DROPPED: i64 = offset_of!(Self, dropped) as i64;
+    pub(crate) const IS_ONE_PASS: i64 = offset_of!(Self, is_one_pass) as i64;
+    pub(crate) const PASSED: i64 = offset_of!(Self, passed) as i64;
+    pub(crate) const PASSED_TWICE: i64 = offset_of!(Self, passed_twice) as i64;
+    pub(crate) const LINE_PAGE: i64 = offset_of!(Self, line_page) as i64;
+    pub(crate) const LINE_TIMES: i64 = Self::TOTALS + LineTotals::TIMES;
+    pub(crate) const LINE_LANES: i64 = Self::TOTALS + LineTotals::LANES;
+    pub(crate) const LINE_SECTORS: i64 = Self::TOTALS + LineTotals::SECTORS;
+    const TOTALS: i64 = offset_of!(Self, totals) as i64;
 
     fn new(group: &AccessGroup) -> Self {
         Self {
@@ -86,6 +120,12 @@ impl GroupList {
             offset: group.members.first().map_or(0, |m| m.1),
             stride: group.stride.unwrap_or(0),
             dropped: 0,
+            is_one_pass: u64::from(group.direct && !group.wide && group.stride.is_some()),
+            passed: 0,
+            passed_twice: 0,
+            line_page: NO_PAGE,
+            totals: LineTotals::default(),
+            line_at: 0,
         }
     }
 }
@@ -345,6 +385,7 @@ impl GroupedAccesses {
     #[inline(always)]
     fn empty(&mut self, group: usize, mut report: impl FnMut(&LoggedAccesses<'_>)) {
         let count = self.lists[group].logged.min(LOG_ENTRIES as u64) as usize;
+        self.begin_totals(group, count);
         let is_kept = self.lists[group].dropped == 0;
         let kept = match is_kept && self.hits[group].patterns < MAX_PATTERNS {
             true => self.count_prefix(group, count),
@@ -362,6 +403,23 @@ impl GroupedAccesses {
             for &(step, offset) in &self.groups[group].members {
                 report(&LoggedAccesses { step: step as usize, offset, on, at });
             }
+        }
+    }
+
+    /// Has code add up affine accesses, from where the last logged one is known to be in global
+    /// memory.
+    #[inline(never)]
+    fn begin_totals(&mut self, group: usize, count: usize) {
+        let (of, list) = (&self.groups[group], &mut self.lists[group]);
+        if !of.direct || !of.wide || of.stride.is_none() || list.line_page != NO_PAGE {
+            return;
+        }
+        let last = count.checked_sub(1);
+        let last = last.and_then(|last| self.buffers[group].relative_access(last, list.offset));
+        if let Some(access) = last
+            && Space::of(Addr(access.first)) == Space::Global
+        {
+            (list.line_page, list.line_at) = (access.first >> 32, access.first);
         }
     }
 
@@ -425,6 +483,26 @@ impl GroupedAccesses {
         }
     }
 
+    /// Adds accesses that take what a group's totals say, and resets these.
+    fn take_totals(&mut self, group: usize, to: &mut Vec<CongruentAccesses>) {
+        let (list, stride) = (&mut self.lists[group], self.groups[group].stride.unwrap_or(0));
+        let (passed, twice) =
+            (std::mem::take(&mut list.passed), std::mem::take(&mut list.passed_twice));
+        let (totals, at) = (std::mem::take(&mut list.totals), list.line_at);
+        // Two words of one bank take two passes.
+        let words = std::array::from_fn(|lane| lane as u64 * CONGRUENCE as u64);
+        for &(step, _) in &self.groups[group].members {
+            let step = step as usize;
+            for (on, times) in [(0b01, passed - twice), (0b11, twice)] {
+                to.extend((times > 0).then_some(CongruentAccesses { step, on, at: words, times }));
+            }
+            to.extend(totals.examples(at).map(|(on, at, times)| {
+                let at = std::array::from_fn(|lane| at.wrapping_add(lane as u64 * stride as u64));
+                CongruentAccesses { step, on, at, times }
+            }));
+        }
+    }
+
     /// Returns all accesses that have not been reported, and resets the counts.
     pub(crate) fn finish(
         &mut self,
@@ -437,6 +515,7 @@ impl GroupedAccesses {
             if !matches!(self.buffers[group], LogBuffer::None) {
                 self.drain(group, |logged| logs.push(logged.to_log()));
             }
+            self.take_totals(group, &mut congruent);
         }
         for pattern in self.patterns.iter_mut().skip(1) {
             let times = std::mem::replace(&mut pattern.times, [0; CONGRUENCE]);

@@ -36,6 +36,8 @@ const MIN_USES: u32 = 4;
 /// are kept.
 const MAX_WAIT: u32 = 1 << 12;
 const LONG_WAIT: u32 = 1 << 6;
+/// Bytes that a bank of shared memory delivers in a pass.
+const BANK: i64 = 4;
 /// The mark of an element that a lane stores.
 const STORED: u32 = 1 << 31;
 
@@ -67,6 +69,11 @@ pub(crate) struct RowLayout {
     /// How words are loaded and stored: one of [`kind`].
     loads: u32,
     stores: u32,
+    /// Not 0 if the words of a half are in different banks of shared memory, so that lanes take one
+    /// pass, or two where `meeting` lanes of both halves are active.
+    passes: u32,
+    /// Lanes of the first half whose bank is that of the same lane of the second half: all or none.
+    meeting: u32,
     /// The address of the next of the access's layouts, in a ring.
     next: u64,
 }
@@ -84,6 +91,8 @@ impl RowLayout {
     pub(crate) const FIRST: i64 = offset_of!(Self, first) as i64;
     pub(crate) const LOADS: i64 = offset_of!(Self, loads) as i64;
     pub(crate) const STORES: i64 = offset_of!(Self, stores) as i64;
+    pub(crate) const PASSES: i64 = offset_of!(Self, passes) as i64;
+    pub(crate) const MEETING: i64 = offset_of!(Self, meeting) as i64;
     pub(crate) const NEXT: i64 = offset_of!(Self, next) as i64;
 
     const UNKNOWN: Self = Self {
@@ -99,6 +108,8 @@ impl RowLayout {
         first: 0,
         loads: kind::NONE,
         stores: kind::NONE,
+        passes: 0,
+        meeting: 0,
         next: 0,
     };
 
@@ -217,6 +228,23 @@ impl Layouts {
         }
         cell.layout = address(known.last().map_or(&UNKNOWN, |layout| layout));
     }
+}
+
+/// Returns lanes of the first half whose bank of shared memory is that of the same lane of the
+/// second half: all, where they have different words of it, or none. Returns `None` if other lanes
+/// share one. Words are aligned.
+fn meeting(distances: &[i32; 32], shift: u32) -> Option<u32> {
+    let bank = |lane: usize| (i64::from(distances[lane]) << shift).div_euclid(BANK) as u32 % 32;
+    let banks =
+        |half: usize| (0..16).fold(0_u32, |banks, lane| banks | 1 << bank(16 * half + lane));
+    let [first, second] = [0, 1].map(banks);
+    if (first | second) == u32::MAX {
+        return Some(0);
+    }
+    let meet = |lane: usize| bank(lane) == bank(16 + lane);
+    let same = |lane: usize| distances[lane] == distances[16 + lane];
+    let all = first.count_ones() == 16 && (0..16).all(|lane| meet(lane) && !same(lane));
+    all.then_some(0xffff)
 }
 
 fn lanes(on: u32) -> impl Iterator<Item = usize> {
@@ -393,7 +421,9 @@ impl RowLayout {
                 }
             };
         }
-        Some(Self { low_units: self.low >> shift, ..self })
+        let meeting = if bytes == BANK { meeting(&self.distances, shift) } else { None };
+        let (passes, meeting) = (u32::from(meeting.is_some()), meeting.unwrap_or(0));
+        Some(Self { low_units: self.low >> shift, passes, meeting, ..self })
     }
 }
 
@@ -464,6 +494,24 @@ mod tests {
         assert_eq!((found.loads, found.stores), (kind::ONE_VECTOR, kind::NONE));
         let found = layout(4, 2, |_| 0, u32::MAX).expect("a layout");
         assert_eq!((found.loads, found.stores), (kind::SAME, kind::NONE));
+    }
+
+    #[test]
+    fn passes_are_known_where_halves_have_banks_of_their_own() {
+        let passes = |bytes, shift, at: &dyn Fn(i32) -> i32| {
+            let found = layout(bytes, shift, |lane| at(lane as i32), u32::MAX);
+            found.map(|found| (found.passes, found.meeting))
+        };
+        assert_eq!(passes(4, 0, &|lane| 4 * (lane ^ 5)), Some((1, 0)));
+        assert_eq!(passes(4, 2, &|lane| lane % 16 + lane / 16 * 48), Some((1, 0)));
+        // Two words of a bank each, in the same lanes of the halves and in others.
+        assert_eq!(passes(4, 2, &|lane| lane % 16 + lane / 16 * 32), Some((1, 0xffff)));
+        assert_eq!(passes(4, 2, &|lane| 2 * lane), Some((1, 0xffff)));
+        assert_eq!(passes(4, 2, &|lane| 2 * (lane ^ lane / 16)), Some((0, 0)));
+        assert_eq!(passes(4, 2, &|lane| lane % 16), Some((0, 0)));
+        assert_eq!(passes(4, 2, &|_| 0), Some((0, 0)));
+        assert_eq!(passes(8, 3, &|lane| lane), Some((0, 0)));
+        assert_eq!(passes(2, 1, &|lane| lane), Some((0, 0)));
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod frame;
 mod histograms;
 #[cfg(target_arch = "x86_64")]
 mod layout;
+mod line_totals;
 #[cfg(target_arch = "x86_64")]
 mod machine_code;
 #[cfg(target_arch = "x86_64")]

@@ -5,6 +5,9 @@
 //! accesses are sorted at once by a sorting network: the same sequence of compare-exchange
 //! operations for each, so that every operation is a vector operation across the accesses. The
 //! results equal those of [`PcTraffic::access`](super::PcTraffic::access) for each access.
+//!
+//! Atomic operations take a pass for each word of a bank, equal ones too, so that nothing has to be
+//! sorted: the words of all banks are counted at once by bitwise adders.
 
 use fast::{WarpAccess, WarpAccesses};
 use simt::counts::{SECTOR, Traffic};
@@ -55,27 +58,26 @@ struct Entry {
 struct Table {
     /// Keys by access, then by lane.
     numbers: Box<[[u32; LANES]; SIDE]>,
-    /// By access. Global memory: the shift that turns a key into a sector number. Shared memory:
-    /// all ones if equal words are serialised (atomic operations), otherwise 0.
-    extra: Row,
+    /// By access to global memory: the shift that turns a key into a sector number.
+    shift: Row,
     entries: [Entry; SIDE],
     count: usize,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        let (extra, entries) = ([0; SIDE], [Entry::default(); SIDE]);
-        Self { numbers: Box::new([[0; LANES]; SIDE]), extra, entries, count: 0 }
+        let (shift, entries) = ([0; SIDE], [Entry::default(); SIDE]);
+        Self { numbers: Box::new([[0; LANES]; SIDE]), shift, entries, count: 0 }
     }
 }
 
 impl Table {
     /// Adds an access; returns whether the table is full.
     #[inline(always)]
-    fn push(&mut self, numbers: &[u32; LANES], extra: u32, entry: Entry) -> bool {
+    fn push(&mut self, numbers: &[u32; LANES], shift: u32, entry: Entry) -> bool {
         let i = self.count % SIDE;
         self.numbers[i] = *numbers;
-        (self.extra[i], self.entries[i]) = (extra, entry);
+        (self.shift[i], self.entries[i]) = (shift, entry);
         self.count = i + 1;
         self.count == SIDE
     }
@@ -122,6 +124,9 @@ impl Table {
 pub(crate) struct Batch {
     global: Table,
     shared: Table,
+    /// Atomic operations on shared memory, whose keys are bits of banks, none for lanes that are
+    /// off.
+    atomics: Table,
 }
 
 /// The properties that the lanes of an access share.
@@ -242,7 +247,10 @@ impl Batch {
         if !size.is_power_of_two() || size > 4 * WORD {
             return None;
         }
-        let turns = if kind == AccessKind::Atomic { u32::MAX } else { 0 };
+        if kind == AccessKind::Atomic {
+            self.shared_atomic(AccessKey { pc, kind, size, times }, on, at, emit);
+            return Some(Traffic::default());
+        }
         let (team, words) = (lanes_per_pass(size) as usize, size.div_ceil(WORD) as usize);
         let key = |word: u32| word.rotate_right(BANK_BITS);
         if words == 1 {
@@ -259,7 +267,7 @@ impl Batch {
                 let alone = Traffic { shared_requests: 1, shared_passes: 1, ..Traffic::default() };
                 return Some(alone.times(times));
             }
-            if self.shared.push(&numbers, turns, Entry { pc, times, size, first: true }) {
+            if self.shared.push(&numbers, 0, Entry { pc, times, size, first: true }) {
                 self.count_shared(emit);
             }
             return Some(Traffic::default());
@@ -276,7 +284,7 @@ impl Batch {
                 let word = (at[(start + lane) % LANES] / WORD as u32) + (i % words) as u32;
                 *number = if here >> lane & 1 != 0 { key(word) } else { NONE };
             }
-            if self.shared.push(&numbers, turns, Entry { pc, times, size, first }) {
+            if self.shared.push(&numbers, 0, Entry { pc, times, size, first }) {
                 self.count_shared(emit);
             }
             first = false;
@@ -284,11 +292,52 @@ impl Batch {
         Some(Traffic::default())
     }
 
+    /// Accepts an atomic operation on words of up to four banks.
+    #[inline(always)]
+    fn shared_atomic(
+        &mut self,
+        AccessKey { pc, size, times, .. }: AccessKey,
+        on: u32,
+        at: &[u32; LANES],
+        emit: &mut impl FnMut(u64, Traffic),
+    ) {
+        let (team, words) = (lanes_per_pass(size) as usize, size.div_ceil(WORD) as usize);
+        let mut first = true;
+        if words == 1 {
+            // The common case, which compiles to vector loops.
+            let mut banks = [0; LANES];
+            for lane in 0..LANES {
+                banks[lane] = (on >> lane & 1).wrapping_shl(at[lane] / WORD as u32);
+            }
+            if self.atomics.push(&banks, 0, Entry { pc, times, size, first }) {
+                self.count_atomics(emit);
+            }
+            return;
+        }
+        for start in (0..LANES).step_by(team) {
+            let here = on >> start & (u32::MAX >> (LANES - team));
+            if here == 0 {
+                continue;
+            }
+            let mut banks = [0; LANES];
+            for (i, bank) in banks.iter_mut().enumerate() {
+                let lane = i / words;
+                let word = (at[(start + lane) % LANES] / WORD as u32) + (i % words) as u32;
+                *bank = (here >> lane & 1).wrapping_shl(word);
+            }
+            if self.atomics.push(&banks, 0, Entry { pc, times, size, first }) {
+                self.count_atomics(emit);
+            }
+            first = false;
+        }
+    }
+
     /// Counts the accesses that are still in the tables.
     #[inline(always)]
     pub(crate) fn finish(&mut self, mut emit: impl FnMut(u64, Traffic)) {
         self.count_global(&mut emit);
         self.count_shared(&mut emit);
+        self.count_atomics(&mut emit);
     }
 
     #[inline(always)]
@@ -301,7 +350,7 @@ impl Batch {
         let (mut elements, mut sectors) = ([0_u32; SIDE], [0_u32; SIDE]);
         for i in 0..SIDE {
             let numbers = sorted(&rows, i);
-            let shift = table.extra[i] & 31;
+            let shift = table.shift[i] & 31;
             let (mut different, mut apart) = (1, 1);
             neighbours!(numbers, |a, b| {
                 different += u32::from(a != b);
@@ -328,24 +377,101 @@ impl Batch {
         let mut passes = [0_u32; SIDE];
         for (i, passes) in passes.iter_mut().enumerate() {
             let numbers = sorted(&rows, i);
-            let turns = table.extra[i] & 1;
             // Words wanted of the current bank, and the most of any bank so far.
             let (mut words, mut most) = (1_u32, 1_u32);
             neighbours!(numbers, |a, b| {
-                let other = u32::from(a != b) | turns;
+                let other = u32::from(a != b);
                 let same_bank = (a ^ b) >> (u32::BITS - BANK_BITS) == 0;
                 words = if same_bank { words + other } else { 1 };
                 most = most.max(if b == NONE { 1 } else { words });
             });
             *passes = most;
         }
-        let found = |i: usize, entry: &Entry| {
-            let (shared_requests, passes) = (entry.first.into(), u64::from(passes[i]));
-            let (shared_passes, bank_conflicts) = (passes, passes - 1);
-            Traffic { shared_requests, shared_passes, bank_conflicts, ..Traffic::default() }
-        };
-        table.drain(found, emit);
+        table.drain(|i, entry| shared_traffic(entry, passes[i]), emit);
     }
+
+    #[inline(always)]
+    fn count_atomics(&mut self, emit: &mut impl FnMut(u64, Traffic)) {
+        if self.atomics.count == 0 {
+            return;
+        }
+        let table = &mut self.atomics;
+        let rows = table.transposed();
+        let mut passes = [0_u32; SIDE];
+        for (i, passes) in passes.iter_mut().enumerate() {
+            *passes = most_often(&rows, i);
+        }
+        table.drain(|i, entry| shared_traffic(entry, passes[i]), emit);
+    }
+}
+
+/// Returns the traffic of an access to shared memory, or of its part, of at least one pass.
+fn shared_traffic(entry: &Entry, passes: u32) -> Traffic {
+    let (shared_requests, passes) = (entry.first.into(), u64::from(passes));
+    let (shared_passes, bank_conflicts) = (passes, passes - 1);
+    Traffic { shared_requests, shared_passes, bank_conflicts, ..Traffic::default() }
+}
+
+/// Adds numbers that have a bit in each element, by the position of the bits, from the lowest
+/// element on.
+macro_rules! adder {
+    ($name:ident, $bits:literal, $sum:literal) => {
+        #[inline(always)]
+        fn $name(a: [u32; $bits], b: [u32; $bits]) -> [u32; $sum] {
+            let (mut sum, mut carry) = ([0; $sum], 0);
+            for i in 0..$bits {
+                let either = a[i] ^ b[i];
+                sum[i] = either ^ carry;
+                carry = a[i] & b[i] | either & carry;
+            }
+            sum[$bits] = carry;
+            sum
+        }
+    };
+}
+
+adder!(add_1, 1, 2);
+adder!(add_2, 2, 3);
+adder!(add_3, 3, 4);
+adder!(add_4, 4, 5);
+adder!(add_5, 5, 6);
+
+/// Returns how often the bit is set in the keys of one access that is set most often. As in
+/// [`sorted`], operations do not depend on the keys.
+#[inline(always)]
+fn most_often(rows: &[Row; LANES], i: usize) -> u32 {
+    macro_rules! sum {
+        (1, $lane:expr) => {
+            [rows[$lane][i]]
+        };
+        (2, $lane:expr) => {
+            add_1(sum!(1, $lane), sum!(1, $lane + 1))
+        };
+        (4, $lane:expr) => {
+            add_2(sum!(2, $lane), sum!(2, $lane + 2))
+        };
+        (8, $lane:expr) => {
+            add_3(sum!(4, $lane), sum!(4, $lane + 4))
+        };
+        (16, $lane:expr) => {
+            add_4(sum!(8, $lane), sum!(8, $lane + 8))
+        };
+        (32) => {
+            add_5(sum!(16, 0), sum!(16, 16))
+        };
+    }
+    let digits = sum!(32);
+    // Bits whose counts agree with the greatest one in the digits so far.
+    let (mut greatest, mut among) = (0, u32::MAX);
+    macro_rules! digit {
+        ($($digit:literal)*) => { $(
+            let ones = among & digits[$digit];
+            greatest = 2 * greatest + u32::from(ones != 0);
+            among = if ones != 0 { ones } else { among };
+        )* };
+    }
+    digit!(5 4 3 2 1);
+    2 * greatest + u32::from(among & digits[0] != 0)
 }
 
 /// Interleaves the first half of `from` with the second.
@@ -429,6 +555,28 @@ mod tests {
             let mut expected: Vec<u32> = rows.iter().map(|row| row[i]).collect();
             expected.sort_unstable();
             assert_eq!(numbers[..], expected);
+        }
+    }
+
+    #[test]
+    fn adders_find_the_bit_that_is_set_most_often() {
+        let mut rows = [[0; SIDE]; LANES];
+        let mut random = 1_u32;
+        for round in 0..40 {
+            for number in rows.as_flattened_mut() {
+                random = random.wrapping_mul(0x9e37_79b9).rotate_left(9) ^ 0x77;
+                // Few lanes, few banks, one bank.
+                *number = match round % 4 {
+                    0 => 1 << (random % 32),
+                    1 => (random >> 9 & 1) << (random % 32),
+                    2 => 1 << (random % 4),
+                    _ => 1 << (round % 32),
+                };
+            }
+            for i in 0..SIDE {
+                let count = |bit: u32| rows.iter().filter(|row| row[i] >> bit & 1 != 0).count();
+                assert_eq!(Some(most_often(&rows, i) as usize), (0..32).map(count).max());
+            }
         }
     }
 

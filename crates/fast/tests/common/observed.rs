@@ -9,7 +9,7 @@ use simt::observe::{
 };
 use simt::slots::LaneSlots;
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use vm::{Counts, Engine, Launch, Program};
 
 /// All counts except those of accesses.
@@ -28,7 +28,8 @@ pub(crate) struct Observed {
 }
 
 /// Hashes of accesses: one depends on their order, the other one depends neither on order nor on
-/// multiples of [`StridedAccess::CONGRUENCE`] bytes.
+/// multiples of [`StridedAccess::CONGRUENCE`] bytes, nor on lanes and addresses whose traffic the
+/// engine may add up: see [`Taken`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Accesses {
     count: u64,
@@ -48,15 +49,18 @@ impl Accesses {
         times: u64,
     ) {
         let what = [pc, kind as u64, space as u64, size.into()];
-        let mut hash = what.into_iter().fold(0, mix);
+        let of_what = what.into_iter().fold(0, mix);
         self.ordered = what.into_iter().fold(self.ordered, mix);
-        let mut first = None;
-        for (thread, at) in lanes {
-            let from: u64 = *first.get_or_insert(at);
-            self.ordered = mix(mix(self.ordered, thread), at);
-            hash = mix(mix(hash, thread % 32), at.wrapping_sub(from));
+        let lanes: Vec<(u64, u64)> = lanes.map(|(thread, at)| (thread % 32, at)).collect();
+        let (mut hash, first) = (of_what, lanes.first().map_or(0, |l| l.1));
+        for &(lane, at) in &lanes {
+            self.ordered = mix(mix(self.ordered, lane), at);
+            hash = mix(mix(hash, lane), at.wrapping_sub(first));
         }
-        hash = mix(hash, first.unwrap_or(0) % StridedAccess::CONGRUENCE);
+        hash = mix(hash, first % StridedAccess::CONGRUENCE);
+        if let Some(taken) = Taken::of(kind, space, size.into(), &lanes) {
+            hash = taken.hash(of_what);
+        }
         self.count += times;
         self.congruent = self.congruent.wrapping_add(hash.wrapping_mul(times));
     }
@@ -70,6 +74,53 @@ impl Accesses {
     /// Returns whether these are the same accesses in any order, up to congruent addresses.
     pub(crate) fn are_congruent(&self, other: &Self) -> bool {
         (self.count, self.congruent) == (other.count, other.congruent)
+    }
+}
+
+/// What an access takes, if sums over accesses are all that the engine has to report of it.
+#[derive(Clone, Copy, Debug)]
+enum Taken {
+    /// One or two passes over the banks of shared memory, for words of 4 bytes.
+    Passes(u64),
+    /// Sectors and words of global memory, for some lanes of a warp on one word or on a line of words.
+    Sectors(u64, u64),
+}
+
+impl Taken {
+    fn of(kind: AccessKind, space: Space, size: u64, lanes: &[(u64, u64)]) -> Option<Self> {
+        let different = |by: u64| lanes.iter().map(|l| l.1 / by).collect::<BTreeSet<u64>>();
+        let is_line = |stride: u64| {
+            let base = |&(lane, at): &(u64, u64)| at.wrapping_sub(lane * stride);
+            lanes.windows(2).all(|pair| base(&pair[0]) == base(&pair[1]))
+        };
+        let passes = || {
+            let words: Vec<u64> = match kind {
+                AccessKind::Atomic => lanes.iter().map(|l| l.1 / 4).collect(),
+                _ => different(4).into_iter().collect(),
+            };
+            let bank = |bank| words.iter().filter(|&word| word % 32 == bank).count() as u64;
+            (0..32).map(bank).max().unwrap_or(0)
+        };
+        let some = !lanes.is_empty() && lanes.len() < 32;
+        match space {
+            Space::Shared if size == 4 => Some(Self::Passes(passes())).filter(|_| passes() <= 2),
+            Space::Global if some && is_line(0) => Some(Self::Sectors(1, 1)),
+            Space::Global if some && size == 4 && is_line(4) => {
+                Some(Self::Sectors(different(32).len() as u64, lanes.len() as u64))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns a hash that is linear in what is taken.
+    fn hash(self, of_what: u64) -> u64 {
+        let part = |which: u64, amount: u64| mix(of_what, which).wrapping_mul(amount);
+        match self {
+            Self::Passes(passes) => part(0, 1).wrapping_add(part(1, passes)),
+            Self::Sectors(sectors, words) => {
+                part(2, 1).wrapping_add(part(3, sectors)).wrapping_add(part(4, words))
+            }
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use super::memory::layouts::Offsets;
 use crate::access_groups::{AccessGroup, GroupList, POSITIONS, Pattern};
 use crate::frame::Frame;
 use crate::layout::{RowLayout, kind};
+use crate::line_totals::LineTotals;
 use crate::vcode::{Local, Mem, Part, Pseudo, VReg, View};
+use fast::code::Kind;
 use iced_x86::Code as Op;
 use ir::mods::Space;
 use vector::{Access, Scale, Shape, Value};
@@ -15,6 +17,8 @@ use View::R64;
 
 /// Greatest distance of accesses that are counted together.
 const NEAR: u64 = 1 << 16;
+/// Bytes of a sector of global memory.
+const SECTOR: i64 = 32;
 
 /// What accesses of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub(super) struct Group {
     list: i64,
     /// The active lanes.
     bits: VReg,
+    /// Whether code may add up what accesses take.
+    direct: bool,
 }
 
 /// How code counts accesses to words at affine addresses.
@@ -117,6 +123,9 @@ impl Selector<'_> {
         }
         let (together, offset) = self.together(access, args);
         let mut members = vec![(access.step.step, offset)];
+        let step = &self.code.steps[access.step.step as usize];
+        let mut plain = !matches!(step.kind, Kind::Atomic(_));
+        let mut words = access.bytes() == LineTotals::WORD;
         for &inst in self.ahead {
             let data = self.source.inst(inst);
             let other = match &data.op {
@@ -129,6 +138,8 @@ impl Selector<'_> {
             let near = together.addresses == Addresses::Constant || at.abs_diff(offset) < NEAR;
             if near && others == together {
                 members.push((other.step.step, at));
+                words &= other.bytes() == LineTotals::WORD;
+                plain &= matches!(data.op, vector::Op::Load(_) | vector::Op::Store(_));
                 self.grouped.insert(other.step.step);
             }
         }
@@ -141,9 +152,19 @@ impl Selector<'_> {
             .then(|| self.access_groups.iter().filter(|group| group.positions.is_some()).count());
         let list = self.access_groups.len() as i64 * GroupList::SIZE;
         let wide = window(access.space).is_none();
-        self.access_groups.push(AccessGroup { members, wide, stride, region, positions });
+        let direct = match (window(access.space), stride) {
+            (Some(Space::Shared), Some(0)) => plain && words,
+            (Some(Space::Shared), Some(4) | None) => words,
+            (None, Some(0)) => true,
+            // Sectors are those of the first step.
+            (None, Some(4)) => {
+                words && members.iter().all(|m| m.1.wrapping_sub(offset) % SECTOR == 0)
+            }
+            _ => false,
+        };
+        self.access_groups.push(AccessGroup { members, wide, stride, region, positions, direct });
         let bits = self.bits_of_lanes(args[0]);
-        Some(Group { list, bits })
+        Some(Group { list, bits, direct })
     }
 
     /// Returns what an access has in common with others, and its distance from there.
@@ -279,8 +300,47 @@ pub(super) struct LayoutCount {
 }
 
 impl LayoutCount {
-    /// Counts an access whose words have the layout, or goes to `other`.
-    pub(super) fn count(&self, p: &mut Pseudo<'_>, other: Local) {
+    /// Whether layouts may say how many passes over the banks of shared memory lanes take.
+    fn counts_passes(&self) -> bool {
+        self.group.direct && !self.wide
+    }
+
+    /// Counts an access whose words have the layout, or goes to `other`, or to `unknown` if its
+    /// passes are [not known](Self::count_unknown).
+    pub(super) fn count(&self, p: &mut Pseudo<'_>, other: Local, unknown: Local) {
+        if !self.counts_passes() {
+            return self.count_pattern(p, other);
+        }
+        let [lists, lanes, _] = self.temps;
+        p.op(Op::Cmp_rm32_imm8, (Mem::at(self.layout, RowLayout::PASSES), 0));
+        p.jump(Op::Je_rel32_64, unknown);
+        p.op(Op::Mov_r64_rm64, (lists, Mem::frame(Frame::GROUP_LISTS)));
+        p.op(Op::Inc_rm64, (Mem::at(lists, self.group.list + GroupList::PASSED),));
+        p.op(Op::Mov_r32_rm32, (lanes.d(), self.group.bits.d()));
+        p.op(Op::Shr_rm32_imm8, (lanes.d(), 16));
+        p.op(Op::And_r32_rm32, (lanes.d(), self.group.bits.d()));
+        p.op(Op::And_r32_rm32, (lanes.d(), Mem::at(self.layout, RowLayout::MEETING)));
+        // The carry tells whether any lanes meet.
+        p.op(Op::Neg_rm32, (lanes.d(),));
+        p.op(Op::Adc_rm64_imm8, (Mem::at(lists, self.group.list + GroupList::PASSED_TWICE), 0));
+    }
+
+    /// Counts an access by its pattern, out of line, where its passes are not known.
+    pub(super) fn count_unknown(
+        &self,
+        p: &mut Pseudo<'_>,
+        unknown: Local,
+        [other, counted]: [Local; 2],
+    ) {
+        p.bind(unknown);
+        if self.counts_passes() {
+            self.count_pattern(p, other);
+            p.jump(Op::Jmp_rel32_64, counted);
+        }
+    }
+
+    /// Counts an access by the pattern of its layout.
+    fn count_pattern(&self, p: &mut Pseudo<'_>, other: Local) {
         let [pattern, first, page] = self.temps;
         p.op(Op::Mov_r64_rm64, (pattern, Mem::at(self.layout, RowLayout::PATTERN)));
         p.op(Op::Add_r64_rm64, (pattern, Mem::frame(Frame::GROUP_PATTERNS)));

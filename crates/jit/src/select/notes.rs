@@ -58,6 +58,11 @@ impl Notes {
         asm.rm(Op::Mov_r64_rm64, RSI, at(RBP, Frame::NOTE_GROUP));
         asm.rm(Op::Add_r64_rm64, RSI, at(RBP, Frame::GROUP_LISTS));
         asm.rm(Op::Mov_r32_rm32, EDX, at(RBP, Frame::NOTE_ON));
+        let [is_counted, other] = [(); 2].map(|()| asm.label());
+        if self.is_line {
+            self.totals(asm, [is_counted, other]);
+            asm.bind(other);
+        }
         asm.mi(Op::Cmp_rm32_imm32, at(RSI, GroupList::DROPPED), 0);
         asm.jump(Op::Jne_rel32_64, none);
         self.first_address(asm);
@@ -97,8 +102,55 @@ impl Notes {
         asm.rm(Op::Mov_r32_rm32, EDX, at(RBP, Frame::NOTE_ON));
         asm.bind(room);
         self.log(asm);
+        asm.bind(is_counted);
         asm.ri(Op::Mov_r32_imm32, Register::EDI, 0);
         asm.jump(Op::Jmp_rel32_64, done);
+    }
+
+    /// Adds an affine access up, and goes to `counted`; goes to `other` if it is not one of those.
+    fn totals(&self, asm: &mut Asm, [counted, other]: [Label; 2]) {
+        if !self.wide {
+            asm.mi(Op::Cmp_rm32_imm32, at(RSI, GroupList::IS_ONE_PASS), 0);
+            asm.jump(Op::Je_rel32_64, other);
+            asm.m(Op::Inc_rm64, at(RSI, GroupList::PASSED));
+            asm.jump(Op::Jmp_rel32_64, counted);
+            return;
+        }
+        let words = asm.label();
+        self.first_address(asm);
+        asm.rm(Op::Cmp_r64_rm64, RCX, at(RSI, GroupList::LINE_PAGE));
+        asm.jump(Op::Jne_rel32_64, other);
+        // Whole warps need few patterns.
+        asm.ri(Op::Cmp_rm32_imm32, EDX, -1);
+        asm.jump(Op::Je_rel32_64, other);
+        asm.mi(Op::Cmp_rm32_imm32, at(RSI, GroupList::STRIDE), 0);
+        asm.jump(Op::Jne_rel32_64, words);
+        // One word, which lane 0 may as well access.
+        asm.ri(Op::Mov_r32_imm32, EDX, 1);
+        asm.bind(words);
+        asm.m(Op::Inc_rm64, at(RSI, GroupList::LINE_TIMES));
+        asm.rr(Op::Popcnt_r64_rm64, RCX, RDX);
+        asm.mr(Op::Add_rm64_r64, at(RSI, GroupList::LINE_LANES), RCX);
+        // A bit for each word from the beginning of lane 0's sector on; each byte is a sector.
+        asm.rm(Op::Mov_r64_rm64, RCX, at(RBP, Frame::NOTE_ADDRESS));
+        asm.rm(Op::Add_r64_rm64, RCX, at(RSI, GroupList::OFFSET));
+        asm.ri(Op::Shr_rm64_imm8, RCX, 2);
+        asm.ri(Op::And_rm32_imm32, ECX, 7);
+        asm.rr(Op::Shl_rm64_CL, RDX, Register::CL);
+        // The highest bit of each byte that has one.
+        asm.ri(Op::Mov_r32_imm32, EAX, 0x7f7f_7f7f);
+        asm.rr(Op::Mov_r64_rm64, RCX, RAX);
+        asm.ri(Op::Shl_rm64_imm8, RCX, 32);
+        asm.rr(Op::Or_r64_rm64, RAX, RCX);
+        asm.rr(Op::Mov_r64_rm64, RDI, RDX);
+        asm.rr(Op::And_r64_rm64, RDI, RAX);
+        asm.rr(Op::Add_r64_rm64, RDI, RAX);
+        asm.rr(Op::Or_r64_rm64, RDI, RDX);
+        asm.r(Op::Not_rm64, RAX);
+        asm.rr(Op::And_r64_rm64, RDI, RAX);
+        asm.rr(Op::Popcnt_r64_rm64, RDI, RDI);
+        asm.mr(Op::Add_rm64_r64, at(RSI, GroupList::LINE_SECTORS), RDI);
+        asm.jump(Op::Jmp_rel32_64, counted);
     }
 
     /// Saves or restores the vectors.

@@ -192,7 +192,7 @@ impl Selector<'_> {
         };
         let store_temps = [first_lane, compared.temps[0]];
         let [miss, unknown, hit, not_counted, none, done] = [(); 6].map(|()| p.label());
-        let [other_lanes, counted] = [(); 2].map(|()| p.label());
+        let [other_lanes, not_known, counted] = [(); 3].map(|()| p.label());
         let field = |offset: i64| Mem::at(layout, offset);
         let current = Mem::at(table, cell + LayoutCell::LAYOUT);
         p.op(Op::Mov_r64_rm64, (table, Mem::frame(Frame::LAYOUT_CELLS)));
@@ -214,7 +214,7 @@ impl Selector<'_> {
             LayoutCount { group, stub, wide, at, layout, temps: [temp, other, page] }
         });
         if let Some(count) = &count {
-            count.count(&mut p, other_lanes);
+            count.count(&mut p, other_lanes, not_known);
             p.bind(counted);
         }
         if bytes > 1 {
@@ -274,6 +274,7 @@ impl Selector<'_> {
         p.op(Op::Xor_r32_rm32, (other.d(), other.d()));
         p.jump(Op::Jmp_rel32_64, done);
         if let Some(count) = &count {
+            count.count_unknown(&mut p, not_known, [other_lanes, counted]);
             p.bind(other_lanes);
             offsets.store(&mut p, codes, store_temps);
             count.by_pattern(&mut p);
