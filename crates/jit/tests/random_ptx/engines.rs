@@ -1,16 +1,17 @@
 //! Runs a kernel on the exact engine and on all others, and reports differences.
 
 use converge::catalogue::Entry;
-use fast::{Declined, Level, Threads};
+use fast::{Declined, Finished, Level, Threads};
 use ir::FuncId;
 use ir::testing::Rng;
 use isa::FileId;
-use jit::Ready;
+use jit::Compiled;
 use simt::machine::{Machine, Step};
 use simt::memory::MemoryMap;
 use simt::observe::Blind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 use vm::{
     Counts, Engine, FactCheck, Launch, Program, State, begin_bare, catalogued, load_variables,
@@ -24,11 +25,11 @@ use crate::operands::{IN_BYTES, OWN_BYTES, RACY_BYTES, WIDE_BYTES, eight_bytes, 
 /// Issues per block after which a kernel is assumed to hang.
 const LIMIT: u64 = 300_000;
 
-/// Counts of kernels and launches by outcome.
+/// Counts of launches by outcome.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Count {
-    pub(crate) kernels: u64,
-    /// Kernels that ended without a fault on the exact engine.
+    pub(crate) launches: u64,
+    /// Those that ended without a fault on the exact engine.
     pub(crate) done: u64,
     pub(crate) faults: u64,
     pub(crate) hangs: u64,
@@ -96,7 +97,7 @@ pub(crate) fn configs(seed: u64) -> Vec<RunConfig> {
 
 /// A kernel that can be launched.
 pub(crate) struct Launchable {
-    program: Program,
+    program: Arc<Program>,
     launch: Launch<1>,
 }
 
@@ -158,12 +159,12 @@ pub(crate) fn ready(kernel: &Kernel) -> Result<Launchable, NotReady> {
             return Err(NotReady::Statements(wrong));
         }
     };
-    let launch = launch(&program, kernel).map_err(other)?;
-    Ok(Launchable { program, launch })
+    let launch = launch(&program, kernel, 0).map_err(other)?;
+    Ok(Launchable { program: Arc::new(program), launch })
 }
 
-/// Returns the launch of a kernel, with buffers and parameters from its seed.
-fn launch(program: &Program, kernel: &Kernel) -> Result<Launch<1>, String> {
+/// Returns the launch of a kernel, with buffers and parameters from its seed and another number.
+fn launch(program: &Program, kernel: &Kernel, data: u64) -> Result<Launch<1>, String> {
     let module = program.module();
     let number = module.functions.iter().position(|f| f.name == "k").ok_or("no kernel")?;
     let entry = Entry::find("ipdom").map_err(|e| e.to_string())?;
@@ -171,7 +172,7 @@ fn launch(program: &Program, kernel: &Kernel) -> Result<Launch<1>, String> {
     let Shape { grid, block } = kernel.shape;
     (launch.grid, launch.block, launch.limit) = ([grid, 1, 1], block, LIMIT);
     launch.variables = load_variables(program, &mut launch.memory).map_err(|e| e.to_string())?;
-    let mut rng = Rng::new(kernel.seed ^ 0xdead_beef);
+    let mut rng = Rng::new(kernel.seed ^ 0xdead_beef ^ data << 40);
     let mut values = Vec::new();
     let threads = u64::from(grid * block.iter().product::<u32>());
     for (name, bytes, random) in [
@@ -207,17 +208,35 @@ pub(crate) fn compare(
     configs: &[RunConfig],
     count: &mut Count,
 ) -> Result<(), Difference> {
+    let mut made = Made::default();
+    compare_launch(kernel, ready, configs, &mut made, count)?;
+    for data in 1..crate::number("LAUNCHES", 2) {
+        let again = ready.with_data(kernel, data);
+        let again = again.map_err(|what| Difference { config: None, what })?;
+        compare_launch(kernel, &again, configs, &mut made, count)?;
+    }
+    Ok(())
+}
+
+/// Runs a launch in all ways; returns the first difference from the exact engine.
+fn compare_launch(
+    kernel: &Kernel,
+    ready: &Launchable,
+    configs: &[RunConfig],
+    made: &mut Made,
+    count: &mut Count,
+) -> Result<(), Difference> {
     let failed = |what: String| Difference { config: None, what };
     let exact = count.time("exact engine", || ready.checked()).map_err(failed)?;
-    count.kernels += 1;
+    count.launches += 1;
     match &exact.end {
         Step::Done => count.done += 1,
         Step::Hang(_) => count.hangs += 1,
         _ => count.faults += 1,
     }
-    let (mut decoded, mut observed) = (None, None);
+    let mut observed = None;
     for &config in configs {
-        let other = run_config(ready, config, (&mut decoded, &mut observed), count);
+        let other = run_config(ready, config, (&mut *made, &mut observed), count);
         let other = other.map_err(|what| Difference { config: Some(config), what })?;
         let Some(other) = other else { continue };
         if let Some(what) = differs(kernel, &exact, &other) {
@@ -239,6 +258,12 @@ impl Count {
 }
 
 impl Launchable {
+    /// The same kernel with other buffers and parameters.
+    fn with_data(&self, kernel: &Kernel, data: u64) -> Result<Self, String> {
+        let launch = launch(&self.program, kernel, data)?;
+        Ok(Self { program: self.program.clone(), launch })
+    }
+
     fn begin(&self) -> Result<State<1>, String> {
         begin_bare(&self.program, self.launch.clone()).map_err(|e| e.to_string())
     }
@@ -285,50 +310,105 @@ fn on_exact(program: &Program, mut state: State<1>) -> Ended {
     Ended { end, memory: bytes(&state.into_memory()), stats }
 }
 
+/// What the launches of a kernel share: the decoded kernel, and code by level, assumption and
+/// detail. Decoding and compiling take most of the time.
+#[derive(Default)]
+struct Made {
+    decoded: Option<(bool, fast::Kernel)>,
+    compiled: HashMap<(Level, bool, bool), Compiled>,
+}
+
+impl Made {
+    /// Takes the decoded kernel, which may be kept again.
+    fn decoded(
+        &mut self,
+        program: &Program,
+        state: &State<1>,
+        assume: bool,
+        count: &mut Count,
+    ) -> Result<fast::Kernel, Declined> {
+        match self.decoded.take() {
+            Some((assumed, kernel)) if assumed == assume => Ok(kernel),
+            _ => count.time("decoding", || fast::prepare(program, state, assume)),
+        }
+    }
+
+    /// Takes code, which may be kept again; the kernel without code if there can be none.
+    fn compiled(
+        &mut self,
+        (program, state): (&Program, &State<1>),
+        (config, assume): (RunConfig, bool),
+        count: &mut Count,
+    ) -> Result<Result<Compiled, fast::Kernel>, Declined> {
+        let RunConfig { level, detailed, .. } = config;
+        if let Some(compiled) = self.compiled.remove(&(level, assume, detailed)) {
+            return Ok(Ok(compiled));
+        }
+        let kernel = self.decoded(program, state, assume, count)?;
+        let compiled = count.time("compiling", || Compiled::at(kernel, level, detailed));
+        let compiled = compiled.map_err(|(kernel, _)| kernel);
+        if let Ok(compiled) = &compiled {
+            let coverage = compiled.coverage();
+            count.native += coverage.native;
+            count.steps += coverage.steps;
+            count.bytes += coverage.bytes;
+        }
+        Ok(compiled)
+    }
+}
+
+/// Runs a launch in a way, and keeps what other launches can use.
+fn run_fast(
+    ready: &Launchable,
+    state: &mut State<1>,
+    (config, assume): (RunConfig, bool),
+    (made, observer): (&mut Made, &mut HashingObserver),
+    count: &mut Count,
+) -> Result<Result<Finished, Declined>, Declined> {
+    let RunConfig { level, detailed, threads, commits, .. } = config;
+    let found = match config.compile {
+        true => made.compiled((&ready.program, state), (config, assume), count)?,
+        false => Err(made.decoded(&ready.program, state, assume, count)?),
+    };
+    match found {
+        Ok(mut code) => {
+            code = code.on_threads(threads);
+            code = if threads > 1 { code.eagerly() } else { code };
+            code = if commits { code.commit_after(0) } else { code };
+            let ran = count.time("compiled code", || code.run(state, observer));
+            made.compiled.insert((level, assume, detailed), code);
+            Ok(ran)
+        }
+        Err(mut kernel) => {
+            kernel = kernel.on_threads(threads);
+            kernel = if threads > 1 { kernel.eagerly() } else { kernel };
+            kernel = if commits { kernel.commit_after(0) } else { kernel };
+            let run = || fast::run(&kernel, state, level, detailed, observer);
+            let ran = count.time("interpreter", run);
+            made.decoded = Some((assume, kernel));
+            Ok(ran)
+        }
+    }
+}
+
 /// Runs a launch in a way, and the rest of it on the exact engine; `None` if that is all of it.
-/// Decoding takes most of the time, so the interpreter leaves its decoded kernel to the next way.
 fn run_config(
     ready: &Launchable,
     config: RunConfig,
-    (decoded, observed): (&mut Option<fast::Kernel>, &mut Option<Observed>),
+    (made, observed): (&mut Made, &mut Option<Observed>),
     count: &mut Count,
 ) -> Result<Option<Ended>, String> {
     let mut state = ready.begin()?;
     let mut assume = config.assume;
     loop {
-        let kernel = match decoded.take() {
-            Some(kernel) => Ok(kernel),
-            None => count.time("decoding", || fast::prepare(&ready.program, &state, assume)),
-        };
-        let mut kernel = match kernel {
-            Ok(kernel) => kernel.on_threads(config.threads),
+        let mut observer = HashingObserver::default();
+        let ran = run_fast(ready, &mut state, (config, assume), (&mut *made, &mut observer), count);
+        let ran = match ran {
+            Ok(ran) => ran,
             Err(declined) => {
                 *count.declined.entry(declined.to_string()).or_default() += 1;
                 return Ok(None);
             }
-        };
-        if config.threads > 1 {
-            kernel = kernel.eagerly();
-        }
-        if config.commits {
-            kernel = kernel.commit_after(0);
-        }
-        let mut observer = HashingObserver::default();
-        let ran = if config.compile {
-            let code =
-                count.time("compiling", || Ready::new(kernel, config.level, config.detailed));
-            if let Some(Ok(coverage)) = code.coverage() {
-                count.native += coverage.native;
-                count.steps += coverage.steps;
-                count.bytes += coverage.bytes;
-            }
-            count.time("compiled code", || code.run(&mut state, &mut observer))
-        } else {
-            let RunConfig { level, detailed, .. } = config;
-            let run = || fast::run(&kernel, &mut state, level, detailed, &mut observer);
-            let ran = count.time("interpreter", run);
-            *decoded = Some(kernel);
-            ran
         };
         match ran {
             Ok(finished) => {
@@ -342,10 +422,7 @@ fn run_config(
                 let memory = bytes(&finished.memory);
                 return Ok(Some(Ended { end: Step::Done, memory, stats: finished.stats }));
             }
-            Err(Declined::Wrapped) if assume => {
-                assume = false;
-                *decoded = None;
-            }
+            Err(Declined::Wrapped) if assume => assume = false,
             Err(declined) => {
                 *count.left.entry(declined.to_string()).or_default() += 1;
                 let ended = on_exact(&ready.program, state);
