@@ -62,7 +62,8 @@ fn most_lanes(sectors: u64) -> u64 {
     (WORDS * sectors).min(31)
 }
 
-/// Returns active lanes, so many that they touch so many sectors, if lane 0 has word `first` of one.
+/// Returns active lanes, so many that they touch so many sectors, if lane 0 has word `first` of
+/// one.
 fn active(sectors: u64, first: u64, lanes: u64) -> u32 {
     let word = |lane: u64| lane + first;
     let sector = |lane: u64| word(lane) / WORDS;

@@ -82,7 +82,8 @@ impl Accesses {
 enum Taken {
     /// One or two passes over the banks of shared memory, for words of 4 bytes.
     Passes(u64),
-    /// Sectors and words of global memory, for some lanes of a warp on one word or on a line of words.
+    /// Sectors and words of global memory, for some lanes of a warp on one word or on a line of
+    /// words.
     Sectors(u64, u64),
 }
 
