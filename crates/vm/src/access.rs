@@ -386,26 +386,49 @@ fn copy<const N: usize, O: Observer<N>>(
         state.scratch.lanes = places;
         return Err(fail(error, bad));
     }
-    if O::EVENTS.has(Events::ACCESS) {
-        let read = from.iter().filter(|f| f.2 != 0).map(|f| (f.0, f.1)).collect();
-        observe_at(state, now, (&op.from, AccessKind::Load, op.from.size), read, &[], observer);
-        let to = (&op.to, AccessKind::Store, op.to.size);
-        observe_at(state, now, to, places.clone(), &[], observer);
-    }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
+    if O::EVENTS.has(Events::ACCESS) {
+        let (mut read, mut values, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+        for &(lane, at, bytes) in &from {
+            let words = copied(state, now.slot, threads + usize::from(lane), (at, bytes));
+            let words = &words[..size.div_ceil(8) as usize];
+            stored.extend_from_slice(words);
+            if bytes != 0 {
+                read.push((lane, at));
+                values.extend_from_slice(words);
+            }
+        }
+        let load = (&op.from, AccessKind::Load, op.from.size);
+        observe_at(state, now, load, read, &values, observer);
+        let store = (&op.to, AccessKind::Store, op.to.size);
+        observe_at(state, now, store, places.clone(), &stored, observer);
+    }
+    let step = op.to.width.bytes();
     for (&(lane, at, bytes), &(_, to)) in from.iter().zip(&places) {
         let thread = threads + usize::from(lane);
-        for start in (0..size).step_by(op.to.width.bytes() as usize) {
-            let mut bits = 0;
-            for k in start..(start + op.to.width.bytes()).min(bytes) {
-                let byte = read(state, now.slot, thread, (Space::Global, at + k), Width::B1);
-                bits |= byte << (8 * (k - start));
-            }
+        let words = copied(state, now.slot, thread, (at, bytes));
+        for start in (0..size).step_by(step as usize) {
+            let bits = words[start as usize / 8] >> (8 * (start % 8)) & op.to.width.mask();
             write(state, now.slot, thread, (Space::Shared, to + start, op.to.width, bits));
         }
     }
     state.scratch.lanes = places;
     Ok(())
+}
+
+/// The bytes of global memory that a thread copies, of at most 16; zeros follow them.
+fn copied<const N: usize>(
+    state: &State<N>,
+    slot: usize,
+    thread: usize,
+    (at, bytes): (u64, u64),
+) -> [u64; 2] {
+    let mut words = [0; 2];
+    for k in 0..bytes {
+        let byte = read(state, slot, thread, (Space::Global, at + k), Width::B1);
+        words[k as usize / 8] |= byte << (8 * (k % 8));
+    }
+    words
 }
 
 fn first_thread<const N: usize>(state: &State<N>, now: &Now<N>) -> Option<usize> {
