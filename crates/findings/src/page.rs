@@ -26,7 +26,7 @@ pub fn kinds() -> String {
         };
         let examples = match row.examples {
             Some([bad, good]) => format!("{}; without the defect: {}", link(bad), link(good)),
-            None => "[exec_checks.rs](../crates/cli/tests/exec_checks.rs)".to_owned(),
+            None => "[exec_checks.rs](../crates/cli/tests/cli/exec_checks.rs)".to_owned(),
         };
         let _ = write!(
             out,

@@ -145,7 +145,7 @@ pub fn fat_binary_texts(image: &[u8], capability: (i32, i32)) -> Option<Vec<(Str
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/fat.rs"]
+#[path = "../../tests/cuda/common/fat.rs"]
 mod writer;
 
 #[cfg(test)]

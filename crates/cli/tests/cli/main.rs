@@ -1,0 +1,9 @@
+//! The tests of the crate, as one program.
+
+mod checks;
+mod device;
+mod exec;
+mod exec_checks;
+mod linx;
+mod process;
+mod report;

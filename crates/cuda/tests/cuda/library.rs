@@ -1,0 +1,95 @@
+//! The shared library: its name, its symbols, and processes that fork and close it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cuda::Status;
+use object::{Object as _, ObjectSymbol as _};
+
+/// Returns the path of the shared library, which cargo puts beside this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let library = test.parent().unwrap().join("libcuda.so");
+    assert!(library.exists(), "libcuda.so is not beside the test");
+    library
+}
+
+#[test]
+fn every_function_of_the_interface_is_exported() {
+    let bytes = std::fs::read(library()).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let exported: BTreeSet<&str> = file
+        .dynamic_symbols()
+        .filter(object::ObjectSymbol::is_definition)
+        .filter_map(|s| s.name().ok())
+        .collect();
+    let missing: Vec<_> = cuda::symbols().filter(|s| !exported.contains(s)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let named: BTreeSet<&str> = cuda::exports::names().into_iter().map(|(name, _)| name).collect();
+    let missing: Vec<_> = named.iter().filter(|s| !exported.contains(*s)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    // The library exports nothing else with such a name.
+    let others: Vec<_> =
+        exported.iter().filter(|s| s.starts_with("cu") && !named.contains(*s)).collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert!(named.len() >= 680, "{}", named.len());
+}
+
+/// Calls every function that is not implemented: each returns an error and is recorded in the
+/// journal.
+#[test]
+fn unimplemented_functions_are_recorded() {
+    // The driver reads the variable once, so the calls are made in another process.
+    let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("unsupported.jsonl");
+    let _ = std::fs::remove_file(&journal);
+    let test = std::env::current_exe().unwrap();
+    let ran = Command::new(test)
+        .args(["--exact", "library::calls_unimplemented_functions", "--ignored"])
+        .env("SIMTLAB_JOURNAL", &journal)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let events = std::fs::read_to_string(&journal).unwrap();
+    let named: BTreeSet<String> = runtime::EventLog::read(&events)
+        .filter_map(|event| match event {
+            runtime::Event::Unsupported { call, .. } => Some(call),
+            _ => None,
+        })
+        .collect();
+    let missing = cuda::exports::names().into_iter().filter(|(_, done)| !done);
+    let missing: BTreeSet<String> = missing.map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(named, missing);
+}
+
+/// Runs in the process that [`unimplemented_functions_are_recorded`] starts.
+#[test]
+#[ignore = "started by another test, with a journal"]
+fn calls_unimplemented_functions() {
+    assert_eq!(cuda::exports::general::cuDeviceGetCount(0), Status::NOT_INITIALIZED.0);
+    let functions = cuda::exports::missing::functions();
+    assert!(functions.iter().all(|(_, call)| call() == Status::NOT_INITIALIZED.0));
+    assert_eq!(cuda::exports::free::cuInit(0), 0);
+    for (name, call) in functions {
+        assert_eq!(call(), Status::NOT_SUPPORTED.0, "{name}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn processes_may_fork_and_close_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("process-c");
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .arg(root.join("tests/process.c"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-ldl")
+        .output()
+        .expect("a C compiler: cargo needs one for linking, too");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let ran = Command::new(&program).arg(library()).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.ends_with("all checks passed\n"), "{said} {ran:?}");
+}

@@ -1,0 +1,9 @@
+//! The tests of the crate, as one program.
+
+mod calls;
+mod capture;
+mod common;
+mod context;
+mod fat_binaries;
+mod library;
+mod memory_limit;

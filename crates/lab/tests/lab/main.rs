@@ -1,0 +1,6 @@
+//! The tests of the crate, as one program.
+
+mod facts;
+mod prf;
+mod small_stack;
+mod stats;

@@ -1,0 +1,11 @@
+//! The tests of the crate, as one program.
+
+mod errors;
+mod forms;
+mod lines;
+mod mutate;
+mod object;
+mod parse;
+mod run;
+mod support;
+mod video;
