@@ -507,7 +507,7 @@ mod tests {
         // Two words of a bank each, in the same lanes of the halves and in others.
         assert_eq!(passes(4, 2, &|lane| lane % 16 + lane / 16 * 32), Some((1, 0xffff)));
         assert_eq!(passes(4, 2, &|lane| 2 * lane), Some((1, 0xffff)));
-        assert_eq!(passes(4, 2, &|lane| 2 * (lane ^ lane / 16)), Some((0, 0)));
+        assert_eq!(passes(4, 2, &|lane| 2 * (lane ^ (lane / 16))), Some((0, 0)));
         assert_eq!(passes(4, 2, &|lane| lane % 16), Some((0, 0)));
         assert_eq!(passes(4, 2, &|_| 0), Some((0, 0)));
         assert_eq!(passes(8, 3, &|lane| lane), Some((0, 0)));
