@@ -245,6 +245,14 @@ pub(crate) struct Run {
     /// Write a buffer to a file after the run
     #[arg(long, value_name = "NAME=FILE.npy")]
     pub(crate) dump: Vec<String>,
+    /// Write memory after the run as words in hexadecimal with their addresses, zeros left out: all
+    /// that programs may write, or a range of it
+    #[arg(long, value_name = "[ADDRESS+LENGTH=]FILE")]
+    pub(crate) dump_hex: Vec<String>,
+    /// Write the words from the program's symbol begin_signature up to end_signature after the run,
+    /// as architecture tests compare them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signature: Vec<String>,
     #[command(flatten)]
     pub(crate) checks: CheckOptions,
     #[command(flatten)]
@@ -289,6 +297,8 @@ impl Run {
             stats: Stats::None,
             verbose: false,
             dump: Vec::new(),
+            dump_hex: Vec::new(),
+            signature: Vec::new(),
             checks: CheckOptions::default(),
             machine,
         }
@@ -353,7 +363,8 @@ pub(crate) struct MachineOptions {
     /// linx: one lane at a time, `p` only a branch flag
     #[arg(long)]
     pub(crate) replay: bool,
-    /// linx: ranges ADDRESS+LENGTH to map when a trap reports an address there
+    /// linx: ranges ADDRESS+LENGTH to map when a trap reports an address there; prf: to map before
+    /// the launch
     #[arg(long, value_name = "RANGES")]
     pub(crate) map: Option<String>,
     /// prf: a named set of choices

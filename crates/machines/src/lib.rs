@@ -26,4 +26,4 @@ pub use launch::{
 };
 pub use mechanisms::{mechanisms_named, one_mechanism};
 pub use monitor::{LaunchMonitor, ProbedMonitor, Progress, Unmonitored};
-pub use program::{Context, ContextState, Dependence, Program};
+pub use program::{Context, ContextState, Dependence, MemoryRange, Program};

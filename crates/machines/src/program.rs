@@ -83,6 +83,15 @@ pub struct Dependence {
     pub line: Option<u32>,
 }
 
+/// A range of guest addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRange {
+    /// The first address.
+    pub start: u64,
+    /// Length in bytes.
+    pub length: u64,
+}
+
 /// Memory and launches of one program.
 pub trait Context {
     /// Allocates a buffer with the contents `data` in memory that all launches share, and returns
@@ -97,6 +106,17 @@ pub trait Context {
     /// # Errors
     /// Returns the reason as a sentence if the bytes cannot be read.
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String>;
+
+    /// Returns the ranges of memory that guests may write, ascending: what a dump of all memory
+    /// holds. Empty on machines without such dumps.
+    fn ranges(&self) -> Vec<MemoryRange> {
+        Vec::new()
+    }
+
+    /// Returns the value of a symbol of the program.
+    fn symbol(&self, _name: &str) -> Option<u64> {
+        None
+    }
 
     /// Returns the names and contents of the program's global variables, in program order.
     fn variables(&self) -> Vec<(String, Vec<u8>)> {

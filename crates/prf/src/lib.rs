@@ -47,6 +47,6 @@ pub use launch::{Launch, LaunchError};
 pub use machine::{Prf, State};
 pub use op::{Insn, Op, Unit};
 pub use options::{OPTIONS, OptionError, OptionInfo, Options};
-pub use program::{LoadError, Program};
+pub use program::{LoadError, Program, Start};
 pub use syntax::{assemble, dialect, parameters};
 pub use timing::{Hazards, Params, ParamsError, Policy, Timed, TimingCounts};

@@ -149,7 +149,7 @@ impl Insn {
         let (word, have) = window(bytes.get(..4)?);
         let found = table.decode(word, have).ok()?;
         let form = table.form(found.form);
-        let name = form.name.strip_suffix(".low").unwrap_or(&form.name);
+        let name = form.name.split_once('.').map_or(&*form.name, |(name, _)| name);
         let op = *ops.get(name)?;
         let field = |name: &str| form.field(name).map_or(0, |f| f.extract(found.word));
         // Every field of the table has at most 18 bits; registers and predicates have at most 6.

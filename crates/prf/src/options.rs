@@ -33,6 +33,10 @@ pub const OPTIONS: &[OptionInfo] = &[
     OptionInfo { name: "total", about: "threads in all, for a shorter last block" },
     OptionInfo { name: "heap", about: "bytes of memory at 0x10000000" },
     OptionInfo {
+        name: "map",
+        about: "ranges ADDRESS+LENGTH, by commas, that are mapped before the launch",
+    },
+    OptionInfo {
         name: "timing",
         about: "the cycle-level model: on, off; on if one of the following is given",
     },
@@ -67,6 +71,8 @@ pub struct Options {
     pub total: Option<u64>,
     /// Bytes of memory at the start of the heap.
     pub heap: Option<u64>,
+    /// Further ranges to map: start and length.
+    pub map: Vec<(u32, u32)>,
     /// Whether the cycle-level model was requested, or refused.
     pub timing: Option<bool>,
     /// Whether an option was set that only the cycle-level model has.
@@ -106,6 +112,14 @@ fn number(text: &str) -> Option<u64> {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     }
+}
+
+/// `ADDRESS+LENGTH`, some bytes within the 32-bit addresses.
+fn range(text: &str) -> Option<(u32, u32)> {
+    let (start, length) = text.trim().split_once('+')?;
+    let (start, length) = (number(start.trim())?, number(length.trim())?);
+    let fits = length > 0 && start.checked_add(length)? <= 1 << 32;
+    Some((u32::try_from(start).ok()?, u32::try_from(length).ok()?)).filter(|_| fits)
 }
 
 fn one_of<T: Copy>(value: &str, choices: &[(&str, T)]) -> Option<T> {
@@ -180,6 +194,7 @@ impl Options {
             "blocks" => self.blocks = Some(small(value).filter(|&n| n > 0)?),
             "total" => self.total = Some(number(value)?),
             "heap" => self.heap = Some(number(value).filter(|&n| n <= 1 << 31)?),
+            "map" => self.map = value.split(',').map(range).collect::<Option<_>>()?,
             "timing" => self.timing = Some(one_of(value, &[("on", true), ("off", false)])?),
             "hazards" => {
                 let choices =

@@ -1,11 +1,13 @@
 //! A loaded program: its instructions by address, and its memory.
 
-use simt::memory::{Addr, MemoryMap, Permission};
+use std::ops::Range;
+
+use simt::memory::{Addr, MemoryMap, Permission, Region};
 
 use crate::config::Config;
 use crate::exec::Trap;
 use crate::image::{HexError, Words};
-use crate::launch::{Header, LaunchError};
+use crate::launch::{BLOCK_THREADS, Header, LaunchError};
 use crate::op::Insn;
 use crate::syntax::{CODE_END, CODE_START};
 
@@ -30,7 +32,23 @@ pub struct Program {
     /// The instruction of each word of `low`, if it is one.
     code: Vec<Option<Insn>>,
     data: Vec<Piece>,
+    start: Start,
     entry: u32,
+}
+
+/// The reason that a program starts where it does by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The image holds a launch block, which names the entry.
+    Header {
+        /// The address of the arguments in it.
+        argument: u32,
+    },
+    /// There is code at address 0, where a launch block would lie: unit tests of the published
+    /// project are such images.
+    Zero,
+    /// The first word from [`CODE_START`] on.
+    First,
 }
 
 impl Program {
@@ -75,15 +93,38 @@ impl Program {
             return Err(LoadError::NoCode);
         }
         let code = low.chunks(4).map(|word| Insn::decode(config.encoding, word)).collect();
-        let first = words.0.range(CODE_START..).next().map_or(0, |(&address, _)| address);
-        let entry = if first < CODE_END { first } else { 0 };
-        Ok(Self { low, code, data, entry })
+        let mut program = Self { low, code, data, start: Start::First, entry: 0 };
+        (program.start, program.entry) = program.find_start(words);
+        Ok(program)
     }
 
-    /// The address where execution starts by default: the first word from 0x24 on.
+    /// Chooses among the conventions of the published project: memory images begin with a launch
+    /// block, unit tests with code.
+    fn find_start(&self, words: &Words) -> (Start, u32) {
+        let word = |at: u32| words.0.get(&at).copied();
+        let insn = |at: u32| self.fetch(at).is_ok();
+        let entry = word(0x0c).filter(|e| (CODE_START..CODE_END).contains(e) && insn(*e));
+        let threads = word(0x10).filter(|n| (1..=BLOCK_THREADS).contains(n));
+        if let (Some(entry), Some(_), Some(1..)) = (entry, threads, word(0x14)) {
+            return (Start::Header { argument: word(0x1c).unwrap_or(0) }, entry);
+        }
+        if word(0).is_some_and(|w| w != 0) && insn(0) {
+            return (Start::Zero, 0);
+        }
+        let first = words.0.range(CODE_START..).next().map_or(0, |(&address, _)| address);
+        (Start::First, if first < CODE_END { first } else { 0 })
+    }
+
+    /// The address where execution starts by default.
     #[must_use]
     pub fn entry(&self) -> u32 {
         self.entry
+    }
+
+    /// The reason that it starts there.
+    #[must_use]
+    pub fn start(&self) -> Start {
+        self.start
     }
 
     /// The end of the addresses of code.
@@ -115,35 +156,48 @@ impl Program {
         all.skip(CODE_START.min(self.entry) as usize / 4)
     }
 
-    /// Maps and fills the program's memory, unless an earlier launch has.
+    /// Maps and fills the program's memory, unless an earlier launch has. Data may lie in regions
+    /// that are mapped already, such as the heap: what is missing around them is added.
     pub(crate) fn map(&self, memory: &mut MemoryMap, launch: &Header) -> Result<(), LaunchError> {
         let length = (self.low.len().max(CODE_START as usize) as u64).next_multiple_of(PAGE);
-        let mapped = |memory: &MemoryMap, name: &str, base: u64, length: u64| {
-            memory
-                .region_at(Addr(base))
-                .is_some_and(|r| r.base() == Addr(base) && &**r.name() == name && r.len() == length)
-        };
-        if !mapped(memory, CODE, 0, length) {
+        let is_code = |r: &&Region| r.base() == Addr(0) && r.len() == length && &**r.name() == CODE;
+        let loaded = memory.region_at(Addr(0)).filter(is_code).is_some();
+        if !loaded {
             memory.map_at(CODE, Addr(0), length, Permission::ReadOnly)?;
         }
         memory.host_write(Addr(0), &self.low).map_err(LaunchError::Image)?;
-        for (offset, value) in launch.words() {
-            let bytes = value.to_le_bytes();
-            memory.host_write(Addr(offset), &bytes).map_err(LaunchError::Image)?;
+        // Code at 0 takes the place of the launch block.
+        if self.start != Start::Zero {
+            for (offset, value) in launch.words() {
+                let bytes = value.to_le_bytes();
+                memory.host_write(Addr(offset), &bytes).map_err(LaunchError::Image)?;
+            }
+        }
+        if loaded {
+            return Ok(());
         }
         for Piece { base, length, runs } in &self.data {
-            let base = u64::from(*base);
-            if mapped(memory, DATA, base, *length) {
-                continue;
+            for Range { start, end } in memory.gaps(u64::from(*base)..u64::from(*base) + *length) {
+                memory.map_at(DATA, Addr(start), end - start, Permission::ReadWrite)?;
             }
-            memory.map_at(DATA, Addr(base), *length, Permission::ReadWrite)?;
             for (address, bytes) in runs {
-                let at = Addr(u64::from(*address));
-                memory.host_write(at, bytes).map_err(LaunchError::Image)?;
+                write(memory, u64::from(*address), bytes)?;
             }
         }
         Ok(())
     }
+}
+
+/// Writes bytes that may lie in several regions one behind the other.
+fn write(memory: &mut MemoryMap, mut at: u64, mut bytes: &[u8]) -> Result<(), LaunchError> {
+    while !bytes.is_empty() {
+        let end = memory.region_at(Addr(at)).map_or(u64::MAX, |r| r.base().0 + r.len());
+        let here = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+        let (head, tail) = bytes.split_at(bytes.len().min(here.max(1)));
+        memory.host_write(Addr(at), head).map_err(LaunchError::Image)?;
+        (at, bytes) = (at + head.len() as u64, tail);
+    }
+    Ok(())
 }
 
 /// Names of the program's regions.

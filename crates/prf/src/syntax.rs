@@ -6,6 +6,10 @@
 //! together. Comments start with `#`, `;` or `//`. Code starts at 0x24, after the launch block;
 //! data at 0x10_0000. A number after `jal` or `jpnz` is a distance. `.param NAME` and `.param NAME
 //! ptr` declare the contents of the block of arguments.
+//!
+//! Texts of the published project (Purdue-SoCET/cardinal) are read as they are: predicates as bare
+//! numbers (`mul x8, x3, x6, 2`, `bne 2, x12, x0`), its placeholder `pred` for p0, `org ADDRESS`,
+//! and a predicate behind a jump, which has none (a warning; its assembler drops it).
 
 use isa::asm::{
     Cursor, Dialect, Expr, Fail, Image, OperandSlot, OperandValue, Operands, PrintContext,
@@ -25,6 +29,7 @@ static SYNTAX: Syntax = Syntax {
     line_comments: &["#", ";", "//"],
     separator: None,
     directives: &[".param"],
+    bare_directives: &[("org", ".org")],
     sections: &[
         Section { name: ".text", base: CODE_START as u64, code: true },
         Section { name: ".data", base: CODE_END as u64, code: false },
@@ -74,6 +79,8 @@ fn guard(
         if !cursor.eat(",") {
             return Ok(());
         }
+    } else if ignored_predicate(cursor) && !cursor.eat(",") {
+        return Ok(());
     }
     set("start", flag(cursor)?);
     if cursor.eat(",") {
@@ -82,14 +89,38 @@ fn guard(
     Ok(())
 }
 
-/// `p5`, as the number that its field checks.
+/// `p5` or `5`, as the number that its field checks; `pred` is p0.
 fn predicate(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
     let mark = cursor.mark();
-    let number = cursor.word().and_then(|w| w.strip_prefix(['p', 'P'])?.parse::<u8>().ok());
-    number.map(|n| OperandValue::Now(n.into())).ok_or_else(|| {
+    number_of_predicate(cursor).map(OperandValue::Now).ok_or_else(|| {
         cursor.back_to(mark);
         cursor.expected("a predicate")
     })
+}
+
+fn number_of_predicate(cursor: &mut Cursor<'_>) -> Option<i64> {
+    if let Ok(Some(number)) = cursor.integer() {
+        return i64::try_from(number).ok();
+    }
+    let word = cursor.word()?;
+    if word.eq_ignore_ascii_case("pred") {
+        return Some(0);
+    }
+    word.strip_prefix(['p', 'P'])?.parse::<u8>().ok().map(i64::from)
+}
+
+/// Reads a predicate behind a jump, which has no field for one. 0 and 1 are not taken for one: they
+/// are packet bits.
+fn ignored_predicate(cursor: &mut Cursor<'_>) -> bool {
+    let mark = cursor.mark();
+    let named = matches!(cursor.peek(), Some('p' | 'P'));
+    match number_of_predicate(cursor) {
+        Some(number) if (named || number > 1) && number < 32 => true,
+        _ => {
+            cursor.back_to(mark);
+            false
+        }
+    }
 }
 
 fn flag(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
@@ -115,6 +146,11 @@ fn special_register(cursor: &mut Cursor<'_>) -> Result<OperandValue, Fail> {
 }
 
 impl Operands for PrfOperands {
+    fn is_reserved(&self, word: &str) -> bool {
+        let number = word.strip_prefix(['p', 'P']).and_then(|n| n.parse::<u8>().ok());
+        number.is_some_and(|n| n < 32)
+    }
+
     fn parse(
         &self,
         slot: OperandSlot<'_>,
@@ -123,6 +159,10 @@ impl Operands for PrfOperands {
     ) -> Result<(), Fail> {
         match (slot.kind, out) {
             ("guard", out) => guard(slot, cursor, out),
+            ("p", [number]) => {
+                *number = predicate(cursor)?;
+                Ok(())
+            }
             ("csr", [number]) => {
                 *number = special_register(cursor)?;
                 Ok(())
@@ -141,9 +181,11 @@ impl Operands for PrfOperands {
         _at: &PrintContext<'_>,
         out: &mut String,
     ) {
-        if slot.kind == "csr" {
-            out.push_str(&values.first().copied().unwrap_or_default().to_string());
-            return;
+        let first = values.first().copied().unwrap_or_default();
+        match slot.kind {
+            "csr" => return out.push_str(&first.to_string()),
+            "p" => return out.push_str(&format!("p{first}")),
+            _ => {}
         }
         let bare = slot.form.fields.len() == slot.fields.len();
         let comma = if bare { " " } else { ", " };
@@ -183,6 +225,7 @@ pub fn assemble(encoding: Encoding, file: FileId, text: &str) -> Result<Image, D
         return Err(found);
     }
     found.append(open_ends(encoding, &image));
+    found.append(jump_predicates(&image, text));
     image.warnings.append(found);
     Ok(image)
 }
@@ -221,6 +264,31 @@ pub fn parameters(image: &Image) -> Result<Vec<(String, bool)>, Diagnostics> {
 
 /// Most parameters of a program.
 const MOST_PARAMETERS: usize = 256;
+
+/// Warnings about jumps that name a predicate: they have none, and the reference assembler drops
+/// it.
+fn jump_predicates(image: &Image, text: &str) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    for line in &image.lines {
+        let statement = text.get(line.span.range()).unwrap_or_default();
+        let first = statement.split_whitespace().next().unwrap_or_default();
+        if !first.eq_ignore_ascii_case("jal") && !first.eq_ignore_ascii_case("jalr") {
+            continue;
+        }
+        let is_predicate = |operand: &str| {
+            let digits = operand.strip_prefix(['p', 'P']).unwrap_or(operand);
+            digits.parse::<u8>().is_ok_and(|n| n > 1 || digits.len() < operand.len())
+        };
+        // `jalr` has a distance as its third operand.
+        let skipped = if first.len() == 3 || statement.contains('(') { 2 } else { 3 };
+        if statement.split(',').map(str::trim).skip(skipped).any(is_predicate) {
+            let message = format!("`{first}` acts on the whole warp: its predicate has no effect");
+            let warning = Diagnostic::warning("prf::jump-predicate", message).at(line.span, "");
+            found.push(warning.help("leave it out; `jpnz` is the conditional jump"));
+        }
+    }
+    found
+}
 
 /// Warnings about the last instruction of each run of code.
 fn open_ends(encoding: Encoding, image: &Image) -> Diagnostics {

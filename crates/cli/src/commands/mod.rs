@@ -8,6 +8,7 @@ mod conform;
 pub(crate) mod device;
 mod exec;
 mod inspect;
+mod memory;
 mod predicate;
 mod ptxas;
 mod run;

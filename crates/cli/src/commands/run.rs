@@ -17,6 +17,7 @@ use study::probes::Rejoins;
 
 use super::checks::{self, Checks};
 use super::choose_isa;
+use super::memory::{self, MemoryFile};
 use super::target::one;
 use crate::args::{EngineName, LevelName, Run, Stats};
 use crate::line::Line;
@@ -34,6 +35,8 @@ pub(super) struct Words<'a> {
     path: &'a Path,
     isa: Word,
     dump: Vec<Located<String>>,
+    dump_hex: Vec<Located<String>>,
+    signature: Vec<Located<String>>,
     pub(super) options: Vec<MachineOption>,
     run: RunWords,
     engine: Choice,
@@ -81,6 +84,8 @@ impl<'a> Words<'a> {
             values.iter().map(place).collect()
         };
         let dump = all("dump", &args.dump);
+        let dump_hex = all("dump-hex", &args.dump_hex);
+        let signature = all("signature", &args.signature);
         run.args = all("arg", &args.subject.args);
         let option = |(shown, name, value): (&str, String, String)| {
             let text = if shown == "option" { format!("{name}={value}") } else { value.clone() };
@@ -98,7 +103,8 @@ impl<'a> Words<'a> {
             EngineName::Both => Choice::Both,
         };
         let (level, threads) = (level(args.simd), threads(args.jobs));
-        Self { path: &args.subject.path, isa, dump, options, run, engine, level, threads, extra }
+        let path = args.subject.path.as_path();
+        Self { path, isa, dump, dump_hex, signature, options, run, engine, level, threads, extra }
     }
 }
 
@@ -168,11 +174,9 @@ pub(crate) fn run(args: &Run, out: &mut Out) -> Exit {
         out.finding(&finding, &sources);
         exit = if exit == Exit::Ok { Exit::Usage } else { exit };
     }
-    for dump in &dumps {
-        if let Err(finding) = write_dump(dump, &report) {
-            out.finding(&finding, &sources);
-            exit = if exit == Exit::Ok { Exit::Usage } else { exit };
-        }
+    for finding in dumps.write(&report) {
+        out.finding(&finding, &sources);
+        exit = if exit == Exit::Ok { Exit::Usage } else { exit };
     }
     exit
 }
@@ -232,8 +236,23 @@ fn write_trace(path: &Located<String>, report: &Report) -> Result<(), Diagnostic
     })
 }
 
+/// Files to write after a run.
+#[derive(Default)]
+pub(super) struct Dumps {
+    buffers: Vec<Dump>,
+    memory: Vec<MemoryFile>,
+}
+
+impl Dumps {
+    /// Writes the files; returns what went wrong.
+    fn write(&self, report: &Report) -> Vec<Diagnostic> {
+        let buffers = self.buffers.iter().filter_map(|dump| write_dump(dump, report).err());
+        buffers.chain(memory::write(&self.memory, report)).collect()
+    }
+}
+
 /// A buffer to write, and its file.
-pub(super) struct Dump {
+struct Dump {
     buffer: String,
     path: PathBuf,
     span: Span,
@@ -242,12 +261,13 @@ pub(super) struct Dump {
 pub(super) fn prepare(
     words: &Words<'_>,
     sources: &mut SourceMap,
-) -> Result<(Job, Vec<Dump>), Diagnostics> {
+) -> Result<(Job, Dumps), Diagnostics> {
     let mut found = Diagnostics::new();
     let mut settings = words.run.settings(&mut found);
     (settings.engine, settings.threads) = (words.engine, words.threads);
     settings.level = words.level;
     let dumps = dumps(words, &mut found);
+    settings.memory = dumps.memory.iter().map(|file| file.request.clone()).collect();
     let is_directory = words.path.is_dir();
     let is_launch_file = words.path.extension().is_some_and(|e| e == "toml");
     if is_directory || is_launch_file {
@@ -303,12 +323,16 @@ fn override_options(words: &Words<'_>, parts: &mut JobParts) {
     }
 }
 
-fn dumps(words: &Words<'_>, found: &mut Diagnostics) -> Vec<Dump> {
-    let mut dumps = Vec::new();
+fn dumps(words: &Words<'_>, found: &mut Diagnostics) -> Dumps {
+    let mut buffers = Vec::new();
     for word in &words.dump {
         match word.value.split_once('=') {
             Some((buffer, path)) if !buffer.is_empty() && !path.is_empty() => {
-                dumps.push(Dump { buffer: buffer.to_owned(), path: path.into(), span: word.span });
+                buffers.push(Dump {
+                    buffer: buffer.to_owned(),
+                    path: path.into(),
+                    span: word.span,
+                });
             }
             _ => {
                 let finding = Diagnostic::error("cli::dump", "--dump takes a buffer and a file");
@@ -316,7 +340,8 @@ fn dumps(words: &Words<'_>, found: &mut Diagnostics) -> Vec<Dump> {
             }
         }
     }
-    dumps
+    let memory = memory::files((&words.dump_hex, &words.signature), found);
+    Dumps { buffers, memory }
 }
 
 /// Describes one launch of a program from the command line alone.

@@ -309,6 +309,65 @@ fn a_kernel_made_predicated_runs_on_the_machine_that_it_was_made_for() {
     assert!(why.contains("needs 3 to 1024 predicate registers, not 2"), "{why}");
 }
 
+/// A memory image as the published project stores them: launch block, code that adds each thread's
+/// number to a word, the argument, and data that lies in the heap.
+const IMAGE: &str = "0x0000000c 0x00000024
+0x00000010 0x00000004
+0x00000014 0x00000001
+0x0000001c 0x00100000
+0x00000024 0x800060d8
+0x00000028 0x80002120
+0x0000002c 0x800001d8
+0x00000030 0x8010621d
+0x00000034 0x80204100
+0x00000038 0x800042a0
+0x0000003c 0x8018a280
+0x00000040 0x80284030
+0x00000044 0x81ffffff
+0x00100000 0x10000100
+0x10000100 0x00000005
+";
+
+#[test]
+fn memory_images_of_prf_start_by_their_launch_block_and_memory_is_dumped() {
+    let folder = folder("prf-image");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (image, dump) = (path("image.hex"), path("dump.hex"));
+    std::fs::write(&image, IMAGE).expect("a file");
+    let run = ["run", "--isa", "prf", &image, "--threads", "4", "--blocks", "1", "--stats", "none"];
+    let to = format!("0x10000000+0x1000={dump}");
+    let output = simtlab(&[&run[..], &["--dump-hex", &to]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let words = std::fs::read_to_string(&dump).expect("the dump");
+    let expected = "0x10000100 0x00000005\n0x10000104 0x00000001\n0x10000108 0x00000002\n\
+                    0x1000010c 0x00000003\n";
+    assert_eq!(words, expected);
+    // The same code without a launch block, from address 0 on.
+    let code = IMAGE.lines().filter(|l| l.starts_with("0x000000") && *l > "0x00000024");
+    let words: Vec<&str> = code.filter_map(|l| l.split_once(' ')).map(|(_, word)| word).collect();
+    std::fs::write(&image, words.join("\n")).expect("a file");
+    let map = "0x100000+4096,0x10000100+16";
+    let argument = ["--option", "argument=0x100000", "--map", map];
+    let output = simtlab(&[&run[..], &argument, &["--dump-hex", &dump]].concat());
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(why.contains("4-byte store at 0x0 writes read-only memory"), "{why}");
+    let checked = simtlab(&["check", "--isa", "prf", &image]);
+    let warned = String::from_utf8_lossy(&checked.stderr);
+    assert!(warned.contains("code at 0x0"), "{warned}");
+    std::fs::write(&image, IMAGE).expect("a file");
+    for (option, value, why) in [
+        ("--map", "5", "is not a value of `map`"),
+        ("--map", "0xffffffff+2", "is not a value of `map`"),
+        ("--dump-hex", "x=y", "a range of addresses and a file"),
+        ("--signature", &dump, "the program has no symbol `begin_signature`"),
+    ] {
+        let output = simtlab(&[&run[..], &[option, value]].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(why), "{said}");
+    }
+}
+
 #[test]
 fn prf_programs_run_cycle_by_cycle_with_parameters_and_a_trace() {
     let folder = folder("prf");

@@ -180,6 +180,11 @@ impl<'a> Assembler<'a> {
         if word.starts_with('.') && !mnemonic() {
             return self.directive(word, span, cursor);
         }
+        let bare = self.dialect.syntax.bare_directives.iter();
+        let named = { bare }.find(|(bare, _)| bare.eq_ignore_ascii_case(word));
+        if let Some((_, directive)) = named.filter(|_| !mnemonic()) {
+            return self.directive(directive, span, cursor);
+        }
         self.instruction(word, mark, cursor)
     }
 

@@ -179,6 +179,9 @@ pub struct Syntax {
     ///
     /// [`Image::directives`]: crate::asm::Image::directives
     pub directives: &'static [&'static str],
+    /// Directives that the machine's texts write without a dot: the word, and the directive. A
+    /// mnemonic of the table takes precedence.
+    pub bare_directives: &'static [(&'static str, &'static str)],
     /// Bounds on what a text can ask for.
     pub limits: Limits,
 }
@@ -197,6 +200,7 @@ impl Syntax {
         ],
         code_fill: &[],
         directives: &[],
+        bare_directives: &[],
         limits: Limits::DEFAULT,
     };
 }

@@ -17,6 +17,7 @@ use simt::slots::{LaneSlots, SlotCause};
 
 use super::checks::Check;
 use super::job::{Job, Result, UNSUPPORTED};
+use super::memory::{self, MemoryContents};
 use super::prepare::one;
 use super::report::{FinalBuffer, Report};
 use super::time::since;
@@ -94,6 +95,8 @@ pub(super) struct LaunchResults {
     pub(super) variables: Vec<(String, Vec<u8>)>,
     /// The schedule of each launch that was started.
     pub(super) schedules: Vec<Schedule>,
+    /// The parts of memory that were requested.
+    pub(super) memory: Vec<std::result::Result<MemoryContents, String>>,
 }
 
 impl Job {
@@ -105,7 +108,7 @@ impl Job {
     /// machine refuses, no memory. Faults and hangs of kernels are part of the report.
     pub fn run(&self, detailed: bool, monitor: &mut dyn LaunchMonitor) -> Result<Report> {
         let detailed = detailed || self.wants_statistics();
-        let LaunchResults { mut results, buffers, schedules, .. } =
+        let LaunchResults { mut results, buffers, schedules, memory, .. } =
             self.launch_all(&self.mechanism.value, detailed, monitor)?;
         let last = results.len().saturating_sub(1);
         let expected_end = results.last().is_some_and(|r| self.expects_end(last, &r.end));
@@ -144,6 +147,7 @@ impl Job {
             schedules,
             ends,
             buffers,
+            memory,
             output,
             checks,
             skipped_checks,
@@ -199,7 +203,8 @@ impl Job {
         }
         let variables = context.variables();
         let buffers = read_back(context.as_ref(), allocated)?;
-        Ok(LaunchResults { results, buffers, seconds, variables, schedules })
+        let memory = self.memory.iter().map(|part| memory::read(context.as_ref(), part)).collect();
+        Ok(LaunchResults { results, buffers, seconds, variables, schedules, memory })
     }
 
     fn request<'a>(

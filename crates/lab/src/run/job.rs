@@ -11,6 +11,7 @@ use isa::Span;
 use machines::{Choice, HostThreads, Isa, Level, Program};
 
 use super::checks::Check;
+use super::memory::MemoryRequest;
 
 /// Settings of a run; they take precedence over those of the launch file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Settings {
     pub threads: HostThreads,
     /// Limits of memory.
     pub limits: Limits,
+    /// Parts of guest memory that the report keeps.
+    pub memory: Vec<MemoryRequest>,
 }
 
 /// Everything that a run needs, read and checked.
@@ -51,6 +54,7 @@ pub struct Job {
     pub(super) launches: Vec<(KernelInfo, LaunchEntry)>,
     pub(super) checks: Vec<Check>,
     pub(super) skipped_checks: usize,
+    pub(super) memory: Vec<MemoryRequest>,
 }
 
 impl Job {

@@ -165,6 +165,7 @@ impl Job {
             launches,
             checks,
             skipped_checks,
+            memory: settings.memory.clone(),
         })
     }
 }

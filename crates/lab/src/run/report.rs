@@ -4,6 +4,7 @@ use inputs::array::Array;
 use isa::Span;
 use machines::{End, Schedule};
 
+use super::memory::MemoryContents;
 use crate::stats::RunStats;
 
 /// A buffer after a run.
@@ -28,6 +29,9 @@ pub struct Report {
     pub ends: Vec<End>,
     /// All buffers, including those created for arguments.
     pub buffers: Vec<FinalBuffer>,
+    /// The parts of guest memory that were requested, in the order of the requests; the error is
+    /// the reason that a part is not there.
+    pub memory: Vec<Result<MemoryContents, String>>,
     /// Output that the kernels printed.
     pub output: Vec<u8>,
     /// The results of the applicable expectations. Empty if the run was interrupted, the engines

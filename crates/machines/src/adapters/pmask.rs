@@ -13,17 +13,17 @@ use pmask::config::{Config, OPTIONS};
 use pmask::trap::StopCause;
 use pmask::{Launch, Pmask};
 use simt::machine::{HangKind, Machine};
-use simt::memory::Addr;
+use simt::memory::{Addr, MemoryMap};
 use simt::trap::{Cause as _, Fault};
 
 use super::listing::Listing;
 use super::runner::{self, Bounds, Code, Extents, Guest};
-use super::shared::{loaded, named, option_text, problem, refused, single, text_of};
+use super::shared::{self, loaded, named, option_text, problem, refused, single, text_of};
 use crate::graph::ControlFlow;
 use crate::interface::{Axis, ConformCase, Image, Isa, Named, Reference, Tools, no_variant};
 use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
 use crate::monitor::LaunchMonitor;
-use crate::program::{Context, Program};
+use crate::program::{Context, MemoryRange, Program};
 
 /// The machine `pmask`.
 pub(crate) static PMASK: Isa = Isa {
@@ -185,7 +185,7 @@ impl Program for PmaskProgram {
     }
 
     fn context(&self) -> Result<Box<dyn Context + '_>, Diagnostic> {
-        Ok(Box::new(PmaskContext { program: self, buffers: Vec::new() }))
+        Ok(Box::new(PmaskContext { program: self, buffers: Vec::new(), memory: MemoryMap::new() }))
     }
 }
 
@@ -194,6 +194,8 @@ impl Program for PmaskProgram {
 struct PmaskContext<'p> {
     program: &'p PmaskProgram,
     buffers: Vec<Buffer>,
+    /// What the last launch left, for dumps.
+    memory: MemoryMap,
 }
 
 struct Buffer {
@@ -229,7 +231,18 @@ impl Context for PmaskContext<'_> {
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
         let buffer = self.buffers.iter().find(|b| b.address == address && b.data.len() == length);
-        buffer.map(|b| b.data.clone()).ok_or_else(|| "no buffer lies there".to_owned())
+        match buffer {
+            Some(buffer) => Ok(buffer.data.clone()),
+            None => shared::read(&self.memory, address, length),
+        }
+    }
+
+    fn ranges(&self) -> Vec<MemoryRange> {
+        shared::ranges(&self.memory)
+    }
+
+    fn symbol(&self, name: &str) -> Option<u64> {
+        self.program.program.symbol(name)
     }
 
     fn launch(
@@ -262,6 +275,7 @@ impl Context for PmaskContext<'_> {
             // Cannot fail: the launch wrote the buffer there, and memory stays mapped.
             let _ = state.memory.read_bytes(Addr(buffer.address), &mut buffer.data);
         }
+        self.memory = state.memory;
         Ok(LaunchResult { end, stats, output, words: String::new() })
     }
 }

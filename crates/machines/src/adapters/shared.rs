@@ -4,11 +4,11 @@
 use inputs::kernel::{ParamInfo, ParamKind};
 use inputs::launch::{MachineOption, OptionValue};
 use isa::{Diagnostic, Diagnostics};
-use simt::memory::{Addr, MemoryMap};
+use simt::memory::{Addr, MemoryMap, Permission, Region};
 
 use crate::interface::Image;
 use crate::launch::{LaunchProblem, LaunchRequest, Subject};
-use crate::program::Program;
+use crate::program::{MemoryRange, Program};
 
 /// Makes an array of [`Named`](crate::interface::Named) of a table whose rows have names and
 /// descriptions.
@@ -105,6 +105,13 @@ pub(super) fn read(memory: &MemoryMap, address: u64, length: usize) -> Result<Ve
     data.resize(length, 0);
     memory.read_bytes(Addr(address), &mut data).map_err(|e| e.to_string())?;
     Ok(data)
+}
+
+/// Returns the live regions of memory that guests may write.
+pub(super) fn ranges(memory: &MemoryMap) -> Vec<MemoryRange> {
+    let writable = |r: &&Region| r.is_live() && r.permission() == Permission::ReadWrite;
+    let range = |r: &Region| MemoryRange { start: r.base().0, length: r.len() };
+    memory.regions().iter().filter(writable).map(range).collect()
 }
 
 /// Checks that a request has one block of one thread; `why` is the message if it has more.

@@ -327,6 +327,27 @@ impl MemoryMap {
         &self.regions
     }
 
+    /// The parts of a range of addresses in which no live region lies, ascending.
+    #[must_use]
+    pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        let mut at = range.start;
+        for region in self.regions.iter().filter(|r| r.is_live()) {
+            let after = region.base.saturating_add(region.len);
+            if after <= at || region.base >= range.end {
+                continue;
+            }
+            if region.base > at {
+                gaps.push(at..region.base);
+            }
+            at = after;
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        gaps
+    }
+
     /// The region around an address, live or freed.
     #[must_use]
     pub fn region_at(&self, addr: Addr) -> Option<&Region> {

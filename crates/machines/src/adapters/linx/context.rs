@@ -12,7 +12,7 @@ use super::options::{Range, configure};
 use super::program::LinxProgram;
 use crate::launch::{LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
 use crate::monitor::LaunchMonitor;
-use crate::program::Context;
+use crate::program::{Context, MemoryRange};
 
 /// Issues between two polls of the monitor.
 const SLICE: u64 = 1 << 16;
@@ -88,6 +88,10 @@ impl Context for LinxContext<'_> {
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
         shared::read(&self.memory, address, length)
+    }
+
+    fn ranges(&self) -> Vec<MemoryRange> {
+        shared::ranges(&self.memory)
     }
 
     fn launch(

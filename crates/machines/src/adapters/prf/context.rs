@@ -1,5 +1,7 @@
 //! Memory and launches, for both models.
 
+use std::ops::Range;
+
 use ::prf::{LaunchError, Options, Prf, Timed, Trap};
 use inputs::launch::MachineOption;
 use simt::machine::Machine;
@@ -13,7 +15,7 @@ use super::program::PrfProgram;
 use super::timeline;
 use crate::launch::{End, LaunchProblem, LaunchRequest, LaunchResult, Stop, Subject};
 use crate::monitor::LaunchMonitor;
-use crate::program::Context;
+use crate::program::{Context, MemoryRange};
 use crate::stats::LaunchStats;
 
 /// Issues between two polls of the monitor.
@@ -28,6 +30,11 @@ const RECORDS: usize = 200_000;
 const ARGUMENTS: u64 = 0x0f00_0000;
 /// Start of the heap, which programs without parameters get by default.
 const HEAP: u64 = 0x1000_0000;
+/// End of what is mapped of the stacks that compiled programs use, and its length: that of the
+/// first thread ends at 0xf100_0000, those of the others lie above.
+const STACK: (u64, u64) = (0xf110_0000, 2 << 20);
+/// Start of the data of compiled programs, and the length that is mapped of it.
+const STATIC: (u64, u64) = (0x10_0000, 1 << 20);
 /// Address range of buffers.
 const BUFFERS: (u64, u64) = (0x2000_0000, 0xf000_0000);
 /// Alignment of buffers, and the least unmapped space between two of them, in bytes.
@@ -99,6 +106,16 @@ impl<'p> PrfContext<'p> {
         self.memory.host_write(Addr(at), data).map_err(|e| e.to_string())
     }
 
+    /// Maps what is not mapped yet of a range, in whole units of 16 bytes.
+    fn add(&mut self, name: &str, start: u64, length: u64) -> Result<(), String> {
+        let end = (start + length).next_multiple_of(16);
+        for Range { start, end } in self.memory.gaps(start & !15..end) {
+            let mapped = self.memory.map_at(name, Addr(start), end - start, Permission::ReadWrite);
+            mapped.map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+
     fn prepare(
         &mut self,
         request: &LaunchRequest<'_>,
@@ -124,6 +141,20 @@ impl<'p> PrfContext<'p> {
         let heap = options.heap.unwrap_or(if params.is_empty() { 1 << 20 } else { 0 });
         if heap > 0 {
             self.fixed("heap", HEAP, heap, &[]).map_err(in_launch)?;
+        }
+        if params.is_empty() {
+            self.add("stack", STACK.0 - STACK.1, STACK.1).map_err(in_launch)?;
+            if let (::prf::Start::Header { argument: there }, None) =
+                (self.program.program.start(), options.argument)
+            {
+                argument = there;
+            }
+            if matches!(self.program.program.start(), ::prf::Start::Header { .. }) {
+                self.add("static", STATIC.0, STATIC.1).map_err(in_launch)?;
+            }
+        }
+        for &(start, length) in &options.map {
+            self.add("mapped", start.into(), length.into()).map_err(in_launch)?;
         }
         let memory = self.memory.try_clone().map_err(|e| in_launch(e.to_string()))?;
         let threads = options.threads.map_or_else(|| extent(request.block, Subject::Block), Ok)?;
@@ -262,6 +293,10 @@ impl Context for PrfContext<'_> {
 
     fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, String> {
         shared::read(&self.memory, address, length)
+    }
+
+    fn ranges(&self) -> Vec<MemoryRange> {
+        shared::ranges(&self.memory)
     }
 
     fn launch(

@@ -27,6 +27,11 @@ pub(super) fn read(image: Image<'_>, found: &mut Diagnostics) -> Result<PrfProgr
     if Words::looks_like(text) {
         let words = Words::parse(text).map_err(|e| not_loaded(&e))?;
         let program = ::prf::Program::new(&words, config).map_err(|e| not_loaded(&e))?;
+        if program.start() == ::prf::Start::Zero {
+            let message = "the image has code at 0x0, where a launch block would lie";
+            let finding = Diagnostic::warning("prf::entry", message);
+            found.push(finding.help("it starts there; `--entry` names another address"));
+        }
         let (params, listing) = Default::default();
         return Ok(PrfProgram { words, program, params, file: image.file, listing });
     }
