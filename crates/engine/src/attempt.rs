@@ -10,8 +10,8 @@ use vm::{Program, State};
 
 use crate::cache::{Cache, Preparation};
 use crate::counters::{AccessCounts, Counters};
-use crate::launch::{Choice, Options};
 use crate::monitor::{Monitor, Progress, Selected};
+use crate::options::{Choice, Options};
 
 /// Runs a launch on the fast engine. `counters` receives the counts of the CTAs that are committed,
 /// which are all if the launch ends. Declined, the state is where the exact engine has to resume,

@@ -10,66 +10,8 @@ use crate::attempt::attempt;
 use crate::cache::Cache;
 use crate::exact::{End, ExactLaunch, Guest, Restart, report_lanes, run_exact};
 use crate::monitor::{Monitor, Progress, Selected};
+use crate::options::{Choice, Options};
 use crate::{Counters, Error, PcSlots};
-
-/// Which engine runs a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The fastest one that runs it to the same end.
-    #[default]
-    Fast,
-    /// As [`Self::Fast`], with nothing compiled.
-    Interpreted,
-    /// The one that defines what the end is.
-    Exact,
-    /// The fastest one, then the exact one, with which it has to agree.
-    Both,
-}
-
-impl Choice {
-    /// Returns the choice of a name: `fast`, `interpreted`, `exact`, `both`.
-    #[must_use]
-    pub fn find(name: &str) -> Option<Self> {
-        Some(match name {
-            "fast" => Self::Fast,
-            "interpreted" => Self::Interpreted,
-            "exact" => Self::Exact,
-            "both" => Self::Both,
-            _ => return None,
-        })
-    }
-}
-
-/// Host threads for a launch. Only time depends on them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostThreads {
-    /// The most; as many as the host has if 0.
-    pub count: usize,
-    /// Whether they are used even if that takes longer.
-    pub eager: bool,
-}
-
-impl HostThreads {
-    /// At most `count`, used where they pay.
-    #[must_use]
-    pub fn up_to(count: usize) -> Self {
-        Self { count, eager: false }
-    }
-}
-
-/// How a launch is run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// The engine.
-    pub engine: Choice,
-    /// The most vector instructions that it may use; all that the host has if `None`. Only time
-    /// depends on them.
-    pub level: Option<Level>,
-    /// The host threads.
-    pub threads: HostThreads,
-    /// Whether more than [`Counts`] is counted.
-    pub detailed: bool,
-}
 
 /// A launch of groups of up to 64 lanes.
 pub struct Launch<'p> {

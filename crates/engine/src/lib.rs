@@ -18,6 +18,7 @@ mod counters;
 mod exact;
 mod launch;
 mod monitor;
+mod options;
 mod sink;
 
 pub use cache::Cache;
@@ -25,8 +26,9 @@ pub use counters::{Counters, PcSlots, PcTraffic};
 pub use exact::{End, Exact, ExactLaunch, ExactRun, Guest, Restart, run_exact};
 pub use fast::{Declined, Level, Threads};
 pub use jit::{Coverage, Refused};
-pub use launch::{Choice, EngineUsed, HostThreads, Launch, Options, Outcome, launch};
+pub use launch::{EngineUsed, Launch, Outcome, launch};
 pub use monitor::{Monitor, Progress, Selected, Unmonitored};
+pub use options::{Choice, HostThreads, Options};
 pub use sink::{EventSink, SINK_WORDS, SinkObserver, WideLanes};
 
 use simt::memory::MapError;

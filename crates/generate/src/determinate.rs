@@ -3,8 +3,7 @@
 //! What the PTX ISA leaves open is left out: the schedule, addresses, the bits of approximations,
 //! the order of sums in matrices, memory and flags that nothing has set.
 
-use crate::kernel::Stmt;
-use crate::random::code;
+use crate::kernel::{Stmt, code};
 use crate::templates::{Group, Needs, Template, of};
 
 /// Opcodes whose results tell more than their operands, or that have none.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::determinate;
-use crate::kernel::{Stmt, text_of};
+use crate::kernel::{Stmt, code, text_of};
 use crate::operands::{long, registers, word};
-use crate::random::{Generator, code};
+use crate::random::Generator;
 use crate::templates::Class;
 
 impl Generator<'_> {

@@ -331,3 +331,8 @@ fn render(list: &[Stmt], next: &mut usize, out: &mut Text) {
         }
     }
 }
+
+/// Instructions, one a line.
+pub(crate) fn code(lines: &[&str]) -> Stmt {
+    Stmt::Code(lines.iter().map(|&line| line.to_owned()).collect())
+}

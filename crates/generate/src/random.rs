@@ -6,7 +6,7 @@ use ir::testing::Rng;
 
 use crate::determinate;
 use crate::frame::{epilogue, prune};
-use crate::kernel::{Function, Kernel, Shape, Stmt};
+use crate::kernel::{Function, Kernel, Shape, Stmt, code};
 use crate::operands::{Operands, Sharing, registers, word};
 use crate::templates::{Class, Group, Needs, Template, templates};
 
@@ -170,10 +170,6 @@ pub fn at_one_address(
     let end = entry.body.len() - epilogue(pool.determinate).len();
     entry.body.splice(end..end, own);
     Kernel { seed, name: generator.name, shape, functions: vec![entry] }
-}
-
-pub(crate) fn code(lines: &[&str]) -> Stmt {
-    Stmt::Code(lines.iter().map(|&line| line.to_owned()).collect())
 }
 
 impl Generator<'_> {

@@ -16,7 +16,7 @@ use machines::LaunchMonitor;
 use machines::stats::LaunchStats;
 use simt::counts::Traffic;
 
-use super::session::prepare;
+use super::prepare::prepare;
 use super::statistics::{MECHANISM, is_near, launches, sides, switch, trips};
 use super::{Case, CaseResult, Differing, Kind, Plan, Suite, Verdict, VerifyError, at};
 use crate::record::{RunEnd, RunRecord};

@@ -10,6 +10,7 @@ mod counters;
 mod folder;
 mod kernels;
 mod matrix;
+mod prepare;
 mod random;
 mod result;
 mod session;

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use isa::{Diagnostics, SourceMap};
-use lab::run::{Job, JobParts, Settings};
+use lab::run::Job;
 use machines::{LaunchMonitor, Progress as LaunchProgress};
 
+use super::prepare::{prepare, text_of};
 use super::split::{self, Blame};
 use super::{
     Case, CaseResult, Kind, Plan, Progress, Suite, VerifyError, arithmetic, at, counters, matrix,
@@ -320,19 +320,4 @@ fn keep_differing(case: &Case, result: &CaseResult, record: &mut RunRecord) {
     let differing: BTreeSet<&str> = result.differences.iter().map(|d| d.what.as_str()).collect();
     let label = |name: &str| case.labels.iter().find(|(known, _)| known == name);
     record.keep(|name| differing.contains(label(name).map_or(name, |(_, label)| label.as_str())));
-}
-
-/// The job of a case, and the run.
-pub(super) fn prepare(case: &Case) -> Result<(Job, Run), String> {
-    let mut sources = SourceMap::new();
-    let parts = JobParts::from_launch_file(&case.launch_file, None, &mut sources);
-    let job = parts.and_then(|parts| Job::prepare(parts, &Settings::default(), &mut sources));
-    let job = job.map_err(|found| text_of(&found))?;
-    let run = Run::of(&case.name, &job).map_err(|found| text_of(&found))?;
-    Ok((job, run))
-}
-
-fn text_of(found: &Diagnostics) -> String {
-    let lines: Vec<&str> = found.iter().map(|d| d.message.as_str()).collect();
-    lines.join("; ")
 }

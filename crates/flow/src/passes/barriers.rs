@@ -28,8 +28,7 @@ use crate::kernel::graph_for_masks;
 use crate::passes::{Reason, calls};
 use ir::{FuncId, Function, Module, Op, Operand, Origin, Term, TermKind, VerifiedModule};
 
-/// Barrier registers, as many as the mechanism has.
-pub const REGISTERS: u16 = 16;
+pub use super::place::REGISTERS;
 
 /// Which loops yield at their back edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

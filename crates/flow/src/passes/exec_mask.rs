@@ -22,6 +22,7 @@
 //! ended. Lanes of a kernel that return or exit early end there. Refused: calls through addresses,
 //! recursion, and functions that use masks or convergence operations already.
 
+pub use super::masked::Skip;
 use super::masked::structured;
 use super::pending::pending;
 use super::switches::without_switches;
@@ -31,22 +32,6 @@ use super::{
 use crate::kernel::{block_lengths, graph_for_masks};
 use crate::structure::{Structure, Unstructured};
 use ir::{FuncId, Function, Module, VerifiedModule};
-
-/// When a side of a branch is jumped over if no lane takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Skip {
-    /// If it has more source instructions than this, or one that must not run without lanes (calls,
-    /// collectives, barriers, output). LLVM's limit was 12 for a long time.
-    Longer(u32),
-    /// Always.
-    Always,
-}
-
-impl Default for Skip {
-    fn default() -> Self {
-        Self::Longer(12)
-    }
-}
 
 /// Settings of the pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

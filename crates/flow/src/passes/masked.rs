@@ -1,12 +1,27 @@
 //! Structured code under EXEC: save, narrow, restore, along the region tree.
 
 use super::emit::{Emitter, Label};
-use super::exec_mask::Skip;
 use crate::graph::Node;
 use crate::structure::{Region, RegionId, Structure};
 use ir::module::MaskTest;
 use ir::op::Class;
 use ir::{Function, Guard, Op, Operand, Origin, Reg, TermKind, WarpReg};
+
+/// When a side of a branch is jumped over if no lane takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Skip {
+    /// If it has more source instructions than this, or one that must not run without lanes (calls,
+    /// collectives, barriers, output). LLVM's limit was 12 for a long time.
+    Longer(u32),
+    /// Always.
+    Always,
+}
+
+impl Default for Skip {
+    fn default() -> Self {
+        Self::Longer(12)
+    }
+}
 
 /// What remains to be emitted, the next last.
 #[derive(Clone, Copy)]

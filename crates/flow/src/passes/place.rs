@@ -1,12 +1,14 @@
 //! Where convergence barriers go in one function: the analysis behind [`super::barriers`].
 
-use super::barriers::REGISTERS;
 use crate::dom::{Dominators, PostDominators};
 use crate::graph::{Cfg, Node};
 use crate::loops::{LoopId, Loops};
 use ir::mods::Order;
 use ir::{FuncId, Function, Inst, LaneReg, Op, Operand, Reg, TermKind};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Barrier registers, as many as the mechanism has.
+pub const REGISTERS: u16 = 16;
 
 /// Where a barrier is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
