@@ -44,7 +44,7 @@ pub use exec::Trap;
 pub use hazard::Hazard;
 pub use image::Words;
 pub use launch::{Launch, LaunchError};
-pub use machine::{Prf, State};
+pub use machine::{Mark, Prf, State};
 pub use op::{Insn, Op, Unit};
 pub use options::{OPTIONS, OptionError, OptionInfo, Options};
 pub use program::{LoadError, Program, Start};

@@ -13,7 +13,7 @@ use simt::trap::Fault;
 
 use crate::config::Config;
 use crate::counts::{Counts, announce, lanes, participants};
-use crate::exec::{Inputs, Stop, Trap, Warp, compute, store};
+use crate::exec::{Effect, Inputs, Stop, Trap, Warp, compute, store};
 use crate::image::Words;
 use crate::launch::{Header, Launch, LaunchError};
 use crate::op::Insn;
@@ -36,9 +36,42 @@ pub struct State {
     header: Header,
     warp: Option<Warp>,
     blocks_done: u32,
+    /// Stores so far.
+    stores: u64,
+}
+
+/// All of a state but its memory, and how often that was written: a state in which these are the
+/// same as before is the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    warp: Warp,
+    blocks_done: u32,
+    stores: u64,
 }
 
 impl State {
+    /// Remembers the state; `None` once all has ended.
+    #[must_use]
+    pub fn mark(&self) -> Option<Mark> {
+        let warp = self.warp.clone()?;
+        Some(Mark { warp, blocks_done: self.blocks_done, stores: self.stores })
+    }
+
+    /// Returns whether the state is the one that was remembered.
+    #[must_use]
+    pub fn is_at(&self, mark: &Mark) -> bool {
+        let same = |warp: &Warp| warp.pc == mark.warp.pc && *warp == mark.warp;
+        self.stores == mark.stores
+            && self.blocks_done == mark.blocks_done
+            && self.warp.as_ref().is_some_and(same)
+    }
+
+    /// The program counter of the running warp.
+    #[must_use]
+    pub fn pc(&self) -> Option<u32> {
+        self.warp.as_ref().map(|warp| warp.pc)
+    }
+
     /// Returns the counters besides the lane slots.
     #[must_use]
     pub fn counts(&self) -> &Counts {
@@ -67,14 +100,14 @@ impl State {
     }
 }
 
-/// Executes one instruction of a warp, completely.
+/// Executes one instruction of a warp, completely; returns whether it stores.
 fn issue<O: Observer<1>>(
     warp: &mut Warp,
     insn: Insn,
     config: Config,
     (memory, slots, counts): (&mut MemoryMap, &mut LaneSlots, &mut Counts),
     observer: &mut O,
-) -> Result<(), Stop> {
+) -> Result<bool, Stop> {
     let predicate = warp.predicate(insn.pred);
     let lanes = lanes(warp.launched, warp.live, participants(&insn, predicate, warp.live));
     slots.vector(&lanes);
@@ -104,7 +137,7 @@ fn issue<O: Observer<1>>(
     }
     warp.commit(&effects.effect, config);
     warp.pc = next;
-    Ok(())
+    Ok(matches!(effects.effect, Effect::Store { .. }))
 }
 
 impl Machine for Prf {
@@ -128,7 +161,7 @@ impl Machine for Prf {
         program.map(&mut memory, &header)?;
         let warp = header.warp(0, 0);
         let (slots, counts) = Default::default();
-        Ok(State { memory, slots, counts, header, warp, blocks_done: 0 })
+        Ok(State { memory, slots, counts, header, warp, blocks_done: 0, stores: 0 })
     }
 
     fn step<O: Observer<1>>(
@@ -145,7 +178,8 @@ impl Machine for Prf {
             .map_err(|trap| (trap, live))
             .and_then(|i| issue(warp, i, self.config, (memory, slots, counts), observer));
         match done {
-            Ok(()) => {
+            Ok(stored) => {
+                state.stores += u64::from(stored);
                 state.next_warp();
                 Step::Issued
             }

@@ -17,6 +17,9 @@ use crate::launch::{End, LaunchRequest, Stop};
 use crate::monitor::{LaunchMonitor, Progress};
 use crate::stats::LaunchStats;
 
+/// Steps in which a remembered state is looked for: the longest circle that is found.
+const CIRCLE: u64 = 1 << 12;
+
 /// How a machine's launches end.
 pub(super) trait Guest<M: Machine<1>> {
     /// Returns the stop for a fault.
@@ -35,6 +38,17 @@ pub(super) trait Guest<M: Machine<1>> {
     /// Returns the end of a program that has stopped itself, or of which a hang is proved. Without
     /// synchronisation only a loop keeps a program from ending, and the limit finds it.
     fn stopped(&self, _state: &M::State, _hang: Option<HangKind>) -> Option<End> {
+        None
+    }
+
+    /// Remembers the state, so that [`Guest::repeats`] can tell whether it comes again; returns
+    /// whether the machine has such a test.
+    fn remember(&mut self, _state: &M::State) -> bool {
+        false
+    }
+
+    /// Returns the stop for a state that is the remembered one: the program runs in a circle.
+    fn repeats(&self, _state: &M::State) -> Option<Stop> {
         None
     }
 
@@ -158,11 +172,41 @@ impl<M: Machine<1>> Driver<'_, '_, M> {
             if now < slice {
                 return End::Hang(self.guest.limit_reached(state, limit));
             }
+            if hang.is_none() && self.guest.remember(state) {
+                match self.circle(state, observer, monitor) {
+                    Ok(more) => steps = steps.saturating_add(more),
+                    Err(end) => return end,
+                }
+            }
             let issues = self.guest.spent(code.0, state, steps);
             let blocks_done = self.guest.blocks_done(state);
             if !monitor.poll(Progress { blocks_done, blocks: self.blocks, issues }) {
                 return End::Interrupted;
             }
         }
+    }
+    /// Steps one by one for a while, in search of the state that the guest has remembered; returns
+    /// the number of steps, or the end of the program.
+    fn circle<O: Observer<1>>(
+        &mut self,
+        state: &mut M::State,
+        observer: &mut O,
+        monitor: &mut dyn LaunchMonitor,
+    ) -> Result<u64, End> {
+        let code = (self.code.machine, self.code.program);
+        for taken in 1..=CIRCLE {
+            match self.places.run(code, state, observer, 1, monitor) {
+                Step::Issued => {}
+                Step::Done => return Err(self.guest.done(state)),
+                Step::Fault(fault) if self.guest.resolve(state, &fault) => return Ok(taken),
+                Step::Fault(fault) => return Err(End::Fault(self.guest.fault(state, &fault))),
+                // The next step of the main loop meets it again.
+                Step::Hang(_) => return Ok(taken),
+            }
+            if let Some(stop) = self.guest.repeats(state) {
+                return Err(End::Hang(stop));
+            }
+        }
+        Ok(CIRCLE)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ::prf::{LaunchError, Options, Prf, Timed, Trap};
+use ::prf::{LaunchError, Mark, Options, Prf, Timed, Trap};
 use inputs::launch::MachineOption;
 use simt::machine::Machine;
 use simt::memory::{Addr, MemoryMap, Permission};
@@ -42,6 +42,8 @@ const ALIGN: u64 = 256;
 
 /// Returns the number of a state's blocks that have ended.
 type BlocksDone<S> = fn(&S) -> u32;
+/// Issues between two polls, the blocks that have ended, and the test for circles.
+type How<S> = (u64, BlocksDone<S>, Option<Circles<S>>);
 
 pub(super) struct PrfContext<'p> {
     program: &'p PrfProgram,
@@ -170,7 +172,7 @@ impl<'p> PrfContext<'p> {
         program: &::prf::Program,
         launch: ::prf::Launch,
         (request, monitor): (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
-        (slice, done): (u64, BlocksDone<M::State>),
+        (slice, done, circles): How<M::State>,
     ) -> Result<(End, LaunchStats, M::State), LaunchProblem>
     where
         M: Machine<
@@ -201,7 +203,7 @@ impl<'p> PrfContext<'p> {
             threads: total,
         };
         let bounds = Bounds { slice, limit: request.limit.unwrap_or(LIMIT) };
-        let guest = &mut Faults { listing, blocks_done: done };
+        let guest = &mut Faults { listing, blocks_done: done, circles, mark: None };
         let (end, stats) =
             runner::run(&code, &mut state, guest, (extents, bounds), request, monitor);
         Ok((end, stats, state))
@@ -216,7 +218,9 @@ impl<'p> PrfContext<'p> {
         both: (&LaunchRequest<'_>, &mut dyn LaunchMonitor),
     ) -> Result<LaunchResult, LaunchProblem> {
         let machine = Prf { config: options.config };
-        let how: (u64, BlocksDone<::prf::State>) = (SLICE, ::prf::State::blocks_done);
+        let circles =
+            Circles { mark: ::prf::State::mark, is_at: ::prf::State::is_at, pc: ::prf::State::pc };
+        let how: How<::prf::State> = (SLICE, ::prf::State::blocks_done, Some(circles));
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
         let counts = *state.counts();
@@ -236,8 +240,7 @@ impl<'p> PrfContext<'p> {
     ) -> Result<LaunchResult, LaunchProblem> {
         let records = if options.trace { RECORDS } else { 0 };
         let machine = Timed { records, ..options.timed() };
-        let how: (u64, BlocksDone<::prf::timing::State>) =
-            (TIMED_SLICE, ::prf::timing::State::blocks_done);
+        let how: How<::prf::timing::State> = (TIMED_SLICE, ::prf::timing::State::blocks_done, None);
         let detailed = both.0.detailed;
         let (end, mut stats, state) = self.execute(&machine, program, launch, both, how)?;
         let (counts, timing) = (*state.counts(), state.timing());
@@ -259,10 +262,20 @@ impl<'p> PrfContext<'p> {
     }
 }
 
-/// Faults of launches, with their statements, and the number of blocks that have ended.
+/// Faults of launches, with their statements, the number of blocks that have ended, and circles.
 struct Faults<'a, S> {
     listing: &'a Listing,
     blocks_done: BlocksDone<S>,
+    circles: Option<Circles<S>>,
+    mark: Option<Mark>,
+}
+
+/// How a model's states are remembered, recognised, and located.
+#[derive(Clone, Copy)]
+struct Circles<S> {
+    mark: fn(&S) -> Option<Mark>,
+    is_at: fn(&S, &Mark) -> bool,
+    pc: fn(&S) -> Option<u32>,
 }
 
 impl<M: Machine<1, Cause = Trap>> Guest<M> for Faults<'_, M::State> {
@@ -273,6 +286,22 @@ impl<M: Machine<1, Cause = Trap>> Guest<M> for Faults<'_, M::State> {
 
     fn blocks_done(&self, state: &M::State) -> u64 {
         (self.blocks_done)(state).into()
+    }
+
+    fn remember(&mut self, state: &M::State) -> bool {
+        self.mark = self.circles.as_ref().and_then(|circles| (circles.mark)(state));
+        self.mark.is_some()
+    }
+
+    fn repeats(&self, state: &M::State) -> Option<Stop> {
+        let circles = self.circles.as_ref()?;
+        self.mark.as_ref().filter(|mark| (circles.is_at)(state, mark))?;
+        let pc = (circles.pc)(state)?;
+        let at = self.listing.span(pc.into()).map(|span| (span, "it comes here again".to_owned()));
+        let message = "the complete state repeats: the program never ends";
+        let mut stop = self.listing.stop("repeats", message, at);
+        stop.report = stop.report.note(format!("at {pc:#x}, without a store in between"));
+        Some(stop)
     }
 }
 
