@@ -367,8 +367,8 @@ pub(crate) struct MachineOptions {
     /// the launch
     #[arg(long, value_name = "RANGES")]
     pub(crate) map: Option<String>,
-    /// prf: a named set of choices
-    #[arg(long, value_name = "founding|cardinal|clean")]
+    /// A named set of choices; prf: founding, cardinal, clean; pmask: full, p0-only
+    #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// prf: threads of a block
     #[arg(long, value_name = "N")]

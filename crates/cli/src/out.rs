@@ -90,8 +90,13 @@ impl Out {
     /// Writes text to standard error. Errors of that stream are ignored, as they cannot be
     /// reported.
     pub(crate) fn note(&mut self, text: &str) {
+        self.note_bytes(text.as_bytes());
+    }
+
+    /// Writes bytes to standard error, like [`Out::note`].
+    pub(crate) fn note_bytes(&mut self, bytes: &[u8]) {
         self.flush();
-        let _ = io::stderr().write_all(text.as_bytes());
+        let _ = io::stderr().write_all(bytes);
     }
 
     /// Prints diagnostics to standard error.

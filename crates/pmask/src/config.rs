@@ -115,6 +115,11 @@ pub struct OptionInfo {
 
 /// All options.
 pub const OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "profile",
+        values: "full|p0-only",
+        about: "all banks, or bank 0 alone with mask algebra on P0; give it first",
+    },
     OptionInfo { name: "pmask", values: "on|off", about: "whether PMASK exists" },
     OptionInfo { name: "banks", values: "1..4", about: "mask banks, the virtual bank 0 included" },
     OptionInfo { name: "level", values: "m1|m2", about: "conformance level" },
@@ -194,6 +199,13 @@ impl Config {
         let number =
             |low: u8, high: u8| value.parse::<u8>().ok().filter(|n| (low..=high).contains(n));
         match name {
+            "profile" => {
+                (self.banks, self.scalar_algebra) = match value {
+                    "full" => (Self::default().banks, false),
+                    "p0-only" => (1, true),
+                    _ => return None,
+                };
+            }
             "pmask" => self.pmask = switch()?,
             "banks" => self.banks = number(1, 4)?,
             "level" => {

@@ -439,7 +439,8 @@ fn print(report: &Report, (how, taken): (Stats, bool), sources: &SourceMap, out:
     let json = how == Stats::Json || taken;
     let say = |out: &mut Out, text: &str| if json { out.note(text) } else { out.text(text) };
     if !report.output.is_empty() {
-        say(out, &String::from_utf8_lossy(&report.output));
+        // Programs may print any bytes: signatures, images.
+        if json { out.note_bytes(&report.output) } else { out.bytes(&report.output) }
     }
     if report.checks.is_empty() {
         for buffer in &report.buffers {

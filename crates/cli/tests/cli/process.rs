@@ -369,6 +369,23 @@ fn memory_images_of_prf_start_by_their_launch_block_and_memory_is_dumped() {
 }
 
 #[test]
+fn pmask_programs_print_any_bytes_and_leave_a_signature() {
+    let folder = folder("pmask-signature");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let program = "_start:\n la a1, begin_signature\n li t0, 0x11223344\n sw t0, 4(a1)\n li a0, 1\n li a2, 8\n \
+                   li a7, 64\n ecall\n li a0, 0\n li a7, 93\n ecall\n.data\nbegin_signature:\n \
+                   .byte 0x41, 0xff, 0x80, 0x42\n .word 0\nend_signature:\n .word 5\n";
+    let (source, signature) = (path("signed.s"), path("signature"));
+    std::fs::write(&source, program).expect("a file");
+    let run = ["run", "--isa", "pmask", &source, "--stats", "none", "--signature", &signature];
+    let output = simtlab(&run);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.stdout, [0x41, 0xff, 0x80, 0x42, 0x44, 0x33, 0x22, 0x11]);
+    let lines = std::fs::read_to_string(&signature).expect("the signature");
+    assert_eq!(lines, "4280ff41\n11223344\n");
+}
+
+#[test]
 fn prf_programs_run_cycle_by_cycle_with_parameters_and_a_trace() {
     let folder = folder("prf");
     let path = |name: &str| folder.join(name).display().to_string();
