@@ -119,7 +119,7 @@ fn place<'a>(
         line: span.zip(file).map(|(span, file)| file.line_col(span.start).line),
         span,
         source: sources.at(code.loc()),
-        exposes: code.shows().map(schedule_dependence),
+        exposes: code.schedule_dependence(),
         orders_warp: code.op() == Some(Op::WarpSync),
         role,
         origin: if made { origin_name(origin) } else { "" },
@@ -139,16 +139,4 @@ fn role(op: Option<Op>, text: &str) -> Role {
 
 fn origin_name(origin: ir::Origin) -> &'static str {
     ir::Origin::ALL.iter().find(|(o, _)| *o == origin).map_or("", |(_, name)| name)
-}
-
-fn schedule_dependence(exposed: vm::Shows) -> ScheduleDependence {
-    match exposed {
-        vm::Shows::ActiveLanes => ScheduleDependence::ActiveLanes,
-        vm::Shows::Elected => ScheduleDependence::Elected,
-        vm::Shows::Clock => ScheduleDependence::Clock,
-        vm::Shows::ReturnedAtomic => ScheduleDependence::ReturnedAtomic,
-        vm::Shows::FloatAtomic => ScheduleDependence::FloatAtomic,
-        vm::Shows::Allocation => ScheduleDependence::Allocation,
-        vm::Shows::Output => ScheduleDependence::PrintOrder,
-    }
 }

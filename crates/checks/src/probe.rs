@@ -12,41 +12,7 @@ use places::{Site, Source};
 use simt::machine::HangKind;
 use simt::observe::{Access, Branch, CtaEvent, Events, GroupId, Issue, Sync};
 use vm::Definedness;
-
-/// What an instruction exposes to the program of the schedule, or of the lanes that run together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ScheduleDependence {
-    /// `activemask`, and collectives without named members: the lanes that execute together.
-    ActiveLanes,
-    /// `elect`: the lane that is chosen.
-    Elected,
-    /// The value of a clock, a timer, or the processor's number.
-    Clock,
-    /// The old value of an atomic operation, hence the order of updates.
-    ReturnedAtomic,
-    /// The result of a floating-point atomic operation, hence the order of updates.
-    FloatAtomic,
-    /// An address that `malloc` returned.
-    Allocation,
-    /// The order of output.
-    PrintOrder,
-}
-
-impl ScheduleDependence {
-    /// Returns the name in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ActiveLanes => "active lanes",
-            Self::Elected => "elected lane",
-            Self::Clock => "clock",
-            Self::ReturnedAtomic => "returned atomic",
-            Self::FloatAtomic => "float atomic",
-            Self::Allocation => "allocation address",
-            Self::PrintOrder => "print order",
-        }
-    }
-}
+pub use vm::ScheduleDependence;
 
 /// The part that an instruction has in the order of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -264,38 +264,58 @@ impl Code {
     }
 }
 
-/// A dependence of an instruction's result on the schedule, or on which lanes run together.
+/// What an instruction exposes to the program of the schedule, or of the lanes that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shows {
-    /// The lanes that execute together: `activemask`, collectives without named members.
+pub enum ScheduleDependence {
+    /// `activemask`, and collectives without named members: the lanes that execute together.
     ActiveLanes,
-    /// One of several lanes: `elect`.
+    /// `elect`: the lane that is chosen.
     Elected,
-    /// A clock, a timer, the processor's number.
+    /// The value of a clock, a timer, or the processor's number.
     Clock,
-    /// The old value at an atomic: the order of updates.
+    /// The old value of an atomic operation, hence the order of updates.
     ReturnedAtomic,
-    /// An atomic sum of floats: rounding depends on the order.
+    /// The result of a floating-point atomic operation, hence the order of updates.
     FloatAtomic,
-    /// An address of the heap.
+    /// An address that `malloc` returned.
     Allocation,
-    /// Output, whose order is visible.
-    Output,
+    /// The order of output.
+    PrintOrder,
+}
+
+impl ScheduleDependence {
+    /// Returns the name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ActiveLanes => "active lanes",
+            Self::Elected => "elected lane",
+            Self::Clock => "clock",
+            Self::ReturnedAtomic => "returned atomic",
+            Self::FloatAtomic => "float atomic",
+            Self::Allocation => "allocation address",
+            Self::PrintOrder => "print order",
+        }
+    }
 }
 
 impl Code {
     /// Returns the result's dependence on the schedule, if any.
     #[must_use]
-    pub fn shows(&self) -> Option<Shows> {
+    pub fn schedule_dependence(&self) -> Option<ScheduleDependence> {
         match &self.exec {
-            Exec::Collective(c) if c.kind == CollectiveKind::Elect => Some(Shows::Elected),
-            Exec::Collective(c) if c.members.is_none() => Some(Shows::ActiveLanes),
-            Exec::Sreg { reg, .. } if reg.observes_schedule() => Some(Shows::Clock),
-            Exec::Atomic(a) if a.ty.is_float() && a.op == AtomOp::Add => Some(Shows::FloatAtomic),
-            Exec::Atomic(a) if !a.mem.rows.is_empty() => Some(Shows::ReturnedAtomic),
-            Exec::Mbarrier(m) if !m.mem.rows.is_empty() => Some(Shows::ReturnedAtomic),
-            Exec::Malloc { .. } => Some(Shows::Allocation),
-            Exec::Printf { .. } => Some(Shows::Output),
+            Exec::Collective(c) if c.kind == CollectiveKind::Elect => {
+                Some(ScheduleDependence::Elected)
+            }
+            Exec::Collective(c) if c.members.is_none() => Some(ScheduleDependence::ActiveLanes),
+            Exec::Sreg { reg, .. } if reg.observes_schedule() => Some(ScheduleDependence::Clock),
+            Exec::Atomic(a) if a.ty.is_float() && a.op == AtomOp::Add => {
+                Some(ScheduleDependence::FloatAtomic)
+            }
+            Exec::Atomic(a) if !a.mem.rows.is_empty() => Some(ScheduleDependence::ReturnedAtomic),
+            Exec::Mbarrier(m) if !m.mem.rows.is_empty() => Some(ScheduleDependence::ReturnedAtomic),
+            Exec::Malloc { .. } => Some(ScheduleDependence::Allocation),
+            Exec::Printf { .. } => Some(ScheduleDependence::PrintOrder),
             _ => None,
         }
     }

@@ -39,7 +39,7 @@ mod watch;
 
 pub use atomic::apply as atomic_result;
 pub use cause::Cause;
-pub use code::{Code, CollectiveKind, Shows};
+pub use code::{Code, CollectiveKind, ScheduleDependence};
 pub use defined::{
     CopiedBits, Decides, Definedness, Origin, OriginId, UndefinedMemory, UndefinedUse,
 };
