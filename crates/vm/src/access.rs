@@ -387,10 +387,13 @@ fn copy<const N: usize, O: Observer<N>>(
         return Err(fail(error, bad));
     }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
+    let words_of = |&(lane, at, bytes): &(u16, u64, u64)| {
+        copied(state, now.slot, threads + usize::from(lane), (at, bytes))
+    };
+    let words: Vec<[u64; 2]> = from.iter().map(words_of).collect();
     if O::EVENTS.has(Events::ACCESS) {
         let (mut read, mut values, mut stored) = (Vec::new(), Vec::new(), Vec::new());
-        for &(lane, at, bytes) in &from {
-            let words = copied(state, now.slot, threads + usize::from(lane), (at, bytes));
+        for (&(lane, at, bytes), words) in from.iter().zip(&words) {
             let words = &words[..size.div_ceil(8) as usize];
             stored.extend_from_slice(words);
             if bytes != 0 {
@@ -404,9 +407,8 @@ fn copy<const N: usize, O: Observer<N>>(
         observe_at(state, now, store, places.clone(), &stored, observer);
     }
     let step = op.to.width.bytes();
-    for (&(lane, at, bytes), &(_, to)) in from.iter().zip(&places) {
+    for (words, &(lane, to)) in words.iter().zip(&places) {
         let thread = threads + usize::from(lane);
-        let words = copied(state, now.slot, thread, (at, bytes));
         for start in (0..size).step_by(step as usize) {
             let bits = words[start as usize / 8] >> (8 * (start % 8)) & op.to.width.mask();
             write(state, now.slot, thread, (Space::Shared, to + start, op.to.width, bits));
