@@ -47,7 +47,7 @@ fn compare(program: &Program, launch: &Launch<1>, level: Level) -> Result<bool, 
         Err((_, jit::Refused::Host)) => return Ok(false),
         Err((_, refused)) => return Err(refused.to_string()),
     };
-    if let Some(beyond) = beyond(level, compiled.code()) {
+    if let Some(beyond) = beyond(level, false, compiled.code()) {
         return Err(format!("code for {level}: {beyond}"));
     }
     let finished = compiled.run(state, &mut |_, _| true).map_err(|e| e.to_string())?;

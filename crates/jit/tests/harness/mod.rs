@@ -27,9 +27,10 @@ pub(crate) struct Count {
     pub(crate) steps: usize,
 }
 
-/// Returns the first instruction that a host of a level may lack.
+/// Returns the first instruction that a host of a level may lack. With AVX-512, those that count
+/// the bits of lanes may be allowed.
 #[cfg(all(target_arch = "x86_64", unix))]
-pub(crate) fn beyond(level: Level, code: &[u8]) -> Option<String> {
+pub(crate) fn beyond(level: Level, counts_bits: bool, code: &[u8]) -> Option<String> {
     use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind};
     const AVX2: [CpuidFeature; 15] = [
         CpuidFeature::INTEL8086,
@@ -56,7 +57,10 @@ pub(crate) fn beyond(level: Level, code: &[u8]) -> Option<String> {
         CpuidFeature::AVX512VL,
     ];
     let wide = level == Level::Avx512;
-    let has = |f: &CpuidFeature| AVX2.contains(f) || wide && AVX512.contains(f);
+    let has = |f: &CpuidFeature| {
+        let counts = counts_bits && *f == CpuidFeature::AVX512_VPOPCNTDQ;
+        AVX2.contains(f) || wide && (AVX512.contains(f) || counts)
+    };
     let found = Decoder::new(64, code, DecoderOptions::NONE).into_iter().find(|instruction| {
         instruction.is_invalid()
             || instruction.encoding() == EncodingKind::EVEX && !wide
@@ -66,7 +70,7 @@ pub(crate) fn beyond(level: Level, code: &[u8]) -> Option<String> {
 }
 
 #[cfg(not(all(target_arch = "x86_64", unix)))]
-pub(crate) fn beyond(_: Level, _: &[u8]) -> Option<String> {
+pub(crate) fn beyond(_: Level, _: bool, _: &[u8]) -> Option<String> {
     None
 }
 
@@ -159,9 +163,7 @@ impl Done {
             Err((_, refused)) if is_unsupported(&refused) => return Ok(None),
             Err((_, refused)) => return Err(refused.to_string()),
         };
-        // Code for AVX-512 may count bits by the instruction for it, if the host has that.
-        let beyond = beyond(level, compiled.code()).filter(|what| !what.contains("VPOPCNTDQ"));
-        match beyond {
+        match beyond(level, true, compiled.code()) {
             Some(beyond) => Err(format!("code for {level}: {beyond}")),
             None => Ok(Some(compiled)),
         }
