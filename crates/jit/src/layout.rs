@@ -170,7 +170,7 @@ impl LayoutSite {
 }
 
 /// The layouts of one worker, kept from launch to launch.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Layouts {
     cells: Box<[LayoutCell]>,
     /// By cell: the layouts that its rows have had. They stay where they are.

@@ -152,8 +152,7 @@ impl Drop for CompiledWorker<'_> {
     /// Keeps the layouts for other launches. Those of launches in detail point to their counters.
     fn drop(&mut self) {
         if self.worker_counters.is_none() && !std::thread::panicking() {
-            let layouts = std::mem::replace(&mut self.layouts, Layouts::new(&[]));
-            self.code.keep_layouts(layouts);
+            self.code.keep_layouts(std::mem::take(&mut self.layouts));
         }
     }
 }
