@@ -135,6 +135,15 @@ pub(crate) struct Exec {
     /// Engine that runs the launches
     #[arg(long, value_enum, default_value_t = EngineName::Fast)]
     pub(crate) engine: EngineName,
+    /// What a fault of a kernel does: stop the use of its context, as on hardware; warn and go on,
+    /// where an access reads zero or stores nothing; or undo and fail its launch alone
+    #[arg(
+        long,
+        value_name = "stop|warn|launch",
+        value_parser = ["stop", "warn", "launch"],
+        hide_possible_values = true
+    )]
+    pub(crate) faults: Option<String>,
     /// Threads of the host that run the blocks of a launch; by default as many as it has
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use cuda_abi::Status;
-use runtime::Event;
+use runtime::{Event, Faults};
 
 use crate::state::Driver;
 use crate::state::calls::is_within;
@@ -36,7 +36,7 @@ fn is_answer(d: &Driver, call: &str, status: Status) -> bool {
         Status::SUCCESS | Status::NOT_READY | Status::NOT_SUPPORTED => true,
         Status::INVALID_VALUE => call.starts_with("cuPointerGetAttribute"),
         Status::INVALID_CONTEXT => call == "cuCtxGetDevice",
-        _ => left == Some(status),
+        _ => left == Some(status) || d.settings.faults == Faults::Launch && status.is_sticky(),
     }
 }
 

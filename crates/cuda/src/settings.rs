@@ -1,7 +1,7 @@
 //! The driver's settings, from environment variables.
 
 use runtime::device::{Capability, Device};
-use runtime::{CheckSet, Choice, Level};
+use runtime::{CheckSet, Choice, Faults, Level};
 use std::path::PathBuf;
 
 /// The driver's settings.
@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) threads: usize,
     /// The checks of launches (`SIMTLAB_CHECK`, such as `race,sync` or `all`).
     pub(crate) checks: CheckSet,
+    /// What faults of kernels do (`SIMTLAB_FAULTS`: `stop`, `warn`, `launch`).
+    pub(crate) faults: Faults,
     /// The file that receives events (`SIMTLAB_JOURNAL`).
     pub(crate) event_log: Option<PathBuf>,
     /// Whether each call is printed to the standard error stream (`SIMTLAB_TRACE=1`).
@@ -79,6 +81,9 @@ impl Settings {
             checks: variable("SIMTLAB_CHECK")
                 .and_then(|names| CheckSet::parse(&names).ok())
                 .unwrap_or_default(),
+            faults: variable("SIMTLAB_FAULTS")
+                .and_then(|name| Faults::find(name.trim()))
+                .unwrap_or_default(),
             event_log: variable("SIMTLAB_JOURNAL").map(PathBuf::from),
             trace: variable("SIMTLAB_TRACE").is_some_and(|v| v == "1"),
         }
@@ -110,6 +115,7 @@ mod tests {
                 "SIMTLAB_PADDING" => "512",
                 "SIMTLAB_ENGINE" => "both",
                 "SIMTLAB_CHECK" => "race",
+                "SIMTLAB_FAULTS" => "launch",
                 _ => return None,
             };
             Some(value.to_owned())
@@ -120,6 +126,7 @@ mod tests {
         assert_eq!((given.engine, usual.engine), (Choice::Both, Choice::Fast));
         assert!(given.checks.observes() && !usual.checks.observes());
         assert_eq!((given.padding, usual.padding), (512, 1));
+        assert_eq!((given.faults, usual.faults), (Faults::Launch, Faults::Stop));
         assert_eq!(Settings::new(|_| Some("-1.x".to_owned())).capability, (8, 0));
     }
 }

@@ -5,10 +5,9 @@ use cuda_abi::{CUdevice_attribute, CUlaunchConfig, Outcome, Status, cudaLaunchCo
 
 use crate::driver::{
     cuDeviceGetAttribute, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx,
-    cuStreamGetFlags,
 };
 use crate::registry::function;
-use crate::state::{Configuration, context, device, pop};
+use crate::state::{Configuration, context, context_error, device, has_failed, pop};
 
 /// Pops the last configuration and writes its fields.
 pub(crate) fn pop_configuration(grid: Ptr, block: Ptr, shared: Ptr, stream: Ptr) -> Outcome {
@@ -50,13 +49,12 @@ fn prepare(c: &Configuration) -> Outcome<u32> {
     u32::try_from(c.shared).map_err(|_| Status::INVALID_VALUE)
 }
 
-/// Runs a launch. If it faults, the call still succeeds; the next call that waits returns the
-/// fault. A context that has failed before refuses the launch.
+/// Runs a launch. If it faults and its context fails, the call still succeeds; the next call that
+/// waits returns the fault. A context that has failed before refuses the launch.
 fn begin(launch: impl FnOnce() -> Outcome) -> Outcome {
-    // The cheapest call that returns the context's error without invalidating a stream capture.
-    written(0_u32, |at| cuStreamGetFlags(0, at))?;
+    context_error()?;
     match launch() {
-        Err(error) if error.is_sticky() => Ok(()),
+        Err(error) if error.is_sticky() && has_failed() => Ok(()),
         end => end,
     }
 }

@@ -12,7 +12,7 @@ use cuda_abi::{Outcome, Status, dim3};
 
 use crate::driver::{
     OuterCall, cuCtxGetCurrent, cuCtxSetCurrent, cuDeviceGetCount, cuDevicePrimaryCtxGetState,
-    cuDevicePrimaryCtxRetain, cuInit, note_failed,
+    cuDevicePrimaryCtxRetain, cuInit, cuStreamGetFlags, note_failed,
 };
 
 thread_local! {
@@ -68,9 +68,24 @@ pub(crate) fn last() -> Status {
 
 /// Clears the last error, unless its context is unusable.
 pub(crate) fn forget() {
-    if !last().is_sticky() {
+    if !(last().is_sticky() && has_failed()) {
         note(Status::SUCCESS);
     }
+}
+
+/// Returns the error that makes the current context unusable, if one does.
+pub(crate) fn context_error() -> Outcome {
+    // The cheapest call that returns the error without invalidating a stream capture.
+    written(0_u32, |at| cuStreamGetFlags(0, at)).map(drop)
+}
+
+/// Returns whether a fault has made the current context unusable. Where launches fail alone
+/// (`SIMTLAB_FAULTS=launch`), none does.
+pub(crate) fn has_failed() -> bool {
+    let within = OuterCall::enter(c"cudaGetLastError");
+    let failed = context_error().is_err_and(Status::is_sticky);
+    drop(within);
+    failed
 }
 
 /// Clears the last error after a reset of the device.

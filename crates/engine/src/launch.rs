@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use fast::{Declined, Level};
 use simt::memory::{Addr, Snapshot};
-use vm::{Claim, Counts, Program, Recheck, State};
+use vm::{Claim, Counts, Program, Recheck, State, Tolerated};
 
 use crate::attempt::attempt;
 use crate::cache::Cache;
@@ -52,6 +52,8 @@ pub struct Outcome {
     pub counters: Counters,
     /// What the kernel printed.
     pub output: Vec<u8>,
+    /// The accesses that a tolerant launch was refused.
+    pub tolerated: Tolerated<1>,
     /// The engine.
     pub ran: EngineUsed,
 }
@@ -85,7 +87,8 @@ pub fn launch<'p, E: std::error::Error>(
                 let counters = std::mem::take(&mut counters);
                 let end = if finished.done { End::Done } else { End::Interrupted };
                 let (stats, ran) = (finished.stats, EngineUsed::Fast(finished.level));
-                outcome = Some(Outcome { end, stats, counters, output: Vec::new(), ran });
+                let (output, tolerated) = (Vec::new(), Tolerated::default());
+                outcome = Some(Outcome { end, stats, counters, output, tolerated, ran });
             }
             Err(why) => {
                 monitor.selected(&Selected::Exact(&why));
@@ -104,7 +107,8 @@ pub fn launch<'p, E: std::error::Error>(
             let ran = if run.retried { EngineUsed::Retried } else { EngineUsed::Exact(declined) };
             let (stats, output) = (*run.state.stats(), run.state.output().to_vec());
             let counters = run.counters.unwrap_or_default();
-            Outcome { end: run.end, stats, counters, output, ran }
+            let tolerated = run.state.tolerated().clone();
+            Outcome { end: run.end, stats, counters, output, tolerated, ran }
         }
     };
     // Lanes that made progress one by one ran on the exact engine alone.

@@ -16,6 +16,7 @@ use thiserror::Error;
 use vm::{Heap, Variables};
 
 use crate::blocks::Blocks;
+use crate::faults::Faults;
 use crate::mirror::Mirrors;
 use crate::module::Module;
 use crate::status::{LaunchStatus, StatusCallback};
@@ -42,6 +43,8 @@ pub struct Settings {
     pub device: Limits,
     /// The checks of launches. With one that has to see their events, the exact engine runs them.
     pub checks: CheckSet,
+    /// What faults of launches do.
+    pub faults: Faults,
 }
 
 impl Default for Settings {
@@ -50,8 +53,8 @@ impl Default for Settings {
     fn default() -> Self {
         let (memory, limit) = (simt::memory::DEFAULT_LIMIT, vm::defaults::LIMIT);
         let device = Limits::default();
-        let (engine, checks) = (Choice::Fast, CheckSet::default());
-        Self { memory, limit, engine, level: None, threads: 0, device, checks }
+        let (engine, checks, faults) = (Choice::Fast, CheckSet::default(), Faults::default());
+        Self { memory, limit, engine, level: None, threads: 0, device, checks, faults }
     }
 }
 

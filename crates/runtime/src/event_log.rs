@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::faults::ToleratedAccess;
 use crate::launch::Report;
 use crate::stop::{Stop, StopKind};
 use crate::totals::LaunchTotals;
@@ -70,6 +71,21 @@ pub enum Event {
         /// The instruction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instruction: Option<Instruction>,
+    },
+    /// A launch went on from refused accesses of an instruction.
+    Tolerated {
+        /// The process's id.
+        process: u32,
+        /// The kernel's name.
+        kernel: String,
+        /// The stable short name of the cause.
+        code: String,
+        /// The report of the first access, as text.
+        text: String,
+        /// The line of the instruction in the program's text, or 0.
+        line: u32,
+        /// The number of issues of the instruction with refused accesses.
+        issues: u64,
     },
     /// A check has found something for the first time in this process.
     Finding {
@@ -219,6 +235,20 @@ impl Event {
             },
             seconds: report.time.as_secs_f64(),
             totals: LaunchTotals::of(&report.stats),
+        }
+    }
+
+    /// Creates the event of refused accesses from which a launch went on.
+    #[must_use]
+    pub fn tolerated(access: &ToleratedAccess) -> Self {
+        let stop = &access.first;
+        Self::Tolerated {
+            process: std::process::id(),
+            kernel: stop.kernel.clone(),
+            code: stop.code.to_owned(),
+            text: stop.to_string(),
+            line: stop.place.text.as_ref().map_or(0, |text| text.line),
+            issues: access.issues,
         }
     }
 

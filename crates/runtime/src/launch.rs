@@ -10,9 +10,10 @@ use thiserror::Error;
 use vm::{Counts, LaunchError, RecheckError, Resident, Retry, State};
 
 use crate::context::{Context, ContextError, ModuleId, Settings};
+use crate::faults::{Faults, ToleratedAccess, Undo};
 use crate::module::Module;
 use crate::status::StatusReporter;
-use crate::stop::Stop;
+use crate::stop::{Stop, StopKind};
 
 /// The convergence mechanism of launches. Launches that hang under it are retried under another.
 const USUAL: &str = "ipdom";
@@ -39,6 +40,8 @@ pub struct Report {
     pub ran: EngineUsed,
     /// The kernel's output.
     pub output: Vec<u8>,
+    /// The refused accesses from which the launch went on, by instruction ([`Faults::Warn`]).
+    pub tolerated: Vec<ToleratedAccess>,
     /// The duration of the launch.
     pub time: Duration,
 }
@@ -55,8 +58,9 @@ pub enum Failure {
     /// The engines cannot be compared.
     #[error(transparent)]
     Compare(#[from] RecheckError),
-    /// The launch faulted or hangs, and guest memory is as it was then; or the engines differ, and
-    /// guest memory is the exact engine's. Host memory has not changed.
+    /// The launch faulted or hangs, and guest memory is as it was then, or before it
+    /// ([`Faults::Launch`]); or the engines differ, and guest memory is the exact engine's. Host
+    /// memory has not changed.
     #[error("{0}")]
     Stopped(Box<Stop>),
 }
@@ -121,6 +125,7 @@ impl Context {
             .mirrors
             .copy_in(&mut self.memory)
             .map_err(|error| ContextError::HostUnmapped(error.address))?;
+        let undo = (self.settings.faults == Faults::Launch).then(|| Undo::keep(self));
         let outcome = self.run((id, module), what, state, reporter)?;
         let name = module.function(kernel).map_or("", |f| f.name.as_str());
         let stop = match outcome.end {
@@ -135,10 +140,19 @@ impl Context {
                 self.mirrors
                     .copy_out(&self.memory, &before)
                     .map_err(|error| ContextError::Host(error.address))?;
-                let Outcome { stats, ran, output, .. } = outcome;
-                return Ok(Report { stats, ran, output, time: begin.elapsed() });
+                let Outcome { stats, ran, output, tolerated, .. } = outcome;
+                let tolerated = tolerated.places().map(|(fault, issues)| {
+                    let first = Stop::fault(module, name, &shape, fault);
+                    let first = first.traced(module.function(kernel), params, &self.blocks);
+                    ToleratedAccess { first, issues }
+                });
+                let tolerated = tolerated.collect();
+                return Ok(Report { stats, ran, output, tolerated, time: begin.elapsed() });
             }
         };
+        if let Some(undo) = undo.filter(|_| stop.kind != StopKind::Difference) {
+            undo.restore(self).map_err(ContextError::from)?;
+        }
         Err(Failure::Stopped(Box::new(stop)))
     }
 
@@ -195,6 +209,7 @@ impl Context {
         launch.params = params.to_vec();
         launch.limit = self.settings.limit;
         launch.workspace = workspace;
+        launch.tolerant = self.settings.faults == Faults::Warn;
         launch.guard = if self.settings.checks.has(Check::Memory) { checks::GUARD } else { 0 };
         launch.device = self.settings.device.device(module.target());
         if shape.cooperative {
@@ -296,7 +311,7 @@ mod tests {
         assert_eq!(bytes, expected);
         let (end, bytes) = compared(Some(4 * 41));
         let Err(Failure::Stopped(stop)) = end else { panic!("{end:?}") };
-        assert_eq!((stop.kind, stop.code), (crate::StopKind::Difference, "engines-differ"));
+        assert_eq!((stop.kind, stop.code), (StopKind::Difference, "engines-differ"));
         let site = &stop.place.site;
         assert_eq!((site.block, site.warp, &*site.lanes), ([0; 3], 1, &[9][..]));
         assert_eq!(
@@ -310,6 +325,60 @@ mod tests {
         assert!(stop.message.contains("\"out\"") && stop.message.contains("+ 164"), "{stop}");
         // Memory is the exact engine's.
         assert_eq!(bytes, expected);
+    }
+
+    /// Thread t of 64 allocates a block of the device heap, adds 1 to word t of `out`, which has 32,
+    /// and then the word behind its own. Returns the words, and whether the heap holds blocks.
+    fn beyond(faults: Faults) -> (Result<Report, Failure>, Vec<u32>, bool) {
+        const TEXT: &str = "
+            .version 7.0 .target sm_70 .address_size 64
+            .extern .func (.param .b64 got) malloc(.param .b64 size);
+            .visible .entry k(.param .u64 out) {
+                .reg .b32 %t, %v; .reg .b64 %a, %p;
+                ld.param.u64 %a, [out];
+                mov.u32 %t, %tid.x;
+                mad.wide.u32 %a, %t, 4, %a;
+                { .param .b64 size, got; st.param.b64 [size], 16; call (got), malloc, (size); }
+                atom.global.add.u32 %v, [%a], 1;
+                ld.global.u32 %v, [%a+4];
+                red.global.add.u32 [%a], %v;
+                ret;
+            }";
+        let module = Module::load("t", TEXT).unwrap();
+        let mut context = Context::new(Settings { faults, ..Settings::default() });
+        let out = context.allocate("out", 128).unwrap();
+        context.fill(out, &7_u32.to_le_bytes(), 32).unwrap();
+        let id = context.load(&module).unwrap();
+        let shape = Shape { grid: [1; 3], block: [64, 1, 1], shared: 0, cooperative: false };
+        let kernel = module.kernel("k").unwrap();
+        let end = context.launch(id, kernel, shape, &out.0.to_le_bytes());
+        let mut bytes = vec![0; 128];
+        context.read(out, &mut bytes).unwrap();
+        let words = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+        (end, words.collect(), context.heap.blocks().next().is_some())
+    }
+
+    #[test]
+    fn faults_stop_undo_or_warn() {
+        // The first warp has added its words when its last lane loads beyond them.
+        let (end, words, held) = beyond(Faults::Stop);
+        assert!(matches!(end, Err(Failure::Stopped(_))), "{end:?}");
+        assert!(words == [8; 32] && held, "{words:?}");
+        let (end, words, held) = beyond(Faults::Launch);
+        assert!(matches!(end, Err(Failure::Stopped(_))), "{end:?}");
+        assert!(words == [7; 32] && !held, "{words:?}");
+        // All lanes load before any adds what it has loaded; the last one has loaded zero.
+        let (end, words, _) = beyond(Faults::Warn);
+        let report = end.unwrap();
+        let places: Vec<(&str, u64)> =
+            report.tolerated.iter().map(|t| (t.first.code, t.issues)).collect();
+        // The second warp reaches nothing: its atomic operations, its loads and its reductions.
+        assert_eq!(places.len(), 3, "{places:?}");
+        assert!(places.iter().all(|(code, _)| *code == "out-of-bounds"), "{places:?}");
+        let issues: Vec<u64> = places.iter().map(|(_, issues)| *issues).collect();
+        assert_eq!(issues, [2, 1, 1]);
+        assert_eq!(words[..31], [16; 31]);
+        assert_eq!(words[31], 8);
     }
 
     #[test]
@@ -326,6 +395,6 @@ mod tests {
     #[test]
     fn a_hang_in_every_order_is_reported() {
         let (end, _) = run("forever");
-        assert!(matches!(end, Err(Failure::Stopped(stop)) if stop.kind == crate::StopKind::Hang));
+        assert!(matches!(end, Err(Failure::Stopped(stop)) if stop.kind == StopKind::Hang));
     }
 }

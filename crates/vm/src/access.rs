@@ -28,21 +28,23 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
     match &code.exec {
         Exec::Load(op) => {
             let places = check(state, now, op, AccessKind::Load, op.rows.len())?;
-            observe(state, now, op, AccessKind::Load, observer);
+            observe(state, now, (op, AccessKind::Load), &places, observer);
             load(state, now, op, &places);
+            clear(state, now, &op.rows, &places);
             state.scratch.lanes = places;
         }
         Exec::Store(op) => {
             let places = check(state, now, op, AccessKind::Store, op.values.len())?;
-            observe(state, now, op, AccessKind::Store, observer);
+            observe(state, now, (op, AccessKind::Store), &places, observer);
             store(state, now, op, &places);
             state.scratch.lanes = places;
         }
         Exec::Atomic(op) => {
             let words = if op.mem.size == 16 { 2 } else { op.elements as usize };
             let places = check(state, now, &op.mem, AccessKind::Atomic, words)?;
-            observe(state, now, &op.mem, AccessKind::Atomic, observer);
+            observe(state, now, (&op.mem, AccessKind::Atomic), &places, observer);
             read_modify_write(state, now, op, &places);
+            clear(state, now, &op.mem.rows, &places);
             state.scratch.lanes = places;
         }
         Exec::Copy(op) => copy(state, now, op, observer)?,
@@ -69,7 +71,8 @@ pub(crate) fn execute<const N: usize, O: Observer<N>>(
 }
 
 /// Places of the lanes that are on: lane and address, with the space in the address's window for
-/// shared, local and parameter memory. After this, no access of the instruction can fail.
+/// shared, local and parameter memory. After this, no access of the instruction can fail. In a
+/// tolerant launch lanes without a place were refused theirs.
 pub(crate) fn check<const N: usize>(
     state: &mut State<N>,
     now: &Now<N>,
@@ -100,10 +103,39 @@ pub(crate) fn check<const N: usize>(
     }
     match first {
         None => Ok(places),
-        Some(error) => {
-            state.scratch.lanes = places;
-            Err(fail(error, bad))
-        }
+        Some(error) => match refuse(state, fail(error, bad)) {
+            Ok(()) => Ok(places),
+            Err(failure) => {
+                state.scratch.lanes = places;
+                Err(failure)
+            }
+        },
+    }
+}
+
+/// Notes accesses that were refused, in a tolerant launch; in others, they are the failure of the
+/// instruction.
+pub(crate) fn refuse<const N: usize>(
+    state: &mut State<N>,
+    failure: Failure<N>,
+) -> Result<(), Failure<N>> {
+    if !state.info.tolerant {
+        return Err(failure);
+    }
+    state.tolerated.pending.get_or_insert(failure);
+    Ok(())
+}
+
+/// Clears the results of lanes that were refused their place.
+fn clear<const N: usize>(state: &mut State<N>, now: &Now<N>, rows: &[u32], places: &[(u16, u64)]) {
+    if !state.info.tolerant || places.len() == now.on.count() as usize {
+        return;
+    }
+    let Some(first) = first_thread(state, now) else { return };
+    let Some(cta) = state.resident[now.slot].as_deref_mut() else { return };
+    let refused = now.on.iter().filter(|&lane| !places.iter().any(|p| usize::from(p.0) == lane));
+    for lane in refused {
+        rows.iter().for_each(|&row| cta.set_row(row, first + lane, 0));
     }
 }
 
@@ -173,33 +205,25 @@ fn lies_in(space: Space, generic: u64) -> Space {
 fn observe<const N: usize, O: Observer<N>>(
     state: &State<N>,
     now: &Now<N>,
-    op: &MemOp,
-    kind: AccessKind,
+    (op, kind): (&MemOp, AccessKind),
+    places: &[(u16, u64)],
     observer: &mut O,
 ) {
     if !O::EVENTS.has(Events::ACCESS) {
         return;
     }
-    let Some(cta) = state.resident[now.slot].as_deref() else { return };
-    let places = now.on.iter().map(|lane| {
-        let thread = cta.groups[now.group].thread(lane);
-        let address =
-            value(cta, now.group, &state.info.vars, op.addr, thread).wrapping_add_signed(op.offset);
-        (lane as u16, generic_address(op.space, address))
-    });
-    let places: Vec<(u16, u64)> = places.collect();
     let words = if kind == AccessKind::Store { op.values.len() } else { op.rows.len().max(1) };
     let elements = if op.size == 16 { words.div_ceil(2) } else { words };
     let size = op.size * if kind == AccessKind::Atomic { 1 } else { elements as u32 };
     let mut values = Vec::new();
     if O::EVENTS.has(Events::VALUES) {
-        for &place in &places {
+        for &place in places {
             let from = values.len();
             values.resize(from + size.div_ceil(8) as usize, 0);
             contents(state, now, op, kind, place, &mut values[from..]);
         }
     }
-    observe_at(state, now, (op, kind, size), places, &values, observer);
+    observe_at(state, now, (op, kind, size), places.to_vec(), &values, observer);
 }
 
 /// The words that a lane is about to read, or to write: see [`Access::values`].
@@ -368,7 +392,8 @@ fn copy<const N: usize, O: Observer<N>>(
     let mut from = Vec::with_capacity(places.len());
     let mut bad = LaneMask::EMPTY;
     let mut first = None;
-    for lane in now.on {
+    for &(lane, _) in &places {
+        let lane = usize::from(lane);
         let thread = cta.groups[now.group].thread(lane);
         let at =
             value(cta, now.group, vars, op.from.addr, thread).wrapping_add_signed(op.from.offset);
@@ -376,15 +401,19 @@ fn copy<const N: usize, O: Observer<N>>(
             op.bytes.map_or(size, |b| u64::from(value(cta, now.group, vars, b, thread) as u32));
         match state.memory.check(AccessKind::Load, Addr(at), bytes.min(size), size) {
             Ok(()) => from.push((lane as u16, at, bytes.min(size))),
+            // In a tolerant launch these lanes copy zeros.
             Err(error) => {
+                from.push((lane as u16, at, 0));
                 bad.insert(lane);
                 first.get_or_insert(error);
             }
         }
     }
-    if let Some(error) = first {
+    if let Some(error) = first
+        && let Err(failure) = refuse(state, fail(error, bad))
+    {
         state.scratch.lanes = places;
-        return Err(fail(error, bad));
+        return Err(failure);
     }
     let Some(threads) = first_thread(state, now) else { return Ok(()) };
     let words_of = |&(lane, at, bytes): &(u16, u64, u64)| {

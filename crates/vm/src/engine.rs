@@ -273,6 +273,11 @@ pub(crate) fn issue<const N: usize, O: Observer<N>>(
     } else {
         execute(program, state, &now, code, &mut releases, observer)
     };
+    if let Some(mut refused) = state.tolerated.pending.take() {
+        crate::frames::name_local(program, state, &now, &mut refused);
+        let (cause, lanes) = *refused;
+        state.tolerated.add(Fault { cause, group: id, pc: path.pc, lanes });
+    }
     let commit = executed.and_then(|outcome| {
         if O::EVENTS.has(Events::BRANCH)
             && let Outcome::Branch(targets) = &outcome

@@ -49,17 +49,19 @@ pub(crate) fn arrive<const N: usize, O: Observer<N>>(
             let bytes = u64::from(piece.bytes);
             if let Err(error) = check_place(state, cta, thread, (mem.space, piece.at), kind, bytes)
             {
+                // In a tolerant launch the piece is zero, or is not stored.
                 bad.insert(lane);
                 first.get_or_insert(error);
+                continue;
             }
             if events.len() <= i {
-                events.push((piece.bytes, Vec::new()));
+                events.resize(i + 1, (piece.bytes, Vec::new()));
             }
             events[i].1.push((lane as u16, piece.at));
         }
     }
     if let Some(error) = first {
-        return Err(fail(error, bad));
+        access::refuse(state, fail(error, bad))?;
     }
     if O::EVENTS.has(Events::ACCESS) {
         for (bytes, places) in events {

@@ -84,6 +84,9 @@ pub struct Launch<const N: usize> {
     /// Bytes after each shared variable that no access may touch: 0, or a multiple of 16 where
     /// accesses beyond a variable are to be found. The exact engine alone finds them.
     pub guard: u64,
+    /// Whether a refused access of memory reads zero or stores nothing, and is recorded
+    /// ([`State::tolerated`]), instead of faulting. The exact engine alone does so; others decline.
+    pub tolerant: bool,
 }
 
 /// How many CTAs are resident at once.
@@ -154,6 +157,7 @@ impl<const N: usize> Launch<N> {
             heap_limit: defaults::HEAP,
             workspace: 0,
             guard: 0,
+            tolerant: false,
         }
     }
 }
@@ -393,6 +397,7 @@ pub(crate) fn begin<const N: usize>(
         stack_limit: launch.stack_limit,
         heap_limit: launch.heap_limit,
         workspace: launch.workspace,
+        tolerant: launch.tolerant,
     };
     let resident = launch.resident.of(device, info.threads, info.shared.own);
     State::new(info, launch.memory, &launch.params, launch.policy, resident)

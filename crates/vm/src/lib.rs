@@ -35,6 +35,7 @@ mod slice;
 mod sreg;
 mod state;
 mod system;
+mod tolerated;
 mod watch;
 
 pub use atomic::apply as atomic_result;
@@ -62,4 +63,5 @@ pub use retry::Retry;
 pub use shared::SharedLayout;
 pub use simt::counts::Counts;
 pub use state::{Setup, State};
+pub use tolerated::Tolerated;
 pub use watch::quiet_rounds;

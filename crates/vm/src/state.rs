@@ -14,6 +14,7 @@ use crate::heap::Heap;
 use crate::launch::{LaunchError, MakeMechanism};
 use crate::program::{FuncInfo, Program};
 use crate::shared::SharedLayout;
+use crate::tolerated::Tolerated;
 use crate::watch::Watch;
 use converge::{Knobs, Mechanism, Path, Policy, Refusal, Start};
 use simt::counts::Counts;
@@ -48,6 +49,8 @@ pub(crate) struct LaunchInfo<const N: usize> {
     pub(crate) heap_limit: u64,
     /// The address of the grid's workspace.
     pub(crate) workspace: u64,
+    /// Whether the launch goes on from refused accesses.
+    pub(crate) tolerant: bool,
 }
 
 /// The state of a launch.
@@ -70,6 +73,7 @@ pub struct State<const N: usize> {
     pub(crate) stats: Counts,
     pub(crate) heap: Heap,
     pub(crate) output: Vec<u8>,
+    pub(crate) tolerated: Tolerated<N>,
     pub(crate) watch: Watch<N>,
     /// Issues so far: the launch's clock.
     pub(crate) clock: u64,
@@ -303,6 +307,7 @@ impl<const N: usize> State<N> {
             stats: Counts::default(),
             heap: Heap::new(info.heap_limit),
             output: Vec::new(),
+            tolerated: Tolerated::default(),
             watch: Watch::default(),
             clock: 0,
             scratch: Scratch::default(),
@@ -386,6 +391,12 @@ impl<const N: usize> State<N> {
     #[must_use]
     pub fn output(&self) -> &[u8] {
         &self.output
+    }
+
+    /// Returns the accesses that a tolerant launch was refused so far.
+    #[must_use]
+    pub fn tolerated(&self) -> &Tolerated<N> {
+        &self.tolerated
     }
 
     /// CTAs that have ended, and all of the grid.

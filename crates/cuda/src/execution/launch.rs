@@ -1,7 +1,7 @@
 //! Runs kernels: pinned host memory, output, faults.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Check, Event, Failure};
+use runtime::{Check, Event, Failure, Faults, ToleratedAccess};
 
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
@@ -33,6 +33,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
     match end {
         Ok(report) => {
             d.log(&Event::launch(&name, &launch.shape, &report));
+            report.tolerated.iter().for_each(|access| tell_tolerated(d, access));
             print(&report.output);
             Ok(())
         }
@@ -95,14 +96,27 @@ fn print(output: &[u8]) {
     }
 }
 
-/// Returns the status of a failed launch. A fault or hang makes the context fail.
+/// Reports accesses from which a launch went on; prints the first of each instruction.
+fn tell_tolerated(d: &mut Driver, access: &ToleratedAccess) {
+    d.log(&Event::tolerated(access));
+    let first = &access.first;
+    let line = first.place.text.as_ref().map_or(0, |text| text.line);
+    if d.tolerated.insert((first.kernel.clone(), line)) {
+        d.print_error(&format!("the launch goes on: {first}"));
+    }
+}
+
+/// Returns the status of a failed launch. A fault or hang makes the context fail, unless its launch
+/// alone is to fail.
 fn fail(d: &mut Driver, context: u64, name: &str, failure: &Failure) -> Status {
     let status = match failure {
         Failure::Stopped(stop) => {
             d.log(&Event::stop(stop));
             d.print_error(&stop.to_string());
             let status = of_stop(stop.kind, stop.code);
-            if let Some(context) = d.contexts.get_mut(&context) {
+            if d.settings.faults != Faults::Launch
+                && let Some(context) = d.contexts.get_mut(&context)
+            {
                 context.failed = Some(status);
             }
             return status;

@@ -17,7 +17,7 @@ pub(crate) mod page;
 pub(crate) mod pool;
 pub(crate) mod stream;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -61,6 +61,8 @@ pub(crate) struct Driver {
     pub(crate) calls: Calls,
     event_log: Option<Arc<EventLog>>,
     finding_log: FindingLog,
+    /// Instructions whose refused accesses were printed: kernel and line.
+    pub(crate) tolerated: BTreeSet<(String, u32)>,
     /// Whether a lack of device memory has been reported.
     pub(crate) reported_out_of_memory: bool,
     next: u64,
@@ -78,6 +80,7 @@ impl Driver {
             threads: settings.threads,
             device: Limits::Of(settings.capability()),
             checks: settings.checks,
+            faults: settings.faults,
         });
         let event_log = settings.event_log.as_deref().and_then(|path| EventLog::open(path).ok());
         let event_log = event_log.map(Arc::new);
@@ -101,6 +104,7 @@ impl Driver {
             calls: Calls::default(),
             event_log,
             finding_log: FindingLog::default(),
+            tolerated: BTreeSet::new(),
             reported_out_of_memory: false,
             next: FIRST_HANDLE,
             settings,

@@ -171,7 +171,7 @@ impl<'p> VmContext<'p> {
         let outcome =
             engine::launch(launch, guest, restart, &mut MonitorAdapter { monitor, blocks });
         self.memory = memory;
-        let Outcome { end, stats, counters, output, ran } = outcome.map_err(stopped)?;
+        let Outcome { end, stats, counters, output, ran, .. } = outcome.map_err(stopped)?;
         let retried = ran == EngineUsed::Retried;
         let totals = RunTotals { stats: &stats, counters, output: &output, retried };
         let end = report::end(self.program, end, request);

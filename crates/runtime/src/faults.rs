@@ -1,0 +1,69 @@
+//! What becomes of launches whose accesses of memory are refused, and of those that stop.
+
+use simt::memory::{MapError, MemoryMap, Snapshot};
+use vm::{Heap, UndefinedMemory};
+
+use crate::context::Context;
+use crate::stop::Stop;
+
+/// What a fault does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Faults {
+    /// It stops its launch and ends the use of its context, as on hardware.
+    #[default]
+    Stop,
+    /// A lane whose access of memory is refused reads zero or stores nothing, and goes on; the
+    /// access is reported. Other faults do what they do with [`Faults::Stop`].
+    Warn,
+    /// It stops its launch, whose effects on device memory are undone. The context can be used on.
+    /// The same goes for hangs.
+    Launch,
+}
+
+impl Faults {
+    /// All, with their names.
+    const NAMES: [(&'static str, Self); 3] =
+        [("stop", Self::Stop), ("warn", Self::Warn), ("launch", Self::Launch)];
+
+    /// Returns the one of a name: `stop`, `warn` or `launch`.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, faults)| faults)
+    }
+}
+
+/// The refused accesses of an instruction from which a launch went on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToleratedAccess {
+    /// The first of them: cause and place.
+    pub first: Stop,
+    /// The number of issues of the instruction in which lanes were refused theirs.
+    pub issues: u64,
+}
+
+/// What a launch is about to change, to undo it. Pages that the launch does not write are shared
+/// with the memory itself.
+pub(crate) struct Undo {
+    memory: Snapshot,
+    heap: Heap,
+    undefined: Option<UndefinedMemory>,
+}
+
+impl Undo {
+    /// Keeps the memory of a context.
+    pub(crate) fn keep(context: &mut Context) -> Self {
+        let undefined = context.undefined().map(|undefined| undefined.clone());
+        Self { memory: context.memory.snapshot(), heap: context.heap.clone(), undefined }
+    }
+
+    /// Makes the context's memory what it was.
+    pub(crate) fn restore(self, context: &mut Context) -> Result<(), MapError> {
+        let memory: &mut MemoryMap = &mut context.memory;
+        memory.restore(&self.memory)?;
+        context.heap = self.heap;
+        if let (Some(now), Some(then)) = (context.undefined(), self.undefined) {
+            *now = then;
+        }
+        Ok(())
+    }
+}
