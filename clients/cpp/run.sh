@@ -1,38 +1,65 @@
 #!/usr/bin/env bash
-# C++ programs of our own, compiled by the complete nvcc from PyPI with a shared runtime, and run on libcudart.so.13.
-# With names of programs, those alone: run.sh reduce scan. NVCC_FLAGS adds options, such as --no-compress.
+# C++ programs of our own, compiled by the complete nvcc from PyPI, and run on libcudart.so.13.
+# With names of programs, those alone: run.sh reduce scan. BUILDS chooses how they are built, all by default:
+#   shared   a shared runtime and PTX alone, without `simtlab exec`; NVCC_FLAGS adds options, such as --no-compress
+#   default  `simtlab exec -- nvcc` with nvcc's defaults
+#   static   the same with `-cudart static`
+#   cmake    `simtlab exec -- cmake --build`, with CMake's defaults
 source "$(dirname "$0")/../common.sh"
 build
 nvcc_version=13.5.37
 venv cpp nvidia-cuda-nvcc==$nvcc_version nvidia-nvvm==$nvcc_version nvidia-cuda-crt==$nvcc_version \
-  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl
+  nvidia-cuda-runtime==$nvcc_version nvidia-cuda-cccl cmake==4.4.4 ninja
 toolkit=$(echo "$environment"/lib/python3*/site-packages/nvidia/cu13)
 # The package has no link for the linker.
 mkdir -p "$environment/link"
 ln -sf "$toolkit/lib/libcudart.so.13" "$environment/link/libcudart.so"
+export PATH=$toolkit/bin:$environment/bin:$PATH
 echo "nvcc $nvcc_version"
 
 source=$here/clients/cpp
 programs=("$@")
 [ $# -gt 0 ] || programs=($(cd "$source" && ls *.cu | sed 's/\.cu$//' | grep -v planted))
-mkdir -p "$environment/programs"
+
+# compile BUILD PROGRAM FILE: machine code is of no use here, but part of the defaults.
+compile() {
+  local options=(-std=c++17 -O2 -I"$toolkit/include/cccl" "$source/$2.cu" -o "$3")
+  case $1 in
+    shared) nvcc -cudart shared -arch=compute_80 -code=compute_80 ${NVCC_FLAGS:-} -L"$environment/link" "${options[@]}" ;;
+    default) on_device nvcc "${options[@]}" ;;
+    static) on_device nvcc -cudart static "${options[@]}" ;;
+  esac
+}
+
+# What is compiled stays until a source changes.
+is_new() {
+  [ "$1" -nt "$source/$2.cu" ] && [ "$1" -nt "$source/check.h" ] && [ -z "${NVCC_FLAGS:-}" ]
+}
+
 passed=0 failed=()
-for program in "${programs[@]}"; do
-  file=$environment/programs/$program
-  # Machine code is of no use here; what is compiled stays until the source changes.
-  if [ ! "$file" -nt "$source/$program.cu" ] || [ ! "$file" -nt "$source/check.h" ] || [ -n "${NVCC_FLAGS:-}" ]; then
-    "$toolkit/bin/nvcc" -std=c++17 -O2 -cudart shared -arch=compute_80 -code=compute_80 ${NVCC_FLAGS:-} \
-      -I"$toolkit/include/cccl" -L"$environment/link" "$source/$program.cu" -o "$file"
+for build in ${BUILDS:-shared default static cmake}; do
+  folder=$environment/programs/$build
+  mkdir -p "$folder"
+  if [ "$build" = cmake ]; then
+    list=$(IFS=';'; echo "${programs[*]}")
+    on_device cmake -G Ninja -S "$source" -B "$folder" -DCMAKE_BUILD_TYPE=Release -DPROGRAMS="$list" > "$folder/configure.log" 2>&1 &&
+      on_device cmake --build "$folder" > "$folder/build.log" 2>&1 || { cat "$folder"/*.log; exit 1; }
   fi
-  printf '%-12s ' "$program"
-  # Faults are what `errors` is about: its exit code is its own.
-  if on_device "$file" > "$file.out" 2> "$file.err" || { [ "$program" = errors ] && grep -q ' 0 failed$' "$file.out"; }; then
-    passed=$((passed + 1))
-    tail -1 "$file.out"
-  else
-    failed+=("$program")
-    cat "$file.out" "$file.err"
-  fi
+  for program in "${programs[@]}"; do
+    file=$folder/$program
+    if [ "$build" != cmake ] && ! is_new "$file" "$program"; then
+      compile "$build" "$program" "$file" 2> "$file.log" || { cat "$file.log"; exit 1; }
+    fi
+    printf '%-8s %-12s ' "$build" "$program"
+    # Faults are what `errors` is about: its exit code is its own.
+    if on_device "$file" > "$file.out" 2> "$file.err" || { [ "$program" = errors ] && grep -q ' 0 failed$' "$file.out"; }; then
+      passed=$((passed + 1))
+      tail -1 "$file.out"
+    else
+      failed+=("$build/$program")
+      cat "$file.out" "$file.err"
+    fi
+  done
 done
-echo "${#programs[@]} programs: $passed passed, ${#failed[@]} failed ${failed[*]}"
+echo "$((passed + ${#failed[@]})) programs: $passed passed, ${#failed[@]} failed ${failed[*]}"
 [ ${#failed[@]} -eq 0 ]

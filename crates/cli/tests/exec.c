@@ -1,5 +1,5 @@
 /* A client of the driver as programs are: finds libcuda.so.1 by its name, and launches a kernel. Its first argument says what else:
- * `fault`: the kernel goes beyond its buffer; `freed`: the buffer is freed; `spin`: a kernel runs for hours; `calls`: calls fail; `refused`: a kernel is asked
+ * `fault`: the kernel goes beyond its buffer; `freed`: the buffer is freed; `warned`, `alone`: the same where faults go on, or fail their launch alone; `spin`: a kernel runs for hours; `calls`: calls fail; `refused`: a kernel is asked
  * for that cannot run; `unsupported`: a call is made that nobody implements; a number: it ends with that. */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -43,6 +43,8 @@ typedef int (*load_call)(uint64_t *, const void *);
 typedef int (*get_call)(uint64_t *, uint64_t, const char *);
 typedef int (*alloc_call)(uint64_t *, size_t);
 typedef int (*free_call)(uint64_t);
+typedef int (*fill_call)(uint64_t, unsigned, size_t);
+typedef int (*read_call)(void *, uint64_t, size_t);
 typedef int (*launch_call)(uint64_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, uint64_t, void **, void **);
 
 static int launch(uint64_t kernel, unsigned threads, uint64_t data) {
@@ -67,6 +69,16 @@ int main(int argc, char **argv) {
         free_call release = (free_call)find("cuMemFree_v2");
         if (alloc(&other, 64) || release(other) || alloc(&other, 1000) || release(other)) return 98;
         return launch(kernel, 32, other) == 700 ? 0 : 97;
+    }
+    if (strcmp(mode, "warned") == 0 || strcmp(mode, "alone") == 0) {
+        /* The first warp stores before the second one faults. */
+        int alone = mode[0] == 'a';
+        unsigned words[32];
+        read_call read = (read_call)find("cuMemcpyDtoH_v2");
+        if (((fill_call)find("cuMemsetD32_v2"))(data, 77, 32)) return 98;
+        if (launch(kernel, 64, data) != (alone ? 700 : 0) || read(words, data, sizeof words)) return 99;
+        if (words[5] != (alone ? 77 : 5)) return 100;
+        return launch(kernel, 32, data) || read(words, data, sizeof words) || words[31] != 31;
     }
     if (launch(kernel, fault ? 64 : 32, data) != (fault ? 700 : 0)) return 97;
     if (fault) return 0;

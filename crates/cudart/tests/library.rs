@@ -55,24 +55,96 @@ fn every_function_is_exported_with_the_version_of_the_library() {
     }
 }
 
+/// Compiles the C program with options for the linker; returns its path.
+fn compile(folder: &Path, name: &str, version: u32, options: &[&str]) -> PathBuf {
+    let program = folder.join(name);
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
+        .arg(format!("-DVERSION={version}"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runtime.c"))
+        .args(options)
+        .arg("-o")
+        .arg(&program)
+        .arg("-ldl")
+        .env("COMPILER_PATH", folder.join("link/tools"))
+        .output()
+        .expect("a C compiler: cargo needs one for linking, too");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    program
+}
+
+/// The archive that stands for a static runtime forwards to the shared library: named by a library
+/// and a folder, by the path of another runtime's archive, and in a response file. Its version is
+/// that of the folder in which the link line has a runtime.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn programs_linked_with_a_static_runtime() {
+    let folder = libraries("static");
+    for version in [12, 13] {
+        let other = folder.join(format!("toolkit-{version}"));
+        std::fs::create_dir_all(&other).unwrap();
+        // Neither is a library: whoever links it gets an error.
+        for name in ["libcudart_static.a", &format!("libcudart.so.{version}.0.88")] {
+            std::fs::write(other.join(name), "not a library").unwrap();
+        }
+        let search = format!("-L{}", other.display());
+        let archive = other.join("libcudart_static.a").display().to_string();
+        let response = folder.join(format!("response-{version}"));
+        std::fs::write(&response, format!("\"{archive}\"\n")).unwrap();
+        let response = format!("-Wl,@{}", response.display());
+        let ways: [&[&str]; 3] = [&[&search, "-lcudart_static"], &[&archive], &[&response]];
+        for (i, way) in ways.into_iter().enumerate() {
+            let program = compile(&folder, &format!("static-{version}-{i}"), version, way);
+            let bytes = std::fs::read(&program).unwrap();
+            let file = object::File::parse(&*bytes).unwrap();
+            let section = object::Object::section_by_name(&file, ".simtlab.cudart").unwrap();
+            let marker = format!("libcudart.so.{version}\0");
+            assert_eq!(object::ObjectSection::data(&section).unwrap(), marker.as_bytes());
+            let run = |libraries: &Path| {
+                let mut command = Command::new(&program);
+                command.env("LD_LIBRARY_PATH", libraries).output().unwrap()
+            };
+            let ran = run(&folder);
+            let said = String::from_utf8_lossy(&ran.stdout);
+            assert!(
+                ran.status.success() && said.ends_with("all checks passed\n"),
+                "{said} {ran:?}"
+            );
+            let alone = run(Path::new("/nowhere"));
+            let said = String::from_utf8_lossy(&alone.stderr);
+            assert!(!alone.status.success(), "{alone:?}");
+            let missing = format!("libcudart.so.{version} is not found; ");
+            assert_eq!(said.matches(&missing).count(), 1, "{said}");
+        }
+    }
+}
+
+/// Links that name no runtime are none of the linker's business.
+#[test]
+#[cfg(target_os = "linux")]
+fn other_links_are_passed_on() {
+    let folder = libraries("other-links");
+    let source = folder.join("plain.c");
+    std::fs::write(&source, "int main(void) { return 7; }\n").unwrap();
+    let program = folder.join("plain");
+    let compiled = Command::new("cc")
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .env("COMPILER_PATH", folder.join("link/tools"))
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    assert_eq!(Command::new(&program).status().unwrap().code(), Some(7));
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_program_on_each_version() {
     let folder = libraries("program");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runtime.c");
     for version in [12, 13] {
-        let program = folder.join(format!("runtime-{version}"));
-        let compiled = Command::new("cc")
-            .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"])
-            .arg(format!("-DVERSION={version}"))
-            .arg(&source)
-            .arg(folder.join(format!("libcudart.so.{version}")))
-            .arg("-o")
-            .arg(&program)
-            .arg("-ldl")
-            .output()
-            .expect("a C compiler: cargo needs one for linking, too");
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let library = folder.join(format!("libcudart.so.{version}")).display().to_string();
+        let program = compile(&folder, &format!("runtime-{version}"), version, &[&library]);
         let journal = folder.join(format!("journal-{version}"));
         let _ = std::fs::remove_file(&journal);
         let mut ran = Command::new(&program);

@@ -84,6 +84,104 @@ fn faults_are_written_as_findings() {
 }
 
 #[test]
+fn launches_go_on_from_refused_accesses_if_that_is_asked_for() {
+    let path = scratch("exec-warned.json");
+    let (output, messages) =
+        exec(&["--faults", "warn", "--json", path.to_str().unwrap()], &["warned"]);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert!(
+        messages.contains("2 launches of 1 kernel, 0 faults, 0 hangs, refused accesses at 1 place"),
+        "{messages}"
+    );
+    assert!(messages.contains("went on 1 time: 4-byte store at 0x"), "{messages}");
+    assert!(messages.contains("warp 1, lanes {0-31}"), "{messages}");
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(report["tolerated"][0]["code"], "out-of-bounds");
+    assert_eq!(report["tolerated"][0]["issues"], 1);
+    let (output, messages) = exec(&["--faults", "warn", "--error-exit", "9"], &["warned"]);
+    assert_eq!(output.status.code(), Some(9), "{messages}");
+}
+
+#[test]
+fn a_launch_that_fails_alone_leaves_memory_and_context() {
+    let (output, messages) = exec(&["--faults", "launch"], &["alone"]);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    assert!(messages.contains("2 launches of 1 kernel, 1 fault, 0 hangs\n"), "{messages}");
+    // Without it, the context is of no more use.
+    let (output, messages) = exec(&[], &["alone"]);
+    assert_eq!(output.status.code(), Some(99), "{messages}");
+    let (output, _) = exec(&["--faults", "maybe"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Folders with the driver library, and of a runtime what the environment of builds is made of.
+#[test]
+fn builds_find_the_runtime() {
+    let test = std::env::current_exe().unwrap();
+    let folder = scratch("exec-build");
+    for version in ["12", "13"] {
+        std::fs::create_dir_all(folder.join("link").join(version)).unwrap();
+    }
+    let driver = folder.join("libcuda.so");
+    let _ = std::fs::remove_file(&driver);
+    std::os::unix::fs::symlink(test.parent().unwrap().join("libcuda.so"), driver).unwrap();
+    let toolkit = folder.join("toolkit");
+    std::fs::create_dir_all(toolkit.join("include")).unwrap();
+    let header = toolkit.join("include/cuda_runtime_api.h");
+    std::fs::write(header, "#define CUDART_VERSION  12080\n").unwrap();
+    let print = |toolkit: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+        command.arg("exec").arg("--libraries").arg(&folder).args(["--capability", "9.0", "--"]);
+        command.args(["env"]).env("CUDA_HOME", toolkit).env("NVCC_PREPEND_FLAGS", "-O1");
+        command
+            .env_remove("TORCH_CUDA_ARCH_LIST")
+            .env_remove("CUDACXX")
+            .env("PATH", "/usr/bin:/bin");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let folder = folder.canonicalize().unwrap();
+    let links = folder.join("link").display().to_string();
+    for (toolkit, version) in [(toolkit.as_path(), 12), (Path::new("/nowhere"), 13)] {
+        let variables = print(toolkit);
+        for line in [
+            format!("NVCC_PREPEND_FLAGS=-cudart shared -L{links}/{version} -O1\n"),
+            format!("COMPILER_PATH={links}/tools"),
+            format!("LIBRARY_PATH={links}/{version}"),
+            format!("PKG_CONFIG_PATH={links}/pkgconfig"),
+            format!("SIMTLAB_LINK_VERSION={version}\n"),
+            "TORCH_CUDA_ARCH_LIST=9.0+PTX\n".to_owned(),
+        ] {
+            assert!(variables.contains(&line), "{line} {variables}");
+        }
+    }
+}
+
+#[test]
+fn a_runtime_inside_of_a_program_is_named() {
+    let compile = |name: &str, text: &str| {
+        let (source, program) = (scratch(&format!("{name}.c")), scratch(name));
+        std::fs::write(&source, text).unwrap();
+        let end = Command::new("cc").arg(&source).arg("-o").arg(&program).output().unwrap();
+        assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
+        program
+    };
+    const CODE: &str = "__attribute__((used, section(\".nvFatBinSegment\"))) static int code[6];\n";
+    const OURS: &str = "__attribute__((used, section(\".simtlab.cudart\"))) static int ours[2];\n";
+    let carries = compile("carries", &format!("{CODE} int main(void) {{ return 0; }}"));
+    let forwards = compile("forwards", &format!("{CODE}{OURS} int main(void) {{ return 0; }}"));
+    let says = |program: &Path| {
+        let test = std::env::current_exe().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simtlab"));
+        command.arg("exec").arg("--libraries").arg(test.parent().unwrap()).arg(program);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    assert!(says(&carries).contains("carries carries NVIDIA's static CUDA runtime"));
+    assert!(!says(&forwards).contains("static CUDA runtime"));
+    assert!(!says(Path::new("true")).contains("static CUDA runtime"));
+}
+
+#[test]
 fn engines_that_agree_leave_the_code_and_the_report_as_they_are() {
     let (output, messages) = exec(&["--engine", "both"], &[]);
     assert_eq!(output.status.code(), Some(0), "{messages}");
@@ -313,7 +411,7 @@ fn other_reasons_are_not_blamed_on_a_static_runtime() {
     let mut command = Command::new(simtlab);
     command.arg("exec").arg("--libraries").arg(&folder).args(["--", "true"]);
     let messages = String::from_utf8(command.output().unwrap().stderr).unwrap();
-    assert!(messages.contains("statically linked"), "{messages}");
+    assert!(messages.contains("carries NVIDIA's static CUDA runtime cannot"), "{messages}");
 }
 
 #[test]

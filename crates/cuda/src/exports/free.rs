@@ -38,8 +38,8 @@ fn text(text: Option<&'static std::ffi::CStr>, out: Ptr) -> Outcome {
 }
 
 /// The event log's text for programs that ask for undocumented tables.
-const TABLES: &str = "cuGetExportTable (undocumented: compilers do without it; a statically linked CUDA runtime cannot, link \
-    with `nvcc -cudart shared`)";
+const TABLES: &str = "cuGetExportTable (undocumented: compilers do without it; NVIDIA's static CUDA runtime cannot: build what \
+    carries it by `simtlab exec -- make`, or with `nvcc -cudart shared`)";
 
 /// Returns no table: tables of unnamed functions are not part of the public interface.
 #[unsafe(no_mangle)]

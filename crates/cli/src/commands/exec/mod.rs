@@ -1,6 +1,8 @@
 //! The command `exec`: runs a program with the virtual device's libraries in place of NVIDIA's, and
 //! reports on its kernels.
 
+mod build;
+mod finished;
 mod program;
 mod report;
 mod setup;
@@ -50,10 +52,17 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     signals::catch();
     let folder = Folder::new().map_err(|e| format!("no folder for the run can be made: {e}"))?;
     folder.fill(&libraries, &this)?;
-    let ended = Program::start(args, &folder)?.wait()?;
+    let ended = Program::start(args, &folder, &libraries)?.wait()?;
     let text = std::fs::read_to_string(folder.journal()).unwrap_or_default();
     let report = Report::new(EventLog::read(&text));
     out.note(&report.text(args.stats, &ended, &libraries));
+    if let Some(program) = args.command.first().filter(|p| finished::carries_runtime(p.as_ref())) {
+        out.note(&format!(
+            "  {} carries NVIDIA's static CUDA runtime, which cannot run here: build it by `simtlab exec -- make` \
+            (or nvcc, cmake --build, ...), or with `nvcc -cudart shared`\n",
+            program.display()
+        ));
+    }
     if let Some(path) = &args.json {
         let json = serde_json::to_string_pretty(&report.json(ended.code())).unwrap_or_default();
         std::fs::write(path, json + "\n")

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
-use super::setup::Folder;
-use super::signals;
+use super::setup::{Folder, Libraries};
+use super::{build, signals};
 use crate::args::{EngineName, Exec};
 
 /// The exit status of the program.
@@ -43,13 +43,18 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn start(args: &Exec, folder: &Folder) -> Result<Self, String> {
+    pub(super) fn start(
+        args: &Exec,
+        folder: &Folder,
+        libraries: &Libraries,
+    ) -> Result<Self, String> {
         let Some((program, rest)) = args.command.split_first() else {
             return Err("no program is given".to_owned());
         };
         let mut command = Command::new(program);
         command.args(rest);
         environment(&mut command, args, folder);
+        build::environment(&mut command, libraries, args.capability.as_deref());
         let leads = lead_group(&mut command);
         let child =
             command.spawn().map_err(|e| format!("{} cannot be run: {e}", program.display()))?;
@@ -175,6 +180,9 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
         EngineName::Exact => drop(command.env("SIMTLAB_ENGINE", "exact")),
         EngineName::Both => drop(command.env("SIMTLAB_ENGINE", "both")),
     }
+    if let Some(faults) = &args.faults {
+        command.env("SIMTLAB_FAULTS", faults);
+    }
     if args.trace {
         command.env("SIMTLAB_TRACE", "1");
     }
@@ -183,9 +191,9 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     }
 }
 
-/// Returns the loader's search path with the folder `first` in front. Drops empty elements, which
-/// the loader would take for the current directory; a variable that is set but empty contains one.
-fn search_path(first: &std::path::Path, before: Option<OsString>) -> Option<OsString> {
+/// Returns a search path with the folder `first` in front. Drops empty elements, which loaders and
+/// linkers would take for the current directory; a variable that is set but empty contains one.
+pub(super) fn search_path(first: &std::path::Path, before: Option<OsString>) -> Option<OsString> {
     let before = before.unwrap_or_default();
     let others = std::env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());
     std::env::join_paths([PathBuf::from(first)].into_iter().chain(others)).ok()

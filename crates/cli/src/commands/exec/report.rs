@@ -35,6 +35,14 @@ struct Stop {
     instruction: Option<Instruction>,
 }
 
+/// Refused accesses of an instruction from which launches went on.
+struct Tolerated {
+    code: String,
+    /// The report of the first one.
+    text: String,
+    issues: u64,
+}
+
 /// Failed calls of one function with the same status.
 struct Failed {
     times: u64,
@@ -63,6 +71,8 @@ pub(super) struct Report {
     processes: u64,
     kernels: BTreeMap<String, Kernel>,
     stops: Vec<Stop>,
+    /// By kernel and line.
+    tolerated: BTreeMap<(String, u32), Tolerated>,
     /// What checks have found, by process and number.
     found: BTreeMap<(u32, usize), Finding>,
     /// Number of findings that were not kept, by kind.
@@ -113,6 +123,10 @@ impl Report {
                 self.running.remove(&process);
                 self.faulted.insert(process);
                 self.stops.push(Stop { kernel, kind, code, text, instruction });
+            }
+            Event::Tolerated { kernel, code, text, line, issues, .. } => {
+                let new = Tolerated { code, text, issues: 0 };
+                self.tolerated.entry((kernel, line)).or_insert(new).issues += issues;
             }
             Event::Running { process, kernel, text, .. } => {
                 self.running.insert(process, Running { kernel, text });
@@ -212,7 +226,10 @@ impl Report {
 
     /// Returns whether a call failed, is not supported, or was refused.
     pub(super) fn has_errors(&self) -> bool {
-        !(self.failed.is_empty() && self.unsupported.is_empty() && self.refused.is_empty())
+        !(self.failed.is_empty()
+            && self.unsupported.is_empty()
+            && self.refused.is_empty()
+            && self.tolerated.is_empty())
     }
 
     pub(super) fn text(&self, stats: bool, ended: &ExitOutcome, libraries: &Libraries) -> String {
@@ -224,6 +241,12 @@ impl Report {
             let _ = writeln!(text, "  {}: {}", stop.kind, stop.text.replace('\n', "\n  "));
         }
         more(&mut text, self.stops.len());
+        for tolerated in self.tolerated.values().take(SHOWN) {
+            let Tolerated { text: told, issues, .. } = tolerated;
+            let issues = many(*issues, "time", "times");
+            let _ = writeln!(text, "  went on {issues}: {}", told.replace('\n', "\n  "));
+        }
+        more(&mut text, self.tolerated.len());
         for running in self.running.values() {
             let _ = writeln!(text, "  interrupted: {}", running.text.replace('\n', "\n  "));
         }
@@ -273,6 +296,10 @@ impl Report {
         }
         if !self.running.is_empty() {
             let _ = write!(text, ", {} interrupted", self.running.len());
+        }
+        if !self.tolerated.is_empty() {
+            let places = many(self.tolerated.len() as u64, "place", "places");
+            let _ = write!(text, ", refused accesses at {places}");
         }
         if failed > 0 {
             let _ = write!(text, ", {}", many(failed, "failed call", "failed calls"));
@@ -337,6 +364,16 @@ impl Report {
             .iter()
             .map(|(process, r)| json!({ "process": process, "kernel": r.kernel, "text": r.text }))
             .collect();
+        let tolerated: Vec<_> = self
+            .tolerated
+            .iter()
+            .map(|((kernel, line), t)| {
+                json!({
+                    "kernel": kernel, "name": places::demangled(kernel), "line": line,
+                    "code": t.code, "text": t.text, "issues": t.issues,
+                })
+            })
+            .collect();
         let failed: Vec<_> = self
             .failed
             .iter()
@@ -355,6 +392,7 @@ impl Report {
             "running": running,
             "refused": self.refused,
             "failed": failed,
+            "tolerated": tolerated,
             "unsupported": self.unsupported,
         })
     }
@@ -442,8 +480,8 @@ fn nothing_initialised(ended: &ExitOutcome, libraries: &Libraries) -> String {
     }
     let missing = libraries.missing_runtimes();
     if missing.is_empty() {
-        return "no process has initialised the driver (one with a statically linked CUDA runtime \
-            cannot: link with `nvcc -cudart shared`)"
+        return "no process has initialised the driver (what carries NVIDIA's static CUDA runtime \
+            cannot: see docs/build.md)"
             .to_owned();
     }
     format!(

@@ -1,0 +1,18 @@
+# A CMake toolchain file for programs that run on Simtlab: cmake -DCMAKE_TOOLCHAIN_FILE=FOLDER/link/simtlab.cmake
+# CUDA programs are linked with Simtlab's libraries, of the version that nvcc has.
+find_program(SIMTLAB_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin)
+set(simtlab_version 13)
+if(SIMTLAB_NVCC)
+  execute_process(COMMAND "${SIMTLAB_NVCC}" --version OUTPUT_VARIABLE simtlab_text ERROR_QUIET)
+  if(simtlab_text MATCHES "release ([0-9]+)\\.")
+    set(simtlab_version "${CMAKE_MATCH_1}")
+  endif()
+endif()
+set(SIMTLAB_LINK_DIR "${CMAKE_CURRENT_LIST_DIR}/${simtlab_version}")
+if(NOT EXISTS "${SIMTLAB_LINK_DIR}/libcudart.so")
+  message(FATAL_ERROR "Simtlab has no CUDA runtime of version ${simtlab_version} (${SIMTLAB_LINK_DIR})")
+endif()
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared CACHE STRING "The CUDA runtime library of targets")
+foreach(kind EXE SHARED MODULE)
+  string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT " \"-L${SIMTLAB_LINK_DIR}\"")
+endforeach()
