@@ -157,6 +157,14 @@ pub(crate) struct Exec {
     /// failed or is not supported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) error_exit: Option<u8>,
+    /// Print no report, and end with the program's exit code whatever its kernels did: for programs
+    /// that report themselves, such as the pytest plug-in
+    #[arg(long, conflicts_with_all = ["stats", "error_exit"])]
+    pub(crate) quiet: bool,
+    /// Load libcudart into every process before its other libraries: for programs that have a search
+    /// path of their own for it. Python programs do without
+    #[arg(long)]
+    pub(crate) preload: bool,
     /// Where libcuda.so is; by default it is looked for beside this program
     #[arg(long, value_name = "FOLDER")]
     pub(crate) libraries: Option<PathBuf>,

@@ -332,6 +332,25 @@ impl Context {
         Ok(())
     }
 
+    /// Returns the address in this process of `len` bytes of guest memory, for callers that let
+    /// other code of the process work on them between launches. With `writes`, the bytes count as
+    /// written. The address holds until the memory is freed.
+    ///
+    /// # Errors
+    /// Returns an error if the range is not inside one live allocation.
+    pub fn expose(&mut self, address: Addr, len: u64, writes: bool) -> Result<u64, ContextError> {
+        self.check(address, len)?;
+        if self.mirrors.around(address.0).is_some() {
+            return Ok(address.0);
+        }
+        let at = self.memory.expose(address, len, writes);
+        let at = at.ok_or(ContextError::Host(address.0))?;
+        if writes && let Some(undefined) = self.undefined() {
+            undefined.define(address.0, len);
+        }
+        Ok(at as u64)
+    }
+
     /// Copies `len` bytes from guest memory to host memory.
     ///
     /// # Errors

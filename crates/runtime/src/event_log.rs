@@ -195,6 +195,17 @@ pub enum Event {
         /// The function, or the function and the option.
         call: String,
     },
+    /// A plug-in of a framework has computed operators on the host.
+    HostWork {
+        /// The process's id.
+        process: u32,
+        /// The operator's name, as `aten::mm`.
+        operator: String,
+        /// How often it ran.
+        calls: u64,
+        /// The seconds that the calls took.
+        seconds: f64,
+    },
     /// A module, or a kernel of one, cannot run.
     Refused {
         /// The process's id.

@@ -1,7 +1,7 @@
 //! Runs kernels: pinned host memory, output, faults.
 
 use cuda_abi::{Outcome, Status};
-use runtime::{Check, Event, Failure, Faults, ToleratedAccess};
+use runtime::{Check, Event, Failure, Faults, LaunchTotals, ToleratedAccess};
 
 use crate::errors::{of_context, of_launch, of_stop};
 use crate::failure;
@@ -34,6 +34,7 @@ pub(super) fn run(d: &mut Driver, context: u64, launch: &Launch) -> Outcome {
         Ok(report) => {
             d.log(&Event::launch(&name, &launch.shape, &report));
             report.tolerated.iter().for_each(|access| tell_tolerated(d, access));
+            d.totals.add(&LaunchTotals::of(&report.stats));
             print(&report.output);
             Ok(())
         }

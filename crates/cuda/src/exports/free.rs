@@ -3,10 +3,15 @@
 
 use cuda_abi::host::{Ptr, name as read_name, put_i32, put_u64};
 use cuda_abi::{Outcome, Status};
+use runtime::{Addr, Event};
 
 use crate::entry::{self, outside};
+use crate::errors::of_context;
+use crate::execution::transfer::device_endpoint;
 use crate::failure;
+use crate::state::action::Endpoint;
 use crate::state::calls;
+use crate::state::memory::Allocation;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuInit(flags: u32) -> i32 {
@@ -80,6 +85,55 @@ pub extern "C" fn simtlab_failed(call: Ptr, status: i32, name: Ptr, arguments: P
     entry::enter("simtlab_failed", |d| {
         let (call, name, arguments) = (read_name(call)?, read_name(name)?, read_name(arguments)?);
         failure::record_call(d, call, status, name, arguments);
+        Ok(())
+    })
+}
+
+/// Writes to `out` where `len` bytes of device memory are in this process. With `writes` other
+/// than 0, the bytes count as written by the host. A plug-in that computes operators of a framework
+/// on the host works on them there. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_expose(out: Ptr, address: u64, len: u64, writes: i32) -> i32 {
+    entry::enter("simtlab_expose", |d| {
+        let at = match device_endpoint(d, address)? {
+            Endpoint::Host(at) => {
+                let fits = |(start, a): (u64, &Allocation)| len <= start + a.len - at;
+                let fits = d.memory.around(at).is_some_and(fits);
+                if fits { at } else { return Err(Status::INVALID_VALUE) }
+            }
+            Endpoint::Device(at) => {
+                let at = d.device.expose(Addr(at), len, writes != 0);
+                at.map_err(|e| of_context(&e))?
+            }
+        };
+        put_u64(out, at)
+    })
+}
+
+/// Writes the first `room` counts of all launches of this process that have ended, in the order of
+/// `runtime::LaunchTotals::COUNTS`, as words of 64 bits. Returns how many it has written, none if
+/// the driver is not initialised. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_counts(out: Ptr, room: i32) -> i32 {
+    let mut written = 0;
+    entry::enter("simtlab_counts", |d| {
+        for (index, value) in d.totals.values().into_iter().take(room.max(0) as usize).enumerate() {
+            put_u64(out.wrapping_add(8 * index), value)?;
+            written += 1;
+        }
+        Ok(())
+    });
+    written
+}
+
+/// Notes that a plug-in has computed an operator on the host: its name as a C string, the number of
+/// calls, their nanoseconds. Not part of CUDA's interface.
+#[unsafe(no_mangle)]
+pub extern "C" fn simtlab_host_work(operator: Ptr, calls: u64, nanoseconds: u64) -> i32 {
+    entry::enter("simtlab_host_work", |d| {
+        let (process, operator) = (std::process::id(), read_name(operator)?);
+        let seconds = nanoseconds as f64 / 1e9;
+        d.log(&Event::HostWork { process, operator, calls, seconds });
         Ok(())
     })
 }

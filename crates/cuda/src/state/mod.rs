@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use cuda_abi::{Outcome, Status};
 use runtime::device::Limits;
-use runtime::{Check, Context as Device, Event, EventLog, FindingLog};
+use runtime::{Check, Context as Device, Event, EventLog, FindingLog, LaunchTotals};
 
 use crate::settings::Settings;
 use calls::Calls;
@@ -59,6 +59,8 @@ pub(crate) struct Driver {
     pub(crate) graph_execs: BTreeMap<u64, GraphExec>,
     pub(crate) captures: Captures,
     pub(crate) calls: Calls,
+    /// The counts of all launches that have ended.
+    pub(crate) totals: LaunchTotals,
     event_log: Option<Arc<EventLog>>,
     finding_log: FindingLog,
     /// Instructions whose refused accesses were printed: kernel and line.
@@ -102,6 +104,7 @@ impl Driver {
             graph_execs: BTreeMap::new(),
             captures: Captures::default(),
             calls: Calls::default(),
+            totals: LaunchTotals::default(),
             event_log,
             finding_log: FindingLog::default(),
             tolerated: BTreeSet::new(),

@@ -115,6 +115,44 @@ fn memory_and_launches() {
 }
 
 #[test]
+fn device_memory_is_memory_of_the_process() {
+    let ctx = context();
+    let scale_kernel = function(module(), c"scale");
+    let data = alloc(400);
+    let host: Vec<u32> = (0..100).collect();
+    ok(cuMemcpyHtoD_v2(data, host.as_ptr().addr(), 400));
+    let mut here = 0_u64;
+    ok(simtlab_expose(at(&mut here), data + 8, 392, 1));
+    let mut word = [0; 4];
+    cuda_abi::host::get_bytes(here as usize, &mut word).unwrap();
+    assert_eq!(word, 2_u32.to_le_bytes());
+    cuda_abi::host::put_bytes(here as usize, &70_u32.to_le_bytes()).unwrap();
+    let mut before = [0_u64; 9];
+    assert_eq!(simtlab_counts(at(&mut before), 9), 9);
+    ok(scale(scale_kernel, data, 100));
+    assert_eq!(read(data, 4), [0, 3, 210, 9]);
+    let mut after = [0_u64; 9];
+    assert_eq!(simtlab_counts(at(&mut after), 9), 9);
+    assert!(after[1] >= before[1] + 128 && after[2] > before[2], "{before:?} {after:?}");
+    assert_eq!(simtlab_counts(at(&mut after), 2), 2);
+
+    // Memory of the host is where it is; nothing lies beyond an allocation or at a wrong pointer.
+    let mut pinned = 0_u64;
+    ok(cuMemAllocHost_v2(at(&mut pinned), 16));
+    ok(simtlab_expose(at(&mut here), pinned, 16, 0));
+    assert_eq!(here, pinned);
+    for (address, len) in [(data, 401), (data + 400, 1), (data, u64::MAX), (pinned, 17), (0, 1)] {
+        is(simtlab_expose(at(&mut here), address, len, 0), Status::INVALID_VALUE);
+    }
+    ok(cuMemFree_v2(data));
+    is(simtlab_expose(0, pinned, 16, 0), Status::INVALID_VALUE);
+    ok(simtlab_host_work(c"aten::mm".as_ptr().addr(), 1, 1000));
+    is(simtlab_host_work(0, 1, 1000), Status::INVALID_VALUE);
+    ok(cuMemFreeHost(pinned as usize));
+    ok(cuCtxDestroy_v2(ctx));
+}
+
+#[test]
 fn wrong_images() {
     let ctx = context();
     let mut module = 0_u64;

@@ -6,10 +6,11 @@
 Arrays of NumPy are copied in before a launch and, if they are writable, back after it. See docs/python.md.
 """
 
-from ._arrays import Device, DeviceArray, array
+from ._arrays import Device, DeviceArray, array, empty, zeros
 from ._catalogue import Mechanism, Metric, mechanisms, metrics
 from ._compare import Comparison, compare
-from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, SimtlabError, Stopped
+from ._enable import capture, enable
+from ._errors import CompileError, DeviceError, Fault, Finding, Hang, LaunchError, ProgramNotFound, SimtlabError, Stopped
 from ._findings import CheckFinding
 from ._module import Kernel, Module, Parameter, Result, run
 from ._simtlab import __version__
@@ -31,14 +32,19 @@ __all__ = [
     "Metric",
     "Module",
     "Parameter",
+    "ProgramNotFound",
     "Result",
     "SimtlabError",
     "Stats",
     "Stopped",
     "__version__",
     "array",
+    "capture",
     "compare",
+    "empty",
+    "enable",
     "mechanisms",
     "metrics",
     "run",
+    "zeros",
 ]

@@ -47,6 +47,14 @@ class Wanted:
     check: Optional[str] = None
 
 
+def renamed(args: Arguments, order: Sequence[str], names: Sequence[str]) -> Arguments:
+    """Arguments by the parameters' names of a program, of those that its source calls `names`, in the same order."""
+    if not isinstance(args, Mapping) or len(order) != len(names):
+        return args
+    of_program = dict(zip(names, order))
+    return {name if name in order else of_program.get(name, name): value for name, value in args.items()}
+
+
 def extents(value: Any, what: str) -> Tuple[int, int, int]:
     """A number, or up to three of them."""
     given = (value,) if isinstance(value, numbers.Integral) else tuple(value) if isinstance(value, Iterable) else ()

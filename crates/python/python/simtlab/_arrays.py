@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional, Tuple
+from typing import Any, Iterator, Optional, Tuple
 
 import numpy as np
 
@@ -165,13 +165,46 @@ class DeviceArray:
         whole[...] = values
         self.device.write(self.address, whole.tobytes())
 
+    def _place(self, index: Any) -> Optional[int]:
+        """The offset in bytes of one element, if the index names one by whole numbers."""
+        given = index if isinstance(index, tuple) else (index,)
+        if len(given) != len(self.shape) or not all(isinstance(i, (int, np.integer)) and not isinstance(i, (bool, np.bool_)) for i in given):
+            return None
+        place = 0
+        for i, size in zip(given, self.shape):
+            at = int(i) + size if i < 0 else int(i)
+            if not 0 <= at < size:
+                raise IndexError(f"index {i} is out of bounds for an axis of {size}")
+            place = place * size + at
+        return place * self.dtype.itemsize
+
     def __setitem__(self, index: Any, values: Any) -> None:
+        place = self._place(index)
+        if place is not None:
+            one = np.empty((), self.dtype)
+            one[...] = values
+            self.device.write(self.address + place, one.tobytes())
+            return
         whole = self.numpy()
         whole[index] = values
         self.device.write(self.address, whole.tobytes())
 
     def __getitem__(self, index: Any) -> Any:
+        place = self._place(index)
+        if place is not None:
+            return np.frombuffer(self.device.read(self.address + place, self.dtype.itemsize), self.dtype)[0]
         return self.numpy()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.numpy())
+
+    def get(self) -> np.ndarray:
+        """A copy of what it holds, as CuPy and PyCUDA call it."""
+        return self.numpy()
+
+    def copy_to_host(self) -> np.ndarray:
+        """A copy of what it holds, as Numba calls it."""
+        return self.numpy()
 
     def free(self) -> None:
         """Frees it, now rather than with the last reference. Freeing it twice does nothing."""
@@ -194,3 +227,13 @@ def array(values: Any, dtype: Any = None, *, device: Optional[Device] = None, na
     if _foreign(host.dtype):
         host = host.astype(host.dtype.newbyteorder("<"))
     return DeviceArray(host.shape, host.dtype, device_or_default(device), as_bytes(host, "the array"), name)
+
+
+def zeros(shape: Any, dtype: Any = np.float32, *, device: Optional[Device] = None, name: str = "array") -> DeviceArray:
+    """An array of zeros in guest memory."""
+    return array(np.zeros(shape, dtype), device=device, name=name)
+
+
+def empty(shape: Any, dtype: Any = np.float32, *, device: Optional[Device] = None, name: str = "array") -> DeviceArray:
+    """An array in guest memory that nobody has written: guest memory is zero at first."""
+    return zeros(shape, dtype, device=device, name=name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-from . import _simtlab
+from . import _show, _simtlab, _tables
 from ._arguments import Arguments, Passed
 from ._errors import LaunchError
 from ._module import Extents, Ptx, load, wanted
@@ -28,7 +28,7 @@ class _Variations:
     report: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What each mechanism does to a kernel.
 
@@ -44,6 +44,34 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        names = [f"{row['mechanism']}/{row['warp_size']}: {row['verdict']}" for row in self.rows]
+        more = f", and {len(names) - 4} more" if len(names) > 4 else ""
+        return f"<simtlab.Comparison of {len(self.rows)} runs: {', '.join(names[:4])}{more}>"
+
+    def _repr_html_(self) -> str:
+        return _show.comparison(self)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        return iter(self.rows)
+
+    def __getitem__(self, which: Union[int, str, Tuple[str, int]]) -> Dict[str, Any]:
+        """A row: by its place, a mechanism, or a mechanism and a warp size."""
+        if isinstance(which, int):
+            return self.rows[which]
+        return self.row(*which) if isinstance(which, tuple) else self.row(which)
+
+    def to_dataframe(self, library: str = "pandas") -> Any:
+        """A table of the rows, by pandas or Polars: `to_records()`."""
+        return _tables.dataframe(self.to_records(), library)
+
+    def plot(self, metric: str = "simd_efficiency", axes: Any = None) -> Any:
+        """A bar for each run, of one number of the rows, by Matplotlib; the axes."""
+        return _show.plot(self, metric, axes)
 
     @property
     def sound(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,19 @@ class _WithFindings(SimtlabError):
         super().__init__(text)
         self.findings = findings
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (str(self), self.findings)
 
 
 class CompileError(_WithFindings):
     """A program that cannot be read or run. `findings` say why and where."""
+
+
+class ProgramNotFound(CompileError, FileNotFoundError):
+    """A program's file that is not there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 class LaunchError(_WithFindings, ValueError):
@@ -60,7 +67,7 @@ class Stopped(SimtlabError):
     threads indices (x, y, z) of the first and the last of their threads in the block
     """
 
-    def __init__(self, text: str, detail: Optional[dict] = None):
+    def __init__(self, text: str, detail: Optional[Dict[str, Any]] = None):
         super().__init__(text)
         detail = detail or {}
         self._detail = detail
@@ -84,7 +91,7 @@ class Stopped(SimtlabError):
             tuple(tuple(thread) for thread in threads) if threads is not None else None
         )
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (str(self), self._detail)
 
 
@@ -102,7 +109,7 @@ _FINDINGS = {"compile": CompileError, "launch": LaunchError}
 
 
 # They are known, shown and pickled by their public names.
-for _class in (SimtlabError, CompileError, LaunchError, DeviceError, Stopped, Fault, Hang, Finding):
+for _class in (SimtlabError, CompileError, ProgramNotFound, LaunchError, DeviceError, Stopped, Fault, Hang, Finding):
     _class.__module__ = "simtlab"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _simtlab, _stats
-from ._arguments import Arguments, Passed, Wanted, extents, whole
+from . import _nvrtc, _show, _simtlab, _source, _stats
+from ._arguments import Arguments, Passed, Wanted, extents, renamed, whole
 from ._arrays import Device, device_or_default
-from ._errors import LaunchError
+from ._errors import LaunchError, ProgramNotFound
 from ._findings import CheckFinding, findings
 from ._stats import Stats
 
@@ -34,17 +34,81 @@ class Parameter:
     kind: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kernel:
-    """A kernel: its parameters, and the bytes of shared and local memory that it declares."""
+    """A kernel: its parameters, and the bytes of shared and local memory that it declares.
+
+    A kernel of a module is launched by `kernel(grid, block, args)`, or by `kernel[grid, block](n, a, x, y)`, where the third in
+    brackets, if there is one, is the bytes of dynamic shared memory.
+    """
 
     name: str
     parameters: Tuple[Parameter, ...]
     shared: int
     local: int
+    _module: Optional["Module"] = field(default=None, repr=False, compare=False)
+
+    def __call__(
+        self,
+        grid: Extents,
+        block: Extents,
+        args: Arguments = (),
+        *,
+        shared: int = 0,
+        mechanism: str = "ipdom",
+        warp_size: int = 32,
+        engine: str = "fast",
+        seed: int = 0,
+        limit: Optional[int] = None,
+        jobs: Optional[int] = None,
+        stats: bool = True,
+        check: Union[None, str, Sequence[str]] = None,
+    ) -> "Result":
+        """Runs the kernel to its end on its module's device, as `Module.launch` does."""
+        if self._module is None:
+            raise LaunchError(f"{self.name} is only described: a kernel of a simtlab.Module can be launched")
+        return self._module.launch(
+            self.name, grid, block, args, shared=shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit,
+            jobs=jobs, stats=stats, check=check,
+        )
+
+    def __getitem__(self, shape: Tuple[Any, ...]) -> "Configured":
+        if not isinstance(shape, tuple) or not 2 <= len(shape) <= 3:
+            raise LaunchError(f"{self.name}[grid, block] takes a grid and a block, and may take bytes of shared memory")
+        return Configured(self, *shape)
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f"{p.type} {p.name}" for p in self.parameters)
+        return f"<kernel {self.name}({parameters})>"
 
 
-@dataclass(frozen=True)
+#: Options of a launch that `kernel[grid, block](...)` takes by name.
+_OPTIONS = frozenset({"mechanism", "warp_size", "engine", "seed", "limit", "jobs", "stats", "check"})
+
+
+class Configured:
+    """A kernel with a grid and a block: a call launches it. Arguments are given in the parameters' order or by their names."""
+
+    def __init__(self, kernel: Kernel, grid: Extents, block: Extents, shared: int = 0):
+        self._kernel, self._grid, self._block, self._shared = kernel, grid, block, shared
+
+    def __call__(self, *args: Any, **named: Any) -> "Result":
+        names = {parameter.name for parameter in self._kernel.parameters}
+        module = self._kernel._module
+        known = names | set(() if module is None else module._source_names(self._kernel.name))
+        options = {k: v for k, v in named.items() if k in _OPTIONS and k not in known}
+        given: Arguments = args
+        rest = {k: v for k, v in named.items() if k not in options}
+        if rest:
+            order = [p.name for p in self._kernel.parameters]
+            given = {**dict(zip(order, args)), **rest}
+        return self._kernel(self._grid, self._block, given, shared=self._shared, **options)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self._kernel.name}[{self._grid}, {self._block}]>"
+
+
+@dataclass(frozen=True, repr=False)
 class Result:
     """A launch that has ended.
 
@@ -61,6 +125,14 @@ class Result:
     output: str
     findings: Tuple[CheckFinding, ...] = ()
 
+    def __repr__(self) -> str:
+        found = f", {len(self.findings)} findings" if self.findings else ""
+        stats = "" if self.stats is None else f": {self.stats.summary()}"
+        return f"<simtlab.Result in {1e3 * self.seconds:.2f} ms{found}{stats}>"
+
+    def _repr_html_(self) -> str:
+        return _show.result(self)
+
 
 def load(ptx: Ptx, kernels: Sequence[str], limits_of: Optional[str] = None) -> "_simtlab.Program":
     """A program from a path, or from text, which has line ends or nothing that paths have."""
@@ -71,12 +143,20 @@ def load(ptx: Ptx, kernels: Sequence[str], limits_of: Optional[str] = None) -> "
             ptx = ptx.decode()
         except UnicodeDecodeError as error:
             raise LaunchError(f"the program is not text: {error}") from None
+    if isinstance(ptx, str) and _nvrtc.is_cuda(ptx):
+        ptx = _nvrtc.compile_text(ptx, "<text>", limits_of)
     if isinstance(ptx, str) and ("\n" in ptx or ".entry" in ptx):
         return _simtlab.Program("<text>", "<text>", ptx.rstrip("\0"), list(kernels), limits_of)
     try:
         path = os.fspath(ptx)
     except TypeError:
         raise LaunchError(f"a program is a path or PTX text, not a {type(ptx).__name__}") from None
+    if not os.path.exists(path):
+        raise ProgramNotFound(f"error[input::file]: {os.fsdecode(path)}: there is no such file", ())
+    if os.fsdecode(path).endswith((".cu", ".cuh")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = _nvrtc.compile_text(file.read(), os.fsdecode(path), limits_of)
+        return _simtlab.Program(os.fsdecode(path), os.fsdecode(path), text, list(kernels), limits_of)
     return _simtlab.Program(str(path), path, None, list(kernels), limits_of)
 
 
@@ -148,10 +228,11 @@ class Module:
             kernels = [kernels]
         self.device = device_or_default(device)
         self._program = load(ptx, kernels, limits_of)
+        self._source = _source.beside(ptx)
         self._kernels: Dict[str, Kernel] = {}
         for kernel in json.loads(self._program.kernels()):
             parameters = tuple(Parameter(**parameter) for parameter in kernel["params"])
-            self._kernels[kernel["name"]] = Kernel(kernel["name"], parameters, kernel["shared"], kernel["local"])
+            self._kernels[kernel["name"]] = Kernel(kernel["name"], parameters, kernel["shared"], kernel["local"], self)
 
     @property
     def kernels(self) -> Dict[str, Kernel]:
@@ -163,22 +244,89 @@ class Module:
         return self._program.warnings()
 
     def launch(
-        self, kernel: str, grid: Extents, block: Extents, args: Arguments = (), *, shared: int = 0, **options: Any
+        self,
+        kernel: str,
+        grid: Extents,
+        block: Extents,
+        args: Arguments = (),
+        *,
+        shared: int = 0,
+        mechanism: str = "ipdom",
+        warp_size: int = 32,
+        engine: str = "fast",
+        seed: int = 0,
+        limit: Optional[int] = None,
+        jobs: Optional[int] = None,
+        stats: bool = True,
+        check: Union[None, str, Sequence[str]] = None,
     ) -> Result:
         """Runs a kernel to its end on the module's device. Takes device arrays, and all that `simtlab.run` takes; options are those
         of `simtlab.run`."""
-        passed = Passed(args, self.device)
-        return _launch(self._program, self.device, wanted(kernel, grid, block, passed, shared, **options), passed)
+        passed = Passed(renamed(args, self._order(kernel), self._source_names(kernel)), self.device)
+        launch = wanted(
+            kernel, grid, block, passed, shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs,
+            stats=stats, check=check,
+        )
+        return _launch(self._program, self.device, launch, passed)
+
+    def _order(self, kernel: str) -> List[str]:
+        known = self._kernels.get(kernel)
+        return [] if known is None else [parameter.name for parameter in known.parameters]
+
+    def _source_names(self, kernel: str) -> Tuple[str, ...]:
+        """The parameters' names in the CUDA source beside the program, if they are not the program's."""
+        return self._source.get(_source.plain(kernel), ())
+
+    def get_function(self, name: str) -> Kernel:
+        """A kernel by name."""
+        found = self._kernels.get(name)
+        if found is None:
+            raise LaunchError(f"the program has no kernel `{name}`: it has {', '.join(self._kernels) or 'none'}")
+        return found
+
+    def __getattr__(self, name: str) -> Kernel:
+        found = self.__dict__.get("_kernels", {}).get(name)
+        if found is None:
+            raise AttributeError(f"the module has no kernel or attribute {name!r}")
+        return found  # type: ignore[no-any-return]
+
+    def __getitem__(self, name: str) -> Kernel:
+        if name not in self._kernels:
+            raise KeyError(name)
+        return self._kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kernels
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *(name for name in self._kernels if name.isidentifier())})
 
     def __repr__(self) -> str:
         return f"<simtlab.Module {', '.join(self._kernels)}>"
 
+    def _repr_html_(self) -> str:
+        return _show.module(self)
+
+
+def only_kernel(program: "_simtlab.Program") -> str:
+    """The kernel of a program that has one."""
+    names = [kernel["name"] for kernel in json.loads(program.kernels())]
+    if len(names) != 1:
+        raise LaunchError(f"the program has {len(names)} kernels, so that one has to be named" + (f": {', '.join(names)}" if names else ""))
+    return names[0]  # type: ignore[no-any-return]
+
 
 def run(
     ptx: Ptx,
-    kernel: str,
-    grid: Extents,
-    block: Extents,
+    kernel: Optional[str] = None,
+    grid: Optional[Extents] = None,
+    block: Optional[Extents] = None,
     args: Arguments = (),
     *,
     mechanism: str = "ipdom",
@@ -192,15 +340,30 @@ def run(
     check: Union[None, str, Sequence[str]] = None,
     limits_of: Optional[str] = None,
 ) -> Result:
-    """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own.
+    """Runs a kernel of a PTX file, or of PTX text, to its end, on memory of its own. A program of one kernel needs no name.
 
     `args` are numbers, NumPy scalars and arrays, and bytes for structures, in the order of the parameters or as a dict by their
-    names. Arrays are copied in and, if they are writable and the launch ends well, back. `limits_of` is as for `Module`. `check` names checks
-    ("all", or some of "race", "init", "sync"), which run on the exact engine: `findings` of the result has what they find. Warns
-    (`RuntimeWarning`) of a float64 array that the kernel takes for one of 32-bit floats. Raises `Fault`, `Hang`, `LaunchError`
-    or `CompileError`.
+    names, those of the program or those of the CUDA source beside it. Arrays are copied in and, if they are writable and the launch ends
+    well, back. `limits_of` is as for `Module`. `check` names checks ("all", or some of "race", "init", "sync"), which run on the
+    exact engine: `findings` of the result has what they find. Warns (`RuntimeWarning`) of a float64 array that the kernel takes for
+    one of 32-bit floats. Raises `Fault`, `Hang`, `LaunchError` or `CompileError`.
     """
-    passed = Passed(args, None)
-    options: Dict[str, Any] = dict(mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs, stats=stats, check=check)
-    launch = wanted(kernel, grid, block, passed, shared, **options)
-    return _launch(load(ptx, [kernel], limits_of), None, launch, passed)
+    if grid is None or block is None:
+        raise LaunchError("a launch takes a grid and a block: run(program, kernel, grid=..., block=..., args=[...])")
+    program = load(ptx, [] if kernel is None else [kernel], limits_of)
+    name = only_kernel(program) if kernel is None else kernel
+    source = _source.beside(ptx) if isinstance(args, Mapping) else {}
+    names = source.get(_source.plain(name), ()) if isinstance(name, str) else ()
+    passed = Passed(renamed(args, _parameters(program, name) if names else [], names), None)
+    launch = wanted(
+        name, grid, block, passed, shared, mechanism=mechanism, warp_size=warp_size, engine=engine, seed=seed, limit=limit, jobs=jobs,
+        stats=stats, check=check,
+    )
+    return _launch(program, None, launch, passed)
+
+
+def _parameters(program: "_simtlab.Program", kernel: str) -> List[str]:
+    for known in json.loads(program.kernels()):
+        if known["name"] == kernel:
+            return [parameter["name"] for parameter in known["params"]]
+    return []

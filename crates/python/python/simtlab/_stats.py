@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Dict, List, Union
+from typing import Any, Dict, Iterator, List, Union
+
+from . import _show, _tables
 
 Number = Union[int, float]
 
 _CAUSES = ("on", "predicated_off", "diverged", "waiting", "exited", "never_launched")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stats:
     """What a launch cost. Efficiencies are percentages, as profilers give them.
 
@@ -41,6 +43,32 @@ class Stats:
 
     def __getitem__(self, name: str) -> Number:
         return self.metrics[name]
+
+    def summary(self) -> str:
+        """One line: what was issued, and how much of it lanes executed."""
+        return (
+            f"{self.kernel} under {self.mechanism}, {self.inst_executed:,} instructions, {self.simd_efficiency:.2f} % of lanes on, "
+            f"{self.divergent_branches:,} of {self.branches:,} branches diverged"
+        )
+
+    def __repr__(self) -> str:
+        return f"<simtlab.Stats {self.summary()}>"
+
+    def __str__(self) -> str:
+        return f"{self.summary()}\n\n{_show.bars(self)}"
+
+    def _repr_html_(self) -> str:
+        return _show.stats(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def to_dataframe(self, library: str = "pandas") -> Any:
+        """A table of the lines of the program, by pandas or Polars: `lines()`."""
+        return _tables.dataframe(self.lines(), library)
 
     def to_dict(self) -> Dict[str, Any]:
         """What identifies the launch, and all metrics, flat: a row of a table."""

@@ -311,6 +311,22 @@ impl MemoryMap {
         Ok(())
     }
 
+    /// Returns the address in this process of `len` bytes from `addr` on, for callers that let
+    /// other code of the process work on them. With `writes`, their pages count as written. The
+    /// bytes stay there until the region is freed or the map is dropped; nothing may access them
+    /// while a launch runs. `None` if they are not all inside one live region that the map owns.
+    #[must_use]
+    pub fn expose(&self, addr: Addr, len: u64, writes: bool) -> Option<usize> {
+        let region = &self.regions[self.locate(usize::MAX, addr, len)?];
+        let Storage::Owned(tracked) = &region.storage else { return None };
+        let offset = addr.0 - region.base;
+        if writes {
+            tracked.mark_range(offset, len);
+        }
+        let start = tracked.block.words().as_ptr().expose_provenance();
+        Some(start + usize::try_from(offset).ok()?)
+    }
+
     /// Changes what guests may do with the allocation that starts at `addr`.
     ///
     /// # Errors

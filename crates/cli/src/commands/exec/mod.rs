@@ -3,6 +3,7 @@
 
 mod build;
 mod finished;
+mod hook;
 mod program;
 mod report;
 mod setup;
@@ -55,7 +56,9 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     let ended = Program::start(args, &folder, &libraries)?.wait()?;
     let text = std::fs::read_to_string(folder.journal()).unwrap_or_default();
     let report = Report::new(EventLog::read(&text));
-    out.note(&report.text(args.stats, &ended, &libraries));
+    if !args.quiet {
+        out.note(&report.text(args.stats, &ended, &libraries));
+    }
     if let Some(program) = args.command.first().filter(|p| finished::carries_runtime(p.as_ref())) {
         out.note(&format!(
             "  {} carries NVIDIA's static CUDA runtime, which cannot run here: build it by `simtlab exec -- make` \
@@ -71,12 +74,15 @@ fn run(args: &Exec, out: &mut Out) -> Result<Exit, String> {
     let program = args.command.first().map_or_else(String::new, |c| c.display().to_string());
     let mut findings = report.findings(&program, checks);
     findings.finish(&suppressions);
-    if args.check.is_some() {
+    if args.check.is_some() && !args.quiet {
         tell(&findings, &suppressions, &sources, out);
     }
     for (format, path) in outputs {
         let text = format.render(&findings).unwrap_or_default();
         std::fs::write(path, text).map_err(|e| format!("{path} cannot be written: {e}"))?;
+    }
+    if args.quiet {
+        return Ok(Exit::Child(ended.code()));
     }
     Ok(exit(args, &report, &findings, ended.code()))
 }

@@ -158,6 +158,17 @@ fn environment(command: &mut Command, args: &Exec, folder: &Folder) {
     if let Some(joined) = search_path(folder.path(), std::env::var_os("LD_LIBRARY_PATH")) {
         command.env("LD_LIBRARY_PATH", joined);
     }
+    // Frameworks are prepared for the device when Python imports them.
+    if let Some(joined) = search_path(&folder.python(), std::env::var_os("PYTHONPATH")) {
+        command.env("PYTHONPATH", joined);
+    }
+    command.env("SIMTLAB_RUN_LIBRARIES", folder.path());
+    if args.preload {
+        // Elements are separated by colons or spaces; the folder is named without them.
+        let mut all: Vec<OsString> = folder.runtimes().map(PathBuf::into_os_string).collect();
+        all.extend(std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty()));
+        command.env("LD_PRELOAD", all.join(std::ffi::OsStr::new(":")));
+    }
     command.env("SIMTLAB_JOURNAL", folder.journal());
     // Triton: the assemblers that it calls, for capabilities below 9.0 and from 9.0 on, and the
     // driver that it links against.

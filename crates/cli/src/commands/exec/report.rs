@@ -16,6 +16,9 @@ use super::signals;
 /// Most stops, refusals and calls that are printed of each kind.
 const SHOWN: usize = 10;
 
+/// Most operators computed on the host that are printed without `--stats`.
+const SHOWN_OPERATORS: usize = 3;
+
 /// The launches of one kernel.
 #[derive(Default)]
 struct Kernel {
@@ -95,6 +98,8 @@ pub(super) struct Report {
     /// By function and status, in the order of their first occurrence.
     failed: Vec<((String, i32), Failed)>,
     refused: Vec<String>,
+    /// What plug-ins of frameworks have computed on the host: calls and seconds by operator.
+    host_work: BTreeMap<String, (u64, f64)>,
 }
 
 impl Report {
@@ -140,6 +145,10 @@ impl Report {
                 }
             }
             Event::Refused { text, .. } => self.refused.push(text),
+            Event::HostWork { operator, calls, seconds, .. } => {
+                let work = self.host_work.entry(operator).or_default();
+                *work = (work.0 + calls, work.1 + seconds);
+            }
             Event::Finding { process, number, finding } => {
                 if let Some(finding) = finding_from_json(&finding) {
                     self.found.insert((process, number), finding);
@@ -267,10 +276,35 @@ impl Report {
             let times = many(*times, "time", "times");
             let _ = writeln!(text, "  not supported, called {times}: {call}");
         }
+        self.host_work(&mut text, if stats { usize::MAX } else { SHOWN_OPERATORS });
         if stats {
             self.table(&mut text);
         }
         text
+    }
+
+    /// Appends the operators that were computed on the host, in descending order of time, so that
+    /// nobody takes them for kernels.
+    fn host_work(&self, text: &mut String, shown: usize) {
+        if self.host_work.is_empty() {
+            return;
+        }
+        let mut work: Vec<_> = self.host_work.iter().collect();
+        work.sort_by(|a, b| b.1.1.total_cmp(&a.1.1).then_with(|| a.0.cmp(b.0)));
+        let (calls, seconds) =
+            work.iter().fold((0, 0.0), |(n, sum), (_, (calls, s))| (n + calls, sum + s));
+        let _ = writeln!(
+            text,
+            "  computed on the host, not by kernels: {} of {}, {seconds:.2} s",
+            many(calls, "call", "calls"),
+            many(work.len() as u64, "operator", "operators"),
+        );
+        for (operator, (calls, seconds)) in work.iter().take(shown) {
+            let _ = writeln!(text, "  {calls:>9} {:>10.2} ms  {operator}", 1e3 * seconds);
+        }
+        if work.len() > shown {
+            let _ = writeln!(text, "  and {} more, with --stats", work.len() - shown);
+        }
     }
 
     /// Returns the first line. It counts every launch that was started.
@@ -384,6 +418,10 @@ impl Report {
                 })
             })
             .collect();
+        let host_work = self.host_work.iter().map(|(operator, (calls, seconds))| {
+            json!({ "operator": operator, "calls": calls, "seconds": seconds })
+        });
+        let host_work: Vec<_> = host_work.collect();
         json!({
             "processes": self.processes,
             "exit_code": code,
@@ -394,6 +432,7 @@ impl Report {
             "failed": failed,
             "tolerated": tolerated,
             "unsupported": self.unsupported,
+            "host_work": host_work,
         })
     }
 }

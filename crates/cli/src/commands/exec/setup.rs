@@ -113,6 +113,16 @@ impl Folder {
         self.path.join("journal")
     }
 
+    /// Returns the folder of modules that Python programs find first.
+    pub(super) fn python(&self) -> PathBuf {
+        self.path.join("python")
+    }
+
+    /// Returns the runtime libraries in the folder.
+    pub(super) fn runtimes(&self) -> impl Iterator<Item = PathBuf> {
+        RUNTIMES.into_iter().map(|name| self.path.join(name)).filter(|path| path.exists())
+    }
+
     /// Returns the path of the substitute for `ptxas`.
     pub(super) fn ptxas(&self) -> PathBuf {
         self.path.join("ptxas")
@@ -129,6 +139,8 @@ impl Folder {
                 link(&library, &self.path.join(name))?;
             }
         }
+        let python = self.python();
+        super::hook::write(&python).map_err(|e| format!("{}: {e}", python.display()))?;
         write_ptxas(&self.ptxas(), this)
     }
 }

@@ -1,0 +1,43 @@
+"""Which operators ran on the host, how often, and how long: told to the driver library, which reports them at the end of the run."""
+
+import atexit
+import os
+from typing import Dict, List
+
+from .. import driver
+
+_work: Dict[str, List[int]] = {}
+_told: Dict[str, List[int]] = {}
+
+
+def entry(operator: str) -> List[int]:
+    """The calls and nanoseconds of an operator, to add to."""
+    return _work.setdefault(operator, [0, 0])
+
+
+def totals() -> Dict[str, List[int]]:
+    """Calls and nanoseconds by operator."""
+    return {name: list(work) for name, work in _work.items() if work[0]}
+
+
+def tell() -> None:
+    """Tells the driver library what it has not been told yet."""
+    library = driver.library()
+    for name, (calls, spent) in _work.items():
+        known = _told.setdefault(name, [0, 0])
+        if calls > known[0]:
+            library.simtlab_host_work(name.encode(), calls - known[0], spent - known[1])
+            _told[name] = [calls, spent]
+
+
+def _forget() -> None:
+    # A child of fork has done nothing yet, and its driver library does not answer.
+    _work.clear()
+    _told.clear()
+    atexit.unregister(tell)
+
+
+def start() -> None:
+    """Tells the driver library at the end of the process."""
+    atexit.register(tell)
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,148 @@
+"""CUDA tensors as CPU tensors on the same memory, and back.
+
+Device memory of the virtual device is memory of this process, at another address: an allocation at a guest address `g` lies in one
+piece at some host address `h`, and stays there until it is freed. The driver library tells `h` for `g` (`simtlab_expose`), so that a
+CPU tensor can be made on the storage of a CUDA tensor, with the same sizes, strides and offset, without a copy. Tensors that share a
+storage share it here, too. Such a view is for one call of an operator: nothing keeps the memory alive.
+"""
+
+import ctypes
+from typing import Any, Dict, Optional, Tuple
+
+import torch
+
+from .. import driver
+
+CPU = torch.device("cpu")
+
+_construct = torch._C._construct_storage_from_data_pointer
+_Key = Tuple[int, int]
+
+#: Layouts of tensors that have a storage.
+_STRIDED = torch.strided
+
+
+class ExposeError(RuntimeError):
+    """The driver library has no such memory."""
+
+
+def host_address(address: int, size: int, writes: bool) -> int:
+    """The address in this process of `size` bytes of device memory."""
+    out = ctypes.c_uint64()
+    status = driver.library().simtlab_expose(ctypes.addressof(out), address, size, writes)
+    if status:
+        raise ExposeError(
+            f"the {size} bytes of a tensor at {address:#x} are not accessible on the virtual device (CUDA error {status}): "
+            "a kernel before has failed, or the memory is freed"
+        )
+    return out.value
+
+
+class Views:
+    """The views of one call: a tensor that is given twice is one tensor, storages that are shared are shared."""
+
+    __slots__ = ("_tensors", "_storages", "_owners", "device")
+
+    def __init__(self) -> None:
+        self._tensors: Dict[int, Tuple[torch.Tensor, torch.Tensor]] = {}
+        self._storages: Dict[_Key, Any] = {}
+        self._owners: Dict[int, torch.Tensor] = {}
+        #: The device of the first CUDA tensor.
+        self.device: Optional[torch.device] = None
+
+    def of(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
+        """A CPU tensor on a CUDA tensor's memory. With `writes`, the operator may write to it."""
+        known = self._tensors.get(id(tensor))
+        if known is not None:
+            if writes:
+                self._expose(tensor.untyped_storage(), True)
+            return known[1]
+        if self.device is None:
+            self.device = tensor.device
+        if tensor.layout is not _STRIDED:
+            made = self._sparse(tensor, writes)
+        else:
+            made = self._strided(tensor, writes)
+        # The tensor is kept, so that its id is not another's.
+        self._tensors[id(tensor)] = (tensor, made)
+        return made
+
+    def _strided(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
+        storage = self._expose(tensor.untyped_storage(), writes)
+        made = torch.empty(0, dtype=tensor.dtype, device=CPU)
+        made.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())  # type: ignore[call-overload]
+        self._owners.setdefault(made.untyped_storage().data_ptr(), tensor)
+        if tensor.is_conj():
+            torch._C._set_conj(made, True)
+        if tensor.is_neg():
+            torch._C._set_neg(made, True)
+        return made
+
+    def _sparse(self, tensor: torch.Tensor, writes: bool) -> torch.Tensor:
+        if tensor.layout is torch.sparse_coo:
+            indices, values = self.of(tensor._indices(), writes), self.of(tensor._values(), writes)
+            return torch._sparse_coo_tensor_unsafe(indices, values, tensor.shape, is_coalesced=tensor.is_coalesced())
+        if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+            parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
+        elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+            parts = (tensor.ccol_indices(), tensor.row_indices(), tensor.values())
+        else:
+            raise NotImplementedError(f"simtlab: tensors of layout {tensor.layout} on CUDA are not computed on the host")
+        rows, columns, values = (self.of(part, writes) for part in parts)
+        return torch._sparse_compressed_tensor_unsafe(rows, columns, values, tensor.shape, layout=tensor.layout)
+
+    def _expose(self, storage: Any, writes: bool) -> Any:
+        address, size = storage.data_ptr(), storage.nbytes()
+        key = (address, size)
+        made = self._storages.get(key)
+        if made is None or writes:
+            at = host_address(address, size, writes) if size and address else 0
+            if made is None:
+                made = self._storages[key] = _construct(at, CPU, size if at else 0)
+        return made
+
+    def owner(self, result: torch.Tensor) -> Optional[torch.Tensor]:
+        """The CUDA tensor on whose storage a result lies, if there is one."""
+        if not self._owners or result.numel() == 0:
+            return None
+        return self._owners.get(result.untyped_storage().data_ptr())
+
+
+def to_cuda(result: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A CUDA tensor with the sizes, strides and values of a CPU tensor."""
+    if result.layout is not _STRIDED:
+        return _sparse_to_cuda(result, device)
+    plain = result.resolve_conj().resolve_neg()
+    made = torch.empty_strided(plain.size(), dense_strides(plain), dtype=plain.dtype, device=device)
+    if plain.numel():
+        Views().of(made, True).copy_(plain)
+    return made
+
+
+def dense_strides(tensor: torch.Tensor) -> Tuple[int, ...]:
+    """The strides that a new tensor like this one gets: its own if its elements fill its memory, else those of `empty_like`."""
+    if tensor.is_contiguous() or _is_dense(tensor):
+        return tensor.stride()
+    return torch.empty_like(tensor, device="meta").stride()
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill one piece of memory, each place once."""
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(tensor.size(), tensor.stride()) if size != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _sparse_to_cuda(result: torch.Tensor, device: torch.device) -> torch.Tensor:
+    if result.layout is torch.sparse_coo:
+        indices, values = to_cuda(result._indices(), device), to_cuda(result._values(), device)
+        return torch._sparse_coo_tensor_unsafe(indices, values, result.shape, is_coalesced=result.is_coalesced())
+    if result.layout in (torch.sparse_csr, torch.sparse_bsr):
+        parts = (result.crow_indices(), result.col_indices(), result.values())
+    else:
+        parts = (result.ccol_indices(), result.row_indices(), result.values())
+    rows, columns, values = (to_cuda(part, device) for part in parts)
+    return torch._sparse_compressed_tensor_unsafe(rows, columns, values, result.shape, layout=result.layout)
